@@ -1,0 +1,102 @@
+# The few commands of this repository. `make` alone lists them.
+# Needs: make, a C++20 compiler, CMake >= 3.24 and Python >= 3.11; everything else goes into .venv and build/.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+JOBS   ?= $(shell getconf _NPROCESSORS_ONLN)
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
+
+# The first interpreter that runs, is new enough and can make a virtual environment. A name on the PATH is not proof:
+# version managers leave shims for versions that are not active, and some systems ship Python without ensurepip.
+PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
+
+CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' \) 2>/dev/null)
+
+.PHONY: help venv demo test lint types test-cpp test-python bench format constraints clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# --- Environment ---------------------------------------------------------------------------------------------------
+
+$(VENV)/created:
+	@test -n "$(PYTHON)" || { echo "make: no Python >= 3.11 with venv found; name one with PYTHON=..." >&2; exit 1; }
+	@echo "== creating $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+# Dependencies come first and in isolation of each other: one of Hydra's is a source package that brings its own build tools.
+$(VENV)/dependencies: $(VENV)/created pyproject.toml constraints.txt
+	@echo "== installing dependencies"
+	@$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); \
+		print(*p["build-system"]["requires"], *p["project"]["dependencies"], *p["project"]["optional-dependencies"]["dev"], sep="\n")' \
+		> $(VENV)/requirements.txt
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -r $(VENV)/requirements.txt
+	@touch $@
+
+# Editable, so Python and YAML edits need no rebuild; build/ is kept, so a C++ edit recompiles only what it touches.
+$(VENV)/installed: $(VENV)/dependencies $(CPP_SOURCES)
+	@echo "== building the simulator core for this machine"
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation \
+		--config-settings=cmake.define.FLITGYM_NATIVE=ON --editable .
+	@touch $@
+
+venv: $(VENV)/installed ## create .venv and build the core into it (nothing to do when up to date)
+
+# --- Main job ------------------------------------------------------------------------------------------------------
+
+FIGURES := hpdc21_load_latency hpdc21_convergence
+
+demo: venv ## draw the two figures of the HPDC'21 study with the quick preset
+	@for figure in $(FIGURES); do $(BIN)/flitgym-reproduce figure=$$figure preset=quick; done
+
+# --- Checks --------------------------------------------------------------------------------------------------------
+
+test: lint types test-cpp test-python ## run every check: lint, types, C++ tests with sanitizers, Python tests
+
+lint: venv
+	@echo "== ruff"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+# The checker sees the packages under the names users import: links stand in for the mapping that the build makes.
+types: venv
+	@echo "== mypy"
+	@mkdir -p build/types/flitgym
+	@for package in simcore configs experiments; do ln -sfn ../../../$$package build/types/flitgym/$$package; done
+	@MYPYPATH=build/types $(BIN)/mypy -p flitgym
+
+test-cpp:
+	@echo "== C++ tests with address and undefined-behaviour sanitizers"
+	@cmake -S simcore -B build/test -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFLITGYM_TESTS=ON -DFLITGYM_SANITIZE=ON > build/test.log \
+		|| { cat build/test.log; exit 1; }
+	@cmake --build build/test -j $(JOBS) >> build/test.log || { tail -n 60 build/test.log; exit 1; }
+	@ctest --test-dir build/test --output-on-failure -j $(JOBS)
+
+test-python: venv
+	@echo "== pytest"
+	@$(BIN)/python -m pytest
+
+bench: venv ## measure the core: flit-hops per CPU second beside the yardstick
+	@cmake -S simcore -B build/bench -DCMAKE_BUILD_TYPE=Release -DFLITGYM_BENCH=ON -DFLITGYM_NATIVE=ON > /dev/null
+	@cmake --build build/bench -j $(JOBS) > /dev/null
+	@$(BIN)/python simcore/bench/run.py
+
+# --- Housekeeping --------------------------------------------------------------------------------------------------
+
+format: venv ## format the Python sources and mend what the linter can
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+constraints: venv ## pin the newest versions that fit pyproject.toml (needs uv)
+	@printf '%s\n' 'scikit-build-core>=1.1,<1.2' 'pybind11>=3.1,<3.2' | \
+		uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --extra dev pyproject.toml - -o constraints.txt
+
+clean: ## remove what was built (results stay)
+	rm -rf build $(VENV)
