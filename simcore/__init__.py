@@ -1,0 +1,12 @@
+"""The simulation core: a flit-level, cycle-accurate, deterministic interconnection-network simulator.
+
+A `Simulation` is built from a mapping of sections (`topology`, `router`, `routing`, `traffic`, each with a `name` and
+parameters, and a `seed`); `registered(kind)` lists the names of a kind with their parameters, units and ranges.
+"""
+
+from __future__ import annotations
+
+from ._core import ConfigError, CoreError, __version__, registered
+from ._simulation import Simulation
+
+__all__ = ["ConfigError", "CoreError", "Simulation", "__version__", "registered"]

@@ -1,0 +1,90 @@
+"""`Simulation`: the compiled class, plus what is better said in Python (files of Q-tables, times in ns)."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from . import _core
+from ._core import ConfigError
+
+
+class Simulation(_core.Simulation):
+    """One network with its state. Times are in cycles of `cycle_ns` unless a name says `_ns`.
+
+    Args:
+        config: sections `topology`, `router`, `routing`, `traffic` (a name, or a mapping with `name` and parameters;
+            missing parameters take the defaults of `registered(kind)`), and an integer `seed`.
+
+    Raises:
+        ConfigError: before cycle 0, naming the key, its value and the valid choices.
+    """
+
+    def cycles(self, ns: float) -> int:
+        """The number of cycles nearest to a time in ns."""
+        return round(ns / self.cycle_ns)
+
+    def run_ns(self, ns: float) -> None:
+        """Run for the number of cycles nearest to `ns`."""
+        self.run(self.cycles(ns))
+
+    def save_q_table(self, path: str | os.PathLike[str]) -> None:
+        """Write the learned table to an `.npz` file, whole or not at all.
+
+        Raises:
+            ConfigError: the routing has no table.
+            OSError: the file cannot be written; nothing is left behind.
+        """
+        table = self.q_table
+        facts = self.facts()
+        if table is None:
+            raise ConfigError(f"save_q_table(): routing.{facts['routing']} has no Q-table")
+        target = Path(path)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez_compressed(
+                    file, table=table, layout=np.array(facts["table_layout"]), topology=np.array(facts["fingerprint"])
+                )
+            os.replace(temporary, target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+    def load_q_table(self, path: str | os.PathLike[str]) -> None:
+        """Fill the learned table from a file of `save_q_table`.
+
+        Raises:
+            ConfigError: the file is no Q-table, or one of another topology or routing; names both.
+            OSError: the file cannot be read.
+        """
+        own = self.q_table
+        facts = self.facts()
+        if own is None:
+            raise ConfigError(f"load_q_table(): routing.{facts['routing']} has no Q-table")
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                table, layout, topology = file["table"], str(file["layout"]), str(file["topology"])
+        except (ValueError, KeyError, EOFError) as error:
+            raise ConfigError(f"load_q_table(): {path} is no Q-table file ({error})") from error
+        if layout != facts["table_layout"]:
+            raise ConfigError(
+                f"load_q_table(): {path} holds '{layout}', but this routing needs '{facts['table_layout']}'"
+            )
+        if topology != facts["fingerprint"] or table.shape != own.shape:
+            raise ConfigError(
+                f"load_q_table(): {path} was learned on '{topology}' {table.shape}, but this network is "
+                f"'{facts['fingerprint']}' {own.shape}"
+            )
+        if not np.isfinite(table[np.isfinite(own)]).all() or (table < 0).any():
+            raise ConfigError(f"load_q_table(): {path} holds values that are negative or not finite")
+        own[...] = np.where(np.isfinite(own), table, own)
+
+    def fork(self) -> Simulation:
+        """An independent copy at the same instant; the network itself is shared."""
+        copy = Simulation.__new__(Simulation)
+        _core.Simulation.__init__(copy, self)
+        return copy

@@ -1,0 +1,102 @@
+// Speed of fixed scenes, headless: flit-hops per CPU second of the simulation loop. One JSON line per scene.
+//   simcore_bench SCENE [scale]     simcore_bench --list
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <vector>
+
+#include "simcore/error.hpp"
+#include "simcore/simulation.hpp"
+
+using namespace flitgym;
+
+namespace {
+
+Values hpdc21() {
+  return {{"cycle_ns", 1.6}, {"flit_bytes", 128.0}, {"link_bandwidth_gb_per_s_host", 4.0}, {"link_bandwidth_gb_per_s_local", 4.0}, {"link_bandwidth_gb_per_s_global", 4.0},
+          {"crossbar_bandwidth_gb_per_s", 40.0}, {"link_latency_ns_host", 10.0}, {"link_latency_ns_local", 30.0}, {"link_latency_ns_global", 300.0},
+          {"input_latency_ns", 10.0}, {"output_latency_ns", 10.0}, {"input_buffer_flits", i64{20}}, {"output_buffer_flits", i64{20}}, {"nic_buffer_flits", i64{20}},
+          {"arbiter", std::string("least_recently_served")}, {"credit_granularity", std::string("packet")}, {"output_wake_flits", i64{1}},
+          {"latency_from", std::string("nic")}, {"source_backlog", std::string("lost")}};
+}
+
+struct Scene {
+  const char* name;
+  Values router;
+  const char* routing;
+  const char* traffic;
+  double load;
+  u32 warmup, cycles;
+  Values topology = {};
+};
+
+std::vector<Scene> scenes() {
+  const Values large = {{"terminals_per_router", i64{16}}, {"routers_per_group", i64{32}}, {"global_ports", i64{16}}, {"groups", i64{196}}};
+  return {
+      {"input_queued_minimal_uniform_0.6", {}, "minimal", "uniform", 0.6, 1000, 10000},
+      {"input_queued_minimal_uniform_0.05", {}, "minimal", "uniform", 0.05, 1000, 60000},
+      {"hpdc21_q_adaptive_uniform_0.6", hpdc21(), "q_adaptive", "uniform", 0.6, 20000, 100000},
+      {"hpdc21_q_adaptive_uniform_0.05", hpdc21(), "q_adaptive", "uniform", 0.05, 20000, 400000},
+      {"hpdc21_minimal_uniform_0.6", hpdc21(), "minimal", "uniform", 0.6, 20000, 100000},
+      {"hpdc21_par_adversarial_0.4", hpdc21(), "par", "adversarial", 0.4, 20000, 60000},
+      {"hpdc21_minimal_adversarial_0.4", hpdc21(), "minimal", "adversarial", 0.4, 20000, 100000},
+      {"hpdc21_q_adaptive_adversarial_0.5", hpdc21(), "q_adaptive", "adversarial", 0.5, 100000, 60000},
+      {"input_queued_minimal_uniform_0.3_100352_terminals", {}, "minimal", "uniform", 0.3, 300, 300, large},
+  };
+}
+
+double cpu_now() {
+  timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+void run(const Scene& scene, double scale) {
+  Config config;
+  config.topology = {"dragonfly", scene.topology};
+  config.router = {"vc_router", scene.router};
+  config.routing = {scene.routing, {}};
+  config.traffic = {scene.traffic, {{"load", scene.load}}};
+  config.seed = 1;
+  const double start = cpu_now();
+  Simulation sim(config);
+  const double built = cpu_now();
+  sim.run(scene.warmup);
+  sim.begin_window();
+  const double before = cpu_now();
+  sim.run(static_cast<u64>(scene.cycles * scale));
+  const double cpu = cpu_now() - before;
+  auto numbers = statistics(sim.network(), sim.state());
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  std::printf("{\"scene\": \"%s\", \"terminals\": %u, \"offered_load\": %.4f, \"accepted_load\": %.4f, \"cycles\": %.0f, \"flit_hops\": %.0f, \"cpu_seconds\": %.4f, "
+              "\"flit_hops_per_cpu_second\": %.0f, \"build_cpu_seconds\": %.3f, \"peak_rss_mb\": %.1f, \"state_hash\": \"%016llx\"}\n",
+              scene.name, sim.network().terminals, numbers["offered_load"], numbers["accepted_load"], numbers["window_cycles"], numbers["flit_hops"], cpu, numbers["flit_hops"] / cpu,
+              built - start, static_cast<double>(usage.ru_maxrss) / 1024, static_cast<unsigned long long>(sim.hash()));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const double scale = argc > 2 ? std::atof(argv[2]) : 1;
+  bool found = false;
+  try {
+    for (const Scene& scene : scenes()) {
+      if (argc > 1 && !std::strcmp(argv[1], "--list")) {
+        std::puts(scene.name);
+        found = true;
+      } else if (argc < 2 || !std::strcmp(argv[1], scene.name)) {
+        run(scene, scale);
+        found = true;
+      }
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "simcore_bench: %s\n", error.what());
+    return 1;
+  }
+  if (!found) std::fprintf(stderr, "simcore_bench: no scene '%s'; --list names them\n", argv[1]);
+  return found ? 0 : 2;
+}

@@ -1,0 +1,367 @@
+// The Python face of the core. Arrays are NumPy views of the State's own memory: no copy, and the view keeps the
+// simulation alive. Every long call releases the GIL and lets Ctrl-C in.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "simcore/error.hpp"
+#include "simcore/registry.hpp"
+#include "simcore/simulation.hpp"
+
+namespace py = pybind11;
+using namespace flitgym;
+
+namespace {
+
+// ---- configuration: a mapping of sections, each with a name and parameters ----
+
+Value to_value(const std::string& where, const py::handle& item) {
+  if (py::isinstance<py::bool_>(item)) return item.cast<bool>();
+  if (py::isinstance<py::int_>(item)) return item.cast<i64>();
+  if (py::isinstance<py::float_>(item)) return item.cast<double>();
+  if (py::isinstance<py::str>(item)) return item.cast<std::string>();
+  if (py::isinstance<py::list>(item) || py::isinstance<py::tuple>(item)) {
+    std::vector<double> values;
+    for (const py::handle& x : item) {
+      if (!py::isinstance<py::int_>(x) && !py::isinstance<py::float_>(x)) throw ConfigError(where + ": " + std::string(py::repr(item)) + " is not a list of numbers");
+      values.push_back(x.cast<double>());
+    }
+    return values;
+  }
+  throw ConfigError(where + ": " + std::string(py::repr(item)) + " is no number, word, truth value or list of numbers");
+}
+
+Section to_section(const py::dict& config, const char* key, const char* default_name) {
+  Section section;
+  section.name = default_name;
+  if (!config.contains(key)) {
+    if (!*default_name) throw ConfigError(std::string(key) + ": missing; give {'name': ..., parameters}");
+    return section;
+  }
+  const py::object given = config[key];
+  if (py::isinstance<py::str>(given)) {
+    section.name = given.cast<std::string>();
+    return section;
+  }
+  if (!py::isinstance<py::dict>(given)) throw ConfigError(std::string(key) + ": " + std::string(py::repr(given)) + " is no mapping and no name");
+  for (const auto& [k, v] : given.cast<py::dict>()) {
+    const auto name = k.cast<std::string>();
+    if (name == "name") section.name = py::str(v).cast<std::string>();
+    else section.values[name] = to_value(std::string(key) + "." + name, v);
+  }
+  if (section.name.empty()) throw ConfigError(std::string(key) + ".name: missing");
+  return section;
+}
+
+Config to_config(const py::object& mapping) {
+  const py::dict given(mapping);
+  const std::vector<std::string> valid = {"topology", "router", "routing", "traffic", "seed"};
+  for (const auto& item : given) {
+    const auto key = py::str(item.first).cast<std::string>();
+    if (std::find(valid.begin(), valid.end(), key) == valid.end()) throw ConfigError(key + ": unknown section" + did_you_mean(key, valid) + "; valid sections: " + join(valid));
+  }
+  Config config;
+  config.topology = to_section(given, "topology", "");
+  config.router = to_section(given, "router", "vc_router");
+  config.routing = to_section(given, "routing", "");
+  config.traffic = to_section(given, "traffic", "");
+  if (given.contains("seed")) {
+    if (!py::isinstance<py::int_>(given["seed"]) || given["seed"].cast<i64>() < 0) throw ConfigError("seed: " + std::string(py::repr(given["seed"])) + " is not a non-negative integer");
+    config.seed = static_cast<u64>(given["seed"].cast<i64>());
+  }
+  return config;
+}
+
+py::object from_value(const Value& value) {
+  return std::visit([](const auto& x) -> py::object { return py::cast(x); }, value);
+}
+
+py::dict describe(const ParamSpec& spec) {
+  static const char* const types[] = {"bool", "int", "float", "str", "list_float"};
+  py::dict d;
+  d["type"] = types[static_cast<int>(spec.type)];
+  d["default"] = from_value(spec.fallback);
+  const bool number = spec.type == ParamSpec::Type::kInt || spec.type == ParamSpec::Type::kFloat || spec.type == ParamSpec::Type::kList;
+  d["min"] = number ? py::object(py::float_(spec.min)) : py::none();
+  d["max"] = number ? py::object(py::float_(spec.max)) : py::none();
+  d["unit"] = spec.unit;
+  d["choices"] = spec.choices;
+  d["doc"] = spec.doc;
+  return d;
+}
+
+py::dict describe(const std::string& summary, const std::vector<ParamSpec>& params, const py::dict& facts) {
+  py::dict d, p;
+  for (const ParamSpec& spec : params) p[py::str(spec.key)] = describe(spec);
+  d["summary"] = summary;
+  d["params"] = p;
+  d["facts"] = facts;
+  return d;
+}
+
+py::dict registered(const std::string& kind) {
+  py::dict out;
+  if (kind == "topology") {
+    for (const auto& [name, spec] : registry<TopologySpec>()) out[py::str(name)] = describe(spec.summary, spec.params, py::dict());
+  } else if (kind == "routing") {
+    for (const auto& [name, spec] : registry<RoutingSpec>()) {
+      py::dict facts;
+      facts["topologies"] = spec.topologies;
+      facts["learns"] = spec.learn != nullptr;
+      facts["external"] = spec.candidates != nullptr;
+      out[py::str(name)] = describe(spec.summary, spec.params, facts);
+    }
+  } else if (kind == "traffic") {
+    for (const auto& [name, spec] : registry<TrafficSpec>()) {
+      std::vector<ParamSpec> params = common_traffic_params();
+      params.insert(params.end(), spec.params.begin(), spec.params.end());
+      out[py::str(name)] = describe(spec.summary, params, py::dict());
+    }
+  } else if (kind == "router") {
+    out["vc_router"] = describe("virtual-channel router: input-queued, or combined input- and output-queued with crossbar speedup", router_params(), py::dict());
+  } else {
+    const std::vector<std::string> kinds = {"topology", "router", "routing", "traffic"};
+    throw ConfigError("registered(): unknown kind '" + kind + "'" + did_you_mean(kind, kinds) + "; valid kinds: " + join(kinds));
+  }
+  return out;
+}
+
+// ---- views ----
+
+template <class T>
+py::array view(std::vector<T>& array, std::vector<py::ssize_t> shape, const py::object& owner) {
+  return py::array_t<T>(std::move(shape), array.data(), owner);
+}
+template <class T>
+py::array view(std::vector<T>& array, const py::object& owner) {
+  return view(array, {static_cast<py::ssize_t>(array.size())}, owner);
+}
+
+// Arrays of structs come as structured NumPy arrays, so that a field is one column of the view.
+template <class T>
+void add_view(py::dict& out, const char* name, std::vector<T>& array, const py::object& owner) {
+  out[name] = view(array, owner);
+}
+template <class T>
+void add_view(py::dict&, const char*, Wheel<T>&, const py::object&) {}  // a wheel is a pool of chunks, no array to read
+void add_view(py::dict&, const char*, Totals&, const py::object&) {}
+void add_view(py::dict&, const char*, Window&, const py::object&) {}
+
+std::function<void()> interruptible() {
+  return [] {
+    py::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  };
+}
+
+py::dict facts(const Simulation& sim) {
+  const Network& net = sim.network();
+  const State& s = sim.state();
+  py::dict d;
+  d["topology"] = net.topology_name;
+  d["routing"] = net.routing_name;
+  d["traffic"] = net.traffic_name;
+  d["fingerprint"] = net.fingerprint;
+  d["terminals"] = net.terminals;
+  d["routers"] = net.routers;
+  d["radix"] = net.radix;
+  d["groups"] = net.groups;
+  d["vcs"] = net.vcs;
+  d["vc_classes"] = net.routing_facts.classes;
+  d["max_hops"] = net.routing_facts.max_hops;
+  u64 channels = 0;
+  for (u32 p = 0; p < net.router_ports; p++) channels += net.peer[p] != kNone;
+  d["channels"] = channels;
+  d["cycle_ns"] = net.cycle_ns;
+  d["flit_time_ns"] = net.flit_cycles_host * net.cycle_ns;
+  d["flit_cycles"] = net.flit_cycles_host;
+  d["packet_flits"] = net.packet_flits;
+  py::dict hops;
+  for (u32 p = 0; p < net.port_count; p++) {
+    static const char* const names[] = {"terminal", "local", "global"};
+    if (net.peer[p] != kNone) hops[net.is_nic(p) ? "nic" : names[static_cast<int>(net.kind[p])]] = net.hop_cycles[p];
+  }
+  d["hop_cycles"] = hops;
+  d["crossbar_cycles"] = net.router.crossbar_cycles;
+  d["wake_cycles"] = net.router.wake_cycles;
+  d["pipeline_cycles"] = net.router.pipeline_cycles;
+  d["table_layout"] = net.table.layout;
+  py::list rounding;
+  for (const Rounding& r : net.rounding) {
+    py::dict one;
+    one["quantity"] = r.quantity;
+    one["ns"] = r.ns;
+    one["cycles"] = r.cycles;
+    one["error"] = r.error;
+    rounding.append(one);
+  }
+  d["rounding"] = rounding;
+  d["memory_bytes"] = state_bytes(s);
+  return d;
+}
+
+py::dict channels(const Simulation& sim) {
+  const Network& net = sim.network();
+  const State& s = sim.state();
+  const u64 end = s.window.open ? s.totals.now : s.window.end;
+  const double cycles = static_cast<double>(end - s.window.begin);
+  std::vector<u32> router, port, kind;
+  std::vector<i64> peer;
+  std::vector<u64> flits;
+  std::vector<double> utilisation, stall;
+  for (u32 p = 0; p < net.router_ports; p++) {
+    if (net.peer[p] == kNone) continue;
+    router.push_back(net.router_of_port(p));
+    port.push_back(p - router.back() * net.radix);
+    kind.push_back(static_cast<u32>(net.kind[p]));
+    peer.push_back(net.is_nic(net.peer[p]) ? -1 : static_cast<i64>(net.router_of_port(net.peer[p])));
+    flits.push_back(s.port_flits[p]);
+    utilisation.push_back(cycles > 0 ? static_cast<double>(s.port_flits[p]) * net.flit_cycles[p] / cycles : 0);
+    u64 stalled = s.port_stall[p];
+    if (s.window.open && s.ports[p].stalled) stalled += s.totals.now - s.ports[p].stalled_since;
+    stall.push_back(static_cast<double>(stalled) * net.cycle_ns);
+  }
+  const auto array = [](const auto& v) { return py::array(static_cast<py::ssize_t>(v.size()), v.data()); };
+  py::dict d;
+  d["router"] = array(router);
+  d["port"] = array(port);
+  d["kind"] = array(kind);
+  d["peer_router"] = array(peer);
+  d["flits"] = array(flits);
+  d["utilisation"] = array(utilisation);
+  d["stall_ns"] = array(stall);
+  return d;
+}
+
+py::dict series(const Simulation& sim) {
+  const Network& net = sim.network();
+  const State& s = sim.state();
+  const u32 interval = s.series_interval[0];
+  const auto n = static_cast<py::ssize_t>(s.series.size());
+  py::array_t<double> time(n), latency(n), hops(n), throughput(n);
+  py::array_t<u64> packets(n), flits(n);
+  for (py::ssize_t k = 0; k < n; k++) {
+    const SeriesPoint& x = s.series[static_cast<std::size_t>(k)];
+    const double begin = static_cast<double>(interval) * static_cast<double>(k), end = std::min(begin + interval, static_cast<double>(s.totals.now));
+    const auto count = static_cast<double>(x.packets);
+    time.mutable_at(k) = end * net.cycle_ns;
+    packets.mutable_at(k) = x.packets;
+    flits.mutable_at(k) = x.flits;
+    latency.mutable_at(k) = x.packets ? static_cast<double>(x.latency) / count * net.cycle_ns : std::numeric_limits<double>::quiet_NaN();
+    hops.mutable_at(k) = x.packets ? static_cast<double>(x.hops) / count : std::numeric_limits<double>::quiet_NaN();
+    throughput.mutable_at(k) = end > begin ? static_cast<double>(x.flits) * net.flit_cycles_host / (end - begin) / net.terminals : 0;
+  }
+  py::dict d;
+  d["time_ns"] = time;
+  d["latency_mean_ns"] = latency;
+  d["packets"] = packets;
+  d["flits"] = flits;
+  d["hops_mean"] = hops;
+  d["throughput"] = throughput;
+  return d;
+}
+
+// The requests of this cycle, as views that are valid until apply().
+py::dict requests(const py::object& self) {
+  auto& sim = self.cast<Simulation&>();
+  if (!sim.state().totals.collected) throw CoreError("requests(): there are none before collect()");
+  Batch& b = sim.batch();
+  const auto n = static_cast<py::ssize_t>(b.count);
+  py::dict d;
+  for (auto [name, ids] : {std::pair{"router", &b.router}, std::pair{"packet", &b.packet}, std::pair{"input_vc", &b.input_vc}}) d[name] = view(*ids, {n}, self);
+  d["in_port"] = view(b.in_port, {n}, self);
+  d["in_vc"] = view(b.in_vc, {n}, self);
+  if (sim.network().candidates) {
+    d["offsets"] = view(b.offsets, {n + 1}, self);
+    d["candidate_port"] = view(b.candidate_port, self);
+    d["candidate_class"] = view(b.candidate_class, self);
+  }
+  return d;
+}
+
+py::object q_table(const py::object& self) {
+  auto& sim = self.cast<Simulation&>();
+  const TableShape& t = sim.network().table;
+  if (t.rows == 0) return py::none();
+  const auto item = static_cast<py::ssize_t>(sizeof(float));
+  return py::array(py::dtype::of<float>(), {static_cast<py::ssize_t>(sim.network().routers), static_cast<py::ssize_t>(t.rows), static_cast<py::ssize_t>(t.columns)},
+                   {item * t.rows * t.stride, item * t.stride, item}, sim.state().table.data(), self);
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, m) {
+  m.doc() = "flitgym's simulation core";
+  m.attr("__version__") = FLITGYM_VERSION;
+  py::register_exception<ConfigError>(m, "ConfigError", PyExc_ValueError);
+  py::register_exception<CoreError>(m, "CoreError", PyExc_RuntimeError);
+  m.def("registered", &registered, py::arg("kind"));
+
+  PYBIND11_NUMPY_DTYPE(Packet, source, destination, sequence, generated, arrived, intermediate, flits, hops, phase, nonminimal);
+  PYBIND11_NUMPY_DTYPE(PacketDetail, injected, reward, value, row);
+  PYBIND11_NUMPY_DTYPE(InputVc, head, count, out_port, out_vc, routed, parked, park_next, served);
+  PYBIND11_NUMPY_DTYPE(OutputVc, head, count, credits, owner, parked);
+  PYBIND11_NUMPY_DTYPE(OutputPort, busy_until, waiting_vcs, queued, load, stalled_since, next_vc, awake, stalled);
+  PYBIND11_NUMPY_DTYPE(Crossbar, input_busy_until, output_busy_until, next_vc, next_input);
+  PYBIND11_NUMPY_DTYPE(Terminal, next_tick, tick, sequence, round, index, left, step);
+  PYBIND11_NUMPY_DTYPE(SeriesPoint, packets, flits, hops, latency);
+
+  py::class_<Simulation>(m, "Simulation")
+      // A fork: an independent copy of the state on the same network.
+      .def(py::init([](const Simulation& other) { return std::make_unique<Simulation>(other); }), py::arg("other"))
+      .def(py::init([](const py::object& config) {
+             const Config parsed = to_config(config);
+             py::gil_scoped_release release;
+             return std::make_unique<Simulation>(parsed);
+           }),
+           py::arg("config"))
+      .def_property_readonly("now", [](const Simulation& s) { return s.state().totals.now; })
+      .def_property_readonly("cycle_ns", [](const Simulation& s) { return s.network().cycle_ns; })
+      .def_property_readonly("time_ns", [](const Simulation& s) { return s.state().totals.now * s.network().cycle_ns; })
+      .def_property_readonly("packets_in_network", [](const Simulation& s) { return s.state().totals.packets_in_network; })
+      .def("run", [](Simulation& s, u64 cycles) { s.run(cycles, interruptible()); }, py::arg("cycles"), py::call_guard<py::gil_scoped_release>())
+      .def("drain", [](Simulation& s, u64 most) { return s.drain(most, interruptible()); }, py::arg("max_cycles"), py::call_guard<py::gil_scoped_release>())
+      .def("stop_sources", &Simulation::stop_sources)
+      .def("begin_window", &Simulation::begin_window)
+      .def("end_window", &Simulation::end_window)
+      .def("set_series_interval", &Simulation::set_series_interval, py::arg("cycles"))
+      .def("statistics", [](const Simulation& s) { return statistics(s.network(), s.state()); })
+      .def("series", &series)
+      .def("channels", &channels)
+      .def("facts", &facts)
+      .def("collect", &Simulation::collect)
+      .def("requests", &requests)
+      .def(
+          "apply",
+          [](Simulation& s, const std::optional<py::array_t<u32, py::array::c_style | py::array::forcecast>>& choices) {
+            if (choices) s.apply(choices->data(), static_cast<std::size_t>(choices->size()));
+            else s.apply(nullptr, 0);
+          },
+          py::arg("choices") = py::none())
+      .def("arrays",
+           [](const py::object& self) {
+             auto& s = self.cast<Simulation&>().state();
+             py::dict out;
+#define FLITGYM_VIEW(type, name) add_view(out, #name, s.name, self);
+             FLITGYM_STATE(FLITGYM_VIEW)
+#undef FLITGYM_VIEW
+             return out;
+           })
+      .def_property_readonly("q_table", &q_table)
+      .def_property(
+          "q_frozen", [](const Simulation& s) { return s.state().totals.frozen != 0; }, [](Simulation& s, bool frozen) { s.state().totals.frozen = frozen; })
+      .def("watch", &Simulation::watch, py::arg("terminal"), py::arg("sequence"))
+      .def("watch_log", &Simulation::watch_log)
+      .def("state_hash", [](const Simulation& s) {
+        char text[17];
+        std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(s.hash()));
+        return std::string(text);
+      })
+      .def("snapshot", [](const Simulation& s) { return py::bytes(s.snapshot()); })
+      .def("restore", [](Simulation& s, const py::bytes& bytes) { s.restore(bytes); }, py::arg("snapshot"))
+      .def("check_conservation", &Simulation::check_conservation);
+}

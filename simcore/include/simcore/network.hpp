@@ -1,0 +1,119 @@
+// Network: everything about a run that never changes. Built and checked once (src/build.cpp), then const.
+//
+// Identifiers
+//   router   0 .. routers-1
+//   terminal 0 .. terminals-1
+//   port     router r's port k is r * radix + k; the network interface (NIC) of terminal t is router_ports + t.
+//            A port is both the output of its node and, seen from its peer, the other end of an input.
+//   vc id    port * vcs + vc, for output VCs (at this node) and input VCs (buffers at this node) alike
+//   channel  named by the port it leaves from
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simcore/params.hpp"
+#include "simcore/types.hpp"
+
+namespace flitgym {
+
+struct State;
+struct Batch;
+struct Network;
+struct Packet;
+
+enum class PortKind : u8 { kTerminal = 0, kLocal = 1, kGlobal = 2, kUnused = 3 };
+enum class FlowControl : u8 { kVirtualCutThrough, kWormhole };
+enum class Arbiter : u8 { kRoundRobin, kLeastRecentlyServed, kAge };
+
+// What a topology, a routing or a traffic pattern keeps beside the common arrays; each derives its own.
+struct ComponentData {
+  virtual ~ComponentData() = default;
+};
+
+// What a routing needs of the network, known once its parameters are.
+struct RoutingFacts {
+  u32 classes;   // VC classes; class c may use the VCs c, c + classes, c + 2 classes, ...
+  u32 max_hops;  // router-to-router hops of the longest path it can choose
+};
+
+// A table of learned values, one per router: rows x columns of float, rows padded to `stride`.
+struct TableShape {
+  u32 rows = 0, columns = 0, stride = 0;
+  std::string layout;  // what rows and columns mean; a saved table of another layout is refused
+};
+
+struct Rounding {
+  std::string quantity;
+  double ns;
+  u32 cycles;
+  double error;  // relative
+};
+
+struct RouterParams {
+  u32 input_depth, output_depth, nic_depth;  // flits per VC; output_depth 0 = no output buffers (input-queued router)
+  u32 crossbar_cycles;                       // a flit holds its crossbar input and output this long
+  u32 wake_cycles;                           // an idle output port sends this long after a flit reached its queue
+  u32 pipeline_cycles;                       // from becoming the head of an input VC to the first switch request
+  FlowControl flow_control;
+  Arbiter arbiter;
+  bool packet_credits;                       // credits return, and links are held, per packet instead of per flit
+  bool latency_from_nic;                     // reference point of the headline packet latency
+  bool keep_backlog;                         // a full NIC delays generation (true) or loses it (false)
+  u32 watchdog_cycles;
+};
+
+struct Network {
+  u32 routers = 0, terminals = 0, radix = 0, vcs = 0, groups = 0;
+  u32 router_ports = 0, port_count = 0;  // routers * radix; + terminals
+  double cycle_ns = 0;
+  u32 flit_cycles_host = 0;              // the "flit time" in which loads are expressed
+  double link_latency_ns[3] = {};        // time of flight alone, by PortKind
+  u32 longest_delay = 0;                 // upper bound of every scheduled delay, cycles
+
+  std::vector<u32> peer;          // [port_count] port at the other end, kNone if unused
+  std::vector<PortKind> kind;     // [port_count]
+  std::vector<u32> hop_cycles;    // [port_count] a flit put on this channel at t is in the peer's input buffer at t + hop
+  std::vector<u32> flit_cycles;   // [port_count] a flit occupies this channel so long
+  std::vector<u32> terminal_router;  // [terminals]
+  std::vector<u32> terminal_port;    // [terminals] router-local port it hangs on
+  std::vector<u32> router_group;     // [routers] Dragonfly group, HyperX plane, ...
+
+  Divider by_vcs, by_radix;
+  RouterParams router{};
+  std::vector<Rounding> rounding;
+
+  std::shared_ptr<const ComponentData> topology, routing, traffic;
+  std::string topology_name, routing_name, traffic_name;
+  std::string fingerprint;        // topology and its parameters: what a saved Q-table must match
+  RoutingFacts routing_facts{};
+  TableShape table;
+  bool learns = false;            // the routing returns feedback
+
+  // src/registry.hpp fills these in: called once per cycle (route) or per packet (the others)
+  void (*route)(const Network&, State&, Batch&) = nullptr;
+  void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
+  void (*initialise_table)(const Network&, State&) = nullptr;
+  void (*candidates)(const Network&, State&, Batch&) = nullptr;  // routing=external: what may be chosen
+  u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index) = nullptr;
+  u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;  // null = 1
+
+  u64 seed = 0;
+  u32 packet_flits = 1;
+  bool fixed_interval = false;
+  double packets_per_round = 1;            // mean
+  std::vector<double> load_values;         // piecewise constant offered load
+  std::vector<Cycle> load_from;            // [same] the cycle from which it holds; first = 0
+
+  u32 port(u32 r, u32 k) const { return r * radix + k; }
+  u32 nic(u32 terminal) const { return router_ports + terminal; }
+  bool is_nic(u32 p) const { return p >= router_ports; }
+  u32 router_of_port(u32 p) const { return by_radix.quotient(p); }
+  u32 port_of_vc(u32 vc_id) const { return by_vcs.quotient(vc_id); }
+};
+
+// Checks everything; throws ConfigError naming key, value and valid choices.
+std::shared_ptr<const Network> build(const Config& config);
+
+}  // namespace flitgym

@@ -1,0 +1,66 @@
+// Typed parameters. A component declares what it takes; what the user gives is checked against that once, here.
+#pragma once
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "simcore/types.hpp"
+
+namespace flitgym {
+
+using Value = std::variant<bool, i64, double, std::string, std::vector<double>>;
+using Values = std::map<std::string, Value>;
+
+// One section of the configuration: the component's name and what the user set of its parameters.
+struct Section {
+  std::string name;
+  Values values;
+};
+
+struct Config {
+  Section topology, router, routing, traffic;
+  u64 seed = 0;
+};
+
+struct ParamSpec {
+  enum class Type { kBool, kInt, kFloat, kString, kList };
+  std::string key;
+  Type type;
+  Value fallback;
+  double min, max;                   // inclusive; numbers and list elements only
+  std::string unit;
+  std::vector<std::string> choices;  // strings only; empty = any
+  std::string doc;
+};
+
+ParamSpec flag(std::string key, bool fallback, std::string doc);
+ParamSpec integer(std::string key, i64 fallback, i64 min, i64 max, std::string unit, std::string doc);
+ParamSpec real(std::string key, double fallback, double min, double max, std::string unit, std::string doc);
+ParamSpec choice(std::string key, std::string fallback, std::vector<std::string> choices, std::string doc);
+ParamSpec list(std::string key, std::vector<double> fallback, double min, double max, std::string unit, std::string doc);
+
+// The validated parameters of one component: every declared key has a value of its type and range.
+class Params {
+ public:
+  Params() = default;
+  // Throws ConfigError on an unknown key, a wrong type or a value out of range; `where` is e.g. "routing.q_adaptive".
+  Params(const std::string& where, const std::vector<ParamSpec>& specs, const Values& given);
+
+  bool boolean(const std::string& key) const;
+  i64 integer(const std::string& key) const;
+  u32 count(const std::string& key) const { return static_cast<u32>(integer(key)); }
+  double real(const std::string& key) const;
+  const std::string& text(const std::string& key) const;
+  const std::vector<double>& reals(const std::string& key) const;
+
+ private:
+  template <class T>
+  const T& get(const std::string& key) const;
+  Values values_;
+};
+
+std::string to_string(const Value& value);
+
+}  // namespace flitgym

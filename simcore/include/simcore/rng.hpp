@@ -1,0 +1,36 @@
+// Randomness is a function of (seed, stream, counter) and nothing else: no generator has a state that could be
+// advanced in a different order on another number of threads.
+#pragma once
+
+#include "simcore/types.hpp"
+
+namespace flitgym {
+
+// A bijective 64-bit mixer with full avalanche (the finaliser of SplitMix64, Steele et al., OOPSLA 2014).
+inline u64 mix64(u64 x) {
+  x ^= x >> 30;
+  x *= 0xbf58476d1ce4e5b9ull;
+  x ^= x >> 27;
+  x *= 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+inline u64 draw(u64 seed, u64 stream, u64 counter) {
+  const u64 key = mix64(seed + 0x9e3779b97f4a7c15ull * (stream + 1));
+  return mix64(key + 0xd1b54a32d192ed03ull * (counter + 1));
+}
+
+// Uniform integer in [0, n).
+inline u32 below(u64 bits, u32 n) { return static_cast<u32>((u128{bits} * n) >> 64); }
+
+// Uniform real in (0, 1): never 0, so that its logarithm is finite.
+inline double unit(u64 bits) { return (static_cast<double>(bits >> 11) + 0.5) * 0x1.0p-53; }
+
+// Counters of one packet's stream. Each user of randomness draws from its own range.
+enum : u64 {
+  kDrawDestination = 0,     // traffic pattern: 16 counters
+  kDrawRoute = 64,          // routing: 16 counters per router hop
+  kDrawGap = u64{1} << 32   // time to the next generation, one per load step
+};
+
+}  // namespace flitgym

@@ -1,0 +1,59 @@
+// Simulation: one Network, one State, and the loop around step(). What the Python binding and the C++ tests drive.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simcore/state.hpp"
+#include "simcore/stats.hpp"
+
+namespace flitgym {
+
+class Simulation {
+ public:
+  explicit Simulation(const Config& config);
+  explicit Simulation(std::shared_ptr<const Network> network);
+
+  const Network& network() const { return *network_; }
+  State& state() { return state_; }
+  const State& state() const { return state_; }
+  Batch& batch() { return workspace_.batch; }
+  const std::string& watch_log() const { return workspace_.log; }
+
+  // `keep_going` is asked now and then and may throw; it is how Ctrl-C gets in.
+  void run(u64 cycles, const std::function<void()>& keep_going = {});
+  bool drain(u64 most_cycles, const std::function<void()>& keep_going = {});
+  void stop_sources();
+  bool empty() const;
+
+  // The two halves of a cycle. Between them, batch() holds the requests; choices[i] is an index into the candidates of
+  // request i. Throws ConfigError on a choice outside its candidates and leaves the batch as it was.
+  u32 collect();
+  void apply(const u32* choices, std::size_t count);
+
+  void begin_window() { flitgym::begin_window(*network_, state_); }
+  void end_window() { flitgym::end_window(*network_, state_); }
+  void set_series_interval(u32 cycles);
+  void watch(u32 terminal, u32 sequence);
+
+  u64 hash() const;                       // of all of State
+  std::string snapshot() const;           // State as bytes
+  void restore(const std::string& bytes);
+
+  // Throws CoreError if flits, credits and buffer slots do not add up (tests call it every cycle).
+  void check_conservation() const;
+
+ private:
+  void guard(u64 moves_before);
+  std::string deadlock_report() const;
+
+  std::shared_ptr<const Network> network_;
+  State state_;
+  Workspace workspace_;
+};
+
+u64 state_bytes(const State& state);  // memory held by its arrays
+
+}  // namespace flitgym

@@ -1,0 +1,204 @@
+// State: everything that changes. Flat arrays of plain structs with integer ids, no pointers: copying the arrays
+// copies the simulation. FLITGYM_STATE below is the one list of fields; it declares, saves, hashes and binds them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simcore/network.hpp"
+#include "simcore/wheel.hpp"
+
+namespace flitgym {
+
+// A flit in a buffer or on a channel: packet id and three flags.
+using Flit = u32;
+inline constexpr Flit kHead = 1, kTail = 2, kWatched = 4;
+inline constexpr u32 kFlitShift = 3;
+inline u32 packet_of(Flit flit) { return flit >> kFlitShift; }
+
+// Where a packet stands on a two-legged (Valiant) path.
+enum Phase : u8 { kUndecided = 0, kMinimal = 1, kToIntermediate = 2, kFromIntermediate = 3 };
+
+struct Packet {         // 32 bytes: what every hop reads
+  u32 source, destination;  // terminals
+  u32 sequence;             // how many packets its source generated before it; with source it names the packet
+  Cycle generated;          // by the generation clock of its source
+  Cycle arrived;            // head in the present input buffer
+  u32 intermediate;         // router or group of a two-legged path
+  u16 flits;
+  u8 hops;                  // router-to-router channels traversed
+  Phase phase;
+  u8 nonminimal;            // took or is taking a non-minimal path
+  u8 reserved[3];
+};
+static_assert(sizeof(Packet) == 32);
+
+struct PacketDetail {   // 16 bytes: what only the ends and learning routings touch
+  Cycle injected;       // accepted by the NIC
+  u32 reward;           // cycles between the heads' arrivals in the previous and in this input buffer
+  float value;          // this router's estimate to be sent back upstream; negative = nothing is sent
+  u32 row;              // row of the upstream router's table it belongs to
+};
+static_assert(sizeof(PacketDetail) == 16);
+
+struct InputVc {
+  u16 head, count;      // ring of flits: first, number
+  u8 out_port, out_vc;  // route of the packet in front, router-local port; valid while routed
+  u8 routed;            // the packet in front has a route
+  u8 parked;            // and waits in the list of its output VC
+  u32 park_next;        // next input VC that waits for the same output VC
+  u32 served;           // stamp of the last grant (least recently served first)
+};
+static_assert(sizeof(InputVc) == 16);
+
+struct OutputVc {
+  u16 head, count;      // ring of flits (routers with output buffers, NICs)
+  u16 credits;          // free flit slots downstream
+  u16 reserved;
+  u32 owner;            // input VC whose packet is part-way through, kNone
+  u32 parked;           // first input VC that waits for space here, kNone
+};
+static_assert(sizeof(OutputVc) == 16);
+
+struct OutputPort {
+  Cycle busy_until;     // the channel's serialiser
+  u32 waiting_vcs;      // bit per VC whose output ring is not empty
+  u32 queued;           // flits in those rings
+  u32 load;             // queued flits + flits sent and not yet credited
+  Cycle stalled_since;  // meaningful while stalled
+  u8 next_vc;           // round robin
+  u8 awake;             // a send is scheduled
+  u8 stalled;           // has flits to send and no credit
+  u8 reserved;
+};
+static_assert(sizeof(OutputPort) == 24);
+
+struct Crossbar {       // one per router port
+  Cycle input_busy_until, output_busy_until;
+  u8 next_vc;           // round robin over the VCs of this input
+  u8 next_input;        // round robin over the inputs that want this output
+  u16 reserved;
+};
+static_assert(sizeof(Crossbar) == 12);
+
+struct Terminal {
+  u64 next_tick;        // next generation, cycles in 32.32 fixed point
+  Cycle tick;           // the cycle the present round was generated at
+  u32 sequence;         // packets accepted so far
+  u32 round, index;     // rounds begun; packets of the present round already accepted
+  u32 left;             // packets of the present round still to be accepted
+  u32 step;             // which entry of the load list holds
+};
+static_assert(sizeof(Terminal) == 32);
+
+struct FlitEvent {
+  u32 vc;               // input VC, or router_ports * vcs + ... for a terminal
+  Flit flit;
+};
+struct CreditEvent {
+  u32 vc;               // output VC
+  u32 flits;
+};
+struct FeedbackEvent {
+  u32 port, row;        // output port upstream, row of its router's table
+  float target;         // ns
+};
+
+struct Totals {
+  Cycle now = 0;
+  u32 collected = 0;    // 1 between collect() and apply()
+  u64 moves = 0;        // flits switched or sent, since cycle 0 (the watchdog's pulse)
+  u64 packets_in_network = 0, flits_in_network = 0;  // accepted by a NIC and not yet delivered
+  u64 flits_accepted = 0, flits_ejected = 0;         // since cycle 0
+  u32 sources_stopped = 0, frozen = 0;               // no more generation; no more learning
+  u32 backlogged = 0, reserved = 0;                  // terminals whose NIC is full and that wait for it
+};
+
+// Log-linear histogram: exact below 128 cycles, then 64 bins per octave.
+inline constexpr u32 kHistogramBins = 128 + 64 * 25;
+
+struct Window {         // measurements since begin_window()
+  u64 open = 0, begin = 0, end = 0;
+  u64 generated = 0, missed = 0, accepted = 0;  // packets
+  u64 delivered = 0, flits = 0, flit_hops = 0;
+  u64 hops = 0, nonminimal = 0;                 // sums over packets delivered
+  u64 latency_nic = 0, latency_generation = 0;  // sums, cycles
+  u64 max_nic = 0, max_generation = 0;
+};
+
+struct SeriesPoint {    // one interval
+  u64 packets = 0, flits = 0, hops = 0, latency = 0;
+};
+
+//  X(type, name): the meaning of each array stands beside it.
+#define FLITGYM_STATE(X)                                                                               \
+  X(Totals, totals)                     /* scalars */                                                  \
+  X(std::vector<Packet>, packets)       /* [pool] by packet id */                                      \
+  X(std::vector<PacketDetail>, details) /* [pool] */                                                   \
+  X(std::vector<u32>, free_packets)     /* ids not in use */                                           \
+  X(std::vector<InputVc>, input_vcs)    /* [router_ports * vcs] */                                     \
+  X(std::vector<Flit>, input_flits)     /* [router_ports * vcs, input_depth] rings */                  \
+  X(std::vector<OutputVc>, output_vcs)  /* [port_count * vcs] */                                       \
+  X(std::vector<Flit>, output_flits)    /* [router_ports * vcs, output_depth] rings */                 \
+  X(std::vector<Flit>, nic_flits)       /* [terminals, nic_depth] rings */                             \
+  X(std::vector<OutputPort>, ports)     /* [port_count] */                                             \
+  X(std::vector<Crossbar>, crossbars)   /* [router_ports] */                                           \
+  X(std::vector<u64>, ready)            /* [routers, ready_words] bit per input VC with a request */   \
+  X(std::vector<u64>, active_routers)   /* bit per router with a bit in ready */                       \
+  X(std::vector<u32>, stamps)           /* [routers] next stamp of least-recently-served arbitration */\
+  X(std::vector<Terminal>, terminals)   /* [terminals] */                                              \
+  X(std::vector<u32>, route_list)       /* input VCs whose new head asks for a route next cycle */     \
+  X(Wheel<FlitEvent>, flits_due)        /* flits on channels */                                        \
+  X(Wheel<CreditEvent>, credits_due)    /* credits on channels */                                      \
+  X(Wheel<u32>, ports_due)              /* output ports that may send */                               \
+  X(Wheel<u32>, sources_due)            /* terminals whose generation clock ticks */                   \
+  X(Wheel<u32>, routes_due)             /* heads inside the router pipeline */                         \
+  X(Wheel<FeedbackEvent>, feedback_due) /* learning feedback on channels */                            \
+  X(std::vector<float>, table)          /* [routers, rows, stride] learned values, ns */               \
+  X(Window, window)                     /* sums over the measuring window */                           \
+  X(std::vector<u32>, histogram_nic)    /* [bins] packet latency from NIC acceptance, cycles */        \
+  X(std::vector<u32>, histogram_generation) /* [bins] packet latency from generation, cycles */        \
+  X(std::vector<u64>, port_flits)       /* [port_count] flits sent, in the window */                   \
+  X(std::vector<u64>, port_stall)       /* [port_count] cycles stalled for credit, in the window */    \
+  X(std::vector<SeriesPoint>, series)   /* time series from cycle 0 */                                 \
+  X(std::vector<u32>, series_interval)  /* [1] cycles, 0 = off */                                      \
+  X(std::vector<u32>, watched)          /* [source, sequence] pairs of watched packets */
+
+struct State {
+#define FLITGYM_DECLARE(type, name) type name{};
+  FLITGYM_STATE(FLITGYM_DECLARE)
+#undef FLITGYM_DECLARE
+  u32 ready_words = 0;  // derived from Network: words per router in `ready`
+};
+
+// One decision to make: the packet in front of an input VC of a router asks for (output port, VC class).
+// The arrays are parallel; `count` entries are valid. Filled by collect(), completed by a routing or by an agent.
+struct Batch {
+  u32 count = 0;
+  std::vector<u32> input_vc, packet, router;
+  std::vector<u8> in_port, in_vc;            // router-local
+  std::vector<u8> out_port, out_class;       // the decision
+  // The candidates of request i are entries offsets[i] .. offsets[i+1]-1 (only with routing=external).
+  std::vector<u32> offsets;
+  std::vector<u8> candidate_port, candidate_class;
+};
+
+// Buffers reused from cycle to cycle; nothing in here outlives a step but the batch between collect() and apply().
+struct Workspace {
+  Batch batch;
+  std::vector<FlitEvent> flits;
+  std::vector<CreditEvent> credits;
+  std::vector<FeedbackEvent> feedback;
+  std::vector<u32> ids, routes;
+  std::vector<u64> keys;
+  std::string log;      // of watched packets
+};
+
+void initialise(const Network& network, State& state);
+
+// One cycle, whole or cut where the agent sits.
+void step(const Network& network, State& state, Workspace& workspace);
+void collect(const Network& network, State& state, Workspace& workspace);
+void apply(const Network& network, State& state, Workspace& workspace);
+
+}  // namespace flitgym

@@ -1,0 +1,32 @@
+// Measurement: the latency histogram and the numbers a run reports.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "simcore/state.hpp"
+
+namespace flitgym {
+
+// Bin of a latency in cycles: exact below 128, then 64 bins per octave, so that the middle of a bin is at most
+// 1/128 of the value (0.8 %) away from anything in it.
+inline u32 histogram_bin(u32 cycles) {
+  if (cycles < 128) return cycles;
+  const u32 octave = 31 - static_cast<u32>(__builtin_clz(cycles));  // >= 7
+  return 128 + (octave - 7) * 64 + ((cycles >> (octave - 6)) & 63);
+}
+double histogram_middle(u32 bin);  // cycles
+inline constexpr double kHistogramError = 1.0 / 128;
+
+// The value that a share q (0..1) of the counted packets do not exceed, in cycles; 0 without packets.
+double quantile(const std::vector<u32>& histogram, double q);
+
+// Everything a run reports as numbers; names and units as in the README's table of result fields.
+std::map<std::string, double> statistics(const Network& network, const State& state);
+
+void begin_window(const Network& network, State& state);
+void end_window(const Network& network, State& state);
+
+[[noreturn]] void throw_misrouted(const Network& network, const Packet& packet, u32 terminal);
+
+}  // namespace flitgym

@@ -1,0 +1,76 @@
+// A timing wheel: what is due at cycle t lies in slot t mod slots, as a list of fixed-size chunks from one flat pool.
+// It holds no pointers, so copying the arrays copies the wheel.
+#pragma once
+
+#include <vector>
+
+#include "simcore/types.hpp"
+
+namespace flitgym {
+
+template <class T>
+struct Wheel {
+  static constexpr u32 kChunkItems = 62;
+  struct Chunk {
+    u32 next = kNone;
+    u32 count = 0;
+    T items[kChunkItems] = {};
+  };
+
+  std::vector<u32> first, last;  // [slots] first and last chunk of each slot
+  std::vector<Chunk> chunks;     // the pool
+  std::vector<u32> free;         // chunk ids not in use
+
+  // `longest` is the largest delay that will ever be pushed.
+  void reset(u32 longest) {
+    u32 slots = 64;
+    while (slots <= longest) slots *= 2;
+    first.assign(slots, kNone);
+    last.assign(slots, kNone);
+    chunks.clear();
+    free.clear();
+  }
+
+  u32 longest() const { return static_cast<u32>(first.size()) - 1; }
+
+  void push(Cycle when, const T& item) {
+    const u32 slot = when & (static_cast<u32>(first.size()) - 1);
+    u32 c = last[slot];
+    if (c == kNone || chunks[c].count == kChunkItems) c = extend(slot);
+    Chunk& chunk = chunks[c];
+    chunk.items[chunk.count++] = item;
+  }
+
+  // Appends what is due now to `out` and empties the slot.
+  void take(Cycle now, std::vector<T>& out) {
+    const u32 slot = now & (static_cast<u32>(first.size()) - 1);
+    for (u32 c = first[slot]; c != kNone;) {
+      Chunk& chunk = chunks[c];
+      out.insert(out.end(), chunk.items, chunk.items + chunk.count);
+      chunk.count = 0;
+      free.push_back(c);
+      c = chunk.next;
+    }
+    first[slot] = last[slot] = kNone;
+  }
+
+  bool due(Cycle now) const { return first[now & (static_cast<u32>(first.size()) - 1)] != kNone; }
+
+ private:
+  u32 extend(u32 slot) {
+    u32 c;
+    if (free.empty()) {
+      c = static_cast<u32>(chunks.size());
+      chunks.emplace_back();
+    } else {
+      c = free.back();
+      free.pop_back();
+      chunks[c].next = kNone;
+    }
+    (last[slot] == kNone ? first[slot] : chunks[last[slot]].next) = c;
+    last[slot] = c;
+    return c;
+  }
+};
+
+}  // namespace flitgym

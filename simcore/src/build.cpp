@@ -1,0 +1,301 @@
+// From parameters to an immutable Network. The one place that validates: what passes here can run.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "simcore/error.hpp"
+#include "simcore/network.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym {
+
+namespace {
+
+constexpr double kMaxRoundingError = 0.01;
+
+std::string text(double x) { return to_string(Value{x}); }
+
+template <class Spec>
+const Spec& find(const std::string& kind, const std::string& name) {
+  const auto found = registry<Spec>().find(name);
+  if (found == registry<Spec>().end()) {
+    const auto valid = registered_names<Spec>();
+    throw ConfigError(kind + ": unknown name '" + name + "'" + did_you_mean(name, valid) + "; valid names: " + join(valid));
+  }
+  return found->second;
+}
+
+// Physical times in ns -> whole cycles, each with its error, refused above 1 %.
+class Clock {
+ public:
+  Clock(double cycle_ns, std::vector<Rounding>& report) : cycle_ns_(cycle_ns), report_(report) {}
+
+  u32 cycles(const std::string& quantity, double ns, u32 least) {
+    const double exact = ns / cycle_ns_;
+    const u32 rounded = std::max(least, static_cast<u32>(std::lround(exact)));
+    const double error = ns == 0 ? 0 : rounded * cycle_ns_ / ns - 1;
+    report_.push_back({quantity, ns, rounded, error});
+    if (std::abs(error) > kMaxRoundingError || (ns == 0 && least > 0))
+      throw ConfigError("router.cycle_ns: with " + text(cycle_ns_) + " ns, " + quantity + " = " + text(ns) + " ns becomes " +
+                        std::to_string(rounded) + " cycles = " + text(rounded * cycle_ns_) + " ns, more than 1 % off; choose a cycle of which " +
+                        quantity + " is nearly a multiple");
+    return rounded;
+  }
+
+ private:
+  double cycle_ns_;
+  std::vector<Rounding>& report_;
+};
+
+void wire(const Config& config, Network& net) {
+  const auto& spec = find<TopologySpec>("topology", config.topology.name);
+  const Params params("topology." + spec.name, spec.params, config.topology.values);
+  Wiring wiring;
+  spec.wire(params, wiring);
+
+  net.topology_name = spec.name;
+  net.topology = wiring.data;
+  net.routers = wiring.routers;
+  net.radix = wiring.radix;
+  net.groups = wiring.groups;
+  net.router_group = wiring.router_group;
+  net.terminals = static_cast<u32>(wiring.terminal_port.size());
+  net.router_ports = net.routers * net.radix;
+  net.port_count = net.router_ports + net.terminals;
+  if (net.radix > kMaxRadix)
+    throw ConfigError("topology." + spec.name + ": a router would have " + std::to_string(net.radix) + " ports, the core takes at most " + std::to_string(kMaxRadix));
+  net.by_radix = Divider(net.radix);
+
+  net.peer = wiring.peer;
+  net.kind = wiring.kind;
+  net.peer.resize(net.port_count, kNone);
+  net.kind.resize(net.port_count, PortKind::kTerminal);
+  for (u32 t = 0; t < net.terminals; t++) {
+    const u32 p = wiring.terminal_port[t];
+    net.peer[p] = net.nic(t);
+    net.peer[net.nic(t)] = p;
+    net.terminal_router.push_back(p / net.radix);
+    net.terminal_port.push_back(p % net.radix);
+  }
+
+  // Going over a link and coming back must end where it began, and every used port must have a peer of its own kind.
+  for (u32 p = 0; p < net.port_count; p++) {
+    if ((net.peer[p] == kNone) != (net.kind[p] == PortKind::kUnused)) throw CoreError("topology " + spec.name + ": port without a peer");
+    if (net.peer[p] != kNone && (net.peer[net.peer[p]] != p || net.kind[net.peer[p]] != net.kind[p]))
+      throw CoreError("topology " + spec.name + ": port " + std::to_string(p) + " does not come back over its own link");
+  }
+
+  std::ostringstream fingerprint;
+  fingerprint << spec.name;
+  for (const ParamSpec& p : spec.params) {
+    const auto found = config.topology.values.find(p.key);
+    fingerprint << ' ' << p.key << '=' << to_string(found == config.topology.values.end() ? p.fallback : found->second);
+  }
+  net.fingerprint = fingerprint.str();
+}
+
+void time_channels(const Params& params, Network& net) {
+  net.cycle_ns = params.real("cycle_ns");
+  Clock clock(net.cycle_ns, net.rounding);
+  const double input = params.real("input_latency_ns"), output = params.real("output_latency_ns");
+  const double flit_bytes = params.real("flit_bytes");
+  const char* names[3] = {"host", "local", "global"};
+
+  // Round sums, not parts: output, link and input latency are always passed in series. The two host channels of a
+  // path are passed in series too, so they share one sum.
+  u32 hop[3], flit[3];
+  u32 nic_hop = 0;
+  for (int k = 0; k < 3; k++) {
+    const std::string name = names[k];
+    const double link = net.link_latency_ns[k] = params.real("link_latency_ns_" + name);
+    if (k == 0) {
+      const u32 both = clock.cycles("host channels there and back (2 link + input + output latency)", 2 * link + input + output, 2);
+      nic_hop = std::clamp(static_cast<u32>((link + input) / net.cycle_ns), 1u, both - 1);
+      hop[0] = both - nic_hop;
+    } else {
+      hop[k] = clock.cycles(name + " hop (output + link + input latency)", output + link + input, 1);
+    }
+    flit[k] = clock.cycles(name + " flit time (flit_bytes / link_bandwidth_gb_per_s_" + name + ")", flit_bytes / params.real("link_bandwidth_gb_per_s_" + name), 1);
+  }
+  RouterParams& r = net.router;
+  r.crossbar_cycles = clock.cycles("crossbar flit time (flit_bytes / crossbar_bandwidth_gb_per_s)", flit_bytes / params.real("crossbar_bandwidth_gb_per_s"), 1);
+  r.pipeline_cycles = clock.cycles("pipeline_ns", params.real("pipeline_ns"), 0);
+  r.wake_cycles = params.count("output_wake_flits") * flit[1];
+  net.flit_cycles_host = flit[0];
+
+  net.hop_cycles.assign(net.port_count, 1);
+  net.flit_cycles.assign(net.port_count, 1);
+  for (u32 p = 0; p < net.port_count; p++) {
+    if (net.kind[p] == PortKind::kUnused) continue;
+    const auto k = static_cast<u32>(net.kind[p]);
+    net.hop_cycles[p] = net.is_nic(p) ? nic_hop : hop[k];
+    net.flit_cycles[p] = flit[k];
+  }
+  net.longest_delay = std::max({hop[0], hop[1], hop[2], nic_hop, r.pipeline_cycles}) + std::max({flit[0], flit[1], flit[2]}) + r.wake_cycles + 4;
+}
+
+void size_router(const Params& params, Network& net) {
+  RouterParams& r = net.router;
+  r.input_depth = params.count("input_buffer_flits");
+  r.output_depth = params.count("output_buffer_flits");
+  r.nic_depth = params.count("nic_buffer_flits");
+  r.flow_control = params.text("flow_control") == "wormhole" ? FlowControl::kWormhole : FlowControl::kVirtualCutThrough;
+  const std::string& arbiter = params.text("arbiter");
+  r.arbiter = arbiter == "round_robin" ? Arbiter::kRoundRobin : arbiter == "age" ? Arbiter::kAge : Arbiter::kLeastRecentlyServed;
+  r.packet_credits = params.text("credit_granularity") == "packet";
+  r.latency_from_nic = params.text("latency_from") == "nic";
+  r.keep_backlog = params.text("source_backlog") == "kept";
+  const double watchdog = params.real("watchdog_ns") / net.cycle_ns;
+  r.watchdog_cycles = static_cast<u32>(std::min(watchdog, 2e9));
+  if (r.watchdog_cycles < 2 * net.longest_delay)
+    throw ConfigError("router.watchdog_ns: " + text(params.real("watchdog_ns")) + " ns is shorter than twice the longest channel delay (" +
+                      text(2 * net.longest_delay * net.cycle_ns) + " ns); a packet on a link would be taken for a deadlock");
+}
+
+void choose_routing(const Config& config, const Params& router, Network& net) {
+  const auto& spec = find<RoutingSpec>("routing", config.routing.name);
+  if (std::find(spec.topologies.begin(), spec.topologies.end(), net.topology_name) == spec.topologies.end())
+    throw ConfigError("routing." + spec.name + ": does not run on topology '" + net.topology_name + "'; it accepts " + join(spec.topologies));
+  const Params params("routing." + spec.name, spec.params, config.routing.values);
+  net.routing_name = spec.name;
+  net.route = spec.route;
+  net.learn = spec.learn;
+  net.candidates = spec.candidates;
+  net.initialise_table = spec.initialise;
+  net.routing_facts = spec.setup(params, net, net.routing);
+
+  const u32 needed = net.routing_facts.classes, given = router.count("vcs");
+  net.vcs = given == 0 ? needed : given;
+  if (net.vcs < needed)
+    throw ConfigError("router.vcs: " + std::to_string(given) + " VCs are too few for routing." + spec.name + ", which needs " + std::to_string(needed) + " to be free of deadlock");
+  if (net.vcs > kMaxVcs)
+    throw ConfigError("router.vcs: " + std::to_string(net.vcs) + " VCs, the core takes at most " + std::to_string(kMaxVcs));
+  net.by_vcs = Divider(net.vcs);
+}
+
+void choose_traffic(const Config& config, Network& net) {
+  const auto& spec = find<TrafficSpec>("traffic", config.traffic.name);
+  const std::string where = "traffic." + spec.name;
+  std::vector<ParamSpec> specs = common_traffic_params();
+  specs.insert(specs.end(), spec.params.begin(), spec.params.end());
+  const Params params(where, specs, config.traffic.values);
+
+  net.traffic_name = spec.name;
+  net.packet_flits = params.count("packet_flits");
+  net.fixed_interval = params.text("injection") == "fixed_interval";
+  const RouterParams& r = net.router;
+  const auto fits = [&](const char* buffer, u32 depth) {
+    if (depth < net.packet_flits)
+      throw ConfigError(where + ".packet_flits: a packet of " + std::to_string(net.packet_flits) + " flits does not fit router." + buffer + " = " + std::to_string(depth) +
+                        " flits, which virtual cut-through needs; enlarge the buffer or use router.flow_control=wormhole");
+  };
+  if (r.flow_control == FlowControl::kVirtualCutThrough) {
+    fits("input_buffer_flits", r.input_depth);
+    if (r.output_depth > 0) fits("output_buffer_flits", r.output_depth);
+  }
+  if (r.nic_depth < net.packet_flits)
+    throw ConfigError(where + ".packet_flits: a packet of " + std::to_string(net.packet_flits) + " flits does not fit router.nic_buffer_flits = " + std::to_string(r.nic_depth) + " flits");
+
+  // The offered load is a step function of time.
+  const auto& times = params.reals("load_step_times_ns");
+  const auto& loads = params.reals("load_step_loads");
+  if (times.size() != loads.size())
+    throw ConfigError(where + ".load_step_loads: " + std::to_string(loads.size()) + " loads for " + std::to_string(times.size()) + " load_step_times_ns");
+  net.load_values = {params.real("load")};
+  net.load_from = {0};
+  for (std::size_t k = 0; k < times.size(); k++) {
+    const double cycle = std::round(times[k] / net.cycle_ns);
+    if (cycle <= net.load_from.back()) throw ConfigError(where + ".load_step_times_ns: " + to_string(Value{times}) + " must be positive and increasing");
+    if (cycle > std::numeric_limits<u32>::max()) throw ConfigError(where + ".load_step_times_ns: " + to_string(Value{times}) + " goes past the longest run");
+    net.load_from.push_back(static_cast<Cycle>(cycle));
+    net.load_values.push_back(loads[k]);
+  }
+
+  net.traffic = spec.setup(params, net);
+  net.destination = spec.destination;
+  net.round_size = spec.round_size;
+  net.packets_per_round = spec.mean_round_size ? spec.mean_round_size(net) : 1.0;
+}
+
+}  // namespace
+
+void Wiring::resize(u32 router_count, u32 ports) {
+  if (u64{router_count} * ports >= (u64{1} << 26))
+    throw ConfigError("topology: " + std::to_string(router_count) + " routers of " + std::to_string(ports) + " ports are more than the core can number");
+  routers = router_count;
+  radix = ports;
+  peer.assign(std::size_t{router_count} * ports, kNone);
+  kind.assign(std::size_t{router_count} * ports, PortKind::kUnused);
+  router_group.assign(router_count, 0);
+}
+
+void Wiring::connect(u32 port_a, u32 port_b, PortKind channel) {
+  peer[port_a] = port_b;
+  peer[port_b] = port_a;
+  kind[port_a] = kind[port_b] = channel;
+}
+
+void Wiring::attach_terminal(u32 port) {
+  kind[port] = PortKind::kTerminal;
+  peer[port] = 0;  // build() puts the NIC's id here once the terminals are counted
+  terminal_port.push_back(port);
+}
+
+const std::vector<ParamSpec>& router_params() {
+  const double inf = std::numeric_limits<double>::max();
+  static const std::vector<ParamSpec> specs = {
+      real("cycle_ns", 1.0, 1e-3, 1e6, "ns", "length of a simulator cycle; every time below is rounded to it, at most 1 % off"),
+      real("flit_bytes", 128, 1, 1e6, "bytes", "size of a flit"),
+      real("link_bandwidth_gb_per_s_host", 128, 1e-6, 1e6, "GB/s", "terminal channels"),
+      real("link_bandwidth_gb_per_s_local", 128, 1e-6, 1e6, "GB/s", "local channels"),
+      real("link_bandwidth_gb_per_s_global", 128, 1e-6, 1e6, "GB/s", "global channels"),
+      real("crossbar_bandwidth_gb_per_s", 128, 1e-6, 1e6, "GB/s", "per crossbar port; above the link's it is the crossbar speedup"),
+      real("link_latency_ns_host", 1, 0, 1e6, "ns", "time of flight, terminal channels"),
+      real("link_latency_ns_local", 10, 0, 1e6, "ns", "time of flight, local channels"),
+      real("link_latency_ns_global", 100, 0, 1e6, "ns", "time of flight, global channels"),
+      real("input_latency_ns", 0, 0, 1e6, "ns", "from the end of the link to the input buffer"),
+      real("output_latency_ns", 1, 0, 1e6, "ns", "from the output queue (or the switch) to the link"),
+      real("pipeline_ns", 0, 0, 1e5, "ns", "from becoming the head of an input VC to its route computation and first switch request"),
+      integer("input_buffer_flits", 256, 1, 65535, "flits", "per VC"),
+      integer("output_buffer_flits", 0, 0, 65535, "flits", "per VC; 0 = an input-queued router, whose crossbar drives the links"),
+      integer("nic_buffer_flits", 32, 1, 65535, "flits", "output buffer of each network interface"),
+      integer("vcs", 0, 0, kMaxVcs, "", "virtual channels per port; 0 = as many as the routing needs"),
+      choice("flow_control", "virtual_cut_through", {"virtual_cut_through", "wormhole"}, "a head moves on when the next buffer takes the whole packet, or one flit"),
+      choice("arbiter", "round_robin", {"round_robin", "least_recently_served", "age"},
+             "switch allocation: separable input-first with round-robin arbiters, or in order of the least recently served (input, VC) or of the oldest packet"),
+      choice("credit_granularity", "flit", {"flit", "packet"}, "credits return and links are held per flit or per packet"),
+      integer("output_wake_flits", 0, 0, 16, "flit times", "an idle output port (or NIC) waits so long before it sends"),
+      choice("latency_from", "generation", {"generation", "nic"}, "reference point of packet_latency_*: the source's clock, or acceptance by its NIC"),
+      choice("source_backlog", "kept", {"kept", "lost"}, "while a NIC is full, generations wait (an open-loop source) or are lost"),
+      real("watchdog_ns", 100000, 0, inf, "ns", "nothing moved for so long with flits in flight = deadlock, the run ends with an error"),
+  };
+  return specs;
+}
+
+const std::vector<ParamSpec>& common_traffic_params() {
+  static const std::vector<ParamSpec> specs = {
+      real("load", 0.5, 0, 1, "flits per terminal per flit time", "offered load"),
+      choice("injection", "bernoulli", {"bernoulli", "fixed_interval"}, "each cycle with equal probability, or every terminal at the same instants"),
+      integer("packet_flits", 1, 1, 65535, "flits", "packet size"),
+      list("load_step_times_ns", {}, 0, 1e12, "ns", "instants at which the offered load changes"),
+      list("load_step_loads", {}, 0, 1, "flits per terminal per flit time", "and the loads that hold from then on"),
+  };
+  return specs;
+}
+
+std::shared_ptr<const Network> build(const Config& config) {
+  auto net = std::make_shared<Network>();
+  net->seed = config.seed;
+  if (config.router.name != "vc_router")
+    throw ConfigError("router: unknown name '" + config.router.name + "'" + did_you_mean(config.router.name, {"vc_router"}) + "; valid names: vc_router");
+  const Params router("router", router_params(), config.router.values);
+  wire(config, *net);
+  time_channels(router, *net);
+  size_router(router, *net);
+  choose_routing(config, router, *net);
+  choose_traffic(config, *net);
+  return net;
+}
+
+}  // namespace flitgym

@@ -1,0 +1,134 @@
+#include "simcore/params.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "simcore/error.hpp"
+
+namespace flitgym {
+
+namespace {
+
+using Type = ParamSpec::Type;
+
+const char* type_name(Type type) {
+  switch (type) {
+    case Type::kBool: return "true or false";
+    case Type::kInt: return "an integer";
+    case Type::kFloat: return "a number";
+    case Type::kString: return "a word";
+    case Type::kList: return "a list of numbers";
+  }
+  return "?";
+}
+
+// The value as the declared type, where that loses nothing (3 for a float, 3.0 for an int).
+bool convert(Type type, const Value& given, Value& out) {
+  const auto* b = std::get_if<bool>(&given);
+  const auto* i = std::get_if<i64>(&given);
+  const auto* d = std::get_if<double>(&given);
+  switch (type) {
+    case Type::kBool:
+      if (b) out = *b;
+      return b;
+    case Type::kInt:
+      if (i) out = *i;
+      else if (d && *d == std::floor(*d) && std::abs(*d) < 9e15) out = static_cast<i64>(*d);
+      else return false;
+      return true;
+    case Type::kFloat:
+      if (d) out = *d;
+      else if (i) out = static_cast<double>(*i);
+      else return false;
+      return true;
+    case Type::kString:
+      out = given;
+      return std::holds_alternative<std::string>(given);
+    case Type::kList:
+      out = given;
+      return std::holds_alternative<std::vector<double>>(given);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string to_string(const Value& value) {
+  std::ostringstream out;
+  if (const auto* b = std::get_if<bool>(&value)) out << (*b ? "true" : "false");
+  else if (const auto* i = std::get_if<i64>(&value)) out << *i;
+  else if (const auto* d = std::get_if<double>(&value)) out << *d;
+  else if (const auto* s = std::get_if<std::string>(&value)) out << *s;
+  else {
+    out << '[';
+    const auto& items = std::get<std::vector<double>>(value);
+    for (std::size_t k = 0; k < items.size(); k++) out << (k ? ", " : "") << items[k];
+    out << ']';
+  }
+  return out.str();
+}
+
+ParamSpec flag(std::string key, bool fallback, std::string doc) {
+  return {std::move(key), Type::kBool, fallback, 0, 1, "", {}, std::move(doc)};
+}
+ParamSpec integer(std::string key, i64 fallback, i64 min, i64 max, std::string unit, std::string doc) {
+  return {std::move(key), Type::kInt, fallback, static_cast<double>(min), static_cast<double>(max), std::move(unit), {}, std::move(doc)};
+}
+ParamSpec real(std::string key, double fallback, double min, double max, std::string unit, std::string doc) {
+  return {std::move(key), Type::kFloat, fallback, min, max, std::move(unit), {}, std::move(doc)};
+}
+ParamSpec choice(std::string key, std::string fallback, std::vector<std::string> choices, std::string doc) {
+  return {std::move(key), Type::kString, std::move(fallback), 0, 0, "", std::move(choices), std::move(doc)};
+}
+ParamSpec list(std::string key, std::vector<double> fallback, double min, double max, std::string unit, std::string doc) {
+  return {std::move(key), Type::kList, std::move(fallback), min, max, std::move(unit), {}, std::move(doc)};
+}
+
+Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, const Values& given) {
+  std::vector<std::string> valid;
+  for (const ParamSpec& spec : specs) valid.push_back(spec.key);
+  for (const auto& [key, value] : given)
+    if (std::find(valid.begin(), valid.end(), key) == valid.end())
+      throw ConfigError(where + "." + key + ": unknown key" + did_you_mean(key, valid) + "; valid keys: " + join(valid));
+
+  for (const ParamSpec& spec : specs) {
+    const std::string name = where + "." + spec.key;
+    Value value = spec.fallback;
+    if (const auto found = given.find(spec.key); found != given.end())
+      if (!convert(spec.type, found->second, value))
+        throw ConfigError(name + ": " + to_string(found->second) + " is not " + type_name(spec.type));
+
+    const auto check = [&](double x) {
+      if (!(x >= spec.min && x <= spec.max))
+        throw ConfigError(name + ": " + to_string(value) + " is outside " + to_string(Value{spec.min}) + " .. " +
+                          to_string(Value{spec.max}) + (spec.unit.empty() ? "" : " " + spec.unit));
+    };
+    if (spec.type == Type::kInt) check(static_cast<double>(std::get<i64>(value)));
+    if (spec.type == Type::kFloat) check(std::get<double>(value));
+    if (spec.type == Type::kList)
+      for (double x : std::get<std::vector<double>>(value)) check(x);
+    if (spec.type == Type::kString && !spec.choices.empty()) {
+      const std::string& word = std::get<std::string>(value);
+      if (std::find(spec.choices.begin(), spec.choices.end(), word) == spec.choices.end())
+        throw ConfigError(name + ": unknown value '" + word + "'" + did_you_mean(word, spec.choices) + "; valid values: " + join(spec.choices));
+    }
+    values_[spec.key] = std::move(value);
+  }
+}
+
+template <class T>
+const T& Params::get(const std::string& key) const {
+  const auto found = values_.find(key);
+  const T* value = found == values_.end() ? nullptr : std::get_if<T>(&found->second);
+  if (!value) throw CoreError("parameter '" + key + "' was read with a type it was not declared with");
+  return *value;
+}
+
+bool Params::boolean(const std::string& key) const { return get<bool>(key); }
+i64 Params::integer(const std::string& key) const { return get<i64>(key); }
+double Params::real(const std::string& key) const { return get<double>(key); }
+const std::string& Params::text(const std::string& key) const { return get<std::string>(key); }
+const std::vector<double>& Params::reals(const std::string& key) const { return get<std::vector<double>>(key); }
+
+}  // namespace flitgym

@@ -1,0 +1,69 @@
+// Decisions from outside: collect() lists, per request, the candidates an agent may choose from; apply() takes its
+// choices. The relation keeps every choice free of deadlock and livelock, so an agent cannot pick something unsafe.
+#include "simcore/error.hpp"
+#include "simcore/registry.hpp"
+#include "simcore/state.hpp"
+#include "topology/dragonfly.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Relation : ComponentData {
+  bool five_hop = true;
+};
+
+// Candidates of the five-hop relation, with the VC class equal to the hops done (so classes only grow):
+//   at the source router      every non-terminal port; a local one leads to a minimal path from there
+//   first router of another group, reached by one global hop   its local ports, and the minimal port
+//   anywhere else             the minimal port
+// The longest path is global, local, local, global, local. The minimal port is always the first candidate.
+void candidates(const Network& net, State& s, Batch& b) {
+  const Dragonfly& df = dragonfly(net);
+  const bool five_hop = static_cast<const Relation&>(*net.routing).five_hop;
+  b.offsets.assign(1, 0);
+  b.candidate_port.clear();
+  b.candidate_class.clear();
+  for (u32 i = 0; i < b.count; i++) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination];
+    const u32 k_min = df.minimal_port(net, router, p.destination);
+    const bool there = df.group(router) == df.group(to);
+    const auto vc_class = static_cast<u8>(router == to ? (p.hops > 0 ? p.hops - 1 : 0) : p.hops);
+    const auto offer = [&](u32 port) {
+      b.candidate_port.push_back(static_cast<u8>(port));
+      b.candidate_class.push_back(vc_class);
+    };
+    offer(k_min);
+    if (five_hop && !there) {
+      const PortKind came_by = net.kind[net.port(router, b.in_port[i])];
+      const u32 end = came_by == PortKind::kTerminal ? net.radix : came_by == PortKind::kGlobal && p.hops == 1 ? df.p + df.a - 1 : 0;
+      for (u32 k = df.p; k < end; k++)
+        if (k != k_min && net.kind[net.port(router, k)] != PortKind::kUnused) offer(k);
+    }
+    b.offsets.push_back(static_cast<u32>(b.candidate_port.size()));
+  }
+}
+
+void route(const Network&, State&, Batch&) {
+  throw CoreError("routing=external: decisions come from outside; call collect() and apply() instead of run()");
+}
+
+RoutingFacts setup(const Params& params, Network&, std::shared_ptr<const ComponentData>& data) {
+  auto relation = std::make_shared<Relation>();
+  relation->five_hop = params.text("relation") == "five_hop";
+  data = relation;
+  return relation->five_hop ? RoutingFacts{5, 5} : RoutingFacts{3, 3};
+}
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{"external", "an agent outside the core decides", {"dragonfly"},
+                   {choice("relation", "five_hop", {"five_hop", "minimal"}, "the candidates offered: those of Q-adaptive, or the minimal port alone")},
+                   setup, route};
+  spec.candidates = candidates;
+  return spec;
+}());
+
+}  // namespace
+
+}  // namespace flitgym

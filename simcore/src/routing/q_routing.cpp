@@ -1,0 +1,84 @@
+// Q-routing (Boyan & Littman, NIPS 1993) with a bound on hops ("maxQ"): every router keeps an estimated time to each
+// destination router by each port and forwards to the least, learning from its neighbour's estimate. The table is
+// consulted for the first max_hops hops, then the path is minimal: at most max_hops + 3 hops, and as many VCs, the VC
+// class being the hop count. Semantics of the Q-adaptive authors' comparison (dragonfly.cc 204-215, 1371-1401, 1851-1878).
+#include "routing/q_table.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym {
+
+namespace {
+
+void route(const Network& net, State& s, Batch& b) {
+  const Dragonfly& df = dragonfly(net);
+  const auto& rule = static_cast<const QRule&>(*net.routing);
+  for (u32 i = 0; i < b.count; i++) {
+    Packet& p = s.packets[b.packet[i]];
+    PacketDetail& detail = s.details[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination];
+    const bool from_terminal = net.kind[net.port(router, b.in_port[i])] == PortKind::kTerminal;
+    u32 port = df.minimal_port(net, router, p.destination);
+    detail.row = to;
+
+    if (router == to) {
+      detail.value = from_terminal ? -1.0f : 0.0f;
+    } else {
+      const float* row = q_row(net, s, router, to);
+      const float least = q_min(row, net.table.stride);
+      detail.value = from_terminal ? -1.0f : least;
+      if (p.hops < rule.max_hops) {
+        const u32 k_min = port;
+        const float q_min_port = row[k_min - df.p];
+        if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1)) port = df.p + q_argmin(row, net.table.stride, least);
+        if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(df, net, rule, router, route_draw(net, p, 1));
+        if (port != k_min) p.nonminimal = 1;
+      }
+    }
+    b.out_port[i] = static_cast<u8>(port);
+    b.out_class[i] = router == to ? static_cast<u8>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
+  }
+}
+
+void initialise(const Network& net, State& s) {
+  const Dragonfly& df = dragonfly(net);
+  const auto global = static_cast<float>(net.link_latency_ns[2]), local = static_cast<float>(net.link_latency_ns[1]);
+  fill_table(net, s, [&](u32 router, u32 row, u32 port) {
+    if (df.group(row) != df.group(router)) return global + 2 * local;
+    return df.is_global(port) ? 2 * global : 2 * local;
+  });
+}
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<QRule>();
+  rule->alpha = params.real("alpha");
+  rule->beta = params.real("beta");
+  rule->epsilon = params.real("epsilon");
+  rule->threshold1 = params.real("q_thld1");
+  rule->max_hops = params.count("max_hops");
+  rule->integer_ns = params.boolean("integer_ns");
+  shape_table(net, *rule, net.routers, "q_routing: destination router x non-terminal port");
+  data = rule;
+  return {rule->max_hops + 3, rule->max_hops + 3};
+}
+
+const Register<RoutingSpec> entry({
+    "q_routing",
+    "Q-table per destination router for the first hops, then minimal (Boyan & Littman 1993, with a hop bound)",
+    {"dragonfly"},
+    {
+        real("alpha", 0.5, 0, 1, "", "learning rate of good news"),
+        real("beta", 0.5, 0, 1, "", "learning rate of bad news; equal to alpha in plain Q-routing"),
+        real("epsilon", 0, 0, 1, "", "probability of a random port where the table is consulted"),
+        real("q_thld1", 0, 0, 1e9, "", "relative gain below which the minimal port is kept; 0 = always the least"),
+        integer("max_hops", 2, 1, 16, "hops", "the table is consulted at routers reached by fewer hops"),
+        flag("integer_ns", true, "truncate estimates to whole ns, as the authors' code does"),
+    },
+    setup,
+    route,
+    initialise,
+    q_learn,
+});
+
+}  // namespace
+
+}  // namespace flitgym

@@ -1,0 +1,89 @@
+// What the table-learning routings share: a table of estimated times per router, its minimum, and its update.
+// Column c of a router's table is router-local port p + c (every port but those of terminals). Unused ports and the
+// padding up to the stride hold infinity, so that no minimum ever lands there.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "routing/two_legs.hpp"
+
+namespace flitgym {
+
+struct QRule : ComponentData {
+  double alpha = 0, beta = 0, epsilon = 0, threshold1 = 0, threshold2 = 0;
+  bool integer_ns = true;
+  u32 max_hops = 0;           // q_routing
+  std::vector<u8> ports;      // [routers, columns] used columns of each router, in order
+  std::vector<u8> port_count; // [routers]
+};
+
+inline constexpr float kUnreachable = std::numeric_limits<float>::infinity();
+
+inline float* q_row(const Network& net, State& s, u32 router, u32 row) {
+  return &s.table[(std::size_t{router} * net.table.rows + row) * net.table.stride];
+}
+
+// Non-negative floats order like their bit patterns, and an integer minimum vectorises.
+inline float q_min(const float* row, u32 stride) {
+  u32 least = std::bit_cast<u32>(row[0]);
+  for (u32 c = 1; c < stride; c++) {
+    const u32 bits = std::bit_cast<u32>(row[c]);
+    least = bits < least ? bits : least;
+  }
+  return std::bit_cast<float>(least);
+}
+
+// Column of the least value; ties go to the lowest port.
+inline u32 q_argmin(const float* row, u32 stride, float least) {
+  u32 c = 0;
+  while (c + 1 < stride && row[c] != least) c++;
+  return c;
+}
+
+// Hysteretic update (Matignon et al. 2007): good news is learned at rate alpha, bad news at rate beta. With integer_ns
+// the value is truncated to whole ns, as the Q-adaptive authors' 64-bit integers are.
+inline void q_update(float& value, const QRule& rule, float target) {
+  const double delta = static_cast<double>(target) - static_cast<double>(value);
+  const double next = static_cast<double>(value) + (delta < 0 ? rule.alpha : rule.beta) * delta;
+  value = static_cast<float>(rule.integer_ns ? std::trunc(next) : next);
+}
+
+inline void q_learn(const Network& net, State& s, u32 port, u32 row, float target) {
+  const Dragonfly& df = dragonfly(net);
+  const auto& rule = static_cast<const QRule&>(*net.routing);
+  const u32 router = net.router_of_port(port), column = port - router * net.radix - df.p;
+  q_update(q_row(net, s, router, row)[column], rule, rule.integer_ns ? std::trunc(target) : target);
+}
+
+inline u32 random_port(const Dragonfly& df, const Network& net, const QRule& rule, u32 router, u64 bits) {
+  return df.p + rule.ports[std::size_t{router} * net.table.columns + below(bits, rule.port_count[router])];
+}
+
+// Shape of the table and list of used ports; called from a routing's setup.
+inline void shape_table(Network& net, QRule& rule, u32 rows, std::string layout) {
+  const Dragonfly& df = dragonfly(net);
+  net.learns = true;
+  net.table = {rows, net.radix - df.p, (net.radix - df.p + 7) / 8 * 8, std::move(layout)};
+  rule.ports.assign(std::size_t{net.routers} * net.table.columns, 0);
+  rule.port_count.assign(net.routers, 0);
+  for (u32 r = 0; r < net.routers; r++)
+    for (u32 c = 0; c < net.table.columns; c++)
+      if (net.kind[net.port(r, df.p + c)] != PortKind::kUnused) rule.ports[std::size_t{r} * net.table.columns + rule.port_count[r]++] = static_cast<u8>(c);
+}
+
+template <class Estimate>  // float estimate(router, row, port)
+void fill_table(const Network& net, State& s, Estimate estimate) {
+  const Dragonfly& df = dragonfly(net);
+  for (u32 r = 0; r < net.routers; r++)
+    for (u32 row = 0; row < net.table.rows; row++) {
+      float* values = q_row(net, s, r, row);
+      for (u32 c = 0; c < net.table.stride; c++) {
+        const bool used = c < net.table.columns && net.kind[net.port(r, df.p + c)] != PortKind::kUnused;
+        values[c] = used ? estimate(r, row, df.p + c) : kUnreachable;
+      }
+    }
+}
+
+}  // namespace flitgym

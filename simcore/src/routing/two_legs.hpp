@@ -1,0 +1,143 @@
+// Paths of one or two minimal legs on a Dragonfly, and the VC classes that keep them free of deadlock.
+#pragma once
+
+#include "routing/congestion.hpp"
+#include "simcore/rng.hpp"
+#include "simcore/state.hpp"
+#include "topology/dragonfly.hpp"
+
+namespace flitgym {
+
+// VC class by the part of the path; each hop's class and channel kind come later in one fixed order than the last's.
+struct LegClasses {
+  u8 source_detour;   // in the source group, on the way to the intermediate
+  u8 source_minimal;  // in the source group, on the minimal path
+  u8 to_router;       // in the intermediate group, on the way to the intermediate router
+  u8 leaving;         // in the intermediate group, on the way to the destination group
+  u8 destination;     // in the destination group
+};
+
+struct Hop {
+  u32 port;       // router-local
+  u32 vc_class;
+};
+
+inline u64 route_draw(const Network& net, const Packet& p, u32 k) {
+  return draw(net.seed, u64{p.source} << 32 | p.sequence, kDrawRoute + 16u * p.hops + k);
+}
+
+// A router uniformly among those of all groups but the packet's source and destination group; kNone if there is none.
+inline u32 random_router_elsewhere(const Network& net, const Dragonfly& df, u32 group_a, u32 group_b, u64 bits) {
+  if (df.g < 3) return kNone;
+  const u32 low = group_a < group_b ? group_a : group_b, high = group_a < group_b ? group_b : group_a;
+  u32 router = below(bits, net.routers - 2 * df.a);
+  if (router >= low * df.a) router += df.a;
+  if (router >= high * df.a) router += df.a;
+  return router;
+}
+
+struct Ends {
+  u32 source_group, destination_group, destination_router;
+};
+inline Ends ends(const Network& net, const Dragonfly& df, const Packet& p) {
+  const u32 to = net.terminal_router[p.destination];
+  return {df.group(net.terminal_router[p.source]), df.group(to), to};
+}
+
+// Next hop of a packet whose phase is decided. kByRouter: the intermediate is a router, else a group.
+template <bool kByRouter>
+inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 router, const Ends& e) {
+  const u32 group = df.group(router);
+  if (p.phase == kToIntermediate) {
+    const bool reached = kByRouter ? router == p.intermediate : group == p.intermediate;
+    if (!reached) {
+      const u32 port = kByRouter ? df.towards(router, p.intermediate) : df.exit(router, p.intermediate);
+      return {port, group == e.source_group ? classes.source_detour : classes.to_router};
+    }
+    p.phase = kFromIntermediate;
+  }
+  const u32 vc_class = group == e.destination_group ? classes.destination : p.phase == kFromIntermediate ? classes.leaving : classes.source_minimal;
+  return {df.minimal_port(net, router, p.destination), vc_class};
+}
+
+// ---- UGAL: Universal Globally-Adaptive Load-balancing (Singh 2005; on Dragonfly: Kim et al., ISCA 2008) ----
+
+struct UgalRule : ComponentData {
+  double threshold = 0, bias_flits = 0;
+  bool hop_weighted = false;
+  u32 candidates = 1;
+  Congestion measure = Congestion::kBoth;
+  bool whole_path = false;  // ugal_global only
+
+  // Non-minimal if the minimal path is congested by more than threshold times the other, plus the bias.
+  bool diverts(double minimal, double nonminimal) const { return minimal > static_cast<double>(static_cast<i64>(threshold * nonminimal)) + bias_flits; }
+};
+
+inline std::vector<ParamSpec> ugal_params(double threshold, bool hop_weighted) {
+  return {
+      real("threshold", threshold, 0, 1e6, "", "non-minimal if q_min > int(threshold q_nonmin) + bias"),
+      real("bias_flits", 0, -1e6, 1e6, "flits", "added to the non-minimal side"),
+      flag("hop_weighted", hop_weighted, "weigh each congestion with the path's router hops, as textbook UGAL does"),
+      integer("candidates", 1, 1, 15, "", "random intermediates compared; the least congested is taken"),
+      congestion_param(),
+  };
+}
+
+inline void read_ugal(const Params& params, UgalRule& rule) {
+  rule.threshold = params.real("threshold");
+  rule.bias_flits = params.real("bias_flits");
+  rule.hop_weighted = params.boolean("hop_weighted");
+  rule.candidates = params.count("candidates");
+  rule.measure = congestion_of(params);
+}
+
+// Compares the minimal path with the one through p.intermediate at `router`, by the local queues of their first hops.
+// If both leave by the same port, only the VC class that each would use is compared.
+template <bool kByRouter>
+inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p, u32 router, const Ends& e,
+                         u32 minimal_class, u32 detour_class) {
+  const u32 k_min = df.minimal_port(net, router, p.destination);
+  const u32 k_non = kByRouter ? df.towards(router, p.intermediate) : df.exit(router, p.intermediate);
+  double q_min, q_non;
+  if (k_min == k_non) {
+    q_min = class_congestion(net, s, rule.measure, net.port(router, k_min), minimal_class);
+    q_non = class_congestion(net, s, rule.measure, net.port(router, k_non), detour_class);
+  } else {
+    q_min = port_congestion(s, rule.measure, net.port(router, k_min));
+    q_non = port_congestion(s, rule.measure, net.port(router, k_non));
+  }
+  if (rule.hop_weighted) {
+    u32 middle = p.intermediate, leg = 0;
+    if (kByRouter) {
+      leg = df.minimal_hops(net, router, middle);
+    } else {  // the router at which the link into the intermediate group ends
+      for (middle = router; df.group(middle) != p.intermediate; leg++) middle = net.router_of_port(net.peer[net.port(middle, df.exit(middle, p.intermediate))]);
+    }
+    q_min *= df.minimal_hops(net, router, e.destination_router);
+    q_non *= leg + df.minimal_hops(net, middle, e.destination_router);
+  }
+  return rule.diverts(q_min, q_non);
+}
+
+// Draws the rule's candidates and keeps the one whose first hop is least congested. False if there is none.
+template <bool kByRouter>
+inline bool draw_intermediate(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, Packet& p, u32 router, const Ends& e) {
+  u32 least = ~0u;
+  for (u32 k = 0; k < rule.candidates; k++) {
+    const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, k));
+    if (middle == kNone) return false;
+    const u32 q = rule.candidates == 1 ? 0 : port_congestion(s, rule.measure, net.port(router, df.towards(router, middle)));
+    if (q < least) {
+      least = q;
+      p.intermediate = kByRouter ? middle : df.group(middle);
+    }
+  }
+  return true;
+}
+
+inline void take_detour(Packet& p) {
+  p.phase = kToIntermediate;
+  p.nonminimal = 1;
+}
+
+}  // namespace flitgym

@@ -1,0 +1,78 @@
+// UGAL-G: the oracle. As UGALg, but it sees queues that are not at its own router: by default those of the global
+// channels of the source group, which is the definition of Kim et al. (ISCA 2008, 4.2); with scope=path every channel
+// of both paths.
+#include "routing/two_legs.hpp"
+
+namespace flitgym {
+
+namespace {
+
+constexpr LegClasses kClasses = {0, 1, 1, 1, 2};
+
+struct Seen {
+  u32 congestion = 0, hops = 0;
+};
+
+// Walks from `router` towards `group` (and on to `to`, if that is in it), summing what the oracle sees.
+Seen walk(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, u32& router, u32 group, u32 to) {
+  const u32 home = df.group(router);
+  Seen seen;
+  while (df.group(router) != group || (to != kNone && router != to)) {
+    const u32 k = to != kNone ? df.towards(router, to) : df.exit(router, group), port = net.port(router, k);
+    if (rule.whole_path || (df.group(router) == home && df.is_global(k))) seen.congestion += port_congestion(s, rule.measure, port);
+    seen.hops++;
+    router = net.router_of_port(net.peer[port]);
+  }
+  return seen;
+}
+
+void route(const Network& net, State& s, Batch& b) {
+  const Dragonfly& df = dragonfly(net);
+  const auto& rule = static_cast<const UgalRule&>(*net.routing);
+  for (u32 i = 0; i < b.count; i++) {
+    Packet& p = s.packets[b.packet[i]];
+    const Ends e = ends(net, df, p);
+    if (p.phase == kUndecided) {
+      p.phase = kMinimal;
+      double least = -1;
+      for (u32 k = 0; k < rule.candidates && e.source_group != e.destination_group; k++) {
+        const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, k));
+        if (middle == kNone) break;
+        u32 at = b.router[i];
+        const Seen there = walk(net, s, df, rule, at, df.group(middle), kNone);
+        const Seen on = walk(net, s, df, rule, at, e.destination_group, e.destination_router);
+        const double q = (there.congestion + (rule.whole_path ? on.congestion : 0)) * (rule.hop_weighted ? there.hops + on.hops : 1.0);
+        if (least < 0 || q < least) {
+          least = q;
+          p.intermediate = df.group(middle);
+        }
+      }
+      u32 at = b.router[i];
+      const Seen direct = walk(net, s, df, rule, at, e.destination_group, e.destination_router);
+      if (least >= 0 && rule.diverts(direct.congestion * (rule.hop_weighted ? direct.hops : 1.0), least)) take_detour(p);
+    }
+    const Hop hop = follow_legs<false>(net, df, kClasses, p, b.router[i], e);
+    b.out_port[i] = static_cast<u8>(hop.port);
+    b.out_class[i] = static_cast<u8>(hop.vc_class);
+  }
+}
+
+RoutingFacts setup(const Params& params, Network&, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<UgalRule>();
+  read_ugal(params, *rule);
+  rule->whole_path = params.text("scope") == "path";
+  data = rule;
+  return {3, 5};
+}
+
+std::vector<ParamSpec> params() {
+  auto specs = ugal_params(1, true);
+  specs.push_back(choice("scope", "source_group", {"source_group", "path"}, "the queues it sees: global channels of the source group, or every channel of both paths"));
+  return specs;
+}
+
+const Register<RoutingSpec> entry({"ugal_global", "minimal or through a random group, by remote queues too: an oracle (UGAL-G)", {"dragonfly"}, params(), setup, route});
+
+}  // namespace
+
+}  // namespace flitgym

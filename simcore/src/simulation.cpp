@@ -1,0 +1,157 @@
+#include "simcore/simulation.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "simcore/error.hpp"
+#include "stage/stage.hpp"
+
+namespace flitgym {
+
+Simulation::Simulation(const Config& config) : Simulation(build(config)) {}
+
+Simulation::Simulation(std::shared_ptr<const Network> network) : network_(std::move(network)) { initialise(*network_, state_); }
+
+void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
+  if (state_.totals.collected) throw CoreError("run() between collect() and apply(): apply the choices first");
+  if (cycles > std::numeric_limits<Cycle>::max() - u64{state_.totals.now})
+    throw CoreError("the run would pass cycle 2^32 - 1, the end of simulated time; use a longer cycle_ns");
+  const u64 stride = std::min<u64>(network_->router.watchdog_cycles, 4096);
+  u64 moves = state_.totals.moves, guarded = state_.totals.now;
+  const u64 end = state_.totals.now + cycles;
+  while (state_.totals.now < end) {
+    const u64 until = std::min(end, state_.totals.now + stride);
+    while (state_.totals.now < until) step(*network_, state_, workspace_);
+    if (keep_going) keep_going();
+    if (state_.totals.now - guarded >= network_->router.watchdog_cycles) {
+      guard(moves);
+      moves = state_.totals.moves;
+      guarded = state_.totals.now;
+    }
+  }
+}
+
+bool Simulation::drain(u64 most_cycles, const std::function<void()>& keep_going) {
+  stop_sources();
+  const u64 end = state_.totals.now + most_cycles;
+  while (!empty() && state_.totals.now < end) run(std::min<u64>(256, end - state_.totals.now), keep_going);
+  return empty();
+}
+
+void Simulation::stop_sources() {
+  state_.totals.sources_stopped = 1;
+  state_.totals.backlogged = 0;
+  for (Terminal& x : state_.terminals) x.left = 0;
+}
+
+bool Simulation::empty() const { return state_.totals.packets_in_network == 0; }
+
+u32 Simulation::collect() {
+  if (state_.totals.collected) throw CoreError("collect() was called twice without apply()");
+  if (state_.totals.now == std::numeric_limits<Cycle>::max()) throw CoreError("the run has reached cycle 2^32 - 1, the end of simulated time");
+  flitgym::collect(*network_, state_, workspace_);
+  return workspace_.batch.count;
+}
+
+void Simulation::apply(const u32* choices, std::size_t count) {
+  if (!state_.totals.collected) throw CoreError("apply() without collect()");
+  Batch& b = workspace_.batch;
+  if (!network_->candidates) {
+    if (count) throw ConfigError("apply(): routing." + network_->routing_name + " decides by itself; choices are for routing=external");
+    if (b.count) network_->route(*network_, state_, b);
+  } else {
+    if (count != b.count) throw ConfigError("apply(): " + std::to_string(count) + " choices for " + std::to_string(b.count) + " requests");
+    for (u32 i = 0; i < b.count; i++)
+      if (choices[i] >= b.offsets[i + 1] - b.offsets[i])
+        throw ConfigError("apply(): choice " + std::to_string(choices[i]) + " of request " + std::to_string(i) + " is outside its " +
+                          std::to_string(b.offsets[i + 1] - b.offsets[i]) + " candidates");
+    for (u32 i = 0; i < b.count; i++) {
+      const u32 k = b.offsets[i] + choices[i];
+      b.out_port[i] = b.candidate_port[k];
+      b.out_class[i] = b.candidate_class[k];
+      if (choices[i] > 0) state_.packets[b.packet[i]].nonminimal = 1;  // the minimal port is the first candidate
+    }
+  }
+  flitgym::apply(*network_, state_, workspace_);
+}
+
+void Simulation::set_series_interval(u32 cycles) { state_.series_interval[0] = cycles; }
+
+void Simulation::watch(u32 terminal, u32 sequence) {
+  if (terminal >= network_->terminals)
+    throw ConfigError("watch(): terminal " + std::to_string(terminal) + " of a network of " + std::to_string(network_->terminals));
+  state_.watched.push_back(terminal);
+  state_.watched.push_back(sequence);
+}
+
+void Simulation::guard(u64 moves_before) {
+  if (state_.totals.moves != moves_before || empty()) return;
+  throw CoreError(deadlock_report());
+}
+
+// Follows the waits: an input VC waits for an output VC, that one for room in the next router's input VC, and so on.
+std::string Simulation::deadlock_report() const {
+  const Network& net = *network_;
+  const auto name = [&](u32 v) {
+    const u32 port = net.port_of_vc(v), router = net.router_of_port(port);
+    return "router " + std::to_string(router) + " port " + std::to_string(port - router * net.radix) + " vc " + std::to_string(v - port * net.vcs);
+  };
+  std::string text = "deadlock: nothing has moved for " + std::to_string(net.router.watchdog_cycles) + " cycles with " + std::to_string(state_.totals.flits_in_network) +
+                     " flits in flight (routing." + net.routing_name + ", " + std::to_string(net.vcs) + " VCs). Input VCs that wait on each other:";
+  u32 start = kNone;
+  for (u32 v = 0; v < state_.input_vcs.size() && start == kNone; v++)
+    if (state_.input_vcs[v].count > 0 && state_.input_vcs[v].routed) start = v;
+  std::vector<u32> seen;
+  for (u32 v = start; v != kNone && seen.size() < 64;) {
+    const InputVc& in = state_.input_vcs[v];
+    if (std::find(seen.begin(), seen.end(), v) != seen.end()) {
+      text += "\n  and so back to " + name(v);
+      break;
+    }
+    seen.push_back(v);
+    const u32 out = net.port(net.router_of_port(net.port_of_vc(v)), in.out_port), peer = net.peer[out];
+    text += "\n  " + name(v) + " (" + std::to_string(in.count) + " flits) waits for port " + std::to_string(in.out_port) + " vc " + std::to_string(in.out_vc) + ", " +
+            std::to_string(state_.output_vcs[std::size_t{out} * net.vcs + in.out_vc].credits) + " credits";
+    if (net.is_nic(peer) || !in.routed || in.count == 0) break;
+    v = peer * net.vcs + in.out_vc;
+  }
+  return text;
+}
+
+void Simulation::check_conservation() const {
+  const Network& net = *network_;
+  const State& s = state_;
+  const auto fail = [&](const std::string& what) { throw CoreError("conservation, cycle " + std::to_string(s.totals.now) + ": " + what); };
+
+  // What is on the way to each buffer, and back to each output VC.
+  std::vector<u32> flits(std::size_t{net.port_count} * net.vcs), returning(flits.size());
+  u64 buffered = 0, on_channels = 0;
+  for (const auto& chunk : s.flits_due.chunks)
+    for (u32 k = 0; k < chunk.count; k++, on_channels++) flits[chunk.items[k].vc]++;
+  for (const auto& chunk : s.credits_due.chunks)
+    for (u32 k = 0; k < chunk.count; k++) returning[chunk.items[k].vc] += chunk.items[k].flits;
+  for (const InputVc& in : s.input_vcs) buffered += in.count;
+  for (const OutputVc& out : s.output_vcs) buffered += out.count;
+  if (buffered + on_channels != s.totals.flits_in_network)
+    fail(std::to_string(buffered) + " flits buffered + " + std::to_string(on_channels) + " on channels, but " + std::to_string(s.totals.flits_in_network) + " accepted and not ejected");
+  if (s.totals.flits_accepted != s.totals.flits_ejected + s.totals.flits_in_network) fail("flits in differ from flits out plus flits in flight");
+
+  for (u32 p = 0; p < net.port_count; p++) {
+    if (net.peer[p] == kNone || (!net.is_nic(p) && net.kind[p] == PortKind::kTerminal)) continue;
+    u32 load = 0;
+    for (u32 vc = 0; vc < net.vcs; vc++) {
+      const std::size_t out = std::size_t{p} * net.vcs + vc, in = std::size_t{net.peer[p]} * net.vcs + vc;
+      const OutputVc& o = s.output_vcs[out];
+      const u32 held = s.input_vcs[in].count, total = o.credits + flits[in] + held + returning[out];
+      // With packet credits the slots of flits that left ahead of their tail are not on the way back yet.
+      const bool packets = net.router.packet_credits && net.packet_flits > 1;
+      if (packets ? total > net.router.input_depth || total + net.packet_flits <= net.router.input_depth : total != net.router.input_depth)
+        fail("port " + std::to_string(p) + " vc " + std::to_string(vc) + ": " + std::to_string(o.credits) + " credits + " + std::to_string(flits[in]) + " flits on the channel + " +
+             std::to_string(held) + " buffered + " + std::to_string(returning[out]) + " credits returning differ from the buffer's " + std::to_string(net.router.input_depth));
+      load += o.count + net.router.input_depth - o.credits;
+    }
+    if (load != s.ports[p].load) fail("port " + std::to_string(p) + ": load " + std::to_string(s.ports[p].load) + " is not " + std::to_string(load));
+  }
+}
+
+}  // namespace flitgym

@@ -1,0 +1,151 @@
+// Save, restore and hash: the field list of State, walked once each way.
+#include <cstring>
+
+#include "simcore/error.hpp"
+#include "simcore/rng.hpp"
+#include "simcore/simulation.hpp"
+
+namespace flitgym {
+
+namespace {
+
+constexpr u64 kMagic = 0x31796d6774696c66ull;  // "flitgym1"
+
+struct Hasher {
+  u64 value = 0x51ed270b27b4d3efull;
+  void word(u64 x) { value = mix64(value ^ x) + 0x9e3779b97f4a7c15ull; }
+  void bytes(const void* data, std::size_t size) {
+    const char* at = static_cast<const char*>(data);
+    word(size);
+    for (; size >= 8; at += 8, size -= 8) {
+      u64 x;
+      std::memcpy(&x, at, 8);
+      word(x);
+    }
+    u64 rest = 0;
+    std::memcpy(&rest, at, size);
+    word(rest);
+  }
+  template <class T> void field(const T& scalars) { bytes(&scalars, sizeof scalars); }
+  template <class T> void field(const std::vector<T>& array) { bytes(array.data(), array.size() * sizeof(T)); }
+  // What is due when, wherever the pool keeps it.
+  template <class T> void field(const Wheel<T>& wheel) {
+    for (u32 slot = 0; slot < wheel.first.size(); slot++)
+      for (u32 c = wheel.first[slot]; c != kNone; c = wheel.chunks[c].next) {
+        word(slot);
+        bytes(wheel.chunks[c].items, wheel.chunks[c].count * sizeof(T));
+      }
+  }
+};
+
+struct Writer {
+  std::string& out;
+  void bytes(const void* data, std::size_t size) { out.append(static_cast<const char*>(data), size); }
+  template <class T> void field(const T& scalars) { bytes(&scalars, sizeof scalars); }
+  template <class T> void field(const std::vector<T>& array) {
+    const u64 n = array.size();
+    bytes(&n, sizeof n);
+    bytes(array.data(), n * sizeof(T));
+  }
+  template <class T> void field(const Wheel<T>& wheel) {
+    field(wheel.first);
+    field(wheel.last);
+    field(wheel.chunks);
+    field(wheel.free);
+  }
+};
+
+struct Reader {
+  const std::string& in;
+  std::size_t at = 0;
+  void bytes(void* data, std::size_t size) {
+    if (size > in.size() - at) throw ConfigError("restore(): the snapshot is cut short");
+    std::memcpy(data, in.data() + at, size);
+    at += size;
+  }
+  template <class T> void field(T& scalars) { bytes(&scalars, sizeof scalars); }
+  template <class T> void field(std::vector<T>& array) {
+    u64 n = 0;
+    bytes(&n, sizeof n);
+    if (n > (in.size() - at) / sizeof(T)) throw ConfigError("restore(): the snapshot is cut short");
+    array.resize(n);
+    bytes(array.data(), n * sizeof(T));
+  }
+  template <class T> void field(Wheel<T>& wheel) {
+    field(wheel.first);
+    field(wheel.last);
+    field(wheel.chunks);
+    field(wheel.free);
+  }
+};
+
+struct Counter {
+  u64 bytes = 0;
+  template <class T> void field(const T& scalars) { bytes += sizeof scalars; }
+  template <class T> void field(const std::vector<T>& array) { bytes += array.capacity() * sizeof(T); }
+  template <class T> void field(const Wheel<T>& wheel) {
+    field(wheel.first);
+    field(wheel.last);
+    field(wheel.chunks);
+    field(wheel.free);
+  }
+};
+
+// Arrays must fit the network they are put into.
+u64 layout(const Network& net, const State& s) {
+  Hasher h;
+  h.bytes(net.fingerprint.data(), net.fingerprint.size());
+  h.bytes(net.routing_name.data(), net.routing_name.size());
+  for (const u64 n : {u64{net.vcs}, u64{net.router.input_depth}, u64{net.router.output_depth}, u64{net.router.nic_depth}, u64{net.packet_flits}, u64{net.longest_delay},
+                      u64{s.table.size()}, u64{sizeof(State)}})
+    h.word(n);
+  return h.value;
+}
+
+}  // namespace
+
+u64 state_bytes(const State& s) {
+  Counter counter;
+#define FLITGYM_COUNT(type, name) counter.field(s.name);
+  FLITGYM_STATE(FLITGYM_COUNT)
+#undef FLITGYM_COUNT
+  return counter.bytes;
+}
+
+u64 Simulation::hash() const {
+  Hasher h;
+#define FLITGYM_HASH(type, name) h.field(state_.name);
+  FLITGYM_STATE(FLITGYM_HASH)
+#undef FLITGYM_HASH
+  return h.value;
+}
+
+std::string Simulation::snapshot() const {
+  if (state_.totals.collected) throw CoreError("snapshot() between collect() and apply(): apply the choices first");
+  std::string out;
+  Writer w{out};
+  w.field(kMagic);
+  w.field(layout(*network_, state_));
+#define FLITGYM_WRITE(type, name) w.field(state_.name);
+  FLITGYM_STATE(FLITGYM_WRITE)
+#undef FLITGYM_WRITE
+  return out;
+}
+
+void Simulation::restore(const std::string& bytes) {
+  Reader r{bytes};
+  u64 magic = 0, shape = 0;
+  r.field(magic);
+  r.field(shape);
+  if (magic != kMagic) throw ConfigError("restore(): these bytes are no snapshot");
+  if (shape != layout(*network_, state_)) throw ConfigError("restore(): the snapshot is of another network, router or routing");
+  State fresh;
+  fresh.ready_words = state_.ready_words;
+#define FLITGYM_READ(type, name) r.field(fresh.name);
+  FLITGYM_STATE(FLITGYM_READ)
+#undef FLITGYM_READ
+  if (r.at != bytes.size()) throw ConfigError("restore(): the snapshot is longer than its contents");
+  state_ = std::move(fresh);
+}
+
+}  // namespace flitgym

@@ -1,0 +1,44 @@
+// A flit has reached its terminal, which takes everything at once. The tail completes the packet.
+#include "simcore/stats.hpp"
+#include "stage/stage.hpp"
+
+namespace flitgym {
+
+void eject(Frame& f, u32 terminal, Flit flit) {
+  State& s = f.s;
+  const u32 id = packet_of(flit);
+  s.totals.flits_in_network--;
+  s.totals.flits_ejected++;
+  Window& w = s.window;
+  if (w.open) w.flits++;
+  if (!(flit & kTail)) return;
+
+  const Packet& p = s.packets[id];
+  if (p.destination != terminal) throw_misrouted(f.net, p, terminal);
+  const u32 from_nic = f.now - s.details[id].injected, from_generation = f.now - p.generated;
+  if (w.open) {
+    w.delivered++;
+    w.hops += p.hops;
+    w.nonminimal += p.nonminimal;
+    w.latency_nic += from_nic;
+    w.latency_generation += from_generation;
+    if (from_nic > w.max_nic) w.max_nic = from_nic;
+    if (from_generation > w.max_generation) w.max_generation = from_generation;
+    s.histogram_nic[histogram_bin(from_nic)]++;
+    s.histogram_generation[histogram_bin(from_generation)]++;
+  }
+  if (const u32 interval = s.series_interval[0]) {
+    const std::size_t k = f.now / interval;
+    if (k >= s.series.size()) s.series.resize(k + 1);
+    SeriesPoint& point = s.series[k];
+    point.packets++;
+    point.flits += p.flits;
+    point.hops += p.hops;
+    point.latency += f.net.router.latency_from_nic ? from_nic : from_generation;
+  }
+  if (flit & kWatched) watch(f, flit, "is delivered to", f.net.nic(terminal), 0);
+  s.totals.packets_in_network--;
+  s.free_packets.push_back(id);
+}
+
+}  // namespace flitgym

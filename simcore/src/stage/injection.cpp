@@ -1,0 +1,154 @@
+// Sources: a generation clock per terminal and a bounded NIC buffer. An open-loop source with an endless queue needs
+// no memory: while the NIC is full the clock waits, and every packet keeps the instant at which it was due.
+#include <cmath>
+
+#include "stage/stage.hpp"
+
+namespace flitgym {
+
+namespace {
+
+constexpr u64 kNever = ~u64{0};
+inline Cycle cycle_of(u64 fixed) { return static_cast<Cycle>(fixed >> 32); }
+
+// Time from one generation to the next at the load of `step`, cycles in 32.32 fixed point; kNever at load 0.
+u64 gap(const Network& net, u32 terminal, u32 round, u32 step) {
+  const double load = net.load_values[step];
+  if (load <= 0) return kNever;
+  const double mean = net.packets_per_round * net.packet_flits * net.flit_cycles_host / load;
+  if (net.fixed_interval) return mean < 0x1.0p31 ? static_cast<u64>(mean * 0x1.0p32) : kNever;
+  // Bernoulli trials, one a cycle: the number of trials to the next success is geometric.
+  if (mean <= 1) return u64{1} << 32;
+  const double u = unit(draw(net.seed, u64{terminal} << 32 | round, kDrawGap + step));
+  const double cycles = 1 + std::floor(std::log(u) / std::log1p(-1 / mean));
+  return cycles < 0x1.0p31 ? static_cast<u64>(cycles) << 32 : kNever;
+}
+
+// The next tick after `from`. Where the load changes before it, the rest of the way is drawn anew (Bernoulli trials
+// have no memory) or stretched (fixed intervals).
+u64 next_tick(const Network& net, Terminal& x, u32 terminal, u64 from) {
+  while (x.step + 1 < net.load_from.size() && cycle_of(from) >= net.load_from[x.step + 1]) x.step++;
+  u64 step_gap = gap(net, terminal, x.round, x.step);
+  double remaining = 1;
+  for (;;) {
+    const u64 span = step_gap == kNever ? kNever : static_cast<u64>(static_cast<double>(step_gap) * remaining);
+    const bool more = x.step + 1 < net.load_from.size();
+    const u64 change = more ? u64{net.load_from[x.step + 1]} << 32 : kNever;
+    if (span != kNever && span < change - from) return from + span > from ? from + span : kNever;
+    if (!more) return kNever;
+    if (net.fixed_interval && step_gap != kNever) remaining *= 1 - static_cast<double>(change - from) / static_cast<double>(span);
+    from = change;
+    x.step++;
+    step_gap = gap(net, terminal, x.round, x.step);
+  }
+}
+
+// Ticks beyond the wheel are looked at again on the way.
+void schedule(Frame& f, const Terminal& x, u32 terminal) {
+  if (x.next_tick == kNever) return;
+  const Cycle due = cycle_of(x.next_tick), limit = f.now + f.s.sources_due.longest();
+  f.s.sources_due.push(passed(limit, due) ? limit : due, terminal);
+}
+
+void begin_round(Frame& f, Terminal& x, u32 terminal) {
+  x.tick = cycle_of(x.next_tick);
+  x.index = 0;
+  x.left = f.net.round_size ? f.net.round_size(f.net, f.net.seed, terminal, x.round) : 1;
+  x.round++;
+  if (f.s.window.open) f.s.window.generated += x.left;
+}
+
+void accept_packet(Frame& f, Terminal& x, u32 terminal) {
+  const Network& net = f.net;
+  State& s = f.s;
+  u32 id;
+  if (s.free_packets.empty()) {
+    id = static_cast<u32>(s.packets.size());
+    s.packets.emplace_back();
+    s.details.emplace_back();
+  } else {
+    id = s.free_packets.back();
+    s.free_packets.pop_back();
+  }
+  Packet& p = s.packets[id];
+  p = Packet{};
+  p.source = terminal;
+  p.destination = net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index);
+  p.sequence = x.sequence++;
+  p.generated = x.tick;
+  p.arrived = f.now;
+  p.flits = static_cast<u16>(net.packet_flits);
+  s.details[id] = {f.now, 0, -1.0f, 0};
+  x.index++;
+  x.left--;
+
+  Flit watched = 0;
+  for (std::size_t k = 0; k + 1 < s.watched.size(); k += 2)
+    if (s.watched[k] == terminal && s.watched[k + 1] == p.sequence) watched = kWatched;
+  Flit* ring = &s.nic_flits[std::size_t{terminal} * net.router.nic_depth];
+  for (u32 k = 0; k < net.packet_flits; k++) {
+    const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == net.packet_flits ? kTail : 0) | watched;
+    enqueue_output(f, net.nic(terminal), 0, flit, ring, net.router.nic_depth, 0);
+  }
+  s.totals.packets_in_network++;
+  s.totals.flits_in_network += net.packet_flits;
+  s.totals.flits_accepted += net.packet_flits;
+  if (s.window.open) s.window.accepted++;
+  if (watched) watch(f, id << kFlitShift | kHead | watched, "is accepted by", net.nic(terminal), 0);
+}
+
+}  // namespace
+
+void fill_nic(Frame& f, u32 terminal, bool backlogged) {
+  const Network& net = f.net;
+  Terminal& x = f.s.terminals[terminal];
+  const OutputVc& nic = f.s.output_vcs[std::size_t{net.nic(terminal)} * net.vcs];
+  for (;;) {
+    while (x.left > 0 && nic.count + net.packet_flits <= net.router.nic_depth) accept_packet(f, x, terminal);
+    if (x.left > 0) {
+      if (!backlogged) f.s.totals.backlogged++;
+      return;
+    }
+    // The round is complete. A lost backlog starts the clock anew from here; a kept one may be due already.
+    u64 from = x.next_tick;
+    if (backlogged && !net.router.keep_backlog) {
+      from = u64{f.now} << 32;
+      const u64 span = gap(net, terminal, x.round, x.step);
+      if (f.s.window.open && span != kNever && span > 0) f.s.window.missed += (from - x.next_tick) / span;
+    }
+    x.next_tick = next_tick(net, x, terminal, from);
+    if (x.next_tick == kNever || !passed(cycle_of(x.next_tick), f.now)) break;
+    begin_round(f, x, terminal);
+  }
+  if (backlogged) f.s.totals.backlogged--;
+  schedule(f, x, terminal);
+}
+
+void start_sources(Frame& f) {
+  for (u32 t = 0; t < f.net.terminals; t++) {
+    Terminal& x = f.s.terminals[t];
+    // Fixed intervals begin together at cycle 0, as the generators of the papers' code do.
+    const bool at_once = f.net.fixed_interval && f.net.load_values[0] > 0;
+    x.next_tick = at_once ? 0 : next_tick(f.net, x, t, 0);
+    schedule(f, x, t);
+  }
+}
+
+void injection(Frame& f) {
+  State& s = f.s;
+  if (!s.sources_due.due(f.now)) return;
+  f.w.ids.clear();
+  s.sources_due.take(f.now, f.w.ids);
+  if (s.totals.sources_stopped) return;
+  for (u32 terminal : f.w.ids) {
+    Terminal& x = s.terminals[terminal];
+    if (!passed(cycle_of(x.next_tick), f.now)) {
+      schedule(f, x, terminal);
+      continue;
+    }
+    begin_round(f, x, terminal);
+    fill_nic(f, terminal, false);
+  }
+}
+
+}  // namespace flitgym

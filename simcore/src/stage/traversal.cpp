@@ -1,0 +1,75 @@
+// Output side: a free output port (router with output buffers, or NIC) picks a virtual channel and sends one flit.
+#include "stage/stage.hpp"
+
+namespace flitgym {
+
+namespace {
+
+void send(Frame& f, u32 port) {
+  const Network& net = f.net;
+  State& s = f.s;
+  OutputPort& o = s.ports[port];
+  OutputVc* const vcs = &s.output_vcs[std::size_t{port} * net.vcs];
+  const bool nic = net.is_nic(port), to_terminal = !nic && net.kind[port] == PortKind::kTerminal;
+  const u32 depth = nic ? net.router.nic_depth : net.router.output_depth;
+  Flit* const rings = nic ? &s.nic_flits[std::size_t{port - net.router_ports} * depth] : &s.output_flits[std::size_t{port} * net.vcs * depth];
+  o.awake = 0;
+
+  // Round robin over the VCs that hold a flit and a credit for it, from next_vc on.
+  u32 vc = kNone;
+  Flit flit = 0;
+  const u32 from = o.next_vc, mask = o.waiting_vcs;
+  for (u32 m = mask >> from << from, pass = 0; pass < 2; m = mask & ~(mask >> from << from), pass++)
+    for (; m && vc == kNone; m &= m - 1) {
+      const u32 c = static_cast<u32>(__builtin_ctz(m));
+      flit = rings[std::size_t{c} * depth + vcs[c].head];
+      if (vcs[c].credits >= slots_needed(f, flit)) vc = c;
+    }
+  if (vc == kNone) {
+    if (mask) begin_stall(f, o);
+    return;
+  }
+
+  OutputVc& out = vcs[vc];
+  if (o.stalled) end_stall(f, o, port);
+  out.head = static_cast<u16>(out.head + 1u == depth ? 0 : out.head + 1u);
+  if (--out.count == 0) {
+    o.waiting_vcs &= ~(1u << vc);
+    out.head = 0;  // a ring that ran empty starts over: few cache lines serve most flits
+  }
+  o.queued--;
+  if (to_terminal) o.load--;  // terminals take everything at once
+  else out.credits--;
+  if (!net.router.packet_credits || (flit & kTail)) o.next_vc = static_cast<u8>(vc + 1 == net.vcs ? 0 : vc + 1);
+  else o.next_vc = static_cast<u8>(vc);
+  o.busy_until = f.now + net.flit_cycles[port];
+  if (o.waiting_vcs) schedule_port(f, o, port, o.busy_until);
+  put_on_channel(f, port, vc, flit, net.peer[port], net.hop_cycles[port]);
+  s.totals.moves++;
+
+  if (out.parked != kNone) wake_parked(net, s, out);
+  if (nic && s.totals.backlogged) {
+    const u32 terminal = port - net.router_ports;
+    if (s.terminals[terminal].left > 0) fill_nic(f, terminal, true);
+  }
+}
+
+}  // namespace
+
+void traversal(Frame& f) {
+  State& s = f.s;
+  if (!s.ports_due.due(f.now)) return;
+  f.w.ids.clear();
+  s.ports_due.take(f.now, f.w.ids);
+  constexpr std::size_t kAhead = 6;
+  for (std::size_t i = 0; i < f.w.ids.size(); i++) {
+    if (i + kAhead < f.w.ids.size()) {
+      const u32 port = f.w.ids[i + kAhead];
+      __builtin_prefetch(&s.ports[port], 1);
+      __builtin_prefetch(&s.output_vcs[std::size_t{port} * f.net.vcs], 1);
+    }
+    send(f, f.w.ids[i]);
+  }
+}
+
+}  // namespace flitgym

@@ -1,0 +1,105 @@
+#include "simcore/stats.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "simcore/error.hpp"
+
+namespace flitgym {
+
+namespace {
+
+// The part of [begin, end) that lies in the window, weighted with the load that held: mean offered load.
+double mean_offered_load(const Network& net, Cycle begin, Cycle end) {
+  double sum = 0;
+  for (std::size_t k = 0; k < net.load_values.size(); k++) {
+    const double from = std::max<double>(begin, net.load_from[k]);
+    const double to = k + 1 < net.load_from.size() ? std::min<double>(end, net.load_from[k + 1]) : end;
+    if (to > from) sum += net.load_values[k] * (to - from);
+  }
+  return end > begin ? sum / (end - begin) : 0;
+}
+
+void latency(std::map<std::string, double>& out, const std::string& name, const std::vector<u32>& histogram, u64 sum, u64 max, u64 count, double ns) {
+  out[name + "_mean_ns"] = count ? static_cast<double>(sum) / static_cast<double>(count) * ns : 0;
+  const double largest = static_cast<double>(max);
+  for (const auto& [suffix, q] : {std::pair{"_p50_ns", 0.50}, std::pair{"_p95_ns", 0.95}, std::pair{"_p99_ns", 0.99}})
+    out[name + suffix] = std::min(quantile(histogram, q), largest) * ns;
+  out[name + "_max_ns"] = largest * ns;
+}
+
+}  // namespace
+
+double histogram_middle(u32 bin) {
+  if (bin < 128) return bin;
+  const u32 octave = 7 + (bin - 128) / 64, step = 1u << (octave - 6);
+  return static_cast<double>(1u << octave) + step * ((bin - 128) % 64) + (step - 1) / 2.0;
+}
+
+double quantile(const std::vector<u32>& histogram, double q) {
+  u64 total = 0;
+  for (u32 n : histogram) total += n;
+  if (total == 0) return 0;
+  const u64 rank = std::max<u64>(1, static_cast<u64>(std::ceil(q * static_cast<double>(total))));
+  u64 below = 0;
+  for (u32 bin = 0; bin < histogram.size(); bin++)
+    if ((below += histogram[bin]) >= rank) return histogram_middle(bin);
+  return 0;
+}
+
+void begin_window(const Network& net, State& s) {
+  s.window = Window{};
+  s.window.open = 1;
+  s.window.begin = s.window.end = s.totals.now;
+  s.histogram_nic.assign(kHistogramBins, 0);
+  s.histogram_generation.assign(kHistogramBins, 0);
+  s.port_flits.assign(net.port_count, 0);
+  s.port_stall.assign(net.port_count, 0);
+  for (OutputPort& o : s.ports) o.stalled_since = s.totals.now;  // what began before the window counts from here
+}
+
+void end_window(const Network& net, State& s) {
+  if (!s.window.open) return;
+  for (u32 p = 0; p < net.port_count; p++)
+    if (s.ports[p].stalled) s.port_stall[p] += s.totals.now - s.ports[p].stalled_since;
+  s.window.open = 0;
+  s.window.end = s.totals.now;
+}
+
+std::map<std::string, double> statistics(const Network& net, const State& s) {
+  const Window& w = s.window;
+  const u64 end = w.open ? s.totals.now : w.end;
+  const double cycles = static_cast<double>(end - w.begin), ns = net.cycle_ns;
+  const double flit_times = cycles / net.flit_cycles_host * net.terminals;
+  const auto count = [](u64 x) { return static_cast<double>(x); };
+  const double delivered = count(w.delivered);
+  u64 flit_hops = 0;
+  for (u32 p = 0; p < net.router_ports; p++) flit_hops += s.port_flits[p];
+
+  std::map<std::string, double> out;
+  out["window_cycles"] = cycles;
+  out["window_ns"] = cycles * ns;
+  out["packets_generated"] = count(w.generated);
+  out["packets_injected"] = count(w.accepted);
+  out["packets_delivered"] = delivered;
+  out["generations_missed"] = count(w.missed);
+  out["flits_delivered"] = count(w.flits);
+  out["flit_hops"] = count(flit_hops);
+  out["hops_mean"] = w.delivered ? count(w.hops) / delivered : 0;
+  out["nonminimal_fraction"] = w.delivered ? count(w.nonminimal) / delivered : 0;
+  out["offered_load"] = mean_offered_load(net, static_cast<Cycle>(w.begin), static_cast<Cycle>(end));
+  out["accepted_load"] = flit_times > 0 ? count(w.flits) / flit_times : 0;
+  latency(out, "network_latency", s.histogram_nic, w.latency_nic, w.max_nic, w.delivered, ns);
+  latency(out, "generation_latency", s.histogram_generation, w.latency_generation, w.max_generation, w.delivered, ns);
+  for (const char* suffix : {"_mean_ns", "_p50_ns", "_p95_ns", "_p99_ns", "_max_ns"})
+    out[std::string("packet_latency") + suffix] = out[(net.router.latency_from_nic ? "network_latency" : "generation_latency") + std::string(suffix)];
+  out["histogram_relative_error"] = kHistogramError;
+  return out;
+}
+
+void throw_misrouted(const Network& net, const Packet& packet, u32 terminal) {
+  throw CoreError("routing." + net.routing_name + " delivered packet " + std::to_string(packet.sequence) + " of terminal " + std::to_string(packet.source) + " to terminal " +
+                  std::to_string(terminal) + " instead of " + std::to_string(packet.destination));
+}
+
+}  // namespace flitgym

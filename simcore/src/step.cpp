@@ -1,0 +1,76 @@
+// The cycle: two halves, cut where the agent sits.
+#include "simcore/stats.hpp"
+#include "stage/stage.hpp"
+
+namespace flitgym {
+
+void initialise(const Network& net, State& s) {
+  s = State{};
+  const std::size_t vcs = std::size_t{net.router_ports} * net.vcs;
+  s.input_vcs.assign(vcs, InputVc{0, 0, 0, 0, 0, 0, kNone, 0});
+  s.input_flits.assign(vcs * net.router.input_depth, 0);
+  s.output_flits.assign(vcs * net.router.output_depth, 0);
+  s.nic_flits.assign(std::size_t{net.terminals} * net.router.nic_depth, 0);
+  s.output_vcs.assign(std::size_t{net.port_count} * net.vcs, OutputVc{0, 0, 0, 0, kNone, kNone});
+  s.ports.assign(net.port_count, OutputPort{});
+  s.crossbars.assign(net.router_ports, Crossbar{});
+  s.terminals.assign(net.terminals, Terminal{});
+  s.stamps.assign(net.routers, net.radix * net.vcs);
+  s.ready_words = ((net.radix << ready_shift(net.vcs)) + 63) / 64;
+  s.ready.assign(std::size_t{net.routers} * s.ready_words, 0);
+  s.active_routers.assign((net.routers + 63) / 64, 0);
+
+  // Credits are the slots of the buffer downstream; a terminal's never run out.
+  for (u32 p = 0; p < net.port_count; p++) {
+    if (net.peer[p] == kNone) continue;
+    const bool to_terminal = !net.is_nic(p) && net.kind[p] == PortKind::kTerminal;
+    for (u32 vc = 0; vc < net.vcs; vc++) s.output_vcs[std::size_t{p} * net.vcs + vc].credits = static_cast<u16>(to_terminal ? 65535 : net.router.input_depth);
+  }
+  for (u32 v = 0; v < vcs; v++) s.input_vcs[v].served = v % (net.radix * net.vcs);
+
+  for (auto* wheel : {&s.ports_due, &s.routes_due}) wheel->reset(net.longest_delay);
+  s.flits_due.reset(net.longest_delay);
+  s.credits_due.reset(net.longest_delay);
+  s.feedback_due.reset(net.learns ? net.longest_delay : 1);
+  s.sources_due.reset(1023);  // generation gaps are long; longer ones are looked at again on the way
+  s.table.assign(std::size_t{net.routers} * net.table.rows * net.table.stride, 0);
+  if (net.initialise_table) net.initialise_table(net, s);
+  s.histogram_nic.assign(kHistogramBins, 0);
+  s.histogram_generation.assign(kHistogramBins, 0);
+  s.port_flits.assign(net.port_count, 0);
+  s.port_stall.assign(net.port_count, 0);
+  s.series_interval.assign(1, 0);
+  Workspace workspace;
+  Frame frame{net, s, workspace, 0};
+  start_sources(frame);
+}
+
+void collect(const Network& net, State& s, Workspace& w) {
+  Frame f{net, s, w, s.totals.now};
+  w.routes.swap(s.route_list);  // heads that came to the front of their VC in the cycle before
+  s.route_list.clear();
+  arrivals(f);
+  credits(f);
+  if (net.learns) feedback(f);
+  injection(f);
+  traversal(f);
+  route_requests(f);
+  if (net.candidates) net.candidates(net, s, w.batch);
+  s.totals.collected = 1;
+}
+
+void apply(const Network& net, State& s, Workspace& w) {
+  Frame f{net, s, w, s.totals.now};
+  apply_routes(f);
+  switch_allocation(f);
+  s.totals.collected = 0;
+  s.totals.now++;
+}
+
+void step(const Network& net, State& s, Workspace& w) {
+  collect(net, s, w);
+  if (w.batch.count) net.route(net, s, w.batch);
+  apply(net, s, w);
+}
+
+}  // namespace flitgym

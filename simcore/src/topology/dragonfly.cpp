@@ -1,0 +1,105 @@
+#include "topology/dragonfly.hpp"
+
+#include <numeric>
+
+#include "simcore/error.hpp"
+#include "simcore/registry.hpp"
+#include "simcore/rng.hpp"
+
+namespace flitgym {
+
+namespace {
+
+// A group's global links are numbered q = k (g-1) + d: the k-th link to its d-th other group. The arrangement says
+// which group that is, and on which of the group's global ports the link hangs.
+struct Arrangement {
+  u32 g;
+  std::string name;
+  u32 other(u32 group, u32 d) const {
+    if (name == "relative") return (group + d + 1) % g;
+    if (name == "palmtree") return (group + g - d - 1) % g;  // Camarero et al., ACM TACO 11(4), 2014
+    return d < group ? d : d + 1;                            // absolute (consecutive), also the pairs of `random`
+  }
+  // The d under which `other(group, d)` sees the same link.
+  u32 back(u32 group, u32 d) const {
+    if (name == "relative" || name == "palmtree") return g - 2 - d;
+    return group < other(group, d) ? group : group - 1;
+  }
+};
+
+void wire(const Params& params, Wiring& w) {
+  auto df = std::make_shared<Dragonfly>();
+  const u32 p = df->p = params.count("terminals_per_router"), a = df->a = params.count("routers_per_group");
+  const u32 h = df->h = params.count("global_ports"), g = df->g = params.count("groups");
+  df->by_a = Divider(a);
+  if (g > a * h + 1)
+    throw ConfigError("topology.dragonfly.groups: " + std::to_string(g) + " groups are more than routers_per_group * global_ports + 1 = " + std::to_string(a * h + 1) +
+                      ", with which every pair of groups still has a link");
+  const u32 most = g > 1 ? a * h / (g - 1) : 0, wanted = params.count("links_per_group_pair");
+  if (wanted > most)
+    throw ConfigError("topology.dragonfly.links_per_group_pair: " + std::to_string(wanted) + " links per pair of groups, but the ports allow " + std::to_string(most));
+  const u32 links = wanted ? wanted : most;
+  const Arrangement arrangement{g, params.text("arrangement")};
+
+  w.resize(a * g, p + a - 1 + h);
+  w.groups = g;
+  for (u32 r = 0; r < w.routers; r++) {
+    w.router_group[r] = r / a;
+    for (u32 k = 0; k < p; k++) w.attach_terminal(r * w.radix + k);
+    for (u32 to = r + 1; to < (r / a + 1) * a; to++)
+      w.connect(r * w.radix + df->local_port(r, to), to * w.radix + df->local_port(to, r), PortKind::kLocal);
+  }
+
+  // Where a link hangs: in order, or shuffled per group.
+  std::vector<std::vector<u32>> place(g, std::vector<u32>(std::size_t{a} * h));
+  for (u32 group = 0; group < g; group++) {
+    std::iota(place[group].begin(), place[group].end(), 0u);
+    if (arrangement.name == "random")
+      for (u32 k = a * h; k > 1; k--)
+        std::swap(place[group][k - 1], place[group][below(draw(static_cast<u64>(params.integer("arrangement_seed")), group, k), k)]);
+  }
+  const auto global_port = [&](u32 group, u32 q) { return (group * a + place[group][q] / h) * w.radix + p + a - 1 + place[group][q] % h; };
+  for (u32 group = 0; group < g; group++)
+    for (u32 k = 0; k < links; k++)
+      for (u32 d = 0; d + 1 < g; d++) {
+        const u32 other = arrangement.other(group, d);
+        if (group < other) w.connect(global_port(group, k * (g - 1) + d), global_port(other, k * (g - 1) + arrangement.back(group, d)), PortKind::kGlobal);
+      }
+
+  // First hop towards each group: an own link, else the router of one of the links, the links shared out evenly.
+  df->exit_port.assign(std::size_t{w.routers} * g, 0);
+  for (u32 group = 0; group < g; group++)
+    for (u32 d = 0; d + 1 < g; d++) {
+      const u32 other = arrangement.other(group, d);
+      for (u32 r = group * a; r < (group + 1) * a; r++) {
+        u32 chosen = global_port(group, (r % a % links) * (g - 1) + d);
+        for (u32 k = 0; k < links; k++)
+          if (const u32 own = global_port(group, k * (g - 1) + d); own / w.radix == r) {
+            chosen = own;
+            break;
+          }
+        const u32 owner = chosen / w.radix;
+        df->exit_port[std::size_t{r} * g + other] = static_cast<u8>(owner == r ? chosen % w.radix : df->local_port(r, owner));
+      }
+    }
+  w.data = df;
+}
+
+const Register<TopologySpec> entry({
+    "dragonfly",
+    "groups of fully connected routers, fully connected by global links (Kim et al., ISCA 2008)",
+    {
+        integer("terminals_per_router", 4, 1, 64, "", "p"),
+        integer("routers_per_group", 8, 1, 64, "", "a"),
+        integer("global_ports", 4, 1, 64, "per router", "h"),
+        integer("groups", 33, 2, 4097, "", "g <= a h + 1"),
+        choice("arrangement", "absolute", {"absolute", "relative", "palmtree", "random"}, "which global port leads to which group; absolute = consecutive"),
+        integer("links_per_group_pair", 0, 0, 4096, "", "0 = as many as the ports allow"),
+        integer("arrangement_seed", 1, 0, 1ll << 40, "", "of the random arrangement"),
+    },
+    wire,
+});
+
+}  // namespace
+
+}  // namespace flitgym

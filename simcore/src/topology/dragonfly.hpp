@@ -1,0 +1,44 @@
+// What every Dragonfly routing asks of the topology.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "simcore/network.hpp"
+
+namespace flitgym {
+
+// Kim, Dally, Scott, Abts, ISCA 2008. p terminals per router, a routers per group, h global ports per router, g groups.
+// Router-local ports: 0..p-1 terminals, p..p+a-2 local (to the group's other routers in order), p+a-1.. global.
+struct Dragonfly : ComponentData {
+  u32 p = 0, a = 0, h = 0, g = 0;
+  Divider by_a;
+  std::vector<u8> exit_port;  // [routers, g] local port of the first hop towards that group; own group: 0, unused
+
+  u32 exit(u32 router, u32 group) const { return exit_port[std::size_t{router} * g + group]; }
+  bool is_global(u32 port) const { return port >= p + a - 1; }
+  // Router-local port of the link from router to its neighbour `to` in the same group.
+  u32 local_port(u32 router, u32 to) const { return p + (to < router ? by_a.remainder(to) : by_a.remainder(to) - 1); }
+  u32 group(u32 router) const { return by_a.quotient(router); }
+
+  // First hop of the minimal path to another router.
+  u32 towards(u32 router, u32 to) const {
+    const u32 group_to = group(to);
+    return group(router) == group_to ? local_port(router, to) : exit(router, group_to);
+  }
+  // First hop of the minimal path to a terminal (its own port at the last router).
+  u32 minimal_port(const Network& net, u32 router, u32 terminal) const {
+    const u32 to = net.terminal_router[terminal];
+    return to == router ? net.terminal_port[terminal] : towards(router, to);
+  }
+  // Router-to-router channels of the minimal path.
+  u32 minimal_hops(const Network& net, u32 router, u32 to) const {
+    u32 hops = 0;
+    for (; router != to; hops++) router = net.router_of_port(net.peer[net.port(router, towards(router, to))]);
+    return hops;
+  }
+};
+
+inline const Dragonfly& dragonfly(const Network& net) { return static_cast<const Dragonfly&>(*net.topology); }
+
+}  // namespace flitgym

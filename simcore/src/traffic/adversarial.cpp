@@ -1,0 +1,34 @@
+// ADV+i: every packet to a random terminal of the group `shift` further on; minimal paths of a group share one link.
+#include "simcore/error.hpp"
+#include "traffic/draws.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Adversarial : ComponentData {
+  u32 shift = 1, per_group = 1;
+};
+
+std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
+  auto data = std::make_shared<Adversarial>();
+  data->shift = params.count("shift");
+  if (net.groups < 2 || net.terminals % net.groups != 0) throw ConfigError("traffic.adversarial: needs a topology of two or more equal groups");
+  if (data->shift % net.groups == 0)
+    throw ConfigError("traffic.adversarial.shift: " + std::to_string(data->shift) + " is a multiple of the " + std::to_string(net.groups) + " groups, so that no packet would leave its own");
+  data->per_group = net.terminals / net.groups;
+  return data;
+}
+
+u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
+  const auto& data = static_cast<const Adversarial&>(*net.traffic);
+  const u32 group = (terminal / data.per_group + data.shift) % net.groups;
+  return group * data.per_group + below(traffic_draw(seed, terminal, sequence, 0), data.per_group);
+}
+
+const Register<TrafficSpec> entry({"adversarial", "each packet to a random terminal of the group `shift` further on (ADV+shift)",
+                                   {integer("shift", 1, 1, 1 << 20, "groups", "i of ADV+i")}, setup, destination});
+
+}  // namespace
+
+}  // namespace flitgym

@@ -1,0 +1,47 @@
+// A share of all packets goes to a few hot terminals, the rest uniformly.
+#include "simcore/error.hpp"
+#include "traffic/draws.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Hotspot : ComponentData {
+  std::vector<u32> hot;
+  double fraction = 0;
+};
+
+std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
+  auto data = std::make_shared<Hotspot>();
+  data->fraction = params.real("fraction");
+  const u32 n = params.count("hot_terminals");
+  if (n > net.terminals)
+    throw ConfigError("traffic.hotspot.hot_terminals: " + std::to_string(n) + " is more than the network's " + std::to_string(net.terminals) + " terminals");
+  const auto seed = static_cast<u64>(params.integer("hot_seed"));
+  for (u64 k = 0; data->hot.size() < n; k++) {
+    const u32 t = below(draw(seed, 0, k), net.terminals);
+    bool fresh = true;
+    for (u32 other : data->hot) fresh &= other != t;
+    if (fresh) data->hot.push_back(t);
+  }
+  return data;
+}
+
+u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
+  const auto& data = static_cast<const Hotspot&>(*net.traffic);
+  const u64 bits = traffic_draw(seed, terminal, sequence, 1);
+  if (unit(traffic_draw(seed, terminal, sequence, 0)) < data.fraction) return data.hot[below(bits, static_cast<u32>(data.hot.size()))];
+  return below(bits, net.terminals);
+}
+
+const Register<TrafficSpec> entry({"hotspot", "a share of the packets to a few hot terminals, the rest uniform",
+                                   {
+                                       integer("hot_terminals", 8, 1, 1 << 20, "", "how many"),
+                                       real("fraction", 0.1, 0, 1, "", "share of the packets that goes to them"),
+                                       integer("hot_seed", 1, 0, 1ll << 40, "", "which they are"),
+                                   },
+                                   setup, destination});
+
+}  // namespace
+
+}  // namespace flitgym

@@ -1,0 +1,28 @@
+// Many-to-many: per round one packet to each other terminal of the same (x, y) column of the grid, in increasing z (the
+// all-to-all of a 3-D FFT).
+#include "traffic/grid.hpp"
+
+namespace flitgym {
+
+namespace {
+
+std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
+  auto grid = make_grid("many_to_many", params, net);
+  if (static_cast<const Grid&>(*grid).nz < 2) throw ConfigError("traffic.many_to_many.nz: a column of one terminal has nobody to send to");
+  return grid;
+}
+
+u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32 index) {
+  const auto& grid = static_cast<const Grid&>(*net.traffic);
+  const u32 plane = grid.nx * grid.ny, own = terminal / plane;
+  return terminal % plane + plane * (index < own ? index : index + 1);
+}
+
+u32 round_size(const Network& net, u64, u32, u32) { return static_cast<const Grid&>(*net.traffic).nz - 1; }
+double mean_round_size(const Network& net) { return static_cast<const Grid&>(*net.traffic).nz - 1; }
+
+const Register<TrafficSpec> entry({"many_to_many", "all-to-all within each z column of a 3-D grid per round", grid_params(), setup, destination, round_size, mean_round_size});
+
+}  // namespace
+
+}  // namespace flitgym

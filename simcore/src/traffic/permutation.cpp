@@ -1,0 +1,30 @@
+// A fixed random permutation: every terminal sends to one other, and receives from one.
+#include <numeric>
+
+#include "traffic/draws.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Permutation : ComponentData {
+  std::vector<u32> to;
+};
+
+std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
+  auto data = std::make_shared<Permutation>();
+  data->to.resize(net.terminals);
+  std::iota(data->to.begin(), data->to.end(), 0u);
+  const auto seed = static_cast<u64>(params.integer("permutation_seed"));
+  // Sattolo's shuffle gives a single cycle, so that nobody sends to itself.
+  for (u32 k = net.terminals; k > 1; k--) std::swap(data->to[k - 1], data->to[below(draw(seed, 0, k), k - 1)]);
+  return data;
+}
+
+u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32) { return static_cast<const Permutation&>(*net.traffic).to[terminal]; }
+
+const Register<TrafficSpec> entry({"permutation", "every terminal to one other, drawn once", {integer("permutation_seed", 1, 0, 1ll << 40, "", "of the permutation, apart from the run's seed")}, setup, destination});
+
+}  // namespace
+
+}  // namespace flitgym

@@ -1,0 +1,40 @@
+// Random neighbours: per round a random number of packets, each to a terminal drawn uniformly for that round.
+#include "simcore/error.hpp"
+#include "traffic/draws.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Neighbors : ComponentData {
+  u32 least = 6, most = 20;
+};
+
+std::shared_ptr<const ComponentData> setup(const Params& params, const Network&) {
+  auto data = std::make_shared<Neighbors>();
+  data->least = params.count("least");
+  data->most = params.count("most");
+  if (data->least > data->most)
+    throw ConfigError("traffic.random_neighbors.least: " + std::to_string(data->least) + " is more than most = " + std::to_string(data->most));
+  return data;
+}
+
+u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) { return below(traffic_draw(seed, terminal, sequence, 0), net.terminals); }
+
+u32 round_size(const Network& net, u64 seed, u32 terminal, u32 round) {
+  const auto& data = static_cast<const Neighbors&>(*net.traffic);
+  return data.least + below(traffic_draw(seed, terminal, round, 8), data.most - data.least + 1);
+}
+
+double mean_round_size(const Network& net) {
+  const auto& data = static_cast<const Neighbors&>(*net.traffic);
+  return (data.least + data.most) / 2.0;
+}
+
+const Register<TrafficSpec> entry({"random_neighbors", "per round 6 to 20 terminals, drawn anew",
+                                   {integer("least", 6, 1, 4096, "packets per round", ""), integer("most", 20, 1, 4096, "packets per round", "inclusive")},
+                                   setup, destination, round_size, mean_round_size});
+
+}  // namespace
+
+}  // namespace flitgym

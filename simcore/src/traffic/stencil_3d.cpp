@@ -1,0 +1,25 @@
+// 3-D stencil: per round one packet to each of the six neighbours in a periodic grid, x-, x+, y-, y+, z-, z+.
+#include "traffic/grid.hpp"
+
+namespace flitgym {
+
+namespace {
+
+std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) { return make_grid("stencil_3d", params, net); }
+
+u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32 index) {
+  const auto& grid = static_cast<const Grid&>(*net.traffic);
+  u32 at[3] = {terminal % grid.nx, terminal / grid.nx % grid.ny, terminal / grid.nx / grid.ny};
+  const u32 size[3] = {grid.nx, grid.ny, grid.nz}, d = index / 2;
+  at[d] = (at[d] + (index % 2 ? 1 : size[d] - 1)) % size[d];
+  return grid.at(at[0], at[1], at[2]);
+}
+
+u32 round_size(const Network&, u64, u32, u32) { return 6; }
+double mean_round_size(const Network&) { return 6; }
+
+const Register<TrafficSpec> entry({"stencil_3d", "six neighbours of a periodic 3-D grid per round", grid_params(), setup, destination, round_size, mean_round_size});
+
+}  // namespace
+
+}  // namespace flitgym

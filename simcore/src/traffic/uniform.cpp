@@ -1,0 +1,29 @@
+// UR: every packet to a terminal drawn uniformly, the sender included (as in the papers' code and in BookSim2) or not.
+#include "traffic/draws.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Uniform : ComponentData {
+  bool self = true;
+};
+
+std::shared_ptr<const ComponentData> setup(const Params& params, const Network&) {
+  auto data = std::make_shared<Uniform>();
+  data->self = params.boolean("self");
+  return data;
+}
+
+u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
+  const u64 bits = traffic_draw(seed, terminal, sequence, 0);
+  if (static_cast<const Uniform&>(*net.traffic).self) return below(bits, net.terminals);
+  const u32 other = below(bits, net.terminals - 1);
+  return other < terminal ? other : other + 1;
+}
+
+const Register<TrafficSpec> entry({"uniform", "each packet to a random terminal (UR)", {flag("self", true, "a terminal may draw itself")}, setup, destination});
+
+}  // namespace
+
+}  // namespace flitgym
