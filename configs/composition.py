@@ -1,0 +1,23 @@
+"""Composing a configuration from Python, for programs and tests that are not Hydra applications themselves."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from omegaconf import DictConfig
+
+CONFIG_DIR = Path(__file__).parent.resolve()
+
+
+def compose(overrides: Sequence[str] = ()) -> DictConfig:
+    """The configuration that `flitgym-simulate <overrides>` would run with.
+
+    Raises:
+        hydra.errors.HydraException: unknown option or key, or a value of the wrong type; see `explain`.
+    """
+    if GlobalHydra.instance().is_initialized():
+        return hydra_compose("config", overrides=list(overrides))
+    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+        return hydra_compose("config", overrides=list(overrides))

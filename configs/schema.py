@@ -1,0 +1,80 @@
+"""The typed schema. What a topology, routing or traffic pattern takes is declared once, beside its code in the core.
+
+Every registered name becomes a Hydra group option with a structured config made from its parameter list, so that a
+misspelt key or a word where a number belongs stops before anything runs, and a new component needs no edit here.
+"""
+
+from dataclasses import dataclass, field, make_dataclass
+from functools import partial
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING, OmegaConf
+
+from ..simcore import registered
+from .identity import run_id
+
+KINDS = ("topology", "router", "routing", "traffic")
+
+_TYPES: dict[str, Any] = {"int": int, "float": float, "bool": bool, "str": str, "list_float": list[float]}
+
+
+@dataclass
+class Run:
+    """How long to simulate and what to keep. Values and their meaning stand in `run/standard.yaml`; times in ns."""
+
+    warmup_ns: float = MISSING
+    measure_ns: float = MISSING
+    drain: bool = MISSING
+    drain_max_ns: float = MISSING
+    series_interval_ns: float = MISSING
+    channels: bool = MISSING
+    load_q_table: str | None = MISSING
+    freeze_q_table: bool = MISSING
+    save_q_table: bool = MISSING
+    overwrite: bool = MISSING
+
+
+@dataclass
+class Experiment:
+    """The root of the configuration: one section per kind of component, and what belongs to the run itself."""
+
+    study: str = MISSING
+    seed: int = MISSING
+    topology: Any = MISSING
+    router: Any = MISSING
+    routing: Any = MISSING
+    traffic: Any = MISSING
+    run: Run = field(default_factory=Run)
+
+
+def component_schema(kind: str, name: str, params: dict[str, dict[str, Any]]) -> type:
+    """Make the structured config of one registered component.
+
+    Args:
+        kind: One of `KINDS`.
+        name: The registered name, e.g. `q_adaptive`.
+        params: Its parameter list as `flitgym.simcore.registered` gives it.
+
+    Returns:
+        A dataclass with the field `name` and one typed field per parameter, with the core's default.
+    """
+    fields: list[tuple[str, Any, Any]] = [("name", str, field(default=name))]
+    for key, spec in params.items():
+        default = spec["default"]
+        initial = field(default_factory=partial(list, default)) if isinstance(default, list) else field(default=default)
+        fields.append((key, _TYPES[spec["type"]], initial))
+    return make_dataclass(f"{kind}_{name}", fields)
+
+
+def register_schema() -> None:
+    """Put the root schema, every registered component and the resolvers where Hydra finds them; safe to repeat."""
+    OmegaConf.register_new_resolver("run_id", run_id, replace=True)
+    store = ConfigStore.instance()
+    store.store(name="experiment", node=Experiment)
+    for kind in KINDS:
+        for name, entry in registered(kind).items():
+            store.store(group=kind, name=name, node=component_schema(kind, name, entry["params"]))
+    # Hydra calls this after a sweep. It stands here because import paths have no place in the YAML.
+    gather = {"gather": {"_target_": "flitgym.experiments.gather.GatherAfterSweep"}}
+    store.store(group="hydra/callbacks", name="gather", node=gather)

@@ -1,0 +1,1 @@
+"""Entry points of flitgym, what they measure, and the figures they reproduce."""

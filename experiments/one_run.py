@@ -1,0 +1,163 @@
+"""One simulation from a resolved configuration to its result: warm up, measure, drain, write."""
+
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from ..configs import config_hash, core_sections
+from ..simcore import ConfigError, Simulation, __version__
+from .results import RESULT_FILE, finished, write_json, write_table
+
+# Called with the phase ("warm-up", "measure" or "drain") and the part of the whole run that is done, 0..1.
+Report = Callable[[str, float], None]
+
+
+def no_report(phase: str, part: float) -> None:
+    """A `Report` that shows nothing."""
+
+
+_REPORTS_PER_RUN = 200
+_LEAST_CHUNK = 500  # cycles; shorter calls into the core would cost more than they show
+
+
+@dataclass
+class Phases:
+    """The lengths of a run in cycles of the router's clock."""
+
+    warmup: int
+    measure: int
+    drain_max: int
+    series_interval: int
+
+    @classmethod
+    def of(cls, run: DictConfig, cycle_ns: float) -> "Phases":
+        """Round the times of the `run` section to cycles.
+
+        Raises:
+            ConfigError: a time is negative, or a window is shorter than one cycle.
+        """
+        cycles = {}
+        for key in ("warmup_ns", "measure_ns", "drain_max_ns", "series_interval_ns"):
+            if not run[key] >= 0:
+                raise ConfigError(f"run.{key}: {run[key]:g} ns is negative")
+            cycles[key.removesuffix("_ns")] = round(run[key] / cycle_ns)
+        if cycles["measure"] == 0:
+            raise ConfigError(f"run.measure_ns: {run.measure_ns:g} ns is shorter than one cycle ({cycle_ns:g} ns)")
+        if run.series_interval_ns > 0 and cycles["series_interval"] == 0:
+            raise ConfigError(
+                f"run.series_interval_ns: {run.series_interval_ns:g} ns is shorter than one cycle ({cycle_ns:g} ns)"
+            )
+        return cls(**cycles)
+
+
+def obtain(config: DictConfig, directory: Path, report: Report) -> tuple[dict[str, Any], bool]:
+    """The result of `config`: the one in `directory` if it is finished there, else that of a new run.
+
+    Returns:
+        The result, and whether it was run now.
+
+    Raises:
+        ConfigError: the configuration cannot run.
+        CoreError: the simulation ended itself, e.g. in a deadlock.
+        OSError: the result cannot be written; nothing half written is left.
+    """
+    if not config.run.overwrite:
+        known = finished(directory, config_hash(config), __version__)
+        if known is not None:
+            return known, False
+    return execute(config, directory, report), True
+
+
+def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, Any]:
+    """Run `config` and write `result.json`, and the arrays that the configuration asks for, into `directory`.
+
+    Returns and raises as `obtain`.
+    """
+    began = time.process_time()
+    simulation = Simulation(core_sections(config))
+    build_cpu_seconds = time.process_time() - began
+
+    run = config.run
+    phases = Phases.of(run, simulation.cycle_ns)
+    if phases.series_interval:
+        simulation.set_series_interval(phases.series_interval)
+    if run.load_q_table is not None:
+        simulation.load_q_table(run.load_q_table)
+    if run.freeze_q_table:
+        simulation.q_frozen = True
+
+    timing = _advance(simulation, phases, run.drain, report)
+
+    # Arrays first: result.json is the mark that the run is complete.
+    files = _write_arrays(simulation, run, directory)
+    result = {
+        **simulation.statistics(),
+        "latency_reference": config.router.latency_from,
+        "cycles": simulation.now,
+        "simulated_ns": simulation.time_ns,
+        **timing,
+        "build_cpu_seconds": build_cpu_seconds,
+        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "state_hash": simulation.state_hash(),
+        "version": __version__,
+        "jobs": {},  # named workloads, when there are any
+        "files": files,
+        "facts": simulation.facts(),
+        "config_hash": config_hash(config),
+        "config": OmegaConf.to_container(config, resolve=True, throw_on_missing=True),
+    }
+    write_json(directory / RESULT_FILE, result)
+    return result
+
+
+def _advance(simulation: Simulation, phases: Phases, drain: bool, report: Report) -> dict[str, Any]:
+    """Step through the phases; how long the loop took, and whether the network is empty at the end."""
+    expected = phases.warmup + phases.measure
+    cpu, wall = time.process_time(), time.perf_counter()
+
+    _run(simulation, phases.warmup, "warm-up", expected, report)
+    simulation.begin_window()
+    measure_cpu = time.process_time()
+    _run(simulation, phases.measure, "measure", expected, report)
+    measure_cpu_seconds = time.process_time() - measure_cpu
+    simulation.end_window()
+
+    drained = None
+    if drain:
+        report("drain", 1.0)
+        simulation.stop_sources()
+        drained = simulation.drain(phases.drain_max)
+    return {
+        "cpu_seconds": time.process_time() - cpu,
+        "wall_seconds": time.perf_counter() - wall,
+        "measure_cpu_seconds": measure_cpu_seconds,
+        "drained": drained,
+    }
+
+
+def _run(simulation: Simulation, cycles: int, phase: str, expected: int, report: Report) -> None:
+    chunk = max(_LEAST_CHUNK, expected // _REPORTS_PER_RUN)
+    end = simulation.now + cycles
+    while simulation.now < end:
+        report(phase, simulation.now / expected)
+        simulation.run(min(chunk, end - simulation.now))
+
+
+def _write_arrays(simulation: Simulation, run: DictConfig, directory: Path) -> dict[str, str]:
+    files = {}
+    if run.series_interval_ns > 0:
+        files["series"] = "series.parquet"
+        write_table(directory / files["series"], simulation.series())
+    if run.channels:
+        files["channels"] = "channels.parquet"
+        write_table(directory / files["channels"], simulation.channels())
+    if run.save_q_table:
+        files["q_table"] = "q_table.bin"
+        directory.mkdir(parents=True, exist_ok=True)
+        simulation.save_q_table(str(directory / files["q_table"]))
+    return files
