@@ -21,6 +21,15 @@ def no_report(phase: str, part: float) -> None:
     """A `Report` that shows nothing."""
 
 
+_COUNTS = {
+    "window_cycles",
+    "packets_generated",
+    "packets_injected",
+    "packets_delivered",
+    "generations_missed",
+    "flits_delivered",
+    "flit_hops",
+}
 _REPORTS_PER_RUN = 200
 _LEAST_CHUNK = 500  # cycles; shorter calls into the core would cost more than they show
 
@@ -96,7 +105,7 @@ def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, An
     # Arrays first: result.json is the mark that the run is complete.
     files = _write_arrays(simulation, run, directory)
     result = {
-        **simulation.statistics(),
+        **_statistics(simulation),
         "latency_reference": config.router.latency_from,
         "cycles": simulation.now,
         "simulated_ns": simulation.time_ns,
@@ -113,6 +122,17 @@ def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, An
     }
     write_json(directory / RESULT_FILE, result)
     return result
+
+
+def _statistics(simulation: Simulation) -> dict[str, float | int | None]:
+    # The core gives every number as a float. Counts are whole, and a latency of no packet is no number.
+    numbers: dict[str, float | int | None] = dict(simulation.statistics())
+    for name, value in simulation.statistics().items():
+        if name in _COUNTS:
+            numbers[name] = int(value)
+        elif "_latency_" in name and not numbers["packets_delivered"]:
+            numbers[name] = None
+    return numbers
 
 
 def _advance(simulation: Simulation, phases: Phases, drain: bool, report: Report) -> dict[str, Any]:
@@ -157,7 +177,7 @@ def _write_arrays(simulation: Simulation, run: DictConfig, directory: Path) -> d
         files["channels"] = "channels.parquet"
         write_table(directory / files["channels"], simulation.channels())
     if run.save_q_table:
-        files["q_table"] = "q_table.bin"
+        files["q_table"] = "q_table.npz"
         directory.mkdir(parents=True, exist_ok=True)
         simulation.save_q_table(str(directory / files["q_table"]))
     return files

@@ -1,0 +1,114 @@
+"""The common look of the figures: one colour, marker and line per routing everywhere, safe for colour-blind readers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.typing import ColorType
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a routing looks, and its name in the papers."""
+
+    label: str
+    color: ColorType
+    marker: str
+    line: Literal["-", "--", ":"] = "-"
+    width: float = 1.4
+
+
+# Okabe and Ito's palette; routings of one family share a hue and differ in line and marker.
+STYLES = {
+    "minimal": Style("MIN", "#000000", "o"),
+    "valiant_group": Style("VALg", "#9a9a9a", "v", "--"),
+    "valiant_router": Style("VALn", "#6b6b6b", "^", "--"),
+    "ugal_group": Style("UGALg", "#56B4E9", "s"),
+    "ugal_router": Style("UGALn", "#0072B2", "D"),
+    "ugal_global": Style("UGAL-G (oracle)", "#0072B2", "x", ":"),
+    "par": Style("PAR", "#009E73", "P"),
+    "q_routing": Style("Q-routing", "#E69F00", "<"),
+    "q_adaptive": Style("Q-adaptive", "#D55E00", "*", width=2.4),
+}
+
+PATTERNS = {"uniform": "UR", "adversarial1": "ADV+1", "adversarial4": "ADV+4"}
+
+# A point of the paper: a large hollow star. Any, as matplotlib's keyword arguments have no common type.
+PUBLISHED: dict[str, Any] = {
+    "marker": "*",
+    "markersize": 15,
+    "markerfacecolor": "none",
+    "markeredgecolor": "#CC79A7",
+    "linestyle": "none",
+}
+
+
+def style_of(routing: str) -> Style:
+    """The style of a routing; one that has none of its own is purple under its registered name."""
+    return STYLES.get(routing, Style(routing, "#CC79A7", "h"))
+
+
+def pattern_of(row: Row) -> str:
+    """The traffic pattern of a row as the figures name it: `uniform`, `adversarial1` and so on."""
+    name: str = row["traffic.name"]
+    return f"{name}{row['traffic.shift']}" if name == "adversarial" else name
+
+
+def select(rows: Sequence[Row], pattern: str, routing: str | None = None) -> list[Row]:
+    """The rows of a pattern, and of a routing if given, by increasing load and seed.
+
+    Raises:
+        ValueError: there is none; a figure is not drawn with a curve missing.
+    """
+    chosen = [row for row in rows if pattern_of(row) == pattern and routing in (None, row["routing.name"])]
+    if not chosen:
+        raise ValueError(f"no row for pattern {pattern}" + (f" and routing {routing}" if routing else ""))
+    return sorted(chosen, key=lambda row: (row["traffic.load"], row["seed"]))
+
+
+def curve(rows: Sequence[Row], quantity: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Offered loads and the mean over seeds of a quantity at each; NaN where nothing was measured."""
+    loads = sorted({row["traffic.load"] for row in rows})
+    values = [[row[quantity] for row in rows if row["traffic.load"] == load] for load in loads]
+    means = [np.nan if None in at_load else np.mean(at_load) for at_load in values]
+    return np.array(loads), np.array(means, dtype=float)
+
+
+def routings(rows: Sequence[Row]) -> list[str]:
+    """Every routing in the rows: the known ones in the order of `STYLES`, others behind them."""
+    present = {row["routing.name"] for row in rows}
+    return [name for name in STYLES if name in present] + sorted(present - set(STYLES))
+
+
+def polish(ax: Axes) -> None:
+    """Light grid, no frame at the top and right."""
+    ax.grid(True, which="major", color="#e6e6e6", linewidth=0.7)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def latency_axis(ax: Axes) -> None:
+    """A logarithmic axis whose ticks read 500, 1,000, 2,000 and so on."""
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+
+
+def legend_above(figure: Figure, names: Sequence[str], extra: Sequence[Line2D] = (), columns: int = 6) -> None:
+    """One legend for all panels, above them: the routings, then whatever else is drawn."""
+    handles = []
+    for name in names:
+        style = style_of(name)
+        handles.append(
+            Line2D([], [], color=style.color, marker=style.marker, linestyle=style.line, linewidth=style.width,
+                   markersize=6, label=style.label)
+        )  # fmt: skip
+    figure.legend(handles=[*handles, *extra], loc="outside upper center", ncols=columns, frameon=False, fontsize=9)

@@ -1,0 +1,100 @@
+"""Draws latency over time from untrained tables, and takes the settle times from the rows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from ...drawing import PATTERNS, Row, latency_axis, legend_above, polish, routings, select, style_of
+from ...metrics import running_median, settle_time
+
+_SMOOTHING = 5  # intervals; the settle time is that of the smoothed course, so one noisy interval does not move it
+_BAND = 0.1  # part of the final level
+
+
+def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
+    """One panel per pattern, one line per routing and load, a dot where it has settled.
+
+    Raises:
+        ValueError: a routing has no row for a pattern.
+    """
+    figure = Figure(figsize=(12, 4.4), layout="constrained")
+    panels = figure.subplots(1, len(PATTERNS), sharey=True, squeeze=False)[0]
+    for ax, (pattern, title) in zip(panels, PATTERNS.items(), strict=True):
+        draw_panel(ax, rows, pattern)
+        ax.axvline(expected["settled_by_us"], color="#888888", linewidth=0.8, linestyle="-.", zorder=1)
+        ax.set_title(title, fontweight="bold")
+        ax.set_xlabel("time since the start (µs)")
+        polish(ax)
+    panels[0].set_ylabel("mean latency per interval (ns)")
+    legend_above(
+        figure,
+        routings(rows),
+        [
+            Line2D([], [], marker="o", markeredgecolor="black", color="white", linestyle="none", label="settled"),
+            Line2D([], [], color="#888888", linewidth=0.8, linestyle="-.", label="published: settled by here"),
+        ],
+    )
+    return figure
+
+
+def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str) -> None:
+    """The courses of one pattern; the higher the load, the stronger the colour."""
+    loads = sorted({row["traffic.load"] for row in select(rows, pattern)})
+    for name in routings(rows):
+        style = style_of(name)
+        for row in select(rows, pattern, name):
+            time, latency = course(row)
+            alpha = 0.45 + 0.55 * (loads.index(row["traffic.load"]) + 1) / len(loads)
+            ax.plot(time, latency, color=style.color, alpha=alpha, linewidth=style.width * 0.7)
+            ax.annotate(f"{row['traffic.load']:g}", (time[-1], latency[-1]), xytext=(3, 0), textcoords="offset points",
+                        fontsize=8, va="center", color=style.color)  # fmt: skip
+            settled = settled_at(row)
+            if settled is not None:
+                ax.plot(
+                    settled,
+                    np.interp(settled, time, latency),
+                    "o",
+                    color=style.color,
+                    markeredgecolor="black",
+                    zorder=4,
+                )
+    latency_axis(ax)
+    ax.set_xlim(left=0)
+
+
+def course(row: Row) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Time in us and smoothed mean latency in ns of one run."""
+    time = np.array(row["series.time_ns"], dtype=float) / 1000
+    return time, running_median(np.array(row["series.latency_mean_ns"], dtype=float), _SMOOTHING)
+
+
+def settled_at(row: Row) -> float | None:
+    """The settle time of one run in us, None if it has not settled within the run."""
+    return settle_time(*course(row), band=_BAND)
+
+
+def measured(rows: Sequence[Row]) -> dict[str, float | None]:
+    """Our number for every entry of `expected.yaml`; None as soon as one run has not settled."""
+    times = [settled_at(row) for pattern in PATTERNS for row in select(rows, pattern, "q_adaptive")]
+    return {"settle_time_us": None if None in times else max(time for time in times if time is not None)}
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """A Markdown table of every run: where it settled and at which latency it ended."""
+    lines = [
+        "## Every run\n",
+        "| pattern | routing | offered load | settled after, us | final mean latency, ns |",
+        "|---|---|---|---|---|",
+    ]
+    for pattern, title in PATTERNS.items():
+        for name in routings(rows):
+            for row in select(rows, pattern, name):
+                settled = settled_at(row)
+                shown = "not settled" if settled is None else f"{settled:.0f}"
+                final = course(row)[1][-1]
+                lines.append(f"| {title} | {style_of(name).label} | {row['traffic.load']:g} | {shown} | {final:,.0f} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,198 @@
+"""Many runs over all cores, one process each: resumable, interruptible, with progress and the time left."""
+
+import itertools
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from ..configs import KINDS, compose, config_hash, run_id
+from ..simcore import ConfigError, CoreError, __version__
+from .one_run import execute
+from .progress import bars
+from .results import finished, read_result
+
+# The cores this process may use, which can be fewer than the machine has.
+WORKERS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+_REPORT_EVERY_SECONDS = 0.3
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run that a sweep wants: its configuration, and where its result belongs."""
+
+    config: DictConfig
+    directory: Path
+    cost: float  # what it will take, in arbitrary units, for the order of the runs and the time left
+
+
+class RunFailedError(Exception):
+    """A run of a sweep ended with an error; the message names both."""
+
+
+def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory: Path) -> list[PlannedRun]:
+    """Every run of a sweep.
+
+    Args:
+        common: Hydra overrides of every run.
+        blocks: Each with `overrides` (more of them) and `sweep`, a mapping from a key to its values. Each
+            combination of values is a run.
+        directory: Where the runs' own folders go.
+
+    Raises:
+        hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: unknown option, key or type.
+    """
+    planned = []
+    for block in blocks:
+        # A group is another composition; a key in it is only another value, which is much quicker to set.
+        groups = {key: values for key, values in block["sweep"].items() if key in (*KINDS, "run")}
+        keys = {key: values for key, values in block["sweep"].items() if key not in groups}
+        for options in _product(groups):
+            base = compose([*common, *block["overrides"], *(f"{key}={value}" for key, value in options.items())])
+            for values in _product(keys):
+                config = base.copy()
+                for key, value in values.items():
+                    OmegaConf.update(config, key, value)
+                planned.append(PlannedRun(config, directory / run_id(_root_=config), _cost(config)))
+    return planned
+
+
+def run_all(runs: Sequence[PlannedRun], description: str, workers: int = WORKERS) -> list[dict[str, Any]]:
+    """Results of all runs, in their order. What is finished already is only read.
+
+    Args:
+        runs: What to run.
+        description: Shown beside the progress bar.
+        workers: Runs at the same time, each in its own process, so that each row's peak memory is its own.
+
+    Raises:
+        RunFailedError: a run failed; the others are stopped. Finished runs stay and are not run again.
+        KeyboardInterrupt: Ctrl-C; the same holds.
+    """
+    todo = [run for run in runs if finished(run.directory, config_hash(run.config), __version__) is None]
+    # Long runs first, so that the cores finish together.
+    todo.sort(key=lambda run: run.cost, reverse=True)
+    print(
+        f"{description}: {len(runs)} runs, {len(runs) - len(todo)} finished before, {workers} at a time",
+        file=sys.stderr,
+    )
+    if todo:
+        _run_in_processes(todo, description, workers)
+    results = [read_result(run.directory) for run in runs]
+    return [result for result in results if result is not None]
+
+
+class _Pool:
+    """One process per run, at most `workers` at a time; progress and errors come back through a pipe each."""
+
+    def __init__(self) -> None:
+        # Forked from a server that has imported everything: a start takes milliseconds, and nothing is shared.
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(["flitgym.experiments.sweep"])
+        self._active: dict[Connection, tuple[ForkServerProcess, PlannedRun]] = {}
+
+    def __len__(self) -> int:
+        return len(self._active)
+
+    def start(self, run: PlannedRun) -> None:
+        receiver, sender = self._context.Pipe(duplex=False)
+        plain = OmegaConf.to_container(run.config, resolve=True)
+        process = self._context.Process(target=_work, args=(plain, run.directory, sender))
+        process.start()
+        sender.close()
+        self._active[receiver] = (process, run)
+
+    def news(self) -> list[tuple[PlannedRun, float]]:
+        """Wait for news; the runs that have any, with the part of each that is done (1 = finished).
+
+        Raises:
+            RunFailedError: a run ended with an error or its process died.
+        """
+        ready = wait(list(self._active))
+        heard = []
+        for receiver, (process, run) in [item for item in self._active.items() if item[0] in ready]:
+            try:
+                message = receiver.recv()
+            except EOFError:
+                # The worker's end is closed: it finished, or died without a word (killed, out of memory).
+                process.join()
+                del self._active[receiver]
+                if process.exitcode:
+                    text = f"{run.directory.name}: its process ended with status {process.exitcode}"
+                    raise RunFailedError(text) from None
+                message = 1.0
+            if isinstance(message, str):
+                raise RunFailedError(f"{run.directory.name}: {message}")
+            heard.append((run, message))
+        return heard
+
+    def stop(self) -> None:
+        """End what still runs; unfinished runs leave nothing behind."""
+        for process, _ in self._active.values():
+            process.terminate()
+        for process, _ in self._active.values():
+            process.join()
+
+
+def _run_in_processes(todo: Sequence[PlannedRun], description: str, workers: int) -> None:
+    waiting = iter(todo)
+    parts = dict.fromkeys((run.directory for run in todo), 0.0)
+    pool = _Pool()
+    with bars() as progress:
+        task = progress.add_task(description, total=sum(run.cost for run in todo))
+        try:
+            while True:
+                for run in itertools.islice(waiting, workers - len(pool)):
+                    pool.start(run)
+                if not len(pool):
+                    return
+                parts.update((run.directory, part) for run, part in pool.news())
+                done = sum(run.cost * parts[run.directory] for run in todo)
+                count = sum(part == 1.0 for part in parts.values())
+                progress.update(task, completed=done, description=f"{description} {count}/{len(todo)}")
+        finally:
+            pool.stop()
+
+
+def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
+    """Body of a worker process: one run; progress as numbers, an error as text."""
+    # Ctrl-C reaches every process of the terminal and terminate() only this one; both end the run cleanly.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    last = time.monotonic()
+
+    def report(phase: str, part: float) -> None:
+        nonlocal last
+        if time.monotonic() - last > _REPORT_EVERY_SECONDS:
+            last = time.monotonic()
+            sender.send(min(part, 0.999))
+
+    try:
+        execute(OmegaConf.create(plain), directory, report)
+    except KeyboardInterrupt:
+        os._exit(130)
+    except (ConfigError, CoreError, OSError) as error:
+        sender.send(str(error))
+        sys.exit(1)
+    finally:
+        sender.close()
+
+
+def _cost(config: DictConfig) -> float:
+    # Work follows what moves: flits, in proportion to load and time, and a little for every cycle.
+    return float((config.run.warmup_ns + config.run.measure_ns) * (0.1 + config.traffic.load))
+
+
+def _product(axes: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    for values in itertools.product(*axes.values()):
+        yield dict(zip(axes, values, strict=True))

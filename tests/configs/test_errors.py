@@ -1,0 +1,34 @@
+"""A wrong configuration is answered with the key, the value, the valid choices and the nearest spelling."""
+
+import pytest
+from flitgym.configs import compose, explain, unknown
+
+
+@pytest.mark.parametrize(
+    ("override", "parts"),
+    [
+        ("routing=ugal_grup", ["routing", "'ugal_grup'", "did you mean 'ugal_group'?", "q_adaptive", "par"]),
+        ("router=hpdc22", ["router", "did you mean 'hpdc21'?", "input_queued"]),
+        ("routing.epsilonn=1", ["routing", "'epsilonn'", "did you mean 'epsilon'?", "alpha"]),
+        ("topology.group=3", ["topology", "did you mean 'groups'?"]),
+        ("run.warmup=3", ["run", "did you mean 'warmup_ns'?", "measure_ns"]),
+        ("routin=minimal", ["'routin'", "did you mean 'routing'?", "topology"]),
+        ("traffic.load=high", ["traffic.load", "'high'", "Float"]),
+        ("seed=1.5", ["seed", "1.5", "Integer"]),
+        ("traffic.load_step_loads=[0.1,x]", ["traffic.load_step_loads[1]", "'x'"]),
+        ("traffic.load=[1", ["traffic.load=[1"]),
+    ],
+)
+def test_message(override: str, parts: list[str]) -> None:
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - which exception it is, is Hydra's business
+        compose([override])
+    message = explain(raised.value)
+    assert "\n" not in message
+    for part in parts:
+        assert part in message
+
+
+def test_no_suggestion_without_a_near_spelling() -> None:
+    message = unknown("routing", "zzz", ["minimal", "par"])
+    assert "did you mean" not in message
+    assert "minimal, par" in message

@@ -1,0 +1,36 @@
+"""The same configuration is the same run; everything that changes a number makes another."""
+
+from pathlib import Path
+
+import pytest
+from flitgym.configs import compose, config_hash, run_id
+
+
+def test_equal_configurations_have_equal_hashes() -> None:
+    assert config_hash(compose(["traffic.load=0.3"])) == config_hash(compose(["traffic.load=0.30"]))
+
+
+@pytest.mark.parametrize(
+    "override", ["seed=2", "traffic.load=0.31", "routing.epsilon=0.01", "run.measure_ns=1", "router=sc22"]
+)
+def test_what_changes_the_numbers_changes_the_hash(override: str) -> None:
+    assert config_hash(compose([override])) != config_hash(compose())
+
+
+@pytest.mark.parametrize("override", ["run.overwrite=true", "study=other"])
+def test_what_only_says_where_and_whether_does_not(override: str) -> None:
+    assert config_hash(compose([override])) == config_hash(compose())
+
+
+def test_a_q_table_counts_by_its_content(tmp_path: Path) -> None:
+    table = tmp_path / "table"
+    hashes = set()
+    for content in (b"one", b"two"):
+        table.write_bytes(content)
+        hashes.add(config_hash(compose([f"run.load_q_table={table}"])))
+    assert len(hashes) == 2
+
+
+def test_run_id_is_readable() -> None:
+    config = compose(["routing=par", "traffic=adversarial", "traffic.load=0.4", "seed=7"])
+    assert run_id(_root_=config).startswith("dragonfly_par_adversarial_load0.4_seed7_")

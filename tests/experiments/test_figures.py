@@ -1,0 +1,81 @@
+"""Every figure plans valid runs and draws from rows alone; a missing row stops it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flitgym.experiments import reproduce
+from flitgym.experiments.results import row
+from flitgym.experiments.sweep import PlannedRun
+from omegaconf import OmegaConf
+
+FIGURES = reproduce.available()
+PLANS = [(figure, preset) for figure, presets in FIGURES.items() for preset in presets]
+
+
+def synthetic_row(run: PlannedRun) -> dict[str, Any]:
+    """A row as the run could have left it: a network that carries 60 % and settles after 100 us."""
+    config: Any = OmegaConf.to_container(run.config)
+    load = config["traffic"]["load"]
+    latency = 600 / (1.01 - min(load / 0.6, 1))
+    result = {
+        "offered_load": load,
+        "accepted_load": min(load, 0.6),
+        "packet_latency_mean_ns": latency,
+        "packet_latency_p99_ns": 2 * latency,
+        "hops_mean": 3.0,
+        "config": config,
+    }
+    time = np.arange(1, 101) * config["run"]["measure_ns"] / 100
+    return {
+        **row(result, run.directory),
+        "series.time_ns": list(time),
+        "series.latency_mean_ns": list(np.where(time < 1e5, 5000.0, 700.0)),
+    }
+
+
+@pytest.mark.parametrize(("figure", "preset"), PLANS)
+def test_runs_of_a_plan_are_all_different(figure: str, preset: str, tmp_path: Path) -> None:
+    runs = reproduce.plan(figure, preset, tmp_path)
+    assert runs
+    assert len({run.directory for run in runs}) == len(runs)
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_figure_from_rows(figure: str, tmp_path: Path) -> None:
+    rows = [synthetic_row(run) for run in reproduce.plan(figure, "quick", tmp_path)]
+    paths = reproduce.draw(figure, rows, tmp_path)
+    assert [path.name for path in paths] == [f"{figure}.png", f"{figure}.svg", "differences.md"]
+    assert all(path.stat().st_size > 500 for path in paths)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in paths)
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_a_missing_curve_stops_the_figure(figure: str, tmp_path: Path) -> None:
+    rows = [synthetic_row(run) for run in reproduce.plan(figure, "quick", tmp_path)]
+    incomplete = [r for r in rows if (r["routing.name"], r["traffic.name"]) != ("q_adaptive", "uniform")]
+    with pytest.raises(ValueError, match="no row for pattern uniform and routing q_adaptive"):
+        reproduce.draw(figure, incomplete, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_every_expected_number_is_measured_and_has_a_source(figure: str, tmp_path: Path) -> None:
+    rows = [synthetic_row(run) for run in reproduce.plan(figure, "quick", tmp_path)]
+    expected = OmegaConf.load(reproduce.FIGURES / figure / "expected.yaml")
+    script = __import__(f"flitgym.experiments.figures.{figure}.plot", fromlist=["plot"])
+    assert set(script.measured(rows)) == {entry.id for entry in expected.numbers}
+    assert all(entry.source for entry in expected.numbers)
+
+
+def test_table_of_differences() -> None:
+    entries = [
+        {"id": "a", "what": "met", "value": 0.5, "band": [0.4, None], "source": "here"},
+        {"id": "b", "what": "missed", "value": 100, "band": [None, 110], "source": "there"},
+        {"id": "c", "what": "absent", "value": 1, "band": [None, None], "source": "nowhere"},
+    ]
+    lines = reproduce.differences("figure", {"a": 0.45, "b": 120.0, "c": None}, entries).splitlines()
+    assert "| met | 0.5 | 0.45 | -10.0% | yes (0.4 to any) | here |" in lines
+    assert "| missed | 100 | 120 | +20.0% | **no** (any to 110) | there |" in lines
+    assert "| absent | 1 | - | - | not measured (any to any) | nowhere |" in lines

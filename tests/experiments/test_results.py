@@ -1,0 +1,91 @@
+"""Results are written whole or not at all, found again, and gathered."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flitgym.experiments import results
+
+
+def full_disk(*arguments: Any) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "result.json"
+    results.write_json(path, {"a": 1})
+    monkeypatch.setattr(results.os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        results.write_json(path, {"a": 2})
+    assert json.loads(path.read_text()) == {"a": 1}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failure_while_writing_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "table.txt"
+
+    def write_half() -> None:
+        with results.atomic_path(path) as temporary:
+            temporary.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_half()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"Not a directory|File exists"):
+        results.write_json(tmp_path / "file" / "result.json", {})
+
+
+def test_numbers_become_json(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    results.write_json(
+        path, {"a": np.float32(0.5), "b": math.nan, "c": np.arange(2), "d": (1, "x"), "e": {"f": math.inf}}
+    )
+    assert json.loads(path.read_text()) == {"a": 0.5, "b": None, "c": [0, 1], "d": [1, "x"], "e": {"f": None}}
+
+
+@pytest.mark.parametrize(
+    "content", [None, "", "{", "[]", '{"config_hash": "other", "version": "1"}', '{"config_hash": "h", "version": "0"}']
+)
+def test_what_is_not_this_finished_run_is_run_again(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "result.json").write_text(content)
+    assert results.finished(tmp_path, "h", "1") is None
+
+
+def test_a_finished_run_is_found(tmp_path: Path) -> None:
+    results.write_json(tmp_path / "result.json", {"config_hash": "h", "version": "1", "x": 2})
+    found = results.finished(tmp_path, "h", "1")
+    assert found is not None
+    assert found["x"] == 2
+
+
+def test_gathering(tmp_path: Path) -> None:
+    # Two routings with different parameters, a whole number beside a fraction, one run with a series, one unfinished.
+    configs = [{"routing": {"name": "minimal"}, "seed": 1}, {"routing": {"name": "par", "threshold": 2}, "seed": 2}]
+    for k, config in enumerate(configs):
+        result = {"hops_mean": [2, 2.5][k], "config": config, "facts": {"radix": 15}, "files": {}, "jobs": {}}
+        if k == 0:
+            result["files"] = {"series": "series.parquet"}
+            results.write_table(tmp_path / f"run{k}" / "series.parquet", {"time_ns": np.array([5.0, 10.0])})
+        results.write_json(tmp_path / f"run{k}" / "result.json", result)
+    (tmp_path / "unfinished").mkdir()
+    assert results.gather(tmp_path) == 2
+    rows = results.read_rows(tmp_path / "rows.parquet")
+    assert [row["routing.name"] for row in rows] == ["minimal", "par"]
+    assert [row["hops_mean"] for row in rows] == [2.0, 2.5]
+    assert [row["routing.threshold"] for row in rows] == [None, 2]
+    assert [row["series.time_ns"] for row in rows] == [[5.0, 10.0], None]
+    assert "facts" not in rows[0]
+
+
+def test_gathering_nothing_writes_nothing(tmp_path: Path) -> None:
+    assert results.gather(tmp_path) == 0
+    assert list(tmp_path.iterdir()) == []

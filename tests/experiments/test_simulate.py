@@ -1,0 +1,152 @@
+"""`flitgym-simulate` as users call it: what it writes, what it refuses, what it does not run again."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Command
+from flitgym.experiments.results import read_rows
+
+# What every result holds, as the README lists it.
+FIELDS = (
+    *("offered_load", "accepted_load", "hops_mean", "packets_delivered", "flits_delivered", "flit_hops", "cycles"),
+    *("simulated_ns", "cpu_seconds", "wall_seconds", "build_cpu_seconds", "peak_rss_mb", "state_hash", "version"),
+    *("latency_reference", "jobs", "config", "config_hash", "facts"),
+    *(f"packet_latency_{which}_ns" for which in ("mean", "p50", "p95", "p99", "max")),
+)
+
+
+def results(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("results/*/*/result.json"))]
+
+
+def test_result_holds_every_field(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+    done = command("simulate", *small, "traffic.load=0.3")
+    assert done.returncode == 0, done.stderr
+    (result,) = results(tmp_path)
+    assert set(FIELDS) <= set(result)
+    assert result["config"]["routing"]["name"] == "minimal"
+    assert result["accepted_load"] == pytest.approx(0.3, abs=0.03)
+    assert result["latency_reference"] == "generation"
+    assert result["cycles"] == 1500
+    assert result["packets_delivered"] == result["flits_delivered"] > 0
+    assert isinstance(result["packets_delivered"], int)
+
+
+def test_same_seed_same_hash_other_seed_other_hash(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+    for arguments in (["seed=1"], ["seed=1", "run.overwrite=true", "study=again"], ["seed=2"]):
+        assert command("simulate", *small, *arguments).returncode == 0
+    hashes: dict[int, set[str]] = {}
+    for result in results(tmp_path):
+        hashes.setdefault(result["config"]["seed"], set()).add(result["state_hash"])
+    assert len(hashes[1]) == 1
+    assert hashes[1] != hashes[2]
+
+
+def test_series_and_channels_on_request(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+    done = command("simulate", *small, "run.series_interval_ns=100", "run.channels=true")
+    assert done.returncode == 0, done.stderr
+    (folder,) = (path.parent for path in tmp_path.glob("results/*/*/result.json"))
+    series, channels = read_rows(folder / "series.parquet"), read_rows(folder / "channels.parquet")
+    assert [point["time_ns"] for point in series] == [100.0 * k for k in range(1, 16)]
+    assert len(channels) == results(tmp_path)[0]["facts"]["channels"]
+    assert all(0 <= channel["utilisation"] <= 1 for channel in channels)
+
+
+def test_draining_leaves_the_window_s_numbers_alone(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+    assert command("simulate", *small, "run.drain=true").returncode == 0
+    assert command("simulate", *small, "run.drain=false").returncode == 0
+    drained, fixed = sorted(results(tmp_path), key=lambda result: result["drained"] is None)
+    assert drained["drained"] is True
+    assert fixed["drained"] is None
+    assert drained["cycles"] > fixed["cycles"]
+    assert drained["packets_delivered"] == fixed["packets_delivered"]
+
+
+def test_a_learned_table_goes_from_run_to_run(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+    arguments = [*small, "routing=q_adaptive", "traffic=adversarial"]
+    assert command("simulate", *arguments, "run.save_q_table=true").returncode == 0
+    (table,) = tmp_path.glob("results/*/*/q_table.npz")
+    done = command("simulate", *arguments, f"run.load_q_table={table}", "run.freeze_q_table=true", "study=frozen")
+    assert done.returncode == 0, done.stderr
+    other = command("simulate", *arguments, f"run.load_q_table={table}", "topology.groups=8")
+    assert other.returncode == 2
+    assert "Q-table" in other.stderr or "q_table" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["routing=minimall"], ["routing", "did you mean 'minimal'?"]),
+        (["topology.groupps=9"], ["topology", "did you mean 'groups'?"]),
+        (["traffic.load=1.5"], ["load", "1.5"]),
+        (["topology.groups=99"], ["groups", "99"]),
+        (["router.vcs=1"], ["vcs", "1", "2"]),
+        (["router.cycle_ns=0.7"], ["cycle_ns", "0.7"]),
+        (["traffic.packet_flits=257"], ["packet_flits", "257", "256"]),
+        (["run.measure_ns=0"], ["run.measure_ns", "0"]),
+        (["run.load_q_table=missing"], ["missing"]),
+    ],
+)
+def test_bad_input_is_refused_in_one_message(
+    command: Command, small: Sequence[str], tmp_path: Path, arguments: list[str], parts: list[str]
+) -> None:
+    done = command("simulate", *small, *arguments)
+    assert done.returncode in (1, 2)
+    assert "Traceback" not in done.stderr
+    for part in parts:
+        assert part in done.stderr.splitlines()[-1]
+    assert not list(tmp_path.glob("results/*/*/*"))
+
+
+def test_a_folder_that_cannot_be_written(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("in the way")
+    done = command("simulate", *small)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "results" in done.stderr
+
+
+def test_sweep_is_resumed_and_gathered(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+    first = command("simulate", "-m", *small, "traffic.load=0.1,0.2")
+    assert first.returncode == 0, first.stderr
+    stamps = {path: path.stat().st_mtime_ns for path in tmp_path.glob("results/*/*/result.json")}
+    second = command("simulate", "-m", *small, "traffic.load=0.1,0.2,0.3")
+    assert second.returncode == 0, second.stderr
+    assert second.stdout.count("finished before") == 2
+    assert all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items())
+    rows = read_rows(tmp_path / "results" / "default" / "rows.parquet")
+    assert sorted(row["traffic.load"] for row in rows) == [0.1, 0.2, 0.3]
+
+
+def test_a_typo_stops_a_sweep_before_its_first_run(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+    done = command("simulate", "-m", *small, "routing=minimal,parr")
+    assert done.returncode == 2
+    assert not results(tmp_path)
+
+
+@pytest.mark.parametrize("mode", [[], ["-m"]])
+def test_ctrl_c(small: Sequence[str], tmp_path: Path, mode: list[str]) -> None:
+    quick = subprocess.run(
+        [sys.executable, "-m", "flitgym.experiments.simulate", *small], cwd=tmp_path, check=True, capture_output=True
+    )
+    assert quick.returncode == 0
+    endless = [*small, "traffic.load=0.5", "run.measure_ns=1e9"]
+    seeds = ["seed=1,2,3"] if mode else ["seed=1"]
+    program = [sys.executable, "-m", "flitgym.experiments.simulate", *mode, *endless, *seeds]
+    process = subprocess.Popen(
+        program, cwd=tmp_path, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    time.sleep(6)  # into the run; imports and workers take a few seconds to start
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert "interrupted" in errors
+    assert len(results(tmp_path)) == 1
