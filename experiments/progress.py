@@ -1,5 +1,8 @@
 """Progress on the terminal, with the time that is left."""
 
+import sys
+import time
+from collections.abc import Sequence
 from types import TracebackType
 
 from rich.console import Console
@@ -12,8 +15,10 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+_LINE_EVERY_SECONDS = 15
 
-def bars(console: Console | None = None) -> Progress:
+
+def bars() -> Progress:
     """The one look of every progress bar; on stderr, so that what is printed can be piped."""
     return Progress(
         TextColumn("{task.description}"),
@@ -22,8 +27,46 @@ def bars(console: Console | None = None) -> Progress:
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
-        console=console or Console(stderr=True),
+        console=Console(stderr=True),
+        # Runs differ in speed; the time left follows the whole sweep rather than the last half minute.
+        speed_estimate_period=600,
     )
+
+
+class SweepProgress:
+    """Progress of many runs: a bar on a terminal, a line now and then in a log file. A context manager.
+
+    Args:
+        description: Of the sweep.
+        costs: What each run takes, in any one unit.
+    """
+
+    def __init__(self, description: str, costs: Sequence[float]) -> None:
+        self._description, self._costs = description, costs
+        self._bars = bars() if sys.stderr.isatty() else None
+        self._task = self._bars.add_task(description, total=sum(costs)) if self._bars else None
+        self._began = self._last_line = time.monotonic()
+
+    def update(self, parts: Sequence[float]) -> None:
+        """Show the part of each run that is done, 0..1, in the order of the costs."""
+        done = sum(cost * part for cost, part in zip(self._costs, parts, strict=True))
+        label = f"{self._description} {sum(part == 1.0 for part in parts)}/{len(parts)}"
+        if self._bars is not None and self._task is not None:
+            self._bars.update(self._task, completed=done, description=label)
+        elif time.monotonic() - self._last_line > _LINE_EVERY_SECONDS and done > 0:
+            self._last_line = time.monotonic()
+            elapsed, whole = self._last_line - self._began, sum(self._costs)
+            left = elapsed * (whole - done) / done
+            print(f"{label} runs, {done / whole:.0%}, about {left:.0f} s left", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> "SweepProgress":
+        if self._bars is not None:
+            self._bars.start()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        if self._bars is not None:
+            self._bars.stop()
 
 
 class RunBar:

@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from ..configs import KINDS, compose, config_hash, run_id
 from ..simcore import ConfigError, CoreError, __version__
 from .one_run import execute
-from .progress import bars
+from .progress import SweepProgress
 from .results import finished, read_result
 
 # The cores this process may use, which can be fewer than the machine has.
@@ -148,8 +148,7 @@ def _run_in_processes(todo: Sequence[PlannedRun], description: str, workers: int
     waiting = iter(todo)
     parts = dict.fromkeys((run.directory for run in todo), 0.0)
     pool = _Pool()
-    with bars() as progress:
-        task = progress.add_task(description, total=sum(run.cost for run in todo))
+    with SweepProgress(description, [run.cost for run in todo]) as progress:
         try:
             while True:
                 for run in itertools.islice(waiting, workers - len(pool)):
@@ -157,9 +156,7 @@ def _run_in_processes(todo: Sequence[PlannedRun], description: str, workers: int
                 if not len(pool):
                     return
                 parts.update((run.directory, part) for run, part in pool.news())
-                done = sum(run.cost * parts[run.directory] for run in todo)
-                count = sum(part == 1.0 for part in parts.values())
-                progress.update(task, completed=done, description=f"{description} {count}/{len(todo)}")
+                progress.update([parts[run.directory] for run in todo])
         finally:
             pool.stop()
 
