@@ -102,6 +102,25 @@ def latency_axis(ax: Axes) -> None:
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 
 
+def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, ColorType]], spacing: float = 0.045) -> None:
+    """Write a label to the right of each line's last point, moved apart where they would cover each other.
+
+    Args:
+        ax: With its final limits and scale.
+        ends: Per line the last point, the text and the colour.
+        spacing: Least distance of two labels, as a part of the panel's height.
+    """
+    to_panel = ax.transScale + ax.transLimits
+    height = -np.inf
+    for (_, text, color), y in sorted(
+        (((x, text, color), float(to_panel.transform((x, y))[1])) for x, y, text, color in ends),
+        key=lambda item: item[1],
+    ):
+        height = max(y, height + spacing)
+        ax.annotate(text, (1.0, height), xycoords="axes fraction", xytext=(3, 0), textcoords="offset points",
+                    fontsize=8, va="center", color=color)  # fmt: skip
+
+
 def legend_above(figure: Figure, names: Sequence[str], extra: Sequence[Line2D] = (), columns: int = 6) -> None:
     """One legend for all panels, above them: the routings, then whatever else is drawn."""
     handles = []

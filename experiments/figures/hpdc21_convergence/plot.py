@@ -7,8 +7,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.typing import ColorType
 
-from ...drawing import PATTERNS, Row, latency_axis, legend_above, polish, routings, select, style_of
+from ...drawing import PATTERNS, Row, label_ends, latency_axis, legend_above, polish, routings, select, style_of
 from ...metrics import running_median, settle_time
 
 _SMOOTHING = 5  # intervals; the settle time is that of the smoothed course, so one noisy interval does not move it
@@ -23,12 +24,16 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     """
     figure = Figure(figsize=(12, 4.4), layout="constrained")
     panels = figure.subplots(1, len(PATTERNS), sharey=True, squeeze=False)[0]
+    ends = []
     for ax, (pattern, title) in zip(panels, PATTERNS.items(), strict=True):
-        draw_panel(ax, rows, pattern)
+        ends.append(draw_panel(ax, rows, pattern))
         ax.axvline(expected["settled_by_us"], color="#888888", linewidth=0.8, linestyle="-.", zorder=1)
         ax.set_title(title, fontweight="bold")
-        ax.set_xlabel("time since the start (µs)")
+        ax.set_xlabel("time since the start (µs); line ends: offered load")
         polish(ax)
+    # The panels share their latency axis, so the labels wait until every line is drawn.
+    for ax, last_points in zip(panels, ends, strict=True):
+        label_ends(ax, last_points)
     panels[0].set_ylabel("mean latency per interval (ns)")
     legend_above(
         figure,
@@ -41,17 +46,21 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str) -> None:
-    """The courses of one pattern; the higher the load, the stronger the colour."""
+def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str) -> list[tuple[float, float, str, ColorType]]:
+    """The courses of one pattern; the higher the load, the stronger the colour.
+
+    Returns:
+        Each line's last point, its label (the offered load) and its colour.
+    """
     loads = sorted({row["traffic.load"] for row in select(rows, pattern)})
+    ends = []
     for name in routings(rows):
         style = style_of(name)
         for row in select(rows, pattern, name):
             time, latency = course(row)
             alpha = 0.45 + 0.55 * (loads.index(row["traffic.load"]) + 1) / len(loads)
             ax.plot(time, latency, color=style.color, alpha=alpha, linewidth=style.width * 0.7)
-            ax.annotate(f"{row['traffic.load']:g}", (time[-1], latency[-1]), xytext=(3, 0), textcoords="offset points",
-                        fontsize=8, va="center", color=style.color)  # fmt: skip
+            ends.append((float(time[-1]), float(latency[-1]), f"{row['traffic.load']:g}", style.color))
             settled = settled_at(row)
             if settled is not None:
                 ax.plot(
@@ -63,7 +72,8 @@ def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str) -> None:
                     zorder=4,
                 )
     latency_axis(ax)
-    ax.set_xlim(left=0)
+    ax.set_xlim(0, max(end[0] for end in ends))
+    return ends
 
 
 def course(row: Row) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
