@@ -178,6 +178,9 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
         execute(OmegaConf.create(plain), directory, report)
     except KeyboardInterrupt:
         os._exit(130)
+    except BrokenPipeError:
+        # Nobody listens any more: the sweep's own process was killed.
+        os._exit(1)
     except (ConfigError, CoreError, OSError) as error:
         sender.send(str(error))
         sys.exit(1)

@@ -42,6 +42,8 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
             if line == 0:
                 ax.set_title(title, fontweight="bold")
         panels[-1, column].set_xlabel("offered load")
+    # Only now that every panel of the line is drawn: the limit would stop the shared axis from growing.
+    panels[list(QUANTITIES).index("accepted_load"), 0].set_ylim(bottom=0)
     legend_above(
         figure,
         names,
@@ -65,8 +67,6 @@ def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str, quantity: str) -> No
         )  # fmt: skip
     if quantity.endswith("_ns"):
         latency_axis(ax)
-    else:
-        ax.set_ylim(bottom=0)
 
 
 def draw_references(ax: Axes, pattern: str, quantity: str, expected: Mapping[str, Any]) -> None:
