@@ -19,8 +19,14 @@ Values hpdc21() {
   return {{"cycle_ns", 1.6}, {"flit_bytes", 128.0}, {"link_bandwidth_gb_per_s_host", 4.0}, {"link_bandwidth_gb_per_s_local", 4.0}, {"link_bandwidth_gb_per_s_global", 4.0},
           {"crossbar_bandwidth_gb_per_s", 40.0}, {"link_latency_ns_host", 10.0}, {"link_latency_ns_local", 30.0}, {"link_latency_ns_global", 300.0},
           {"input_latency_ns", 10.0}, {"output_latency_ns", 10.0}, {"input_buffer_flits", i64{20}}, {"output_buffer_flits", i64{20}}, {"nic_buffer_flits", i64{20}},
-          {"arbiter", std::string("least_recently_served")}, {"credit_granularity", std::string("packet")}, {"output_wake_flits", i64{1}},
+          {"arbiter", std::string("least_recently_served")}, {"credit_granularity", std::string("packet")}, {"output_wake_flits", i64{1}}, {"pipeline_ns", 1.6},
           {"latency_from", std::string("nic")}, {"source_backlog", std::string("lost")}};
+}
+
+// The router and the channel delays of the yardstick this is compared with: 32 flits per VC, local 1 and global 10
+// cycles, one more for the switch.
+Values input_queued() {
+  return {{"input_buffer_flits", i64{32}}, {"link_latency_ns_local", 1.0}, {"link_latency_ns_global", 10.0}, {"output_latency_ns", 1.0}};
 }
 
 struct Scene {
@@ -36,15 +42,15 @@ struct Scene {
 std::vector<Scene> scenes() {
   const Values large = {{"terminals_per_router", i64{16}}, {"routers_per_group", i64{32}}, {"global_ports", i64{16}}, {"groups", i64{196}}};
   return {
-      {"input_queued_minimal_uniform_0.6", {}, "minimal", "uniform", 0.6, 1000, 10000},
-      {"input_queued_minimal_uniform_0.05", {}, "minimal", "uniform", 0.05, 1000, 60000},
+      {"input_queued_minimal_uniform_0.6", input_queued(), "minimal", "uniform", 0.6, 1000, 10000},
+      {"input_queued_minimal_uniform_0.05", input_queued(), "minimal", "uniform", 0.05, 1000, 60000},
       {"hpdc21_q_adaptive_uniform_0.6", hpdc21(), "q_adaptive", "uniform", 0.6, 20000, 100000},
       {"hpdc21_q_adaptive_uniform_0.05", hpdc21(), "q_adaptive", "uniform", 0.05, 20000, 400000},
       {"hpdc21_minimal_uniform_0.6", hpdc21(), "minimal", "uniform", 0.6, 20000, 100000},
       {"hpdc21_par_adversarial_0.4", hpdc21(), "par", "adversarial", 0.4, 20000, 60000},
       {"hpdc21_minimal_adversarial_0.4", hpdc21(), "minimal", "adversarial", 0.4, 20000, 100000},
       {"hpdc21_q_adaptive_adversarial_0.5", hpdc21(), "q_adaptive", "adversarial", 0.5, 100000, 60000},
-      {"input_queued_minimal_uniform_0.3_100352_terminals", {}, "minimal", "uniform", 0.3, 300, 300, large},
+      {"input_queued_minimal_uniform_0.3_100352_terminals", input_queued(), "minimal", "uniform", 0.3, 300, 300, large},
   };
 }
 

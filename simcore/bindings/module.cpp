@@ -148,6 +148,8 @@ void add_view(py::dict& out, const char* name, std::vector<T>& array, const py::
 }
 template <class T>
 void add_view(py::dict&, const char*, Wheel<T>&, const py::object&) {}  // a wheel is a pool of chunks, no array to read
+template <class T>
+void add_view(py::dict&, const char*, DelayLines<T>&, const py::object&) {}
 void add_view(py::dict&, const char*, Totals&, const py::object&) {}
 void add_view(py::dict&, const char*, Window&, const py::object&) {}
 
@@ -174,7 +176,7 @@ py::dict facts(const Simulation& sim) {
   d["vc_classes"] = net.routing_facts.classes;
   d["max_hops"] = net.routing_facts.max_hops;
   u64 channels = 0;
-  for (u32 p = 0; p < net.router_ports; p++) channels += net.peer[p] != kNone;
+  for (u32 p = 0; p < net.router_ports; p++) channels += net.channels[p].peer != kNone;
   d["channels"] = channels;
   d["cycle_ns"] = net.cycle_ns;
   d["flit_time_ns"] = net.flit_cycles_host * net.cycle_ns;
@@ -183,7 +185,7 @@ py::dict facts(const Simulation& sim) {
   py::dict hops;
   for (u32 p = 0; p < net.port_count; p++) {
     static const char* const names[] = {"terminal", "local", "global"};
-    if (net.peer[p] != kNone) hops[net.is_nic(p) ? "nic" : names[static_cast<int>(net.kind[p])]] = net.hop_cycles[p];
+    if (net.channels[p].peer != kNone) hops[net.is_nic(p) ? "nic" : names[static_cast<int>(net.channels[p].kind)]] = net.channels[p].hop_cycles;
   }
   d["hop_cycles"] = hops;
   d["crossbar_cycles"] = net.router.crossbar_cycles;
@@ -214,14 +216,14 @@ py::dict channels(const Simulation& sim) {
   std::vector<u64> flits;
   std::vector<double> utilisation, stall;
   for (u32 p = 0; p < net.router_ports; p++) {
-    if (net.peer[p] == kNone) continue;
+    if (net.channels[p].peer == kNone) continue;
     router.push_back(net.router_of_port(p));
     port.push_back(p - router.back() * net.radix);
-    kind.push_back(static_cast<u32>(net.kind[p]));
-    peer.push_back(net.is_nic(net.peer[p]) ? -1 : static_cast<i64>(net.router_of_port(net.peer[p])));
-    flits.push_back(s.port_flits[p]);
-    utilisation.push_back(cycles > 0 ? static_cast<double>(s.port_flits[p]) * net.flit_cycles[p] / cycles : 0);
-    u64 stalled = s.port_stall[p];
+    kind.push_back(static_cast<u32>(net.channels[p].kind));
+    peer.push_back(net.is_nic(net.channels[p].peer) ? -1 : static_cast<i64>(net.router_of_port(net.channels[p].peer)));
+    flits.push_back(s.window.open ? s.ports[p].flits : s.ports[p].window_flits);
+    utilisation.push_back(cycles > 0 ? static_cast<double>(flits.back()) * net.channels[p].flit_cycles / cycles : 0);
+    u64 stalled = s.ports[p].stall;
     if (s.window.open && s.ports[p].stalled) stalled += s.totals.now - s.ports[p].stalled_since;
     stall.push_back(static_cast<double>(stalled) * net.cycle_ns);
   }
@@ -301,12 +303,12 @@ PYBIND11_MODULE(_core, m) {
   py::register_exception<CoreError>(m, "CoreError", PyExc_RuntimeError);
   m.def("registered", &registered, py::arg("kind"));
 
-  PYBIND11_NUMPY_DTYPE(Packet, source, destination, sequence, generated, arrived, intermediate, flits, hops, phase, nonminimal);
-  PYBIND11_NUMPY_DTYPE(PacketDetail, injected, reward, value, row);
-  PYBIND11_NUMPY_DTYPE(InputVc, head, count, out_port, out_vc, routed, parked, park_next, served);
-  PYBIND11_NUMPY_DTYPE(OutputVc, head, count, credits, owner, parked);
-  PYBIND11_NUMPY_DTYPE(OutputPort, busy_until, waiting_vcs, queued, load, stalled_since, next_vc, awake, stalled);
-  PYBIND11_NUMPY_DTYPE(Crossbar, input_busy_until, output_busy_until, next_vc, next_input);
+  PYBIND11_NUMPY_DTYPE(Packet, source, destination, sequence, generated, injected, intermediate, flits, hops, phase, nonminimal);
+  PYBIND11_NUMPY_DTYPE(PacketDetail, arrived, reward, value, row);
+  PYBIND11_NUMPY_DTYPE(InputVc, head, count, out_port, out_vc, routed, parked, front, park_next, served);
+  PYBIND11_NUMPY_DTYPE(OutputVc, head, count, credits, front, owner, parked);
+  PYBIND11_NUMPY_DTYPE(Port, flits, window_flits, stall, busy_until, waiting_vcs, queued, load, stalled_since, input_busy_until, output_busy_until, next_vc, awake,
+                       stalled, next_input_vc, next_input);
   PYBIND11_NUMPY_DTYPE(Terminal, next_tick, tick, sequence, round, index, left, step);
   PYBIND11_NUMPY_DTYPE(SeriesPoint, packets, flits, hops, latency);
 

@@ -7,6 +7,7 @@
 #include "simcore/error.hpp"
 #include "simcore/network.hpp"
 #include "simcore/registry.hpp"
+#include "simcore/rng.hpp"
 
 namespace flitgym {
 
@@ -67,22 +68,24 @@ void wire(const Config& config, Network& net) {
     throw ConfigError("topology." + spec.name + ": a router would have " + std::to_string(net.radix) + " ports, the core takes at most " + std::to_string(kMaxRadix));
   net.by_radix = Divider(net.radix);
 
-  net.peer = wiring.peer;
-  net.kind = wiring.kind;
-  net.peer.resize(net.port_count, kNone);
-  net.kind.resize(net.port_count, PortKind::kTerminal);
+  net.channels.resize(net.port_count);
+  for (u32 p = 0; p < net.router_ports; p++) {
+    net.channels[p].peer = wiring.peer[p];
+    net.channels[p].kind = wiring.kind[p];
+  }
   for (u32 t = 0; t < net.terminals; t++) {
     const u32 p = wiring.terminal_port[t];
-    net.peer[p] = net.nic(t);
-    net.peer[net.nic(t)] = p;
+    net.channels[p].peer = net.nic(t);
+    net.channels[net.nic(t)].peer = p;
+    net.channels[net.nic(t)].kind = PortKind::kTerminal;
     net.terminal_router.push_back(p / net.radix);
     net.terminal_port.push_back(p % net.radix);
   }
 
   // Going over a link and coming back must end where it began, and every used port must have a peer of its own kind.
   for (u32 p = 0; p < net.port_count; p++) {
-    if ((net.peer[p] == kNone) != (net.kind[p] == PortKind::kUnused)) throw CoreError("topology " + spec.name + ": port without a peer");
-    if (net.peer[p] != kNone && (net.peer[net.peer[p]] != p || net.kind[net.peer[p]] != net.kind[p]))
+    if ((net.channels[p].peer == kNone) != (net.channels[p].kind == PortKind::kUnused)) throw CoreError("topology " + spec.name + ": port without a peer");
+    if (net.channels[p].peer != kNone && (net.channels[net.channels[p].peer].peer != p || net.channels[net.channels[p].peer].kind != net.channels[p].kind))
       throw CoreError("topology " + spec.name + ": port " + std::to_string(p) + " does not come back over its own link");
   }
 
@@ -124,13 +127,14 @@ void time_channels(const Params& params, Network& net) {
   r.wake_cycles = params.count("output_wake_flits") * flit[1];
   net.flit_cycles_host = flit[0];
 
-  net.hop_cycles.assign(net.port_count, 1);
-  net.flit_cycles.assign(net.port_count, 1);
   for (u32 p = 0; p < net.port_count; p++) {
-    if (net.kind[p] == PortKind::kUnused) continue;
-    const auto k = static_cast<u32>(net.kind[p]);
-    net.hop_cycles[p] = net.is_nic(p) ? nic_hop : hop[k];
-    net.flit_cycles[p] = flit[k];
+    if (net.channels[p].kind == PortKind::kUnused) continue;
+    const auto k = static_cast<u32>(net.channels[p].kind);
+    net.channels[p].hop_cycles = net.is_nic(p) ? nic_hop : hop[k];
+    net.channels[p].flit_cycles = flit[k];
+    const auto found = std::find(net.delays.begin(), net.delays.end(), net.channels[p].hop_cycles);
+    net.channels[p].line = static_cast<u16>(found - net.delays.begin());
+    if (found == net.delays.end()) net.delays.push_back(net.channels[p].hop_cycles);
   }
   net.longest_delay = std::max({hop[0], hop[1], hop[2], nic_hop, r.pipeline_cycles}) + std::max({flit[0], flit[1], flit[2]}) + r.wake_cycles + 4;
 }
@@ -141,6 +145,9 @@ void size_router(const Params& params, Network& net) {
   r.output_depth = params.count("output_buffer_flits");
   r.nic_depth = params.count("nic_buffer_flits");
   r.flow_control = params.text("flow_control") == "wormhole" ? FlowControl::kWormhole : FlowControl::kVirtualCutThrough;
+  r.allocator_iterations = params.count("allocator_iterations");
+  r.multi_cycle_switch = r.crossbar_cycles > 1;
+  for (const Channel& c : net.channels) r.multi_cycle_switch |= c.flit_cycles > 1;
   const std::string& arbiter = params.text("arbiter");
   r.arbiter = arbiter == "round_robin" ? Arbiter::kRoundRobin : arbiter == "age" ? Arbiter::kAge : Arbiter::kLeastRecentlyServed;
   r.packet_credits = params.text("credit_granularity") == "packet";
@@ -216,6 +223,10 @@ void choose_traffic(const Config& config, Network& net) {
   net.destination = spec.destination;
   net.round_size = spec.round_size;
   net.packets_per_round = spec.mean_round_size ? spec.mean_round_size(net) : 1.0;
+  for (const double load : net.load_values) {
+    const double mean = load > 0 ? net.packets_per_round * net.packet_flits * net.flit_cycles_host / load : 0;
+    net.gap_scale.push_back(mean > 1 ? 1 / log_unit(1 - 1 / mean) : 0);
+  }
 }
 
 }  // namespace
@@ -264,6 +275,7 @@ const std::vector<ParamSpec>& router_params() {
       choice("flow_control", "virtual_cut_through", {"virtual_cut_through", "wormhole"}, "a head moves on when the next buffer takes the whole packet, or one flit"),
       choice("arbiter", "round_robin", {"round_robin", "least_recently_served", "age"},
              "switch allocation: separable input-first with round-robin arbiters, or in order of the least recently served (input, VC) or of the oldest packet"),
+      integer("allocator_iterations", 1, 1, 64, "", "of the separable allocator; further ones match inputs that lost to outputs still free"),
       choice("credit_granularity", "flit", {"flit", "packet"}, "credits return and links are held per flit or per packet"),
       integer("output_wake_flits", 0, 0, 16, "flit times", "an idle output port (or NIC) waits so long before it sends"),
       choice("latency_from", "generation", {"generation", "nic"}, "reference point of packet_latency_*: the source's clock, or acceptance by its NIC"),

@@ -109,7 +109,7 @@ std::string Simulation::deadlock_report() const {
       break;
     }
     seen.push_back(v);
-    const u32 out = net.port(net.router_of_port(net.port_of_vc(v)), in.out_port), peer = net.peer[out];
+    const u32 out = net.port(net.router_of_port(net.port_of_vc(v)), in.out_port), peer = net.channels[out].peer;
     text += "\n  " + name(v) + " (" + std::to_string(in.count) + " flits) waits for port " + std::to_string(in.out_port) + " vc " + std::to_string(in.out_vc) + ", " +
             std::to_string(state_.output_vcs[std::size_t{out} * net.vcs + in.out_vc].credits) + " credits";
     if (net.is_nic(peer) || !in.routed || in.count == 0) break;
@@ -126,10 +126,10 @@ void Simulation::check_conservation() const {
   // What is on the way to each buffer, and back to each output VC.
   std::vector<u32> flits(std::size_t{net.port_count} * net.vcs), returning(flits.size());
   u64 buffered = 0, on_channels = 0;
-  for (const auto& chunk : s.flits_due.chunks)
-    for (u32 k = 0; k < chunk.count; k++, on_channels++) flits[chunk.items[k].vc]++;
-  for (const auto& chunk : s.credits_due.chunks)
-    for (u32 k = 0; k < chunk.count; k++) returning[chunk.items[k].vc] += chunk.items[k].flits;
+  for (const auto& line : s.flit_lines.lines)
+    for (u32 n = line.first; n != line.end; n++, on_channels++) flits[line.at(n).vc]++;
+  for (const auto& line : s.credit_lines.lines)
+    for (u32 n = line.first; n != line.end; n++) returning[line.at(n).vc] += line.at(n).flits;
   for (const InputVc& in : s.input_vcs) buffered += in.count;
   for (const OutputVc& out : s.output_vcs) buffered += out.count;
   if (buffered + on_channels != s.totals.flits_in_network)
@@ -137,10 +137,10 @@ void Simulation::check_conservation() const {
   if (s.totals.flits_accepted != s.totals.flits_ejected + s.totals.flits_in_network) fail("flits in differ from flits out plus flits in flight");
 
   for (u32 p = 0; p < net.port_count; p++) {
-    if (net.peer[p] == kNone || (!net.is_nic(p) && net.kind[p] == PortKind::kTerminal)) continue;
+    if (net.channels[p].peer == kNone || (!net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal)) continue;
     u32 load = 0;
     for (u32 vc = 0; vc < net.vcs; vc++) {
-      const std::size_t out = std::size_t{p} * net.vcs + vc, in = std::size_t{net.peer[p]} * net.vcs + vc;
+      const std::size_t out = std::size_t{p} * net.vcs + vc, in = std::size_t{net.channels[p].peer} * net.vcs + vc;
       const OutputVc& o = s.output_vcs[out];
       const u32 held = s.input_vcs[in].count, total = o.credits + flits[in] + held + returning[out];
       // With packet credits the slots of flits that left ahead of their tail are not on the way back yet.

@@ -28,6 +28,12 @@ struct Hasher {
   }
   template <class T> void field(const T& scalars) { bytes(&scalars, sizeof scalars); }
   template <class T> void field(const std::vector<T>& array) { bytes(array.data(), array.size() * sizeof(T)); }
+  template <class T> void field(const DelayLines<T>& lines) {
+    for (const auto& line : lines.lines) {
+      field(line.marks);
+      for (u32 n = line.first; n != line.end; n++) field(line.at(n));
+    }
+  }
   // What is due when, wherever the pool keeps it.
   template <class T> void field(const Wheel<T>& wheel) {
     for (u32 slot = 0; slot < wheel.first.size(); slot++)
@@ -37,6 +43,17 @@ struct Hasher {
       }
   }
 };
+
+template <class Visitor, class Lines>
+void visit_lines(Visitor& v, Lines& lines) {
+  for (auto& line : lines.lines) {
+    v.field(line.delay);
+    v.field(line.first);
+    v.field(line.end);
+    v.field(line.items);
+    v.field(line.marks);
+  }
+}
 
 struct Writer {
   std::string& out;
@@ -53,6 +70,7 @@ struct Writer {
     field(wheel.chunks);
     field(wheel.free);
   }
+  template <class T> void field(const DelayLines<T>& lines) { visit_lines(*this, lines); }
 };
 
 struct Reader {
@@ -77,6 +95,7 @@ struct Reader {
     field(wheel.chunks);
     field(wheel.free);
   }
+  template <class T> void field(DelayLines<T>& lines) { visit_lines(*this, lines); }
 };
 
 struct Counter {
@@ -89,6 +108,7 @@ struct Counter {
     field(wheel.chunks);
     field(wheel.free);
   }
+  template <class T> void field(const DelayLines<T>& lines) { visit_lines(*this, lines); }
 };
 
 // Arrays must fit the network they are put into.
@@ -141,6 +161,9 @@ void Simulation::restore(const std::string& bytes) {
   if (shape != layout(*network_, state_)) throw ConfigError("restore(): the snapshot is of another network, router or routing");
   State fresh;
   fresh.ready_words = state_.ready_words;
+  fresh.flit_lines = state_.flit_lines;  // for the number of lines; their contents are read below
+  fresh.credit_lines = state_.credit_lines;
+  fresh.feedback_lines = state_.feedback_lines;
 #define FLITGYM_READ(type, name) r.field(fresh.name);
   FLITGYM_STATE(FLITGYM_READ)
 #undef FLITGYM_READ

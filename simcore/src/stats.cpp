@@ -47,21 +47,24 @@ double quantile(const std::vector<u32>& histogram, double q) {
   return 0;
 }
 
-void begin_window(const Network& net, State& s) {
+void begin_window(State& s) {
   s.window = Window{};
   s.window.open = 1;
   s.window.begin = s.window.end = s.totals.now;
   s.histogram_nic.assign(kHistogramBins, 0);
   s.histogram_generation.assign(kHistogramBins, 0);
-  s.port_flits.assign(net.port_count, 0);
-  s.port_stall.assign(net.port_count, 0);
-  for (OutputPort& o : s.ports) o.stalled_since = s.totals.now;  // what began before the window counts from here
+  for (Port& o : s.ports) {
+    o.flits = o.stall = 0;
+    o.stalled_since = s.totals.now;  // what began before the window counts from here
+  }
 }
 
-void end_window(const Network& net, State& s) {
+void end_window(State& s) {
   if (!s.window.open) return;
-  for (u32 p = 0; p < net.port_count; p++)
-    if (s.ports[p].stalled) s.port_stall[p] += s.totals.now - s.ports[p].stalled_since;
+  for (Port& o : s.ports) {
+    if (o.stalled) o.stall += s.totals.now - o.stalled_since;
+    o.window_flits = o.flits;
+  }
   s.window.open = 0;
   s.window.end = s.totals.now;
 }
@@ -74,7 +77,7 @@ std::map<std::string, double> statistics(const Network& net, const State& s) {
   const auto count = [](u64 x) { return static_cast<double>(x); };
   const double delivered = count(w.delivered);
   u64 flit_hops = 0;
-  for (u32 p = 0; p < net.router_ports; p++) flit_hops += s.port_flits[p];
+  for (u32 p = 0; p < net.router_ports; p++) flit_hops += w.open ? s.ports[p].flits : s.ports[p].window_flits;
 
   std::map<std::string, double> out;
   out["window_cycles"] = cycles;

@@ -7,13 +7,12 @@ namespace flitgym {
 void initialise(const Network& net, State& s) {
   s = State{};
   const std::size_t vcs = std::size_t{net.router_ports} * net.vcs;
-  s.input_vcs.assign(vcs, InputVc{0, 0, 0, 0, 0, 0, kNone, 0});
+  s.input_vcs.assign(vcs, InputVc{0, 0, 0, 0, 0, 0, 0, kNone, 0});
   s.input_flits.assign(vcs * net.router.input_depth, 0);
   s.output_flits.assign(vcs * net.router.output_depth, 0);
   s.nic_flits.assign(std::size_t{net.terminals} * net.router.nic_depth, 0);
-  s.output_vcs.assign(std::size_t{net.port_count} * net.vcs, OutputVc{0, 0, 0, 0, kNone, kNone});
-  s.ports.assign(net.port_count, OutputPort{});
-  s.crossbars.assign(net.router_ports, Crossbar{});
+  s.output_vcs.assign(std::size_t{net.port_count} * net.vcs, OutputVc{0, 0, 0, 0, 0, kNone, kNone});
+  s.ports.assign(net.port_count, Port{});
   s.terminals.assign(net.terminals, Terminal{});
   s.stamps.assign(net.routers, net.radix * net.vcs);
   s.ready_words = ((net.radix << ready_shift(net.vcs)) + 63) / 64;
@@ -22,23 +21,21 @@ void initialise(const Network& net, State& s) {
 
   // Credits are the slots of the buffer downstream; a terminal's never run out.
   for (u32 p = 0; p < net.port_count; p++) {
-    if (net.peer[p] == kNone) continue;
-    const bool to_terminal = !net.is_nic(p) && net.kind[p] == PortKind::kTerminal;
+    if (net.channels[p].peer == kNone) continue;
+    const bool to_terminal = !net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal;
     for (u32 vc = 0; vc < net.vcs; vc++) s.output_vcs[std::size_t{p} * net.vcs + vc].credits = static_cast<u16>(to_terminal ? 65535 : net.router.input_depth);
   }
   for (u32 v = 0; v < vcs; v++) s.input_vcs[v].served = v % (net.radix * net.vcs);
 
   for (auto* wheel : {&s.ports_due, &s.routes_due}) wheel->reset(net.longest_delay);
-  s.flits_due.reset(net.longest_delay);
-  s.credits_due.reset(net.longest_delay);
-  s.feedback_due.reset(net.learns ? net.longest_delay : 1);
+  s.flit_lines.reset(net.delays);
+  s.credit_lines.reset(net.delays);
+  s.feedback_lines.reset(net.learns ? net.delays : std::vector<u32>{});
   s.sources_due.reset(1023);  // generation gaps are long; longer ones are looked at again on the way
   s.table.assign(std::size_t{net.routers} * net.table.rows * net.table.stride, 0);
   if (net.initialise_table) net.initialise_table(net, s);
   s.histogram_nic.assign(kHistogramBins, 0);
   s.histogram_generation.assign(kHistogramBins, 0);
-  s.port_flits.assign(net.port_count, 0);
-  s.port_stall.assign(net.port_count, 0);
   s.series_interval.assign(1, 0);
   Workspace workspace;
   Frame frame{net, s, workspace, 0};
@@ -63,6 +60,9 @@ void apply(const Network& net, State& s, Workspace& w) {
   Frame f{net, s, w, s.totals.now};
   apply_routes(f);
   switch_allocation(f);
+  s.flit_lines.close(f.now);
+  s.credit_lines.close(f.now);
+  s.feedback_lines.close(f.now);
   s.totals.collected = 0;
   s.totals.now++;
 }

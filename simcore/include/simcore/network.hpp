@@ -51,6 +51,14 @@ struct Rounding {
   double error;  // relative
 };
 
+struct Channel {
+  u32 peer = kNone;              // port at the other end, kNone if unused
+  u32 hop_cycles = 1;            // a flit put on it at t is in the peer's input buffer at t + hop; a credit comes back as fast
+  u32 flit_cycles = 1;           // a flit occupies it so long
+  u16 line = 0;                  // delay line of that delay
+  PortKind kind = PortKind::kUnused;
+};
+
 struct RouterParams {
   u32 input_depth, output_depth, nic_depth;  // flits per VC; output_depth 0 = no output buffers (input-queued router)
   u32 crossbar_cycles;                       // a flit holds its crossbar input and output this long
@@ -61,6 +69,8 @@ struct RouterParams {
   bool packet_credits;                       // credits return, and links are held, per packet instead of per flit
   bool latency_from_nic;                     // reference point of the headline packet latency
   bool keep_backlog;                         // a full NIC delays generation (true) or loses it (false)
+  u32 allocator_iterations;                  // of the separable allocator
+  bool multi_cycle_switch;                   // a crossbar or (without output buffers) a channel is busy longer than a cycle
   u32 watchdog_cycles;
 };
 
@@ -72,13 +82,12 @@ struct Network {
   double link_latency_ns[3] = {};        // time of flight alone, by PortKind
   u32 longest_delay = 0;                 // upper bound of every scheduled delay, cycles
 
-  std::vector<u32> peer;          // [port_count] port at the other end, kNone if unused
-  std::vector<PortKind> kind;     // [port_count]
-  std::vector<u32> hop_cycles;    // [port_count] a flit put on this channel at t is in the peer's input buffer at t + hop
-  std::vector<u32> flit_cycles;   // [port_count] a flit occupies this channel so long
+  std::vector<Channel> channels;     // [port_count] the channel that leaves from each port
   std::vector<u32> terminal_router;  // [terminals]
   std::vector<u32> terminal_port;    // [terminals] router-local port it hangs on
   std::vector<u32> router_group;     // [routers] Dragonfly group, HyperX plane, ...
+
+  std::vector<u32> delays;           // [lines] the distinct channel delays, cycles
 
   Divider by_vcs, by_radix;
   RouterParams router{};
@@ -104,6 +113,7 @@ struct Network {
   bool fixed_interval = false;
   double packets_per_round = 1;            // mean
   std::vector<double> load_values;         // piecewise constant offered load
+  std::vector<double> gap_scale;           // [same] 1 / log(1 - p) of the Bernoulli trials, 0 where unused
   std::vector<Cycle> load_from;            // [same] the cycle from which it holds; first = 0
 
   u32 port(u32 r, u32 k) const { return r * radix + k; }

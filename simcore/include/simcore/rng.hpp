@@ -2,6 +2,8 @@
 // advanced in a different order on another number of threads.
 #pragma once
 
+#include <bit>
+
 #include "simcore/types.hpp"
 
 namespace flitgym {
@@ -25,6 +27,23 @@ inline u32 below(u64 bits, u32 n) { return static_cast<u32>((u128{bits} * n) >> 
 
 // Uniform real in (0, 1): never 0, so that its logarithm is finite.
 inline double unit(u64 bits) { return (static_cast<double>(bits >> 11) + 0.5) * 0x1.0p-53; }
+
+// Natural logarithm of x in (0, 1), to 1e-15. Plain IEEE additions, multiplications and one division, so that every
+// machine draws the same gaps (a library's log may differ in the last bit).
+inline double log_unit(double x) {
+  u64 bits = std::bit_cast<u64>(x);
+  i64 exponent = static_cast<i64>(bits >> 52) - 1023;
+  bits = (bits & 0xfffffffffffffull) | 0x3ff0000000000000ull;
+  double m = std::bit_cast<double>(bits);
+  if (m > 1.4142135623730951) {
+    m *= 0.5;
+    exponent++;
+  }
+  const double s = (m - 1) / (m + 1), z = s * s;
+  double series = 1.0 / 21;
+  for (int k = 19; k >= 1; k -= 2) series = series * z + 1.0 / k;
+  return static_cast<double>(exponent) * 0.6931471805599453 + 2 * s * series;
+}
 
 // Counters of one packet's stream. Each user of randomness draws from its own range.
 enum : u64 {

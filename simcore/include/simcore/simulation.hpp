@@ -33,8 +33,8 @@ class Simulation {
   u32 collect();
   void apply(const u32* choices, std::size_t count);
 
-  void begin_window() { flitgym::begin_window(*network_, state_); }
-  void end_window() { flitgym::end_window(*network_, state_); }
+  void begin_window() { flitgym::begin_window(state_); }
+  void end_window() { flitgym::end_window(state_); }
   void set_series_interval(u32 cycles);
   void watch(u32 terminal, u32 sequence);
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "simcore/delay_line.hpp"
 #include "simcore/network.hpp"
 #include "simcore/wheel.hpp"
 
@@ -23,7 +24,7 @@ struct Packet {         // 32 bytes: what every hop reads
   u32 source, destination;  // terminals
   u32 sequence;             // how many packets its source generated before it; with source it names the packet
   Cycle generated;          // by the generation clock of its source
-  Cycle arrived;            // head in the present input buffer
+  Cycle injected;           // accepted by its NIC
   u32 intermediate;         // router or group of a two-legged path
   u16 flits;
   u8 hops;                  // router-to-router channels traversed
@@ -33,8 +34,8 @@ struct Packet {         // 32 bytes: what every hop reads
 };
 static_assert(sizeof(Packet) == 32);
 
-struct PacketDetail {   // 16 bytes: what only the ends and learning routings touch
-  Cycle injected;       // accepted by the NIC
+struct PacketDetail {   // 16 bytes: what only learning routings touch
+  Cycle arrived;        // the head, in the present input buffer
   u32 reward;           // cycles between the heads' arrivals in the previous and in this input buffer
   float value;          // this router's estimate to be sent back upstream; negative = nothing is sent
   u32 row;              // row of the upstream router's table it belongs to
@@ -46,40 +47,40 @@ struct InputVc {
   u8 out_port, out_vc;  // route of the packet in front, router-local port; valid while routed
   u8 routed;            // the packet in front has a route
   u8 parked;            // and waits in the list of its output VC
+  Flit front;           // the first flit; its slot in the ring is reserved but not written
   u32 park_next;        // next input VC that waits for the same output VC
   u32 served;           // stamp of the last grant (least recently served first)
 };
-static_assert(sizeof(InputVc) == 16);
+static_assert(sizeof(InputVc) == 20);
 
 struct OutputVc {
   u16 head, count;      // ring of flits (routers with output buffers, NICs)
   u16 credits;          // free flit slots downstream
   u16 reserved;
+  Flit front;           // as above
   u32 owner;            // input VC whose packet is part-way through, kNone
   u32 parked;           // first input VC that waits for space here, kNone
 };
-static_assert(sizeof(OutputVc) == 16);
+static_assert(sizeof(OutputVc) == 20);
 
-struct OutputPort {
-  Cycle busy_until;     // the channel's serialiser
-  u32 waiting_vcs;      // bit per VC whose output ring is not empty
-  u32 queued;           // flits in those rings
-  u32 load;             // queued flits + flits sent and not yet credited
-  Cycle stalled_since;  // meaningful while stalled
-  u8 next_vc;           // round robin
-  u8 awake;             // a send is scheduled
-  u8 stalled;           // has flits to send and no credit
-  u8 reserved;
-};
-static_assert(sizeof(OutputPort) == 24);
-
-struct Crossbar {       // one per router port
-  Cycle input_busy_until, output_busy_until;
-  u8 next_vc;           // round robin over the VCs of this input
-  u8 next_input;        // round robin over the inputs that want this output
-  u16 reserved;
-};
-static_assert(sizeof(Crossbar) == 12);
+struct alignas(64) Port {  // one cache line: everything a flit's passage touches of a port, as output and as crossbar input
+  u64 flits;               // sent on the channel since the window began
+  u64 window_flits;        // and until it ended
+  u64 stall;               // cycles stalled for credit, in the window
+  Cycle busy_until;        // the channel's serialiser
+  u32 waiting_vcs;         // bit per VC whose output ring is not empty
+  u32 queued;              // flits in those rings
+  u32 load;                // queued flits + flits sent and not yet credited
+  Cycle stalled_since;     // meaningful while stalled
+  Cycle input_busy_until;  // crossbar, from this port
+  Cycle output_busy_until; // crossbar, to this port
+  u16 next_vc;             // round robin: VC to send from
+  u16 next_input_vc;       // round robin: VC of this input
+  u16 next_input;          // round robin: input that gets this output
+  u8 awake;                // a send is scheduled
+  u8 stalled;              // has flits to send and no credit
+  };
+static_assert(sizeof(Port) == 64);
 
 struct Terminal {
   u64 next_tick;        // next generation, cycles in 32.32 fixed point
@@ -141,25 +142,22 @@ struct SeriesPoint {    // one interval
   X(std::vector<OutputVc>, output_vcs)  /* [port_count * vcs] */                                       \
   X(std::vector<Flit>, output_flits)    /* [router_ports * vcs, output_depth] rings */                 \
   X(std::vector<Flit>, nic_flits)       /* [terminals, nic_depth] rings */                             \
-  X(std::vector<OutputPort>, ports)     /* [port_count] */                                             \
-  X(std::vector<Crossbar>, crossbars)   /* [router_ports] */                                           \
+  X(std::vector<Port>, ports)           /* [port_count] */                                             \
   X(std::vector<u64>, ready)            /* [routers, ready_words] bit per input VC with a request */   \
   X(std::vector<u64>, active_routers)   /* bit per router with a bit in ready */                       \
   X(std::vector<u32>, stamps)           /* [routers] next stamp of least-recently-served arbitration */\
   X(std::vector<Terminal>, terminals)   /* [terminals] */                                              \
   X(std::vector<u32>, route_list)       /* input VCs whose new head asks for a route next cycle */     \
-  X(Wheel<FlitEvent>, flits_due)        /* flits on channels */                                        \
-  X(Wheel<CreditEvent>, credits_due)    /* credits on channels */                                      \
+  X(DelayLines<FlitEvent>, flit_lines)  /* flits on channels */                                        \
+  X(DelayLines<CreditEvent>, credit_lines) /* credits on channels */                                   \
   X(Wheel<u32>, ports_due)              /* output ports that may send */                               \
   X(Wheel<u32>, sources_due)            /* terminals whose generation clock ticks */                   \
   X(Wheel<u32>, routes_due)             /* heads inside the router pipeline */                         \
-  X(Wheel<FeedbackEvent>, feedback_due) /* learning feedback on channels */                            \
+  X(DelayLines<FeedbackEvent>, feedback_lines) /* learning feedback on channels */                     \
   X(std::vector<float>, table)          /* [routers, rows, stride] learned values, ns */               \
   X(Window, window)                     /* sums over the measuring window */                           \
   X(std::vector<u32>, histogram_nic)    /* [bins] packet latency from NIC acceptance, cycles */        \
   X(std::vector<u32>, histogram_generation) /* [bins] packet latency from generation, cycles */        \
-  X(std::vector<u64>, port_flits)       /* [port_count] flits sent, in the window */                   \
-  X(std::vector<u64>, port_stall)       /* [port_count] cycles stalled for credit, in the window */    \
   X(std::vector<SeriesPoint>, series)   /* time series from cycle 0 */                                 \
   X(std::vector<u32>, series_interval)  /* [1] cycles, 0 = off */                                      \
   X(std::vector<u32>, watched)          /* [source, sequence] pairs of watched packets */
@@ -186,11 +184,7 @@ struct Batch {
 // Buffers reused from cycle to cycle; nothing in here outlives a step but the batch between collect() and apply().
 struct Workspace {
   Batch batch;
-  std::vector<FlitEvent> flits;
-  std::vector<CreditEvent> credits;
-  std::vector<FeedbackEvent> feedback;
   std::vector<u32> ids, routes;
-  std::vector<u64> keys;
   std::string log;      // of watched packets
 };
 

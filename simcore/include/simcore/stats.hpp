@@ -24,8 +24,8 @@ double quantile(const std::vector<u32>& histogram, double q);
 // Everything a run reports as numbers; names and units as in the README's table of result fields.
 std::map<std::string, double> statistics(const Network& network, const State& state);
 
-void begin_window(const Network& network, State& state);
-void end_window(const Network& network, State& state);
+void begin_window(State& state);
+void end_window(State& state);
 
 [[noreturn]] void throw_misrouted(const Network& network, const Packet& packet, u32 terminal);
 

@@ -20,7 +20,7 @@ inline Congestion congestion_of(const Params& params) {
 
 // Flits over all VCs of a port.
 inline u32 port_congestion(const State& s, Congestion measure, u32 port) {
-  const OutputPort& o = s.ports[port];
+  const Port& o = s.ports[port];
   return measure == Congestion::kBoth ? o.load : measure == Congestion::kCredits ? o.load - o.queued : o.queued;
 }
 

@@ -36,10 +36,10 @@ void candidates(const Network& net, State& s, Batch& b) {
     };
     offer(k_min);
     if (five_hop && !there) {
-      const PortKind came_by = net.kind[net.port(router, b.in_port[i])];
+      const PortKind came_by = net.channels[net.port(router, b.in_port[i])].kind;
       const u32 end = came_by == PortKind::kTerminal ? net.radix : came_by == PortKind::kGlobal && p.hops == 1 ? df.p + df.a - 1 : 0;
       for (u32 k = df.p; k < end; k++)
-        if (k != k_min && net.kind[net.port(router, k)] != PortKind::kUnused) offer(k);
+        if (k != k_min && net.channels[net.port(router, k)].kind != PortKind::kUnused) offer(k);
     }
     b.offsets.push_back(static_cast<u32>(b.candidate_port.size()));
   }

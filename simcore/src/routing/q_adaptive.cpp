@@ -43,7 +43,7 @@ void route(const Network& net, State& s, Batch& b) {
     Packet& p = s.packets[b.packet[i]];
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i], group = df.group(router), to = net.terminal_router[p.destination], destination_group = df.group(to);
-    const PortKind came_by = net.kind[net.port(router, b.in_port[i])];
+    const PortKind came_by = net.channels[net.port(router, b.in_port[i])].kind;
     u32 port = df.minimal_port(net, router, p.destination);
 
     if (group == destination_group) {
@@ -59,7 +59,7 @@ void route(const Network& net, State& s, Batch& b) {
       if (port != k_min) p.nonminimal = 1;
     }
     if (detail.value >= 0) {
-      const u32 upstream_group = df.group(net.router_of_port(net.peer[net.port(router, b.in_port[i])]));
+      const u32 upstream_group = df.group(net.router_of_port(net.channels[net.port(router, b.in_port[i])].peer));
       detail.row = row_of(net, df, p, upstream_group, destination_group);
     }
     b.out_port[i] = static_cast<u8>(port);
@@ -73,7 +73,7 @@ void initialise(const Network& net, State& s) {
   const auto global = static_cast<float>(net.link_latency_ns[2]), local = static_cast<float>(net.link_latency_ns[1]);
   fill_table(net, s, [&](u32 router, u32 row, u32 port) {
     const u32 d = row / df.p, group = d < df.group(router) ? d : d + 1;
-    const u32 peer = net.peer[net.port(router, port)];
+    const u32 peer = net.channels[net.port(router, port)].peer;
     const bool direct = df.is_global(port) && df.group(net.router_of_port(peer)) == group;
     return direct ? global : global + local;
   });

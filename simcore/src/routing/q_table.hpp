@@ -70,7 +70,7 @@ inline void shape_table(Network& net, QRule& rule, u32 rows, std::string layout)
   rule.port_count.assign(net.routers, 0);
   for (u32 r = 0; r < net.routers; r++)
     for (u32 c = 0; c < net.table.columns; c++)
-      if (net.kind[net.port(r, df.p + c)] != PortKind::kUnused) rule.ports[std::size_t{r} * net.table.columns + rule.port_count[r]++] = static_cast<u8>(c);
+      if (net.channels[net.port(r, df.p + c)].kind != PortKind::kUnused) rule.ports[std::size_t{r} * net.table.columns + rule.port_count[r]++] = static_cast<u8>(c);
 }
 
 template <class Estimate>  // float estimate(router, row, port)
@@ -80,7 +80,7 @@ void fill_table(const Network& net, State& s, Estimate estimate) {
     for (u32 row = 0; row < net.table.rows; row++) {
       float* values = q_row(net, s, r, row);
       for (u32 c = 0; c < net.table.stride; c++) {
-        const bool used = c < net.table.columns && net.kind[net.port(r, df.p + c)] != PortKind::kUnused;
+        const bool used = c < net.table.columns && net.channels[net.port(r, df.p + c)].kind != PortKind::kUnused;
         values[c] = used ? estimate(r, row, df.p + c) : kUnreachable;
       }
     }

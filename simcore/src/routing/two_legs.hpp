@@ -111,7 +111,7 @@ inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df
     if (kByRouter) {
       leg = df.minimal_hops(net, router, middle);
     } else {  // the router at which the link into the intermediate group ends
-      for (middle = router; df.group(middle) != p.intermediate; leg++) middle = net.router_of_port(net.peer[net.port(middle, df.exit(middle, p.intermediate))]);
+      for (middle = router; df.group(middle) != p.intermediate; leg++) middle = net.router_of_port(net.channels[net.port(middle, df.exit(middle, p.intermediate))].peer);
     }
     q_min *= df.minimal_hops(net, router, e.destination_router);
     q_non *= leg + df.minimal_hops(net, middle, e.destination_router);

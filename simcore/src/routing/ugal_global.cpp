@@ -21,7 +21,7 @@ Seen walk(const Network& net, const State& s, const Dragonfly& df, const UgalRul
     const u32 k = to != kNone ? df.towards(router, to) : df.exit(router, group), port = net.port(router, k);
     if (rule.whole_path || (df.group(router) == home && df.is_global(k))) seen.congestion += port_congestion(s, rule.measure, port);
     seen.hops++;
-    router = net.router_of_port(net.peer[port]);
+    router = net.router_of_port(net.channels[port].peer);
   }
   return seen;
 }

@@ -15,7 +15,7 @@ void eject(Frame& f, u32 terminal, Flit flit) {
 
   const Packet& p = s.packets[id];
   if (p.destination != terminal) throw_misrouted(f.net, p, terminal);
-  const u32 from_nic = f.now - s.details[id].injected, from_generation = f.now - p.generated;
+  const u32 from_nic = f.now - p.injected, from_generation = f.now - p.generated;
   if (w.open) {
     w.delivered++;
     w.hops += p.hops;

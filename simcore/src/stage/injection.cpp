@@ -20,7 +20,7 @@ u64 gap(const Network& net, u32 terminal, u32 round, u32 step) {
   // Bernoulli trials, one a cycle: the number of trials to the next success is geometric.
   if (mean <= 1) return u64{1} << 32;
   const double u = unit(draw(net.seed, u64{terminal} << 32 | round, kDrawGap + step));
-  const double cycles = 1 + std::floor(std::log(u) / std::log1p(-1 / mean));
+  const double cycles = 1 + std::floor(log_unit(u) * net.gap_scale[step]);
   return cycles < 0x1.0p31 ? static_cast<u64>(cycles) << 32 : kNever;
 }
 
@@ -65,7 +65,7 @@ void accept_packet(Frame& f, Terminal& x, u32 terminal) {
   if (s.free_packets.empty()) {
     id = static_cast<u32>(s.packets.size());
     s.packets.emplace_back();
-    s.details.emplace_back();
+    if (net.learns) s.details.emplace_back();
   } else {
     id = s.free_packets.back();
     s.free_packets.pop_back();
@@ -76,9 +76,9 @@ void accept_packet(Frame& f, Terminal& x, u32 terminal) {
   p.destination = net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index);
   p.sequence = x.sequence++;
   p.generated = x.tick;
-  p.arrived = f.now;
+  p.injected = f.now;
   p.flits = static_cast<u16>(net.packet_flits);
-  s.details[id] = {f.now, 0, -1.0f, 0};
+  if (net.learns) s.details[id] = {f.now, 0, -1.0f, 0};
   x.index++;
   x.left--;
 

@@ -37,7 +37,8 @@ void route_requests(Frame& f) {
   for (std::size_t i = 0; i < n; i++) {
     const u32 v = f.w.routes[i], port = net.port_of_vc(v), router = net.router_of_port(port);
     b.input_vc[i] = v;
-    b.packet[i] = packet_of(s.input_flits[std::size_t{v} * net.router.input_depth + s.input_vcs[v].head]);
+    b.packet[i] = packet_of(s.input_vcs[v].front);
+    __builtin_prefetch(&s.packets[b.packet[i]], 1);
     b.router[i] = router;
     b.in_port[i] = static_cast<u8>(port - router * net.radix);
     b.in_vc[i] = static_cast<u8>(v - port * net.vcs);
@@ -56,8 +57,7 @@ void apply_routes(Frame& f) {
     in.out_vc = static_cast<u8>(one_to_one ? b.out_class[i] : pick_vc(net, s, out_port, b.out_class[i]));
     in.routed = 1;
     set_ready(net, s, b.router[i], b.in_port[i], b.in_vc[i]);
-    const Flit front = s.input_flits[std::size_t{b.input_vc[i]} * net.router.input_depth + in.head];
-    if (front & kWatched) watch(f, front, "is routed to", out_port, in.out_vc);
+    if (in.front & kWatched) watch(f, in.front, "is routed to", out_port, in.out_vc);
   }
   f.w.routes.clear();
 }

@@ -66,43 +66,70 @@ inline void wake_parked(const Network& net, State& s, OutputVc& out) {
   out.parked = kNone;
 }
 
-inline void end_stall(const Frame& f, OutputPort& o, u32 port) {
+inline void end_stall(const Frame& f, Port& o) {
   o.stalled = 0;
-  if (f.s.window.open) f.s.port_stall[port] += f.now - o.stalled_since;
+  if (f.s.window.open) o.stall += f.now - o.stalled_since;
 }
 
-inline void begin_stall(const Frame& f, OutputPort& o) {
+inline void begin_stall(const Frame& f, Port& o) {
   if (o.stalled) return;
   o.stalled = 1;
   o.stalled_since = f.now;
 }
 
-inline void schedule_port(const Frame& f, OutputPort& o, u32 port, Cycle when) {
+inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
   o.awake = 1;
   f.s.ports_due.push(when, port);
 }
 
-// A flit enters the ring of an output VC, where it can be seen `delay` cycles from now (1 behind a crossbar).
+// The packet in front of an input VC is its head as of `front_at` (now or later): it asks for a route once it has
+// gone through the router's pipeline.
+inline void request_route(Frame& f, u32 input_vc, Cycle front_at) {
+  const Cycle due = front_at + f.net.router.pipeline_cycles;
+  if (due == f.now) f.w.routes.push_back(input_vc);
+  else if (due == f.now + 1) f.s.route_list.push_back(input_vc);
+  else f.s.routes_due.push(due, input_vc);
+}
+
+// Rings of flits: the front is kept with the VC, so that a queue of one never touches the ring.
+template <class Vc>
+inline void push_flit(Vc& vc, Flit* ring, u32 depth, Flit flit) {
+  if (vc.count++ == 0) {
+    vc.front = flit;
+    return;
+  }
+  const u32 slot = u32{vc.head} + vc.count - 1;
+  ring[slot >= depth ? slot - depth : slot] = flit;
+}
+
+template <class Vc>
+inline Flit pop_flit(Vc& vc, const Flit* ring, u32 depth) {
+  const Flit flit = vc.front;
+  vc.head = static_cast<u16>(vc.head + 1u == depth ? 0 : vc.head + 1u);
+  if (--vc.count == 0) vc.head = 0;  // a ring that ran empty starts over: few cache lines serve most flits
+  else vc.front = ring[vc.head];
+  return flit;
+}
+
+// A flit enters the ring of an output VC. Behind a crossbar it can leave in the next cycle at the earliest (delay 1).
 inline void enqueue_output(Frame& f, u32 port, u32 vc, Flit flit, Flit* ring, u32 depth, u32 delay) {
-  OutputPort& o = f.s.ports[port];
+  Port& o = f.s.ports[port];
   OutputVc& out = f.s.output_vcs[std::size_t{port} * f.net.vcs + vc];
-  u32 slot = u32{out.head} + out.count;
-  if (slot >= depth) slot -= depth;
-  ring[slot] = flit;
-  out.count++;
+  push_flit(out, ring, depth, flit);
   o.waiting_vcs |= 1u << vc;
   o.queued++;
   o.load++;
   if (o.awake) return;
   if (out.credits == 0) return begin_stall(f, o);
-  const Cycle seen = f.now + delay;
-  schedule_port(f, o, port, passed(o.busy_until, seen) ? seen + f.net.router.wake_cycles : o.busy_until);
+  const u32 wake = f.net.router.wake_cycles;
+  schedule_port(f, o, port, passed(o.busy_until, f.now) ? f.now + (wake > delay ? wake : delay) : o.busy_until);
 }
 
 // A flit starts on a channel now.
-inline void put_on_channel(Frame& f, u32 port, u32 vc, Flit flit, u32 peer, u32 hop_cycles) {
-  f.s.flits_due.push(f.now + hop_cycles, {peer * f.net.vcs + vc, flit});
-  if (f.s.window.open) f.s.port_flits[port]++;
+inline void put_on_channel(Frame& f, Port& o, u32 port, u32 vc, Flit flit) {
+  const Channel& channel = f.net.channels[port];
+  f.s.flit_lines.lines[channel.line].push({channel.peer * f.net.vcs + vc, flit});
+  o.flits++;
   if (flit & kWatched) watch(f, flit, "leaves on the channel of", port, vc);
 }
 

@@ -8,9 +8,9 @@ namespace {
 void send(Frame& f, u32 port) {
   const Network& net = f.net;
   State& s = f.s;
-  OutputPort& o = s.ports[port];
+  Port& o = s.ports[port];
   OutputVc* const vcs = &s.output_vcs[std::size_t{port} * net.vcs];
-  const bool nic = net.is_nic(port), to_terminal = !nic && net.kind[port] == PortKind::kTerminal;
+  const bool nic = net.is_nic(port), to_terminal = !nic && net.channels[port].kind == PortKind::kTerminal;
   const u32 depth = nic ? net.router.nic_depth : net.router.output_depth;
   Flit* const rings = nic ? &s.nic_flits[std::size_t{port - net.router_ports} * depth] : &s.output_flits[std::size_t{port} * net.vcs * depth];
   o.awake = 0;
@@ -22,7 +22,7 @@ void send(Frame& f, u32 port) {
   for (u32 m = mask >> from << from, pass = 0; pass < 2; m = mask & ~(mask >> from << from), pass++)
     for (; m && vc == kNone; m &= m - 1) {
       const u32 c = static_cast<u32>(__builtin_ctz(m));
-      flit = rings[std::size_t{c} * depth + vcs[c].head];
+      flit = vcs[c].front;
       if (vcs[c].credits >= slots_needed(f, flit)) vc = c;
     }
   if (vc == kNone) {
@@ -31,20 +31,17 @@ void send(Frame& f, u32 port) {
   }
 
   OutputVc& out = vcs[vc];
-  if (o.stalled) end_stall(f, o, port);
-  out.head = static_cast<u16>(out.head + 1u == depth ? 0 : out.head + 1u);
-  if (--out.count == 0) {
-    o.waiting_vcs &= ~(1u << vc);
-    out.head = 0;  // a ring that ran empty starts over: few cache lines serve most flits
-  }
+  if (o.stalled) end_stall(f, o);
+  pop_flit(out, rings + std::size_t{vc} * depth, depth);
+  if (out.count == 0) o.waiting_vcs &= ~(1u << vc);
   o.queued--;
   if (to_terminal) o.load--;  // terminals take everything at once
   else out.credits--;
   if (!net.router.packet_credits || (flit & kTail)) o.next_vc = static_cast<u8>(vc + 1 == net.vcs ? 0 : vc + 1);
   else o.next_vc = static_cast<u8>(vc);
-  o.busy_until = f.now + net.flit_cycles[port];
+  o.busy_until = f.now + net.channels[port].flit_cycles;
   if (o.waiting_vcs) schedule_port(f, o, port, o.busy_until);
-  put_on_channel(f, port, vc, flit, net.peer[port], net.hop_cycles[port]);
+  put_on_channel(f, o, port, vc, flit);
   s.totals.moves++;
 
   if (out.parked != kNone) wake_parked(net, s, out);

@@ -34,7 +34,7 @@ struct Dragonfly : ComponentData {
   // Router-to-router channels of the minimal path.
   u32 minimal_hops(const Network& net, u32 router, u32 to) const {
     u32 hops = 0;
-    for (; router != to; hops++) router = net.router_of_port(net.peer[net.port(router, towards(router, to))]);
+    for (; router != to; hops++) router = net.router_of_port(net.channels[net.port(router, towards(router, to))].peer);
     return hops;
   }
 };

@@ -1,0 +1,61 @@
+// A delay line: what is put in at cycle t comes out at t + delay, in order. Channels of equal delay share one; an event
+// costs a store to put in and a load to take out, and the arrays hold no pointers, so copying them copies the line.
+#pragma once
+
+#include <vector>
+
+#include "simcore/types.hpp"
+
+namespace flitgym {
+
+template <class T>
+struct DelayLine {
+  u32 delay = 1;           // cycles, at least 1
+  u32 first = 0, end = 0;  // running numbers of the oldest event and of the next one
+  std::vector<T> items;    // [power of two] event n lies at n mod size
+  std::vector<u32> marks;  // [power of two > delay] running number reached at the end of cycle t, at t mod size
+
+  void reset(u32 cycles) {
+    delay = cycles;
+    first = end = 0;
+    u32 slots = 2;
+    while (slots <= delay) slots *= 2;
+    items.assign(64, T{});
+    marks.assign(slots, 0);
+  }
+
+  void push(const T& item) {
+    if (end - first == items.size()) grow();
+    items[end++ & (items.size() - 1)] = item;
+  }
+
+  // The event numbers first .. due(now)-1 come out in this cycle; the caller then moves `first` there.
+  u32 due(Cycle now) const { return marks[(now - delay) & (marks.size() - 1)]; }
+  const T& at(u32 number) const { return items[number & (items.size() - 1)]; }
+
+  // Every line is closed at the end of every cycle.
+  void close(Cycle now) { marks[now & (marks.size() - 1)] = end; }
+
+ private:
+  void grow() {
+    std::vector<T> larger(items.size() * 2);
+    for (u32 n = first; n != end; n++) larger[n & (larger.size() - 1)] = at(n);
+    items.swap(larger);
+  }
+};
+
+// One line per distinct channel delay of the network.
+template <class T>
+struct DelayLines {
+  std::vector<DelayLine<T>> lines;
+
+  void reset(const std::vector<u32>& delays) {
+    lines.assign(delays.size(), {});
+    for (std::size_t k = 0; k < delays.size(); k++) lines[k].reset(delays[k]);
+  }
+  void close(Cycle now) {
+    for (DelayLine<T>& line : lines) line.close(now);
+  }
+};
+
+}  // namespace flitgym
