@@ -148,5 +148,5 @@ def summary(rows: Sequence[Row]) -> str:
 def _latency_before_saturation(rows: Sequence[Row]) -> float | None:
     loads, accepted = curve(rows, "accepted_load")
     latency = curve(rows, "packet_latency_mean_ns")[1]
-    carried = np.flatnonzero(accepted >= 0.95 * loads)
+    carried = np.flatnonzero(accepted >= 0.98 * loads)
     return float(latency[carried[-1]]) if carried.size else None
