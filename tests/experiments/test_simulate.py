@@ -125,6 +125,15 @@ def test_sweep_is_resumed_and_gathered(command: Command, small: Sequence[str], t
     assert sorted(row["traffic.load"] for row in rows) == [0.1, 0.2, 0.3]
 
 
+def test_gathering_by_hand(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+    assert command("gather").returncode == 2
+    assert command("simulate", *small).returncode == 0
+    done = command("gather")
+    assert done.returncode == 0
+    assert "1 rows" in done.stdout
+    assert len(read_rows(tmp_path / "results" / "rows.parquet")) == 1
+
+
 def test_a_typo_stops_a_sweep_before_its_first_run(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     done = command("simulate", "-m", *small, "routing=minimal,parr")
     assert done.returncode == 2
@@ -143,7 +152,11 @@ def test_ctrl_c(small: Sequence[str], tmp_path: Path, mode: list[str]) -> None:
     process = subprocess.Popen(
         program, cwd=tmp_path, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    time.sleep(6)  # into the run; imports and workers take a few seconds to start
+    # The run's folder appears when it starts; the first one is that of the finished run.
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.glob("results/default/*/"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(1)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
