@@ -38,6 +38,9 @@ def atomic_path(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         temporary.chmod(0o644)
         temporary.replace(path)
+    except OSError as error:
+        error.filename = error.filename or str(path)  # a full disk says nothing of where
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 
