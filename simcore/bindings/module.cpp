@@ -218,7 +218,7 @@ py::dict channels(const Simulation& sim) {
   for (u32 p = 0; p < net.router_ports; p++) {
     if (net.channels[p].peer == kNone) continue;
     router.push_back(net.router_of_port(p));
-    port.push_back(p - router.back() * net.radix);
+    port.push_back(net.local_port(p));
     kind.push_back(static_cast<u32>(net.channels[p].kind));
     peer.push_back(net.is_nic(net.channels[p].peer) ? -1 : static_cast<i64>(net.router_of_port(net.channels[p].peer)));
     flits.push_back(s.window.open ? s.ports[p].flits : s.ports[p].window_flits);
@@ -308,7 +308,7 @@ PYBIND11_MODULE(_core, m) {
   PYBIND11_NUMPY_DTYPE(InputVc, head, count, out_port, out_vc, routed, parked, front, park_next, served);
   PYBIND11_NUMPY_DTYPE(OutputVc, head, count, credits, front, owner, parked);
   PYBIND11_NUMPY_DTYPE(Port, flits, window_flits, stall, busy_until, waiting_vcs, queued, load, stalled_since, input_busy_until, output_busy_until, next_vc, awake,
-                       stalled, next_input_vc, next_input);
+                       stalled, next_request);
   PYBIND11_NUMPY_DTYPE(Terminal, next_tick, tick, sequence, round, index, left, step);
   PYBIND11_NUMPY_DTYPE(SeriesPoint, packets, flits, hops, latency);
 

@@ -62,24 +62,25 @@ void wire(const Config& config, Network& net) {
   net.groups = wiring.groups;
   net.router_group = wiring.router_group;
   net.terminals = static_cast<u32>(wiring.terminal_port.size());
-  net.router_ports = net.routers * net.radix;
+  while ((1u << net.radix_shift) < net.radix) net.radix_shift++;
+  net.router_ports = net.routers << net.radix_shift;
   net.port_count = net.router_ports + net.terminals;
   if (net.radix > kMaxRadix)
     throw ConfigError("topology." + spec.name + ": a router would have " + std::to_string(net.radix) + " ports, the core takes at most " + std::to_string(kMaxRadix));
-  net.by_radix = Divider(net.radix);
 
   net.channels.resize(net.port_count);
-  for (u32 p = 0; p < net.router_ports; p++) {
-    net.channels[p].peer = wiring.peer[p];
-    net.channels[p].kind = wiring.kind[p];
+  const auto id = [&](u32 p) { return p == kNone ? kNone : net.port(p / net.radix, p % net.radix); };  // a wiring counts ports without gaps
+  for (u32 p = 0; p < net.routers * net.radix; p++) {
+    net.channels[id(p)].peer = id(wiring.peer[p]);
+    net.channels[id(p)].kind = wiring.kind[p];
   }
   for (u32 t = 0; t < net.terminals; t++) {
-    const u32 p = wiring.terminal_port[t];
+    const u32 p = id(wiring.terminal_port[t]);
     net.channels[p].peer = net.nic(t);
     net.channels[net.nic(t)].peer = p;
     net.channels[net.nic(t)].kind = PortKind::kTerminal;
-    net.terminal_router.push_back(p / net.radix);
-    net.terminal_port.push_back(p % net.radix);
+    net.terminal_router.push_back(net.router_of_port(p));
+    net.terminal_port.push_back(net.local_port(p));
   }
 
   // Going over a link and coming back must end where it began, and every used port must have a peer of its own kind.
@@ -145,7 +146,6 @@ void size_router(const Params& params, Network& net) {
   r.output_depth = params.count("output_buffer_flits");
   r.nic_depth = params.count("nic_buffer_flits");
   r.flow_control = params.text("flow_control") == "wormhole" ? FlowControl::kWormhole : FlowControl::kVirtualCutThrough;
-  r.allocator_iterations = params.count("allocator_iterations");
   r.multi_cycle_switch = r.crossbar_cycles > 1;
   for (const Channel& c : net.channels) r.multi_cycle_switch |= c.flit_cycles > 1;
   const std::string& arbiter = params.text("arbiter");
@@ -178,7 +178,8 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
     throw ConfigError("router.vcs: " + std::to_string(given) + " VCs are too few for routing." + spec.name + ", which needs " + std::to_string(needed) + " to be free of deadlock");
   if (net.vcs > kMaxVcs)
     throw ConfigError("router.vcs: " + std::to_string(net.vcs) + " VCs, the core takes at most " + std::to_string(kMaxVcs));
-  net.by_vcs = Divider(net.vcs);
+  while ((1u << net.vc_shift) < net.vcs) net.vc_shift++;
+  net.request_words = std::max(1u, (1u << (net.radix_shift + net.vc_shift)) / 64);
 }
 
 void choose_traffic(const Config& config, Network& net) {
@@ -226,6 +227,7 @@ void choose_traffic(const Config& config, Network& net) {
   for (const double load : net.load_values) {
     const double mean = load > 0 ? net.packets_per_round * net.packet_flits * net.flit_cycles_host / load : 0;
     net.gap_scale.push_back(mean > 1 ? 1 / log_unit(1 - 1 / mean) : 0);
+    net.gap_fixed.push_back(load > 0 && mean < 0x1.0p31 ? static_cast<u64>(mean * 0x1.0p32) : ~u64{0});
   }
 }
 
@@ -274,8 +276,7 @@ const std::vector<ParamSpec>& router_params() {
       integer("vcs", 0, 0, kMaxVcs, "", "virtual channels per port; 0 = as many as the routing needs"),
       choice("flow_control", "virtual_cut_through", {"virtual_cut_through", "wormhole"}, "a head moves on when the next buffer takes the whole packet, or one flit"),
       choice("arbiter", "round_robin", {"round_robin", "least_recently_served", "age"},
-             "switch allocation: separable input-first with round-robin arbiters, or in order of the least recently served (input, VC) or of the oldest packet"),
-      integer("allocator_iterations", 1, 1, 64, "", "of the separable allocator; further ones match inputs that lost to outputs still free"),
+             "switch allocation: round robin at each output, or in order of the least recently served (input, VC) or of the oldest packet"),
       choice("credit_granularity", "flit", {"flit", "packet"}, "credits return and links are held per flit or per packet"),
       integer("output_wake_flits", 0, 0, 16, "flit times", "an idle output port (or NIC) waits so long before it sends"),
       choice("latency_from", "generation", {"generation", "nic"}, "reference point of packet_latency_*: the source's clock, or acceptance by its NIC"),

@@ -94,7 +94,7 @@ std::string Simulation::deadlock_report() const {
   const Network& net = *network_;
   const auto name = [&](u32 v) {
     const u32 port = net.port_of_vc(v), router = net.router_of_port(port);
-    return "router " + std::to_string(router) + " port " + std::to_string(port - router * net.radix) + " vc " + std::to_string(v - port * net.vcs);
+    return "router " + std::to_string(router) + " port " + std::to_string(net.local_port(port)) + " vc " + std::to_string(net.vc_of(v));
   };
   std::string text = "deadlock: nothing has moved for " + std::to_string(net.router.watchdog_cycles) + " cycles with " + std::to_string(state_.totals.flits_in_network) +
                      " flits in flight (routing." + net.routing_name + ", " + std::to_string(net.vcs) + " VCs). Input VCs that wait on each other:";
@@ -111,9 +111,9 @@ std::string Simulation::deadlock_report() const {
     seen.push_back(v);
     const u32 out = net.port(net.router_of_port(net.port_of_vc(v)), in.out_port), peer = net.channels[out].peer;
     text += "\n  " + name(v) + " (" + std::to_string(in.count) + " flits) waits for port " + std::to_string(in.out_port) + " vc " + std::to_string(in.out_vc) + ", " +
-            std::to_string(state_.output_vcs[std::size_t{out} * net.vcs + in.out_vc].credits) + " credits";
+            std::to_string(state_.output_vcs[net.vc_id(out, in.out_vc)].credits) + " credits";
     if (net.is_nic(peer) || !in.routed || in.count == 0) break;
-    v = peer * net.vcs + in.out_vc;
+    v = net.vc_id(peer, in.out_vc);
   }
   return text;
 }
@@ -124,7 +124,7 @@ void Simulation::check_conservation() const {
   const auto fail = [&](const std::string& what) { throw CoreError("conservation, cycle " + std::to_string(s.totals.now) + ": " + what); };
 
   // What is on the way to each buffer, and back to each output VC.
-  std::vector<u32> flits(std::size_t{net.port_count} * net.vcs), returning(flits.size());
+  std::vector<u32> flits(std::size_t{net.port_count} << net.vc_shift), returning(flits.size());
   u64 buffered = 0, on_channels = 0;
   for (const auto& line : s.flit_lines.lines)
     for (u32 n = line.first; n != line.end; n++, on_channels++) flits[line.at(n).vc]++;
@@ -140,7 +140,7 @@ void Simulation::check_conservation() const {
     if (net.channels[p].peer == kNone || (!net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal)) continue;
     u32 load = 0;
     for (u32 vc = 0; vc < net.vcs; vc++) {
-      const std::size_t out = std::size_t{p} * net.vcs + vc, in = std::size_t{net.channels[p].peer} * net.vcs + vc;
+      const u32 out = net.vc_id(p, vc), in = net.vc_id(net.channels[p].peer, vc);
       const OutputVc& o = s.output_vcs[out];
       const u32 held = s.input_vcs[in].count, total = o.credits + flits[in] + held + returning[out];
       // With packet credits the slots of flits that left ahead of their tail are not on the way back yet.

@@ -50,6 +50,7 @@ void visit_lines(Visitor& v, Lines& lines) {
     v.field(line.delay);
     v.field(line.first);
     v.field(line.end);
+    v.field(line.mask);
     v.field(line.items);
     v.field(line.marks);
   }
@@ -160,7 +161,6 @@ void Simulation::restore(const std::string& bytes) {
   if (magic != kMagic) throw ConfigError("restore(): these bytes are no snapshot");
   if (shape != layout(*network_, state_)) throw ConfigError("restore(): the snapshot is of another network, router or routing");
   State fresh;
-  fresh.ready_words = state_.ready_words;
   fresh.flit_lines = state_.flit_lines;  // for the number of lines; their contents are read below
   fresh.credit_lines = state_.credit_lines;
   fresh.feedback_lines = state_.feedback_lines;

@@ -6,26 +6,26 @@ namespace flitgym {
 
 void initialise(const Network& net, State& s) {
   s = State{};
-  const std::size_t vcs = std::size_t{net.router_ports} * net.vcs;
+  const std::size_t vcs = net.vc_id(net.router_ports, 0);
   s.input_vcs.assign(vcs, InputVc{0, 0, 0, 0, 0, 0, 0, kNone, 0});
   s.input_flits.assign(vcs * net.router.input_depth, 0);
   s.output_flits.assign(vcs * net.router.output_depth, 0);
   s.nic_flits.assign(std::size_t{net.terminals} * net.router.nic_depth, 0);
-  s.output_vcs.assign(std::size_t{net.port_count} * net.vcs, OutputVc{0, 0, 0, 0, 0, kNone, kNone});
+  s.output_vcs.assign(net.vc_id(net.port_count, 0), OutputVc{0, 0, 0, 0, 0, kNone, kNone});
   s.ports.assign(net.port_count, Port{});
   s.terminals.assign(net.terminals, Terminal{});
-  s.stamps.assign(net.routers, net.radix * net.vcs);
-  s.ready_words = ((net.radix << ready_shift(net.vcs)) + 63) / 64;
-  s.ready.assign(std::size_t{net.routers} * s.ready_words, 0);
+  s.stamps.assign(net.routers, 1u << (net.radix_shift + net.vc_shift));
+  s.requests.assign(std::size_t{net.router_ports} * net.request_words, 0);
+  s.outputs_asked.assign(net.routers, 0);
   s.active_routers.assign((net.routers + 63) / 64, 0);
 
   // Credits are the slots of the buffer downstream; a terminal's never run out.
   for (u32 p = 0; p < net.port_count; p++) {
     if (net.channels[p].peer == kNone) continue;
     const bool to_terminal = !net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal;
-    for (u32 vc = 0; vc < net.vcs; vc++) s.output_vcs[std::size_t{p} * net.vcs + vc].credits = static_cast<u16>(to_terminal ? 65535 : net.router.input_depth);
+    for (u32 vc = 0; vc < net.vcs; vc++) s.output_vcs[net.vc_id(p, vc)].credits = static_cast<u16>(to_terminal ? 65535 : net.router.input_depth);
   }
-  for (u32 v = 0; v < vcs; v++) s.input_vcs[v].served = v % (net.radix * net.vcs);
+  for (u32 v = 0; v < vcs; v++) s.input_vcs[v].served = v & ((1u << (net.radix_shift + net.vc_shift)) - 1);
 
   for (auto* wheel : {&s.ports_due, &s.routes_due}) wheel->reset(net.longest_delay);
   s.flit_lines.reset(net.delays);

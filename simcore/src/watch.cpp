@@ -15,7 +15,7 @@ void watch(Frame& f, Flit flit, const char* what, u32 port, u32 vc) {
   f.w.log.append(line, static_cast<std::size_t>(length));
   if (net.is_nic(port)) length = std::snprintf(line, sizeof line, "terminal %u\n", port - net.router_ports);
   else
-    length = std::snprintf(line, sizeof line, "router %u port %u (%s) vc %u, hops %u\n", net.router_of_port(port), net.by_radix.remainder(port),
+    length = std::snprintf(line, sizeof line, "router %u port %u (%s) vc %u, hops %u\n", net.router_of_port(port), net.local_port(port),
                            kinds[static_cast<int>(net.channels[port].kind)], vc, p.hops);
   f.w.log.append(line, static_cast<std::size_t>(length));
 }

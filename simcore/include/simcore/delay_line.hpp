@@ -12,6 +12,7 @@ template <class T>
 struct DelayLine {
   u32 delay = 1;           // cycles, at least 1
   u32 first = 0, end = 0;  // running numbers of the oldest event and of the next one
+  u32 mask = 0;            // size of items - 1
   std::vector<T> items;    // [power of two] event n lies at n mod size
   std::vector<u32> marks;  // [power of two > delay] running number reached at the end of cycle t, at t mod size
 
@@ -21,26 +22,28 @@ struct DelayLine {
     u32 slots = 2;
     while (slots <= delay) slots *= 2;
     items.assign(64, T{});
+    mask = 63;
     marks.assign(slots, 0);
   }
 
   void push(const T& item) {
-    if (end - first == items.size()) grow();
-    items[end++ & (items.size() - 1)] = item;
+    if (end - first > mask) [[unlikely]] grow();
+    items[end++ & mask] = item;
   }
 
   // The event numbers first .. due(now)-1 come out in this cycle; the caller then moves `first` there.
   u32 due(Cycle now) const { return marks[(now - delay) & (marks.size() - 1)]; }
-  const T& at(u32 number) const { return items[number & (items.size() - 1)]; }
+  const T& at(u32 number) const { return items[number & mask]; }
 
   // Every line is closed at the end of every cycle.
   void close(Cycle now) { marks[now & (marks.size() - 1)] = end; }
 
  private:
-  void grow() {
+  __attribute__((noinline)) void grow() {
     std::vector<T> larger(items.size() * 2);
     for (u32 n = first; n != end; n++) larger[n & (larger.size() - 1)] = at(n);
     items.swap(larger);
+    mask = static_cast<u32>(items.size()) - 1;
   }
 };
 

@@ -3,9 +3,11 @@
 // Identifiers
 //   router   0 .. routers-1
 //   terminal 0 .. terminals-1
-//   port     router r's port k is r * radix + k; the network interface (NIC) of terminal t is router_ports + t.
+//   port     router r's port k is r << radix_shift | k; the network interface (NIC) of terminal t is router_ports + t.
 //            A port is both the output of its node and, seen from its peer, the other end of an input.
-//   vc id    port * vcs + vc, for output VCs (at this node) and input VCs (buffers at this node) alike
+//   vc id    port << vc_shift | vc, for output VCs (at this node) and input VCs (buffers at this node) alike; its low
+//            radix_shift + vc_shift bits number the VC within its router
+// Radix and VCs are rounded up to powers of two in ids (the gaps are unused entries), so that an id comes apart by shifts.
 //   channel  named by the port it leaves from
 #pragma once
 
@@ -69,14 +71,13 @@ struct RouterParams {
   bool packet_credits;                       // credits return, and links are held, per packet instead of per flit
   bool latency_from_nic;                     // reference point of the headline packet latency
   bool keep_backlog;                         // a full NIC delays generation (true) or loses it (false)
-  u32 allocator_iterations;                  // of the separable allocator
   bool multi_cycle_switch;                   // a crossbar or (without output buffers) a channel is busy longer than a cycle
   u32 watchdog_cycles;
 };
 
 struct Network {
   u32 routers = 0, terminals = 0, radix = 0, vcs = 0, groups = 0;
-  u32 router_ports = 0, port_count = 0;  // routers * radix; + terminals
+  u32 router_ports = 0, port_count = 0;  // routers << radix_shift; + terminals
   double cycle_ns = 0;
   u32 flit_cycles_host = 0;              // the "flit time" in which loads are expressed
   double link_latency_ns[3] = {};        // time of flight alone, by PortKind
@@ -89,7 +90,9 @@ struct Network {
 
   std::vector<u32> delays;           // [lines] the distinct channel delays, cycles
 
-  Divider by_vcs, by_radix;
+  u32 vc_shift = 0, radix_shift = 0;  // see the ids above
+  u32 request_words = 1;              // 64-bit words of a router's mask of input VCs
+
   RouterParams router{};
   std::vector<Rounding> rounding;
 
@@ -113,14 +116,18 @@ struct Network {
   bool fixed_interval = false;
   double packets_per_round = 1;            // mean
   std::vector<double> load_values;         // piecewise constant offered load
-  std::vector<double> gap_scale;           // [same] 1 / log(1 - p) of the Bernoulli trials, 0 where unused
+  std::vector<double> gap_scale;           // [same] 1 / log(1 - p) of the Bernoulli trials; 0: one a cycle
+  std::vector<u64> gap_fixed;              // [same] fixed interval, cycles in 32.32 fixed point; all ones: never
   std::vector<Cycle> load_from;            // [same] the cycle from which it holds; first = 0
 
-  u32 port(u32 r, u32 k) const { return r * radix + k; }
+  u32 port(u32 r, u32 k) const { return r << radix_shift | k; }
   u32 nic(u32 terminal) const { return router_ports + terminal; }
   bool is_nic(u32 p) const { return p >= router_ports; }
-  u32 router_of_port(u32 p) const { return by_radix.quotient(p); }
-  u32 port_of_vc(u32 vc_id) const { return by_vcs.quotient(vc_id); }
+  u32 router_of_port(u32 p) const { return p >> radix_shift; }
+  u32 local_port(u32 p) const { return p & ((1u << radix_shift) - 1); }
+  u32 vc_id(u32 p, u32 vc) const { return p << vc_shift | vc; }
+  u32 port_of_vc(u32 v) const { return v >> vc_shift; }
+  u32 vc_of(u32 v) const { return v & ((1u << vc_shift) - 1); }
 };
 
 // Checks everything; throws ConfigError naming key, value and valid choices.

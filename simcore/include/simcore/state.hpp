@@ -44,14 +44,14 @@ static_assert(sizeof(PacketDetail) == 16);
 
 struct InputVc {
   u16 head, count;      // ring of flits: first, number
-  u8 out_port, out_vc;  // route of the packet in front, router-local port; valid while routed
-  u8 routed;            // the packet in front has a route
-  u8 parked;            // and waits in the list of its output VC
+  u16 out_port, out_vc; // route of the packet in front, router-local port; valid while routed
+  u16 routed;           // the packet in front has a route
+  u16 parked;           // and waits in the list of its output VC
   Flit front;           // the first flit; its slot in the ring is reserved but not written
   u32 park_next;        // next input VC that waits for the same output VC
   u32 served;           // stamp of the last grant (least recently served first)
 };
-static_assert(sizeof(InputVc) == 20);
+static_assert(sizeof(InputVc) == 24);
 
 struct OutputVc {
   u16 head, count;      // ring of flits (routers with output buffers, NICs)
@@ -75,10 +75,10 @@ struct alignas(64) Port {  // one cache line: everything a flit's passage touche
   Cycle input_busy_until;  // crossbar, from this port
   Cycle output_busy_until; // crossbar, to this port
   u16 next_vc;             // round robin: VC to send from
-  u16 next_input_vc;       // round robin: VC of this input
-  u16 next_input;          // round robin: input that gets this output
-  u8 awake;                // a send is scheduled
-  u8 stalled;              // has flits to send and no credit
+  u16 next_request;        // round robin: bit of the request mask to start from
+  u16 awake;               // a send is scheduled
+  u16 stalled;             // has flits to send and no credit
+  u32 reserved;            // no padding: every byte is hashed
   };
 static_assert(sizeof(Port) == 64);
 
@@ -93,7 +93,7 @@ struct Terminal {
 static_assert(sizeof(Terminal) == 32);
 
 struct FlitEvent {
-  u32 vc;               // input VC, or router_ports * vcs + ... for a terminal
+  u32 vc;               // input VC; from router_ports << vc_shift on, of a terminal
   Flit flit;
 };
 struct CreditEvent {
@@ -137,14 +137,15 @@ struct SeriesPoint {    // one interval
   X(std::vector<Packet>, packets)       /* [pool] by packet id */                                      \
   X(std::vector<PacketDetail>, details) /* [pool] */                                                   \
   X(std::vector<u32>, free_packets)     /* ids not in use */                                           \
-  X(std::vector<InputVc>, input_vcs)    /* [router_ports * vcs] */                                     \
-  X(std::vector<Flit>, input_flits)     /* [router_ports * vcs, input_depth] rings */                  \
-  X(std::vector<OutputVc>, output_vcs)  /* [port_count * vcs] */                                       \
-  X(std::vector<Flit>, output_flits)    /* [router_ports * vcs, output_depth] rings */                 \
+  X(std::vector<InputVc>, input_vcs)    /* [router_ports << vc_shift] */                                   \
+  X(std::vector<Flit>, input_flits)     /* [router_ports << vc_shift, input_depth] rings */                  \
+  X(std::vector<OutputVc>, output_vcs)  /* [port_count << vc_shift] */                                       \
+  X(std::vector<Flit>, output_flits)    /* [router_ports << vc_shift, output_depth] rings */                 \
   X(std::vector<Flit>, nic_flits)       /* [terminals, nic_depth] rings */                             \
   X(std::vector<Port>, ports)           /* [port_count] */                                             \
-  X(std::vector<u64>, ready)            /* [routers, ready_words] bit per input VC with a request */   \
-  X(std::vector<u64>, active_routers)   /* bit per router with a bit in ready */                       \
+  X(std::vector<u64>, requests)         /* [router_ports, request_words] bit per input VC that asks for this output */ \
+  X(std::vector<u64>, outputs_asked)    /* [routers] bit per output with a request */                  \
+  X(std::vector<u64>, active_routers)   /* bit per router with a request */                            \
   X(std::vector<u32>, stamps)           /* [routers] next stamp of least-recently-served arbitration */\
   X(std::vector<Terminal>, terminals)   /* [terminals] */                                              \
   X(std::vector<u32>, route_list)       /* input VCs whose new head asks for a route next cycle */     \
@@ -166,19 +167,21 @@ struct State {
 #define FLITGYM_DECLARE(type, name) type name{};
   FLITGYM_STATE(FLITGYM_DECLARE)
 #undef FLITGYM_DECLARE
-  u32 ready_words = 0;  // derived from Network: words per router in `ready`
 };
+
+// The small numbers are 16 bits wide throughout: a store through an 8-bit type may alias anything, and the compiler
+// would have to fetch every pointer anew after it.
 
 // One decision to make: the packet in front of an input VC of a router asks for (output port, VC class).
 // The arrays are parallel; `count` entries are valid. Filled by collect(), completed by a routing or by an agent.
 struct Batch {
   u32 count = 0;
   std::vector<u32> input_vc, packet, router;
-  std::vector<u8> in_port, in_vc;            // router-local
-  std::vector<u8> out_port, out_class;       // the decision
+  std::vector<u16> in_port, in_vc;           // router-local
+  std::vector<u16> out_port, out_class;      // the decision
   // The candidates of request i are entries offsets[i] .. offsets[i+1]-1 (only with routing=external).
   std::vector<u32> offsets;
-  std::vector<u8> candidate_port, candidate_class;
+  std::vector<u16> candidate_port, candidate_class;
 };
 
 // Buffers reused from cycle to cycle; nothing in here outlives a step but the batch between collect() and apply().

@@ -28,7 +28,7 @@ inline u32 port_congestion(const State& s, Congestion measure, u32 port) {
 inline u32 class_congestion(const Network& net, const State& s, Congestion measure, u32 port, u32 vc_class) {
   u32 sum = 0;
   for (u32 vc = vc_class; vc < net.vcs; vc += net.routing_facts.classes) {
-    const OutputVc& out = s.output_vcs[std::size_t{port} * net.vcs + vc];
+    const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
     if (measure != Congestion::kCredits) sum += out.count;
     if (measure != Congestion::kOutputQueue) sum += net.router.input_depth - out.credits;
   }

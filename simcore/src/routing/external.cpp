@@ -29,9 +29,9 @@ void candidates(const Network& net, State& s, Batch& b) {
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     const u32 k_min = df.minimal_port(net, router, p.destination);
     const bool there = df.group(router) == df.group(to);
-    const auto vc_class = static_cast<u8>(router == to ? (p.hops > 0 ? p.hops - 1 : 0) : p.hops);
+    const auto vc_class = static_cast<u16>(router == to ? (p.hops > 0 ? p.hops - 1 : 0) : p.hops);
     const auto offer = [&](u32 port) {
-      b.candidate_port.push_back(static_cast<u8>(port));
+      b.candidate_port.push_back(static_cast<u16>(port));
       b.candidate_class.push_back(vc_class);
     };
     offer(k_min);

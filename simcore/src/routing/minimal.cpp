@@ -10,10 +10,16 @@ namespace {
 
 void route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = dragonfly(net);
-  for (u32 i = 0; i < b.count; i++) {
-    const u32 destination = s.packets[b.packet[i]].destination, router = b.router[i], to = net.terminal_router[destination];
-    b.out_port[i] = static_cast<u8>(df.minimal_port(net, router, destination));
-    b.out_class[i] = df.group(router) == df.group(to);
+  const u32 count = b.count;
+  const Packet* const packets = s.packets.data();
+  const u32 *const ids = b.packet.data(), *const routers = b.router.data();
+  u16 *const out_port = b.out_port.data(), *const out_class = b.out_class.data();
+  for (u32 i = 0; i < count; i++) {
+    const u32 destination = packets[ids[i]].destination, router = routers[i], to = net.terminal_router[destination];
+    const u32 group = df.group(router), group_to = df.group(to);
+    const bool there = group == group_to;
+    out_port[i] = static_cast<u16>(to == router ? net.terminal_port[destination] : there ? df.local_port(router, to) : df.exit(router, group_to));
+    out_class[i] = there;
   }
 }
 

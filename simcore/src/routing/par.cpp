@@ -30,8 +30,8 @@ void route(const Network& net, State& s, Batch& b) {
         ugal_diverts<true>(net, s, df, rule, p, router, e, kAtSource.source_minimal, kAtSource.source_detour))
       take_detour(p);
     const Hop hop = follow_legs<true>(net, df, classes, p, router, e);
-    b.out_port[i] = static_cast<u8>(hop.port);
-    b.out_class[i] = static_cast<u8>(hop.vc_class);
+    b.out_port[i] = static_cast<u16>(hop.port);
+    b.out_class[i] = static_cast<u16>(hop.vc_class);
   }
 }
 

@@ -62,9 +62,9 @@ void route(const Network& net, State& s, Batch& b) {
       const u32 upstream_group = df.group(net.router_of_port(net.channels[net.port(router, b.in_port[i])].peer));
       detail.row = row_of(net, df, p, upstream_group, destination_group);
     }
-    b.out_port[i] = static_cast<u8>(port);
+    b.out_port[i] = static_cast<u16>(port);
     // Ejection keeps the VC of the last hop.
-    b.out_class[i] = router == to ? static_cast<u8>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
+    b.out_class[i] = router == to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
   }
 }
 

@@ -34,8 +34,8 @@ void route(const Network& net, State& s, Batch& b) {
         if (port != k_min) p.nonminimal = 1;
       }
     }
-    b.out_port[i] = static_cast<u8>(port);
-    b.out_class[i] = router == to ? static_cast<u8>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
+    b.out_port[i] = static_cast<u16>(port);
+    b.out_class[i] = router == to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
   }
 }
 

@@ -53,7 +53,7 @@ inline void q_update(float& value, const QRule& rule, float target) {
 inline void q_learn(const Network& net, State& s, u32 port, u32 row, float target) {
   const Dragonfly& df = dragonfly(net);
   const auto& rule = static_cast<const QRule&>(*net.routing);
-  const u32 router = net.router_of_port(port), column = port - router * net.radix - df.p;
+  const u32 router = net.router_of_port(port), column = net.local_port(port) - df.p;
   q_update(q_row(net, s, router, row)[column], rule, rule.integer_ns ? std::trunc(target) : target);
 }
 

@@ -24,8 +24,8 @@ void route(const Network& net, State& s, Batch& b) {
         take_detour(p);
     }
     const Hop hop = follow_legs<false>(net, df, kClasses, p, router, e);
-    b.out_port[i] = static_cast<u8>(hop.port);
-    b.out_class[i] = static_cast<u8>(hop.vc_class);
+    b.out_port[i] = static_cast<u16>(hop.port);
+    b.out_class[i] = static_cast<u16>(hop.vc_class);
   }
 }
 

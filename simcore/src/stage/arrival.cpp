@@ -10,9 +10,9 @@ constexpr u32 kAhead = 6;  // the lines an event touches lie anywhere in memory:
 void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const Network& net = f.net;
   State& s = f.s;
-  const u32 due = line.due(f.now), router_vcs = net.router_ports * net.vcs, depth = net.router.input_depth;
+  const u32 due = line.due(f.now), router_vcs = net.vc_id(net.router_ports, 0), depth = net.router.input_depth;
   const FlitEvent* const items = line.items.data();
-  const u32 mask = static_cast<u32>(line.items.size()) - 1;
+  const u32 mask = line.mask;
   InputVc* const input_vcs = s.input_vcs.data();
   Flit* const rings = s.input_flits.data();
   Packet* const packets = s.packets.data();
@@ -33,17 +33,16 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
     push_flit(in, &rings[std::size_t{e.vc} * depth], depth, e.flit);
 
     if (e.flit & kHead) {
-      const u32 port = net.port_of_vc(e.vc);
-      if (channels[port].kind != PortKind::kTerminal) packets[packet_of(e.flit)].hops++;
+      if (channels[net.port_of_vc(e.vc)].kind != PortKind::kTerminal) packets[packet_of(e.flit)].hops++;
       if (learns) {
         PacketDetail& d = s.details[packet_of(e.flit)];
         d.reward = f.now - d.arrived;
         d.arrived = f.now;
       }
       if (in.count == 1) request_route(f, e.vc, f.now);
-      if (e.flit & kWatched) watch(f, e.flit, "arrives in the input buffer of", port, e.vc - port * net.vcs);
+      if (e.flit & kWatched) watch(f, e.flit, "arrives in the input buffer of", net.port_of_vc(e.vc), net.vc_of(e.vc));
     } else if (in.count == 1) {
-      set_ready(net, s, e.vc);  // the next flit of a packet whose head has gone ahead
+      set_request(net, s, e.vc, in.out_port);  // the next flit of a packet whose head has gone ahead
     }
   }
   line.first = due;
@@ -54,7 +53,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
   State& s = f.s;
   const u32 due = line.due(f.now);
   const CreditEvent* const items = line.items.data();
-  const u32 mask = static_cast<u32>(line.items.size()) - 1;
+  const u32 mask = line.mask;
   const bool output_buffers = net.router.output_depth > 0;
   const u32 wake = net.router.wake_cycles;
   OutputVc* const output_vcs = s.output_vcs.data();
@@ -78,7 +77,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
       continue;
     }
     if (o.awake) continue;  // it looks at its queues when it is done
-    if (o.waiting_vcs >> (e.vc - port * net.vcs) & 1) {
+    if (o.waiting_vcs >> net.vc_of(e.vc) & 1) {
       if (o.stalled) end_stall(f, o);
       schedule_port(f, o, port, passed(o.busy_until, f.now) ? f.now + wake : o.busy_until);
     } else if (passed(o.busy_until, f.now)) {

@@ -1,7 +1,5 @@
 // Sources: a generation clock per terminal and a bounded NIC buffer. An open-loop source with an endless queue needs
 // no memory: while the NIC is full the clock waits, and every packet keeps the instant at which it was due.
-#include <cmath>
-
 #include "stage/stage.hpp"
 
 namespace flitgym {
@@ -13,34 +11,38 @@ inline Cycle cycle_of(u64 fixed) { return static_cast<Cycle>(fixed >> 32); }
 
 // Time from one generation to the next at the load of `step`, cycles in 32.32 fixed point; kNever at load 0.
 u64 gap(const Network& net, u32 terminal, u32 round, u32 step) {
-  const double load = net.load_values[step];
-  if (load <= 0) return kNever;
-  const double mean = net.packets_per_round * net.packet_flits * net.flit_cycles_host / load;
-  if (net.fixed_interval) return mean < 0x1.0p31 ? static_cast<u64>(mean * 0x1.0p32) : kNever;
+  const u64 fixed = net.gap_fixed[step];
+  if (net.fixed_interval || fixed == kNever) return fixed;
   // Bernoulli trials, one a cycle: the number of trials to the next success is geometric.
-  if (mean <= 1) return u64{1} << 32;
-  const double u = unit(draw(net.seed, u64{terminal} << 32 | round, kDrawGap + step));
-  const double cycles = 1 + std::floor(log_unit(u) * net.gap_scale[step]);
-  return cycles < 0x1.0p31 ? static_cast<u64>(cycles) << 32 : kNever;
+  const double scale = net.gap_scale[step];
+  if (scale == 0) return u64{1} << 32;
+  const double failures = log_unit(unit(draw(net.seed, u64{terminal} << 32 | round, kDrawGap + step))) * scale;
+  return failures < 0x1.0p31 ? (static_cast<u64>(failures) + 1) << 32 : kNever;
 }
 
-// The next tick after `from`. Where the load changes before it, the rest of the way is drawn anew (Bernoulli trials
-// have no memory) or stretched (fixed intervals).
-u64 next_tick(const Network& net, Terminal& x, u32 terminal, u64 from) {
+// Where the load changes before the next tick, the rest of the way is drawn anew (Bernoulli trials have no memory) or
+// stretched (fixed intervals).
+u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from) {
   while (x.step + 1 < net.load_from.size() && cycle_of(from) >= net.load_from[x.step + 1]) x.step++;
-  u64 step_gap = gap(net, terminal, x.round, x.step);
   double remaining = 1;
   for (;;) {
+    const u64 step_gap = gap(net, terminal, x.round, x.step);
     const u64 span = step_gap == kNever ? kNever : static_cast<u64>(static_cast<double>(step_gap) * remaining);
     const bool more = x.step + 1 < net.load_from.size();
     const u64 change = more ? u64{net.load_from[x.step + 1]} << 32 : kNever;
-    if (span != kNever && span < change - from) return from + span > from ? from + span : kNever;
+    if (span != kNever && span < change - from) return from + span;
     if (!more) return kNever;
     if (net.fixed_interval && step_gap != kNever) remaining *= 1 - static_cast<double>(change - from) / static_cast<double>(span);
     from = change;
     x.step++;
-    step_gap = gap(net, terminal, x.round, x.step);
   }
+}
+
+// The next tick after `from`.
+inline u64 next_tick(const Network& net, Terminal& x, u32 terminal, u64 from) {
+  if (x.step + 1 < net.load_from.size()) return tick_across_changes(net, x, terminal, from);
+  const u64 span = gap(net, terminal, x.round, x.step);
+  return span < kNever - from ? from + span : kNever;
 }
 
 // Ticks beyond the wheel are looked at again on the way.
@@ -70,26 +72,21 @@ void accept_packet(Frame& f, Terminal& x, u32 terminal) {
     id = s.free_packets.back();
     s.free_packets.pop_back();
   }
-  Packet& p = s.packets[id];
-  p = Packet{};
-  p.source = terminal;
-  p.destination = net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index);
-  p.sequence = x.sequence++;
-  p.generated = x.tick;
-  p.injected = f.now;
-  p.flits = static_cast<u16>(net.packet_flits);
+  const u32 destination = net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index);
+  s.packets[id] = {terminal, destination, x.sequence, x.tick, f.now, 0, static_cast<u16>(net.packet_flits), 0, kUndecided, 0, {}};
   if (net.learns) s.details[id] = {f.now, 0, -1.0f, 0};
-  x.index++;
-  x.left--;
 
   Flit watched = 0;
   for (std::size_t k = 0; k + 1 < s.watched.size(); k += 2)
-    if (s.watched[k] == terminal && s.watched[k + 1] == p.sequence) watched = kWatched;
+    if (s.watched[k] == terminal && s.watched[k + 1] == x.sequence) watched = kWatched;
   Flit* ring = &s.nic_flits[std::size_t{terminal} * net.router.nic_depth];
   for (u32 k = 0; k < net.packet_flits; k++) {
     const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == net.packet_flits ? kTail : 0) | watched;
     enqueue_output(f, net.nic(terminal), 0, flit, ring, net.router.nic_depth, 0);
   }
+  x.sequence++;
+  x.index++;
+  x.left--;
   s.totals.packets_in_network++;
   s.totals.flits_in_network += net.packet_flits;
   s.totals.flits_accepted += net.packet_flits;
@@ -102,7 +99,7 @@ void accept_packet(Frame& f, Terminal& x, u32 terminal) {
 void fill_nic(Frame& f, u32 terminal, bool backlogged) {
   const Network& net = f.net;
   Terminal& x = f.s.terminals[terminal];
-  const OutputVc& nic = f.s.output_vcs[std::size_t{net.nic(terminal)} * net.vcs];
+  const OutputVc& nic = f.s.output_vcs[net.vc_id(net.nic(terminal), 0)];
   for (;;) {
     while (x.left > 0 && nic.count + net.packet_flits <= net.router.nic_depth) accept_packet(f, x, terminal);
     if (x.left > 0) {

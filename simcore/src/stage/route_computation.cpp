@@ -11,7 +11,7 @@ u32 pick_vc(const Network& net, const State& s, u32 port, u32 vc_class) {
   u32 best = vc_class;
   int most = -1;
   for (u32 vc = vc_class; vc < net.vcs; vc += net.routing_facts.classes) {
-    const OutputVc& out = s.output_vcs[std::size_t{port} * net.vcs + vc];
+    const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
     const int room = out.owner == kNone ? int{out.credits} - int{out.count} + 65536 : 0;
     if (room > most) {
       most = room;
@@ -34,14 +34,22 @@ void route_requests(Frame& f) {
     for (auto* ids : {&b.input_vc, &b.packet, &b.router}) ids->resize(2 * n);
     for (auto* ids : {&b.in_port, &b.in_vc, &b.out_port, &b.out_class}) ids->resize(2 * n);
   }
+  const u32* const routes = f.w.routes.data();
+  const InputVc* const input_vcs = s.input_vcs.data();
+  u32 *const ids = b.input_vc.data(), *const packets = b.packet.data(), *const routers = b.router.data();
+  u16 *const in_ports = b.in_port.data(), *const in_vcs = b.in_vc.data();
+  const u32 depth = net.router.input_depth;
   for (std::size_t i = 0; i < n; i++) {
-    const u32 v = f.w.routes[i], port = net.port_of_vc(v), router = net.router_of_port(port);
-    b.input_vc[i] = v;
-    b.packet[i] = packet_of(s.input_vcs[v].front);
-    __builtin_prefetch(&s.packets[b.packet[i]], 1);
-    b.router[i] = router;
-    b.in_port[i] = static_cast<u8>(port - router * net.radix);
-    b.in_vc[i] = static_cast<u8>(v - port * net.vcs);
+    const u32 v = routes[i], port = net.port_of_vc(v);
+    const InputVc& in = input_vcs[v];
+    const u32 packet = packet_of(in.front);
+    __builtin_prefetch(&s.packets[packet], 1);
+    if (in.count > 1) __builtin_prefetch(&s.input_flits[std::size_t{v} * depth + in.head + 1]);  // read when the front leaves
+    ids[i] = v;
+    packets[i] = packet;
+    routers[i] = net.router_of_port(port);
+    in_ports[i] = static_cast<u16>(net.local_port(port));
+    in_vcs[i] = static_cast<u16>(net.vc_of(v));
   }
 }
 
@@ -50,14 +58,25 @@ void apply_routes(Frame& f) {
   State& s = f.s;
   const Batch& b = f.w.batch;
   const bool one_to_one = net.vcs == net.routing_facts.classes;
-  for (u32 i = 0; i < b.count; i++) {
-    InputVc& in = s.input_vcs[b.input_vc[i]];
-    const u32 out_port = net.port(b.router[i], b.out_port[i]);
-    in.out_port = b.out_port[i];
-    in.out_vc = static_cast<u8>(one_to_one ? b.out_class[i] : pick_vc(net, s, out_port, b.out_class[i]));
+  const u32 shift = net.radix_shift + net.vc_shift, words = net.request_words, count = b.count;
+  const u32* const ids = b.input_vc.data();
+  const u16* const out_ports = b.out_port.data();
+  const u16* const out_classes = b.out_class.data();
+  InputVc* const input_vcs = s.input_vcs.data();
+  u64* const requests = s.requests.data();
+  u64* const asked = s.outputs_asked.data();
+  u64* const active = s.active_routers.data();
+  for (u32 i = 0; i < count; i++) {
+    const u32 v = ids[i], router = v >> shift, bit = v & ((1u << shift) - 1), out_port = out_ports[i], output = net.port(router, out_port);
+    InputVc& in = input_vcs[v];
+    in.out_port = static_cast<u16>(out_port);
+    in.out_vc = one_to_one ? out_classes[i] : static_cast<u16>(pick_vc(net, s, output, out_classes[i]));
     in.routed = 1;
-    set_ready(net, s, b.router[i], b.in_port[i], b.in_vc[i]);
-    if (in.front & kWatched) watch(f, in.front, "is routed to", out_port, in.out_vc);
+    // set_request() with its arrays at hand
+    requests[std::size_t{output} * words + bit / 64] |= u64{1} << (bit % 64);
+    asked[router] |= u64{1} << out_port;
+    active[router / 64] |= u64{1} << (router % 64);
+    if (in.front & kWatched) [[unlikely]] watch(f, in.front, "is routed to", output, in.out_vc);
   }
   f.w.routes.clear();
 }

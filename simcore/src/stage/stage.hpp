@@ -41,18 +41,12 @@ void watch(Frame& f, Flit flit, const char* what, u32 port, u32 vc);
 // Times are compared through their difference, so that a busy_until of long ago never looks like the future.
 inline bool passed(Cycle deadline, Cycle now) { return static_cast<i32>(now - deadline) >= 0; }
 
-// ready: bit (in_port << ready_shift | vc) of router r's words
-inline u32 ready_shift(u32 vcs) { return vcs <= 1 ? 0 : 32 - static_cast<u32>(__builtin_clz(vcs - 1)); }
-
-inline void set_ready(const Network& net, State& s, u32 router, u32 in_port, u32 vc) {
-  const u32 bit = in_port << ready_shift(net.vcs) | vc;
-  s.ready[std::size_t{router} * s.ready_words + bit / 64] |= u64{1} << (bit % 64);
+// The packet in front of an input VC, whose route is known, asks for its output.
+inline void set_request(const Network& net, State& s, u32 input_vc, u32 out_port) {
+  const u32 shift = net.radix_shift + net.vc_shift, router = input_vc >> shift, bit = input_vc & ((1u << shift) - 1);
+  s.requests[std::size_t{net.port(router, out_port)} * net.request_words + bit / 64] |= u64{1} << (bit % 64);
+  s.outputs_asked[router] |= u64{1} << out_port;
   s.active_routers[router / 64] |= u64{1} << (router % 64);
-}
-
-inline void set_ready(const Network& net, State& s, u32 input_vc) {
-  const u32 port = net.port_of_vc(input_vc), router = net.router_of_port(port);
-  set_ready(net, s, router, port - router * net.radix, input_vc - port * net.vcs);
 }
 
 // Space has come up for an output VC: everyone who waits for it asks again.
@@ -60,7 +54,7 @@ inline void wake_parked(const Network& net, State& s, OutputVc& out) {
   for (u32 v = out.parked; v != kNone;) {
     InputVc& in = s.input_vcs[v];
     in.parked = 0;
-    set_ready(net, s, v);
+    set_request(net, s, v, in.out_port);
     v = in.park_next;
   }
   out.parked = kNone;
@@ -84,7 +78,7 @@ inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
 
 // The packet in front of an input VC is its head as of `front_at` (now or later): it asks for a route once it has
 // gone through the router's pipeline.
-inline void request_route(Frame& f, u32 input_vc, Cycle front_at) {
+inline __attribute__((always_inline)) void request_route(Frame& f, u32 input_vc, Cycle front_at) {
   const Cycle due = front_at + f.net.router.pipeline_cycles;
   if (due == f.now) f.w.routes.push_back(input_vc);
   else if (due == f.now + 1) f.s.route_list.push_back(input_vc);
@@ -114,7 +108,7 @@ inline Flit pop_flit(Vc& vc, const Flit* ring, u32 depth) {
 // A flit enters the ring of an output VC. Behind a crossbar it can leave in the next cycle at the earliest (delay 1).
 inline void enqueue_output(Frame& f, u32 port, u32 vc, Flit flit, Flit* ring, u32 depth, u32 delay) {
   Port& o = f.s.ports[port];
-  OutputVc& out = f.s.output_vcs[std::size_t{port} * f.net.vcs + vc];
+  OutputVc& out = f.s.output_vcs[f.net.vc_id(port, vc)];
   push_flit(out, ring, depth, flit);
   o.waiting_vcs |= 1u << vc;
   o.queued++;
@@ -126,16 +120,17 @@ inline void enqueue_output(Frame& f, u32 port, u32 vc, Flit flit, Flit* ring, u3
 }
 
 // A flit starts on a channel now.
-inline void put_on_channel(Frame& f, Port& o, u32 port, u32 vc, Flit flit) {
+inline __attribute__((always_inline)) void put_on_channel(Frame& f, Port& o, u32 port, u32 vc, Flit flit) {
   const Channel& channel = f.net.channels[port];
-  f.s.flit_lines.lines[channel.line].push({channel.peer * f.net.vcs + vc, flit});
+  f.s.flit_lines.lines[channel.line].push({f.net.vc_id(channel.peer, vc), flit});
   o.flits++;
-  if (flit & kWatched) watch(f, flit, "leaves on the channel of", port, vc);
+  if (flit & kWatched) [[unlikely]] watch(f, flit, "leaves on the channel of", port, vc);
 }
 
 // Slots of the downstream buffer that must be free before this flit may go there.
 inline u32 slots_needed(const Frame& f, Flit flit) {
-  if ((flit & (kHead | kTail)) != kHead || f.net.router.flow_control == FlowControl::kWormhole) return 1;
+  if ((flit & (kHead | kTail)) != kHead) [[likely]] return 1;
+  if (f.net.router.flow_control == FlowControl::kWormhole) return 1;
   return f.s.packets[packet_of(flit)].flits;
 }
 

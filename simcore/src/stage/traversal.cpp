@@ -1,4 +1,6 @@
 // Output side: a free output port (router with output buffers, or NIC) picks a virtual channel and sends one flit.
+#include <bit>
+
 #include "stage/stage.hpp"
 
 namespace flitgym {
@@ -9,24 +11,24 @@ void send(Frame& f, u32 port) {
   const Network& net = f.net;
   State& s = f.s;
   Port& o = s.ports[port];
-  OutputVc* const vcs = &s.output_vcs[std::size_t{port} * net.vcs];
+  OutputVc* const vcs = &s.output_vcs[net.vc_id(port, 0)];
   const bool nic = net.is_nic(port), to_terminal = !nic && net.channels[port].kind == PortKind::kTerminal;
   const u32 depth = nic ? net.router.nic_depth : net.router.output_depth;
-  Flit* const rings = nic ? &s.nic_flits[std::size_t{port - net.router_ports} * depth] : &s.output_flits[std::size_t{port} * net.vcs * depth];
+  Flit* const rings = nic ? &s.nic_flits[std::size_t{port - net.router_ports} * depth] : &s.output_flits[std::size_t{net.vc_id(port, 0)} * depth];
   o.awake = 0;
 
   // Round robin over the VCs that hold a flit and a credit for it, from next_vc on.
-  u32 vc = kNone;
+  const u32 from = o.next_vc;
+  u32 vc = 0;
   Flit flit = 0;
-  const u32 from = o.next_vc, mask = o.waiting_vcs;
-  for (u32 m = mask >> from << from, pass = 0; pass < 2; m = mask & ~(mask >> from << from), pass++)
-    for (; m && vc == kNone; m &= m - 1) {
-      const u32 c = static_cast<u32>(__builtin_ctz(m));
-      flit = vcs[c].front;
-      if (vcs[c].credits >= slots_needed(f, flit)) vc = c;
-    }
-  if (vc == kNone) {
-    if (mask) begin_stall(f, o);
+  u32 turn = std::rotr(o.waiting_vcs, static_cast<int>(from));
+  for (; turn; turn &= turn - 1) {
+    vc = (static_cast<u32>(__builtin_ctz(turn)) + from) & 31;
+    flit = vcs[vc].front;
+    if (vcs[vc].credits >= slots_needed(f, flit)) break;
+  }
+  if (!turn) {
+    if (o.waiting_vcs) begin_stall(f, o);
     return;
   }
 
@@ -63,7 +65,7 @@ void traversal(Frame& f) {
     if (i + kAhead < f.w.ids.size()) {
       const u32 port = f.w.ids[i + kAhead];
       __builtin_prefetch(&s.ports[port], 1);
-      __builtin_prefetch(&s.output_vcs[std::size_t{port} * f.net.vcs], 1);
+      __builtin_prefetch(&s.output_vcs[f.net.vc_id(port, 0)], 1);
     }
     send(f, f.w.ids[i]);
   }
