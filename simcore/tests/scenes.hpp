@@ -66,6 +66,23 @@ inline Config config(Section topology, Values router, Section routing, Section t
   return {std::move(topology), {"vc_router", std::move(router)}, std::move(routing), std::move(traffic), seed};
 }
 
+// One decision as it was made: collect(), apply(), and what the batch then holds.
+struct Decision {
+  Cycle now;
+  u32 id, router;
+  u32 in_port, in_vc, out_port, out_class;  // router-local
+  Packet packet;
+};
+// Runs one cycle and appends its decisions.
+inline void observe(Simulation& sim, std::vector<Decision>& out) {
+  const Cycle now = sim.state().totals.now;
+  sim.collect();
+  sim.apply(nullptr, 0);
+  const Batch& b = sim.batch();
+  for (u32 i = 0; i < b.count; i++)
+    out.push_back({now, b.packet[i], b.router[i], b.in_port[i], b.in_vc[i], b.out_port[i], b.out_class[i], sim.state().packets[b.packet[i]]});
+}
+
 // A network carrying the packets of `plan`, each at cycle 0, and nothing else (traffic "test_planned", traffic_plan.cpp).
 struct Planned {
   u32 source, destination;

@@ -1,0 +1,41 @@
+// One constant per scene: any change of behaviour changes it, and is then to be made on purpose, with these numbers.
+// The failure message of a case prints the new value.
+#include <cstdio>
+
+#include "scenes.hpp"
+#include "test.hpp"
+
+using namespace scenes;
+
+namespace {
+
+struct Scene {
+  const char* name;
+  Values (*router)();
+  const char* routing;
+  const char* traffic;
+  i64 packet_flits;
+  u64 hash;
+};
+
+// 72 terminals, seed 1, load 0.5, a window from cycle 500 on, after 3,000 cycles.
+const Scene kScenes[] = {
+    {"classic", input_queued, "minimal", "uniform", 1, 0},
+    {"hpdc21", hpdc21, "q_adaptive", "adversarial", 1, 0},
+    {"sc22", sc22, "par", "random_neighbors", 4, 0},
+    {"wormhole", small_wormhole, "ugal_group", "permutation", 5, 0},
+};
+
+}  // namespace
+
+TEST(golden_hashes) {
+  for (const Scene& scene : kScenes) {
+    Simulation sim(config(small_network(), scene.router(), {scene.routing, {}}, {scene.traffic, {{"load", 0.5}, {"packet_flits", scene.packet_flits}}}));
+    sim.run(500);
+    sim.begin_window();
+    sim.run(2500);
+    char got[32];
+    std::snprintf(got, sizeof got, "0x%016llxull", static_cast<unsigned long long>(sim.hash()));
+    CHECK_FOR(sim.hash() == scene.hash, std::string(scene.name) + ": " + got);
+  }
+}

@@ -1,0 +1,195 @@
+// Traffic patterns against pairs worked out by hand, and the rates and instants at which they are offered.
+#include <algorithm>
+#include <set>
+
+#include "scenes.hpp"
+#include "test.hpp"
+
+using namespace scenes;
+
+namespace {
+
+std::shared_ptr<const Network> network(const Section& traffic, const Section& topology = network_1056(), u64 seed = 1) {
+  return build(config(topology, hpdc21(), {"minimal", {}}, traffic, seed));
+}
+u32 to(const Network& net, u32 terminal, u32 sequence = 0, u32 round = 0, u32 index = 0) { return net.destination(net, net.seed, terminal, sequence, round, index); }
+
+std::vector<u32> round_of(const Network& net, u32 terminal) {
+  std::vector<u32> out;
+  for (u32 k = 0; k < net.round_size(net, net.seed, terminal, 0); k++) out.push_back(to(net, terminal, k, 0, k));
+  return out;
+}
+
+// Packets generated per terminal in each slice of `slice` cycles.
+std::vector<double> generated(const Section& traffic, const Values& router, u32 slice, u32 slices) {
+  Simulation sim(config(small_network(), router, {"minimal", {}}, traffic, 11));
+  std::vector<double> out;
+  for (u32 k = 0; k < slices; k++) {
+    sim.begin_window();
+    sim.run(slice);
+    out.push_back(statistics(sim.network(), sim.state()).at("packets_generated"));
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST(uniform_reaches_everyone_alike) {
+  const auto net = network({"uniform", {}}, small_network());
+  std::vector<u32> count(72);
+  for (u32 t = 0; t < 72; t++)
+    for (u32 k = 0; k < 1000; k++) count[to(*net, t, k)]++;
+  for (u32 n : count) CHECK_NEAR(n, 1000, 5 * std::sqrt(1000.0));
+  const auto others = network({"uniform", {{"self", false}}}, small_network());
+  for (u32 t = 0; t < 72; t++)
+    for (u32 k = 0; k < 500; k++) CHECK(to(*others, t, k) != t && to(*others, t, k) < 72);
+}
+
+TEST(adversarial_goes_to_the_next_group) {
+  // 32 terminals per group: terminal 37 is in group 1, terminal 1055 in group 32.
+  for (const auto& [terminal, shift, group] : {std::tuple{37u, i64{1}, 2u}, {37u, i64{4}, 5u}, {1055u, i64{1}, 0u}, {1055u, i64{4}, 3u}, {0u, i64{32}, 32u}, {0u, i64{34}, 1u}}) {
+    const auto net = network({"adversarial", {{"shift", shift}}});
+    std::set<u32> seen;
+    for (u32 k = 0; k < 600; k++) {
+      CHECK_EQ(to(*net, terminal, k) / 32, group);
+      seen.insert(to(*net, terminal, k));
+    }
+    CHECK_EQ(seen.size(), 32u);
+  }
+  CHECK_THROWS(ConfigError, network({"adversarial", {{"shift", i64{33}}}}), "shift", "33");
+}
+
+// 4 x 8 x 33: x the place on the router, y the router, z the group. Order x-, x+, y-, y+, z-, z+.
+TEST(stencil_neighbours_by_hand) {
+  const auto net = network({"stencil_3d", {}});
+  CHECK(round_of(*net, 37) == (std::vector<u32>{36, 38, 33, 41, 5, 69}));          // (1, 1, 1)
+  CHECK(round_of(*net, 0) == (std::vector<u32>{3, 1, 28, 4, 1024, 32}));           // (0, 0, 0)
+  CHECK(round_of(*net, 1055) == (std::vector<u32>{1054, 1052, 1051, 1027, 1023, 31}));  // (3, 7, 32)
+  const auto other = network({"stencil_3d", {{"nx", i64{11}}, {"ny", i64{8}}, {"nz", i64{12}}}});
+  CHECK(round_of(*other, 100) == (std::vector<u32>{99, 101, 89, 111, 12, 188}));   // (1, 1, 1)
+  CHECK_THROWS(ConfigError, network({"stencil_3d", {{"nx", i64{5}}}}), "5 x 8 x 33", "1056");
+}
+
+TEST(many_to_many_by_hand) {
+  const auto net = network({"many_to_many", {}});
+  const auto round = round_of(*net, 37);  // the column of (1, 1): 5, 37, 69, ... 1029
+  CHECK_EQ(round.size(), 32u);
+  CHECK_EQ(round[0], 5u);
+  for (u32 k = 1; k < 32; k++) CHECK_EQ(round[k], 37 + 32 * k);
+  CHECK_EQ(round_of(*net, 1029).back(), 997u);
+}
+
+TEST(permutation_is_a_single_cycle) {
+  for (const i64 seed : {1, 2}) {
+    const auto net = network({"permutation", {{"permutation_seed", seed}}});
+    u32 at = 0, length = 0;
+    do {
+      at = to(*net, at, length++);
+    } while (at != 0 && length <= 1056);
+    CHECK_EQ(length, 1056u);
+  }
+  CHECK(to(*network({"permutation", {{"permutation_seed", i64{1}}}}), 0) != to(*network({"permutation", {{"permutation_seed", i64{2}}}}), 0));
+}
+
+TEST(hotspot_share) {
+  const auto net = network({"hotspot", {{"hot_terminals", i64{4}}, {"fraction", 0.25}}});
+  std::map<u32, u32> count;
+  const u32 n = 1056 * 100;
+  for (u32 t = 0; t < 1056; t++)
+    for (u32 k = 0; k < 100; k++) count[to(*net, t, k)]++;
+  std::vector<u32> sorted;
+  for (const auto& [terminal, packets] : count) sorted.push_back(packets);
+  std::sort(sorted.rbegin(), sorted.rend());
+  const double each = n * (0.25 / 4 + 0.75 / 1056), rest = n * 0.75 / 1056;
+  for (u32 k = 0; k < 4; k++) CHECK_NEAR(sorted[k], each, 5 * std::sqrt(each));
+  CHECK_NEAR(sorted[4], rest, 5 * std::sqrt(rest));
+}
+
+TEST(random_neighbours_six_to_twenty) {
+  const auto net = network({"random_neighbors", {}});
+  std::vector<u32> count(32);
+  double sum = 0;
+  const u32 n = 1056 * 20;
+  for (u32 t = 0; t < 1056; t++)
+    for (u32 round = 0; round < 20; round++) {
+      const u32 size = net->round_size(*net, 1, t, round);
+      count[size]++;
+      sum += size;
+    }
+  for (u32 size = 0; size < 32; size++) {
+    if (size < 6 || size > 20) CHECK_EQ(count[size], 0u);
+    else CHECK_NEAR(count[size], n / 15.0, 5 * std::sqrt(n / 15.0));
+  }
+  CHECK_NEAR(sum / n, 13, 5 * 4.32 / std::sqrt(n));  // standard deviation of 6..20: 4.32
+  CHECK_EQ(net->packets_per_round, 13);
+}
+
+// Trials of probability load / packet flits per flit time.
+TEST(bernoulli_rate) {
+  struct Case {
+    Values router;
+    double load;
+    i64 flits;
+    double probability;  // per cycle
+  };
+  for (const Case& c : {Case{input_queued(), 0.3, 1, 0.3}, Case{input_queued(), 0.4, 4, 0.1}, Case{hpdc21(), 0.5, 1, 0.025}, Case{sc22(), 0.2, 4, 0.0125}, Case{input_queued(), 0.001, 1, 0.001}}) {
+    const double trials = 72 * 20000.0, wanted = trials * c.probability;
+    const auto got = generated({"uniform", {{"load", c.load}, {"packet_flits", c.flits}}}, c.router, 20000, 1)[0];
+    CHECK_NEAR(got, wanted, 5 * std::sqrt(wanted * (1 - c.probability)));
+  }
+}
+
+TEST(rounds_are_offered_at_the_same_load) {
+  // 6 packets of 20 cycles a round at load 0.3: a round every 400 cycles from 0 on, 98 in 39,000; many-to-many,
+  // 8 packets: every 533.3, 74.
+  const auto stencil = generated({"stencil_3d", {{"load", 0.3}, {"injection", std::string("fixed_interval")}}}, hpdc21(), 39000, 1)[0];
+  CHECK_EQ(stencil, 72 * 6 * 98);
+  const auto many = generated({"many_to_many", {{"load", 0.3}, {"injection", std::string("fixed_interval")}}}, hpdc21(), 39000, 1)[0];
+  CHECK_EQ(many, 72 * 8 * 74);
+  const auto random = generated({"random_neighbors", {{"load", 0.3}}}, hpdc21(), 40000, 1)[0];
+  CHECK_NEAR(random, 72 * 600, 0.05 * 72 * 600);
+}
+
+// Every terminal at the same instants: load 0.5 = a packet of 20 cycles each 40; load 0.3, each 66.67.
+TEST(fixed_interval_is_synchronised) {
+  for (const auto& [load, gap] : {std::pair{0.5, 40.0}, std::pair{0.3, 20 / 0.3}}) {
+    Simulation sim(config(small_network(), hpdc21(), {"minimal", {}}, {"uniform", {{"load", load}, {"injection", std::string("fixed_interval")}}}));
+    std::map<Cycle, std::set<u32>> terminals;
+    std::vector<Decision> seen;
+    for (u32 k = 0; k < 3000; k++) observe(sim, seen);
+    for (const Decision& d : seen)
+      if (d.packet.hops == 0 && d.packet.generated < 2500) terminals[d.packet.generated].insert(d.packet.source);
+    u32 k = 0;
+    for (const auto& [instant, who] : terminals) {
+      CHECK_NEAR(instant, k * gap - 0.5, 0.5 + 1e-4);  // the cycle in which it falls
+      k++;
+      CHECK_EQ(who.size(), 72u);
+    }
+    CHECK_EQ(k, static_cast<u32>(2500 / gap + 1 - 1e-9));
+  }
+}
+
+// A load next to nothing: no terminal generates within the run, and nothing overflows.
+TEST(vanishing_loads) {
+  for (const double load : {1e-7, 1e-10, 1e-12, 1e-14, 1e-300})
+    for (const std::string injection : {"bernoulli", "fixed_interval"}) {
+      const auto packets = generated({"uniform", {{"load", load}, {"injection", injection}}}, hpdc21(), 2000, 1)[0];
+      CHECK_EQ(packets, injection == "bernoulli" ? 0 : 72);  // the first interval begins at cycle 0
+    }
+}
+
+TEST(load_steps) {
+  const Values steps = {{"load", 0.2}, {"load_step_times_ns", std::vector<double>{1000, 2000, 3000}}, {"load_step_loads", std::vector<double>{0.4, 0, 0.1}}};
+  const auto fixed = generated({"uniform", merge(steps, {{"injection", std::string("fixed_interval")}})}, input_queued(), 1000, 4);
+  CHECK_NEAR(fixed[0], 72 * 200, 72);
+  CHECK_NEAR(fixed[1], 72 * 400, 72);
+  CHECK_NEAR(fixed[2], 0, 72);
+  CHECK_NEAR(fixed[3], 72 * 100, 72);
+  const auto random = generated({"uniform", steps}, input_queued(), 1000, 4);
+  for (u32 k = 0; k < 4; k++) {
+    const double p = std::vector<double>{0.2, 0.4, 0, 0.1}[k];
+    CHECK_NEAR(random[k], 72000 * p, 5 * std::sqrt(72000 * p * (1 - p)));
+  }
+  CHECK_THROWS(ConfigError, network({"uniform", {{"load_step_times_ns", std::vector<double>{100}}}}), "0 loads for 1");
+  CHECK_THROWS(ConfigError, network({"uniform", merge(steps, {{"load_step_times_ns", std::vector<double>{100, 50, 200}}})}), "increasing");
+}

@@ -1,0 +1,166 @@
+// The small parts: wheel, delay line, divider, randomness, histogram, quantiles, spelling.
+#include <algorithm>
+#include <map>
+
+#include "scenes.hpp"
+#include "simcore/delay_line.hpp"
+#include "simcore/error.hpp"
+#include "simcore/rng.hpp"
+#include "simcore/wheel.hpp"
+#include "test.hpp"
+
+using namespace scenes;
+
+TEST(wheel_gives_back_everything_when_due) {
+  Wheel<u32> wheel;
+  wheel.reset(100);
+  CHECK(wheel.longest() >= 100);
+  std::map<Cycle, std::vector<u32>> wanted;
+  std::vector<u32> out;
+  u32 pushed = 0, taken = 0;
+  // Starts near the end of the 32-bit clock, so that it wraps.
+  for (u32 step = 0; step < 5000; step++) {
+    const Cycle now = 0xfffffa00u + step;
+    const bool due = wanted.count(now) > 0;
+    CHECK_EQ(wheel.due(now), due);
+    out.clear();
+    wheel.take(now, out);
+    CHECK(out == (due ? wanted[now] : std::vector<u32>{}));  // in the order of pushing
+    wanted.erase(now);
+    taken += static_cast<u32>(out.size());
+    if (step >= 4800) continue;
+    for (u32 k = 0; k < below(draw(1, 2, step), 200); k++) {
+      const Cycle when = now + 1 + below(draw(1, step, k), 100);
+      wheel.push(when, pushed);
+      wanted[when].push_back(pushed++);
+    }
+  }
+  CHECK_EQ(taken, pushed);
+  CHECK(wanted.empty());
+}
+
+TEST(wheel_copies_are_independent) {
+  Wheel<u32> wheel;
+  wheel.reset(10);
+  wheel.push(3, 7);
+  Wheel<u32> copy = wheel;
+  std::vector<u32> out;
+  wheel.take(3, out);
+  CHECK(!wheel.due(3) && copy.due(3));
+}
+
+TEST(delay_line_keeps_order_and_delay) {
+  for (const u32 delay : {1u, 2u, 31u, 64u, 200u}) {
+    DelayLine<u32> line;
+    line.reset(delay);
+    std::map<Cycle, std::vector<u32>> wanted;
+    u32 number = 0;
+    for (u32 step = 0; step < 1500; step++) {
+      const Cycle now = step;
+      std::vector<u32> out;
+      for (const u32 due = line.due(now); line.first != due; line.first++) out.push_back(line.at(line.first));
+      CHECK(out == (wanted.count(now) ? wanted[now] : std::vector<u32>{}));
+      for (u32 k = 0; k < below(draw(5, delay, step), 9); k++) {
+        line.push(number);
+        wanted[now + delay].push_back(number++);
+      }
+      line.close(now);
+    }
+  }
+}
+
+TEST(divider_is_exact) {
+  for (u32 d = 1; d <= 300; d++) {
+    const Divider divider(d);
+    for (u32 k = 0; k < 200; k++) {
+      const u32 x = static_cast<u32>(draw(d, 0, k));
+      CHECK_EQ(divider.quotient(x), x / d);
+      CHECK_EQ(divider.remainder(x), x % d);
+    }
+    for (const u32 x : {0u, 1u, d - 1, d, d + 1, 0xfffffffeu, 0xffffffffu, 0xffffffffu / d * d, 0xffffffffu / d * d - 1}) CHECK_EQ(divider.quotient(x), x / d);
+  }
+  for (const u32 d : {0x7fffffffu, 0x80000000u, 0x80000001u, 0xffffffffu})
+    for (const u32 x : {0u, 0x7fffffffu, 0x80000000u, 0xfffffffeu, 0xffffffffu}) CHECK_EQ(Divider(d).quotient(x), x / d);
+}
+
+// Uniformity of what the simulator really uses: neighbouring counters, streams and seeds. Chi-square over 64 bins has 63
+// degrees of freedom: mean 63, standard deviation 11.2.
+TEST(draws_are_uniform_along_every_argument) {
+  for (u32 along = 0; along < 3; along++) {
+    std::vector<u32> bins(64);
+    double mean = 0;
+    const u32 n = 64000;
+    for (u32 k = 0; k < n; k++) {
+      const u64 bits = along == 0 ? draw(k, 7, 9) : along == 1 ? draw(7, k, 9) : draw(7, 9, k);
+      bins[below(bits, 64)]++;
+      mean += unit(bits) / n;
+    }
+    double chi = 0;
+    for (u32 count : bins) chi += (count - 1000.0) * (count - 1000.0) / 1000.0;
+    CHECK_NEAR(chi, 63, 5 * 11.2);
+    CHECK_NEAR(mean, 0.5, 5 * 0.2887 / std::sqrt(n));
+  }
+}
+
+TEST(draw_is_a_function_of_its_arguments) {
+  CHECK_EQ(draw(1, 2, 3), draw(1, 2, 3));
+  std::vector<u64> seen;
+  for (u64 a = 0; a < 12; a++)
+    for (u64 b = 0; b < 12; b++)
+      for (u64 c = 0; c < 12; c++) seen.push_back(draw(a, b, c));
+  std::sort(seen.begin(), seen.end());
+  CHECK(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
+  CHECK_EQ(below(0, 17), 0u);
+  CHECK_EQ(below(~u64{0}, 17), 16u);
+  CHECK(unit(0) > 0 && unit(~u64{0}) < 1);
+}
+
+TEST(logarithm_is_accurate) {
+  for (u32 k = 0; k < 20000; k++) {
+    const double x = unit(draw(3, 1, k));
+    CHECK_NEAR(log_unit(x), std::log(x), 1e-10);
+  }
+  for (const double x : {0x1.0p-53, 1e-9, 0.5, 0.75, 0.999999}) CHECK_NEAR(log_unit(x), std::log(x), 1e-10);
+}
+
+// A gap is 1 + floor(log(u) / log(1 - p)) cycles: a logarithm above 0 would make it 0 or negative.
+TEST(logarithm_is_never_positive) {
+  for (const double x : {1 - 1e-10, 1 - 1e-12, 1 - 1e-14, 1 - 0x1.0p-53}) CHECK_FOR(log_unit(x) <= 0, std::to_string(log_unit(x) * 1e12) + "e-12");
+}
+
+TEST(histogram_is_within_its_stated_error) {
+  u32 last = 0;
+  for (u64 cycles = 0; cycles < (u64{1} << 32); cycles += cycles < 4096 ? 1 : cycles / 97) {
+    const u32 bin = histogram_bin(static_cast<u32>(cycles));
+    CHECK(bin < kHistogramBins);
+    CHECK(bin >= last);
+    last = bin;
+    CHECK_NEAR(histogram_middle(bin), static_cast<double>(cycles), kHistogramError * static_cast<double>(cycles));
+  }
+  CHECK(histogram_bin(0xffffffffu) < kHistogramBins);
+  for (u32 exact = 0; exact < 128; exact++) CHECK_EQ(histogram_middle(histogram_bin(exact)), exact);
+}
+
+TEST(quantiles_agree_with_sorted_samples) {
+  for (u32 round = 0; round < 30; round++) {
+    std::vector<u32> samples(1 + below(draw(9, 9, round), 400)), histogram(kHistogramBins);
+    for (std::size_t k = 0; k < samples.size(); k++) {
+      samples[k] = below(draw(9, round, k), round % 3 == 0 ? 100 : 100000);
+      histogram[histogram_bin(samples[k])]++;
+    }
+    std::sort(samples.begin(), samples.end());
+    for (const double q : {0.01, 0.5, 0.95, 0.99, 1.0}) {
+      const auto rank = static_cast<std::size_t>(std::max(1.0, std::ceil(q * static_cast<double>(samples.size()))));
+      CHECK_NEAR(quantile(histogram, q), samples[rank - 1], kHistogramError * samples[rank - 1]);
+    }
+  }
+  CHECK_EQ(quantile(std::vector<u32>(kHistogramBins), 0.5), 0);
+}
+
+TEST(nearest_spelling) {
+  const std::vector<std::string> names = {"minimal", "valiant_group", "valiant_router", "q_adaptive"};
+  CHECK_EQ(did_you_mean("minmal", names), " (did you mean 'minimal'?)");
+  CHECK_EQ(did_you_mean("q_adpative", names), " (did you mean 'q_adaptive'?)");
+  CHECK_EQ(did_you_mean("valiant_grp", names), " (did you mean 'valiant_group'?)");
+  CHECK_EQ(did_you_mean("zzzzzzzzzzzzzzzz", names), "");
+}

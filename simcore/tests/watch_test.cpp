@@ -1,0 +1,45 @@
+// The life of one packet as text: from terminal 2 to terminal 10 on 72 terminals, hpdc21, cycle by cycle (the times are
+// those of zero_load_test.cpp).
+#include "scenes.hpp"
+#include "test.hpp"
+
+using namespace scenes;
+
+TEST(life_of_a_packet) {
+  Simulation sim(config(small_network(), hpdc21(), {"minimal", {}}, planned({{2, 10}, {4, 0}})));
+  sim.watch(2, 0);
+  sim.run(1000);
+  CHECK_EQ("\n" + sim.watch_log(), R"(
+         0  2.0 2->10  head is accepted by terminal 2
+        20  2.0 2->10  packet leaves on the channel of terminal 2
+        32  2.0 2->10  packet arrives in the input buffer of router 1 port 0 (terminal) vc 0, hops 0
+        33  2.0 2->10  packet is routed to router 1 port 2 (local) vc 0, hops 0
+        33  2.0 2->10  packet wins the switch to router 1 port 2 (local) vc 0, hops 0
+        53  2.0 2->10  packet leaves on the channel of router 1 port 2 (local) vc 0, hops 0
+        84  2.0 2->10  packet arrives in the input buffer of router 0 port 2 (local) vc 0, hops 1
+        85  2.0 2->10  packet is routed to router 0 port 5 (global) vc 0, hops 1
+        85  2.0 2->10  packet wins the switch to router 0 port 5 (global) vc 0, hops 1
+       105  2.0 2->10  packet leaves on the channel of router 0 port 5 (global) vc 0, hops 1
+       305  2.0 2->10  packet arrives in the input buffer of router 4 port 5 (global) vc 0, hops 2
+       306  2.0 2->10  packet is routed to router 4 port 2 (local) vc 1, hops 2
+       306  2.0 2->10  packet wins the switch to router 4 port 2 (local) vc 1, hops 2
+       326  2.0 2->10  packet leaves on the channel of router 4 port 2 (local) vc 1, hops 2
+       357  2.0 2->10  packet arrives in the input buffer of router 5 port 2 (local) vc 1, hops 3
+       358  2.0 2->10  packet is routed to router 5 port 0 (terminal) vc 1, hops 3
+       358  2.0 2->10  packet wins the switch to router 5 port 0 (terminal) vc 1, hops 3
+       378  2.0 2->10  packet leaves on the channel of router 5 port 0 (terminal) vc 1, hops 3
+       391  2.0 2->10  packet is delivered to terminal 10
+)");
+}
+
+TEST(watching_changes_nothing) {
+  Simulation seen(config(small_network(), hpdc21(), {"par", {}}, {"uniform", {{"load", 0.4}}})), unseen(seen);
+  seen.watch(5, 3);
+  seen.begin_window();
+  unseen.begin_window();
+  seen.run(4000);
+  unseen.run(4000);
+  CHECK(!seen.watch_log().empty());
+  CHECK(statistics(seen.network(), seen.state()) == statistics(unseen.network(), unseen.state()));
+  CHECK_THROWS(ConfigError, seen.watch(72, 0), "72");
+}
