@@ -305,8 +305,8 @@ PYBIND11_MODULE(_core, m) {
 
   PYBIND11_NUMPY_DTYPE(Packet, source, destination, sequence, generated, injected, intermediate, flits, hops, phase, nonminimal);
   PYBIND11_NUMPY_DTYPE(PacketDetail, arrived, reward, value, row);
-  PYBIND11_NUMPY_DTYPE(InputVc, head, count, out_port, out_vc, routed, parked, front, park_next, served);
-  PYBIND11_NUMPY_DTYPE(OutputVc, head, count, credits, front, owner, parked);
+  PYBIND11_NUMPY_DTYPE(InputVc, front, back, count, sent, out_port, out_vc, routed, parked, park_next, served);
+  PYBIND11_NUMPY_DTYPE(OutputVc, front, back, count, sent, credits, owner, parked);
   PYBIND11_NUMPY_DTYPE(Port, flits, window_flits, stall, busy_until, waiting_vcs, queued, load, stalled_since, input_busy_until, output_busy_until, next_vc, awake,
                        stalled, next_request);
   PYBIND11_NUMPY_DTYPE(Terminal, next_tick, tick, sequence, round, index, left, step);

@@ -7,11 +7,8 @@ namespace flitgym {
 void initialise(const Network& net, State& s) {
   s = State{};
   const std::size_t vcs = net.vc_id(net.router_ports, 0);
-  s.input_vcs.assign(vcs, InputVc{0, 0, 0, 0, 0, 0, 0, kNone, 0});
-  s.input_flits.assign(vcs * net.router.input_depth, 0);
-  s.output_flits.assign(vcs * net.router.output_depth, 0);
-  s.nic_flits.assign(std::size_t{net.terminals} * net.router.nic_depth, 0);
-  s.output_vcs.assign(net.vc_id(net.port_count, 0), OutputVc{0, 0, 0, 0, 0, kNone, kNone});
+  s.input_vcs.assign(vcs, InputVc{kNone, kNone, 0, 0, 0, 0, 0, 0, kNone, 0});
+  s.output_vcs.assign(net.vc_id(net.port_count, 0), OutputVc{kNone, kNone, 0, 0, 0, 0, kNone, kNone});
   s.ports.assign(net.port_count, Port{});
   s.terminals.assign(net.terminals, Terminal{});
   s.stamps.assign(net.routers, 1u << (net.radix_shift + net.vc_shift));

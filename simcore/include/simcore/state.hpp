@@ -42,34 +42,39 @@ struct PacketDetail {   // 16 bytes: what only learning routings touch
 };
 static_assert(sizeof(PacketDetail) == 16);
 
+// A buffer is a queue of packets that counts its flits; the flits of a packet pass through it in order, so none needs a
+// slot of its own. `next` links the packets: a packet whose flits are spread over several buffers is the last of the
+// queue in all but the hindmost of them, so one link is enough.
 struct InputVc {
-  u16 head, count;      // ring of flits: first, number
+  Flit front, back;     // first and last packet (id and watched flag), kNone if empty
+  u16 count;            // flits here
+  u16 sent;             // flits of the front packet that have left
   u16 out_port, out_vc; // route of the packet in front, router-local port; valid while routed
   u16 routed;           // the packet in front has a route
   u16 parked;           // and waits in the list of its output VC
-  Flit front;           // the first flit; its slot in the ring is reserved but not written
   u32 park_next;        // next input VC that waits for the same output VC
   u32 served;           // stamp of the last grant (least recently served first)
 };
-static_assert(sizeof(InputVc) == 24);
+static_assert(sizeof(InputVc) == 28);
 
 struct OutputVc {
-  u16 head, count;      // ring of flits (routers with output buffers, NICs)
+  Flit front, back;     // queue of packets (routers with output buffers, NICs), as above
+  u16 count;
+  u16 sent;
   u16 credits;          // free flit slots downstream
   u16 reserved;
-  Flit front;           // as above
   u32 owner;            // input VC whose packet is part-way through, kNone
   u32 parked;           // first input VC that waits for space here, kNone
 };
-static_assert(sizeof(OutputVc) == 20);
+static_assert(sizeof(OutputVc) == 24);
 
 struct alignas(64) Port {  // one cache line: everything a flit's passage touches of a port, as output and as crossbar input
   u64 flits;               // sent on the channel since the window began
   u64 window_flits;        // and until it ended
   u64 stall;               // cycles stalled for credit, in the window
   Cycle busy_until;        // the channel's serialiser
-  u32 waiting_vcs;         // bit per VC whose output ring is not empty
-  u32 queued;              // flits in those rings
+  u32 waiting_vcs;         // bit per VC whose queue is not empty
+  u32 queued;              // flits in those queues
   u32 load;                // queued flits + flits sent and not yet credited
   Cycle stalled_since;     // meaningful while stalled
   Cycle input_busy_until;  // crossbar, from this port
@@ -136,12 +141,10 @@ struct SeriesPoint {    // one interval
   X(Totals, totals)                     /* scalars */                                                  \
   X(std::vector<Packet>, packets)       /* [pool] by packet id */                                      \
   X(std::vector<PacketDetail>, details) /* [pool] */                                                   \
+  X(std::vector<Flit>, next)            /* [pool] the packet behind this one in its queue */              \
   X(std::vector<u32>, free_packets)     /* ids not in use */                                           \
   X(std::vector<InputVc>, input_vcs)    /* [router_ports << vc_shift] */                                   \
-  X(std::vector<Flit>, input_flits)     /* [router_ports << vc_shift, input_depth] rings */                  \
   X(std::vector<OutputVc>, output_vcs)  /* [port_count << vc_shift] */                                       \
-  X(std::vector<Flit>, output_flits)    /* [router_ports << vc_shift, output_depth] rings */                 \
-  X(std::vector<Flit>, nic_flits)       /* [terminals, nic_depth] rings */                             \
   X(std::vector<Port>, ports)           /* [port_count] */                                             \
   X(std::vector<u64>, requests)         /* [router_ports, request_words] bit per input VC that asks for this output */ \
   X(std::vector<u64>, outputs_asked)    /* [routers] bit per output with a request */                  \

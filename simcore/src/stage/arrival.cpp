@@ -10,11 +10,11 @@ constexpr u32 kAhead = 6;  // the lines an event touches lie anywhere in memory:
 void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const Network& net = f.net;
   State& s = f.s;
-  const u32 due = line.due(f.now), router_vcs = net.vc_id(net.router_ports, 0), depth = net.router.input_depth;
+  const u32 due = line.due(f.now), router_vcs = net.vc_id(net.router_ports, 0);
   const FlitEvent* const items = line.items.data();
   const u32 mask = line.mask;
   InputVc* const input_vcs = s.input_vcs.data();
-  Flit* const rings = s.input_flits.data();
+  Flit* const next = s.next.data();
   Packet* const packets = s.packets.data();
   const Channel* const channels = net.channels.data();
   const bool learns = net.learns;
@@ -30,7 +30,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
       continue;
     }
     InputVc& in = input_vcs[e.vc];
-    push_flit(in, &rings[std::size_t{e.vc} * depth], depth, e.flit);
+    push_flit(in, next, e.flit);
 
     if (e.flit & kHead) {
       if (channels[net.port_of_vc(e.vc)].kind != PortKind::kTerminal) packets[packet_of(e.flit)].hops++;

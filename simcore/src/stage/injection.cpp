@@ -67,6 +67,7 @@ void accept_packet(Frame& f, Terminal& x, u32 terminal) {
   if (s.free_packets.empty()) {
     id = static_cast<u32>(s.packets.size());
     s.packets.emplace_back();
+    s.next.push_back(kNone);
     if (net.learns) s.details.emplace_back();
   } else {
     id = s.free_packets.back();
@@ -79,10 +80,9 @@ void accept_packet(Frame& f, Terminal& x, u32 terminal) {
   Flit watched = 0;
   for (std::size_t k = 0; k + 1 < s.watched.size(); k += 2)
     if (s.watched[k] == terminal && s.watched[k + 1] == x.sequence) watched = kWatched;
-  Flit* ring = &s.nic_flits[std::size_t{terminal} * net.router.nic_depth];
   for (u32 k = 0; k < net.packet_flits; k++) {
     const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == net.packet_flits ? kTail : 0) | watched;
-    enqueue_output(f, net.nic(terminal), 0, flit, ring, net.router.nic_depth, 0);
+    enqueue_output(f, net.nic(terminal), 0, flit, 0);
   }
   x.sequence++;
   x.index++;

@@ -38,13 +38,11 @@ void route_requests(Frame& f) {
   const InputVc* const input_vcs = s.input_vcs.data();
   u32 *const ids = b.input_vc.data(), *const packets = b.packet.data(), *const routers = b.router.data();
   u16 *const in_ports = b.in_port.data(), *const in_vcs = b.in_vc.data();
-  const u32 depth = net.router.input_depth;
   for (std::size_t i = 0; i < n; i++) {
     const u32 v = routes[i], port = net.port_of_vc(v);
     const InputVc& in = input_vcs[v];
     const u32 packet = packet_of(in.front);
     __builtin_prefetch(&s.packets[packet], 1);
-    if (in.count > 1) __builtin_prefetch(&s.input_flits[std::size_t{v} * depth + in.head + 1]);  // read when the front leaves
     ids[i] = v;
     packets[i] = packet;
     routers[i] = net.router_of_port(port);

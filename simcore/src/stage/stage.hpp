@@ -85,31 +85,47 @@ inline __attribute__((always_inline)) void request_route(Frame& f, u32 input_vc,
   else f.s.routes_due.push(due, input_vc);
 }
 
-// Rings of flits: the front is kept with the VC, so that a queue of one never touches the ring.
+// A flit enters a queue, behind the other flits of its packet.
 template <class Vc>
-inline void push_flit(Vc& vc, Flit* ring, u32 depth, Flit flit) {
-  if (vc.count++ == 0) {
-    vc.front = flit;
-    return;
-  }
-  const u32 slot = u32{vc.head} + vc.count - 1;
-  ring[slot >= depth ? slot - depth : slot] = flit;
+inline void push_flit(Vc& vc, Flit* next, Flit flit) {
+  vc.count++;
+  if (!(flit & kHead)) return;
+  const Flit packet = flit & ~(kHead | kTail);
+  if (vc.front == kNone) vc.front = packet;
+  else next[packet_of(vc.back)] = packet;
+  vc.back = packet;
 }
 
-template <class Vc>
-inline Flit pop_flit(Vc& vc, const Flit* ring, u32 depth) {
-  const Flit flit = vc.front;
-  vc.head = static_cast<u16>(vc.head + 1u == depth ? 0 : vc.head + 1u);
-  if (--vc.count == 0) vc.head = 0;  // a ring that ran empty starts over: few cache lines serve most flits
-  else vc.front = ring[vc.head];
+// The first flit of a queue leaves it.
+template <bool kSingleFlit, class Vc>
+inline Flit pop_flit(Vc& vc, const Flit* next, const Packet* packets) {
+  Flit flit = vc.front;
+  vc.count--;
+  if (kSingleFlit) {
+    flit |= kHead | kTail;
+  } else {
+    if (vc.sent++ == 0) flit |= kHead;
+    if (vc.sent == packets[packet_of(flit)].flits) flit |= kTail;
+  }
+  if (flit & kTail) {
+    vc.sent = 0;
+    vc.front = vc.front == vc.back ? kNone : next[packet_of(flit)];
+  }
   return flit;
 }
 
-// A flit enters the ring of an output VC. Behind a crossbar it can leave in the next cycle at the earliest (delay 1).
-inline void enqueue_output(Frame& f, u32 port, u32 vc, Flit flit, Flit* ring, u32 depth, u32 delay) {
+// Slots of the downstream buffer that must be free before the first flit of this queue may go there.
+template <class Vc>
+inline u32 slots_needed(const Frame& f, const Vc& vc) {
+  if (f.net.packet_flits == 1 || vc.sent > 0 || f.net.router.flow_control == FlowControl::kWormhole) return 1;
+  return f.s.packets[packet_of(vc.front)].flits;
+}
+
+// A flit enters the queue of an output VC. Behind a crossbar it can leave in the next cycle at the earliest (delay 1).
+inline void enqueue_output(Frame& f, u32 port, u32 vc, Flit flit, u32 delay) {
   Port& o = f.s.ports[port];
   OutputVc& out = f.s.output_vcs[f.net.vc_id(port, vc)];
-  push_flit(out, ring, depth, flit);
+  push_flit(out, f.s.next.data(), flit);
   o.waiting_vcs |= 1u << vc;
   o.queued++;
   o.load++;
@@ -125,13 +141,6 @@ inline __attribute__((always_inline)) void put_on_channel(Frame& f, Port& o, u32
   f.s.flit_lines.lines[channel.line].push({f.net.vc_id(channel.peer, vc), flit});
   o.flits++;
   if (flit & kWatched) [[unlikely]] watch(f, flit, "leaves on the channel of", port, vc);
-}
-
-// Slots of the downstream buffer that must be free before this flit may go there.
-inline u32 slots_needed(const Frame& f, Flit flit) {
-  if ((flit & (kHead | kTail)) != kHead) [[likely]] return 1;
-  if (f.net.router.flow_control == FlowControl::kWormhole) return 1;
-  return f.s.packets[packet_of(flit)].flits;
 }
 
 }  // namespace flitgym

@@ -24,8 +24,8 @@ struct Shape {
 // The arrays a grant touches, fetched once per cycle.
 struct Fabric {
   explicit Fabric(Frame& frame)
-      : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()), ports(s.ports.data()), rings(s.input_flits.data()),
-        channels(net.channels.data()), requests(s.requests.data()), asked(s.outputs_asked.data()), depth(net.router.input_depth), vc_shift(net.vc_shift),
+      : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()), ports(s.ports.data()), next(s.next.data()), packets(s.packets.data()),
+        channels(net.channels.data()), requests(s.requests.data()), asked(s.outputs_asked.data()), vc_shift(net.vc_shift),
         radix_shift(net.radix_shift), words(net.request_words), now(frame.now) {}
   Frame& f;
   const Network& net;
@@ -33,11 +33,12 @@ struct Fabric {
   InputVc* const input_vcs;
   OutputVc* const output_vcs;
   Port* const ports;
-  Flit* const rings;
+  const Flit* const next;
+  const Packet* const packets;
   const Channel* const channels;
   u64* const requests;
   u64* const asked;
-  const u32 depth, vc_shift, radix_shift, words;
+  const u32 vc_shift, radix_shift, words;
   const Cycle now;
 
   u32 router_shift() const { return radix_shift + vc_shift; }
@@ -67,8 +68,8 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, u32 router,
   if constexpr (S::kSingleFlit) {
     if (room > 0) [[likely]] return true;
   } else {
-    owned = (in.front & kHead) && out.owner != kNone;
-    if (!owned && room >= slots_needed(x.f, in.front)) [[likely]] return true;
+    owned = in.sent == 0 && out.owner != kNone;
+    if (!owned && room >= slots_needed(x.f, in)) [[likely]] return true;
   }
   if (!S::kOutputBuffers && !owned) begin_stall(x.f, x.ports[output]);
   x.clear_request<S>(router, out_port, bit);
@@ -90,7 +91,7 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
   Port& o = x.ports[output];
   const Channel& back = x.channels[input];
 
-  const Flit flit = pop_flit(in, &x.rings[std::size_t{v} * x.depth], x.depth);
+  const Flit flit = pop_flit<S::kSingleFlit>(in, x.next, x.packets);
   const bool head = S::kSingleFlit || (flit & kHead), tail = S::kSingleFlit || (flit & kTail);
   if (flit & kWatched) [[unlikely]] watch(x.f, flit, "wins the switch to", output, vc);
 
@@ -127,7 +128,7 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
     o.output_busy_until = x.now + (S::kOutputBuffers ? net.router.crossbar_cycles : std::max(net.router.crossbar_cycles, x.channels[output].flit_cycles));
   }
   if constexpr (S::kOutputBuffers) {
-    enqueue_output(x.f, output, vc, flit, &s.output_flits[std::size_t{output << x.vc_shift | vc} * net.router.output_depth], net.router.output_depth, 1);
+    enqueue_output(x.f, output, vc, flit, 1);
   } else {
     if (o.stalled) end_stall(x.f, o);
     if (x.channels[output].kind != PortKind::kTerminal) {
@@ -148,6 +149,7 @@ void round_robin(const Fabric& x, u32 router) {
   const u32 words = S::kOneWord ? 1 : x.words, start = x.now & 63;
   u64 used[S::kOneWord ? 1 : kMaxRadix * kMaxVcs / 64];
   for (u32 k = 0; k < words; k++) used[k] = 0;
+  u32 winners[kMaxRadix], count = 0;
 
   for (u64 turn = std::rotr(x.asked[router], static_cast<int>(start)); turn; turn &= turn - 1) {
     const u32 out_port = (static_cast<u32>(__builtin_ctzll(turn)) + start) & 63;
@@ -176,8 +178,10 @@ void round_robin(const Fabric& x, u32 router) {
     if (bit == kNone) continue;
     used[word] |= group_mask << (bit % 64 >> x.vc_shift << x.vc_shift);
     o.next_request = static_cast<u16>((bit + 1) & (words * 64 - 1));
-    grant<S>(x, router, out_port, bit);
+    winners[count++] = bit << 8 | out_port;
   }
+  // No grant bears on another output's choice, so they can come after all of them, when their queues are in the cache.
+  for (u32 k = 0; k < count; k++) grant<S>(x, router, winners[k] & 0xff, winners[k] >> 8);
 }
 
 // In order of priority: the whole router's requests, best first, each granted if its input and output are still free.

@@ -13,19 +13,15 @@ void send(Frame& f, u32 port) {
   Port& o = s.ports[port];
   OutputVc* const vcs = &s.output_vcs[net.vc_id(port, 0)];
   const bool nic = net.is_nic(port), to_terminal = !nic && net.channels[port].kind == PortKind::kTerminal;
-  const u32 depth = nic ? net.router.nic_depth : net.router.output_depth;
-  Flit* const rings = nic ? &s.nic_flits[std::size_t{port - net.router_ports} * depth] : &s.output_flits[std::size_t{net.vc_id(port, 0)} * depth];
   o.awake = 0;
 
   // Round robin over the VCs that hold a flit and a credit for it, from next_vc on.
   const u32 from = o.next_vc;
   u32 vc = 0;
-  Flit flit = 0;
   u32 turn = std::rotr(o.waiting_vcs, static_cast<int>(from));
   for (; turn; turn &= turn - 1) {
     vc = (static_cast<u32>(__builtin_ctz(turn)) + from) & 31;
-    flit = vcs[vc].front;
-    if (vcs[vc].credits >= slots_needed(f, flit)) break;
+    if (vcs[vc].credits >= slots_needed(f, vcs[vc])) break;
   }
   if (!turn) {
     if (o.waiting_vcs) begin_stall(f, o);
@@ -34,7 +30,7 @@ void send(Frame& f, u32 port) {
 
   OutputVc& out = vcs[vc];
   if (o.stalled) end_stall(f, o);
-  pop_flit(out, rings + std::size_t{vc} * depth, depth);
+  const Flit flit = net.packet_flits == 1 ? pop_flit<true>(out, s.next.data(), s.packets.data()) : pop_flit<false>(out, s.next.data(), s.packets.data());
   if (out.count == 0) o.waiting_vcs &= ~(1u << vc);
   o.queued--;
   if (to_terminal) o.load--;  // terminals take everything at once
