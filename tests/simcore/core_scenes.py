@@ -1,0 +1,60 @@
+"""Configurations that the core's Python tests share; router presets come from the YAML files that users choose."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import flitgym.configs
+from flitgym.simcore import Simulation
+
+Section = dict[str, Any]
+
+
+def router(preset: str, **changes: Any) -> Section:
+    """Preset of configs/router as a section of the core's configuration."""
+    values = yaml.safe_load((Path(flitgym.configs.__path__[0]) / "router" / f"{preset}.yaml").read_text())
+    del values["defaults"]
+    return {**values, **changes}
+
+
+def dragonfly(p: int, a: int, h: int, g: int, **more: Any) -> Section:
+    """Section of a Dragonfly."""
+    return {
+        "name": "dragonfly",
+        "terminals_per_router": p,
+        "routers_per_group": a,
+        "global_ports": h,
+        "groups": g,
+        **more,
+    }
+
+
+SMALL = dragonfly(2, 4, 2, 9)  # 72 terminals
+SYSTEM = dragonfly(4, 8, 4, 33)  # 1,056 terminals
+
+
+def config(routing: str | Section = "minimal", traffic: str | Section = "uniform", **sections: Any) -> dict[str, Any]:
+    """A complete configuration: 72 terminals, hpdc21, seed 1 unless `sections` say otherwise."""
+    return {
+        "topology": SMALL,
+        "router": router("hpdc21"),
+        "routing": routing,
+        "traffic": traffic,
+        "seed": 1,
+        **sections,
+    }
+
+
+def traffic(name: str, load: float, **more: Any) -> Section:
+    """Section of a traffic pattern."""
+    return {"name": name, "load": load, **more}
+
+
+def measure(sim: Simulation, warmup_ns: float, measure_ns: float) -> dict[str, float]:
+    """Statistics of a window after a warm-up."""
+    sim.run_ns(warmup_ns)
+    sim.begin_window()
+    sim.run_ns(measure_ns)
+    sim.end_window()
+    return sim.statistics()

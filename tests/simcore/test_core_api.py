@@ -1,0 +1,227 @@
+"""The Python face: statistics, zero-copy views, the GIL, Ctrl-C, forks and snapshots."""
+
+import gc
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from core_scenes import SYSTEM, config, dragonfly, measure, router, traffic
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flitgym.simcore import ConfigError, Simulation, registered
+
+FIELDS = {
+    "window_cycles", "window_ns", "packets_generated", "packets_injected", "packets_delivered", "generations_missed",
+    "flits_delivered", "flit_hops", "hops_mean", "nonminimal_fraction", "offered_load", "accepted_load",
+    "histogram_relative_error",
+} | {f"{what}_latency_{part}_ns" for what in ("packet", "network", "generation") for part in ("mean", "p50", "p95", "p99", "max")}  # fmt: skip
+
+
+def test_statistics_fields() -> None:
+    sim = Simulation(config(traffic=traffic("uniform", 0.3)))
+    result = measure(sim, 5000, 20000)
+    assert set(result) >= FIELDS
+    assert result["window_ns"] == pytest.approx(20000)
+    assert result["offered_load"] == pytest.approx(0.3)
+    assert result["accepted_load"] == pytest.approx(0.3, rel=0.05)
+    assert result["packets_delivered"] == result["flits_delivered"]
+    # Every delivered flit crosses hops + 1 channels, up to what is on its way at the window's edges.
+    assert result["flit_hops"] == pytest.approx(result["flits_delivered"] * (result["hops_mean"] + 1), rel=0.02)
+    for what in ("network", "generation"):
+        parts = [result[f"{what}_latency_{part}_ns"] for part in ("p50", "p95", "p99", "max")]
+        assert parts == sorted(parts)
+    assert result["packet_latency_mean_ns"] == result["network_latency_mean_ns"] <= result["generation_latency_mean_ns"]
+    assert result["histogram_relative_error"] == 1 / 128
+    after = Simulation.statistics(sim)
+    sim.run(1000)
+    assert sim.statistics() == after  # the window is closed
+
+
+def test_latency_counts_from_where_the_preset_says() -> None:
+    sim = Simulation(config(router=router("input_queued"), traffic=traffic("uniform", 0.9)))
+    result = measure(sim, 2000, 2000)
+    assert result["packet_latency_mean_ns"] == result["generation_latency_mean_ns"]
+
+
+def test_series_and_channels_add_up() -> None:
+    sim = Simulation(config("par", traffic("uniform", 0.4)))
+    sim.set_series_interval(sim.cycles(1000))
+    sim.begin_window()
+    sim.run_ns(10000)
+    result, series, channels = sim.statistics(), sim.series(), sim.channels()
+    assert series["packets"].sum() == result["packets_delivered"]
+    assert len(series["time_ns"]) == 10
+    assert np.average(series["latency_mean_ns"][1:], weights=series["packets"][1:]) > 300
+    assert channels["flits"].sum() == result["flit_hops"]
+    assert len(channels["flits"]) == sim.facts()["channels"] == 36 * (2 + 3 + 2)
+    assert channels["utilisation"].max() <= 1
+    assert (channels["stall_ns"] >= 0).all()
+    local = channels["kind"] == 1
+    assert (channels["router"][local] // 4 == channels["peer_router"][local] // 4).all()
+
+
+def test_views_share_memory() -> None:
+    sim = Simulation(config("q_adaptive", traffic("uniform", 0.3)))
+    sim.run(2000)
+    one, two = sim.arrays(), sim.arrays()
+    for name, array in one.items():
+        assert array.__array_interface__["data"][0] == two[name].__array_interface__["data"][0], name
+    table, flat = sim.q_table, one["table"]
+    assert table is not None
+    assert table.shape == (36, 16, 5)
+    assert np.shares_memory(table, flat)
+    table[3, 2, 1] = 123
+    assert sim.q_table[3, 2, 1] == 123
+    assert (flat == 123).sum() == 1
+    # And the core's own writes show in an old view.
+    before = table.copy()
+    sim.run(5000)
+    assert (table != before).any()
+    # What Python writes decides what the core does.
+    sim.q_frozen = True
+    fork = sim.fork()
+    fork.q_table[...] = 1.0
+    assert sim.q_table[0, 0, 0] != 1.0
+    assert fork.state_hash() != sim.state_hash()
+
+
+def test_view_keeps_the_simulation_alive() -> None:
+    sim = Simulation(config("q_adaptive", traffic("uniform", 0.3)))
+    table, ports = sim.q_table, sim.arrays()["ports"]
+    copy = table.copy()
+    del sim
+    gc.collect()
+    _ = [np.full(table.shape, 7.0, np.float32) for _ in range(50)]  # would land in memory given back
+    np.testing.assert_array_equal(table, copy)
+    assert ports["flits"].sum() == 0
+
+
+def test_table_view_survives_a_restore() -> None:
+    sim = Simulation(config("q_adaptive", traffic("uniform", 0.3)))
+    bytes_then = sim.snapshot()
+    table = sim.q_table
+    sim.run(5000)
+    sim.restore(bytes_then)
+    assert table.__array_interface__["data"][0] == sim.q_table.__array_interface__["data"][0]
+
+
+def test_gil_is_released_while_running() -> None:
+    sim = Simulation(config(topology=SYSTEM, traffic=traffic("uniform", 0.6)))
+    ticks, done = 0, threading.Event()
+
+    def run() -> None:
+        sim.run(12000)
+        done.set()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while not done.is_set():
+        ticks += 1
+        time.sleep(0.001)
+    thread.join()
+    assert ticks > 20
+
+
+def test_ctrl_c_ends_a_run() -> None:
+    sim = Simulation(config(topology=SYSTEM, traffic=traffic("uniform", 0.6)))
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        sim.run(100_000_000)
+    assert time.monotonic() - begin < 10
+    sim.check_conservation()  # whole, and able to go on
+    sim.run(10)
+
+
+def test_fork_and_snapshot() -> None:
+    sim = Simulation(config("q_adaptive", traffic("adversarial", 0.5)))
+    sim.run(3000)
+    kept = sim.snapshot()
+    fork = sim.fork()
+    assert isinstance(fork, Simulation)
+    for _ in range(50):
+        sim.run(20)
+        fork.run(20)
+        assert sim.state_hash() == fork.state_hash()
+    sim.restore(kept)
+    sim.run(1000)
+    assert sim.state_hash() == fork.state_hash()
+    with pytest.raises(ConfigError, match="cut short"):
+        sim.restore(kept[:-1])
+
+
+def test_times() -> None:
+    sim = Simulation(config())
+    assert sim.cycle_ns == 1.6
+    sim.run_ns(1600)
+    assert (sim.now, sim.cycles(320)) == (1000, 200)
+    assert sim.time_ns == pytest.approx(1600)
+
+
+PAIRS = [(r, t) for r in registered("routing") if not registered("routing")[r]["facts"]["external"] for t in registered("traffic")]
+
+
+@pytest.mark.parametrize(("routing", "pattern"), PAIRS)
+def test_registered_pairs_run_and_agree_with_themselves(routing: str, pattern: str) -> None:
+    given_config = config(routing, traffic(pattern, 0.4), seed=9)
+    one, two = Simulation(given_config), Simulation(given_config)
+    for sim in (one, two):
+        sim.begin_window()
+        sim.run(1500)
+    assert one.state_hash() == two.state_hash()
+    one.check_conservation()
+    assert one.drain(200_000)
+    result = one.statistics()
+    assert result["packets_delivered"] == result["packets_injected"] > 100
+    assert result["hops_mean"] <= one.facts()["max_hops"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    p=st.integers(1, 3), a=st.integers(1, 5), h=st.integers(1, 3), groups=st.integers(2, 12),
+    arrangement=st.sampled_from(["absolute", "relative", "palmtree", "random"]),
+    routing=st.sampled_from(["minimal", "valiant_router", "ugal_global", "par", "q_routing", "q_adaptive"]),
+    preset=st.sampled_from(["input_queued", "hpdc21", "sc22"]), flits=st.integers(1, 6), load=st.floats(0, 1),
+    wormhole=st.booleans(), seed=st.integers(0, 2**40),
+)  # fmt: skip
+def test_any_network_delivers_everything(p, a, h, groups, arrangement, routing, preset, flits, load, wormhole, seed) -> None:
+    sim = Simulation(
+        {
+            "topology": dragonfly(p, a, h, min(groups, a * h + 1), arrangement=arrangement),
+            "router": router(preset, flow_control="wormhole" if wormhole else "virtual_cut_through"),
+            "routing": routing,
+            "traffic": traffic("uniform", load, packet_flits=flits),
+            "seed": seed,
+        }
+    )
+    sim.begin_window()
+    for _ in range(6):
+        sim.run(100)
+        sim.check_conservation()
+    assert sim.drain(500_000)
+    sim.check_conservation()
+    result = sim.statistics()
+    assert result["packets_delivered"] == result["packets_injected"]
+    assert result["flits_delivered"] == flits * result["packets_delivered"]
+
+
+def test_hundred_thousand_terminals() -> None:
+    begin = time.process_time()
+    sim = Simulation(
+        config(
+            topology=dragonfly(16, 32, 16, 196),
+            router=router("input_queued", input_buffer_flits=16),
+            traffic=traffic("uniform", 0.05),
+        )
+    )
+    assert time.process_time() - begin < 10
+    assert sim.facts()["terminals"] == 100_352
+    sim.begin_window()
+    sim.run(150)
+    assert sim.statistics()["packets_delivered"] > 1000
+    assert sim.facts()["memory_bytes"] < 1e9

@@ -1,0 +1,107 @@
+"""Q-tables: saved, loaded, frozen, and refused where they do not belong."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from core_scenes import config, dragonfly, traffic
+
+from flitgym.simcore import ConfigError, Simulation
+
+BUSY = traffic("adversarial", 0.4)
+
+
+def learned(**sections) -> Simulation:
+    sim = Simulation(config("q_adaptive", BUSY, **sections))
+    sim.run(6000)
+    return sim
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    sim, path = learned(), tmp_path / "table.npz"
+    sim.save_q_table(path)
+    fresh = Simulation(config("q_adaptive", BUSY))
+    assert (fresh.q_table != sim.q_table).any()
+    fresh.load_q_table(path)
+    np.testing.assert_array_equal(fresh.q_table, sim.q_table)
+    assert [file.name for file in tmp_path.iterdir()] == ["table.npz"]
+
+
+@pytest.mark.parametrize(
+    "topology", [dragonfly(2, 4, 2, 8), dragonfly(2, 4, 2, 9, arrangement="relative"), dragonfly(1, 4, 2, 9)]
+)
+def test_table_of_another_topology_is_refused(tmp_path: Path, topology: dict) -> None:
+    learned().save_q_table(tmp_path / "table.npz")
+    other = Simulation(config("q_adaptive", BUSY, topology=topology))
+    before = other.q_table.copy()
+    with pytest.raises(ConfigError, match=r"groups=9.*but this network is"):
+        other.load_q_table(tmp_path / "table.npz")
+    np.testing.assert_array_equal(other.q_table, before)
+
+
+def test_table_of_another_routing_is_refused(tmp_path: Path) -> None:
+    learned().save_q_table(tmp_path / "table.npz")
+    with pytest.raises(ConfigError, match=r"q_adaptive.*q_routing"):
+        Simulation(config("q_routing", BUSY)).load_q_table(tmp_path / "table.npz")
+    with pytest.raises(ConfigError, match="has no Q-table"):
+        Simulation(config("minimal", BUSY)).load_q_table(tmp_path / "table.npz")
+    with pytest.raises(ConfigError, match="has no Q-table"):
+        Simulation(config("minimal", BUSY)).save_q_table(tmp_path / "none.npz")
+    assert Simulation(config("minimal")).q_table is None
+
+
+@pytest.mark.parametrize("keep", [0, 10, 100, 2000, -1])
+def test_truncated_table_is_refused(tmp_path: Path, keep: int) -> None:
+    sim, path = learned(), tmp_path / "table.npz"
+    sim.save_q_table(path)
+    path.write_bytes(path.read_bytes()[:keep])
+    before = sim.q_table.copy()
+    with pytest.raises(ConfigError, match="no Q-table"):
+        sim.load_q_table(path)
+    np.testing.assert_array_equal(sim.q_table, before)
+
+
+def test_damaged_table_is_refused(tmp_path: Path) -> None:
+    sim, path = learned(), tmp_path / "table.npz"
+    sim.save_q_table(path)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(ConfigError, match="no Q-table"):
+        sim.load_q_table(path)
+
+
+def test_values_that_cannot_be_times_are_refused(tmp_path: Path) -> None:
+    sim, path = learned(), tmp_path / "table.npz"
+    for bad in (-1.0, np.nan, np.inf):
+        sim.q_table[0, 0, 0] = bad
+        sim.save_q_table(path)
+        fresh = Simulation(config("q_adaptive", BUSY))
+        with pytest.raises(ConfigError, match="negative or not finite"):
+            fresh.load_q_table(path)
+
+
+def test_nothing_is_left_where_nothing_can_be_written(tmp_path: Path) -> None:
+    sim = learned()
+    with pytest.raises(OSError, match="nowhere"):
+        sim.save_q_table(tmp_path / "nowhere" / "table.npz")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").touch()
+    with pytest.raises(OSError, match="folder"):
+        sim.save_q_table(tmp_path / "folder")  # a folder stands where the file should
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["folder"]
+    with pytest.raises(OSError, match="absent"):
+        sim.load_q_table(tmp_path / "absent.npz")
+
+
+def test_frozen_table_is_used_and_not_changed() -> None:
+    sim = learned()
+    assert sim.q_frozen is False
+    sim.q_frozen = True
+    before = sim.q_table.copy()
+    sim.run(4000)
+    np.testing.assert_array_equal(sim.q_table, before)
+    assert sim.statistics()["packets_delivered"] >= 0
+    sim.q_frozen = False
+    sim.run(4000)
+    assert (sim.q_table != before).any()

@@ -1,0 +1,115 @@
+"""The seam: decisions from outside, one batch a cycle."""
+
+import numpy as np
+import pytest
+from core_scenes import config, traffic
+
+from flitgym.simcore import ConfigError, CoreError, Simulation
+
+
+def drive(sim: Simulation, cycles: int, choose) -> None:
+    """Run with `choose(offsets)` deciding every request."""
+    for _ in range(cycles):
+        n = sim.collect()
+        sim.apply(choose(sim.requests()["offsets"]) if n else None)
+
+
+def first(offsets: np.ndarray) -> np.ndarray:
+    return np.zeros(len(offsets) - 1, np.uint32)
+
+
+def test_first_choice_is_minimal_routing() -> None:
+    external = Simulation(config("external", traffic("uniform", 0.1), seed=4))
+    minimal = Simulation(config("minimal", traffic("uniform", 0.1), seed=4))
+    external.begin_window()
+    minimal.begin_window()
+    drive(external, 6000, first)
+    minimal.run(6000)
+    # The same packets are generated; up to the few still on their way they took the same number of hops.
+    ours, theirs = external.statistics(), minimal.statistics()
+    assert ours["packets_injected"] == theirs["packets_injected"]
+    assert ours["nonminimal_fraction"] == 0
+    assert ours["hops_mean"] == pytest.approx(theirs["hops_mean"], rel=0.002)
+
+
+def test_random_choices_deliver_everything_within_five_hops() -> None:
+    sim = Simulation(config("external", traffic("adversarial", 0.3)))
+    generator = np.random.default_rng(1)
+    longest = 0
+
+    def choose(offsets: np.ndarray) -> np.ndarray:
+        nonlocal longest
+        packets = sim.arrays()["packets"]
+        longest = max(longest, packets["hops"][sim.requests()["packet"]].max())
+        counts = np.diff(offsets)
+        assert (counts >= 1).all()
+        return generator.integers(0, counts).astype(np.uint32)
+
+    sim.begin_window()
+    drive(sim, 3000, choose)
+    sim.stop_sources()
+    drive(sim, 6000, choose)
+    assert sim.packets_in_network == 0
+    result = sim.statistics()
+    assert result["packets_delivered"] == result["packets_injected"] > 100
+    assert longest == 5
+
+
+def test_requests_describe_the_batch() -> None:
+    sim = Simulation(config("external", traffic("uniform", 0.5)))
+    with pytest.raises(CoreError, match="collect"):
+        sim.requests()
+    seen = 0
+    for _ in range(600):
+        n = sim.collect()
+        r = sim.requests()
+        assert {len(r[key]) for key in ("router", "packet", "in_port", "in_vc", "input_vc")} == {n}
+        assert len(r["offsets"]) == n + 1
+        assert len(r["candidate_port"]) == len(r["candidate_class"]) == r["offsets"][-1]
+        if n:
+            packets = sim.arrays()["packets"][r["packet"]]
+            at_home = packets["destination"] // 2 == r["router"]
+            ports = r["candidate_port"][r["offsets"][:-1]]
+            np.testing.assert_array_equal(ports[at_home], packets["destination"][at_home] % 2)
+            assert (ports[~at_home] >= 2).all()
+            seen += n
+        sim.apply(first(r["offsets"]))
+    assert seen > 500
+
+
+def test_bad_choices_are_refused_and_can_be_mended() -> None:
+    sim = Simulation(config("external", traffic("uniform", 0.5)))
+    while sim.collect() == 0:
+        sim.apply()
+    offsets = sim.requests()["offsets"]
+    counts = np.diff(offsets).astype(np.uint32)
+    with pytest.raises(ConfigError, match="outside"):
+        sim.apply(counts)
+    with pytest.raises(ConfigError, match="choices for"):
+        sim.apply(counts[:-1])
+    with pytest.raises(ConfigError):
+        sim.apply(np.full(len(counts), -1, np.int64))
+    sim.apply(counts - 1)
+    with pytest.raises(CoreError, match="collect"):
+        sim.apply(counts)
+
+
+def test_run_needs_a_decider() -> None:
+    sim = Simulation(config("external", traffic("uniform", 0.5)))
+    with pytest.raises(CoreError, match="external"):
+        sim.run(1000)
+
+
+@pytest.mark.parametrize("routing", ["ugal_router", "q_adaptive"])
+def test_two_halves_equal_a_run(routing: str) -> None:
+    halves, whole = (Simulation(config(routing, traffic("adversarial", 0.4))) for _ in range(2))
+    for _ in range(2000):
+        halves.collect()
+        halves.apply()
+    whole.run(2000)
+    assert halves.state_hash() == whole.state_hash()
+    halves.collect()
+    with pytest.raises(CoreError, match="apply"):
+        halves.run(1)
+    with pytest.raises(ConfigError, match="decides by itself"):
+        halves.apply(np.zeros(1, np.uint32))
