@@ -27,7 +27,7 @@ struct Hasher {
     word(rest);
   }
   template <class T> void field(const T& scalars) { bytes(&scalars, sizeof scalars); }
-  template <class T> void field(const std::vector<T>& array) { bytes(array.data(), array.size() * sizeof(T)); }
+  template <class T, class A> void field(const std::vector<T, A>& array) { bytes(array.data(), array.size() * sizeof(T)); }
   template <class T> void field(const DelayLines<T>& lines) {
     for (const auto& line : lines.lines) {
       field(line.marks);
@@ -60,7 +60,7 @@ struct Writer {
   std::string& out;
   void bytes(const void* data, std::size_t size) { out.append(static_cast<const char*>(data), size); }
   template <class T> void field(const T& scalars) { bytes(&scalars, sizeof scalars); }
-  template <class T> void field(const std::vector<T>& array) {
+  template <class T, class A> void field(const std::vector<T, A>& array) {
     const u64 n = array.size();
     bytes(&n, sizeof n);
     bytes(array.data(), n * sizeof(T));
@@ -83,7 +83,7 @@ struct Reader {
     at += size;
   }
   template <class T> void field(T& scalars) { bytes(&scalars, sizeof scalars); }
-  template <class T> void field(std::vector<T>& array) {
+  template <class T, class A> void field(std::vector<T, A>& array) {
     u64 n = 0;
     bytes(&n, sizeof n);
     if (n > (in.size() - at) / sizeof(T)) throw ConfigError("restore(): the snapshot is cut short");
@@ -102,7 +102,7 @@ struct Reader {
 struct Counter {
   u64 bytes = 0;
   template <class T> void field(const T& scalars) { bytes += sizeof scalars; }
-  template <class T> void field(const std::vector<T>& array) { bytes += array.capacity() * sizeof(T); }
+  template <class T, class A> void field(const std::vector<T, A>& array) { bytes += array.capacity() * sizeof(T); }
   template <class T> void field(const Wheel<T>& wheel) {
     field(wheel.first);
     field(wheel.last);

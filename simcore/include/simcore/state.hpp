@@ -2,6 +2,7 @@
 // copies the simulation. FLITGYM_STATE below is the one list of fields; it declares, saves, hashes and binds them.
 #pragma once
 
+#include <new>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,19 @@ struct Terminal {
 };
 static_assert(sizeof(Terminal) == 32);
 
+// Rows of a learned table begin on a cache line.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  LineAllocator() = default;
+  template <class U>
+  LineAllocator(const LineAllocator<U>&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64})); }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{64}); }
+  bool operator==(const LineAllocator&) const { return true; }
+};
+using AlignedFloats = std::vector<float, LineAllocator<float>>;
+
 struct FlitEvent {
   u32 vc;               // input VC; from router_ports << vc_shift on, of a terminal
   Flit flit;
@@ -158,7 +172,7 @@ struct SeriesPoint {    // one interval
   X(Wheel<u32>, sources_due)            /* terminals whose generation clock ticks */                   \
   X(Wheel<u32>, routes_due)             /* heads inside the router pipeline */                         \
   X(DelayLines<FeedbackEvent>, feedback_lines) /* learning feedback on channels */                     \
-  X(std::vector<float>, table)          /* [routers, rows, stride] learned values, ns */               \
+  X(AlignedFloats, table)               /* [routers, rows, stride] learned values, ns */               \
   X(Window, window)                     /* sums over the measuring window */                           \
   X(std::vector<u32>, histogram_nic)    /* [bins] packet latency from NIC acceptance, cycles */        \
   X(std::vector<u32>, histogram_generation) /* [bins] packet latency from generation, cycles */        \

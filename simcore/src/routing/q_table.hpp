@@ -27,12 +27,16 @@ inline float* q_row(const Network& net, State& s, u32 router, u32 row) {
 
 // Non-negative floats order like their bit patterns, and an integer minimum vectorises.
 inline float q_min(const float* row, u32 stride) {
-  u32 least = std::bit_cast<u32>(row[0]);
-  for (u32 c = 1; c < stride; c++) {
-    const u32 bits = std::bit_cast<u32>(row[c]);
-    least = bits < least ? bits : least;
-  }
-  return std::bit_cast<float>(least);
+  u32 least[8];
+  for (u32 k = 0; k < 8; k++) least[k] = std::bit_cast<u32>(row[k]);
+  for (u32 c = 8; c < stride; c += 8)  // a stride is a multiple of eight
+    for (u32 k = 0; k < 8; k++) {
+      const u32 bits = std::bit_cast<u32>(row[c + k]);
+      least[k] = bits < least[k] ? bits : least[k];
+    }
+  u32 all = least[0];
+  for (u32 k = 1; k < 8; k++) all = least[k] < all ? least[k] : all;
+  return std::bit_cast<float>(all);
 }
 
 // Column of the least value; ties go to the lowest port.

@@ -77,12 +77,13 @@ void accept_packet(Frame& f, Terminal& x, u32 terminal) {
   s.packets[id] = {terminal, destination, x.sequence, x.tick, f.now, 0, static_cast<u16>(net.packet_flits), 0, kUndecided, 0, {}};
   if (net.learns) s.details[id] = {f.now, 0, -1.0f, 0};
 
+  const u32 nic = net.nic(terminal);
   Flit watched = 0;
   for (std::size_t k = 0; k + 1 < s.watched.size(); k += 2)
     if (s.watched[k] == terminal && s.watched[k + 1] == x.sequence) watched = kWatched;
   for (u32 k = 0; k < net.packet_flits; k++) {
     const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == net.packet_flits ? kTail : 0) | watched;
-    enqueue_output(f, net.nic(terminal), 0, flit, 0);
+    enqueue_output(f, s.ports[nic], s.output_vcs[net.vc_id(nic, 0)], s.next.data(), nic, 0, flit, 0);
   }
   x.sequence++;
   x.index++;

@@ -122,10 +122,8 @@ inline u32 slots_needed(const Frame& f, const Vc& vc) {
 }
 
 // A flit enters the queue of an output VC. Behind a crossbar it can leave in the next cycle at the earliest (delay 1).
-inline void enqueue_output(Frame& f, u32 port, u32 vc, Flit flit, u32 delay) {
-  Port& o = f.s.ports[port];
-  OutputVc& out = f.s.output_vcs[f.net.vc_id(port, vc)];
-  push_flit(out, f.s.next.data(), flit);
+inline void enqueue_output(Frame& f, Port& o, OutputVc& out, Flit* next, u32 port, u32 vc, Flit flit, u32 delay) {
+  push_flit(out, next, flit);
   o.waiting_vcs |= 1u << vc;
   o.queued++;
   o.load++;
@@ -136,9 +134,9 @@ inline void enqueue_output(Frame& f, u32 port, u32 vc, Flit flit, u32 delay) {
 }
 
 // A flit starts on a channel now.
-inline __attribute__((always_inline)) void put_on_channel(Frame& f, Port& o, u32 port, u32 vc, Flit flit) {
+inline __attribute__((always_inline)) void put_on_channel(Frame& f, DelayLine<FlitEvent>* lines, Port& o, u32 port, u32 vc, Flit flit) {
   const Channel& channel = f.net.channels[port];
-  f.s.flit_lines.lines[channel.line].push({f.net.vc_id(channel.peer, vc), flit});
+  lines[channel.line].push({f.net.vc_id(channel.peer, vc), flit});
   o.flits++;
   if (flit & kWatched) [[unlikely]] watch(f, flit, "leaves on the channel of", port, vc);
 }

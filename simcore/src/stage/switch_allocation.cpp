@@ -25,7 +25,7 @@ struct Shape {
 struct Fabric {
   explicit Fabric(Frame& frame)
       : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()), ports(s.ports.data()), next(s.next.data()), packets(s.packets.data()),
-        channels(net.channels.data()), requests(s.requests.data()), asked(s.outputs_asked.data()), vc_shift(net.vc_shift),
+        channels(net.channels.data()), credit_lines(s.credit_lines.lines.data()), flit_lines(s.flit_lines.lines.data()), requests(s.requests.data()), asked(s.outputs_asked.data()), vc_shift(net.vc_shift),
         radix_shift(net.radix_shift), words(net.request_words), now(frame.now) {}
   Frame& f;
   const Network& net;
@@ -33,9 +33,11 @@ struct Fabric {
   InputVc* const input_vcs;
   OutputVc* const output_vcs;
   Port* const ports;
-  const Flit* const next;
+  Flit* const next;
   const Packet* const packets;
   const Channel* const channels;
+  DelayLine<CreditEvent>* const credit_lines;
+  DelayLine<FlitEvent>* const flit_lines;
   u64* const requests;
   u64* const asked;
   const u32 vc_shift, radix_shift, words;
@@ -97,9 +99,9 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
 
   // The freed slot goes back upstream as a credit.
   if (S::kSingleFlit || !net.router.packet_credits) {
-    s.credit_lines.lines[back.line].push({back.peer << x.vc_shift | in_vc, 1});
+    x.credit_lines[back.line].push({back.peer << x.vc_shift | in_vc, 1});
   } else if (tail) {
-    s.credit_lines.lines[back.line].push({back.peer << x.vc_shift | in_vc, head ? 1u : s.packets[packet_of(flit)].flits});
+    x.credit_lines[back.line].push({back.peer << x.vc_shift | in_vc, head ? 1u : s.packets[packet_of(flit)].flits});
   }
 
   if (tail) {
@@ -128,14 +130,14 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
     o.output_busy_until = x.now + (S::kOutputBuffers ? net.router.crossbar_cycles : std::max(net.router.crossbar_cycles, x.channels[output].flit_cycles));
   }
   if constexpr (S::kOutputBuffers) {
-    enqueue_output(x.f, output, vc, flit, 1);
+    enqueue_output(x.f, o, out, x.next, output, vc, flit, 1);
   } else {
     if (o.stalled) end_stall(x.f, o);
     if (x.channels[output].kind != PortKind::kTerminal) {
       out.credits--;
       o.load++;
     }
-    put_on_channel(x.f, o, output, vc, flit);
+    put_on_channel(x.f, x.flit_lines, o, output, vc, flit);
   }
 }
 
@@ -194,6 +196,24 @@ void by_priority(const Fabric& x, u32 router) {
   const bool by_age = x.net.router.arbiter == Arbiter::kAge;
   const u32 words = S::kOneWord ? 1 : x.words;
 
+  // Most routers have one request at most times; it needs no order.
+  if (std::has_single_bit(x.asked[router])) {
+    const u32 out_port = static_cast<u32>(__builtin_ctzll(x.asked[router]));
+    const u64* const mask = &x.requests[std::size_t{router << x.radix_shift | out_port} * words];
+    u32 set = 0, bit = 0;
+    for (u32 word = 0; word < words; word++)
+      if (mask[word]) {
+        set += static_cast<u32>(std::popcount(mask[word]));
+        bit = word * 64 + static_cast<u32>(__builtin_ctzll(mask[word]));
+      }
+    if (set == 1) {
+      if (!S::kOneCycle && !(passed(ports[out_port].output_busy_until, x.now) && passed(ports[bit >> x.vc_shift].input_busy_until, x.now))) return;
+      if (!has_room<S>(x, router, out_port, bit)) return;
+      input_vcs[bit].served = x.s.stamps[router]++;
+      return grant<S>(x, router, out_port, bit);
+    }
+  }
+
   u64 keys[kMaxRadix * kMaxVcs];
   u32 n = 0;
   for (u64 turn = x.asked[router]; turn; turn &= turn - 1) {
@@ -225,7 +245,9 @@ void by_priority(const Fabric& x, u32 router) {
     keys[served++] = keys[k];
     grant<S>(x, router, out_port, bit);
   }
-  for (u32 k = served; k-- > 0;) input_vcs[static_cast<u32>(keys[k]) >> 8].served = x.s.stamps[router]++;
+  u32 stamp = x.s.stamps[router] + served;
+  x.s.stamps[router] = stamp;
+  for (u32 k = 0; k < served; k++) input_vcs[static_cast<u32>(keys[k]) >> 8].served = --stamp;
 }
 
 template <class S>

@@ -7,64 +7,71 @@ namespace flitgym {
 
 namespace {
 
-void send(Frame& f, u32 port) {
+template <bool kSingleFlit>
+void send_all(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
-  Port& o = s.ports[port];
-  OutputVc* const vcs = &s.output_vcs[net.vc_id(port, 0)];
-  const bool nic = net.is_nic(port), to_terminal = !nic && net.channels[port].kind == PortKind::kTerminal;
-  o.awake = 0;
+  Port* const ports = s.ports.data();
+  OutputVc* const output_vcs = s.output_vcs.data();
+  const Channel* const channels = net.channels.data();
+  DelayLine<FlitEvent>* const lines = s.flit_lines.lines.data();
+  const u32 *const due = f.w.ids.data(), count = static_cast<u32>(f.w.ids.size());
+  const u32 vc_shift = net.vc_shift, vcs = net.vcs, router_ports = net.router_ports;
+  const bool per_packet = net.router.packet_credits;
+  constexpr u32 kAhead = 6;
+  u32 sent = 0;
 
-  // Round robin over the VCs that hold a flit and a credit for it, from next_vc on.
-  const u32 from = o.next_vc;
-  u32 vc = 0;
-  u32 turn = std::rotr(o.waiting_vcs, static_cast<int>(from));
-  for (; turn; turn &= turn - 1) {
-    vc = (static_cast<u32>(__builtin_ctz(turn)) + from) & 31;
-    if (vcs[vc].credits >= slots_needed(f, vcs[vc])) break;
-  }
-  if (!turn) {
-    if (o.waiting_vcs) begin_stall(f, o);
-    return;
-  }
+  for (u32 i = 0; i < count; i++) {
+    if (i + kAhead < count) {
+      const u32 ahead = due[i + kAhead];
+      __builtin_prefetch(&ports[ahead], 1);
+      __builtin_prefetch(&output_vcs[ahead << vc_shift], 1);
+      if (vcs > 2) __builtin_prefetch(&output_vcs[ahead << vc_shift] + 3, 1);
+    }
+    const u32 port = due[i];
+    Port& o = ports[port];
+    OutputVc* const own = &output_vcs[port << vc_shift];
+    o.awake = 0;
 
-  OutputVc& out = vcs[vc];
-  if (o.stalled) end_stall(f, o);
-  const Flit flit = net.packet_flits == 1 ? pop_flit<true>(out, s.next.data(), s.packets.data()) : pop_flit<false>(out, s.next.data(), s.packets.data());
-  if (out.count == 0) o.waiting_vcs &= ~(1u << vc);
-  o.queued--;
-  if (to_terminal) o.load--;  // terminals take everything at once
-  else out.credits--;
-  if (!net.router.packet_credits || (flit & kTail)) o.next_vc = static_cast<u8>(vc + 1 == net.vcs ? 0 : vc + 1);
-  else o.next_vc = static_cast<u8>(vc);
-  o.busy_until = f.now + net.channels[port].flit_cycles;
-  if (o.waiting_vcs) schedule_port(f, o, port, o.busy_until);
-  put_on_channel(f, o, port, vc, flit);
-  s.totals.moves++;
+    // Round robin over the VCs that hold a flit and a credit for it, from next_vc on.
+    const u32 from = o.next_vc;
+    u32 vc = 0, turn = std::rotr(o.waiting_vcs, static_cast<int>(from));
+    for (; turn; turn &= turn - 1) {
+      vc = (static_cast<u32>(__builtin_ctz(turn)) + from) & 31;
+      if (own[vc].credits >= (kSingleFlit ? 1 : slots_needed(f, own[vc]))) break;
+    }
+    if (!turn) {
+      if (o.waiting_vcs) begin_stall(f, o);
+      continue;
+    }
 
-  if (out.parked != kNone) wake_parked(net, s, out);
-  if (nic && s.totals.backlogged) {
-    const u32 terminal = port - net.router_ports;
-    if (s.terminals[terminal].left > 0) fill_nic(f, terminal, true);
+    sent++;
+    OutputVc& out = own[vc];
+    if (o.stalled) end_stall(f, o);
+    const Flit flit = pop_flit<kSingleFlit>(out, s.next.data(), s.packets.data());
+    if (out.count == 0) o.waiting_vcs &= ~(1u << vc);
+    o.queued--;
+    if (channels[port].kind == PortKind::kTerminal && port < router_ports) o.load--;  // terminals take everything at once
+    else out.credits--;
+    o.next_vc = static_cast<u16>(per_packet && !(flit & kTail) ? vc : vc + 1 == vcs ? 0 : vc + 1);
+    o.busy_until = f.now + channels[port].flit_cycles;
+    if (o.waiting_vcs) schedule_port(f, o, port, o.busy_until);
+    put_on_channel(f, lines, o, port, vc, flit);
+
+    if (out.parked != kNone) wake_parked(net, s, out);
+    if (port >= router_ports && s.totals.backlogged && s.terminals[port - router_ports].left > 0) fill_nic(f, port - router_ports, true);
   }
+  s.totals.moves += sent;
 }
 
 }  // namespace
 
 void traversal(Frame& f) {
-  State& s = f.s;
-  if (!s.ports_due.due(f.now)) return;
+  if (!f.s.ports_due.due(f.now)) return;
   f.w.ids.clear();
-  s.ports_due.take(f.now, f.w.ids);
-  constexpr std::size_t kAhead = 6;
-  for (std::size_t i = 0; i < f.w.ids.size(); i++) {
-    if (i + kAhead < f.w.ids.size()) {
-      const u32 port = f.w.ids[i + kAhead];
-      __builtin_prefetch(&s.ports[port], 1);
-      __builtin_prefetch(&s.output_vcs[f.net.vc_id(port, 0)], 1);
-    }
-    send(f, f.w.ids[i]);
-  }
+  f.s.ports_due.take(f.now, f.w.ids);
+  if (f.net.packet_flits == 1) send_all<true>(f);
+  else send_all<false>(f);
 }
 
 }  // namespace flitgym

@@ -31,7 +31,10 @@ void wire(const Params& params, Wiring& w) {
   auto df = std::make_shared<Dragonfly>();
   const u32 p = df->p = params.count("terminals_per_router"), a = df->a = params.count("routers_per_group");
   const u32 h = df->h = params.count("global_ports"), g = df->g = params.count("groups");
-  df->by_a = Divider(a);
+  for (u32 r = 0; r < a * g; r++) {
+    df->group_of.push_back(static_cast<u16>(r / a));
+    df->place_of.push_back(static_cast<u16>(r % a));
+  }
   if (g > a * h + 1)
     throw ConfigError("topology.dragonfly.groups: " + std::to_string(g) + " groups are more than routers_per_group * global_ports + 1 = " + std::to_string(a * h + 1) +
                       ", with which every pair of groups still has a link");

@@ -12,14 +12,14 @@ namespace flitgym {
 // Router-local ports: 0..p-1 terminals, p..p+a-2 local (to the group's other routers in order), p+a-1.. global.
 struct Dragonfly : ComponentData {
   u32 p = 0, a = 0, h = 0, g = 0;
-  Divider by_a;
+  std::vector<u16> group_of, place_of;  // [routers] group, and number within it
   std::vector<u8> exit_port;  // [routers, g] local port of the first hop towards that group; own group: 0, unused
 
   u32 exit(u32 router, u32 group) const { return exit_port[std::size_t{router} * g + group]; }
   bool is_global(u32 port) const { return port >= p + a - 1; }
   // Router-local port of the link from router to its neighbour `to` in the same group.
-  u32 local_port(u32 router, u32 to) const { return p + (to < router ? by_a.remainder(to) : by_a.remainder(to) - 1); }
-  u32 group(u32 router) const { return by_a.quotient(router); }
+  u32 local_port(u32 router, u32 to) const { return p + place_of[to] - (to > router); }
+  u32 group(u32 router) const { return group_of[router]; }
 
   // First hop of the minimal path to another router.
   u32 towards(u32 router, u32 to) const {
