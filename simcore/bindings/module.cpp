@@ -132,18 +132,18 @@ py::dict registered(const std::string& kind) {
 
 // ---- views ----
 
-template <class T>
-py::array view(std::vector<T>& array, std::vector<py::ssize_t> shape, const py::object& owner) {
+template <class T, class A>
+py::array view(std::vector<T, A>& array, std::vector<py::ssize_t> shape, const py::object& owner) {
   return py::array_t<T>(std::move(shape), array.data(), owner);
 }
-template <class T>
-py::array view(std::vector<T>& array, const py::object& owner) {
+template <class T, class A>
+py::array view(std::vector<T, A>& array, const py::object& owner) {
   return view(array, {static_cast<py::ssize_t>(array.size())}, owner);
 }
 
 // Arrays of structs come as structured NumPy arrays, so that a field is one column of the view.
-template <class T>
-void add_view(py::dict& out, const char* name, std::vector<T>& array, const py::object& owner) {
+template <class T, class A>
+void add_view(py::dict& out, const char* name, std::vector<T, A>& array, const py::object& owner) {
   out[name] = view(array, owner);
 }
 template <class T>

@@ -38,10 +38,10 @@ struct Change {
 std::vector<Change> changes_until_empty(Simulation& sim) {
   const TableShape& t = sim.network().table;
   std::vector<Change> out;
-  std::vector<float> before = sim.state().table;
+  auto before = sim.state().table;
   for (u32 cycle = 0; cycle < 2000; cycle++) {
     sim.run(1);
-    const std::vector<float>& after = sim.state().table;
+    const auto& after = sim.state().table;
     for (std::size_t k = 0; k < after.size(); k++) {
       if (after[k] == before[k]) continue;
       const auto index = static_cast<u32>(k / t.stride);

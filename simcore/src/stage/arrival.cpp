@@ -105,6 +105,10 @@ void feedback(Frame& f) {
   for (auto& line : f.s.feedback_lines.lines) {
     const u32 due = line.due(f.now);
     for (u32 n = line.first; n != due; n++) {
+      const FeedbackEvent& ahead = line.at(n + kAhead);
+      const TableShape& t = f.net.table;
+      const std::size_t row = std::size_t{f.net.router_of_port(ahead.port)} * t.rows + ahead.row;
+      if (n + kAhead < due) __builtin_prefetch(&f.s.table[row * t.stride], 1);
       const FeedbackEvent e = line.at(n);
       if (!f.s.totals.frozen) f.net.learn(f.net, f.s, e.port, e.row, e.target);
     }
