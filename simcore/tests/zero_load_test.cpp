@@ -80,6 +80,20 @@ TEST(zero_load_literals) {
   }
 }
 
+// BookSim2's dragonflynew takes n (k + 1) + D + 3 cycles of 1 ns: n routers, D the channels between them (local 10, global
+// 100), k = 3 by default and 1 with lookahead routing at internal speedup 2. Two configurations that do the same:
+// pipeline 2 and output latency 2, or, in steps of 0.5 ns, pipeline, output buffer and output latency of 1, 1 and 2 steps.
+TEST(zero_load_as_booksim2) {
+  const Values by_default = merge(input_queued(), {{"link_latency_ns_host", 1.5}, {"pipeline_ns", 2.0}, {"output_latency_ns", 2.0}});
+  const Values speedup_2 = merge(input_queued(), {{"cycle_ns", 0.5}, {"crossbar_bandwidth_gb_per_s", 256.0}, {"link_latency_ns_host", 1.5}, {"pipeline_ns", 0.5},
+                                                  {"output_latency_ns", 1.0}, {"output_buffer_flits", i64{54}}});
+  for (const Path& path : kPaths) {
+    const u32 n = path.local + path.global + 1, channels = 10 * path.local + 100 * path.global;
+    CHECK_EQ(latency(by_default, path, 1), n * 4 + channels + 3);
+    CHECK_EQ(latency(speedup_2, path, 1), 2 * (n * 2 + channels + 3));
+  }
+}
+
 TEST(zero_load_of_every_routing_within_a_group) {
   for (const std::string& routing : kRoutings) {
     CHECK_EQ(latency(hpdc21(), kPaths[0], 1, routing), 66u);

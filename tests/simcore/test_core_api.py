@@ -69,6 +69,8 @@ def test_views_share_memory() -> None:
     sim.run(2000)
     one, two = sim.arrays(), sim.arrays()
     for name, array in one.items():
+        if array.size == 0:
+            continue
         assert array.__array_interface__["data"][0] == two[name].__array_interface__["data"][0], name
     table, flat = sim.q_table, one["table"]
     assert table is not None
