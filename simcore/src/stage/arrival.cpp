@@ -17,11 +17,13 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   Flit* const next = s.next.data();
   Packet* const packets = s.packets.data();
   const Channel* const channels = net.channels.data();
+  PacketDetail* const details = s.details.data();
   const bool learns = net.learns;
 
   for (u32 n = line.first; n != due; n++) {
     const FlitEvent& ahead = items[(n + kAhead) & mask];  // past the last one lies an older event: harmless
     __builtin_prefetch(&packets[packet_of(ahead.flit)], 1);
+    if (learns) __builtin_prefetch(&details[packet_of(ahead.flit)], 1);
     if (ahead.vc < router_vcs) __builtin_prefetch(&input_vcs[ahead.vc], 1);
 
     const FlitEvent e = items[n & mask];
@@ -35,7 +37,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
     if (e.flit & kHead) {
       if (channels[net.port_of_vc(e.vc)].kind != PortKind::kTerminal) packets[packet_of(e.flit)].hops++;
       if (learns) {
-        PacketDetail& d = s.details[packet_of(e.flit)];
+        PacketDetail& d = details[packet_of(e.flit)];
         d.reward = f.now - d.arrived;
         d.arrived = f.now;
       }

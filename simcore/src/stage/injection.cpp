@@ -81,9 +81,18 @@ void accept_packet(Frame& f, Terminal& x, u32 terminal) {
   Flit watched = 0;
   for (std::size_t k = 0; k + 1 < s.watched.size(); k += 2)
     if (s.watched[k] == terminal && s.watched[k + 1] == x.sequence) watched = kWatched;
-  for (u32 k = 0; k < net.packet_flits; k++) {
+  Port& o = s.ports[nic];
+  OutputVc& out = s.output_vcs[net.vc_id(nic, 0)];
+  if (net.packet_flits == 1 && net.router.wake_cycles == 0 && !o.awake && out.count == 0 && out.credits > 0 && passed(o.busy_until, f.now)) {
+    // An idle NIC that need not wake sends in this very cycle: past the queue, which would say the same.
+    out.credits--;
+    o.load++;
+    o.busy_until = f.now + net.channels[nic].flit_cycles;
+    put_on_channel(f, s.flit_lines.lines.data(), o, nic, 0, id << kFlitShift | kHead | kTail | watched);
+    s.totals.moves++;
+  } else for (u32 k = 0; k < net.packet_flits; k++) {
     const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == net.packet_flits ? kTail : 0) | watched;
-    enqueue_output(f, s.ports[nic], s.output_vcs[net.vc_id(nic, 0)], s.next.data(), nic, 0, flit, 0);
+    enqueue_output(f, o, out, s.next.data(), nic, 0, flit, 0);
   }
   x.sequence++;
   x.index++;

@@ -57,7 +57,7 @@ void apply_routes(Frame& f) {
   const Batch& b = f.w.batch;
   const bool one_to_one = net.vcs == net.routing_facts.classes;
   const u32 shift = net.radix_shift + net.vc_shift, words = net.request_words, count = b.count;
-  const bool prefetch_inputs = net.router.multi_cycle_switch;
+  const bool prefetch_ports = net.router.multi_cycle_switch;
   const u32* const ids = b.input_vc.data();
   const u16* const out_ports = b.out_port.data();
   const u16* const out_classes = b.out_class.data();
@@ -72,9 +72,11 @@ void apply_routes(Frame& f) {
     in.out_vc = one_to_one ? out_classes[i] : static_cast<u16>(pick_vc(net, s, output, out_classes[i]));
     in.routed = 1;
     // Switch allocation comes next and looks at both ports and at the output VC.
-    __builtin_prefetch(&s.ports[output], 1);
-    __builtin_prefetch(&s.output_vcs[net.vc_id(output, in.out_vc)], 1);
-    if (prefetch_inputs) __builtin_prefetch(&s.ports[net.port_of_vc(v)], 1);
+    if (prefetch_ports) {
+      __builtin_prefetch(&s.ports[output], 1);
+      __builtin_prefetch(&s.output_vcs[net.vc_id(output, in.out_vc)], 1);
+      __builtin_prefetch(&s.ports[net.port_of_vc(v)], 1);
+    }
     // set_request() with its arrays at hand
     requests[std::size_t{output} * words + bit / 64] |= u64{1} << (bit % 64);
     asked[router] |= u64{1} << out_port;

@@ -161,8 +161,19 @@ void round_robin(const Fabric& x, u32 router) {
     const u32 from = o.next_request;
 
     // The requests from next_request on, then those before it; a word at a time.
-    u32 word = from / 64, k = 0, bit = kNone;
-    for (u64 m = (mask[word] & ~used[word]) >> (from % 64) << (from % 64);;) {
+    u32 bit = kNone;
+    if constexpr (S::kOneWord && S::kOneCycle) {
+      for (u64 m = mask[0] & ~used[0]; m;) {
+        const u64 later = m >> from << from;
+        const u32 candidate = static_cast<u32>(__builtin_ctzll(later ? later : m));
+        if (has_room<S>(x, router, out_port, candidate)) [[likely]] {
+          bit = candidate;
+          break;
+        }
+        m &= ~(u64{1} << candidate);
+      }
+    } else
+    for (u64 word = from / 64, k = 0, m = (mask[word] & ~used[word]) >> (from % 64) << (from % 64);;) {
       if (m == 0) {
         if (k++ == words) break;
         word = S::kOneWord ? 0 : (word + 1) & (words - 1);
@@ -170,7 +181,7 @@ void round_robin(const Fabric& x, u32 router) {
         if (k == words) m &= (u64{1} << (from % 64)) - 1;
         continue;
       }
-      const u32 candidate = word * 64 + static_cast<u32>(__builtin_ctzll(m));
+      const u32 candidate = static_cast<u32>(word * 64) + static_cast<u32>(__builtin_ctzll(m));
       m &= m - 1;
       if (!S::kOneCycle && !passed(ports[candidate >> x.vc_shift].input_busy_until, x.now)) continue;
       if (!has_room<S>(x, router, out_port, candidate)) continue;
@@ -178,7 +189,7 @@ void round_robin(const Fabric& x, u32 router) {
       break;
     }
     if (bit == kNone) continue;
-    used[word] |= group_mask << (bit % 64 >> x.vc_shift << x.vc_shift);
+    used[bit / 64] |= group_mask << (bit % 64 >> x.vc_shift << x.vc_shift);
     o.next_request = static_cast<u16>((bit + 1) & (words * 64 - 1));
     winners[count++] = bit << 8 | out_port;
   }
