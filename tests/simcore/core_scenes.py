@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 import flitgym.configs
+import yaml
 from flitgym.simcore import Simulation
 
 Section = dict[str, Any]

@@ -9,16 +9,18 @@ import time
 import numpy as np
 import pytest
 from core_scenes import SYSTEM, config, dragonfly, measure, router, traffic
+from flitgym.simcore import ConfigError, Simulation, registered
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from flitgym.simcore import ConfigError, Simulation, registered
 
 FIELDS = {
     "window_cycles", "window_ns", "packets_generated", "packets_injected", "packets_delivered", "generations_missed",
     "flits_delivered", "flit_hops", "hops_mean", "nonminimal_fraction", "offered_load", "accepted_load",
     "histogram_relative_error",
-} | {f"{what}_latency_{part}_ns" for what in ("packet", "network", "generation") for part in ("mean", "p50", "p95", "p99", "max")}  # fmt: skip
+}  # fmt: skip
+LATENCIES = ("packet", "network", "generation")
+PARTS = ("mean", "p50", "p95", "p99", "max")
+FIELDS |= {f"{what}_latency_{part}_ns" for what in LATENCIES for part in PARTS}
 
 
 def test_statistics_fields() -> None:
@@ -165,7 +167,12 @@ def test_times() -> None:
     assert sim.time_ns == pytest.approx(1600)
 
 
-PAIRS = [(r, t) for r in registered("routing") if not registered("routing")[r]["facts"]["external"] for t in registered("traffic")]
+PAIRS = [
+    (r, t)
+    for r in registered("routing")
+    if not registered("routing")[r]["facts"]["external"]
+    for t in registered("traffic")
+]
 
 
 @pytest.mark.parametrize(("routing", "pattern"), PAIRS)
@@ -191,7 +198,9 @@ def test_registered_pairs_run_and_agree_with_themselves(routing: str, pattern: s
     preset=st.sampled_from(["input_queued", "hpdc21", "sc22"]), flits=st.integers(1, 6), load=st.floats(0, 1),
     wormhole=st.booleans(), seed=st.integers(0, 2**40),
 )  # fmt: skip
-def test_any_network_delivers_everything(p, a, h, groups, arrangement, routing, preset, flits, load, wormhole, seed) -> None:
+def test_any_network_delivers_everything(
+    p, a, h, groups, arrangement, routing, preset, flits, load, wormhole, seed
+) -> None:
     sim = Simulation(
         {
             "topology": dragonfly(p, a, h, min(groups, a * h + 1), arrangement=arrangement),

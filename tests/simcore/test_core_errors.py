@@ -2,7 +2,6 @@
 
 import pytest
 from core_scenes import SMALL, config, dragonfly, router, traffic
-
 from flitgym.simcore import ConfigError, Simulation, registered
 
 Q = {"name": "q_adaptive"}
@@ -26,7 +25,10 @@ CASES = {
     "load above 1": (config(traffic=traffic("uniform", 1.01)), ["traffic.uniform.load", "1.01", "0", "1"]),
     "load below 0": (config(traffic=traffic("uniform", -0.1)), ["load", "-0.1"]),
     "load not a number": (config(traffic=traffic("uniform", float("nan"))), ["load", "nan"]),
-    "infinite latency": (config(router=router("hpdc21", link_latency_ns_local=float("inf"))), ["link_latency_ns_local"]),
+    "infinite latency": (
+        config(router=router("hpdc21", link_latency_ns_local=float("inf"))),
+        ["link_latency_ns_local"],
+    ),
     "latency off by more than 1 %": (
         config(router=router("hpdc21", cycle_ns=3.0)),
         ["router.cycle_ns", "3 ns", "40 ns", "13 cycles", "39 ns", "more than 1 %"],

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from core_scenes import SYSTEM, Section, config, measure, router, traffic
-
 from flitgym.simcore import Simulation
 
 DATA = Path(__file__).parent / "data"
@@ -36,26 +35,32 @@ def test_merlin(row: dict[str, str]) -> None:
 # Without queueing a packet takes n (k + 1) + D + 3 of its cycles (1 ns): n routers on the path, D the latencies of the
 # channels between them, k = 1 with lookahead routing (s2), 3 by default (def). Ours takes two host channels, and per
 # router pipeline + output latency (+ one cycle behind an output buffer).
-#   def  The next packet of a VC starts its route computation when the one before has won the switch: one packet per 3
-#        cycles and VC, a pipeline of 2. Then output latency 4 - 2 = 2; host channels 2 * 1.5 = 3.
-#   s2   Steps of 0.5 ns (internal speedup 2), two of them per packet and VC: a pipeline of 0.5 ns, 0.5 in the output buffer,
-#        output latency 1.
+#   def  The next packet of a VC starts its route computation when the one before has won the switch: one packet
+#        per 3 cycles and VC, a pipeline of 2. Then output latency 4 - 2 = 2; host channels 2 * 1.5 = 3.
+#   s2   Steps of 0.5 ns (internal speedup 2), two of them per packet and VC: a pipeline of 0.5 ns, 0.5 in the
+#        output buffer, output latency 1.
 DEF = {"link_latency_ns_host": 1.5, "pipeline_ns": 2.0, "output_latency_ns": 2.0}
 # BookSim2 takes the downstream credit when the switch is won, so its output queue on a global channel holds at most
 # 256 credits less the 202 cycles that a credit is away.
 S2 = {
-    "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 1.5, "pipeline_ns": 0.5, "output_latency_ns": 1.0,
-    "output_buffer_flits": 54,
+    "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 1.5, "pipeline_ns": 0.5,
+    "output_latency_ns": 1.0, "output_buffer_flits": 54,
 }  # fmt: skip
 BOOKSIM = rows("booksim2_dragonfly_1056.csv")
 
 
 def booksim(curve: str, flits: int = 1) -> list[dict[str, float]]:
     keys = ("load", "accepted", "avg_packet_latency", "avg_hops")
-    return [{key: float(row[key]) for key in keys} for row in BOOKSIM if row["curve"] == curve and int(row["packet_flits"]) == flits]
+    return [
+        {key: float(row[key]) for key in keys}
+        for row in BOOKSIM
+        if row["curve"] == curve and int(row["packet_flits"]) == flits
+    ]
 
 
-def ours(changes: Section, routing: str | Section, pattern: Section, warmup_ns: float = 2000, measure_ns: float = 2000) -> dict[str, float]:
+def ours(
+    changes: Section, routing: str | Section, pattern: Section, warmup_ns: float = 2000, measure_ns: float = 2000
+) -> dict[str, float]:
     sections = {"topology": SYSTEM, "router": router("input_queued", **changes)}
     return measure(Simulation(config(routing, pattern, **sections)), warmup_ns, measure_ns)
 
@@ -86,9 +91,9 @@ def test_booksim_default_saturation() -> None:
 
 @pytest.mark.xfail(
     strict=True,
-    reason="0.88 against 0.757: BookSim2 allocates the output VC one step before the switch, so an output VC that loses the "
-    "switch stays taken and passes less than one packet a cycle; here both are won in one grant. Packets of four flits, "
-    "which allocate a VC once in four, agree (test_booksim_packets_of_four).",
+    reason="0.88 against 0.757: BookSim2 allocates the output VC one step before the switch, so an output VC whose packet "
+    "loses the switch stays taken and passes less than one packet a cycle; here both are won in one grant. Packets of "
+    "four flits, which allocate a VC once in four, agree (test_booksim_packets_of_four).",
 )
 def test_booksim_speedup_2_saturation() -> None:
     wanted = max(row["accepted"] for row in booksim("s2_uniform_min"))
@@ -98,7 +103,11 @@ def test_booksim_speedup_2_saturation() -> None:
 @pytest.mark.parametrize("load", [0.05, 0.5, 0.9])
 def test_booksim_packets_of_four(load: float) -> None:
     row = next(row for row in booksim("s2_uniform_min", 4) if row["load"] == load)
-    result = ours({**S2, "flow_control": "wormhole", "output_buffer_flits": 256}, "minimal", traffic("uniform", load, packet_flits=4))
+    result = ours(
+        {**S2, "flow_control": "wormhole", "output_buffer_flits": 256},
+        "minimal",
+        traffic("uniform", load, packet_flits=4),
+    )
     assert result["accepted_load"] == pytest.approx(row["accepted"], rel=0.10)
     assert result["packet_latency_mean_ns"] == pytest.approx(row["avg_packet_latency"], rel=0.05)
 
@@ -106,12 +115,14 @@ def test_booksim_packets_of_four(load: float) -> None:
 def test_booksim_bad_dragon_minimal_saturation() -> None:
     wanted = max(row["accepted"] for row in booksim("s2_baddragon_min"))
     assert wanted == 1 / 32
-    assert ours(S2, "minimal", traffic("adversarial", 0.05), 5000, 5000)["accepted_load"] == pytest.approx(wanted, rel=0.01)
+    assert ours(S2, "minimal", traffic("adversarial", 0.05), 5000, 5000)["accepted_load"] == pytest.approx(
+        wanted, rel=0.01
+    )
 
 
 # BookSim2's rule: minimal if q_min <= 2 q_nonmin + 30, by used credits of the local outputs, through a random router.
-# Shares and hops agree while both are stable. Not its saturation (0.2 there, 0.3 here): its three VCs are fewer than the
-# four that keep ugal_router free of deadlock, and an output VC that lost the switch stays taken (above).
+# Shares and hops agree while both are stable. Not its saturation (0.2 there, 0.3 here): its three VCs are fewer than
+# the four that keep ugal_router free of deadlock, and an output VC that lost the switch stays taken (above).
 @pytest.mark.parametrize("load", [0.05, 0.1, 0.2])
 def test_booksim_bad_dragon_ugal_hops(load: float) -> None:
     rule = {"name": "ugal_router", "threshold": 2, "bias_flits": 30, "congestion": "both"}

@@ -2,7 +2,6 @@
 
 import pytest
 from core_scenes import SYSTEM, config, measure, router, traffic
-
 from flitgym.simcore import Simulation
 
 
@@ -19,15 +18,17 @@ def test_uniform_minimal_mean_hops() -> None:
 
 
 def test_adversarial_minimal_saturates_at_one_link_per_group() -> None:
-    # One global link for 32 terminals. A credit is away for 2 * 200 cycles and more, 20 flit times: 64 flits are enough.
+    # One global link for 32 terminals. A credit is away for 2 * 200 cycles and more, 20 flit times: 64 flits do.
     deep = router("hpdc21", input_buffer_flits=64, output_buffer_flits=64)
     result = run("minimal", traffic("adversarial", 0.5), 30000, 40000, router=deep)
     assert result["accepted_load"] == pytest.approx(1 / 32, rel=0.005)
 
 
-@pytest.mark.parametrize("routing", ["valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par", "q_adaptive"])
+@pytest.mark.parametrize(
+    "routing", ["valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par", "q_adaptive"]
+)
 def test_adversarial_bounds(routing: str) -> None:
-    # Minimal packets of a group share one link; all others cross two global links: (1 + 1/32) / 2, or 1/2 without minimal.
+    # Minimal packets of a group share a link; others cross two global links: (1 + 1/32) / 2, or 1/2 without minimal.
     result = run(routing, traffic("adversarial", 1.0), 20000, 15000)
     assert 0.03 < result["accepted_load"] <= (0.5 if routing.startswith("valiant") else 0.516)
 
@@ -37,7 +38,9 @@ def test_adversarial_bounds(routing: str) -> None:
 NO_DETOUR = {"name": "q_adaptive", "q_thld2": 1e9}
 
 
-@pytest.mark.parametrize("routing", ["ugal_group", NO_DETOUR, "valiant_group"], ids=["ugal_group", "q_adaptive", "valiant_group"])
+@pytest.mark.parametrize(
+    "routing", ["ugal_group", NO_DETOUR, "valiant_group"], ids=["ugal_group", "q_adaptive", "valiant_group"]
+)
 def test_adversarial_4_without_local_detour(routing) -> None:
     result = run(routing, traffic("adversarial", 0.6, shift=4), 60000, 20000)
     assert result["accepted_load"] <= 0.275
@@ -60,7 +63,7 @@ def test_adversarial_4_q_adaptive_learns_the_local_detour() -> None:
 
 @pytest.mark.parametrize(("routing", "hops"), [("valiant_router", 5.5), ("valiant_group", 4.0)])
 def test_adversarial_1_mean_hops(routing: str, hops: float) -> None:
-    # VALn: two minimal paths of 2.75. VALg: the second group is entered at the router that owns the onward link 3 times in 4.
+    # VALn: two minimal paths of 2.75. VALg: 3 times in 4 the second group is entered at the owner of the onward link.
     result = run(routing, traffic("adversarial", 0.4), 20000, 15000)
     assert result["hops_mean"] == pytest.approx(hops, rel=0.02)
 

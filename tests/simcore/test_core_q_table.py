@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from core_scenes import config, dragonfly, traffic
-
 from flitgym.simcore import ConfigError, Simulation
 
 BUSY = traffic("adversarial", 0.4)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from core_scenes import config, traffic
-
 from flitgym.simcore import ConfigError, CoreError, Simulation
 
 
