@@ -91,7 +91,7 @@ def test_booksim_default_saturation() -> None:
 
 @pytest.mark.xfail(
     strict=True,
-    reason="0.88 against 0.757: BookSim2 allocates the output VC one step before the switch, so an output VC whose packet "
+    reason="0.88 against 0.757: BookSim2 allocates the output VC one step before the switch, so one whose packet "
     "loses the switch stays taken and passes less than one packet a cycle; here both are won in one grant. Packets of "
     "four flits, which allocate a VC once in four, agree (test_booksim_packets_of_four).",
 )
