@@ -20,15 +20,16 @@ struct Scene {
 
 // 72 terminals, seed 1, load 0.5, a window from cycle 500 on, after 3,000 cycles.
 const Scene kScenes[] = {
-    {"classic", input_queued, "minimal", "uniform", 1, 0},
-    {"hpdc21", hpdc21, "q_adaptive", "adversarial", 1, 0},
-    {"sc22", sc22, "par", "random_neighbors", 4, 0},
-    {"wormhole", small_wormhole, "ugal_group", "permutation", 5, 0},
+    {"classic", input_queued, "minimal", "uniform", 1, 0xd590b268a9d43d95ull},
+    {"hpdc21", hpdc21, "q_adaptive", "adversarial", 1, 0xd2d008c7dc7c8eecull},
+    {"sc22", sc22, "par", "random_neighbors", 4, 0xbe66703553bc041bull},
+    {"wormhole", small_wormhole, "ugal_group", "permutation", 5, 0xa5a316141ffc2e7full},
 };
 
 }  // namespace
 
 TEST(golden_hashes) {
+  std::string changed;
   for (const Scene& scene : kScenes) {
     Simulation sim(config(small_network(), scene.router(), {scene.routing, {}}, {scene.traffic, {{"load", 0.5}, {"packet_flits", scene.packet_flits}}}));
     sim.run(500);
@@ -36,6 +37,7 @@ TEST(golden_hashes) {
     sim.run(2500);
     char got[32];
     std::snprintf(got, sizeof got, "0x%016llxull", static_cast<unsigned long long>(sim.hash()));
-    CHECK_FOR(sim.hash() == scene.hash, std::string(scene.name) + ": " + got);
+    if (sim.hash() != scene.hash) changed += std::string("\n  ") + scene.name + ": " + got;
   }
+  CHECK_EQ(changed, "");
 }

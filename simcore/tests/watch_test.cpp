@@ -10,7 +10,7 @@ TEST(life_of_a_packet) {
   sim.watch(2, 0);
   sim.run(1000);
   CHECK_EQ("\n" + sim.watch_log(), R"(
-         0  2.0 2->10  head is accepted by terminal 2
+         0  2.0 2->10  packet is accepted by terminal 2
         20  2.0 2->10  packet leaves on the channel of terminal 2
         32  2.0 2->10  packet arrives in the input buffer of router 1 port 0 (terminal) vc 0, hops 0
         33  2.0 2->10  packet is routed to router 1 port 2 (local) vc 0, hops 0
