@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +70,7 @@ class Simulation(_core.Simulation):
         try:
             with np.load(path, allow_pickle=False) as file:
                 table, layout, topology = file["table"], str(file["layout"]), str(file["topology"])
-        except (ValueError, KeyError, EOFError) as error:
+        except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise ConfigError(f"load_q_table(): {path} is no Q-table file ({error})") from error
         if layout != facts["table_layout"]:
             raise ConfigError(

@@ -21,7 +21,10 @@ namespace {
 
 Value to_value(const std::string& where, const py::handle& item) {
   if (py::isinstance<py::bool_>(item)) return item.cast<bool>();
-  if (py::isinstance<py::int_>(item)) return item.cast<i64>();
+  if (py::isinstance<py::int_>(item)) {
+    if (item.attr("bit_length")().cast<int>() > 63) throw ConfigError(where + ": " + std::string(py::repr(item)) + " is too large");
+    return item.cast<i64>();
+  }
   if (py::isinstance<py::float_>(item)) return item.cast<double>();
   if (py::isinstance<py::str>(item)) return item.cast<std::string>();
   if (py::isinstance<py::list>(item) || py::isinstance<py::tuple>(item)) {
@@ -70,8 +73,11 @@ Config to_config(const py::object& mapping) {
   config.routing = to_section(given, "routing", "");
   config.traffic = to_section(given, "traffic", "");
   if (given.contains("seed")) {
-    if (!py::isinstance<py::int_>(given["seed"]) || given["seed"].cast<i64>() < 0) throw ConfigError("seed: " + std::string(py::repr(given["seed"])) + " is not a non-negative integer");
-    config.seed = static_cast<u64>(given["seed"].cast<i64>());
+    const py::object seed = given["seed"];
+    const bool integer = py::isinstance<py::int_>(seed) && !py::isinstance<py::bool_>(seed);
+    if (!integer || seed.attr("__lt__")(0).cast<bool>() || seed.attr("bit_length")().cast<int>() > 63)
+      throw ConfigError("seed: " + std::string(py::repr(seed)) + " is not an integer from 0 to 2^63 - 1");
+    config.seed = seed.cast<u64>();
   }
   return config;
 }
@@ -146,10 +152,6 @@ template <class T, class A>
 void add_view(py::dict& out, const char* name, std::vector<T, A>& array, const py::object& owner) {
   out[name] = view(array, owner);
 }
-template <class T>
-void add_view(py::dict&, const char*, Wheel<T>&, const py::object&) {}  // a wheel is a pool of chunks, no array to read
-template <class T>
-void add_view(py::dict&, const char*, DelayLines<T>&, const py::object&) {}
 void add_view(py::dict&, const char*, Totals&, const py::object&) {}
 void add_view(py::dict&, const char*, Window&, const py::object&) {}
 
@@ -303,14 +305,11 @@ PYBIND11_MODULE(_core, m) {
   py::register_exception<CoreError>(m, "CoreError", PyExc_RuntimeError);
   m.def("registered", &registered, py::arg("kind"));
 
-  PYBIND11_NUMPY_DTYPE(Packet, source, destination, sequence, generated, injected, intermediate, flits, hops, phase, nonminimal);
-  PYBIND11_NUMPY_DTYPE(PacketDetail, arrived, reward, value, row);
   PYBIND11_NUMPY_DTYPE(InputVc, front, back, count, sent, out_port, out_vc, routed, parked, park_next, served);
-  PYBIND11_NUMPY_DTYPE(OutputVc, front, back, count, sent, credits, owner, parked);
+  PYBIND11_NUMPY_DTYPE(OutputVc, front, back, count, sent, credits, owner, owned_since, parked);
   PYBIND11_NUMPY_DTYPE(Port, flits, window_flits, stall, busy_until, waiting_vcs, queued, load, stalled_since, input_busy_until, output_busy_until, next_vc, awake,
                        stalled, next_request);
   PYBIND11_NUMPY_DTYPE(Terminal, next_tick, tick, sequence, round, index, left, step);
-  PYBIND11_NUMPY_DTYPE(SeriesPoint, packets, flits, hops, latency);
 
   py::class_<Simulation>(m, "Simulation")
       // A fork: an independent copy of the state on the same network.
@@ -349,7 +348,7 @@ PYBIND11_MODULE(_core, m) {
              auto& s = self.cast<Simulation&>().state();
              py::dict out;
 #define FLITGYM_VIEW(type, name) add_view(out, #name, s.name, self);
-             FLITGYM_STATE(FLITGYM_VIEW)
+             FLITGYM_STATE_FIXED(FLITGYM_VIEW)
 #undef FLITGYM_VIEW
              return out;
            })

@@ -150,6 +150,7 @@ void size_router(const Params& params, Network& net) {
   for (const Channel& c : net.channels) r.multi_cycle_switch |= c.flit_cycles > 1;
   const std::string& arbiter = params.text("arbiter");
   r.arbiter = arbiter == "round_robin" ? Arbiter::kRoundRobin : arbiter == "age" ? Arbiter::kAge : Arbiter::kLeastRecentlyServed;
+  r.separate_vc_allocation = params.text("vc_allocation") == "before_switch";
   r.packet_credits = params.text("credit_granularity") == "packet";
   r.latency_from_nic = params.text("latency_from") == "nic";
   r.keep_backlog = params.text("source_backlog") == "kept";
@@ -201,6 +202,12 @@ void choose_traffic(const Config& config, Network& net) {
   if (r.flow_control == FlowControl::kVirtualCutThrough) {
     fits("input_buffer_flits", r.input_depth);
     if (r.output_depth > 0) fits("output_buffer_flits", r.output_depth);
+  }
+  if (r.packet_credits) {
+    // A credit for the whole packet comes back with its tail: a buffer that cannot hold it would wait for itself.
+    if (r.input_depth < net.packet_flits)
+      throw ConfigError(where + ".packet_flits: with router.credit_granularity=packet a packet of " + std::to_string(net.packet_flits) + " flits does not fit router.input_buffer_flits = " +
+                        std::to_string(r.input_depth) + " flits; enlarge the buffer or use router.credit_granularity=flit");
   }
   if (r.nic_depth < net.packet_flits)
     throw ConfigError(where + ".packet_flits: a packet of " + std::to_string(net.packet_flits) + " flits does not fit router.nic_buffer_flits = " + std::to_string(r.nic_depth) + " flits");
@@ -277,6 +284,8 @@ const std::vector<ParamSpec>& router_params() {
       choice("flow_control", "virtual_cut_through", {"virtual_cut_through", "wormhole"}, "a head moves on when the next buffer takes the whole packet, or one flit"),
       choice("arbiter", "round_robin", {"round_robin", "least_recently_served", "age"},
              "switch allocation: round robin at each output, or in order of the least recently served (input, VC) or of the oldest packet"),
+      choice("vc_allocation", "with_switch", {"with_switch", "before_switch"},
+             "a head wins its output VC in the same grant as the switch, or a cycle earlier, holding it until its tail has won the switch"),
       choice("credit_granularity", "flit", {"flit", "packet"}, "credits return and links are held per flit or per packet"),
       integer("output_wake_flits", 0, 0, 16, "flit times", "an idle output port (or NIC) waits so long before it sends"),
       choice("latency_from", "generation", {"generation", "nic"}, "reference point of packet_latency_*: the source's clock, or acceptance by its NIC"),

@@ -10,24 +10,27 @@ namespace flitgym {
 
 Simulation::Simulation(const Config& config) : Simulation(build(config)) {}
 
-Simulation::Simulation(std::shared_ptr<const Network> network) : network_(std::move(network)) { initialise(*network_, state_); }
+Simulation::Simulation(std::shared_ptr<const Network> network) : network_(std::move(network)) {
+  initialise(*network_, state_);
+  prepare(*network_, workspace_);
+}
+
+Simulation::Simulation(const Simulation& other)
+    : network_(other.network_), state_(other.state_), workspace_(other.workspace_), guarded_moves_(other.guarded_moves_), guarded_at_(other.guarded_at_) {
+  prepare(*network_, workspace_);
+}
 
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
   if (state_.totals.collected) throw CoreError("run() between collect() and apply(): apply the choices first");
   if (cycles > std::numeric_limits<Cycle>::max() - u64{state_.totals.now})
     throw CoreError("the run would pass cycle 2^32 - 1, the end of simulated time; use a longer cycle_ns");
   const u64 stride = std::min<u64>(network_->router.watchdog_cycles, 4096);
-  u64 moves = state_.totals.moves, guarded = state_.totals.now;
   const u64 end = state_.totals.now + cycles;
   while (state_.totals.now < end) {
     const u64 until = std::min(end, state_.totals.now + stride);
     while (state_.totals.now < until) step(*network_, state_, workspace_);
     if (keep_going) keep_going();
-    if (state_.totals.now - guarded >= network_->router.watchdog_cycles) {
-      guard(moves);
-      moves = state_.totals.moves;
-      guarded = state_.totals.now;
-    }
+    guard();
   }
 }
 
@@ -84,9 +87,15 @@ void Simulation::watch(u32 terminal, u32 sequence) {
   state_.watched.push_back(sequence);
 }
 
-void Simulation::guard(u64 moves_before) {
-  if (state_.totals.moves != moves_before || empty()) return;
-  throw CoreError(deadlock_report());
+// The watchdog remembers the last cycle at which something had moved, across calls of run() and drain().
+void Simulation::guard() {
+  const Totals& t = state_.totals;
+  if (t.moves != guarded_moves_ || empty() || t.now < guarded_at_) {
+    guarded_moves_ = t.moves;
+    guarded_at_ = t.now;
+  } else if (t.now - guarded_at_ >= network_->router.watchdog_cycles) {
+    throw CoreError(deadlock_report());
+  }
 }
 
 // Follows the waits: an input VC waits for an output VC, that one for room in the next router's input VC, and so on.

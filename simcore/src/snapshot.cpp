@@ -23,7 +23,7 @@ struct Hasher {
       word(x);
     }
     u64 rest = 0;
-    std::memcpy(&rest, at, size);
+    if (size > 0) std::memcpy(&rest, at, size);
     word(rest);
   }
   template <class T> void field(const T& scalars) { bytes(&scalars, sizeof scalars); }
@@ -58,7 +58,9 @@ void visit_lines(Visitor& v, Lines& lines) {
 
 struct Writer {
   std::string& out;
-  void bytes(const void* data, std::size_t size) { out.append(static_cast<const char*>(data), size); }
+  void bytes(const void* data, std::size_t size) {
+    if (size > 0) out.append(static_cast<const char*>(data), size);
+  }
   template <class T> void field(const T& scalars) { bytes(&scalars, sizeof scalars); }
   template <class T, class A> void field(const std::vector<T, A>& array) {
     const u64 n = array.size();
@@ -79,7 +81,7 @@ struct Reader {
   std::size_t at = 0;
   void bytes(void* data, std::size_t size) {
     if (size > in.size() - at) throw ConfigError("restore(): the snapshot is cut short");
-    std::memcpy(data, in.data() + at, size);
+    if (size > 0) std::memcpy(data, in.data() + at, size);
     at += size;
   }
   template <class T> void field(T& scalars) { bytes(&scalars, sizeof scalars); }
@@ -118,8 +120,12 @@ u64 layout(const Network& net, const State& s) {
   h.bytes(net.fingerprint.data(), net.fingerprint.size());
   h.bytes(net.routing_name.data(), net.routing_name.size());
   for (const u64 n : {u64{net.vcs}, u64{net.router.input_depth}, u64{net.router.output_depth}, u64{net.router.nic_depth}, u64{net.packet_flits}, u64{net.longest_delay},
-                      u64{s.table.size()}, u64{sizeof(State)}})
+                      u64{s.table.size()}, u64{sizeof(State)}, u64{net.flit_cycles_host}, u64{net.router.crossbar_cycles}, u64{net.router.wake_cycles},
+                      u64{net.router.pipeline_cycles}, static_cast<u64>(net.router.flow_control), static_cast<u64>(net.router.arbiter),
+                      u64{net.router.packet_credits}, u64{net.router.separate_vc_allocation}, u64{net.router.keep_backlog}})
     h.word(n);
+  for (const Channel& c : net.channels) h.word(u64{c.hop_cycles} << 32 | c.flit_cycles);
+  h.bytes(net.traffic_name.data(), net.traffic_name.size());
   return h.value;
 }
 
@@ -159,7 +165,7 @@ void Simulation::restore(const std::string& bytes) {
   r.field(magic);
   r.field(shape);
   if (magic != kMagic) throw ConfigError("restore(): these bytes are no snapshot");
-  if (shape != layout(*network_, state_)) throw ConfigError("restore(): the snapshot is of another network, router or routing");
+  if (shape != layout(*network_, state_)) throw ConfigError("restore(): the snapshot is of another network, router, routing or traffic pattern");
   State fresh;
   fresh.flit_lines = state_.flit_lines;  // for the number of lines; their contents are read below
   fresh.credit_lines = state_.credit_lines;
@@ -168,7 +174,7 @@ void Simulation::restore(const std::string& bytes) {
   FLITGYM_STATE(FLITGYM_READ)
 #undef FLITGYM_READ
   if (r.at != bytes.size()) throw ConfigError("restore(): the snapshot is longer than its contents");
-  state_ = std::move(fresh);
+  state_ = fresh;  // into the arrays that are there, so that views of them stay good
 }
 
 }  // namespace flitgym

@@ -8,7 +8,7 @@ void initialise(const Network& net, State& s) {
   s = State{};
   const std::size_t vcs = net.vc_id(net.router_ports, 0);
   s.input_vcs.assign(vcs, InputVc{kNone, kNone, 0, 0, 0, 0, 0, 0, kNone, 0});
-  s.output_vcs.assign(net.vc_id(net.port_count, 0), OutputVc{kNone, kNone, 0, 0, 0, 0, kNone, kNone});
+  s.output_vcs.assign(net.vc_id(net.port_count, 0), OutputVc{kNone, kNone, 0, 0, 0, 0, kNone, 0, kNone});
   s.ports.assign(net.port_count, Port{});
   s.terminals.assign(net.terminals, Terminal{});
   s.stamps.assign(net.routers, 1u << (net.radix_shift + net.vc_shift));
@@ -37,6 +37,18 @@ void initialise(const Network& net, State& s) {
   Workspace workspace;
   Frame frame{net, s, workspace, 0};
   start_sources(frame);
+}
+
+void prepare(const Network& net, Workspace& w) {
+  // At most one request per input VC and cycle.
+  const std::size_t most = net.vc_id(net.router_ports, 0);
+  Batch& b = w.batch;
+  for (auto* ids : {&b.input_vc, &b.packet, &b.router}) ids->resize(most);
+  for (auto* numbers : {&b.in_port, &b.in_vc, &b.out_port, &b.out_class}) numbers->resize(most);
+  if (!net.candidates) return;
+  b.offsets.reserve(most + 1);
+  b.candidate_port.reserve(most * net.radix);
+  b.candidate_class.reserve(most * net.radix);
 }
 
 void collect(const Network& net, State& s, Workspace& w) {

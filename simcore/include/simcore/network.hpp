@@ -68,6 +68,7 @@ struct RouterParams {
   u32 pipeline_cycles;                       // from becoming the head of an input VC to the first switch request
   FlowControl flow_control;
   Arbiter arbiter;
+  bool separate_vc_allocation;               // an output VC is won a cycle before the switch, and held until the tail has won it
   bool packet_credits;                       // credits return, and links are held, per packet instead of per flit
   bool latency_from_nic;                     // reference point of the headline packet latency
   bool keep_backlog;                         // a full NIC delays generation (true) or loses it (false)

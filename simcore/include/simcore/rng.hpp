@@ -26,7 +26,7 @@ inline u64 draw(u64 seed, u64 stream, u64 counter) {
 inline u32 below(u64 bits, u32 n) { return static_cast<u32>((u128{bits} * n) >> 64); }
 
 // Uniform real in (0, 1): never 0, so that its logarithm is finite.
-inline double unit(u64 bits) { return (static_cast<double>(bits >> 11) + 0.5) * 0x1.0p-53; }
+inline double unit(u64 bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1.0p-52; }
 
 // Natural logarithm of x in (0, 1), to 1e-10: a table over the leading seven bits of the mantissa and a cubic. Plain IEEE
 // operations, so that every machine draws the same gaps (a library's log may differ in the last bit).
@@ -49,7 +49,8 @@ inline double log_unit(double x) {
   const u32 i = bits >> 45 & 127;
   const double m = std::bit_cast<double>((bits & 0xfffffffffffffull) | 0x3ff0000000000000ull), r = m * kLogTable.inverse[i] - 1;
   const double exponent = static_cast<double>(static_cast<i32>(bits >> 52) - 1023);
-  return exponent * 0.6931471805599453 + (kLogTable.log[i] + (r - r * r * (0.5 - r * (1.0 / 3))));
+  const double log = exponent * 0.6931471805599453 + (kLogTable.log[i] + (r - r * r * (0.5 - r * (1.0 / 3))));
+  return log < 0 ? log : 0.0;
 }
 
 // Counters of one packet's stream. Each user of randomness draws from its own range.

@@ -15,6 +15,8 @@ class Simulation {
  public:
   explicit Simulation(const Config& config);
   explicit Simulation(std::shared_ptr<const Network> network);
+  Simulation(const Simulation& other);  // a fork: the state is copied, the network shared
+  Simulation& operator=(const Simulation&) = delete;
 
   const Network& network() const { return *network_; }
   State& state() { return state_; }
@@ -46,12 +48,13 @@ class Simulation {
   void check_conservation() const;
 
  private:
-  void guard(u64 moves_before);
+  void guard();
   std::string deadlock_report() const;
 
   std::shared_ptr<const Network> network_;
   State state_;
   Workspace workspace_;
+  u64 guarded_moves_ = 0, guarded_at_ = 0;  // the watchdog
 };
 
 u64 state_bytes(const State& state);  // memory held by its arrays

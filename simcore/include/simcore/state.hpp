@@ -65,9 +65,10 @@ struct OutputVc {
   u16 credits;          // free flit slots downstream
   u16 reserved;
   u32 owner;            // input VC whose packet is part-way through, kNone
+  Cycle owned_since;    // meaningful with VC allocation before the switch
   u32 parked;           // first input VC that waits for space here, kNone
 };
-static_assert(sizeof(OutputVc) == 24);
+static_assert(sizeof(OutputVc) == 28);
 
 struct alignas(64) Port {  // one cache line: everything a flit's passage touches of a port, as output and as crossbar input
   u64 flits;               // sent on the channel since the window began
@@ -150,35 +151,40 @@ struct SeriesPoint {    // one interval
   u64 packets = 0, flits = 0, hops = 0, latency = 0;
 };
 
-//  X(type, name): the meaning of each array stands beside it.
-#define FLITGYM_STATE(X)                                                                               \
-  X(Totals, totals)                     /* scalars */                                                  \
-  X(std::vector<Packet>, packets)       /* [pool] by packet id */                                      \
-  X(std::vector<PacketDetail>, details) /* [pool] */                                                   \
-  X(std::vector<Flit>, next)            /* [pool] the packet behind this one in its queue */              \
-  X(std::vector<u32>, free_packets)     /* ids not in use */                                           \
-  X(std::vector<InputVc>, input_vcs)    /* [router_ports << vc_shift] */                                   \
-  X(std::vector<OutputVc>, output_vcs)  /* [port_count << vc_shift] */                                       \
-  X(std::vector<Port>, ports)           /* [port_count] */                                             \
-  X(std::vector<u64>, requests)         /* [router_ports, request_words] bit per input VC that asks for this output */ \
-  X(std::vector<u64>, outputs_asked)    /* [routers] bit per output with a request */                  \
-  X(std::vector<u64>, active_routers)   /* bit per router with a request */                            \
-  X(std::vector<u32>, stamps)           /* [routers] next stamp of least-recently-served arbitration */\
-  X(std::vector<Terminal>, terminals)   /* [terminals] */                                              \
-  X(std::vector<u32>, route_list)       /* input VCs whose new head asks for a route next cycle */     \
-  X(DelayLines<FlitEvent>, flit_lines)  /* flits on channels */                                        \
-  X(DelayLines<CreditEvent>, credit_lines) /* credits on channels */                                   \
-  X(Wheel<u32>, ports_due)              /* output ports that may send */                               \
-  X(Wheel<u32>, sources_due)            /* terminals whose generation clock ticks */                   \
-  X(Wheel<u32>, routes_due)             /* heads inside the router pipeline */                         \
-  X(DelayLines<FeedbackEvent>, feedback_lines) /* learning feedback on channels */                     \
-  X(AlignedFloats, table)               /* [routers, rows, stride] learned values, ns */               \
-  X(Window, window)                     /* sums over the measuring window */                           \
-  X(std::vector<u32>, histogram_nic)    /* [bins] packet latency from NIC acceptance, cycles */        \
-  X(std::vector<u32>, histogram_generation) /* [bins] packet latency from generation, cycles */        \
-  X(std::vector<SeriesPoint>, series)   /* time series from cycle 0 */                                 \
-  X(std::vector<u32>, series_interval)  /* [1] cycles, 0 = off */                                      \
+//  X(type, name): the meaning of each array stands beside it. The first list keeps its size from cycle 0 on (NumPy
+//  views of it stay good); the second grows with what is in flight.
+#define FLITGYM_STATE_FIXED(X)                                                                                           \
+  X(Totals, totals)                     /* scalars */                                                                    \
+  X(std::vector<InputVc>, input_vcs)    /* [router_ports << vc_shift] */                                                 \
+  X(std::vector<OutputVc>, output_vcs)  /* [port_count << vc_shift] */                                                   \
+  X(std::vector<Port>, ports)           /* [port_count] */                                                               \
+  X(std::vector<u64>, requests)         /* [router_ports, request_words] bit per input VC that asks for this output */   \
+  X(std::vector<u64>, outputs_asked)    /* [routers] bit per output with a request */                                    \
+  X(std::vector<u64>, active_routers)   /* bit per router with a request */                                              \
+  X(std::vector<u32>, stamps)           /* [routers] next stamp of least-recently-served arbitration */                  \
+  X(std::vector<Terminal>, terminals)   /* [terminals] */                                                                \
+  X(AlignedFloats, table)               /* [routers, rows, stride] learned values, ns */                                 \
+  X(Window, window)                     /* sums over the measuring window */                                             \
+  X(std::vector<u32>, histogram_nic)    /* [bins] packet latency from NIC acceptance, cycles */                          \
+  X(std::vector<u32>, histogram_generation) /* [bins] packet latency from generation, cycles */                          \
+  X(std::vector<u32>, series_interval)  /* [1] cycles, 0 = off */
+
+#define FLITGYM_STATE_GROWING(X)                                                                     \
+  X(std::vector<Packet>, packets)       /* [pool] by packet id */                                    \
+  X(std::vector<PacketDetail>, details) /* [pool] */                                                 \
+  X(std::vector<Flit>, next)            /* [pool] the packet behind this one in its queue */         \
+  X(std::vector<u32>, free_packets)     /* ids not in use */                                         \
+  X(std::vector<u32>, route_list)       /* input VCs whose new head asks for a route next cycle */   \
+  X(DelayLines<FlitEvent>, flit_lines)  /* flits on channels */                                      \
+  X(DelayLines<CreditEvent>, credit_lines) /* credits on channels */                                 \
+  X(Wheel<u32>, ports_due)              /* output ports that may send */                             \
+  X(Wheel<u32>, sources_due)            /* terminals whose generation clock ticks */                 \
+  X(Wheel<u32>, routes_due)             /* heads inside the router pipeline */                       \
+  X(DelayLines<FeedbackEvent>, feedback_lines) /* learning feedback on channels */                   \
+  X(std::vector<SeriesPoint>, series)   /* time series from cycle 0 */                               \
   X(std::vector<u32>, watched)          /* [source, sequence] pairs of watched packets */
+
+#define FLITGYM_STATE(X) FLITGYM_STATE_FIXED(X) FLITGYM_STATE_GROWING(X)
 
 struct State {
 #define FLITGYM_DECLARE(type, name) type name{};
@@ -209,6 +215,7 @@ struct Workspace {
 };
 
 void initialise(const Network& network, State& state);
+void prepare(const Network& network, Workspace& workspace);  // sizes the batch for good: views of it never move
 
 // One cycle, whole or cut where the agent sits.
 void step(const Network& network, State& state, Workspace& workspace);

@@ -101,7 +101,7 @@ void accept_packet(Frame& f, Terminal& x, u32 terminal) {
   s.totals.flits_in_network += net.packet_flits;
   s.totals.flits_accepted += net.packet_flits;
   if (s.window.open) s.window.accepted++;
-  if (watched) watch(f, id << kFlitShift | kHead | watched, "is accepted by", net.nic(terminal), 0);
+  if (watched) watch(f, id << kFlitShift | kHead | kTail | watched, "is accepted by", net.nic(terminal), 0);
 }
 
 }  // namespace

@@ -30,10 +30,6 @@ void route_requests(Frame& f) {
   Batch& b = f.w.batch;
   const std::size_t n = f.w.routes.size();
   b.count = static_cast<u32>(n);
-  if (b.router.size() < n) {
-    for (auto* ids : {&b.input_vc, &b.packet, &b.router}) ids->resize(2 * n);
-    for (auto* ids : {&b.in_port, &b.in_vc, &b.out_port, &b.out_class}) ids->resize(2 * n);
-  }
   const u32* const routes = f.w.routes.data();
   const InputVc* const input_vcs = s.input_vcs.data();
   u32 *const ids = b.input_vc.data(), *const packets = b.packet.data(), *const routers = b.router.data();
@@ -81,7 +77,7 @@ void apply_routes(Frame& f) {
     requests[std::size_t{output} * words + bit / 64] |= u64{1} << (bit % 64);
     asked[router] |= u64{1} << out_port;
     active[router / 64] |= u64{1} << (router % 64);
-    if (in.front & kWatched) [[unlikely]] watch(f, in.front, "is routed to", output, in.out_vc);
+    if (in.front & kWatched) [[unlikely]] watch(f, in.front | kHead | (net.packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
   }
   f.w.routes.clear();
 }

@@ -16,7 +16,7 @@ namespace {
 template <bool kOutputBuffers_, bool kSingleFlit_, bool kOneWord_, bool kOneCycle_>
 struct Shape {
   static constexpr bool kOutputBuffers = kOutputBuffers_;  // else the crossbar drives the channels
-  static constexpr bool kSingleFlit = kSingleFlit_;        // every packet is one flit
+  static constexpr bool kSingleFlit = kSingleFlit_;        // every packet is one flit, and no VC is held
   static constexpr bool kOneWord = kOneWord_;              // a router's input VCs fit one mask word
   static constexpr bool kOneCycle = kOneCycle_;            // nothing in the switch is busy for more than a cycle
 };
@@ -70,7 +70,16 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, u32 router,
   if constexpr (S::kSingleFlit) {
     if (room > 0) [[likely]] return true;
   } else {
-    owned = in.sent == 0 && out.owner != kNone;
+    if (x.net.router.separate_vc_allocation && in.sent == 0) {
+      if (out.owner == kNone) {  // won: the switch can be asked for from the next cycle on
+        out.owner = v;
+        out.owned_since = x.now;
+      }
+      if (out.owner == v && out.owned_since == x.now) return false;
+      owned = out.owner != v;
+    } else {
+      owned = in.sent == 0 && out.owner != kNone;
+    }
     if (!owned && room >= slots_needed(x.f, in)) [[likely]] return true;
   }
   if (!S::kOutputBuffers && !owned) begin_stall(x.f, x.ports[output]);
@@ -115,7 +124,7 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
       __builtin_prefetch(&s.packets[packet_of(in.front)], 1);
       request_route(x.f, v, x.now + 1);
     }
-    if (!head) {
+    if (!S::kSingleFlit && (!head || net.router.separate_vc_allocation)) {
       out.owner = kNone;
       if (out.parked != kNone) wake_parked(net, s, out);
     }
@@ -282,7 +291,7 @@ void dispatch(Frame& f) {
     allocate_all<Shape<kKnown...>>(f);
   } else {
     const Network& net = f.net;
-    const bool facts[4] = {net.router.output_depth > 0, net.packet_flits == 1, net.request_words == 1, !net.router.multi_cycle_switch};
+    const bool facts[4] = {net.router.output_depth > 0, net.packet_flits == 1 && !net.router.separate_vc_allocation, net.request_words == 1, !net.router.multi_cycle_switch};
     if (facts[sizeof...(kKnown)]) dispatch<kKnown..., true>(f);
     else dispatch<kKnown..., false>(f);
   }

@@ -32,7 +32,7 @@ double mean_round_size(const Network& net) {
 }
 
 const Register<TrafficSpec> entry({"random_neighbors", "per round 6 to 20 terminals, drawn anew",
-                                   {integer("least", 6, 1, 4096, "packets per round", ""), integer("most", 20, 1, 4096, "packets per round", "inclusive")},
+                                   {integer("least", 6, 1, 4096, "packets per round", "fewest"), integer("most", 20, 1, 4096, "packets per round", "most, inclusive")},
                                    setup, destination, round_size, mean_round_size});
 
 }  // namespace
