@@ -83,7 +83,9 @@ def main() -> int:
         print(f"unknown scene {unknown[0]}; valid scenes: {', '.join(known)}", file=sys.stderr)
         return 2
 
-    print(f"{'scene':52s} {'M flit-hops/CPU s':>18s} {'ratio':>6s} {'(min .. max)':>14s} {'goal':>5s} {'MB':>6s} {'build s':>8s}")
+    print(
+        f"{'scene':52s} {'M flit-hops/CPU s':>18s} {'ratio':>6s} {'(min .. max)':>14s} {'goal':>5s} {'MB':>6s} {'build s':>8s}"
+    )
     results = []
     for scene in arguments.scenes or known:
         large = "100352" in scene
@@ -100,7 +102,9 @@ def main() -> int:
         folder = HERE / "results"
         folder.mkdir(exist_ok=True)
         machine = {"processor": processor(), "cores": os.cpu_count(), "system": platform.system()}
-        (folder / f"{arguments.save}.json").write_text(json.dumps({"machine": machine, "scenes": results}, indent=1) + "\n")
+        (folder / f"{arguments.save}.json").write_text(
+            json.dumps({"machine": machine, "scenes": results}, indent=1) + "\n"
+        )
     return 0
 
 

@@ -277,6 +277,17 @@ py::dict requests(const py::object& self) {
   const auto n = static_cast<py::ssize_t>(b.count);
   py::dict d;
   for (auto [name, ids] : {std::pair{"router", &b.router}, std::pair{"packet", &b.packet}, std::pair{"input_vc", &b.input_vc}}) d[name] = view(*ids, {n}, self);
+  // Headers lie in the packet pool, which moves as it grows: these three are copies.
+  py::array_t<u32> source(n), destination(n), hops(n);
+  for (py::ssize_t i = 0; i < n; i++) {
+    const Packet& p = sim.state().packets[b.packet[static_cast<std::size_t>(i)]];
+    source.mutable_at(i) = p.source;
+    destination.mutable_at(i) = p.destination;
+    hops.mutable_at(i) = p.hops;
+  }
+  d["source"] = source;
+  d["destination"] = destination;
+  d["hops"] = hops;
   d["in_port"] = view(b.in_port, {n}, self);
   d["in_vc"] = view(b.in_vc, {n}, self);
   if (sim.network().candidates) {

@@ -203,14 +203,14 @@ void choose_traffic(const Config& config, Network& net) {
     fits("input_buffer_flits", r.input_depth);
     if (r.output_depth > 0) fits("output_buffer_flits", r.output_depth);
   }
+  if (r.nic_depth < net.packet_flits)
+    throw ConfigError(where + ".packet_flits: a packet of " + std::to_string(net.packet_flits) + " flits does not fit router.nic_buffer_flits = " + std::to_string(r.nic_depth) + " flits");
   if (r.packet_credits) {
     // A credit for the whole packet comes back with its tail: a buffer that cannot hold it would wait for itself.
     if (r.input_depth < net.packet_flits)
       throw ConfigError(where + ".packet_flits: with router.credit_granularity=packet a packet of " + std::to_string(net.packet_flits) + " flits does not fit router.input_buffer_flits = " +
                         std::to_string(r.input_depth) + " flits; enlarge the buffer or use router.credit_granularity=flit");
   }
-  if (r.nic_depth < net.packet_flits)
-    throw ConfigError(where + ".packet_flits: a packet of " + std::to_string(net.packet_flits) + " flits does not fit router.nic_buffer_flits = " + std::to_string(r.nic_depth) + " flits");
 
   // The offered load is a step function of time.
   const auto& times = params.reals("load_step_times_ns");

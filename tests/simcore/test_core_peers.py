@@ -37,14 +37,14 @@ def test_merlin(row: dict[str, str]) -> None:
 # router pipeline + output latency (+ one cycle behind an output buffer).
 #   def  The next packet of a VC starts its route computation when the one before has won the switch: one packet
 #        per 3 cycles and VC, a pipeline of 2. Then output latency 4 - 2 = 2; host channels 2 * 1.5 = 3.
-#   s2   Steps of 0.5 ns (internal speedup 2), two of them per packet and VC: a pipeline of 0.5 ns, 0.5 in the
-#        output buffer, output latency 1.
+#   s2   Steps of 0.5 ns (internal speedup 2), two of them per packet: the output VC is won a step before the switch
+#        and held until the tail has won that; 0.5 ns in the output buffer, output latency 1.
 DEF = {"link_latency_ns_host": 1.5, "pipeline_ns": 2.0, "output_latency_ns": 2.0}
 # BookSim2 takes the downstream credit when the switch is won, so its output queue on a global channel holds at most
 # 256 credits less the 202 cycles that a credit is away.
 S2 = {
-    "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 1.5, "pipeline_ns": 0.5,
-    "output_latency_ns": 1.0, "output_buffer_flits": 54,
+    "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 1.5, "pipeline_ns": 0.0,
+    "output_latency_ns": 1.0, "output_buffer_flits": 54, "vc_allocation": "before_switch",
 }  # fmt: skip
 BOOKSIM = rows("booksim2_dragonfly_1056.csv")
 
@@ -89,27 +89,19 @@ def test_booksim_default_saturation() -> None:
     assert ours(DEF, "minimal", traffic("uniform", 0.4))["accepted_load"] == pytest.approx(wanted, rel=0.10)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="0.88 against 0.757: BookSim2 allocates the output VC one step before the switch, so one whose packet "
-    "loses the switch stays taken and passes less than one packet a cycle; here both are won in one grant. Packets of "
-    "four flits, which allocate a VC once in four, agree (test_booksim_packets_of_four).",
-)
 def test_booksim_speedup_2_saturation() -> None:
     wanted = max(row["accepted"] for row in booksim("s2_uniform_min"))
     assert ours(S2, "minimal", traffic("uniform", 0.9))["accepted_load"] == pytest.approx(wanted, rel=0.10)
 
 
-@pytest.mark.parametrize("load", [0.05, 0.5, 0.9])
+@pytest.mark.parametrize("load", [0.05, 0.5, 0.8, 0.9])
 def test_booksim_packets_of_four(load: float) -> None:
     row = next(row for row in booksim("s2_uniform_min", 4) if row["load"] == load)
-    result = ours(
-        {**S2, "flow_control": "wormhole", "output_buffer_flits": 256},
-        "minimal",
-        traffic("uniform", load, packet_flits=4),
-    )
+    changes = {**S2, "flow_control": "wormhole", "output_buffer_flits": 256}
+    result = ours(changes, "minimal", traffic("uniform", load, packet_flits=4))
     assert result["accepted_load"] == pytest.approx(row["accepted"], rel=0.10)
-    assert result["packet_latency_mean_ns"] == pytest.approx(row["avg_packet_latency"], rel=0.05)
+    if load < 0.9:  # beyond, BookSim2 itself accepts less than offered and its mean depends on the length of the run
+        assert result["packet_latency_mean_ns"] == pytest.approx(row["avg_packet_latency"], rel=0.05)
 
 
 def test_booksim_bad_dragon_minimal_saturation() -> None:
@@ -121,8 +113,9 @@ def test_booksim_bad_dragon_minimal_saturation() -> None:
 
 
 # BookSim2's rule: minimal if q_min <= 2 q_nonmin + 30, by used credits of the local outputs, through a random router.
-# Shares and hops agree while both are stable. Not its saturation (0.2 there, 0.3 here): its three VCs are fewer than
-# the four that keep ugal_router free of deadlock, and an output VC that lost the switch stays taken (above).
+# Shares and hops agree while both are stable. Its saturation (0.2 accepted of 0.3, here still 0.3) is not reproduced:
+# with its three VCs (fewer than the four that keep ugal_router free of deadlock) and an intermediate that may lie in
+# the destination group, throughput falls after saturation as BookSim2's does, but saturation itself stays above 0.3.
 @pytest.mark.parametrize("load", [0.05, 0.1, 0.2])
 def test_booksim_bad_dragon_ugal_hops(load: float) -> None:
     rule = {"name": "ugal_router", "threshold": 2, "bias_flits": 30, "congestion": "both"}
