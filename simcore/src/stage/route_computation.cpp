@@ -39,6 +39,7 @@ void route_requests(Frame& f) {
     const InputVc& in = input_vcs[v];
     const u32 packet = packet_of(in.front);
     __builtin_prefetch(&s.packets[packet], 1);
+    __builtin_prefetch(&s.next[packet]);
     ids[i] = v;
     packets[i] = packet;
     routers[i] = net.router_of_port(port);
