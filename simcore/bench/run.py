@@ -83,9 +83,8 @@ def main() -> int:
         print(f"unknown scene {unknown[0]}; valid scenes: {', '.join(known)}", file=sys.stderr)
         return 2
 
-    print(
-        f"{'scene':52s} {'M flit-hops/CPU s':>18s} {'ratio':>6s} {'(min .. max)':>14s} {'goal':>5s} {'MB':>6s} {'build s':>8s}"
-    )
+    columns = ("scene", "M flit-hops/CPU s", "ratio", "(min .. max)", "goal", "MB", "build s")
+    print("{:52s} {:>18s} {:>6s} {:>14s} {:>5s} {:>6s} {:>8s}".format(*columns))
     results = []
     for scene in arguments.scenes or known:
         large = "100352" in scene

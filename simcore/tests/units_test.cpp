@@ -69,20 +69,6 @@ TEST(delay_line_keeps_order_and_delay) {
   }
 }
 
-TEST(divider_is_exact) {
-  for (u32 d = 1; d <= 300; d++) {
-    const Divider divider(d);
-    for (u32 k = 0; k < 200; k++) {
-      const u32 x = static_cast<u32>(draw(d, 0, k));
-      CHECK_EQ(divider.quotient(x), x / d);
-      CHECK_EQ(divider.remainder(x), x % d);
-    }
-    for (const u32 x : {0u, 1u, d - 1, d, d + 1, 0xfffffffeu, 0xffffffffu, 0xffffffffu / d * d, 0xffffffffu / d * d - 1}) CHECK_EQ(divider.quotient(x), x / d);
-  }
-  for (const u32 d : {0x7fffffffu, 0x80000000u, 0x80000001u, 0xffffffffu})
-    for (const u32 x : {0u, 0x7fffffffu, 0x80000000u, 0xfffffffeu, 0xffffffffu}) CHECK_EQ(Divider(d).quotient(x), x / d);
-}
-
 // Uniformity of what the simulator really uses: neighbouring counters, streams and seeds. Chi-square over 64 bins has 63
 // degrees of freedom: mean 63, standard deviation 11.2.
 TEST(draws_are_uniform_along_every_argument) {

@@ -1,4 +1,4 @@
-// Integer types, sentinels and the exact integer divider that every part of the core uses.
+// Integer types and sentinels that every part of the core uses.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,5 @@ using Cycle = u32;                        // a run is bounded to 2^32 - 1 cycles
 inline constexpr u32 kNone = 0xffffffffu; // "no such id" in every id array
 inline constexpr u32 kMaxRadix = 64;      // one machine word holds a set of ports
 inline constexpr u32 kMaxVcs = 32;        // and half a word a set of virtual channels
-
-// x / d for a d fixed at build time: one high multiplication, exact for every 32-bit x.
-struct Divider {
-  u64 magic = 0;
-  u32 divisor = 1;
-  Divider() = default;
-  explicit Divider(u32 d) : magic(d > 1 ? ~u64{0} / d + 1 : 0), divisor(d) {}
-  u32 quotient(u32 x) const { return divisor == 1 ? x : static_cast<u32>((u128{magic} * x) >> 64); }
-  u32 remainder(u32 x) const { return x - quotient(x) * divisor; }
-};
 
 }  // namespace flitgym
