@@ -34,7 +34,7 @@ class Clock {
 
   u32 cycles(const std::string& quantity, double ns, u32 least) {
     const double exact = ns / cycle_ns_;
-    const u32 rounded = std::max(least, static_cast<u32>(std::lround(exact)));
+    const u32 rounded = std::max(least, static_cast<u32>(std::lround(std::min(exact, 4e9))));
     const double error = ns == 0 ? 0 : rounded * cycle_ns_ / ns - 1;
     report_.push_back({quantity, ns, rounded, error});
     if (std::abs(error) > kMaxRoundingError || (ns == 0 && least > 0))
@@ -125,7 +125,7 @@ void time_channels(const Params& params, Network& net) {
   RouterParams& r = net.router;
   r.crossbar_cycles = clock.cycles("crossbar flit time (flit_bytes / crossbar_bandwidth_gb_per_s)", flit_bytes / params.real("crossbar_bandwidth_gb_per_s"), 1);
   r.pipeline_cycles = clock.cycles("pipeline_ns", params.real("pipeline_ns"), 0);
-  r.wake_cycles = params.count("output_wake_flits") * flit[1];
+  r.wake_cycles = params.count("output_wake_flits") * flit[1];  // at most 16 flit times
   net.flit_cycles_host = flit[0];
 
   for (u32 p = 0; p < net.port_count; p++) {
@@ -137,6 +137,10 @@ void time_channels(const Params& params, Network& net) {
     net.channels[p].line = static_cast<u16>(found - net.delays.begin());
     if (found == net.delays.end()) net.delays.push_back(net.channels[p].hop_cycles);
   }
+  const double ns = net.cycle_ns;
+  for (const Rounding& r2 : net.rounding)
+    if (r2.cycles > kLongestDelay / 4)
+      throw ConfigError("router.cycle_ns: with " + text(ns) + " ns, " + r2.quantity + " = " + text(r2.ns) + " ns would be " + std::to_string(r2.cycles) + " cycles; choose a longer cycle");
   net.longest_delay = std::max({hop[0], hop[1], hop[2], nic_hop, r.pipeline_cycles}) + std::max({flit[0], flit[1], flit[2]}) + r.wake_cycles + 4;
 }
 

@@ -1,7 +1,6 @@
 #include "simcore/simulation.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "simcore/error.hpp"
 #include "stage/stage.hpp"
@@ -22,8 +21,8 @@ Simulation::Simulation(const Simulation& other)
 
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
   if (state_.totals.collected) throw CoreError("run() between collect() and apply(): apply the choices first");
-  if (cycles > std::numeric_limits<Cycle>::max() - u64{state_.totals.now})
-    throw CoreError("the run would pass cycle 2^32 - 1, the end of simulated time; use a longer cycle_ns");
+  if (cycles > kEndOfTime - u64{state_.totals.now})
+    throw CoreError("the run would pass cycle " + std::to_string(kEndOfTime) + ", the end of simulated time; use a longer cycle_ns");
   const u64 stride = std::min<u64>(network_->router.watchdog_cycles, 4096);
   const u64 end = state_.totals.now + cycles;
   while (state_.totals.now < end) {
@@ -51,7 +50,7 @@ bool Simulation::empty() const { return state_.totals.packets_in_network == 0; }
 
 u32 Simulation::collect() {
   if (state_.totals.collected) throw CoreError("collect() was called twice without apply()");
-  if (state_.totals.now == std::numeric_limits<Cycle>::max()) throw CoreError("the run has reached cycle 2^32 - 1, the end of simulated time");
+  if (state_.totals.now >= kEndOfTime) throw CoreError("the run has reached cycle " + std::to_string(kEndOfTime) + ", the end of simulated time");
   flitgym::collect(*network_, state_, workspace_);
   return workspace_.batch.count;
 }

@@ -38,8 +38,7 @@ void start_sources(Frame& f);
 // watch.cpp: one line of a watched packet's life
 void watch(Frame& f, Flit flit, const char* what, u32 port, u32 vc);
 
-// Times are compared through their difference, so that a busy_until of long ago never looks like the future.
-inline bool passed(Cycle deadline, Cycle now) { return static_cast<i32>(now - deadline) >= 0; }
+inline bool passed(Cycle deadline, Cycle now) { return now >= deadline; }
 
 // The packet in front of an input VC, whose route is known, asks for its output.
 inline void set_request(const Network& net, State& s, u32 input_vc, u32 out_port) {

@@ -181,21 +181,23 @@ void round_robin(const Fabric& x, u32 router) {
         }
         m &= ~(u64{1} << candidate);
       }
-    } else
-    for (u64 word = from / 64, k = 0, m = (mask[word] & ~used[word]) >> (from % 64) << (from % 64);;) {
-      if (m == 0) {
-        if (k++ == words) break;
-        word = S::kOneWord ? 0 : (word + 1) & (words - 1);
-        m = mask[word] & ~used[word];
-        if (k == words) m &= (u64{1} << (from % 64)) - 1;
-        continue;
+    } else {
+      u32 word = from / 64, k = 0;
+      for (u64 m = (mask[word] & ~used[word]) >> (from % 64) << (from % 64);;) {
+        if (m == 0) {
+          if (k++ == words) break;
+          word = S::kOneWord ? 0 : (word + 1) & (words - 1);
+          m = mask[word] & ~used[word];
+          if (k == words) m &= (u64{1} << (from % 64)) - 1;
+          continue;
+        }
+        const u32 candidate = word * 64 + static_cast<u32>(__builtin_ctzll(m));
+        m &= m - 1;
+        if (!S::kOneCycle && !passed(ports[candidate >> x.vc_shift].input_busy_until, x.now)) continue;
+        if (!has_room<S>(x, router, out_port, candidate)) continue;
+        bit = candidate;
+        break;
       }
-      const u32 candidate = static_cast<u32>(word * 64) + static_cast<u32>(__builtin_ctzll(m));
-      m &= m - 1;
-      if (!S::kOneCycle && !passed(ports[candidate >> x.vc_shift].input_busy_until, x.now)) continue;
-      if (!has_room<S>(x, router, out_port, candidate)) continue;
-      bit = candidate;
-      break;
     }
     if (bit == kNone) continue;
     used[bit / 64] |= group_mask << (bit % 64 >> x.vc_shift << x.vc_shift);
