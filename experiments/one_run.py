@@ -1,5 +1,6 @@
 """One simulation from a resolved configuration to its result: warm up, measure, drain, write."""
 
+import math
 import resource
 import time
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from ..configs import config_hash, core_sections
-from ..simcore import ConfigError, Simulation, __version__
+from ..simcore import ConfigError, Simulation, __version__, registered
 from .results import RESULT_FILE, finished, write_json, write_table
 
 # Called with the phase ("warm-up", "measure" or "drain") and the part of the whole run that is done, 0..1.
@@ -52,8 +53,8 @@ class Phases:
         """
         cycles = {}
         for key in ("warmup_ns", "measure_ns", "drain_max_ns", "series_interval_ns"):
-            if not run[key] >= 0:
-                raise ConfigError(f"run.{key}: {run[key]:g} ns is negative")
+            if not (run[key] >= 0 and math.isfinite(run[key])):
+                raise ConfigError(f"run.{key}: {run[key]:g} ns is negative or not finite")
             cycles[key.removesuffix("_ns")] = round(run[key] / cycle_ns)
         if cycles["measure"] == 0:
             raise ConfigError(f"run.measure_ns: {run.measure_ns:g} ns is shorter than one cycle ({cycle_ns:g} ns)")
@@ -93,6 +94,7 @@ def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, An
 
     run = config.run
     phases = Phases.of(run, simulation.cycle_ns)
+    _check(config, simulation, phases)
     if phases.series_interval:
         simulation.set_series_interval(phases.series_interval)
     if run.load_q_table is not None:
@@ -122,6 +124,24 @@ def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, An
     }
     write_json(directory / RESULT_FILE, result)
     return result
+
+
+def _check(config: DictConfig, simulation: Simulation, phases: Phases) -> None:
+    """What would only fail after hours is refused before the first cycle."""
+    end = simulation.facts()["end_of_time_cycles"]
+    cycles = phases.warmup + phases.measure + (phases.drain_max if config.run.drain else 0)
+    if cycles > end:
+        raise ConfigError(
+            f"run.measure_ns: the run would take {cycles:.3g} cycles, simulated time ends after {end:.3g}; "
+            "use shorter windows or a longer router.cycle_ns"
+        )
+    if config.run.save_q_table and simulation.q_table is None:
+        raise ConfigError(f"run.save_q_table: routing.{config.routing.name} has no Q-table")
+    if registered("routing")[config.routing.name]["facts"]["external"]:
+        raise ConfigError(
+            f"routing: '{config.routing.name}' takes its decisions from Python (collect() and apply()); "
+            "this command has nobody to ask"
+        )
 
 
 def _statistics(simulation: Simulation) -> dict[str, float | int | None]:

@@ -69,6 +69,8 @@ class Simulation(_core.Simulation):
             raise ConfigError(f"load_q_table(): routing.{facts['routing']} has no Q-table")
         try:
             with np.load(path, allow_pickle=False) as file:
+                if not isinstance(file, np.lib.npyio.NpzFile):
+                    raise ValueError("one array, not an archive of three")
                 table, layout, topology = file["table"], str(file["layout"]), str(file["topology"])
         except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise ConfigError(f"load_q_table(): {path} is no Q-table file ({error})") from error

@@ -5,6 +5,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <optional>
 
@@ -136,6 +137,20 @@ py::dict registered(const std::string& kind) {
   return out;
 }
 
+// One thread at a time: a run holds the simulation while the GIL is free.
+class Exclusive {
+ public:
+  explicit Exclusive(Simulation& simulation) : busy_(simulation.busy()) {
+    if (busy_.exchange(true)) throw CoreError("this simulation is running in another thread; use fork() for a second one");
+  }
+  ~Exclusive() { busy_.store(false); }
+  Exclusive(const Exclusive&) = delete;
+  Exclusive& operator=(const Exclusive&) = delete;
+
+ private:
+  std::atomic<bool>& busy_;
+};
+
 // ---- views ----
 
 template <class T, class A>
@@ -181,6 +196,7 @@ py::dict facts(const Simulation& sim) {
   for (u32 p = 0; p < net.router_ports; p++) channels += net.channels[p].peer != kNone;
   d["channels"] = channels;
   d["cycle_ns"] = net.cycle_ns;
+  d["end_of_time_cycles"] = kEndOfTime;
   d["flit_time_ns"] = net.flit_cycles_host * net.cycle_ns;
   d["flit_cycles"] = net.flit_cycles_host;
   d["packet_flits"] = net.packet_flits;
@@ -241,15 +257,17 @@ py::dict channels(const Simulation& sim) {
   return d;
 }
 
-py::dict series(const Simulation& sim) {
+py::dict series(Simulation& sim) {
+  const Exclusive held(sim);
   const Network& net = sim.network();
   const State& s = sim.state();
   const u32 interval = s.series_interval[0];
-  const auto n = static_cast<py::ssize_t>(s.series.size());
+  // Up to now, empty intervals at the end included.
+  const auto n = static_cast<py::ssize_t>(interval ? (s.totals.now + interval - 1) / interval : 0);
   py::array_t<double> time(n), latency(n), hops(n), throughput(n);
   py::array_t<u64> packets(n), flits(n);
   for (py::ssize_t k = 0; k < n; k++) {
-    const SeriesPoint& x = s.series[static_cast<std::size_t>(k)];
+    const SeriesPoint x = static_cast<std::size_t>(k) < s.series.size() ? s.series[static_cast<std::size_t>(k)] : SeriesPoint{};
     const double begin = static_cast<double>(interval) * static_cast<double>(k), end = std::min(begin + interval, static_cast<double>(s.totals.now));
     const auto count = static_cast<double>(x.packets);
     time.mutable_at(k) = end * net.cycle_ns;
@@ -324,7 +342,7 @@ PYBIND11_MODULE(_core, m) {
 
   py::class_<Simulation>(m, "Simulation")
       // A fork: an independent copy of the state on the same network.
-      .def(py::init([](const Simulation& other) { return std::make_unique<Simulation>(other); }), py::arg("other"))
+      .def(py::init([](Simulation& other) { const Exclusive held(other); return std::make_unique<Simulation>(other); }), py::arg("other"))
       .def(py::init([](const py::object& config) {
              const Config parsed = to_config(config);
              py::gil_scoped_release release;
@@ -335,21 +353,28 @@ PYBIND11_MODULE(_core, m) {
       .def_property_readonly("cycle_ns", [](const Simulation& s) { return s.network().cycle_ns; })
       .def_property_readonly("time_ns", [](const Simulation& s) { return s.state().totals.now * s.network().cycle_ns; })
       .def_property_readonly("packets_in_network", [](const Simulation& s) { return s.state().totals.packets_in_network; })
-      .def("run", [](Simulation& s, u64 cycles) { s.run(cycles, interruptible()); }, py::arg("cycles"), py::call_guard<py::gil_scoped_release>())
-      .def("drain", [](Simulation& s, u64 most) { return s.drain(most, interruptible()); }, py::arg("max_cycles"), py::call_guard<py::gil_scoped_release>())
+      .def("run", [](Simulation& s, u64 cycles) {
+        const Exclusive held(s);
+        s.run(cycles, interruptible());
+      }, py::arg("cycles"), py::call_guard<py::gil_scoped_release>())
+      .def("drain", [](Simulation& s, u64 most) {
+        const Exclusive held(s);
+        return s.drain(most, interruptible());
+      }, py::arg("max_cycles"), py::call_guard<py::gil_scoped_release>())
       .def("stop_sources", &Simulation::stop_sources)
-      .def("begin_window", &Simulation::begin_window)
-      .def("end_window", &Simulation::end_window)
+      .def("begin_window", [](Simulation& s) { const Exclusive held(s); s.begin_window(); })
+      .def("end_window", [](Simulation& s) { const Exclusive held(s); s.end_window(); })
       .def("set_series_interval", &Simulation::set_series_interval, py::arg("cycles"))
-      .def("statistics", [](const Simulation& s) { return statistics(s.network(), s.state()); })
+      .def("statistics", [](Simulation& s) { const Exclusive held(s); return statistics(s.network(), s.state()); })
       .def("series", &series)
       .def("channels", &channels)
       .def("facts", &facts)
-      .def("collect", &Simulation::collect)
+      .def("collect", [](Simulation& s) { const Exclusive held(s); return s.collect(); })
       .def("requests", &requests)
       .def(
           "apply",
           [](Simulation& s, const std::optional<py::array_t<u32, py::array::c_style | py::array::forcecast>>& choices) {
+            const Exclusive held(s);
             if (choices) s.apply(choices->data(), static_cast<std::size_t>(choices->size()));
             else s.apply(nullptr, 0);
           },
@@ -368,12 +393,13 @@ PYBIND11_MODULE(_core, m) {
           "q_frozen", [](const Simulation& s) { return s.state().totals.frozen != 0; }, [](Simulation& s, bool frozen) { s.state().totals.frozen = frozen; })
       .def("watch", &Simulation::watch, py::arg("terminal"), py::arg("sequence"))
       .def("watch_log", &Simulation::watch_log)
-      .def("state_hash", [](const Simulation& s) {
+      .def("state_hash", [](Simulation& s) {
+        const Exclusive held(s);
         char text[17];
         std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(s.hash()));
         return std::string(text);
       })
-      .def("snapshot", [](const Simulation& s) { return py::bytes(s.snapshot()); })
-      .def("restore", [](Simulation& s, const py::bytes& bytes) { s.restore(bytes); }, py::arg("snapshot"))
+      .def("snapshot", [](Simulation& s) { const Exclusive held(s); return py::bytes(s.snapshot()); })
+      .def("restore", [](Simulation& s, const py::bytes& bytes) { const Exclusive held(s); s.restore(bytes); }, py::arg("snapshot"))
       .def("check_conservation", &Simulation::check_conservation);
 }

@@ -137,10 +137,9 @@ void time_channels(const Params& params, Network& net) {
     net.channels[p].line = static_cast<u16>(found - net.delays.begin());
     if (found == net.delays.end()) net.delays.push_back(net.channels[p].hop_cycles);
   }
-  const double ns = net.cycle_ns;
-  for (const Rounding& r2 : net.rounding)
-    if (r2.cycles > kLongestDelay / 4)
-      throw ConfigError("router.cycle_ns: with " + text(ns) + " ns, " + r2.quantity + " = " + text(r2.ns) + " ns would be " + std::to_string(r2.cycles) + " cycles; choose a longer cycle");
+  for (const Rounding& time : net.rounding)
+    if (time.cycles > kLongestDelay / 4)
+      throw ConfigError("router.cycle_ns: with " + text(net.cycle_ns) + " ns, " + time.quantity + " = " + text(time.ns) + " ns is too many cycles; choose a longer cycle");
   net.longest_delay = std::max({hop[0], hop[1], hop[2], nic_hop, r.pipeline_cycles}) + std::max({flit[0], flit[1], flit[2]}) + r.wake_cycles + 4;
 }
 
@@ -321,6 +320,12 @@ std::shared_ptr<const Network> build(const Config& config) {
   size_router(router, *net);
   choose_routing(config, router, *net);
   choose_traffic(config, *net);
+  for (const Section* section : {&config.topology, &config.router, &config.routing, &config.traffic}) {
+    net->identity += section->name;
+    for (const auto& [key, value] : section->values) net->identity += " " + key + "=" + to_string(value);
+    net->identity += '\n';
+  }
+  net->identity += "seed=" + std::to_string(config.seed);
   return net;
 }
 

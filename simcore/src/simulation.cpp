@@ -20,6 +20,7 @@ Simulation::Simulation(const Simulation& other)
 }
 
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
+  if (network_->candidates) throw CoreError("routing." + network_->routing_name + ": decisions come from outside; call collect() and apply() instead of run()");
   if (state_.totals.collected) throw CoreError("run() between collect() and apply(): apply the choices first");
   if (cycles > kEndOfTime - u64{state_.totals.now})
     throw CoreError("the run would pass cycle " + std::to_string(kEndOfTime) + ", the end of simulated time; use a longer cycle_ns");
@@ -77,7 +78,10 @@ void Simulation::apply(const u32* choices, std::size_t count) {
   flitgym::apply(*network_, state_, workspace_);
 }
 
-void Simulation::set_series_interval(u32 cycles) { state_.series_interval[0] = cycles; }
+void Simulation::set_series_interval(u32 cycles) {
+  if (state_.totals.now > 0 && cycles != state_.series_interval[0]) throw ConfigError("set_series_interval(): a series runs from cycle 0; set its interval before the first");
+  state_.series_interval[0] = cycles;
+}
 
 void Simulation::watch(u32 terminal, u32 sequence) {
   if (terminal >= network_->terminals)

@@ -117,15 +117,9 @@ struct Counter {
 // Arrays must fit the network they are put into.
 u64 layout(const Network& net, const State& s) {
   Hasher h;
-  h.bytes(net.fingerprint.data(), net.fingerprint.size());
-  h.bytes(net.routing_name.data(), net.routing_name.size());
-  for (const u64 n : {u64{net.vcs}, u64{net.router.input_depth}, u64{net.router.output_depth}, u64{net.router.nic_depth}, u64{net.packet_flits}, u64{net.longest_delay},
-                      u64{s.table.size()}, u64{sizeof(State)}, u64{net.flit_cycles_host}, u64{net.router.crossbar_cycles}, u64{net.router.wake_cycles},
-                      u64{net.router.pipeline_cycles}, static_cast<u64>(net.router.flow_control), static_cast<u64>(net.router.arbiter),
-                      u64{net.router.packet_credits}, u64{net.router.separate_vc_allocation}, u64{net.router.keep_backlog}})
-    h.word(n);
-  for (const Channel& c : net.channels) h.word(u64{c.hop_cycles} << 32 | c.flit_cycles);
-  h.bytes(net.traffic_name.data(), net.traffic_name.size());
+  h.bytes(net.identity.data(), net.identity.size());
+  h.word(s.table.size());
+  h.word(sizeof(State));
   return h.value;
 }
 
@@ -165,7 +159,7 @@ void Simulation::restore(const std::string& bytes) {
   r.field(magic);
   r.field(shape);
   if (magic != kMagic) throw ConfigError("restore(): these bytes are no snapshot");
-  if (shape != layout(*network_, state_)) throw ConfigError("restore(): the snapshot is of another network, router, routing or traffic pattern");
+  if (shape != layout(*network_, state_)) throw ConfigError("restore(): the snapshot is of another configuration (network, router, routing, traffic pattern or seed)");
   State fresh;
   fresh.flit_lines = state_.flit_lines;  // for the number of lines; their contents are read below
   fresh.credit_lines = state_.credit_lines;

@@ -59,8 +59,21 @@ void begin_window(State& s) {
   }
 }
 
-void end_window(State& s) {
+namespace {
+
+double missed_until(const Network& net, const State& s, Cycle until) {
+  double missed = s.window.missed;
+  if (!net.router.keep_backlog && !s.totals.sources_stopped)
+    for (const Terminal& x : s.terminals)
+      if (x.left > 0) missed += packets_missed(net, s, x, until);
+  return missed;
+}
+
+}  // namespace
+
+void end_window(const Network& net, State& s) {
   if (!s.window.open) return;
+  s.window.missed = missed_until(net, s, s.totals.now);
   for (Port& o : s.ports) {
     if (o.stalled) o.stall += s.totals.now - o.stalled_since;
     o.window_flits = o.flits;
@@ -85,7 +98,7 @@ std::map<std::string, double> statistics(const Network& net, const State& s) {
   out["packets_generated"] = count(w.generated);
   out["packets_injected"] = count(w.accepted);
   out["packets_delivered"] = delivered;
-  out["generations_missed"] = count(w.missed);
+  out["generations_missed"] = w.open ? missed_until(net, s, s.totals.now) : w.missed;
   out["flits_delivered"] = count(w.flits);
   out["flit_hops"] = count(flit_hops);
   out["hops_mean"] = w.delivered ? count(w.hops) / delivered : 0;

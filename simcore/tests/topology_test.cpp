@@ -73,8 +73,10 @@ void check_shape(const Section& section) {
   // Minimal paths: at most local, global, local; none when there, one within a group.
   for (u32 r = 0; r < net.routers; r++)
     for (u32 to = 0; to < net.routers; to++) {
-      const u32 hops = df.minimal_hops(net, r, to);
-      CHECK_FOR(hops <= 3 && (hops == 0) == (r == to) && (df.group(r) != df.group(to) || hops <= 1), name);
+      for (u32 link = 0; link < df.links; link++) {
+        const u32 hops = df.minimal_hops(net, r, to, link);
+        CHECK_FOR(hops <= 3 && (hops == 0) == (r == to) && (df.group(r) != df.group(to) || hops <= 1), name);
+      }
     }
 }
 
@@ -127,22 +129,27 @@ TEST(random_arrangements_differ_by_seed) {
   CHECK(ends(1) != ends(2));
 }
 
-// With several links, a group's routers share them out: all are used.
-TEST(several_links_are_all_used) {
-  const auto net = network(dragonfly_section(1, 8, 2, 5));  // 4 links per pair
-  const Dragonfly& df = dragonfly(*net);
-  for (u32 group = 0; group < df.g; group++)
-    for (u32 other = 0; other < df.g; other++) {
-      if (group == other) continue;
-      std::map<u32, u32> routers_by_link;
-      for (u32 r = group * df.a; r < (group + 1) * df.a; r++) {
-        u32 at = r, port = df.exit(at, other);
-        if (!df.is_global(port)) at = net->router_of_port(net->channels[net->port(at, port)].peer), port = df.exit(at, other);
-        routers_by_link[net->port(at, port)]++;
+// With several links per pair of groups the packets of each router take turns: all links carry the same share, whether
+// a router has one of them (4 links, 8 routers) or several (16 links, 4 routers).
+TEST(several_links_are_used_alike) {
+  for (const auto& section : {dragonfly_section(1, 8, 2, 5), dragonfly_section(4, 4, 4, 2)}) {
+    const auto net = network(section);
+    const Dragonfly& df = dragonfly(*net);
+    for (u32 group = 0; group < df.g; group++)
+      for (u32 other = 0; other < df.g; other++) {
+        if (group == other) continue;
+        std::map<u32, u32> uses_of_link;
+        for (u32 r = group * df.a; r < (group + 1) * df.a; r++)
+          for (u32 link = 0; link < df.links; link++) {
+            u32 at = r, port = df.exit(at, other, link);
+            if (!df.is_global(port)) at = net->router_of_port(net->channels[net->port(at, port)].peer), port = df.exit(at, other, link);
+            CHECK(df.is_global(port));
+            uses_of_link[net->port(at, port)]++;
+          }
+        CHECK_EQ(uses_of_link.size(), static_cast<std::size_t>(df.links));
+        for (const auto& [link, uses] : uses_of_link) CHECK_EQ(uses, df.a);
       }
-      CHECK_EQ(routers_by_link.size(), 4u);
-      for (const auto& [link, routers] : routers_by_link) CHECK(routers >= 1 && routers <= 4);
-    }
+  }
 }
 
 TEST(impossible_dragonflies_are_refused) {

@@ -100,6 +100,7 @@ struct Network {
   std::shared_ptr<const ComponentData> topology, routing, traffic;
   std::string topology_name, routing_name, traffic_name;
   std::string fingerprint;        // topology and its parameters: what a saved Q-table must match
+  std::string identity;           // the whole configuration: what a snapshot must match
   RoutingFacts routing_facts{};
   TableShape table;
   bool learns = false;            // the routing returns feedback

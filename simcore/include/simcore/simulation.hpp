@@ -1,6 +1,7 @@
 // Simulation: one Network, one State, and the loop around step(). What the Python binding and the C++ tests drive.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -36,13 +37,15 @@ class Simulation {
   void apply(const u32* choices, std::size_t count);
 
   void begin_window() { flitgym::begin_window(state_); }
-  void end_window() { flitgym::end_window(state_); }
+  void end_window() { flitgym::end_window(*network_, state_); }
   void set_series_interval(u32 cycles);
   void watch(u32 terminal, u32 sequence);
 
   u64 hash() const;                       // of all of State
   std::string snapshot() const;           // State as bytes
   void restore(const std::string& bytes);
+
+  std::atomic<bool>& busy() { return busy_; }  // held by whoever lets another thread run meanwhile
 
   // Throws CoreError if flits, credits and buffer slots do not add up (tests call it every cycle).
   void check_conservation() const;
@@ -54,6 +57,7 @@ class Simulation {
   std::shared_ptr<const Network> network_;
   State state_;
   Workspace workspace_;
+  std::atomic<bool> busy_{false};
   u64 guarded_moves_ = 0, guarded_at_ = 0;  // the watchdog
 };
 

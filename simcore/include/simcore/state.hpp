@@ -140,7 +140,8 @@ inline constexpr u32 kHistogramBins = 128 + 64 * 25;
 
 struct Window {         // measurements since begin_window()
   u64 open = 0, begin = 0, end = 0;
-  u64 generated = 0, missed = 0, accepted = 0;  // packets
+  u64 generated = 0, accepted = 0;              // packets
+  double missed = 0;                            // packets that a full NIC kept from being generated (backlog lost)
   u64 delivered = 0, flits = 0, flit_hops = 0;
   u64 hops = 0, nonminimal = 0;                 // sums over packets delivered
   u64 latency_nic = 0, latency_generation = 0;  // sums, cycles

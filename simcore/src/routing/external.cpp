@@ -27,7 +27,7 @@ void candidates(const Network& net, State& s, Batch& b) {
   for (u32 i = 0; i < b.count; i++) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
-    const u32 k_min = df.minimal_port(net, router, p.destination);
+    const u32 k_min = df.minimal_port(net, router, p);
     const bool there = df.group(router) == df.group(to);
     const auto vc_class = static_cast<u16>(router == to ? (p.hops > 0 ? p.hops - 1 : 0) : p.hops);
     const auto offer = [&](u32 port) {

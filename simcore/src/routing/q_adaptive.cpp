@@ -48,7 +48,7 @@ void route(const Network& net, State& s, Batch& b) {
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i], group = df.group(router), to = net.terminal_router[p.destination], destination_group = df.group(to);
     const PortKind came_by = net.channels[net.port(router, b.in_port[i])].kind;
-    u32 port = df.minimal_port(net, router, p.destination);
+    u32 port = df.minimal_port(net, router, p);
 
     if (group == destination_group) {
       // There: the estimate is 0. What came over a local link belongs to no row any more and is not answered.

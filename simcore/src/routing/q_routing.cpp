@@ -17,7 +17,7 @@ void route(const Network& net, State& s, Batch& b) {
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     const bool from_terminal = net.channels[net.port(router, b.in_port[i])].kind == PortKind::kTerminal;
-    u32 port = df.minimal_port(net, router, p.destination);
+    u32 port = df.minimal_port(net, router, p);
     detail.row = to;
 
     if (router == to) {

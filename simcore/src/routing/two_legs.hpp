@@ -51,13 +51,13 @@ inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses
   if (p.phase == kToIntermediate) {
     const bool reached = kByRouter ? router == p.intermediate : group == p.intermediate;
     if (!reached) {
-      const u32 port = kByRouter ? df.towards(router, p.intermediate) : df.exit(router, p.intermediate);
+      const u32 port = kByRouter ? df.towards(router, p.intermediate, df.link_of(p)) : df.exit(router, p.intermediate, df.link_of(p));
       return {port, group == e.source_group ? classes.source_detour : classes.to_router};
     }
     p.phase = kFromIntermediate;
   }
   const u32 vc_class = group == e.destination_group ? classes.destination : p.phase == kFromIntermediate ? classes.leaving : classes.source_minimal;
-  return {df.minimal_port(net, router, p.destination), vc_class};
+  return {df.minimal_port(net, router, p), vc_class};
 }
 
 // ---- UGAL: Universal Globally-Adaptive Load-balancing (Singh 2005; on Dragonfly: Kim et al., ISCA 2008) ----
@@ -96,8 +96,8 @@ inline void read_ugal(const Params& params, UgalRule& rule) {
 template <bool kByRouter>
 inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p, u32 router, const Ends& e,
                          u32 minimal_class, u32 detour_class) {
-  const u32 k_min = df.minimal_port(net, router, p.destination);
-  const u32 k_non = kByRouter ? df.towards(router, p.intermediate) : df.exit(router, p.intermediate);
+  const u32 k_min = df.minimal_port(net, router, p);
+  const u32 k_non = kByRouter ? df.towards(router, p.intermediate, df.link_of(p)) : df.exit(router, p.intermediate, df.link_of(p));
   double q_min, q_non;
   if (k_min == k_non) {
     q_min = class_congestion(net, s, rule.measure, net.port(router, k_min), minimal_class);
@@ -107,14 +107,15 @@ inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df
     q_non = port_congestion(s, rule.measure, net.port(router, k_non));
   }
   if (rule.hop_weighted) {
+    const u32 link = df.link_of(p);
     u32 middle = p.intermediate, leg = 0;
     if (kByRouter) {
-      leg = df.minimal_hops(net, router, middle);
+      leg = df.minimal_hops(net, router, middle, link);
     } else {  // the router at which the link into the intermediate group ends
-      for (middle = router; df.group(middle) != p.intermediate; leg++) middle = net.router_of_port(net.channels[net.port(middle, df.exit(middle, p.intermediate))].peer);
+      for (middle = router; df.group(middle) != p.intermediate; leg++) middle = net.router_of_port(net.channels[net.port(middle, df.exit(middle, p.intermediate, link))].peer);
     }
-    q_min *= df.minimal_hops(net, router, e.destination_router);
-    q_non *= leg + df.minimal_hops(net, middle, e.destination_router);
+    q_min *= df.minimal_hops(net, router, e.destination_router, link);
+    q_non *= leg + df.minimal_hops(net, middle, e.destination_router, link);
   }
   return rule.diverts(q_min, q_non);
 }
@@ -126,7 +127,7 @@ inline bool draw_intermediate(const Network& net, const State& s, const Dragonfl
   for (u32 k = 0; k < rule.candidates; k++) {
     const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, k));
     if (middle == kNone) return false;
-    const u32 q = rule.candidates == 1 ? 0 : port_congestion(s, rule.measure, net.port(router, df.towards(router, middle)));
+    const u32 q = rule.candidates == 1 ? 0 : port_congestion(s, rule.measure, net.port(router, df.towards(router, middle, df.link_of(p))));
     if (q < least) {
       least = q;
       p.intermediate = kByRouter ? middle : df.group(middle);

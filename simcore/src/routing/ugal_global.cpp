@@ -14,11 +14,11 @@ struct Seen {
 };
 
 // Walks from `router` towards `group` (and on to `to`, if that is in it), summing what the oracle sees.
-Seen walk(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, u32& router, u32 group, u32 to) {
+Seen walk(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, u32 link, u32& router, u32 group, u32 to) {
   const u32 home = df.group(router);
   Seen seen;
   while (df.group(router) != group || (to != kNone && router != to)) {
-    const u32 k = to != kNone ? df.towards(router, to) : df.exit(router, group), port = net.port(router, k);
+    const u32 k = to != kNone ? df.towards(router, to, link) : df.exit(router, group, link), port = net.port(router, k);
     if (rule.whole_path || (df.group(router) == home && df.is_global(k))) seen.congestion += port_congestion(s, rule.measure, port);
     seen.hops++;
     router = net.router_of_port(net.channels[port].peer);
@@ -39,8 +39,8 @@ void route(const Network& net, State& s, Batch& b) {
         const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, k));
         if (middle == kNone) break;
         u32 at = b.router[i];
-        const Seen there = walk(net, s, df, rule, at, df.group(middle), kNone);
-        const Seen on = walk(net, s, df, rule, at, e.destination_group, e.destination_router);
+        const Seen there = walk(net, s, df, rule, df.link_of(p), at, df.group(middle), kNone);
+        const Seen on = walk(net, s, df, rule, df.link_of(p), at, e.destination_group, e.destination_router);
         const double q = (there.congestion + (rule.whole_path ? on.congestion : 0)) * (rule.hop_weighted ? there.hops + on.hops : 1.0);
         if (least < 0 || q < least) {
           least = q;
@@ -48,7 +48,7 @@ void route(const Network& net, State& s, Batch& b) {
         }
       }
       u32 at = b.router[i];
-      const Seen direct = walk(net, s, df, rule, at, e.destination_group, e.destination_router);
+      const Seen direct = walk(net, s, df, rule, df.link_of(p), at, e.destination_group, e.destination_router);
       if (least >= 0 && rule.diverts(direct.congestion * (rule.hop_weighted ? direct.hops : 1.0), least)) take_detour(p);
     }
     const Hop hop = follow_legs<false>(net, df, kClasses, p, b.router[i], e);

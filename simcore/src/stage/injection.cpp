@@ -1,5 +1,6 @@
 // Sources: a generation clock per terminal and a bounded NIC buffer. An open-loop source with an endless queue needs
 // no memory: while the NIC is full the clock waits, and every packet keeps the instant at which it was due.
+#include "simcore/stats.hpp"
 #include "stage/stage.hpp"
 
 namespace flitgym {
@@ -120,8 +121,7 @@ void fill_nic(Frame& f, u32 terminal, bool backlogged) {
     u64 from = x.next_tick;
     if (backlogged && !net.router.keep_backlog) {
       from = u64{f.now} << 32;
-      const u64 span = gap(net, terminal, x.round, x.step);
-      if (f.s.window.open && span != kNever && span > 0) f.s.window.missed += (from - x.next_tick) / span;
+      if (f.s.window.open) f.s.window.missed += packets_missed(net, f.s, x, f.now);
     }
     x.next_tick = next_tick(net, x, terminal, from);
     if (x.next_tick == kNever || !passed(cycle_of(x.next_tick), f.now)) break;

@@ -1,5 +1,6 @@
 #include "topology/dragonfly.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "simcore/error.hpp"
@@ -69,20 +70,21 @@ void wire(const Params& params, Wiring& w) {
         if (group < other) w.connect(global_port(group, k * (g - 1) + d), global_port(other, k * (g - 1) + arrangement.back(group, d)), PortKind::kGlobal);
       }
 
-  // First hop towards each group: an own link, else the router of one of the links, the links shared out evenly.
-  df->exit_port.assign(std::size_t{w.routers} * g, 0);
+  // First hop towards each group by the k-th link: an own link if there is one (the packets take turns if there are
+  // several), else to the router that has the k-th.
+  df->links = std::max(1u, links);
+  df->exit_port.assign(std::size_t{w.routers} * g * df->links, 0);
   for (u32 group = 0; group < g; group++)
     for (u32 d = 0; d + 1 < g; d++) {
       const u32 other = arrangement.other(group, d);
       for (u32 r = group * a; r < (group + 1) * a; r++) {
-        u32 chosen = global_port(group, (r % a % links) * (g - 1) + d);
+        std::vector<u32> own;
         for (u32 k = 0; k < links; k++)
-          if (const u32 own = global_port(group, k * (g - 1) + d); own / w.radix == r) {
-            chosen = own;
-            break;
-          }
-        const u32 owner = chosen / w.radix;
-        df->exit_port[std::size_t{r} * g + other] = static_cast<u8>(owner == r ? chosen % w.radix : df->local_port(r, owner));
+          if (const u32 port = global_port(group, k * (g - 1) + d); port / w.radix == r) own.push_back(port);
+        for (u32 k = 0; k < links; k++) {
+          const u32 chosen = own.empty() ? global_port(group, k * (g - 1) + d) : own[k % own.size()], owner = chosen / w.radix;
+          df->exit_port[(std::size_t{r} * g + other) * links + k] = static_cast<u8>(owner == r ? chosen % w.radix : df->local_port(r, owner));
+        }
       }
     }
   w.data = df;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "simcore/network.hpp"
+#include "simcore/state.hpp"
 
 namespace flitgym {
 
@@ -13,28 +13,31 @@ namespace flitgym {
 struct Dragonfly : ComponentData {
   u32 p = 0, a = 0, h = 0, g = 0;
   std::vector<u16> group_of, place_of;  // [routers] group, and number within it
-  std::vector<u8> exit_port;  // [routers, g] local port of the first hop towards that group; own group: 0, unused
+  u32 links = 1;              // parallel links per pair of groups
+  std::vector<u8> exit_port;  // [routers, g, links] local port of the first hop towards that group; own group: 0, unused
 
-  u32 exit(u32 router, u32 group) const { return exit_port[std::size_t{router} * g + group]; }
+  // Which of the parallel links a packet takes: in turn, so that all carry the same share.
+  u32 link_of(const Packet& packet) const { return links == 1 ? 0 : (packet.source + packet.sequence) % links; }
+  u32 exit(u32 router, u32 group, u32 link) const { return exit_port[(std::size_t{router} * g + group) * links + link]; }
   bool is_global(u32 port) const { return port >= p + a - 1; }
   // Router-local port of the link from router to its neighbour `to` in the same group.
   u32 local_port(u32 router, u32 to) const { return p + place_of[to] - (to > router); }
   u32 group(u32 router) const { return group_of[router]; }
 
   // First hop of the minimal path to another router.
-  u32 towards(u32 router, u32 to) const {
+  u32 towards(u32 router, u32 to, u32 link) const {
     const u32 group_to = group(to);
-    return group(router) == group_to ? local_port(router, to) : exit(router, group_to);
+    return group(router) == group_to ? local_port(router, to) : exit(router, group_to, link);
   }
-  // First hop of the minimal path to a terminal (its own port at the last router).
-  u32 minimal_port(const Network& net, u32 router, u32 terminal) const {
-    const u32 to = net.terminal_router[terminal];
-    return to == router ? net.terminal_port[terminal] : towards(router, to);
+  // First hop of a packet's minimal path (the terminal's own port at the last router).
+  u32 minimal_port(const Network& net, u32 router, const Packet& packet) const {
+    const u32 to = net.terminal_router[packet.destination];
+    return to == router ? net.terminal_port[packet.destination] : towards(router, to, link_of(packet));
   }
   // Router-to-router channels of the minimal path.
-  u32 minimal_hops(const Network& net, u32 router, u32 to) const {
+  u32 minimal_hops(const Network& net, u32 router, u32 to, u32 link) const {
     u32 hops = 0;
-    for (; router != to; hops++) router = net.router_of_port(net.channels[net.port(router, towards(router, to))].peer);
+    for (; router != to; hops++) router = net.router_of_port(net.channels[net.port(router, towards(router, to, link))].peer);
     return hops;
   }
 };
