@@ -29,20 +29,11 @@ void route(const Network& net, State& s, Batch& b) {
     if ((first || second) && p.intermediate != kNone &&
         ugal_diverts<true>(net, s, df, rule, p, router, e, kAtSource.source_minimal, kAtSource.source_detour))
       take_detour(p);
-    const Hop hop = follow_legs<true>(net, df, classes, p, router, e);
-    b.out_port[i] = static_cast<u16>(hop.port);
-    b.out_class[i] = static_cast<u16>(hop.vc_class);
+    choose(b, i, follow_legs<true>(net, df, classes, p, router, e));
   }
 }
 
-RoutingFacts setup(const Params& params, Network&, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<UgalRule>();
-  read_ugal(params, *rule);
-  data = rule;
-  return {5, 7};
-}
-
-const Register<RoutingSpec> entry({"par", "UGALn that may still divert at the second router (PAR)", {"dragonfly"}, ugal_params(2, false), setup, route});
+const Register<RoutingSpec> entry({"par", "UGALn that may still divert at the second router (PAR)", {"dragonfly"}, ugal_params(2, false), ugal_setup<5, 7>, route});
 
 }  // namespace
 

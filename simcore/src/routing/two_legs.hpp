@@ -141,4 +141,58 @@ inline void take_detour(Packet& p) {
   p.nonminimal = 1;
 }
 
+// ---- The routings that differ only in the kind of intermediate and in their classes ----
+
+inline void choose(Batch& b, u32 i, const Hop& hop) {
+  b.out_port[i] = static_cast<u16>(hop.port);
+  b.out_class[i] = static_cast<u16>(hop.vc_class);
+}
+
+// Always through an intermediate, but for traffic within a group.
+template <bool kByRouter, LegClasses kClasses>
+void valiant_route(const Network& net, State& s, Batch& b) {
+  const Dragonfly& df = dragonfly(net);
+  for (u32 i = 0; i < b.count; i++) {
+    Packet& p = s.packets[b.packet[i]];
+    const Ends e = ends(net, df, p);
+    if (p.phase == kUndecided) {
+      p.phase = kMinimal;
+      const bool leaves = e.source_group != e.destination_group;
+      const u32 middle = leaves ? random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, 0)) : kNone;
+      if (middle != kNone) {
+        p.intermediate = kByRouter ? middle : df.group(middle);
+        take_detour(p);
+      }
+    }
+    choose(b, i, follow_legs<kByRouter>(net, df, kClasses, p, b.router[i], e));
+  }
+}
+
+// Through an intermediate if the local queues say so: decided at the source router, and only there.
+template <bool kByRouter, LegClasses kClasses>
+void ugal_route(const Network& net, State& s, Batch& b) {
+  const Dragonfly& df = dragonfly(net);
+  const auto& rule = static_cast<const UgalRule&>(*net.routing);
+  for (u32 i = 0; i < b.count; i++) {
+    Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i];
+    const Ends e = ends(net, df, p);
+    if (p.phase == kUndecided) {
+      p.phase = kMinimal;
+      if (e.source_group != e.destination_group && draw_intermediate<kByRouter>(net, s, df, rule, p, router, e) &&
+          ugal_diverts<kByRouter>(net, s, df, rule, p, router, e, kClasses.source_minimal, kClasses.source_detour))
+        take_detour(p);
+    }
+    choose(b, i, follow_legs<kByRouter>(net, df, kClasses, p, router, e));
+  }
+}
+
+template <u32 kVcClasses, u32 kMaxHops>
+RoutingFacts ugal_setup(const Params& params, Network&, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<UgalRule>();
+  read_ugal(params, *rule);
+  data = rule;
+  return {kVcClasses, kMaxHops};
+}
+
 }  // namespace flitgym

@@ -51,9 +51,7 @@ void route(const Network& net, State& s, Batch& b) {
       const Seen direct = walk(net, s, df, rule, df.link_of(p), at, e.destination_group, e.destination_router);
       if (least >= 0 && rule.diverts(direct.congestion * (rule.hop_weighted ? direct.hops : 1.0), least)) take_detour(p);
     }
-    const Hop hop = follow_legs<false>(net, df, kClasses, p, b.router[i], e);
-    b.out_port[i] = static_cast<u16>(hop.port);
-    b.out_class[i] = static_cast<u16>(hop.vc_class);
+    choose(b, i, follow_legs<false>(net, df, kClasses, p, b.router[i], e));
   }
 }
 

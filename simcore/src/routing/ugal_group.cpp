@@ -10,33 +10,7 @@ namespace {
 
 constexpr LegClasses kClasses = {0, 1, 1, 1, 2};
 
-void route(const Network& net, State& s, Batch& b) {
-  const Dragonfly& df = dragonfly(net);
-  const auto& rule = static_cast<const UgalRule&>(*net.routing);
-  for (u32 i = 0; i < b.count; i++) {
-    Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i];
-    const Ends e = ends(net, df, p);
-    if (p.phase == kUndecided) {  // at the source router, and only there
-      p.phase = kMinimal;
-      if (e.source_group != e.destination_group && draw_intermediate<false>(net, s, df, rule, p, router, e) &&
-          ugal_diverts<false>(net, s, df, rule, p, router, e, kClasses.source_minimal, kClasses.source_detour))
-        take_detour(p);
-    }
-    const Hop hop = follow_legs<false>(net, df, kClasses, p, router, e);
-    b.out_port[i] = static_cast<u16>(hop.port);
-    b.out_class[i] = static_cast<u16>(hop.vc_class);
-  }
-}
-
-RoutingFacts setup(const Params& params, Network&, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<UgalRule>();
-  read_ugal(params, *rule);
-  data = rule;
-  return {3, 5};
-}
-
-const Register<RoutingSpec> entry({"ugal_group", "minimal or through a random group, by the local queues (UGALg)", {"dragonfly"}, ugal_params(2, false), setup, route});
+const Register<RoutingSpec> entry({"ugal_group", "minimal or through a random group, by the local queues (UGALg)", {"dragonfly"}, ugal_params(2, false), ugal_setup<3, 5>, ugal_route<false, kClasses>});
 
 }  // namespace
 

@@ -9,30 +9,9 @@ namespace {
 
 constexpr LegClasses kClasses = {0, 0, 1, 1, 2};
 
-void route(const Network& net, State& s, Batch& b) {
-  const Dragonfly& df = dragonfly(net);
-  for (u32 i = 0; i < b.count; i++) {
-    Packet& p = s.packets[b.packet[i]];
-    const Ends e = ends(net, df, p);
-    if (p.phase == kUndecided) {
-      p.phase = kMinimal;
-      if (e.source_group != e.destination_group) {
-        const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, 0));
-        if (middle != kNone) {
-          p.intermediate = df.group(middle);
-          take_detour(p);
-        }
-      }
-    }
-    const Hop hop = follow_legs<false>(net, df, kClasses, p, b.router[i], e);
-    b.out_port[i] = static_cast<u16>(hop.port);
-    b.out_class[i] = static_cast<u16>(hop.vc_class);
-  }
-}
-
 RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>&) { return {3, 5}; }
 
-const Register<RoutingSpec> entry({"valiant_group", "through a random group (VALg)", {"dragonfly"}, {}, setup, route});
+const Register<RoutingSpec> entry({"valiant_group", "through a random group (VALg)", {"dragonfly"}, {}, setup, valiant_route<false, kClasses>});
 
 }  // namespace
 
