@@ -85,12 +85,8 @@ void initialise(const Network& net, State& s) {
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<QRule>();
-  rule->alpha = params.real("alpha");
-  rule->beta = params.real("beta");
-  rule->epsilon = params.real("epsilon");
-  rule->threshold1 = params.real("q_thld1");
+  read_rates(params, *rule);
   rule->threshold2 = params.real("q_thld2");
-  rule->integer_ns = params.boolean("integer_ns");
   shape_table(net, *rule, (dragonfly(net).g - 1) * dragonfly(net).p, "q_adaptive: (destination group without own, source slot) x non-terminal port");
   data = rule;
   return {5, 5};

@@ -50,12 +50,8 @@ void initialise(const Network& net, State& s) {
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<QRule>();
-  rule->alpha = params.real("alpha");
-  rule->beta = params.real("beta");
-  rule->epsilon = params.real("epsilon");
-  rule->threshold1 = params.real("q_thld1");
+  read_rates(params, *rule);
   rule->max_hops = params.count("max_hops");
-  rule->integer_ns = params.boolean("integer_ns");
   shape_table(net, *rule, net.routers, "q_routing: destination router x non-terminal port");
   data = rule;
   return {rule->max_hops + 3, rule->max_hops + 3};

@@ -19,6 +19,15 @@ struct QRule : ComponentData {
   std::vector<u8> port_count; // [routers]
 };
 
+// The parameters that both table routings have, by the same names.
+inline void read_rates(const Params& params, QRule& rule) {
+  rule.alpha = params.real("alpha");
+  rule.beta = params.real("beta");
+  rule.epsilon = params.real("epsilon");
+  rule.threshold1 = params.real("q_thld1");
+  rule.integer_ns = params.boolean("integer_ns");
+}
+
 inline constexpr float kUnreachable = std::numeric_limits<float>::infinity();
 
 inline float* q_row(const Network& net, State& s, u32 router, u32 row) {

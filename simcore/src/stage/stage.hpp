@@ -3,8 +3,8 @@
 // A hop of a flit, in the order of the pipeline figure (Dally & Towles, ch. 16):
 //   arrival            channel -> input VC
 //   route computation  the head in front of an input VC asks for (output port, VC class): the decision batch
-//   switch allocation  input VC -> output VC's ring (output buffers) or straight onto the channel (input-queued)
-//   traversal          output ring -> channel, when the channel is free and a credit is there
+//   switch allocation  input VC -> output VC's queue (output buffers) or straight onto the channel (input-queued)
+//   traversal          output queue -> channel, when the channel is free and a credit is there
 #pragma once
 
 #include "simcore/rng.hpp"
