@@ -88,11 +88,17 @@ py::object from_value(const Value& value) {
 }
 
 py::dict describe(const ParamSpec& spec) {
-  static const char* const types[] = {"bool", "int", "float", "str", "list_float"};
+  static const char* const types[] = {"bool", "int", "float", "str", "list_float", "list_int"};
   py::dict d;
   d["type"] = types[static_cast<int>(spec.type)];
-  d["default"] = from_value(spec.fallback);
-  const bool number = spec.type == ParamSpec::Type::kInt || spec.type == ParamSpec::Type::kFloat || spec.type == ParamSpec::Type::kList;
+  if (spec.type == ParamSpec::Type::kIntList) {
+    py::list items;
+    for (const double x : std::get<std::vector<double>>(spec.fallback)) items.append(static_cast<i64>(x));
+    d["default"] = items;
+  } else {
+    d["default"] = from_value(spec.fallback);
+  }
+  const bool number = spec.type == ParamSpec::Type::kInt || spec.type == ParamSpec::Type::kFloat || spec.type == ParamSpec::Type::kList || spec.type == ParamSpec::Type::kIntList;
   d["min"] = number ? py::object(py::float_(spec.min)) : py::none();
   d["max"] = number ? py::object(py::float_(spec.max)) : py::none();
   d["unit"] = spec.unit;
@@ -110,23 +116,54 @@ py::dict describe(const std::string& summary, const std::vector<ParamSpec>& para
   return d;
 }
 
+// Adds the keys that are not there yet; of a key that is, the choices.
+void merge(std::vector<ParamSpec>& params, const std::vector<ParamSpec>& more) {
+  for (const ParamSpec& spec : more) {
+    const auto found = std::find_if(params.begin(), params.end(), [&](const ParamSpec& p) { return p.key == spec.key; });
+    if (found == params.end()) {
+      params.push_back(spec);
+      continue;
+    }
+    for (const std::string& word : spec.choices)
+      if (std::find(found->choices.begin(), found->choices.end(), word) == found->choices.end()) found->choices.push_back(word);
+  }
+}
+
 py::dict registered(const std::string& kind) {
   py::dict out;
   if (kind == "topology") {
     for (const auto& [name, spec] : registry<TopologySpec>()) out[py::str(name)] = describe(spec.summary, spec.params, py::dict());
   } else if (kind == "routing") {
-    for (const auto& [name, spec] : registry<RoutingSpec>()) {
+    // Files of one name are one choice: the keys of all of them, on the topologies of all of them.
+    for (const std::string& name : registered_names<RoutingSpec>()) {
+      std::vector<std::string> topologies;
+      std::vector<ParamSpec> params;
+      std::string summary;
+      bool learns = false, external = false;
+      const auto [first, last] = registry<RoutingSpec>().equal_range(name);
+      for (auto at = first; at != last; ++at) {
+        const RoutingSpec& spec = at->second;
+        const auto& accepted = spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
+        topologies.insert(topologies.end(), accepted.begin(), accepted.end());
+        merge(params, spec.params);
+        learns |= spec.learn != nullptr;
+        external |= spec.external;
+        summary = at == first || spec.summary == summary ? spec.summary : summary + "; " + spec.summary;
+      }
+      std::sort(topologies.begin(), topologies.end());
       py::dict facts;
-      facts["topologies"] = spec.topologies;
-      facts["learns"] = spec.learn != nullptr;
-      facts["external"] = spec.candidates != nullptr;
-      out[py::str(name)] = describe(spec.summary, spec.params, facts);
+      facts["topologies"] = topologies;
+      facts["learns"] = learns;
+      facts["external"] = external;
+      out[py::str(name)] = describe(summary, params, facts);
     }
   } else if (kind == "traffic") {
     for (const auto& [name, spec] : registry<TrafficSpec>()) {
       std::vector<ParamSpec> params = common_traffic_params();
       params.insert(params.end(), spec.params.begin(), spec.params.end());
-      out[py::str(name)] = describe(spec.summary, params, py::dict());
+      py::dict facts;
+      facts["topologies"] = spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
+      out[py::str(name)] = describe(spec.summary, params, facts);
     }
   } else if (kind == "router") {
     out["vc_router"] = describe("virtual-channel router: input-queued, or combined input- and output-queued with crossbar speedup", router_params(), py::dict());
@@ -199,7 +236,8 @@ py::dict facts(const Simulation& sim) {
   d["end_of_time_cycles"] = kEndOfTime;
   d["flit_time_ns"] = net.flit_cycles_host * net.cycle_ns;
   d["flit_cycles"] = net.flit_cycles_host;
-  d["packet_flits"] = net.packet_flits;
+  d["packet_flits"] = net.mean_packet_flits();
+  d["packet_flits_most"] = net.most_packet_flits;
   py::dict hops;
   for (u32 p = 0; p < net.port_count; p++) {
     static const char* const names[] = {"terminal", "local", "global"};
@@ -308,7 +346,7 @@ py::dict requests(const py::object& self) {
   d["hops"] = hops;
   d["in_port"] = view(b.in_port, {n}, self);
   d["in_vc"] = view(b.in_vc, {n}, self);
-  if (sim.network().candidates) {
+  if (sim.network().external) {
     d["offsets"] = view(b.offsets, {n + 1}, self);
     d["candidate_port"] = view(b.candidate_port, self);
     d["candidate_class"] = view(b.candidate_class, self);

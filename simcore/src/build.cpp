@@ -18,13 +18,42 @@ constexpr double kMaxRoundingError = 0.01;
 std::string text(double x) { return to_string(Value{x}); }
 
 template <class Spec>
-const Spec& find(const std::string& kind, const std::string& name) {
-  const auto found = registry<Spec>().find(name);
-  if (found == registry<Spec>().end()) {
-    const auto valid = registered_names<Spec>();
+void check_name(const std::string& kind, const std::string& name) {
+  const auto valid = registered_names<Spec>();
+  if (std::find(valid.begin(), valid.end(), name) == valid.end())
     throw ConfigError(kind + ": unknown name '" + name + "'" + did_you_mean(name, valid) + "; valid names: " + join(valid));
+}
+
+// The entry of that name that runs on the topology.
+template <class Spec>
+const Spec& find(const std::string& kind, const std::string& name, const std::string& topology) {
+  check_name<Spec>(kind, name);
+  const auto runs = [&](const Spec& spec) { return spec.topologies.empty() || std::find(spec.topologies.begin(), spec.topologies.end(), topology) != spec.topologies.end(); };
+  std::vector<std::string> accepted, others;
+  const auto [first, last] = registry<Spec>().equal_range(name);
+  for (auto at = first; at != last; ++at) {
+    if (runs(at->second)) return at->second;
+    accepted.insert(accepted.end(), at->second.topologies.begin(), at->second.topologies.end());
   }
-  return found->second;
+  for (const auto& [other, spec] : registry<Spec>())
+    if (runs(spec)) others.push_back(other);
+  throw ConfigError(kind + "." + name + ": does not run on topology '" + topology + "'; it accepts " + join(accepted) + ". On " + topology + " there are " + join(others));
+}
+
+// What another topology's entry of the same name takes may be given too, as far as it asks for nothing.
+Values without_defaults_of_others(const RoutingSpec& spec, const Values& given) {
+  Values own = given;
+  const auto has = [](const RoutingSpec& s, const std::string& key) { return std::any_of(s.params.begin(), s.params.end(), [&](const ParamSpec& p) { return p.key == key; }); };
+  const auto [first, last] = registry<RoutingSpec>().equal_range(spec.name);
+  for (auto at = first; at != last; ++at)
+    for (const ParamSpec& p : at->second.params) {
+      const auto found = given.find(p.key);
+      if (found == given.end() || has(spec, p.key)) continue;
+      if (to_string(found->second) != to_string(p.fallback))
+        throw ConfigError("routing." + spec.name + "." + p.key + ": " + to_string(found->second) + " means nothing on topology '" + join(spec.topologies) + "', only on " + join(at->second.topologies));
+      own.erase(p.key);
+    }
+  return own;
 }
 
 // Physical times in ns -> whole cycles, each with its error, refused above 1 %.
@@ -50,7 +79,8 @@ class Clock {
 };
 
 void wire(const Config& config, Network& net) {
-  const auto& spec = find<TopologySpec>("topology", config.topology.name);
+  check_name<TopologySpec>("topology", config.topology.name);
+  const TopologySpec& spec = registry<TopologySpec>().find(config.topology.name)->second;
   const Params params("topology." + spec.name, spec.params, config.topology.values);
   Wiring wiring;
   spec.wire(params, wiring);
@@ -99,6 +129,14 @@ void wire(const Config& config, Network& net) {
   net.fingerprint = fingerprint.str();
 }
 
+// The delay line of a delay; a new one for a new delay.
+u8 line_of(Network& net, u32 cycles) {
+  const auto found = std::find(net.delays.begin(), net.delays.end(), cycles);
+  const auto line = static_cast<u8>(found - net.delays.begin());
+  if (found == net.delays.end()) net.delays.push_back(cycles);
+  return line;
+}
+
 void time_channels(const Params& params, Network& net) {
   net.cycle_ns = params.real("cycle_ns");
   Clock clock(net.cycle_ns, net.rounding);
@@ -108,17 +146,19 @@ void time_channels(const Params& params, Network& net) {
 
   // Round sums, not parts: output, link and input latency are always passed in series. The two host channels of a
   // path are passed in series too, so they share one sum.
-  u32 hop[3], flit[3];
+  const bool credit_by_hop = params.text("credit_latency") == "hop";
+  u32 hop[3], flit[3], link[3] = {1, 1, 1};
   u32 nic_hop = 0;
   for (int k = 0; k < 3; k++) {
     const std::string name = names[k];
-    const double link = net.link_latency_ns[k] = params.real("link_latency_ns_" + name);
+    const double link_ns = net.link_latency_ns[k] = params.real("link_latency_ns_" + name);
+    if (!credit_by_hop) link[k] = clock.cycles("credit on a " + name + " link (credit_latency=link)", link_ns, 1);
     if (k == 0) {
-      const u32 both = clock.cycles("host channels there and back (2 link + input + output latency)", 2 * link + input + output, 2);
-      nic_hop = std::clamp(static_cast<u32>((link + input) / net.cycle_ns), 1u, both - 1);
+      const u32 both = clock.cycles("host channels there and back (2 link + input + output latency)", 2 * link_ns + input + output, 2);
+      nic_hop = std::clamp(static_cast<u32>((link_ns + input) / net.cycle_ns), 1u, both - 1);
       hop[0] = both - nic_hop;
     } else {
-      hop[k] = clock.cycles(name + " hop (output + link + input latency)", output + link + input, 1);
+      hop[k] = clock.cycles(name + " hop (output + link + input latency)", output + link_ns + input, 1);
     }
     flit[k] = clock.cycles(name + " flit time (flit_bytes / link_bandwidth_gb_per_s_" + name + ")", flit_bytes / params.real("link_bandwidth_gb_per_s_" + name), 1);
   }
@@ -133,11 +173,12 @@ void time_channels(const Params& params, Network& net) {
     const auto k = static_cast<u32>(net.channels[p].kind);
     net.channels[p].hop_cycles = net.is_nic(p) ? nic_hop : hop[k];
     net.channels[p].flit_cycles = flit[k];
-    const auto found = std::find(net.delays.begin(), net.delays.end(), net.channels[p].hop_cycles);
-    net.channels[p].line = static_cast<u16>(found - net.delays.begin());
-    if (found == net.delays.end()) net.delays.push_back(net.channels[p].hop_cycles);
+    // A credit goes back the way of the channel from its receiver to its sender, as long as that one's hop or as its link.
+    const u32 credit = credit_by_hop ? net.channels[p].hop_cycles : link[k];
+    net.channels[p].line = line_of(net, net.channels[p].hop_cycles);
+    net.channels[p].credit_line = line_of(net, credit);
   }
-  for (const Rounding& time : net.rounding)
+ for (const Rounding& time : net.rounding)
     if (time.cycles > kLongestDelay / 4)
       throw ConfigError("router.cycle_ns: with " + text(net.cycle_ns) + " ns, " + time.quantity + " = " + text(time.ns) + " ns is too many cycles; choose a longer cycle");
   net.longest_delay = std::max({hop[0], hop[1], hop[2], nic_hop, r.pipeline_cycles}) + std::max({flit[0], flit[1], flit[2]}) + r.wake_cycles + 4;
@@ -165,14 +206,13 @@ void size_router(const Params& params, Network& net) {
 }
 
 void choose_routing(const Config& config, const Params& router, Network& net) {
-  const auto& spec = find<RoutingSpec>("routing", config.routing.name);
-  if (std::find(spec.topologies.begin(), spec.topologies.end(), net.topology_name) == spec.topologies.end())
-    throw ConfigError("routing." + spec.name + ": does not run on topology '" + net.topology_name + "'; it accepts " + join(spec.topologies));
-  const Params params("routing." + spec.name, spec.params, config.routing.values);
+  const auto& spec = find<RoutingSpec>("routing", config.routing.name, net.topology_name);
+  const Params params("routing." + spec.name, spec.params, without_defaults_of_others(spec, config.routing.values));
   net.routing_name = spec.name;
   net.route = spec.route;
   net.learn = spec.learn;
   net.candidates = spec.candidates;
+  net.external = spec.external;
   net.initialise_table = spec.initialise;
   net.routing_facts = spec.setup(params, net, net.routing);
 
@@ -183,35 +223,45 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   if (net.vcs > kMaxVcs)
     throw ConfigError("router.vcs: " + std::to_string(net.vcs) + " VCs, the core takes at most " + std::to_string(kMaxVcs));
   while ((1u << net.vc_shift) < net.vcs) net.vc_shift++;
+  if (net.routing_facts.reroutes && net.router.separate_vc_allocation)
+    throw ConfigError("router.vc_allocation: before_switch holds an output VC for a head that may still choose another, as routing." + spec.name + " does; use with_switch");
+  const u32 injection = router.count("injection_vcs");
+  if (injection > net.vcs) throw ConfigError("router.injection_vcs: " + std::to_string(injection) + " are more than the " + std::to_string(net.vcs) + " VCs of a port");
+  net.router.injection_vcs = injection ? injection : net.vcs;
   net.request_words = std::max(1u, (1u << (net.radix_shift + net.vc_shift)) / 64);
 }
 
 void choose_traffic(const Config& config, Network& net) {
-  const auto& spec = find<TrafficSpec>("traffic", config.traffic.name);
+  const auto& spec = find<TrafficSpec>("traffic", config.traffic.name, net.topology_name);
   const std::string where = "traffic." + spec.name;
   std::vector<ParamSpec> specs = common_traffic_params();
   specs.insert(specs.end(), spec.params.begin(), spec.params.end());
   const Params params(where, specs, config.traffic.values);
 
   net.traffic_name = spec.name;
-  net.packet_flits = params.count("packet_flits");
+  net.least_packet_flits = net.most_packet_flits = params.count("packet_flits");
+  if (const u32 most = params.count("packet_flits_max")) {
+    if (most < net.least_packet_flits)
+      throw ConfigError(where + ".packet_flits_max: " + std::to_string(most) + " flits are fewer than packet_flits = " + std::to_string(net.least_packet_flits));
+    net.most_packet_flits = most;
+  }
+  const u32 flits = net.most_packet_flits;
+  const std::string key = where + (flits > net.least_packet_flits ? ".packet_flits_max" : ".packet_flits"), packet = ": a packet of " + std::to_string(flits) + " flits does not fit router.";
   net.fixed_interval = params.text("injection") == "fixed_interval";
   const RouterParams& r = net.router;
   const auto fits = [&](const char* buffer, u32 depth) {
-    if (depth < net.packet_flits)
-      throw ConfigError(where + ".packet_flits: a packet of " + std::to_string(net.packet_flits) + " flits does not fit router." + buffer + " = " + std::to_string(depth) +
-                        " flits, which virtual cut-through needs; enlarge the buffer or use router.flow_control=wormhole");
+    if (depth < flits)
+      throw ConfigError(key + packet + buffer + " = " + std::to_string(depth) + " flits, which virtual cut-through needs; enlarge the buffer or use router.flow_control=wormhole");
   };
   if (r.flow_control == FlowControl::kVirtualCutThrough) {
     fits("input_buffer_flits", r.input_depth);
     if (r.output_depth > 0) fits("output_buffer_flits", r.output_depth);
   }
-  if (r.nic_depth < net.packet_flits)
-    throw ConfigError(where + ".packet_flits: a packet of " + std::to_string(net.packet_flits) + " flits does not fit router.nic_buffer_flits = " + std::to_string(r.nic_depth) + " flits");
+  if (r.nic_depth < flits) throw ConfigError(key + packet + "nic_buffer_flits = " + std::to_string(r.nic_depth) + " flits");
   if (r.packet_credits) {
     // A credit for the whole packet comes back with its tail: a buffer that cannot hold it would wait for itself.
-    if (r.input_depth < net.packet_flits)
-      throw ConfigError(where + ".packet_flits: with router.credit_granularity=packet a packet of " + std::to_string(net.packet_flits) + " flits does not fit router.input_buffer_flits = " +
+    if (r.input_depth < flits)
+      throw ConfigError(key + ": with router.credit_granularity=packet a packet of " + std::to_string(flits) + " flits does not fit router.input_buffer_flits = " +
                         std::to_string(r.input_depth) + " flits; enlarge the buffer or use router.credit_granularity=flit");
   }
 
@@ -235,7 +285,7 @@ void choose_traffic(const Config& config, Network& net) {
   net.round_size = spec.round_size;
   net.packets_per_round = spec.mean_round_size ? spec.mean_round_size(net) : 1.0;
   for (const double load : net.load_values) {
-    const double mean = load > 0 ? net.packets_per_round * net.packet_flits * net.flit_cycles_host / load : 0;
+    const double mean = load > 0 ? net.packets_per_round * net.mean_packet_flits() * net.flit_cycles_host / load : 0;
     net.gap_scale.push_back(mean > 1 ? 1 / log_unit(1 - 1 / mean) : 0);
     net.gap_fixed.push_back(load > 0 && mean < 0x1.0p31 ? static_cast<u64>(mean * 0x1.0p32) : ~u64{0});
   }
@@ -283,12 +333,14 @@ const std::vector<ParamSpec>& router_params() {
       integer("input_buffer_flits", 256, 1, 65535, "flits", "per VC"),
       integer("output_buffer_flits", 0, 0, 65535, "flits", "per VC; 0 = an input-queued router, whose crossbar drives the links"),
       integer("nic_buffer_flits", 32, 1, 65535, "flits", "output buffer of each network interface"),
+      integer("injection_vcs", 1, 0, kMaxVcs, "", "a network interface spreads its packets over so many VCs; 0 = all"),
       integer("vcs", 0, 0, kMaxVcs, "", "virtual channels per port; 0 = as many as the routing needs"),
       choice("flow_control", "virtual_cut_through", {"virtual_cut_through", "wormhole"}, "a head moves on when the next buffer takes the whole packet, or one flit"),
       choice("arbiter", "round_robin", {"round_robin", "least_recently_served", "age"},
              "switch allocation: round robin at each output, or in order of the least recently served (input, VC) or of the oldest packet"),
       choice("vc_allocation", "with_switch", {"with_switch", "before_switch"},
              "a head wins its output VC in the same grant as the switch, or a cycle earlier, holding it until its tail has won the switch"),
+      choice("credit_latency", "hop", {"hop", "link"}, "a credit takes as long as a flit's hop the other way (output, link, input), or the time of flight alone"),
       choice("credit_granularity", "flit", {"flit", "packet"}, "credits return and links are held per flit or per packet"),
       integer("output_wake_flits", 0, 0, 16, "flit times", "an idle output port (or NIC) waits so long before it sends"),
       choice("latency_from", "generation", {"generation", "nic"}, "reference point of packet_latency_*: the source's clock, or acceptance by its NIC"),
@@ -303,6 +355,7 @@ const std::vector<ParamSpec>& common_traffic_params() {
       real("load", 0.5, 0, 1, "flits per terminal per flit time", "offered load"),
       choice("injection", "bernoulli", {"bernoulli", "fixed_interval"}, "each cycle with equal probability, or every terminal at the same instants"),
       integer("packet_flits", 1, 1, 65535, "flits", "packet size"),
+      integer("packet_flits_max", 0, 0, 65535, "flits", "packet sizes are drawn uniformly from packet_flits up to this; 0 = all are packet_flits"),
       list("load_step_times_ns", {}, 0, 1e12, "ns", "instants at which the offered load changes"),
       list("load_step_loads", {}, 0, 1, "flits per terminal per flit time", "and the loads that hold from then on"),
   };

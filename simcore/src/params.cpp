@@ -19,6 +19,7 @@ const char* type_name(Type type) {
     case Type::kFloat: return "a number";
     case Type::kString: return "a word";
     case Type::kList: return "a list of numbers";
+    case Type::kIntList: return "a list of integers";
   }
   return "?";
 }
@@ -46,8 +47,10 @@ bool convert(Type type, const Value& given, Value& out) {
       out = given;
       return std::holds_alternative<std::string>(given);
     case Type::kList:
+    case Type::kIntList:
       out = given;
-      return std::holds_alternative<std::vector<double>>(given);
+      if (const auto* items = std::get_if<std::vector<double>>(&given)) return type == Type::kList || std::all_of(items->begin(), items->end(), [](double x) { return x == std::floor(x); });
+      return false;
   }
   return false;
 }
@@ -84,6 +87,9 @@ ParamSpec choice(std::string key, std::string fallback, std::vector<std::string>
 ParamSpec list(std::string key, std::vector<double> fallback, double min, double max, std::string unit, std::string doc) {
   return {std::move(key), Type::kList, std::move(fallback), min, max, std::move(unit), {}, std::move(doc)};
 }
+ParamSpec integer_list(std::string key, std::vector<double> fallback, double min, double max, std::string unit, std::string doc) {
+  return {std::move(key), Type::kIntList, std::move(fallback), min, max, std::move(unit), {}, std::move(doc)};
+}
 
 Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, const Values& given) {
   std::vector<std::string> valid;
@@ -106,7 +112,7 @@ Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, co
     };
     if (spec.type == Type::kInt) check(static_cast<double>(std::get<i64>(value)));
     if (spec.type == Type::kFloat) check(std::get<double>(value));
-    if (spec.type == Type::kList)
+    if (spec.type == Type::kList || spec.type == Type::kIntList)
       for (double x : std::get<std::vector<double>>(value)) check(x);
     if (spec.type == Type::kString && !spec.choices.empty()) {
       const std::string& word = std::get<std::string>(value);
@@ -130,5 +136,9 @@ i64 Params::integer(const std::string& key) const { return get<i64>(key); }
 double Params::real(const std::string& key) const { return get<double>(key); }
 const std::string& Params::text(const std::string& key) const { return get<std::string>(key); }
 const std::vector<double>& Params::reals(const std::string& key) const { return get<std::vector<double>>(key); }
+std::vector<u32> Params::counts(const std::string& key) const {
+  const auto& items = reals(key);
+  return {items.begin(), items.end()};
+}
 
 }  // namespace flitgym

@@ -20,7 +20,7 @@ Simulation::Simulation(const Simulation& other)
 }
 
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
-  if (network_->candidates) throw CoreError("routing." + network_->routing_name + ": decisions come from outside; call collect() and apply() instead of run()");
+  if (network_->external) throw CoreError("routing." + network_->routing_name + ": decisions come from outside; call collect() and apply() instead of run()");
   if (state_.totals.collected) throw CoreError("run() between collect() and apply(): apply the choices first");
   if (cycles > kEndOfTime - u64{state_.totals.now})
     throw CoreError("the run would pass cycle " + std::to_string(kEndOfTime) + ", the end of simulated time; use a longer cycle_ns");
@@ -59,7 +59,7 @@ u32 Simulation::collect() {
 void Simulation::apply(const u32* choices, std::size_t count) {
   if (!state_.totals.collected) throw CoreError("apply() without collect()");
   Batch& b = workspace_.batch;
-  if (!network_->candidates) {
+  if (!network_->external) {
     if (count) throw ConfigError("apply(): routing." + network_->routing_name + " decides by itself; choices are for routing=external");
     if (b.count) network_->route(*network_, state_, b);
   } else {
@@ -156,8 +156,8 @@ void Simulation::check_conservation() const {
       const OutputVc& o = s.output_vcs[out];
       const u32 held = s.input_vcs[in].count, total = o.credits + flits[in] + held + returning[out];
       // With packet credits the slots of flits that left ahead of their tail are not on the way back yet.
-      const bool packets = net.router.packet_credits && net.packet_flits > 1;
-      if (packets ? total > net.router.input_depth || total + net.packet_flits <= net.router.input_depth : total != net.router.input_depth)
+      const bool packets = net.router.packet_credits && net.most_packet_flits > 1;
+      if (packets ? total > net.router.input_depth || total + net.most_packet_flits <= net.router.input_depth : total != net.router.input_depth)
         fail("port " + std::to_string(p) + " vc " + std::to_string(vc) + ": " + std::to_string(o.credits) + " credits + " + std::to_string(flits[in]) + " flits on the channel + " +
              std::to_string(held) + " buffered + " + std::to_string(returning[out]) + " credits returning differ from the buffer's " + std::to_string(net.router.input_depth));
       load += o.count + net.router.input_depth - o.credits;

@@ -45,7 +45,7 @@ void prepare(const Network& net, Workspace& w) {
   Batch& b = w.batch;
   for (auto* ids : {&b.input_vc, &b.packet, &b.router}) ids->resize(most);
   for (auto* numbers : {&b.in_port, &b.in_vc, &b.out_port, &b.out_class}) numbers->resize(most);
-  if (!net.candidates) return;
+  if (!net.external) return;
   b.offsets.reserve(most + 1);
   b.candidate_port.reserve(most * net.radix);
   b.candidate_class.reserve(most * net.radix);
@@ -61,7 +61,7 @@ void collect(const Network& net, State& s, Workspace& w) {
   injection(f);
   traversal(f);
   route_requests(f);
-  if (net.candidates) net.candidates(net, s, w.batch);
+  if (net.external) net.candidates(net, s, w.batch);
   s.totals.collected = 1;
 }
 

@@ -26,7 +26,7 @@ u32 round_size(const Network& net, u64, u32 terminal, u32 round) {
   return round > 0 || found == plan.end() ? 0 : static_cast<u32>(found->second.size());
 }
 
-const Register<TrafficSpec> entry({"test_planned", "packets named one by one", {list("pairs", {}, 0, 1e9, "", "source, destination, ...")}, setup, destination, round_size});
+const Register<TrafficSpec> entry({"test_planned", "packets named one by one", {}, {list("pairs", {}, 0, 1e9, "", "source, destination, ...")}, setup, destination, round_size});
 
 }  // namespace
 

@@ -34,10 +34,21 @@ struct ComponentData {
   virtual ~ComponentData() = default;
 };
 
+// What a topology tells routings that run on any of them. Terminals hang on a router's first ports.
+struct Topology : ComponentData {
+  u32 first_port = 0;  // router-local: the first that leads to another router
+  u32 diameter = 0;    // router-to-router hops of the longest minimal path
+  // Router-local port of the first hop of a packet's minimal path (the terminal's own at the last router).
+  virtual u32 minimal_port(const Network&, u32 router, const Packet&) const = 0;
+  // A learned table begins with this: time in ns, without queueing, from `router` by `port` to router `to`.
+  virtual float first_estimate_ns(const Network&, u32 router, u32 port, u32 to) const = 0;
+};
+
 // What a routing needs of the network, known once its parameters are.
 struct RoutingFacts {
   u32 classes;   // VC classes; class c may use the VCs c, c + classes, c + 2 classes, ...
   u32 max_hops;  // router-to-router hops of the longest path it can choose
+  bool reroutes = false;  // a head that finds no room at its output asks again in the next cycle
 };
 
 // A table of learned values, one per router: rows x columns of float, rows padded to `stride`.
@@ -55,9 +66,10 @@ struct Rounding {
 
 struct Channel {
   u32 peer = kNone;              // port at the other end, kNone if unused
-  u32 hop_cycles = 1;            // a flit put on it at t is in the peer's input buffer at t + hop; a credit comes back as fast
+  u32 hop_cycles = 1;            // a flit put on it at t is in the peer's input buffer at t + hop
   u32 flit_cycles = 1;           // a flit occupies it so long
-  u16 line = 0;                  // delay line of that delay
+  u8 line = 0;                   // delay line of that delay
+  u8 credit_line = 0;            // and of the delay of a credit that goes this way
   PortKind kind = PortKind::kUnused;
 };
 
@@ -70,6 +82,7 @@ struct RouterParams {
   Arbiter arbiter;
   bool separate_vc_allocation;               // an output VC is won a cycle before the switch, and held until the tail has won it
   bool packet_credits;                       // credits return, and links are held, per packet instead of per flit
+  u32 injection_vcs;                         // a NIC uses the VCs below this
   bool latency_from_nic;                     // reference point of the headline packet latency
   bool keep_backlog;                         // a full NIC delays generation (true) or loses it (false)
   bool multi_cycle_switch;                   // a crossbar or (without output buffers) a channel is busy longer than a cycle
@@ -97,24 +110,26 @@ struct Network {
   RouterParams router{};
   std::vector<Rounding> rounding;
 
-  std::shared_ptr<const ComponentData> topology, routing, traffic;
+  std::shared_ptr<const Topology> topology;
+  std::shared_ptr<const ComponentData> routing, traffic;
   std::string topology_name, routing_name, traffic_name;
   std::string fingerprint;        // topology and its parameters: what a saved Q-table must match
   std::string identity;           // the whole configuration: what a snapshot must match
   RoutingFacts routing_facts{};
   TableShape table;
   bool learns = false;            // the routing returns feedback
+  bool external = false;          // the decisions come from outside
 
   // src/registry.hpp fills these in: called once per cycle (route) or per packet (the others)
   void (*route)(const Network&, State&, Batch&) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*initialise_table)(const Network&, State&) = nullptr;
-  void (*candidates)(const Network&, State&, Batch&) = nullptr;  // routing=external: what may be chosen
+  void (*candidates)(const Network&, State&, Batch&) = nullptr;  // the relation: everything that may be chosen
   u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index) = nullptr;
   u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;  // null = 1
 
   u64 seed = 0;
-  u32 packet_flits = 1;
+  u32 least_packet_flits = 1, most_packet_flits = 1;  // sizes are uniform in between
   bool fixed_interval = false;
   double packets_per_round = 1;            // mean
   std::vector<double> load_values;         // piecewise constant offered load
@@ -122,6 +137,7 @@ struct Network {
   std::vector<u64> gap_fixed;              // [same] fixed interval, cycles in 32.32 fixed point; all ones: never
   std::vector<Cycle> load_from;            // [same] the cycle from which it holds; first = 0
 
+  double mean_packet_flits() const { return (least_packet_flits + most_packet_flits) / 2.0; }
   u32 port(u32 r, u32 k) const { return r << radix_shift | k; }
   u32 nic(u32 terminal) const { return router_ports + terminal; }
   bool is_nic(u32 p) const { return p >= router_ports; }

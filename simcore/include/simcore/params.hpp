@@ -25,7 +25,7 @@ struct Config {
 };
 
 struct ParamSpec {
-  enum class Type { kBool, kInt, kFloat, kString, kList };
+  enum class Type { kBool, kInt, kFloat, kString, kList, kIntList };
   std::string key;
   Type type;
   Value fallback;
@@ -40,6 +40,7 @@ ParamSpec integer(std::string key, i64 fallback, i64 min, i64 max, std::string u
 ParamSpec real(std::string key, double fallback, double min, double max, std::string unit, std::string doc);
 ParamSpec choice(std::string key, std::string fallback, std::vector<std::string> choices, std::string doc);
 ParamSpec list(std::string key, std::vector<double> fallback, double min, double max, std::string unit, std::string doc);
+ParamSpec integer_list(std::string key, std::vector<double> fallback, double min, double max, std::string unit, std::string doc);
 
 // The validated parameters of one component: every declared key has a value of its type and range.
 class Params {
@@ -53,7 +54,8 @@ class Params {
   u32 count(const std::string& key) const { return static_cast<u32>(integer(key)); }
   double real(const std::string& key) const;
   const std::string& text(const std::string& key) const;
-  const std::vector<double>& reals(const std::string& key) const;
+  const std::vector<double>& reals(const std::string& key) const;  // of either kind of list
+  std::vector<u32> counts(const std::string& key) const;           // a list of integers from 0 on
 
  private:
   template <class T>

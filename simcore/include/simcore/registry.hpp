@@ -16,7 +16,7 @@ struct Wiring {
   std::vector<u32> peer;                  // [routers * radix] router port at the other end, kNone
   std::vector<PortKind> kind;             // [routers * radix]
   std::vector<u32> terminal_port;         // [terminals] router port each terminal hangs on
-  std::shared_ptr<const ComponentData> data;
+  std::shared_ptr<const Topology> data;
 
   void resize(u32 router_count, u32 ports);
   void connect(u32 port_a, u32 port_b, PortKind kind);
@@ -29,21 +29,25 @@ struct TopologySpec {
   void (*wire)(const Params&, Wiring&);
 };
 
+// One name may stand for several files, one per topology: `external` on a Dragonfly and on a HyperX. What they take by the
+// same key has the same default.
 struct RoutingSpec {
   std::string name, summary;
-  std::vector<std::string> topologies;    // those it accepts
+  std::vector<std::string> topologies;    // those it accepts; none = any
   std::vector<ParamSpec> params;
   // Reads the parameters into its ComponentData and says what it needs; may set network.table and network.learns.
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*route)(const Network&, State&, Batch&);
   void (*initialise)(const Network&, State&) = nullptr;  // fills the learned table
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
-  void (*candidates)(const Network&, State&, Batch&) = nullptr;  // decisions from outside: what may be chosen
+  void (*candidates)(const Network&, State&, Batch&) = nullptr;  // everything that may be chosen, minimal first
+  bool external = false;                  // decisions from outside, among the candidates
 };
 
 struct TrafficSpec {
   std::string name, summary;
-  std::vector<ParamSpec> params;          // besides the common ones (load, injection, packet_flits, load steps)
+  std::vector<std::string> topologies;    // those it accepts; none = any
+  std::vector<ParamSpec> params;          // besides the common ones (load, injection, packet sizes, load steps)
   std::shared_ptr<const ComponentData> (*setup)(const Params&, const Network&);
   u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index);
   u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;
@@ -51,8 +55,8 @@ struct TrafficSpec {
 };
 
 template <class Spec>
-std::map<std::string, Spec>& registry() {
-  static std::map<std::string, Spec> entries;
+std::multimap<std::string, Spec>& registry() {
+  static std::multimap<std::string, Spec> entries;
   return entries;
 }
 
@@ -67,7 +71,8 @@ struct Register {
 template <class Spec>
 std::vector<std::string> registered_names() {
   std::vector<std::string> names;
-  for (const auto& entry : registry<Spec>()) names.push_back(entry.first);
+  for (const auto& entry : registry<Spec>())
+    if (names.empty() || names.back() != entry.first) names.push_back(entry.first);
   return names;
 }
 

@@ -57,6 +57,7 @@ inline double log_unit(double x) {
 enum : u64 {
   kDrawDestination = 0,     // traffic pattern: 16 counters
   kDrawRoute = 64,          // routing: 16 counters per router hop
+  kDrawSize = 48,           // packet size
   kDrawGap = u64{1} << 32   // time to the next generation, one per load step
 };
 

@@ -61,6 +61,7 @@ const Register<RoutingSpec> entry([] {
                    {choice("relation", "five_hop", {"five_hop", "minimal"}, "the candidates offered: those of Q-adaptive, or the minimal port alone")},
                    setup, route};
   spec.candidates = candidates;
+  spec.external = true;
   return spec;
 }());
 

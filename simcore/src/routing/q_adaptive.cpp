@@ -5,7 +5,7 @@
 // its own source router; a column per non-terminal port; a value is the estimated time in ns from this input buffer to
 // arrival in the destination group. VC class = router hops already done.
 #include "routing/q_table.hpp"
-#include "simcore/registry.hpp"
+#include "topology/dragonfly.hpp"
 
 namespace flitgym {
 
@@ -21,7 +21,7 @@ u32 from_source(const Network& net, State& s, const Dragonfly& df, const QRule& 
   const float q_min_port = row[k_min - df.p];
   u32 port = k_min;
   if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1)) port = df.p + q_argmin(row, net.table.stride, least);
-  if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(df, net, rule, router, route_draw(net, p, 1));
+  if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(net, rule, router, route_draw(net, p, 1));
   return port;
 }
 
@@ -31,7 +31,7 @@ u32 from_intermediate(const Network& net, State& s, const Dragonfly& df, const Q
   const u32 k_random = df.p + below(route_draw(net, p, 2), df.a - 1);
   const float q_min_port = row[k_min - df.p], q_random = row[k_random - df.p];
   u32 port = (q_min_port - q_random) / q_min_port < rule.threshold2 ? k_min : k_random;
-  if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(df, net, rule, router, route_draw(net, p, 1));
+  if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(net, rule, router, route_draw(net, p, 1));
   return port;
 }
 

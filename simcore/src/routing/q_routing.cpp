@@ -1,23 +1,22 @@
 // Q-routing (Boyan & Littman, NIPS 1993) with a bound on hops ("maxQ"): every router keeps an estimated time to each
 // destination router by each port and forwards to the least, learning from its neighbour's estimate. The table is
-// consulted for the first max_hops hops, then the path is minimal: at most max_hops + 3 hops, and as many VCs, the VC
-// class being the hop count. Semantics of the Q-adaptive authors' comparison (dragonfly.cc 204-215, 1371-1401, 1851-1878).
+// consulted for the first max_hops hops, then the path is minimal: at most max_hops hops and a diameter, and as many VCs, the
+// VC class being the hop count. It runs on any topology. Semantics of the Q-adaptive authors' comparison (dragonfly.cc 204-215, 1371-1401, 1851-1878).
 #include "routing/q_table.hpp"
-#include "simcore/registry.hpp"
 
 namespace flitgym {
 
 namespace {
 
 void route(const Network& net, State& s, Batch& b) {
-  const Dragonfly& df = dragonfly(net);
+  const Topology& topology = *net.topology;
   const auto& rule = static_cast<const QRule&>(*net.routing);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     const bool from_terminal = net.channels[net.port(router, b.in_port[i])].kind == PortKind::kTerminal;
-    u32 port = df.minimal_port(net, router, p);
+    u32 port = topology.minimal_port(net, router, p);
     detail.row = to;
 
     if (router == to) {
@@ -28,9 +27,9 @@ void route(const Network& net, State& s, Batch& b) {
       detail.value = from_terminal ? -1.0f : least;
       if (p.hops < rule.max_hops) {
         const u32 k_min = port;
-        const float q_min_port = row[k_min - df.p];
-        if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1)) port = df.p + q_argmin(row, net.table.stride, least);
-        if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(df, net, rule, router, route_draw(net, p, 1));
+        const float q_min_port = row[k_min - topology.first_port];
+        if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1)) port = topology.first_port + q_argmin(row, net.table.stride, least);
+        if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(net, rule, router, route_draw(net, p, 1));
         if (port != k_min) p.nonminimal = 1;
       }
     }
@@ -40,12 +39,7 @@ void route(const Network& net, State& s, Batch& b) {
 }
 
 void initialise(const Network& net, State& s) {
-  const Dragonfly& df = dragonfly(net);
-  const auto global = static_cast<float>(net.link_latency_ns[2]), local = static_cast<float>(net.link_latency_ns[1]);
-  fill_table(net, s, [&](u32 router, u32 row, u32 port) {
-    if (df.group(row) != df.group(router)) return global + 2 * local;
-    return df.is_global(port) ? 2 * global : 2 * local;
-  });
+  fill_table(net, s, [&](u32 router, u32 row, u32 port) { return net.topology->first_estimate_ns(net, router, port, row); });
 }
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
@@ -54,13 +48,13 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   rule->max_hops = params.count("max_hops");
   shape_table(net, *rule, net.routers, "q_routing: destination router x non-terminal port");
   data = rule;
-  return {rule->max_hops + 3, rule->max_hops + 3};
+  return {rule->max_hops + net.topology->diameter, rule->max_hops + net.topology->diameter};
 }
 
 const Register<RoutingSpec> entry({
     "q_routing",
     "Q-table per destination router for the first hops, then minimal (Boyan & Littman 1993, with a hop bound)",
-    {"dragonfly"},
+    {},
     {
         real("alpha", 0.5, 0, 1, "", "learning rate of good news"),
         real("beta", 0.5, 0, 1, "", "learning rate of bad news; equal to alpha in plain Q-routing"),

@@ -1,5 +1,5 @@
 // What the table-learning routings share: a table of estimated times per router, its minimum, and its update.
-// Column c of a router's table is router-local port p + c (every port but those of terminals). Unused ports and the
+// Column c of a router's table is router-local port first_port + c (every port but those of terminals). Unused ports and the
 // padding up to the stride hold infinity, so that no minimum ever lands there.
 #pragma once
 
@@ -7,7 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "routing/two_legs.hpp"
+#include "routing/draws.hpp"
+#include "simcore/registry.hpp"
 
 namespace flitgym {
 
@@ -64,37 +65,36 @@ inline void q_update(float& value, const QRule& rule, float target) {
 }
 
 inline void q_learn(const Network& net, State& s, u32 port, u32 row, float target) {
-  const Dragonfly& df = dragonfly(net);
   const auto& rule = static_cast<const QRule&>(*net.routing);
-  const u32 router = net.router_of_port(port), column = net.local_port(port) - df.p;
+  const u32 router = net.router_of_port(port), column = net.local_port(port) - net.topology->first_port;
   q_update(q_row(net, s, router, row)[column], rule, rule.integer_ns ? std::trunc(target) : target);
 }
 
-inline u32 random_port(const Dragonfly& df, const Network& net, const QRule& rule, u32 router, u64 bits) {
-  return df.p + rule.ports[std::size_t{router} * net.table.columns + below(bits, rule.port_count[router])];
+inline u32 random_port(const Network& net, const QRule& rule, u32 router, u64 bits) {
+  return net.topology->first_port + rule.ports[std::size_t{router} * net.table.columns + below(bits, rule.port_count[router])];
 }
 
 // Shape of the table and list of used ports; called from a routing's setup.
 inline void shape_table(Network& net, QRule& rule, u32 rows, std::string layout) {
-  const Dragonfly& df = dragonfly(net);
+  const u32 first = net.topology->first_port;
   net.learns = true;
-  net.table = {rows, net.radix - df.p, (net.radix - df.p + 7) / 8 * 8, std::move(layout)};
+  net.table = {rows, net.radix - first, (net.radix - first + 7) / 8 * 8, std::move(layout)};
   rule.ports.assign(std::size_t{net.routers} * net.table.columns, 0);
   rule.port_count.assign(net.routers, 0);
   for (u32 r = 0; r < net.routers; r++)
     for (u32 c = 0; c < net.table.columns; c++)
-      if (net.channels[net.port(r, df.p + c)].kind != PortKind::kUnused) rule.ports[std::size_t{r} * net.table.columns + rule.port_count[r]++] = static_cast<u8>(c);
+      if (net.channels[net.port(r, first + c)].kind != PortKind::kUnused) rule.ports[std::size_t{r} * net.table.columns + rule.port_count[r]++] = static_cast<u8>(c);
 }
 
 template <class Estimate>  // float estimate(router, row, port)
 void fill_table(const Network& net, State& s, Estimate estimate) {
-  const Dragonfly& df = dragonfly(net);
+  const u32 first = net.topology->first_port;
   for (u32 r = 0; r < net.routers; r++)
     for (u32 row = 0; row < net.table.rows; row++) {
       float* values = q_row(net, s, r, row);
       for (u32 c = 0; c < net.table.stride; c++) {
-        const bool used = c < net.table.columns && net.channels[net.port(r, df.p + c)].kind != PortKind::kUnused;
-        values[c] = used ? estimate(r, row, df.p + c) : kUnreachable;
+        const bool used = c < net.table.columns && net.channels[net.port(r, first + c)].kind != PortKind::kUnused;
+        values[c] = used ? estimate(r, row, first + c) : kUnreachable;
       }
     }
 }

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "routing/congestion.hpp"
-#include "simcore/rng.hpp"
-#include "simcore/state.hpp"
+#include "routing/draws.hpp"
 #include "topology/dragonfly.hpp"
 
 namespace flitgym {
@@ -21,10 +20,6 @@ struct Hop {
   u32 port;       // router-local
   u32 vc_class;
 };
-
-inline u64 route_draw(const Network& net, const Packet& p, u32 k) {
-  return draw(net.seed, u64{p.source} << 32 | p.sequence, kDrawRoute + 16u * p.hops + k);
-}
 
 // A router uniformly among those of all groups but the packet's source and destination group; kNone if there is none.
 inline u32 random_router_elsewhere(const Network& net, const Dragonfly& df, u32 group_a, u32 group_b, u64 bits) {

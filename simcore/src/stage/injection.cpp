@@ -61,7 +61,22 @@ void begin_round(Frame& f, Terminal& x, u32 terminal) {
   if (f.s.window.open) f.s.window.generated += x.left;
 }
 
-void accept_packet(Frame& f, Terminal& x, u32 terminal) {
+// The VC of the NIC with the most room for another packet, the lowest if there are several.
+u32 injection_vc(const Network& net, const State& s, u32 nic) {
+  const OutputVc* const own = &s.output_vcs[net.vc_id(nic, 0)];
+  u32 best = 0;
+  for (u32 vc = 1; vc < net.router.injection_vcs; vc++)
+    if (own[vc].credits - own[vc].count > own[best].credits - own[best].count) best = vc;
+  return best;
+}
+
+// Flits of the next packet of a terminal.
+inline u32 next_size(const Network& net, const Terminal& x, u32 terminal) {
+  const u32 least = net.least_packet_flits, most = net.most_packet_flits;
+  return least == most ? least : least + below(draw(net.seed, u64{terminal} << 32 | x.sequence, kDrawSize), most - least + 1);
+}
+
+void accept_packet(Frame& f, Terminal& x, u32 terminal, u32 flits) {
   const Network& net = f.net;
   State& s = f.s;
   u32 id;
@@ -75,7 +90,7 @@ void accept_packet(Frame& f, Terminal& x, u32 terminal) {
     s.free_packets.pop_back();
   }
   const u32 destination = net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index);
-  s.packets[id] = {terminal, destination, x.sequence, x.tick, f.now, 0, static_cast<u16>(net.packet_flits), 0, kUndecided, 0, {}};
+  s.packets[id] = {terminal, destination, x.sequence, x.tick, f.now, 0, static_cast<u16>(flits), 0, kUndecided, 0, {}};
   if (net.learns) s.details[id] = {f.now, 0, -1.0f, 0};
 
   const u32 nic = net.nic(terminal);
@@ -83,26 +98,27 @@ void accept_packet(Frame& f, Terminal& x, u32 terminal) {
   for (std::size_t k = 0; k + 1 < s.watched.size(); k += 2)
     if (s.watched[k] == terminal && s.watched[k + 1] == x.sequence) watched = kWatched;
   Port& o = s.ports[nic];
-  OutputVc& out = s.output_vcs[net.vc_id(nic, 0)];
-  if (net.packet_flits == 1 && net.router.wake_cycles == 0 && !o.awake && out.count == 0 && out.credits > 0 && passed(o.busy_until, f.now)) {
+  const u32 vc = injection_vc(net, s, nic);
+  OutputVc& out = s.output_vcs[net.vc_id(nic, vc)];
+  if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && !o.awake && out.credits > 0 && passed(o.busy_until, f.now)) {
     // An idle NIC that need not wake sends in this very cycle: past the queue, which would say the same.
     out.credits--;
     o.load++;
     o.busy_until = f.now + net.channels[nic].flit_cycles;
-    put_on_channel(f, s.flit_lines.lines.data(), o, nic, 0, id << kFlitShift | kHead | kTail | watched);
+    put_on_channel(f, s.flit_lines.lines.data(), o, nic, vc, id << kFlitShift | kHead | kTail | watched);
     s.totals.moves++;
-  } else for (u32 k = 0; k < net.packet_flits; k++) {
-    const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == net.packet_flits ? kTail : 0) | watched;
-    enqueue_output(f, o, out, s.next.data(), nic, 0, flit, 0);
+  } else for (u32 k = 0; k < flits; k++) {
+    const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == flits ? kTail : 0) | watched;
+    enqueue_output(f, o, out, s.next.data(), nic, vc, flit, 0);
   }
   x.sequence++;
   x.index++;
   x.left--;
   s.totals.packets_in_network++;
-  s.totals.flits_in_network += net.packet_flits;
-  s.totals.flits_accepted += net.packet_flits;
+  s.totals.flits_in_network += flits;
+  s.totals.flits_accepted += flits;
   if (s.window.open) s.window.accepted++;
-  if (watched) watch(f, id << kFlitShift | kHead | kTail | watched, "is accepted by", net.nic(terminal), 0);
+  if (watched) watch(f, id << kFlitShift | kHead | kTail | watched, "is accepted by", nic, vc);
 }
 
 }  // namespace
@@ -110,9 +126,13 @@ void accept_packet(Frame& f, Terminal& x, u32 terminal) {
 void fill_nic(Frame& f, u32 terminal, bool backlogged) {
   const Network& net = f.net;
   Terminal& x = f.s.terminals[terminal];
-  const OutputVc& nic = f.s.output_vcs[net.vc_id(net.nic(terminal), 0)];
+  const Port& nic = f.s.ports[net.nic(terminal)];
   for (;;) {
-    while (x.left > 0 && nic.count + net.packet_flits <= net.router.nic_depth) accept_packet(f, x, terminal);
+    while (x.left > 0) {
+      const u32 flits = next_size(net, x, terminal);
+      if (nic.queued + flits > net.router.nic_depth) break;
+      accept_packet(f, x, terminal, flits);
+    }
     if (x.left > 0) {
       if (!backlogged) f.s.totals.backlogged++;
       return;

@@ -78,7 +78,7 @@ void apply_routes(Frame& f) {
     requests[std::size_t{output} * words + bit / 64] |= u64{1} << (bit % 64);
     asked[router] |= u64{1} << out_port;
     active[router / 64] |= u64{1} << (router % 64);
-    if (in.front & kWatched) [[unlikely]] watch(f, in.front | kHead | (net.packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
+    if (in.front & kWatched) [[unlikely]] watch(f, in.front | kHead | (net.most_packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
   }
   f.w.routes.clear();
 }

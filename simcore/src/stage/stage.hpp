@@ -116,7 +116,7 @@ inline Flit pop_flit(Vc& vc, const Flit* next, const Packet* packets) {
 // Slots of the downstream buffer that must be free before the first flit of this queue may go there.
 template <class Vc>
 inline u32 slots_needed(const Frame& f, const Vc& vc) {
-  if (f.net.packet_flits == 1 || vc.sent > 0 || f.net.router.flow_control == FlowControl::kWormhole) return 1;
+  if (f.net.most_packet_flits == 1 || vc.sent > 0 || f.net.router.flow_control == FlowControl::kWormhole) return 1;
   return f.s.packets[packet_of(vc.front)].flits;
 }
 

@@ -84,6 +84,11 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, u32 router,
   }
   if (!S::kOutputBuffers && !owned) begin_stall(x.f, x.ports[output]);
   x.clear_request<S>(router, out_port, bit);
+  if (x.net.routing_facts.reroutes && in.sent == 0) {
+    in.routed = 0;
+    x.s.route_list.push_back(v);
+    return false;
+  }
   in.parked = 1;
   in.park_next = out.parked;
   out.parked = v;
@@ -108,9 +113,9 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
 
   // The freed slot goes back upstream as a credit.
   if (S::kSingleFlit || !net.router.packet_credits) {
-    x.credit_lines[back.line].push({back.peer << x.vc_shift | in_vc, 1});
+    x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, 1});
   } else if (tail) {
-    x.credit_lines[back.line].push({back.peer << x.vc_shift | in_vc, head ? 1u : s.packets[packet_of(flit)].flits});
+    x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, head ? 1u : s.packets[packet_of(flit)].flits});
   }
 
   if (tail) {
@@ -293,7 +298,7 @@ void dispatch(Frame& f) {
     allocate_all<Shape<kKnown...>>(f);
   } else {
     const Network& net = f.net;
-    const bool facts[4] = {net.router.output_depth > 0, net.packet_flits == 1 && !net.router.separate_vc_allocation, net.request_words == 1, !net.router.multi_cycle_switch};
+    const bool facts[4] = {net.router.output_depth > 0, net.most_packet_flits == 1 && !net.router.separate_vc_allocation, net.request_words == 1, !net.router.multi_cycle_switch};
     if (facts[sizeof...(kKnown)]) dispatch<kKnown..., true>(f);
     else dispatch<kKnown..., false>(f);
   }

@@ -70,7 +70,7 @@ void traversal(Frame& f) {
   if (!f.s.ports_due.due(f.now)) return;
   f.w.ids.clear();
   f.s.ports_due.take(f.now, f.w.ids);
-  if (f.net.packet_flits == 1) send_all<true>(f);
+  if (f.net.most_packet_flits == 1) send_all<true>(f);
   else send_all<false>(f);
 }
 

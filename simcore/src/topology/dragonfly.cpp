@@ -36,6 +36,8 @@ void wire(const Params& params, Wiring& w) {
     df->group_of.push_back(static_cast<u16>(r / a));
     df->place_of.push_back(static_cast<u16>(r % a));
   }
+  df->first_port = p;
+  df->diameter = 3;
   if (g > a * h + 1)
     throw ConfigError("topology.dragonfly.groups: " + std::to_string(g) + " groups are more than routers_per_group * global_ports + 1 = " + std::to_string(a * h + 1) +
                       ", with which every pair of groups still has a link");

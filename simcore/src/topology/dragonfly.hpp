@@ -10,7 +10,7 @@ namespace flitgym {
 
 // Kim, Dally, Scott, Abts, ISCA 2008. p terminals per router, a routers per group, h global ports per router, g groups.
 // Router-local ports: 0..p-1 terminals, p..p+a-2 local (to the group's other routers in order), p+a-1.. global.
-struct Dragonfly : ComponentData {
+struct Dragonfly final : Topology {
   u32 p = 0, a = 0, h = 0, g = 0;
   std::vector<u16> group_of, place_of;  // [routers] group, and number within it
   u32 links = 1;              // parallel links per pair of groups
@@ -30,9 +30,15 @@ struct Dragonfly : ComponentData {
     return group(router) == group_to ? local_port(router, to) : exit(router, group_to, link);
   }
   // First hop of a packet's minimal path (the terminal's own port at the last router).
-  u32 minimal_port(const Network& net, u32 router, const Packet& packet) const {
+  u32 minimal_port(const Network& net, u32 router, const Packet& packet) const override {
     const u32 to = net.terminal_router[packet.destination];
     return to == router ? net.terminal_port[packet.destination] : towards(router, to, link_of(packet));
+  }
+  // The first values of the Q-adaptive authors' Q-routing (dragonfly.cc 1851-1878).
+  float first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) const override {
+    const auto global = static_cast<float>(net.link_latency_ns[2]), local = static_cast<float>(net.link_latency_ns[1]);
+    if (group(to) != group(router)) return global + 2 * local;
+    return is_global(port) ? 2 * global : 2 * local;
   }
   // Router-to-router channels of the minimal path.
   u32 minimal_hops(const Network& net, u32 router, u32 to, u32 link) const {

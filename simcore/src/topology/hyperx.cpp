@@ -1,0 +1,97 @@
+#include "topology/hyperx.hpp"
+
+#include "simcore/error.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym {
+
+namespace {
+
+// One entry per dimension; a single one holds for all.
+std::vector<u32> per_dimension(const std::string& key, std::vector<u32> given, u32 dimensions) {
+  if (given.size() == 1) given.assign(dimensions, given[0]);
+  if (given.size() != dimensions)
+    throw ConfigError("topology.hyperx." + key + ": " + std::to_string(given.size()) + " numbers for " + std::to_string(dimensions) + " dimensions (topology.hyperx.widths)");
+  return given;
+}
+
+void wire(const Params& params, Wiring& w) {
+  auto hx = std::make_shared<HyperX>();
+  hx->widths = params.counts("widths");
+  const u32 dimensions = hx->dimensions = static_cast<u32>(hx->widths.size());
+  if (dimensions == 0) throw ConfigError("topology.hyperx.widths: empty; give the width of each dimension, such as [8, 8, 8]");
+  hx->links = per_dimension("links", params.counts("links"), dimensions);
+  const u32 terminals = hx->terminals = hx->first_port = params.count("terminals_per_router");
+  hx->diameter = dimensions;
+  const i64 local = params.integer("local_dimensions");
+  if (local > i64{dimensions})
+    throw ConfigError("topology.hyperx.local_dimensions: " + std::to_string(local) + " of " + std::to_string(dimensions) + " dimensions");
+
+  u64 routers = 1, ports = terminals;
+  for (u32 k = 0; k < dimensions; k++) {
+    hx->stride.push_back(static_cast<u32>(routers));
+    hx->base.push_back(static_cast<u32>(ports));
+    routers *= hx->widths[k];
+    ports += u64{hx->widths[k] - 1} * hx->links[k];
+    if (routers >= (u64{1} << 26)) throw ConfigError("topology.hyperx.widths: " + std::to_string(routers) + " routers or more are more than the core can number");
+  }
+  if (ports > kMaxRadix)
+    throw ConfigError("topology.hyperx: a router would have " + std::to_string(ports) + " ports, the core takes at most " + std::to_string(kMaxRadix));
+  w.resize(static_cast<u32>(routers), static_cast<u32>(ports));
+
+  hx->dimension_of_port.assign(w.radix, HyperX::kNoDimension);
+  u32 bit = 0;
+  for (u32 k = 0; k < dimensions; k++) {
+    const u32 bits = static_cast<u32>(std::bit_width(hx->widths[k] - 1));
+    hx->field.push_back(bit);
+    hx->field_mask.push_back((u64{1} << bits) - 1);
+    for (u32 b = 0; b < bits; b++) hx->dimension_of_bit[bit++] = static_cast<u8>(k);
+    for (u32 p = hx->base[k]; p < hx->end_of(k); p++) hx->dimension_of_port[p] = static_cast<u8>(k);
+  }
+  hx->place.assign(w.routers, 0);
+  for (u32 r = 0; r < w.routers; r++)
+    for (u32 k = 0; k < dimensions; k++) hx->place[r] |= u64{r / hx->stride[k] % hx->widths[k]} << hx->field[k];
+
+  // Groups are the planes of the last dimension.
+  w.groups = hx->widths.back();
+  for (u32 r = 0; r < w.routers; r++) {
+    w.router_group[r] = hx->coordinate(r, dimensions - 1);
+    for (u32 t = 0; t < terminals; t++) w.attach_terminal(r * w.radix + t);
+    for (u32 k = 0; k < dimensions; k++)
+      for (u32 c = hx->coordinate(r, k) + 1; c < hx->widths[k]; c++) {
+        const u32 to = r + (c - hx->coordinate(r, k)) * hx->stride[k];
+        for (u32 link = 0; link < hx->links[k]; link++)
+          w.connect(r * w.radix + hx->port_to(r, k, c, link), to * w.radix + hx->port_to(to, k, hx->coordinate(r, k), link),
+                    local < 0 || k < local ? PortKind::kLocal : PortKind::kGlobal);
+      }
+  }
+  w.data = hx;
+}
+
+const Register<TopologySpec> entry({
+    "hyperx",
+    "every pair of routers that differ in one coordinate is joined (Ahn et al., SC 2009); 1 dimension = full mesh, widths 2 = hypercube",
+    {
+        integer_list("widths", {8, 8, 8}, 2, 64, "routers", "S, per dimension, x first; their number is L"),
+        integer_list("links", {1}, 1, 63, "per pair of routers", "K, trunking per dimension; one number = the same in all"),
+        integer("terminals_per_router", 8, 1, 63, "", "T"),
+        integer("local_dimensions", -1, -1, 26, "", "the first so many dimensions have local channels, the others global ones; -1 = all local"),
+    },
+    wire,
+});
+
+}  // namespace
+
+// Links alone: the first hop, and one per dimension that is unaligned behind it.
+float HyperX::first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) const {
+  const Channel& first = net.channels[net.port(router, port)];
+  double ns = net.link_latency_ns[static_cast<u32>(first.kind)];
+  for (u64 rest = difference(net.router_of_port(first.peer), to); rest;) {
+    const u32 k = first_unaligned(rest);
+    ns += net.link_latency_ns[static_cast<u32>(net.channels[net.port(router, base[k])].kind)];
+    rest = without(rest, k);
+  }
+  return static_cast<float>(ns);
+}
+
+}  // namespace flitgym

@@ -1,0 +1,72 @@
+// What every HyperX routing and pattern asks of the topology.
+#pragma once
+
+#include <bit>
+#include <memory>
+#include <vector>
+
+#include "simcore/state.hpp"
+
+namespace flitgym {
+
+// Ahn et al., SC 2009. L dimensions; S_k routers along dimension k, each pair of which is joined by K_k links (trunking);
+// T terminals per router. Router x + S_0 (y + S_1 (z + ...)); terminal = router * T + slot.
+// Router-local ports: 0..T-1 terminals; then per dimension the offsets 1..S-1 (to coordinate own + offset mod S), K links each.
+struct HyperX final : Topology {
+  u32 dimensions = 0, terminals = 0;     // L, T
+  std::vector<u32> widths, links;        // [L] S_k, K_k
+  std::vector<u32> base;                 // [L] first port of the dimension
+  std::vector<u32> stride;               // [L] routers from one coordinate to the next
+  std::vector<u8> dimension_of_port;     // [radix] kNoDimension for terminals
+
+  // All coordinates of a router in one word, so that what two routers differ in comes out of one XOR.
+  std::vector<u64> place;                // [routers]
+  std::vector<u32> field;                // [L] lowest bit of the coordinate
+  std::vector<u64> field_mask;           // [L] of the coordinate, at bit 0
+  u8 dimension_of_bit[64] = {};
+
+  static constexpr u8 kNoDimension = 0xff;
+
+  u32 coordinate(u32 router, u32 k) const { return static_cast<u32>(place[router] >> field[k] & field_mask[k]); }
+  u64 difference(u32 a, u32 b) const { return place[a] ^ place[b]; }
+  // The lowest dimension in which the routers behind `difference` are unaligned; the difference must not be 0.
+  u32 first_unaligned(u64 difference) const { return dimension_of_bit[std::countr_zero(difference)]; }
+  u64 without(u64 difference, u32 k) const { return difference & ~(field_mask[k] << field[k]); }
+  bool unaligned(u64 difference, u32 k) const { return (difference >> field[k] & field_mask[k]) != 0; }
+  // Minimal hops: the number of unaligned dimensions.
+  u32 distance(u64 difference) const {
+    u32 n = 0;
+    for (; difference; n++) difference = without(difference, first_unaligned(difference));
+    return n;
+  }
+
+  // Router-local port of a link of dimension k to the router at coordinate `to`, which is not the own one.
+  u32 port_to(u32 router, u32 k, u32 to, u32 link) const {
+    const u32 own = coordinate(router, k), offset = to > own ? to - own : to + widths[k] - own;
+    return base[k] + (offset - 1) * links[k] + link;
+  }
+  // Towards router `to`, of which the dimension k is unaligned.
+  u32 port_towards(u32 router, u32 to, u32 k, u32 link) const { return port_to(router, k, coordinate(to, k), link); }
+  // The coordinate in dimension k that a port of it leads to.
+  u32 coordinate_behind(u32 router, u32 k, u32 port) const {
+    const u32 at = coordinate(router, k) + (port - base[k]) / links[k] + 1;
+    return at >= widths[k] ? at - widths[k] : at;
+  }
+  u32 end_of(u32 k) const { return base[k] + (widths[k] - 1) * links[k]; }  // one past its last port
+  // Parallel links take turns, packet by packet, where nothing else decides.
+  u32 link_of(const Packet& p, u32 k) const { return links[k] == 1 ? 0 : (p.source + p.sequence) % links[k]; }
+  u32 dor_port(u32 router, u32 to, const Packet& p) const {
+    const u32 k = first_unaligned(difference(router, to));
+    return port_towards(router, to, k, link_of(p, k));
+  }
+
+  u32 minimal_port(const Network& net, u32 router, const Packet& p) const override {
+    const u32 to = net.terminal_router[p.destination];
+    return to == router ? net.terminal_port[p.destination] : dor_port(router, to, p);
+  }
+  float first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) const override;
+};
+
+inline const HyperX& hyperx(const Network& net) { return static_cast<const HyperX&>(*net.topology); }
+
+}  // namespace flitgym
