@@ -124,7 +124,8 @@ void merge(std::vector<ParamSpec>& params, const std::vector<ParamSpec>& more) {
       params.push_back(spec);
       continue;
     }
-    for (const std::string& word : spec.choices)
+    if (found->choices.empty() || spec.choices.empty()) found->choices.clear();  // any word
+    else for (const std::string& word : spec.choices)
       if (std::find(found->choices.begin(), found->choices.end(), word) == found->choices.end()) found->choices.push_back(word);
   }
 }

@@ -30,7 +30,7 @@ struct TopologySpec {
 };
 
 // One name may stand for several files, one per topology: `external` on a Dragonfly and on a HyperX. What they take by the
-// same key has the same default.
+// same key has the same default; a choice without words of its own (any) stays open.
 struct RoutingSpec {
   std::string name, summary;
   std::vector<std::string> topologies;    // those it accepts; none = any
@@ -41,6 +41,7 @@ struct RoutingSpec {
   void (*initialise)(const Network&, State&) = nullptr;  // fills the learned table
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // everything that may be chosen, minimal first
+  bool agent_can_choose = true;           // nothing but hop, port and VC class has to be kept of a choice
   bool external = false;                  // decisions from outside, among the candidates
 };
 

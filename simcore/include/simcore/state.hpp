@@ -31,7 +31,8 @@ struct Packet {         // 32 bytes: what every hop reads
   u8 hops;                  // router-to-router channels traversed
   Phase phase;
   u8 nonminimal;            // took or is taking a non-minimal path
-  u8 reserved[3];
+  u8 reserved;
+  u16 derouted;             // bit per dimension in which it has been derouted (DAL)
 };
 static_assert(sizeof(Packet) == 32);
 
@@ -54,7 +55,7 @@ struct InputVc {
   u16 routed;           // the packet in front has a route
   u16 parked;           // and waits in the list of its output VC
   u32 park_next;        // next input VC that waits for the same output VC
-  u32 served;           // stamp of the last grant (least recently served first)
+  u32 served;           // the least is served first: stamp of its last grant, or (age) when the packet in front was generated
 };
 static_assert(sizeof(InputVc) == 28);
 
@@ -203,9 +204,10 @@ struct Batch {
   std::vector<u32> input_vc, packet, router;
   std::vector<u16> in_port, in_vc;           // router-local
   std::vector<u16> out_port, out_class;      // the decision
-  // The candidates of request i are entries offsets[i] .. offsets[i+1]-1 (only with routing=external).
+  // The candidates of request i are entries offsets[i] .. offsets[i+1]-1 (with routing=external).
   std::vector<u32> offsets;
   std::vector<u16> candidate_port, candidate_class;
+  std::vector<u32> promised;  // [router_ports] scratch of sequential allocation, 0 between calls
 };
 
 // Buffers reused from cycle to cycle; nothing in here outlives a step but the batch between collect() and apply().

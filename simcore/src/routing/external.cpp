@@ -51,14 +51,14 @@ void route(const Network&, State&, Batch&) {
 
 RoutingFacts setup(const Params& params, Network&, std::shared_ptr<const ComponentData>& data) {
   auto relation = std::make_shared<Relation>();
-  relation->five_hop = params.text("relation") == "five_hop";
+  relation->five_hop = params.text("relation") != "minimal";
   data = relation;
   return relation->five_hop ? RoutingFacts{5, 5} : RoutingFacts{3, 3};
 }
 
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{"external", "an agent outside the core decides", {"dragonfly"},
-                   {choice("relation", "five_hop", {"five_hop", "minimal"}, "the candidates offered: those of Q-adaptive, or the minimal port alone")},
+                   {choice("relation", "widest", {"widest", "five_hop", "minimal"}, "the candidates offered: the widest there are = five_hop, those of Q-adaptive, or the minimal port alone")},
                    setup, route};
   spec.candidates = candidates;
   spec.external = true;

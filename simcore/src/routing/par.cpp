@@ -21,7 +21,7 @@ void route(const Network& net, State& s, Batch& b) {
     const bool first = p.phase == kUndecided;
     if (first) {
       p.phase = kMinimal;
-      if (e.source_group == e.destination_group || !draw_intermediate<true>(net, s, df, rule, p, router, e)) p.intermediate = kNone;
+      if (e.source_group == e.destination_group || !draw_intermediate<true>(net, s, df, rule, p, router, e, kAtSource.source_detour)) p.intermediate = kNone;
     }
     const bool second = p.phase == kMinimal && p.hops == 1 && df.group(router) == e.source_group;
     const LegClasses& classes = first ? kAtSource : kLater;

@@ -92,18 +92,17 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   return {5, 5};
 }
 
+std::vector<ParamSpec> params() {
+  auto specs = q_adaptive_params();
+  specs.push_back(real("q_thld2", 0.35, -1e9, 1e9, "", "at the intermediate group's first router: likewise, against a random local port; large = never"));
+  return specs;
+}
+
 const Register<RoutingSpec> entry({
     "q_adaptive",
     "two-level Q-table per router, at most five hops (Kang et al., HPDC 2021)",
     {"dragonfly"},
-    {
-        real("alpha", 0.2, 0, 1, "", "learning rate of good news (the path was faster than thought)"),
-        real("beta", 0.04, 0, 1, "", "learning rate of bad news"),
-        real("epsilon", 0.001, 0, 1, "", "probability of a random port where the table is consulted"),
-        real("q_thld1", 0.2, 0, 1e9, "", "at the source router: relative gain below which the minimal port is kept"),
-        real("q_thld2", 0.35, -1e9, 1e9, "", "at the intermediate group's first router: likewise, against a random local port; large = never"),
-        flag("integer_ns", true, "truncate estimates to whole ns, as the authors' code does"),
-    },
+    params(),
     setup,
     route,
     initialise,

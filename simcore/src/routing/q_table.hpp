@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "routing/draws.hpp"
+#include "routing/choice.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym {
@@ -27,6 +27,17 @@ inline void read_rates(const Params& params, QRule& rule) {
   rule.epsilon = params.real("epsilon");
   rule.threshold1 = params.real("q_thld1");
   rule.integer_ns = params.boolean("integer_ns");
+}
+
+// What q_adaptive takes on any topology.
+inline std::vector<ParamSpec> q_adaptive_params() {
+  return {
+      real("alpha", 0.2, 0, 1, "", "learning rate of good news (the path was faster than thought)"),
+      real("beta", 0.04, 0, 1, "", "learning rate of bad news"),
+      real("epsilon", 0.001, 0, 1, "", "probability of a random port where the table is consulted"),
+      real("q_thld1", 0.2, 0, 1e9, "", "relative gain below which the minimal port is kept (Dragonfly: at the source router)"),
+      flag("integer_ns", true, "truncate estimates to whole ns, as the authors' code does"),
+  };
 }
 
 inline constexpr float kUnreachable = std::numeric_limits<float>::infinity();

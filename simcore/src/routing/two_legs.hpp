@@ -1,8 +1,8 @@
 // Paths of one or two minimal legs on a Dragonfly, and the VC classes that keep them free of deadlock.
 #pragma once
 
+#include "routing/choice.hpp"
 #include "routing/congestion.hpp"
-#include "routing/draws.hpp"
 #include "topology/dragonfly.hpp"
 
 namespace flitgym {
@@ -14,11 +14,6 @@ struct LegClasses {
   u8 to_router;       // in the intermediate group, on the way to the intermediate router
   u8 leaving;         // in the intermediate group, on the way to the destination group
   u8 destination;     // in the destination group
-};
-
-struct Hop {
-  u32 port;       // router-local
-  u32 vc_class;
 };
 
 // A router uniformly among those of all groups but the packet's source and destination group; kNone if there is none.
@@ -61,7 +56,7 @@ struct UgalRule : ComponentData {
   double threshold = 0, bias_flits = 0;
   bool hop_weighted = false;
   u32 candidates = 1;
-  Congestion measure = Congestion::kBoth;
+  CongestionMeasure measure;
   bool whole_path = false;  // ugal_global only
 
   // Non-minimal if the minimal path is congested by more than threshold times the other, plus the bias.
@@ -75,6 +70,7 @@ inline std::vector<ParamSpec> ugal_params(double threshold, bool hop_weighted) {
       flag("hop_weighted", hop_weighted, "weigh each congestion with the path's router hops, as textbook UGAL does"),
       integer("candidates", 1, 1, 15, "", "random intermediates compared; the least congested is taken"),
       congestion_param(),
+      congestion_scope_param("hybrid"),
   };
 }
 
@@ -83,24 +79,16 @@ inline void read_ugal(const Params& params, UgalRule& rule) {
   rule.bias_flits = params.real("bias_flits");
   rule.hop_weighted = params.boolean("hop_weighted");
   rule.candidates = params.count("candidates");
-  rule.measure = congestion_of(params);
 }
 
 // Compares the minimal path with the one through p.intermediate at `router`, by the local queues of their first hops.
-// If both leave by the same port, only the VC class that each would use is compared.
 template <bool kByRouter>
 inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p, u32 router, const Ends& e,
                          u32 minimal_class, u32 detour_class) {
   const u32 k_min = df.minimal_port(net, router, p);
   const u32 k_non = kByRouter ? df.towards(router, p.intermediate, df.link_of(p)) : df.exit(router, p.intermediate, df.link_of(p));
-  double q_min, q_non;
-  if (k_min == k_non) {
-    q_min = class_congestion(net, s, rule.measure, net.port(router, k_min), minimal_class);
-    q_non = class_congestion(net, s, rule.measure, net.port(router, k_non), detour_class);
-  } else {
-    q_min = port_congestion(s, rule.measure, net.port(router, k_min));
-    q_non = port_congestion(s, rule.measure, net.port(router, k_non));
-  }
+  double q_min = rule.measure.of(net, s, net.port(router, k_min), minimal_class, k_min == k_non);
+  double q_non = rule.measure.of(net, s, net.port(router, k_non), detour_class, k_min == k_non);
   if (rule.hop_weighted) {
     const u32 link = df.link_of(p);
     u32 middle = p.intermediate, leg = 0;
@@ -117,12 +105,12 @@ inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df
 
 // Draws the rule's candidates and keeps the one whose first hop is least congested. False if there is none.
 template <bool kByRouter>
-inline bool draw_intermediate(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, Packet& p, u32 router, const Ends& e) {
+inline bool draw_intermediate(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, Packet& p, u32 router, const Ends& e, u32 detour_class) {
   u32 least = ~0u;
   for (u32 k = 0; k < rule.candidates; k++) {
     const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, k));
     if (middle == kNone) return false;
-    const u32 q = rule.candidates == 1 ? 0 : port_congestion(s, rule.measure, net.port(router, df.towards(router, middle, df.link_of(p))));
+    const u32 q = rule.candidates == 1 ? 0 : rule.measure.of(net, s, net.port(router, df.towards(router, middle, df.link_of(p))), detour_class);
     if (q < least) {
       least = q;
       p.intermediate = kByRouter ? middle : df.group(middle);
@@ -131,17 +119,7 @@ inline bool draw_intermediate(const Network& net, const State& s, const Dragonfl
   return true;
 }
 
-inline void take_detour(Packet& p) {
-  p.phase = kToIntermediate;
-  p.nonminimal = 1;
-}
-
 // ---- The routings that differ only in the kind of intermediate and in their classes ----
-
-inline void choose(Batch& b, u32 i, const Hop& hop) {
-  b.out_port[i] = static_cast<u16>(hop.port);
-  b.out_class[i] = static_cast<u16>(hop.vc_class);
-}
 
 // Always through an intermediate, but for traffic within a group.
 template <bool kByRouter, LegClasses kClasses>
@@ -174,7 +152,7 @@ void ugal_route(const Network& net, State& s, Batch& b) {
     const Ends e = ends(net, df, p);
     if (p.phase == kUndecided) {
       p.phase = kMinimal;
-      if (e.source_group != e.destination_group && draw_intermediate<kByRouter>(net, s, df, rule, p, router, e) &&
+      if (e.source_group != e.destination_group && draw_intermediate<kByRouter>(net, s, df, rule, p, router, e, kClasses.source_detour) &&
           ugal_diverts<kByRouter>(net, s, df, rule, p, router, e, kClasses.source_minimal, kClasses.source_detour))
         take_detour(p);
     }
@@ -186,6 +164,7 @@ template <u32 kVcClasses, u32 kMaxHops>
 RoutingFacts ugal_setup(const Params& params, Network&, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<UgalRule>();
   read_ugal(params, *rule);
+  rule->measure = measure_of(params);
   data = rule;
   return {kVcClasses, kMaxHops};
 }

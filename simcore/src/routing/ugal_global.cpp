@@ -19,7 +19,7 @@ Seen walk(const Network& net, const State& s, const Dragonfly& df, const UgalRul
   Seen seen;
   while (df.group(router) != group || (to != kNone && router != to)) {
     const u32 k = to != kNone ? df.towards(router, to, link) : df.exit(router, group, link), port = net.port(router, k);
-    if (rule.whole_path || (df.group(router) == home && df.is_global(k))) seen.congestion += port_congestion(s, rule.measure, port);
+    if (rule.whole_path || (df.group(router) == home && df.is_global(k))) seen.congestion += port_congestion(s, rule.measure.parts, port);
     seen.hops++;
     router = net.router_of_port(net.channels[port].peer);
   }
@@ -58,6 +58,7 @@ void route(const Network& net, State& s, Batch& b) {
 RoutingFacts setup(const Params& params, Network&, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<UgalRule>();
   read_ugal(params, *rule);
+  rule->measure = {congestion_of(params), Scope::kPort};
   rule->whole_path = params.text("scope") == "path";
   data = rule;
   return {3, 5};
@@ -65,6 +66,7 @@ RoutingFacts setup(const Params& params, Network&, std::shared_ptr<const Compone
 
 std::vector<ParamSpec> params() {
   auto specs = ugal_params(1, true);
+  std::erase_if(specs, [](const ParamSpec& p) { return p.key == "congestion_scope"; });  // it looks at whole channels
   specs.push_back(choice("scope", "source_group", {"source_group", "path"}, "the queues it sees: global channels of the source group, or every channel of both paths"));
   return specs;
 }

@@ -90,7 +90,7 @@ void accept_packet(Frame& f, Terminal& x, u32 terminal, u32 flits) {
     s.free_packets.pop_back();
   }
   const u32 destination = net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index);
-  s.packets[id] = {terminal, destination, x.sequence, x.tick, f.now, 0, static_cast<u16>(flits), 0, kUndecided, 0, {}};
+  s.packets[id] = {terminal, destination, x.sequence, x.tick, f.now, 0, static_cast<u16>(flits), 0, kUndecided, 0, 0, 0};
   if (net.learns) s.details[id] = {f.now, 0, -1.0f, 0};
 
   const u32 nic = net.nic(terminal);

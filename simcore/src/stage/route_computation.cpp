@@ -54,6 +54,7 @@ void apply_routes(Frame& f) {
   const Batch& b = f.w.batch;
   const bool one_to_one = net.vcs == net.routing_facts.classes;
   const u32 shift = net.radix_shift + net.vc_shift, words = net.request_words, count = b.count;
+  const bool by_age = net.router.arbiter == Arbiter::kAge;
   const bool prefetch_ports = net.router.multi_cycle_switch;
   const u32* const ids = b.input_vc.data();
   const u16* const out_ports = b.out_port.data();
@@ -68,6 +69,7 @@ void apply_routes(Frame& f) {
     in.out_port = static_cast<u16>(out_port);
     in.out_vc = one_to_one ? out_classes[i] : static_cast<u16>(pick_vc(net, s, output, out_classes[i]));
     in.routed = 1;
+    if (by_age) in.served = s.packets[b.packet[i]].generated;
     // Switch allocation comes next and looks at both ports and at the output VC.
     if (prefetch_ports) {
       __builtin_prefetch(&s.ports[output], 1);

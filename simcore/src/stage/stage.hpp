@@ -48,15 +48,28 @@ inline void set_request(const Network& net, State& s, u32 input_vc, u32 out_port
   s.active_routers[router / 64] |= u64{1} << (router % 64);
 }
 
-// Space has come up for an output VC: everyone who waits for it asks again.
+// A request for which there is no room waits with its output VC. By age, in the order in which it will be served: first the
+// packet that holds the VC, for which the others wait, then the oldest.
+inline void park(const Network& net, State& s, OutputVc& out, u32 input_vc) {
+  InputVc& in = s.input_vcs[input_vc];
+  in.parked = 1;
+  u32* link = &out.parked;
+  if (net.router.arbiter == Arbiter::kAge && out.owner != input_vc)
+    while (*link != kNone && (out.owner == *link || s.input_vcs[*link].served <= in.served)) link = &s.input_vcs[*link].park_next;
+  in.park_next = *link;
+  *link = input_vc;
+}
+
+// Space has come up for an output VC: everyone who waits for it asks again; by age, the oldest alone, to whom it belongs.
 inline void wake_parked(const Network& net, State& s, OutputVc& out) {
+  const bool one = net.router.arbiter == Arbiter::kAge;
   for (u32 v = out.parked; v != kNone;) {
     InputVc& in = s.input_vcs[v];
     in.parked = 0;
     set_request(net, s, v, in.out_port);
-    v = in.park_next;
+    out.parked = v = in.park_next;
+    if (one) return;
   }
-  out.parked = kNone;
 }
 
 inline void end_stall(const Frame& f, Port& o) {

@@ -89,9 +89,7 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, u32 router,
     x.s.route_list.push_back(v);
     return false;
   }
-  in.parked = 1;
-  in.park_next = out.parked;
-  out.parked = v;
+  park(x.net, x.s, out, v);
   return false;
 }
 
@@ -129,9 +127,11 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
       __builtin_prefetch(&s.packets[packet_of(in.front)], 1);
       request_route(x.f, v, x.now + 1);
     }
-    if (!S::kSingleFlit && (!head || net.router.separate_vc_allocation)) {
-      out.owner = kNone;
-      if (out.parked != kNone) wake_parked(net, s, out);
+    if (!S::kSingleFlit) {
+      const bool owned = !head || net.router.separate_vc_allocation;
+      if (owned) out.owner = kNone;
+      // By age one is woken at a time, and there may be room for the next.
+      if (out.parked != kNone && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(net, s, out);
     }
   } else {
     if (in.count == 0) x.clear_request<S>(router, out_port, bit);
@@ -236,7 +236,7 @@ void by_priority(const Fabric& x, u32 router) {
     if (set == 1) {
       if (!S::kOneCycle && !(passed(ports[out_port].output_busy_until, x.now) && passed(ports[bit >> x.vc_shift].input_busy_until, x.now))) return;
       if (!has_room<S>(x, router, out_port, bit)) return;
-      input_vcs[bit].served = x.s.stamps[router]++;
+      if (!by_age) input_vcs[bit].served = x.s.stamps[router]++;
       return grant<S>(x, router, out_port, bit);
     }
   }
@@ -253,9 +253,8 @@ void by_priority(const Fabric& x, u32 router) {
         if (!S::kOneCycle && !passed(ports[bit >> x.vc_shift].input_busy_until, x.now)) continue;
         if (!has_room<S>(x, router, out_port, bit)) continue;
         const InputVc& in = input_vcs[bit];
-        const u32 rank = by_age ? ~(x.now - x.s.packets[packet_of(in.front)].generated) : in.served;
         // Insertion keeps the few keys sorted: rank, then input and VC.
-        const u64 key = u64{rank} << 32 | bit << 8 | out_port;
+        const u64 key = u64{in.served} << 32 | bit << 8 | out_port;
         u32 k = n++;
         for (; k > 0 && keys[k - 1] > key; k--) keys[k] = keys[k - 1];
         keys[k] = key;
@@ -272,6 +271,7 @@ void by_priority(const Fabric& x, u32 router) {
     keys[served++] = keys[k];
     grant<S>(x, router, out_port, bit);
   }
+  if (by_age) return;
   u32 stamp = x.s.stamps[router] + served;
   x.s.stamps[router] = stamp;
   for (u32 k = 0; k < served; k++) input_vcs[static_cast<u32>(keys[k]) >> 8].served = --stamp;

@@ -1,0 +1,29 @@
+// What routings share on the way to a decision: random draws, and the decision itself.
+#pragma once
+
+#include "simcore/rng.hpp"
+#include "simcore/state.hpp"
+
+namespace flitgym {
+
+// A stream per packet and hop.
+inline u64 route_draw(const Network& net, const Packet& p, u32 k) {
+  return draw(net.seed, u64{p.source} << 32 | p.sequence, kDrawRoute + 16u * p.hops + k);
+}
+
+struct Hop {
+  u32 port;       // router-local
+  u32 vc_class;
+};
+
+inline void choose(Batch& b, u32 i, const Hop& hop) {
+  b.out_port[i] = static_cast<u16>(hop.port);
+  b.out_class[i] = static_cast<u16>(hop.vc_class);
+}
+
+inline void take_detour(Packet& p) {
+  p.phase = kToIntermediate;
+  p.nonminimal = 1;
+}
+
+}  // namespace flitgym

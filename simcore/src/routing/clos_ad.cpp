@@ -1,0 +1,90 @@
+// Clos-AD (Kim, Dally, Abts, ISCA 2007, for the flattened butterfly): UGAL with three changes. The intermediate router is one of
+// the closest common ancestors: only dimensions in which source and destination differ are perturbed. It is not drawn but found on
+// the way: a non-minimal packet takes, in each of those dimensions in order, the channel with the shortest queue, where a dummy
+// queue stands for staying at the present coordinate. And decisions of a router are made one after the other, each seeing those
+// before it (sequential allocation).
+// The length of the dummy queue is ours: the mean of the dimension's queues, since staying takes a like share of the packets.
+// Class 0 up to the intermediate router, dimensions ascending; class 1 from there and on minimal paths, in dimension order.
+#include "routing/hyperx_legs.hpp"
+#include "routing/incremental.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Rule : WeightRule {};
+
+struct Middle {
+  u32 port = kNone;      // kNone: stay
+  double congestion = 0;
+};
+
+// The shortest queue of dimension k, ties at random.
+Middle shortest(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises, const Packet& p, u32 router, u32 k, bool may_stay) {
+  Best best;
+  double sum = 0;
+  for (u32 port = hx.base[k]; port < hx.end_of(k); port++) {
+    const u32 id = net.port(router, port);
+    const double q = rule.measure.of(net, s, id, 0) + promises.at(id);
+    sum += q;
+    best.consider({port, 0}, q, false);
+  }
+  const double mean = sum / (hx.end_of(k) - hx.base[k]);
+  if (may_stay) best.consider({kNone, 0}, mean, false);
+  const Hop hop = best.pick(net, p);
+  return {hop.port, best.weight()};
+}
+
+// On the way to the intermediate router: the next hop there, or none if this is it. `first` is the lowest dimension left.
+Hop towards_middle(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises, Packet& p, u32 router, u32 to, u32 first) {
+  for (u64 rest = hx.difference(router, to); rest;) {
+    const u32 k = hx.first_unaligned(rest);
+    rest = hx.without(rest, k);
+    if (k < first) continue;
+    if (const Middle middle = shortest(net, s, hx, rule, promises, p, router, k, true); middle.port != kNone) return {middle.port, 0};
+  }
+  p.phase = kFromIntermediate;
+  return {hx.minimal_port(net, router, p), 1};
+}
+
+Hop decide(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises, Packet& p, u32 router, u32 to) {
+  const u64 difference = hx.difference(router, to);
+  const u32 h = hx.distance(difference), k = hx.first_unaligned(difference), direct = hx.port_towards(router, to, k, hx.link_of(p, k)), id = net.port(router, direct);
+  const Middle middle = shortest(net, s, hx, rule, promises, p, router, k, false);
+  const double minimal = rule.minimal(h, rule.measure.of(net, s, id, 1) + promises.at(id));
+  p.phase = kMinimal;
+  if (middle.port - hx.port_towards(router, to, k, 0) < hx.links[k]) return {middle.port, 1};  // the shortest is a direct one
+  if (rule.nonminimal(2 * h, middle.congestion) >= minimal - kWeightTolerance) return {direct, 1};
+  take_detour(p);
+  return {middle.port, 0};
+}
+
+void route(const Network& net, State& s, Batch& b) {
+  const HyperX& hx = hyperx(net);
+  const auto& rule = static_cast<const Rule&>(*net.routing);
+  Promises promises(net, b, rule.sequential);
+  for (u32 i = 0; i < b.count; i++) {
+    Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination], came_by = hx.dimension_of_port[b.in_port[i]];
+    Hop hop;
+    if (p.phase == kUndecided && router != to) hop = decide(net, s, hx, rule, promises, p, router, to);
+    else if (p.phase == kToIntermediate) hop = towards_middle(net, s, hx, rule, promises, p, router, to, came_by + 1);
+    else hop = {hx.minimal_port(net, router, p), 1};
+    promises.add(net.port(router, hop.port), p.flits);
+    choose(b, i, hop);
+  }
+}
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<Rule>();
+  read_weight(params, *rule);
+  data = rule;
+  return {2, 2 * hyperx(net).dimensions};
+}
+
+const Register<RoutingSpec> entry({"clos_ad", "minimal, or by the shortest queues through a common ancestor, decided in sequence (Clos-AD)", {"hyperx"}, weight_params("port", true), setup, route});
+
+}  // namespace
+
+}  // namespace flitgym

@@ -1,0 +1,195 @@
+// Incremental adaptive routing on HyperX: at every router a relation offers candidates, and the one of least weight is taken
+// (McDonald, Isaev, Flores, Davis, Kim, SC 2019; the weight as in SuperSim's monolithicWeighted). A relation is a struct with
+//   struct Rule : WeightRule                           its parameters
+//   static void offer(at, rule, out)                   calls out(port, vc_class, deroute) for everything that may be chosen
+// from which come both the routing (the least weight) and the list of candidates (the action mask of an agent, and what the
+// proofs of freedom from deadlock walk through).
+#pragma once
+
+#include "routing/choice.hpp"
+#include "routing/congestion.hpp"
+#include "simcore/error.hpp"
+#include "topology/hyperx.hpp"
+
+namespace flitgym {
+
+// A packet at a router, as a relation sees it.
+struct Where {
+  const HyperX& hx;
+  const Packet& packet;
+  u32 router, to;         // this router, and the destination's
+  u32 in_port, in_class;  // class of the VC it came in on; meaningless behind a terminal
+  u64 difference;         // of the two routers' coordinates, not 0
+
+  bool injected() const { return in_port < hx.terminals; }
+  // The dimension of the last hop if that was a deroute: it is still unaligned; else kNoDimension.
+  u32 derouted_in() const {
+    const u32 k = hx.dimension_of_port[in_port];
+    return k != HyperX::kNoDimension && hx.unaligned(difference, k) ? k : HyperX::kNoDimension;
+  }
+};
+
+// The direct links of dimension k, all of its parallel ones.
+template <class Out>
+inline void offer_direct(const Where& at, u32 k, u32 vc_class, Out&& out) {
+  const u32 first = at.hx.port_towards(at.router, at.to, k, 0);
+  for (u32 link = 0; link < at.hx.links[k]; link++) out(first + link, vc_class, false);
+}
+// And those to every other router of the line.
+template <class Out>
+inline void offer_deroutes(const Where& at, u32 k, u32 vc_class, Out&& out) {
+  const u32 direct = at.hx.port_towards(at.router, at.to, k, 0), end = at.hx.end_of(k);
+  for (u32 port = at.hx.base[k]; port < end; port++)
+    if (port < direct || port >= direct + at.hx.links[k]) out(port, vc_class, true);
+}
+template <class Visit>
+inline void for_each_unaligned(const Where& at, Visit&& visit) {
+  for (u64 rest = at.difference; rest;) {
+    const u32 k = at.hx.first_unaligned(rest);
+    visit(k);
+    rest = at.hx.without(rest, k);
+  }
+}
+
+// ---- The weight ----
+
+struct WeightRule : ComponentData {
+  double congestion_bias = 0, bias = 0;
+  CongestionMeasure measure;
+  bool sequential = false;
+
+  // h: hops to go on the minimal path from here; hops: on this candidate's path.
+  double minimal(u32 h, double congestion) const { return h * congestion; }
+  double nonminimal(u32 hops, double congestion) const { return hops * (congestion + congestion_bias) + bias; }
+};
+inline constexpr double kWeightTolerance = 1e-6;  // weights this close are equal; minimal wins
+
+inline std::vector<ParamSpec> weight_params(const std::string& scope = "port", bool sequential = false) {
+  return {
+      real("congestion_bias_flits", 0, -1e6, 1e6, "flits", "non-minimal weight = hops x (congestion + this) + bias_flits, minimal = hops x congestion; the least wins, ties to minimal"),
+      real("bias_flits", 0, -1e6, 1e6, "flits x hops", "added to the weight of a non-minimal candidate"),
+      congestion_param(),
+      congestion_scope_param(scope),
+      choice("allocation", sequential ? "sequential" : "greedy", {"greedy", "sequential"},
+             "decisions of one cycle at a router do not see each other, or each sees those before it"),
+  };
+}
+inline void read_weight(const Params& params, WeightRule& rule) {
+  rule.congestion_bias = params.real("congestion_bias_flits");
+  rule.bias = params.real("bias_flits");
+  rule.measure = measure_of(params);
+  rule.sequential = params.text("allocation") == "sequential";
+}
+
+// With sequential allocation, flits promised to each output by decisions earlier in this cycle.
+class Promises {
+ public:
+  Promises(const Network& net, Batch& b, bool sequential) : net_(net), b_(b) {
+    if (sequential && b.promised.empty()) b.promised.assign(net.router_ports, 0);
+    active_ = sequential;
+  }
+  ~Promises() {
+    if (active_)
+      for (u32 i = 0; i < b_.count; i++) b_.promised[net_.port(b_.router[i], b_.out_port[i])] = 0;
+  }
+  Promises(const Promises&) = delete;
+  Promises& operator=(const Promises&) = delete;
+  u32 at(u32 port) const { return active_ ? b_.promised[port] : 0; }
+  void add(u32 port, u32 flits) {
+    if (active_) b_.promised[port] += flits;
+  }
+
+ private:
+  const Network& net_;
+  Batch& b_;
+  bool active_;
+};
+
+// The candidates of least weight so far, all of one kind.
+class Best {
+ public:
+  void consider(const Hop& hop, double weight, bool deroute) {
+    if (n_ > 0 && (weight > weight_ + kWeightTolerance || (weight >= weight_ - kWeightTolerance && deroute && !deroute_))) return;
+    if (n_ > 0 && (weight < weight_ - kWeightTolerance || deroute != deroute_)) n_ = 0;
+    if (n_ == 0) weight_ = weight;
+    deroute_ = deroute;
+    hops_[n_++] = hop;  // at most a router's ports and one more
+  }
+  bool none() const { return n_ == 0; }
+  bool deroute() const { return deroute_; }
+  double weight() const { return weight_; }
+  // Equal ones with equal probability.
+  Hop pick(const Network& net, const Packet& p) const { return hops_[n_ == 1 ? 0 : below(route_draw(net, p, 15), n_)]; }
+
+ private:
+  u32 n_ = 0;
+  double weight_ = 0;
+  bool deroute_ = false;
+  Hop hops_[kMaxRadix + 1];
+};
+
+inline Hop ejection(const Network& net, const Packet& p, u32 in_vc) { return {net.terminal_port[p.destination], in_vc % net.routing_facts.classes}; }
+
+template <class Relation>
+void weighted_route(const Network& net, State& s, Batch& b) {
+  const HyperX& hx = hyperx(net);
+  const auto& rule = static_cast<const typename Relation::Rule&>(*net.routing);
+  Promises promises(net, b, rule.sequential);
+  for (u32 i = 0; i < b.count; i++) {
+    Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination];
+    if (router == to) {
+      choose(b, i, ejection(net, p, b.in_vc[i]));
+      continue;
+    }
+    const Where at{hx, p, router, to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, hx.difference(router, to)};
+    const u32 h = hx.distance(at.difference);
+    Best best;
+    Relation::offer(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
+      const u32 id = net.port(router, port);
+      const double q = rule.measure.of(net, s, id, vc_class) + promises.at(id);
+      best.consider({port, vc_class}, deroute ? rule.nonminimal(h + 1, q) : rule.minimal(h, q), deroute);
+    });
+    const Hop hop = best.pick(net, p);
+    if (best.deroute()) p.nonminimal = 1;
+    promises.add(net.port(router, hop.port), p.flits);
+    choose(b, i, hop);
+  }
+}
+
+// Lists everything the relation offers, direct candidates first.
+template <class Relation>
+void list_candidates(const Network& net, State& s, Batch& b) {
+  const HyperX& hx = hyperx(net);
+  const auto& rule = static_cast<const typename Relation::Rule&>(*net.routing);
+  b.offsets.assign(1, 0);
+  b.candidate_port.clear();
+  b.candidate_class.clear();
+  const auto add = [&](const Hop& hop) {
+    b.candidate_port.push_back(static_cast<u16>(hop.port));
+    b.candidate_class.push_back(static_cast<u16>(hop.vc_class));
+  };
+  for (u32 i = 0; i < b.count; i++) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination];
+    if (router == to) {
+      add(ejection(net, p, b.in_vc[i]));
+    } else {
+      const Where at{hx, p, router, to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, hx.difference(router, to)};
+      for (const bool wanted : {false, true})
+        Relation::offer(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
+          if (deroute == wanted) add({port, vc_class});
+        });
+    }
+    b.offsets.push_back(static_cast<u32>(b.candidate_port.size()));
+  }
+}
+
+template <class Relation>
+RoutingSpec incremental(std::string name, std::string summary, std::vector<ParamSpec> params, decltype(RoutingSpec::setup) setup) {
+  RoutingSpec spec{std::move(name), std::move(summary), {"hyperx"}, std::move(params), setup, weighted_route<Relation>};
+  spec.candidates = list_candidates<Relation>;
+  return spec;
+}
+
+}  // namespace flitgym

@@ -1,0 +1,30 @@
+// MIN-AD: at every router the least congested direct link of any unaligned dimension. VC class = hops done, so L classes: a hop
+// always leads to a higher one, and nothing can wait in a circle.
+#include "routing/incremental.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct MinimalAdaptive {
+  struct Rule : WeightRule {};
+  template <class Out>
+  static void offer(const Where& at, const Rule&, Out&& out) {
+    for_each_unaligned(at, [&](u32 k) { offer_direct(at, k, at.packet.hops, out); });
+  }
+};
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<MinimalAdaptive::Rule>();
+  rule->measure = measure_of(params);
+  data = rule;
+  return {hyperx(net).dimensions, hyperx(net).dimensions};
+}
+
+const Register<RoutingSpec> entry(incremental<MinimalAdaptive>("minimal_adaptive", "any minimal path, hop by hop to the least congested link (MIN-AD)",
+                                                                       {congestion_param(), congestion_scope_param("port")}, setup));
+
+}  // namespace
+
+}  // namespace flitgym

@@ -1,0 +1,102 @@
+// Q-adaptive on HyperX. Nobody has published one; this one is flitgym's own. It keeps what made the Dragonfly's work (Kang, Wang,
+// Lan, HPDC 2021): a small two-level table, a bound on hops, off-policy estimates that travel back, hysteretic learning.
+//
+// Paths are DimWAR's: dimensions in order, in each the direct link or one deroute, at most 2 L hops, two VC classes. In that order
+// a deroute changes nothing behind its dimension: wherever a packet is derouted to, it enters the next dimension at the same
+// router. So the time to the destination is a sum over dimensions, and the table need only know one of them at a time:
+//   level 1  row: (dimension k, the destination's coordinate in it), sum S_k rows
+//   level 2  column: the port, of dimension k
+//   value    estimated ns from this input buffer until the packet is aligned in dimension k
+// This is no approximation of a larger table, and it does not grow with the network but with its widths.
+//
+// At the first router of a dimension the packet takes the port of the least value if that beats the direct one's by q_thld1
+// (relative), or with probability epsilon a random one; after a deroute it must go directly. Downstream, the hop's delay plus the
+// estimate from there (0 when aligned) goes back over the link and is learned: alpha for good news, beta for bad.
+// What UGAL and DimWAR cannot see, the queue of a deroute's second hop, is in these values.
+#include "routing/q_table.hpp"
+#include "simcore/error.hpp"
+#include "topology/hyperx.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Rule : QRule {
+  std::vector<u32> first_row;  // [L]
+};
+
+void route(const Network& net, State& s, Batch& b) {
+  const HyperX& hx = hyperx(net);
+  const auto& rule = static_cast<const Rule&>(*net.routing);
+  for (u32 i = 0; i < b.count; i++) {
+    Packet& p = s.packets[b.packet[i]];
+    PacketDetail& detail = s.details[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination], in_port = b.in_port[i], came_by = hx.dimension_of_port[in_port];
+    const u64 difference = hx.difference(router, to);
+    const bool between = came_by != HyperX::kNoDimension, derouted = between && hx.unaligned(difference, came_by);
+    // The answer to the router before, about the dimension of the last hop.
+    detail.value = between ? 0.0f : -1.0f;
+    if (between) detail.row = rule.first_row[came_by] + hx.coordinate(to, came_by);
+    if (router == to) {
+      choose(b, i, {net.terminal_port[p.destination], b.in_vc[i] % net.routing_facts.classes});
+      continue;
+    }
+    const u32 k = hx.first_unaligned(difference), direct = hx.port_towards(router, to, k, hx.link_of(p, k));
+    const float* row = q_row(net, s, router, rule.first_row[k] + hx.coordinate(to, k));
+    const auto estimate = [&](u32 at) { return row[at - hx.first_port]; };
+    u32 port = direct;
+    if (derouted) {
+      detail.value = estimate(direct);
+    } else {
+      u32 best = hx.base[k];
+      for (u32 candidate = best + 1; candidate < hx.end_of(k); candidate++)
+        if (estimate(candidate) < estimate(best)) best = candidate;
+      if (estimate(best) < estimate(direct) && (estimate(direct) - estimate(best)) / estimate(direct) >= rule.threshold1) port = best;
+      if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
+        port = hx.base[k] + below(route_draw(net, p, 1), hx.end_of(k) - hx.base[k]);
+      if (port - hx.port_towards(router, to, k, 0) >= hx.links[k]) p.nonminimal = 1;
+    }
+    choose(b, i, {port, derouted});
+  }
+}
+
+// Links alone: one hop to the aligned router, two by any other.
+void initialise(const Network& net, State& s) {
+  const HyperX& hx = hyperx(net);
+  const auto& rule = static_cast<const Rule&>(*net.routing);
+  fill_table(net, s, [&](u32 router, u32 row, u32 port) {
+    const u32 k = hx.dimension_of_port[port];
+    if (row < rule.first_row[k] || row >= rule.first_row[k] + hx.widths[k]) return kUnreachable;  // another dimension's row
+    const auto link = static_cast<float>(net.link_latency_ns[static_cast<u32>(net.channels[net.port(router, port)].kind)]);
+    return hx.coordinate_behind(router, k, port) == row - rule.first_row[k] ? link : 2 * link;
+  });
+}
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  const HyperX& hx = hyperx(net);
+  auto rule = std::make_shared<Rule>();
+  read_rates(params, *rule);
+  u32 rows = 0;
+  for (u32 k = 0; k < hx.dimensions; k++) {
+    rule->first_row.push_back(rows);
+    rows += hx.widths[k];
+  }
+  shape_table(net, *rule, rows, "q_adaptive: (dimension, destination coordinate) x non-terminal port");
+  data = rule;
+  return {2, 2 * hx.dimensions};
+}
+
+const Register<RoutingSpec> entry({
+    "q_adaptive",
+    "two-level Q-table per router, dimension by dimension, at most two hops in each (flitgym's own, after Kang et al.)",
+    {"hyperx"},
+    q_adaptive_params(),
+    setup,
+    route,
+    initialise,
+    q_learn,
+});
+
+}  // namespace
+
+}  // namespace flitgym

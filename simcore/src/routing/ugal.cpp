@@ -1,0 +1,74 @@
+// UGAL (Singh 2005) on HyperX: at the source router, and only there, the minimal path in dimension order or the one through a
+// random router (VAL's), by the weight of SC'19: hops x congestion of the first hop, biases on the non-minimal side, ties to
+// minimal. If the intermediate is the source's or the destination's router, the packet is minimal.
+#include "routing/hyperx_legs.hpp"
+#include "routing/incremental.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Rule : WeightRule {
+  u32 candidates = 1;
+  bool normalized = false;
+};
+
+void decide(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises, Packet& p, u32 router, u32 to) {
+  const auto congestion = [&](u32 port, u32 vc_class, bool shared) { return rule.measure.of(net, s, net.port(router, port), vc_class, shared) + promises.at(net.port(router, port)); };
+  const u32 h = hx.distance(hx.difference(router, to)), direct = hx.dor_port(router, to, p);
+  double least = 0;
+  u32 chosen = kNone;
+  for (u32 n = 0; n < rule.candidates; n++) {
+    const u32 middle = below(route_draw(net, p, n), net.routers);
+    if (middle == router || middle == to) continue;
+    const u32 port = hx.dor_port(router, middle, p), hops = rule.normalized ? 2 * h : detour_hops(hx, router, middle, to);
+    const double weight = rule.nonminimal(hops, congestion(port, 0, port == direct));
+    const double minimal = rule.minimal(h, congestion(direct, 1, port == direct));
+    if (weight >= minimal - kWeightTolerance || (chosen != kNone && weight >= least)) continue;
+    least = weight;
+    chosen = middle;
+  }
+  if (chosen == kNone) return;
+  p.intermediate = chosen;
+  take_detour(p);
+}
+
+void route(const Network& net, State& s, Batch& b) {
+  const HyperX& hx = hyperx(net);
+  const auto& rule = static_cast<const Rule&>(*net.routing);
+  Promises promises(net, b, rule.sequential);
+  for (u32 i = 0; i < b.count; i++) {
+    Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination];
+    if (p.phase == kUndecided) {
+      p.phase = kMinimal;
+      if (router != to) decide(net, s, hx, rule, promises, p, router, to);
+    }
+    const Hop hop = follow_hyperx_legs(net, hx, p, router);
+    promises.add(net.port(router, hop.port), p.flits);
+    choose(b, i, hop);
+  }
+}
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<Rule>();
+  read_weight(params, *rule);
+  rule->candidates = params.count("candidates");
+  rule->normalized = params.text("detour_hops") == "normalized";
+  data = rule;
+  return {2, 2 * hyperx(net).dimensions};
+}
+
+std::vector<ParamSpec> params() {
+  auto specs = weight_params();
+  specs.push_back(integer("candidates", 1, 1, 15, "", "random intermediates compared"));
+  specs.push_back(choice("detour_hops", "absolute", {"absolute", "normalized"}, "hops of the non-minimal path as it is, or twice the minimal one's"));
+  return specs;
+}
+
+const Register<RoutingSpec> entry({"ugal", "minimal or through a random router, by the source's queues (UGAL)", {"hyperx"}, params(), setup, route});
+
+}  // namespace
+
+}  // namespace flitgym

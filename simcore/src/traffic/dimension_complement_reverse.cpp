@@ -1,0 +1,23 @@
+// DCR (SC'19): (x, y, z) to (S-1-z, S-1-y, S-1-x); with L dimensions, k and L-1-k are exchanged and mirrored. A line of routers
+// in x has all its destinations in one line in z, and dimension order sends all of that over one link in between.
+#include "traffic/coordinates.hpp"
+
+namespace flitgym {
+
+namespace {
+
+std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
+  const HyperX& hx = hyperx(net);
+  for (u32 k = 0; k < hx.dimensions / 2; k++) need_equal_widths("dimension_complement_reverse", hx, k, hx.dimensions - 1 - k);
+  return make_partners_by_router(net, [&](const std::vector<u32>& at, u32) {
+    std::vector<u32> there;
+    for (u32 k = 0; k < hx.dimensions; k++) there.push_back(hx.widths[k] - 1 - at[hx.dimensions - 1 - k]);
+    return there;
+  });
+}
+
+const Register<TrafficSpec> entry({"dimension_complement_reverse", "coordinates mirrored and in reverse order (DCR)", {"hyperx"}, {}, setup, partner});
+
+}  // namespace
+
+}  // namespace flitgym

@@ -1,0 +1,17 @@
+// Shuffle: the bits of a terminal's number rotated left by one (Dally & Towles, 3.2).
+#include "traffic/coordinates.hpp"
+
+namespace flitgym {
+
+namespace {
+
+std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
+  const u32 bits = bits_of_terminals("shuffle", net);
+  return make_partners(net, [&](u32 terminal) { return bits ? (terminal << 1 | terminal >> (bits - 1)) & (net.terminals - 1) : terminal; });
+}
+
+const Register<TrafficSpec> entry({"shuffle", "each terminal to the one with the bits of its number rotated left", {}, {}, setup, partner});
+
+}  // namespace
+
+}  // namespace flitgym

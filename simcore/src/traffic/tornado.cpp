@@ -1,0 +1,24 @@
+// Tornado: just under half a width further on, x + floor((S-1)/2), in the dimensions named.
+#include "traffic/coordinates.hpp"
+
+namespace flitgym {
+
+namespace {
+
+std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
+  const HyperX& hx = hyperx(net);
+  const std::vector<u32> dimensions = params.counts("dimensions");
+  for (const u32 k : dimensions)
+    if (k >= hx.dimensions) throw ConfigError("traffic.tornado.dimensions: " + std::to_string(k) + " is none of the " + std::to_string(hx.dimensions) + " dimensions, 0 .. " + std::to_string(hx.dimensions - 1));
+  return make_partners_by_router(net, [&](std::vector<u32> at, u32) {
+    for (const u32 k : dimensions) at[k] = (at[k] + (hx.widths[k] - 1) / 2) % hx.widths[k];
+    return at;
+  });
+}
+
+const Register<TrafficSpec> entry({"tornado", "just under half a width further on in some dimensions", {"hyperx"},
+                                   {integer_list("dimensions", {0}, 0, 25, "", "0 = x")}, setup, partner});
+
+}  // namespace
+
+}  // namespace flitgym

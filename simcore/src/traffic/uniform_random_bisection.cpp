@@ -1,0 +1,34 @@
+// URB(d): across the middle of one dimension, anywhere in the others (SC'19). Coordinate d is mirrored, the other coordinates are
+// drawn uniformly; slot t sends to slot T-1-t.
+#include "traffic/coordinates.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Bisection : ComponentData {
+  u32 dimension = 0;
+};
+
+std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
+  auto data = std::make_shared<Bisection>();
+  data->dimension = dimension_of("uniform_random_bisection", params, hyperx(net));
+  need_even_width("uniform_random_bisection", hyperx(net), data->dimension);
+  return data;
+}
+
+u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
+  const HyperX& hx = hyperx(net);
+  const u32 k = static_cast<const Bisection&>(*net.traffic).dimension, own = terminal / hx.terminals;
+  // A router drawn from all of them; its coordinate k is then the mirrored own one.
+  const u32 any = below(traffic_draw(seed, terminal, sequence, 0), net.routers), mirrored = hx.widths[k] - 1 - hx.coordinate(own, k);
+  const u32 router = any - hx.coordinate(any, k) * hx.stride[k] + mirrored * hx.stride[k];
+  return router * hx.terminals + hx.terminals - 1 - terminal % hx.terminals;
+}
+
+const Register<TrafficSpec> entry({"uniform_random_bisection", "across the middle of one dimension, uniform in the others (URBx, URBy, URBz)", {"hyperx"},
+                                   {choice("dimension", "x", {}, "x, y, z or a number from 0; its width must be even")}, setup, destination});
+
+}  // namespace
+
+}  // namespace flitgym
