@@ -31,7 +31,9 @@ def explain(error: BaseException) -> str:
         return f"cannot read the override '{error.override}': {_first_line(error.message)}"
     if isinstance(error, HydraException):
         cause = _configuration_cause(error)
-        return explain(cause) if cause is not None else _first_line(str(error))
+        if cause is None:
+            return _first_line(str(error))
+        return _no_list(error) if "is not a ListConfig" in str(cause) else explain(cause)
     if isinstance(error, (ConfigKeyError, ConfigAttrError)):
         return _unknown_key(error)
     if isinstance(error, OmegaConfBaseException):
@@ -53,6 +55,12 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
     valid = {str(key) for key in parent} - {"name", "hydra"} if parent is not None else set()
     section = str(error.full_key).rpartition(".")[0]
     return unknown(section or "configuration", str(error.key), valid, "key")
+
+
+def _no_list(error: HydraException) -> str:
+    # OmegaConf names only the value's type; Hydra's own text ends with the override.
+    key, _, value = _first_line(str(error)).rpartition(" ")[2].partition("=")
+    return f"{key}: '{value}' is not a list; write {key}=[{value}]"
 
 
 def _configuration_cause(error: BaseException) -> OmegaConfBaseException | None:

@@ -16,7 +16,14 @@ from .identity import run_id
 
 KINDS = ("topology", "router", "routing", "traffic")
 
-_TYPES: dict[str, Any] = {"int": int, "float": float, "bool": bool, "str": str, "list_float": list[float]}
+_TYPES: dict[str, Any] = {
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "str": str,
+    "list_int": list[int],
+    "list_float": list[float],
+}
 
 
 @dataclass

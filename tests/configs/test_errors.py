@@ -17,6 +17,9 @@ from flitgym.configs import compose, explain, unknown
         ("seed=1.5", ["seed", "1.5", "Integer"]),
         ("traffic.load_step_loads=[0.1,x]", ["traffic.load_step_loads[1]", "'x'"]),
         ("traffic.load=[1", ["traffic.load=[1"]),
+        ("routing=dimwar", ["routing", "did you mean 'dim_war'?", "omni_war"]),
+        ("topology=hyperx_409", ["topology", "did you mean 'hyperx_4096'?", "full_mesh"]),
+        ("traffic=bit_complment", ["traffic", "did you mean 'bit_complement'?", "swap2"]),
     ],
 )
 def test_message(override: str, parts: list[str]) -> None:
@@ -24,6 +27,22 @@ def test_message(override: str, parts: list[str]) -> None:
         compose([override])
     message = explain(raised.value)
     assert "\n" not in message
+    for part in parts:
+        assert part in message
+
+
+@pytest.mark.parametrize(
+    ("value", "parts"),
+    [
+        ("[4,x]", ["topology.widths[1]", "'x'", "Integer"]),
+        ("[4,2.5]", ["topology.widths[1]", "'2.5'", "Integer"]),
+        ("4", ["topology.widths", "'4'", "not a list", "topology.widths=[4]"]),
+    ],
+)
+def test_message_about_a_list_of_integers(value: str, parts: list[str]) -> None:
+    with pytest.raises(Exception) as raised:  # noqa: PT011
+        compose(["topology=hyperx", f"topology.widths={value}"])
+    message = explain(raised.value)
     for part in parts:
         assert part in message
 

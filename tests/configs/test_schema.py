@@ -35,6 +35,12 @@ def test_lists_of_numbers() -> None:
     assert core_sections(config)["traffic"]["load_step_loads"] == [0.1, 0.3]
 
 
+def test_lists_of_integers() -> None:
+    config = compose(["topology=hyperx", "topology.widths=[4,4]", "routing=dimension_order", "routing.order=[1,0]"])
+    assert core_sections(config)["topology"]["widths"] == [4, 4]
+    assert core_sections(config)["routing"]["order"] == [1, 0]
+
+
 def test_the_papers_routers_hold_the_papers_values() -> None:
     hpdc21, sc22 = compose(["router=hpdc21"]).router, compose(["router=sc22"]).router
     assert (hpdc21.cycle_ns, sc22.cycle_ns) == (1.6, 1.28)
