@@ -194,6 +194,10 @@ void size_router(const Params& params, Network& net) {
   for (const Channel& c : net.channels) r.multi_cycle_switch |= c.flit_cycles > 1;
   const std::string& arbiter = params.text("arbiter");
   r.arbiter = arbiter == "round_robin" ? Arbiter::kRoundRobin : arbiter == "age" ? Arbiter::kAge : Arbiter::kLeastRecentlyServed;
+  r.crossbar_per_vc = params.text("crossbar_ports") == "per_vc";
+  if (r.crossbar_per_vc && (r.output_depth == 0 || r.crossbar_cycles > 1 || r.arbiter == Arbiter::kRoundRobin))
+    throw ConfigError("router.crossbar_ports: per_vc needs output buffers (output_buffer_flits > 0), a crossbar flit time of one cycle and arbiter=age or least_recently_served; there are " +
+                      std::to_string(r.output_depth) + " flits, " + std::to_string(r.crossbar_cycles) + " cycles and " + arbiter);
   r.separate_vc_allocation = params.text("vc_allocation") == "before_switch";
   r.packet_credits = params.text("credit_granularity") == "packet";
   r.latency_from_nic = params.text("latency_from") == "nic";
@@ -338,6 +342,8 @@ const std::vector<ParamSpec>& router_params() {
       choice("flow_control", "virtual_cut_through", {"virtual_cut_through", "wormhole"}, "a head moves on when the next buffer takes the whole packet, or one flit"),
       choice("arbiter", "round_robin", {"round_robin", "least_recently_served", "age"},
              "switch allocation: round robin at each output, or in order of the least recently served (input, VC) or of the oldest packet"),
+      choice("crossbar_ports", "per_port", {"per_port", "per_vc"},
+             "a port sends and receives one flit per crossbar flit time in all, or one per VC (as SuperSim's and CAMINOS's routers do): a speedup of the number of VCs"),
       choice("vc_allocation", "with_switch", {"with_switch", "before_switch"},
              "a head wins its output VC in the same grant as the switch, or a cycle earlier, holding it until its tail has won the switch"),
       choice("credit_latency", "hop", {"hop", "link"}, "a credit takes as long as a flit's hop the other way (output, link, input), or the time of flight alone"),

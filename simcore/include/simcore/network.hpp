@@ -80,6 +80,7 @@ struct RouterParams {
   u32 pipeline_cycles;                       // from becoming the head of an input VC to the first switch request
   FlowControl flow_control;
   Arbiter arbiter;
+  bool crossbar_per_vc;                      // every input VC and output VC has a crossbar port of its own
   bool separate_vc_allocation;               // an output VC is won a cycle before the switch, and held until the tail has won it
   bool packet_credits;                       // credits return, and links are held, per packet instead of per flit
   u32 injection_vcs;                         // a NIC uses the VCs below this

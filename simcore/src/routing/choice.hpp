@@ -16,6 +16,9 @@ struct Hop {
   u32 vc_class;
 };
 
+// The terminal takes whatever comes, so any VC may lead there.
+inline Hop ejection(const Network& net, const Packet& p) { return {net.terminal_port[p.destination], kAnyClass}; }
+
 inline void choose(Batch& b, u32 i, const Hop& hop) {
   b.out_port[i] = static_cast<u16>(hop.port);
   b.out_class[i] = static_cast<u16>(hop.vc_class);

@@ -45,7 +45,7 @@ Hop towards_middle(const Network& net, const State& s, const HyperX& hx, const R
     if (const Middle middle = shortest(net, s, hx, rule, promises, p, router, k, true); middle.port != kNone) return {middle.port, 0};
   }
   p.phase = kFromIntermediate;
-  return {hx.minimal_port(net, router, p), 1};
+  return follow_hyperx_legs(net, hx, p, router);
 }
 
 Hop decide(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises, Packet& p, u32 router, u32 to) {
@@ -55,7 +55,7 @@ Hop decide(const Network& net, const State& s, const HyperX& hx, const Rule& rul
   const double minimal = rule.minimal(h, rule.measure.of(net, s, id, 1) + promises.at(id));
   p.phase = kMinimal;
   if (middle.port - hx.port_towards(router, to, k, 0) < hx.links[k]) return {middle.port, 1};  // the shortest is a direct one
-  if (rule.nonminimal(2 * h, middle.congestion) >= minimal - kWeightTolerance) return {direct, 1};
+  if (rule.nonminimal(h, 2 * h, middle.congestion) >= minimal - kWeightTolerance) return {direct, 1};
   take_detour(p);
   return {middle.port, 0};
 }
@@ -70,7 +70,7 @@ void route(const Network& net, State& s, Batch& b) {
     Hop hop;
     if (p.phase == kUndecided && router != to) hop = decide(net, s, hx, rule, promises, p, router, to);
     else if (p.phase == kToIntermediate) hop = towards_middle(net, s, hx, rule, promises, p, router, to, came_by + 1);
-    else hop = {hx.minimal_port(net, router, p), 1};
+    else hop = follow_hyperx_legs(net, hx, p, router);
     promises.add(net.port(router, hop.port), p.flits);
     choose(b, i, hop);
   }

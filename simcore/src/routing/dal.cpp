@@ -60,7 +60,7 @@ void route(const Network& net, State& s, Batch& b) {
     Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     if (router == to) {
-      choose(b, i, ejection(net, p, b.in_vc[i]));
+      choose(b, i, ejection(net, p));
       continue;
     }
     const Where at{hx, p, router, to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, hx.difference(router, to)};
@@ -72,7 +72,7 @@ void route(const Network& net, State& s, Batch& b) {
         const u32 id = net.port(router, port);
         if (!has_room(net, s, id, vc_class, p.flits)) return;
         const double q = rule.measure.of(net, s, id, vc_class) + promises.at(id);
-        best.consider({port, vc_class}, deroute ? rule.nonminimal(h + 1, q) : rule.minimal(h, q), deroute);
+        best.consider({port, vc_class}, deroute ? rule.nonminimal(h, h + 1, q) : rule.minimal(h, q), deroute);
       });
     }
     const Hop hop = best.none() ? Dal::escape_hop(at) : best.pick(net, p);

@@ -23,7 +23,7 @@ void route(const Network& net, State& s, Batch& b) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     if (router == to) {
-      choose(b, i, {net.terminal_port[p.destination], 0});
+      choose(b, i, ejection(net, p));
     } else if (order.ascending) {
       choose(b, i, {hx.dor_port(router, to, p), 0});
     } else {

@@ -12,7 +12,8 @@ inline Hop follow_hyperx_legs(const Network& net, const HyperX& hx, Packet& p, u
     if (router != p.intermediate) return {hx.dor_port(router, p.intermediate, p), 0};
     p.phase = kFromIntermediate;
   }
-  return {hx.minimal_port(net, router, p), 1};
+  const u32 to = net.terminal_router[p.destination];
+  return router == to ? ejection(net, p) : Hop{hx.dor_port(router, to, p), 1};
 }
 
 // Hops of the way through `middle`.

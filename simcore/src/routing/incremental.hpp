@@ -56,11 +56,11 @@ inline void for_each_unaligned(const Where& at, Visit&& visit) {
 struct WeightRule : ComponentData {
   double congestion_bias = 0, bias = 0;
   CongestionMeasure measure;
-  bool sequential = false;
+  bool sequential = false, normalized = false;
 
   // h: hops to go on the minimal path from here; hops: on this candidate's path.
   double minimal(u32 h, double congestion) const { return h * congestion; }
-  double nonminimal(u32 hops, double congestion) const { return hops * (congestion + congestion_bias) + bias; }
+  double nonminimal(u32 h, u32 hops, double congestion) const { return (normalized ? 2 * h : hops) * (congestion + congestion_bias) + bias; }
 };
 inline constexpr double kWeightTolerance = 1e-6;  // weights this close are equal; minimal wins
 
@@ -68,6 +68,7 @@ inline std::vector<ParamSpec> weight_params(const std::string& scope = "port", b
   return {
       real("congestion_bias_flits", 0, -1e6, 1e6, "flits", "non-minimal weight = hops x (congestion + this) + bias_flits, minimal = hops x congestion; the least wins, ties to minimal"),
       real("bias_flits", 0, -1e6, 1e6, "flits x hops", "added to the weight of a non-minimal candidate"),
+      choice("detour_hops", "absolute", {"absolute", "normalized"}, "the non-minimal path's hops as they are, or twice the minimal path's"),
       congestion_param(),
       congestion_scope_param(scope),
       choice("allocation", sequential ? "sequential" : "greedy", {"greedy", "sequential"},
@@ -77,6 +78,7 @@ inline std::vector<ParamSpec> weight_params(const std::string& scope = "port", b
 inline void read_weight(const Params& params, WeightRule& rule) {
   rule.congestion_bias = params.real("congestion_bias_flits");
   rule.bias = params.real("bias_flits");
+  rule.normalized = params.text("detour_hops") == "normalized";
   rule.measure = measure_of(params);
   rule.sequential = params.text("allocation") == "sequential";
 }
@@ -128,8 +130,6 @@ class Best {
   Hop hops_[kMaxRadix + 1];
 };
 
-inline Hop ejection(const Network& net, const Packet& p, u32 in_vc) { return {net.terminal_port[p.destination], in_vc % net.routing_facts.classes}; }
-
 template <class Relation>
 void weighted_route(const Network& net, State& s, Batch& b) {
   const HyperX& hx = hyperx(net);
@@ -139,7 +139,7 @@ void weighted_route(const Network& net, State& s, Batch& b) {
     Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     if (router == to) {
-      choose(b, i, ejection(net, p, b.in_vc[i]));
+      choose(b, i, ejection(net, p));
       continue;
     }
     const Where at{hx, p, router, to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, hx.difference(router, to)};
@@ -148,7 +148,7 @@ void weighted_route(const Network& net, State& s, Batch& b) {
     Relation::offer(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
       const u32 id = net.port(router, port);
       const double q = rule.measure.of(net, s, id, vc_class) + promises.at(id);
-      best.consider({port, vc_class}, deroute ? rule.nonminimal(h + 1, q) : rule.minimal(h, q), deroute);
+      best.consider({port, vc_class}, deroute ? rule.nonminimal(h, h + 1, q) : rule.minimal(h, q), deroute);
     });
     const Hop hop = best.pick(net, p);
     if (best.deroute()) p.nonminimal = 1;
@@ -173,7 +173,7 @@ void list_candidates(const Network& net, State& s, Batch& b) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     if (router == to) {
-      add(ejection(net, p, b.in_vc[i]));
+      add(ejection(net, p));
     } else {
       const Where at{hx, p, router, to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, hx.difference(router, to)};
       for (const bool wanted : {false, true})

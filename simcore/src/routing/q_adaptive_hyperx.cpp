@@ -38,7 +38,7 @@ void route(const Network& net, State& s, Batch& b) {
     detail.value = between ? 0.0f : -1.0f;
     if (between) detail.row = rule.first_row[came_by] + hx.coordinate(to, came_by);
     if (router == to) {
-      choose(b, i, {net.terminal_port[p.destination], b.in_vc[i] % net.routing_facts.classes});
+      choose(b, i, ejection(net, p));
       continue;
     }
     const u32 k = hx.first_unaligned(difference), direct = hx.port_towards(router, to, k, hx.link_of(p, k));

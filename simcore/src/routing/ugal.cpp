@@ -11,7 +11,6 @@ namespace {
 
 struct Rule : WeightRule {
   u32 candidates = 1;
-  bool normalized = false;
 };
 
 void decide(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises, Packet& p, u32 router, u32 to) {
@@ -22,8 +21,8 @@ void decide(const Network& net, const State& s, const HyperX& hx, const Rule& ru
   for (u32 n = 0; n < rule.candidates; n++) {
     const u32 middle = below(route_draw(net, p, n), net.routers);
     if (middle == router || middle == to) continue;
-    const u32 port = hx.dor_port(router, middle, p), hops = rule.normalized ? 2 * h : detour_hops(hx, router, middle, to);
-    const double weight = rule.nonminimal(hops, congestion(port, 0, port == direct));
+    const u32 port = hx.dor_port(router, middle, p), hops = detour_hops(hx, router, middle, to);
+    const double weight = rule.nonminimal(h, hops, congestion(port, 0, port == direct));
     const double minimal = rule.minimal(h, congestion(direct, 1, port == direct));
     if (weight >= minimal - kWeightTolerance || (chosen != kNone && weight >= least)) continue;
     least = weight;
@@ -55,7 +54,6 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   auto rule = std::make_shared<Rule>();
   read_weight(params, *rule);
   rule->candidates = params.count("candidates");
-  rule->normalized = params.text("detour_hops") == "normalized";
   data = rule;
   return {2, 2 * hyperx(net).dimensions};
 }
@@ -63,7 +61,6 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 std::vector<ParamSpec> params() {
   auto specs = weight_params();
   specs.push_back(integer("candidates", 1, 1, 15, "", "random intermediates compared"));
-  specs.push_back(choice("detour_hops", "absolute", {"absolute", "normalized"}, "hops of the non-minimal path as it is, or twice the minimal one's"));
   return specs;
 }
 

@@ -8,9 +8,10 @@ namespace {
 
 // A class owns the VCs c, c + classes, ...: take the one with the most room.
 u32 pick_vc(const Network& net, const State& s, u32 port, u32 vc_class) {
-  u32 best = vc_class;
+  const u32 first = vc_class == kAnyClass ? 0 : vc_class, step = vc_class == kAnyClass ? 1 : net.routing_facts.classes;
+  u32 best = first;
   int most = -1;
-  for (u32 vc = vc_class; vc < net.vcs; vc += net.routing_facts.classes) {
+  for (u32 vc = first; vc < net.vcs; vc += step) {
     const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
     const int room = out.owner == kNone ? int{out.credits} - int{out.count} + 65536 : 0;
     if (room > most) {
@@ -67,7 +68,7 @@ void apply_routes(Frame& f) {
     const u32 v = ids[i], router = v >> shift, bit = v & ((1u << shift) - 1), out_port = out_ports[i], output = net.port(router, out_port);
     InputVc& in = input_vcs[v];
     in.out_port = static_cast<u16>(out_port);
-    in.out_vc = one_to_one ? out_classes[i] : static_cast<u16>(pick_vc(net, s, output, out_classes[i]));
+    in.out_vc = one_to_one && out_classes[i] != kAnyClass ? out_classes[i] : static_cast<u16>(pick_vc(net, s, output, out_classes[i]));
     in.routed = 1;
     if (by_age) in.served = s.packets[b.packet[i]].generated;
     // Switch allocation comes next and looks at both ports and at the output VC.

@@ -220,7 +220,7 @@ template <class S>
 void by_priority(const Fabric& x, u32 router) {
   Port* const ports = &x.ports[router << x.radix_shift];
   InputVc* const input_vcs = &x.input_vcs[router << x.router_shift()];
-  const bool by_age = x.net.router.arbiter == Arbiter::kAge;
+  const bool by_age = x.net.router.arbiter == Arbiter::kAge, per_vc = x.net.router.crossbar_per_vc;
   const u32 words = S::kOneWord ? 1 : x.words;
 
   // Most routers have one request at most times; it needs no order.
@@ -234,7 +234,7 @@ void by_priority(const Fabric& x, u32 router) {
         bit = word * 64 + static_cast<u32>(__builtin_ctzll(mask[word]));
       }
     if (set == 1) {
-      if (!S::kOneCycle && !(passed(ports[out_port].output_busy_until, x.now) && passed(ports[bit >> x.vc_shift].input_busy_until, x.now))) return;
+      if (!S::kOneCycle && !per_vc && !(passed(ports[out_port].output_busy_until, x.now) && passed(ports[bit >> x.vc_shift].input_busy_until, x.now))) return;
       if (!has_room<S>(x, router, out_port, bit)) return;
       if (!by_age) input_vcs[bit].served = x.s.stamps[router]++;
       return grant<S>(x, router, out_port, bit);
@@ -245,12 +245,12 @@ void by_priority(const Fabric& x, u32 router) {
   u32 n = 0;
   for (u64 turn = x.asked[router]; turn; turn &= turn - 1) {
     const u32 out_port = static_cast<u32>(__builtin_ctzll(turn));
-    if (!S::kOneCycle && !passed(ports[out_port].output_busy_until, x.now)) continue;
+    if (!S::kOneCycle && !per_vc && !passed(ports[out_port].output_busy_until, x.now)) continue;
     const u64* const mask = &x.requests[std::size_t{router << x.radix_shift | out_port} * words];
     for (u32 word = 0; word < words; word++)
       for (u64 m = mask[word]; m; m &= m - 1) {
         const u32 bit = word * 64 + static_cast<u32>(__builtin_ctzll(m));
-        if (!S::kOneCycle && !passed(ports[bit >> x.vc_shift].input_busy_until, x.now)) continue;
+        if (!S::kOneCycle && !per_vc && !passed(ports[bit >> x.vc_shift].input_busy_until, x.now)) continue;
         if (!has_room<S>(x, router, out_port, bit)) continue;
         const InputVc& in = input_vcs[bit];
         // Insertion keeps the few keys sorted: rank, then input and VC.
@@ -262,12 +262,20 @@ void by_priority(const Fabric& x, u32 router) {
   }
 
   u64 inputs = 0, outputs = 0;
+  u32 vcs_taken[kMaxRadix];
+  if (per_vc) std::fill_n(vcs_taken, x.net.radix, 0u);
   u32 served = 0;
   for (u32 k = 0; k < n; k++) {
     const u32 bit = static_cast<u32>(keys[k]) >> 8, out_port = keys[k] & 0xff, in_port = bit >> x.vc_shift;
-    if ((inputs >> in_port & 1) || (outputs >> out_port & 1)) continue;
-    inputs |= u64{1} << in_port;
-    outputs |= u64{1} << out_port;
+    if (per_vc) {  // a request is an input VC's only one; what may clash is the output VC
+      const u32 vc = u32{1} << input_vcs[bit].out_vc;
+      if (vcs_taken[out_port] & vc) continue;
+      vcs_taken[out_port] |= vc;
+    } else {
+      if ((inputs >> in_port & 1) || (outputs >> out_port & 1)) continue;
+      inputs |= u64{1} << in_port;
+      outputs |= u64{1} << out_port;
+    }
     keys[served++] = keys[k];
     grant<S>(x, router, out_port, bit);
   }
