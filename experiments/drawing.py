@@ -28,17 +28,39 @@ class Style:
 # Okabe and Ito's palette; routings of one family share a hue and differ in line and marker.
 STYLES = {
     "minimal": Style("MIN", "#000000", "o"),
+    "dimension_order": Style("DOR", "#000000", "o"),
+    "minimal_adaptive": Style("MIN-AD", "#000000", "x", ":"),
+    "valiant": Style("VAL", "#8a8a8a", "^", "--"),
     "valiant_group": Style("VALg", "#9a9a9a", "v", "--"),
     "valiant_router": Style("VALn", "#6b6b6b", "^", "--"),
+    "ugal": Style("UGAL", "#0072B2", "D"),
+    "clos_ad": Style("Clos-AD", "#56B4E9", "s"),
     "ugal_group": Style("UGALg", "#56B4E9", "s"),
     "ugal_router": Style("UGALn", "#0072B2", "D"),
     "ugal_global": Style("UGAL-G (oracle)", "#0072B2", "x", ":"),
     "par": Style("PAR", "#009E73", "P"),
+    "dal": Style("DAL", "#7fcdb6", "h"),
+    "dim_war": Style("DimWAR", "#009E73", "P"),
+    "omni_war": Style("OmniWAR", "#005a41", "X", width=2.0),
     "q_routing": Style("Q-routing", "#E69F00", "<"),
     "q_adaptive": Style("Q-adaptive", "#D55E00", "*", width=2.4),
 }
 
-PATTERNS = {"uniform": "UR", "adversarial1": "ADV+1", "adversarial4": "ADV+4"}
+# Titles of the patterns, as `pattern_of` names them.
+TITLES = {
+    "uniform": "UR",
+    "adversarial1": "ADV+1",
+    "adversarial4": "ADV+4",
+    "bit_complement": "BC",
+    "uniform_random_bisection_x": "URBx",
+    "uniform_random_bisection_y": "URBy",
+    "uniform_random_bisection_z": "URBz",
+    "swap2": "S2",
+    "dimension_complement_reverse": "DCR",
+}
+
+# The key that makes several patterns of one name.
+_VARIANT = {"adversarial": ("", "traffic.shift"), "uniform_random_bisection": ("_", "traffic.dimension")}
 
 # A point of the paper: a large hollow star. Any, as matplotlib's keyword arguments have no common type.
 PUBLISHED: dict[str, Any] = {
@@ -58,7 +80,10 @@ def style_of(routing: str) -> Style:
 def pattern_of(row: Row) -> str:
     """The traffic pattern of a row as the figures name it: `uniform`, `adversarial1` and so on."""
     name: str = row["traffic.name"]
-    return f"{name}{row['traffic.shift']}" if name == "adversarial" else name
+    if name not in _VARIANT:
+        return name
+    joint, key = _VARIANT[name]
+    return f"{name}{joint}{row[key]}"
 
 
 def select(rows: Sequence[Row], pattern: str, routing: str | None = None) -> list[Row]:
@@ -85,6 +110,23 @@ def routings(rows: Sequence[Row]) -> list[str]:
     """Every routing in the rows: the known ones in the order of `STYLES`, others behind them."""
     present = {row["routing.name"] for row in rows}
     return [name for name in STYLES if name in present] + sorted(present - set(STYLES))
+
+
+def draw_curves(ax: Axes, rows: Sequence[Row], pattern: str, quantity: str) -> None:
+    """The curves of every routing over the offered load for one pattern; latencies on a logarithmic axis.
+
+    Raises:
+        ValueError: a routing has no row for the pattern.
+    """
+    for name in routings(rows):
+        loads, values = curve(select(rows, pattern, name), quantity)
+        style = style_of(name)
+        ax.plot(
+            loads, values, color=style.color, marker=style.marker, linestyle=style.line, linewidth=style.width,
+            markersize=5, zorder=3 if name == "q_adaptive" else 2,
+        )  # fmt: skip
+    if quantity.endswith("_ns"):
+        latency_axis(ax)
 
 
 def polish(ax: Axes) -> None:

@@ -71,6 +71,7 @@ def draw(figure: str, rows: Sequence[Mapping[str, Any]], directory: Path) -> lis
     import matplotlib
 
     matplotlib.use("agg")
+    matplotlib.rcParams["svg.hashsalt"] = figure  # else the marks in an SVG get random names
     script = importlib.import_module(f".figures.{figure}.plot", __package__)
     expected: Any = OmegaConf.to_container(_load(FIGURES / figure / "expected.yaml"))
 

@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.typing import ColorType
 
-from ...drawing import PATTERNS, Row, label_ends, latency_axis, legend_above, polish, routings, select, style_of
+from ...drawing import TITLES, Row, label_ends, latency_axis, legend_above, polish, routings, select, style_of
 from ...metrics import running_median, settle_time
 
+PATTERNS = ("uniform", "adversarial1", "adversarial4")
 _SMOOTHING = 5  # intervals; the settle time is that of the smoothed course, so one noisy interval does not move it
 _BAND = 0.1  # part of the final level
 
@@ -25,10 +26,10 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     figure = Figure(figsize=(12, 4.4), layout="constrained")
     panels = figure.subplots(1, len(PATTERNS), sharey=True, squeeze=False)[0]
     ends = []
-    for ax, (pattern, title) in zip(panels, PATTERNS.items(), strict=True):
+    for ax, pattern in zip(panels, PATTERNS, strict=True):
         ends.append(draw_panel(ax, rows, pattern))
         ax.axvline(expected["settled_by_us"], color="#888888", linewidth=0.8, linestyle="-.", zorder=1)
-        ax.set_title(title, fontweight="bold")
+        ax.set_title(TITLES[pattern], fontweight="bold")
         ax.set_xlabel("time since the start (µs); line ends: offered load")
         polish(ax)
     # The panels share their latency axis, so the labels wait until every line is drawn.
@@ -100,11 +101,13 @@ def summary(rows: Sequence[Row]) -> str:
         "| pattern | routing | offered load | settled after, us | final mean latency, ns |",
         "|---|---|---|---|---|",
     ]
-    for pattern, title in PATTERNS.items():
+    for pattern in PATTERNS:
         for name in routings(rows):
             for row in select(rows, pattern, name):
                 settled = settled_at(row)
                 shown = "not settled" if settled is None else f"{settled:.0f}"
                 final = course(row)[1][-1]
-                lines.append(f"| {title} | {style_of(name).label} | {row['traffic.load']:g} | {shown} | {final:,.0f} |")
+                lines.append(
+                    f"| {TITLES[pattern]} | {style_of(name).label} | {row['traffic.load']:g} | {shown} | {final:,.0f} |"
+                )
     return "\n".join(lines) + "\n"

@@ -8,9 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ...drawing import PATTERNS, PUBLISHED, Row, curve, latency_axis, legend_above, polish, routings, select, style_of
-from ...metrics import peak_throughput, saturation_load
+from ...drawing import PUBLISHED, TITLES, Row, curve, draw_curves, legend_above, polish, routings, select, style_of
+from ...metrics import peak_throughput
+from ...tables import every_curve
 
+PATTERNS = ("uniform", "adversarial1", "adversarial4")
 QUANTITIES = {
     "packet_latency_mean_ns": "mean latency (ns)",
     "packet_latency_p99_ns": "99th percentile (ns)",
@@ -31,16 +33,16 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     figure = Figure(figsize=(11, 12), layout="constrained")
     panels = figure.subplots(len(QUANTITIES), len(PATTERNS), sharex="col", sharey="row", squeeze=False)
     names = routings(rows)
-    for column, (pattern, title) in enumerate(PATTERNS.items()):
+    for column, pattern in enumerate(PATTERNS):
         for line, (quantity, label) in enumerate(QUANTITIES.items()):
             ax = panels[line, column]
-            draw_panel(ax, rows, pattern, quantity)
+            draw_curves(ax, rows, pattern, quantity)
             draw_references(ax, pattern, quantity, expected)
             polish(ax)
             if column == 0:
                 ax.set_ylabel(label)
             if line == 0:
-                ax.set_title(title, fontweight="bold")
+                ax.set_title(TITLES[pattern], fontweight="bold")
         panels[-1, column].set_xlabel("offered load")
     # Only now that every panel of the line is drawn: the limit would stop the shared axis from growing.
     panels[list(QUANTITIES).index("accepted_load"), 0].set_ylim(bottom=0)
@@ -54,19 +56,6 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         ],
     )  # fmt: skip
     return figure
-
-
-def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str, quantity: str) -> None:
-    """The curves of every routing for one pattern and quantity; latencies on a logarithmic axis."""
-    for name in routings(rows):
-        loads, values = curve(select(rows, pattern, name), quantity)
-        style = style_of(name)
-        ax.plot(
-            loads, values, color=style.color, marker=style.marker, linestyle=style.line, linewidth=style.width,
-            markersize=5, zorder=3 if name == "q_adaptive" else 2,
-        )  # fmt: skip
-    if quantity.endswith("_ns"):
-        latency_axis(ax)
 
 
 def draw_references(ax: Axes, pattern: str, quantity: str, expected: Mapping[str, Any]) -> None:
@@ -125,24 +114,8 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """A Markdown table of every curve: its latency at the lowest load, where it saturates, what it carries."""
-    lines = [
-        "## Every curve\n",
-        "| pattern | routing | lowest latency, ns | saturates at | highest accepted load | hops there |",
-        "|---|---|---|---|---|---|",
-    ]
-    for pattern, title in PATTERNS.items():
-        for name in routings(rows):
-            chosen = select(rows, pattern, name)
-            loads, accepted = curve(chosen, "accepted_load")
-            latency, hops = curve(chosen, "packet_latency_mean_ns")[1], curve(chosen, "hops_mean")[1]
-            saturated = saturation_load(loads, accepted)
-            where = "-" if saturated is None else f"{saturated:.3f}"
-            lines.append(
-                f"| {title} | {style_of(name).label} | {np.nanmin(latency):,.0f} | {where} "
-                f"| {peak_throughput(accepted):.3f} | {hops[np.argmax(accepted)]:.2f} |"
-            )
-    return "\n".join(lines) + "\n"
+    """A Markdown table of every curve."""
+    return every_curve(rows, PATTERNS)
 
 
 def _latency_before_saturation(rows: Sequence[Row]) -> float | None:
