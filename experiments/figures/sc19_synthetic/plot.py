@@ -1,0 +1,138 @@
+"""Draws latency against load and saturation throughputs beside their bounds, and takes the compared numbers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from ...drawing import TITLES, Row, curve, draw_curves, legend_above, polish, routings, select, style_of
+from ...metrics import peak_throughput
+from ...tables import every_curve
+
+PATTERNS = (
+    "uniform",
+    "bit_complement",
+    "uniform_random_bisection_x",
+    "uniform_random_bisection_y",
+    "swap2",
+    "dimension_complement_reverse",
+)
+
+# Upper bounds of the accepted load, 8x8x8 with 8 terminals per router: 1 / load of the busiest channel (README.md).
+# Columns: DOR, any minimal routing, VAL, DimWAR, any routing.
+_BOUNDS = {
+    "uniform": (1, 1, 1 / 2, 1, 1),
+    "bit_complement": (1 / 8, 1 / 8, 1 / 2, 1 / 2, 1 / 2),
+    "uniform_random_bisection_x": (1 / 8, 1 / 8, 1 / 2, 1 / 2, 1 / 2),
+    "uniform_random_bisection_y": (1 / 8, 1 / 8, 1 / 2, 1 / 2, 1 / 2),
+    "swap2": (1 / 4, 1 / 4, 1 / 2, 1, 1),
+    "dimension_complement_reverse": (1 / 64, 1 / 8, 1 / 2, 1 / 16, 1 / 2),
+}
+# Q-adaptive's paths are those of DimWAR; what is not named is held by the bound of any routing.
+_COLUMN = {"dimension_order": 0, "minimal_adaptive": 1, "valiant": 2, "dim_war": 3, "q_adaptive": 3}
+
+_LATENCY = "packet_latency_mean_ns"
+_SHOWN_NS = (150, 3000)  # above lie overloaded networks, whose latency tells only how long they were simulated
+_BOUND: dict[str, Any] = {"color": "#CC79A7", "linewidth": 2.5, "solid_capstyle": "butt"}
+_LABEL_HEIGHT = 0.13  # of a number above a bar, in units of the axis
+
+
+def bound(pattern: str, routing: str) -> float:
+    """The accepted load that a routing cannot exceed, in flits per terminal and flit time."""
+    return _BOUNDS[pattern][_COLUMN.get(routing, 4)]
+
+
+def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
+    """A latency panel per pattern, and below them the bars of every pattern and routing.
+
+    Raises:
+        ValueError: a routing has no row for a pattern.
+    """
+    figure = Figure(figsize=(12, 12), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.12)  # type: ignore[call-arg, union-attr]
+    grid = figure.add_gridspec(3, 3)
+    for k, pattern in enumerate(PATTERNS):
+        ax = figure.add_subplot(grid[k // 3, k % 3])
+        draw_curves(ax, rows, pattern, _LATENCY)
+        ax.set_ylim(*_SHOWN_NS)
+        ax.set_title(TITLES[pattern], fontweight="bold")
+        ax.set_xlabel("offered load")
+        if k % 3 == 0:
+            ax.set_ylabel("mean latency (ns)")
+        if pattern == "dimension_complement_reverse":
+            ax.set_xscale("log")  # its bounds reach from 1/64 to 1/2
+            ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            ax.xaxis.set_major_formatter(FuncFormatter(lambda load, _: f"{load:g}"))
+            ax.xaxis.set_minor_formatter(NullFormatter())
+            ax.set_xlabel("offered load (logarithmic)")
+        else:
+            ax.set_xlim(left=0)
+        polish(ax)
+    draw_bars(figure.add_subplot(grid[2, :]), rows)
+    legend_above(figure, routings(rows), [Line2D([], [], label="analytic bound", **_BOUND)], columns=5)
+    return figure
+
+
+def draw_bars(ax: Axes, rows: Sequence[Row]) -> None:
+    """Saturation throughput per pattern and routing, each bar under the mark of its bound."""
+    names = routings(rows)
+    width = 0.86 / len(names)
+    for group, pattern in enumerate(PATTERNS):
+        for k, name in enumerate(names):
+            style, height, limit = style_of(name), saturation(rows, pattern, name), bound(pattern, name)
+            x = group + (k - (len(names) - 1) / 2) * width
+            # A dotted curve has a hatched bar, as it shares its colour with another.
+            look: dict[str, Any] = {"facecolor": "white", "hatch": "/////"} if style.line == ":" else {}
+            ax.bar(x, height, width * 0.9, **{"color": style.color, "edgecolor": style.color, **look})
+            ax.plot([x - width * 0.45, x + width * 0.45], [limit, limit], zorder=3, **_BOUND)
+            # The number stands on its bar, or on the mark where there is no room below it.
+            foot = height if not height <= limit < height + _LABEL_HEIGHT else limit
+            ax.annotate(f"{height:.3f}", (x, foot), xytext=(0, 4), textcoords="offset points",
+                        ha="center", va="bottom", rotation=90, fontsize=7, color="#444444")  # fmt: skip
+    ax.set_xticks(range(len(PATTERNS)), [TITLES[pattern] for pattern in PATTERNS], fontweight="bold")
+    ax.tick_params(axis="x", length=0)
+    ax.set_xlim(-0.5, len(PATTERNS) - 0.5)
+    ax.set_ylim(0, 1.15)
+    ax.set_ylabel("saturation throughput\n(highest accepted load)")
+    polish(ax)
+    ax.grid(False, axis="x")
+
+
+def saturation(rows: Sequence[Row], pattern: str, routing: str) -> float:
+    """The saturation throughput: the highest accepted load over the offered loads."""
+    return peak_throughput(curve(select(rows, pattern, routing), "accepted_load")[1])
+
+
+def head_latency(rows: Sequence[Row]) -> float:
+    """Mean latency in ns at the lowest load of a curve, less the time in which a packet's flits follow its head."""
+    first = rows[0]
+    most = first["traffic.packet_flits_max"] or first["traffic.packet_flits"]
+    flits: float = (first["traffic.packet_flits"] + most) / 2
+    flit_ns: float = first["router.flit_bytes"] / first["router.link_bandwidth_gb_per_s_host"]
+    return float(curve(rows, _LATENCY)[1][0]) - (flits - 1) * flit_ns
+
+
+def measured(rows: Sequence[Row]) -> dict[str, float | None]:
+    """Our number for every entry of `expected.yaml`."""
+    names = routings(rows)
+    peaks = {(p, name): saturation(rows, p, name) for p in PATTERNS for name in names}
+    urb_y = "uniform_random_bisection_y"
+    lowest_hops = {name: float(curve(select(rows, "uniform", name), "hops_mean")[1][0]) for name in names}
+    of_dor = [(p, "dimension_order") for p in PATTERNS if p != "uniform"]
+    of_war = [(p, name) for p in ("bit_complement", urb_y, "swap2") for name in ("dim_war", "omni_war")]
+    return {
+        "highest_part_of_the_bound": max(peak / bound(*which) for which, peak in peaks.items()),
+        "uniform_head_latency_ns": head_latency(select(rows, "uniform", "dimension_order")),
+        "uniform_hops": max(hops for name, hops in lowest_hops.items() if name != "valiant"),
+        "lowest_valiant": min(peaks[p, "valiant"] for p in PATTERNS),
+        **{f"{p}_{name}": peaks[p, name] for p, name in (*of_dor, *of_war)},
+        **{f"{urb_y}_{name}_over_ugal": peaks[urb_y, name] / peaks[urb_y, "ugal"] for name in ("dim_war", "omni_war")},
+    }
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """A Markdown table of every curve beside its bound."""
+    return every_curve(rows, PATTERNS, {p: {name: bound(p, name) for name in routings(rows)} for p in PATTERNS})
