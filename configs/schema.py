@@ -82,6 +82,9 @@ def register_schema() -> None:
     for kind in KINDS:
         for name, entry in registered(kind).items():
             store.store(group=kind, name=name, node=component_schema(kind, name, entry["params"]))
-    # Hydra calls this after a sweep. It stands here because import paths have no place in the YAML.
-    gather = {"gather": {"_target_": "flitgym.experiments.gather.GatherAfterSweep"}}
-    store.store(group="hydra/callbacks", name="gather", node=gather)
+    # Hydra calls these before and after a sweep. They stand here because import paths have no place in the YAML.
+    callbacks = {
+        "check": {"_target_": "flitgym.experiments.check.CheckBeforeSweep"},
+        "gather": {"_target_": "flitgym.experiments.gather.GatherAfterSweep"},
+    }
+    store.store(group="hydra/callbacks", name="sweep", node=callbacks)

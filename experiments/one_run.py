@@ -89,12 +89,10 @@ def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, An
     Returns and raises as `obtain`.
     """
     began = time.process_time()
-    simulation = Simulation(core_sections(config))
+    simulation, phases = prepare(config)
     build_cpu_seconds = time.process_time() - began
 
     run = config.run
-    phases = Phases.of(run, simulation.cycle_ns)
-    _check(config, simulation, phases)
     if phases.series_interval:
         simulation.set_series_interval(phases.series_interval)
     if run.load_q_table is not None:
@@ -124,6 +122,18 @@ def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, An
     }
     write_json(directory / RESULT_FILE, result)
     return result
+
+
+def prepare(config: DictConfig) -> tuple[Simulation, Phases]:
+    """Build the network of `config`; everything that can be refused before cycle 0 is refused here.
+
+    Raises:
+        ConfigError: the configuration cannot run.
+    """
+    simulation = Simulation(core_sections(config))
+    phases = Phases.of(config.run, simulation.cycle_ns)
+    _check(config, simulation, phases)
+    return simulation, phases
 
 
 def _check(config: DictConfig, simulation: Simulation, phases: Phases) -> None:

@@ -92,6 +92,12 @@ def test_a_learned_table_goes_from_run_to_run(command: Command, small: Sequence[
         (["traffic.packet_flits=257"], ["packet_flits", "257", "256"]),
         (["run.measure_ns=0"], ["run.measure_ns", "0"]),
         (["run.load_q_table=missing"], ["missing"]),
+        (["topology=hyperx_64"], ["routing.minimal", "hyperx", "dragonfly", "dim_war"]),
+        (["topology=hyperx", "routing=dim_war", "topology.widths=[5,4]", "traffic=swap2"], ["widths[0]", "5", "even"]),
+        (["topology=hyperx", "routing=dim_war", "topology.widths=[4,1]"], ["widths", "[4, 1]", "2 .. 64"]),
+        (["topology=hyperx_64", "routing=dimension_order", "routing.order=[1,1]"], ["order", "[1, 1]", "0 .. 1"]),
+        (["traffic.packet_flits=4", "traffic.packet_flits_max=2"], ["packet_flits_max", "2", "4"]),
+        (["router.credit_latency=lnk"], ["credit_latency", "'lnk'", "did you mean 'link'?", "hop"]),
     ],
 )
 def test_bad_input_is_refused_in_one_message(
@@ -138,6 +144,38 @@ def test_a_typo_stops_a_sweep_before_its_first_run(command: Command, small: Sequ
     done = command("simulate", "-m", *small, "routing=minimal,parr")
     assert done.returncode == 2
     assert not results(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("sweep", "parts"),
+    [
+        (["routing=dim_war,valiant,par"], ["routing.par", "hyperx", "omni_war"]),
+        (["routing=glob(*war)", "topology=hyperx_64,dragonfly_72"], ["routing.dim_war", "dragonfly", "ugal_group"]),
+        (["routing=dim_war", "traffic=uniform,urb_z"], ["dimension", "'z'", "x, y"]),
+        (["routing=dim_war,external"], ["external", "Python"]),
+        (["routing=dim_war,omni_war", "run.measure_ns=0,100"], ["run.measure_ns", "0"]),
+    ],
+)
+def test_what_cannot_run_stops_a_sweep_before_its_first_run(
+    command: Command, tmp_path: Path, sweep: list[str], parts: list[str]
+) -> None:
+    done = command("simulate", "-m", "topology=hyperx_64", "router=sc19", *sweep)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    for part in parts:
+        assert part in done.stderr.splitlines()[-1]
+    assert not results(tmp_path)
+
+
+def test_sweep_over_the_routings_of_a_hyperx(command: Command, tmp_path: Path) -> None:
+    windows = ["run.warmup_ns=500", "run.measure_ns=1000", "traffic=urb_y", "traffic.load=0.1"]
+    routings = ["dimension_order", "minimal_adaptive", "valiant", "ugal", "clos_ad", "dal", "dim_war", "omni_war"]
+    sweep = f"routing={','.join([*routings, 'q_routing', 'q_adaptive'])}"
+    done = command("simulate", "-m", "topology=hyperx_64", "router=sc19", *windows, sweep)
+    assert done.returncode == 0, done.stderr
+    found = {result["config"]["routing"]["name"]: result for result in results(tmp_path)}
+    assert set(found) == {*routings, "q_routing", "q_adaptive"}
+    assert all(result["packets_delivered"] for result in found.values())
 
 
 @pytest.mark.parametrize("mode", [[], ["-m"]])

@@ -1,0 +1,56 @@
+"""Before a sweep (`-m`) starts, its networks are built: what cannot run stops it before its first run, not later."""
+
+import itertools
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
+
+from ..configs import KINDS, compose
+from ..simcore import ConfigError
+from .commandline import EXIT_BAD_CONFIG
+from .one_run import prepare
+
+
+class CheckBeforeSweep(Callback):
+    """Hydra's hook at the start of a sweep."""
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """End the program with the core's message if a combination of the sweep cannot run."""
+        try:
+            check(list(config.hydra.overrides.task))
+        except HydraException:
+            return  # Hydra composes every run itself in a moment and says so
+        except ConfigError as error:
+            # Hydra turns the exceptions of its hooks into warnings, but lets an exit through.
+            print(f"flitgym-simulate: {error}", file=sys.stderr)
+            raise SystemExit(EXIT_BAD_CONFIG) from None
+
+
+def check(words: Sequence[str]) -> None:
+    """Build every combination of components that a sweep asks for, each with the first value of every swept key.
+
+    Args:
+        words: The overrides of the command line.
+
+    Raises:
+        ConfigError: one of them cannot run.
+        hydra.errors.HydraException: the overrides cannot be composed.
+    """
+    parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
+    for chosen in itertools.product(*(_choices(override) for override in parser.parse_overrides(list(words)))):
+        prepare(compose(chosen))
+
+
+def _choices(override: Override) -> list[str]:
+    if not override.is_sweep_override():
+        return [str(override.input_line)]
+    key = override.get_key_element()
+    values = [f"{key}={value}" for value in override.sweep_string_iterator()]
+    return values if key in KINDS else values[:1]
