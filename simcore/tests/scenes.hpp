@@ -16,6 +16,9 @@ using namespace flitgym;
 inline const std::vector<std::string> kRoutings = {"minimal",    "valiant_group", "valiant_router", "ugal_group", "ugal_router",
                                                    "ugal_global", "par",          "q_routing",      "q_adaptive"};
 
+inline const std::vector<std::string> kHyperXRoutings = {"dimension_order", "minimal_adaptive", "valiant", "ugal",      "clos_ad",
+                                                         "dal",             "dim_war",          "omni_war", "q_routing", "q_adaptive"};
+
 inline Values merge(Values values, const Values& changes) {
   for (const auto& [key, value] : changes) values[key] = value;
   return values;
@@ -26,6 +29,10 @@ inline Section dragonfly_section(i64 p, i64 a, i64 h, i64 g, const Values& more 
 }
 inline Section small_network() { return dragonfly_section(2, 4, 2, 9); }       // 72 terminals
 inline Section network_1056() { return dragonfly_section(4, 8, 4, 33); }
+
+inline Section hyperx_section(const std::vector<double>& widths, i64 terminals, const Values& more = {}) {
+  return {"hyperx", merge({{"widths", widths}, {"terminals_per_router", terminals}}, more)};
+}
 
 // configs/router/input_queued.yaml
 inline Values input_queued() {
@@ -54,6 +61,17 @@ inline Values sc22() {
   return merge(hpdc21(), {{"cycle_ns", 1.28}, {"link_bandwidth_gb_per_s_host", 25.0}, {"link_bandwidth_gb_per_s_local", 25.0},
                           {"link_bandwidth_gb_per_s_global", 25.0}, {"crossbar_bandwidth_gb_per_s", 100.0}, {"pipeline_ns", 1.28},
                           {"input_buffer_flits", i64{120}}, {"output_buffer_flits", i64{120}}, {"nic_buffer_flits", i64{120}}});
+}
+
+// configs/router/sc19.yaml
+inline Values sc19() {
+  return {{"cycle_ns", 1.0}, {"flit_bytes", 128.0}, {"link_bandwidth_gb_per_s_host", 128.0}, {"link_bandwidth_gb_per_s_local", 128.0},
+          {"link_bandwidth_gb_per_s_global", 128.0}, {"crossbar_bandwidth_gb_per_s", 128.0}, {"link_latency_ns_host", 5.0},
+          {"link_latency_ns_local", 50.0}, {"link_latency_ns_global", 50.0}, {"input_latency_ns", 0.0}, {"output_latency_ns", 55.0},
+          {"pipeline_ns", 0.0}, {"input_buffer_flits", i64{160}}, {"output_buffer_flits", i64{64}}, {"nic_buffer_flits", i64{64}},
+          {"vcs", i64{8}}, {"injection_vcs", i64{0}}, {"flow_control", std::string("virtual_cut_through")}, {"arbiter", std::string("age")},
+          {"vc_allocation", std::string("with_switch")}, {"credit_granularity", std::string("flit")}, {"credit_latency", std::string("link")},
+          {"output_wake_flits", i64{0}}, {"latency_from", std::string("generation")}, {"source_backlog", std::string("kept")}};
 }
 
 // The classic router with buffers of a few flits, so that packets stretch over several of them.
