@@ -1,5 +1,7 @@
 """Every figure plans valid runs and draws from rows alone; a missing row stops it."""
 
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,12 @@ from omegaconf import OmegaConf
 
 FIGURES = reproduce.available()
 PLANS = [(figure, preset) for figure, presets in FIGURES.items() for preset in presets]
+
+
+@cache
+def quick(figure: str) -> Sequence[dict[str, Any]]:
+    """Synthetic rows of a figure's quick preset."""
+    return [synthetic_row(run) for run in reproduce.plan(figure, "quick", Path("results"))]
 
 
 def synthetic_row(run: PlannedRun) -> dict[str, Any]:
@@ -44,8 +52,7 @@ def test_runs_of_a_plan_are_all_different(figure: str, preset: str, tmp_path: Pa
 
 @pytest.mark.parametrize("figure", FIGURES)
 def test_figure_from_rows(figure: str, tmp_path: Path) -> None:
-    rows = [synthetic_row(run) for run in reproduce.plan(figure, "quick", tmp_path)]
-    paths = reproduce.draw(figure, rows, tmp_path)
+    paths = reproduce.draw(figure, quick(figure), tmp_path)
     assert [path.name for path in paths] == [f"{figure}.png", f"{figure}.svg", "differences.md"]
     assert all(path.stat().st_size > 500 for path in paths)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in paths)
@@ -53,7 +60,7 @@ def test_figure_from_rows(figure: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("figure", FIGURES)
 def test_a_missing_curve_stops_the_figure(figure: str, tmp_path: Path) -> None:
-    rows = [synthetic_row(run) for run in reproduce.plan(figure, "quick", tmp_path)]
+    rows = quick(figure)
     missing = rows[-1]["routing.name"]
     incomplete = [r for r in rows if (r["routing.name"], r["traffic.name"]) != (missing, "uniform")]
     with pytest.raises(ValueError, match=f"no row for pattern uniform and routing {missing}"):
@@ -62,11 +69,10 @@ def test_a_missing_curve_stops_the_figure(figure: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("figure", FIGURES)
-def test_every_expected_number_is_measured_and_has_a_source(figure: str, tmp_path: Path) -> None:
-    rows = [synthetic_row(run) for run in reproduce.plan(figure, "quick", tmp_path)]
+def test_every_expected_number_is_measured_and_has_a_source(figure: str) -> None:
     expected = OmegaConf.load(reproduce.FIGURES / figure / "expected.yaml")
     script = __import__(f"flitgym.experiments.figures.{figure}.plot", fromlist=["plot"])
-    assert set(script.measured(rows)) == {entry.id for entry in expected.numbers}
+    assert set(script.measured(quick(figure))) == {entry.id for entry in expected.numbers}
     assert all(entry.source for entry in expected.numbers)
 
 

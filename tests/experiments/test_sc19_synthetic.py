@@ -1,0 +1,117 @@
+"""The HyperX figure: its sweep covers what it says, and its numbers follow from the rows as they should."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flitgym.experiments import reproduce
+from flitgym.experiments.drawing import TITLES, pattern_of
+from flitgym.experiments.figures.sc19_synthetic import plot
+from flitgym.experiments.results import row
+from flitgym.experiments.sweep import PlannedRun
+from omegaconf import OmegaConf
+
+FIGURE = "sc19_synthetic"
+STATIC = {"dimension_order", "minimal_adaptive", "valiant", "ugal", "clos_ad", "dal", "dim_war", "omni_war"}
+
+
+@cache
+def runs(preset: str) -> Sequence[PlannedRun]:
+    return reproduce.plan(FIGURE, preset, Path("results"))
+
+
+@cache
+def ideal_rows() -> Sequence[dict[str, Any]]:
+    """Rows of networks that carry their bound and queue nowhere; only UGAL stays minimal under URBy."""
+    return [ideal_row(run) for run in runs("quick")]
+
+
+def ideal_row(run: PlannedRun) -> dict[str, Any]:
+    config: Any = OmegaConf.to_container(run.config)
+    load, name = config["traffic"]["load"], config["routing"]["name"]
+    bare = row({"config": config}, run.directory)
+    limit = plot.bound(pattern_of(bare), name)
+    if (pattern_of(bare), name) == ("uniform_random_bisection_y", "ugal"):
+        limit = 0.125
+    hops = 2.625 * (2 if name == "valiant" else 1)
+    # 7.5 flits follow the head on average.
+    latency = 10 + 56 * (hops + 1) + 50 * hops + 7.5
+    return {**bare, "accepted_load": min(load, limit), "packet_latency_mean_ns": latency, "hops_mean": hops}
+
+
+@pytest.mark.parametrize("preset", ["quick", "paper"])
+def test_every_routing_meets_every_pattern_at_the_same_loads(preset: str) -> None:
+    loads: dict[str, dict[str, list[float]]] = {}
+    for run in runs(preset):
+        pattern, name = (
+            pattern_of(row({"config": OmegaConf.to_container(run.config)}, run.directory)),
+            run.config.routing.name,
+        )
+        if name in STATIC:
+            loads.setdefault(pattern, {}).setdefault(name, []).append(run.config.traffic.load)
+    assert set(loads) == set(plot.PATTERNS)
+    for pattern, curves in loads.items():
+        assert set(curves) == STATIC
+        (points,) = {tuple(sorted(points)) for points in curves.values()}
+        # From an idle network to beyond what any routing can carry, or all that can be offered.
+        assert points[0] <= 0.05
+        assert points[-1] >= plot.bound(pattern, "omni_war")
+
+
+@pytest.mark.parametrize("preset", ["quick", "paper"])
+def test_every_run_is_of_the_paper_s_system(preset: str) -> None:
+    for run in runs(preset):
+        config = run.config
+        assert (config.topology.widths, config.topology.terminals_per_router) == ([8, 8, 8], 8)
+        assert (config.router.vcs, config.router.arbiter, config.router.credit_latency) == (8, "age", "link")
+        assert (config.traffic.packet_flits, config.traffic.packet_flits_max) == (1, 16)
+
+
+def test_the_learned_routing_is_in_the_paper_preset_alone() -> None:
+    assert {run.config.routing.name for run in runs("quick")} == STATIC
+    assert {run.config.routing.name for run in runs("paper")} == STATIC | {"q_adaptive"}
+
+
+def test_an_ideal_network_meets_every_number() -> None:
+    expected = OmegaConf.load(reproduce.FIGURES / FIGURE / "expected.yaml").numbers
+    measured = plot.measured(ideal_rows())
+    assert {key: measured[key] for key in measured if "over_ugal" not in key} == pytest.approx(
+        {entry.id: entry.value for entry in expected if "over_ugal" not in entry.id}
+    )
+    assert "**no**" not in reproduce.differences(FIGURE, measured, expected)
+
+
+def test_a_curve_above_its_bound_is_noticed() -> None:
+    rows = [dict(entry) for entry in ideal_rows()]
+    for entry in rows:
+        if (pattern_of(entry), entry["routing.name"]) == ("dimension_complement_reverse", "dim_war"):
+            entry["accepted_load"] = min(entry["traffic.load"], 0.07)
+    assert plot.measured(rows)["highest_part_of_the_bound"] == pytest.approx(0.07 * 16)
+
+
+def test_table_of_every_curve_holds_bounds_and_saturation() -> None:
+    lines = plot.summary(ideal_rows()).splitlines()
+    assert len([line for line in lines if line.startswith("|")]) == 2 + len(plot.PATTERNS) * len(STATIC)
+    # Offered 0.05, 0.1 and more; 1/16 is carried.
+    (line,) = (line for line in lines if line.startswith("| DCR | DimWAR |"))
+    assert line.endswith("| 0.062 | 2.62 | 0.062 | 100.0% |")
+    (line,) = (line for line in lines if line.startswith("| S2 | OmniWAR |"))
+    assert "| - | 1.000 |" in line  # never saturates
+
+
+def test_bounds_are_ordered() -> None:
+    for pattern in plot.PATTERNS:
+        dor, minimal, any_routing = (
+            plot.bound(pattern, name) for name in ("dimension_order", "minimal_adaptive", "omni_war")
+        )
+        assert 0 < dor <= minimal <= any_routing <= 1
+        assert plot.bound(pattern, "q_adaptive") == plot.bound(pattern, "dim_war") <= any_routing
+        assert plot.bound(pattern, "valiant") == 0.5
+
+
+def test_patterns_of_one_name_are_told_apart() -> None:
+    assert pattern_of({"traffic.name": "uniform_random_bisection", "traffic.dimension": "y"}) in TITLES
+    assert pattern_of({"traffic.name": "adversarial", "traffic.shift": 4}) == "adversarial4"
+    assert pattern_of({"traffic.name": "swap2"}) == "swap2"
