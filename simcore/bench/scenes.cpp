@@ -27,6 +27,13 @@ Values input_queued() {
   return {{"input_buffer_flits", i64{32}}, {"link_latency_ns_local", 1.0}, {"link_latency_ns_global", 10.0}, {"output_latency_ns", 1.0}};
 }
 
+// configs/router/sc19.yaml
+Values sc19() {
+  return {{"link_latency_ns_host", 5.0}, {"link_latency_ns_local", 50.0}, {"link_latency_ns_global", 50.0}, {"output_latency_ns", 55.0}, {"input_buffer_flits", i64{160}},
+          {"output_buffer_flits", i64{64}}, {"nic_buffer_flits", i64{64}}, {"vcs", i64{8}}, {"injection_vcs", i64{0}}, {"arbiter", std::string("age")},
+          {"crossbar_ports", std::string("per_vc")}, {"credit_latency", std::string("link")}};
+}
+
 struct Scene {
   const char* name;
   Values router;
@@ -34,11 +41,14 @@ struct Scene {
   const char* traffic;
   double load;
   u32 warmup, cycles;
-  Values topology = {};
+  Section topology = {"dragonfly", {}};
+  i64 packet_flits_max = 0;
 };
 
 std::vector<Scene> scenes() {
-  const Values large = {{"terminals_per_router", i64{16}}, {"routers_per_group", i64{32}}, {"global_ports", i64{16}}, {"groups", i64{196}}};
+  const Section large = {"dragonfly", {{"terminals_per_router", i64{16}}, {"routers_per_group", i64{32}}, {"global_ports", i64{16}}, {"groups", i64{196}}}};
+  const Section hyperx = {"hyperx", {{"widths", std::vector<double>{8, 8, 8}}, {"terminals_per_router", i64{8}}}};
+  const Values preset = {};  // configs/router/input_queued.yaml has the core's defaults
   return {
       {"input_queued_minimal_uniform_0.6", input_queued(), "minimal", "uniform", 0.6, 1000, 10000},
       {"input_queued_minimal_uniform_0.05", input_queued(), "minimal", "uniform", 0.05, 1000, 60000},
@@ -49,6 +59,10 @@ std::vector<Scene> scenes() {
       {"hpdc21_minimal_adversarial_0.4", hpdc21(), "minimal", "adversarial", 0.4, 20000, 100000},
       {"hpdc21_q_adaptive_adversarial_0.5", hpdc21(), "q_adaptive", "adversarial", 0.5, 100000, 60000},
       {"input_queued_minimal_uniform_0.3_100352_terminals", input_queued(), "minimal", "uniform", 0.3, 300, 300, large},
+      {"hyperx_4096_input_queued_dimension_order_uniform_0.6", preset, "dimension_order", "uniform", 0.6, 500, 1500, hyperx},
+      {"hyperx_4096_sc19_omni_war_uniform_0.6", sc19(), "omni_war", "uniform", 0.6, 1500, 1000, hyperx},
+      {"hyperx_4096_sc19_omni_war_bit_complement_0.45", sc19(), "omni_war", "bit_complement", 0.45, 3000, 1000, hyperx},
+      {"hyperx_4096_sc19_dim_war_bit_complement_0.45_packets_1_to_16", sc19(), "dim_war", "bit_complement", 0.45, 3000, 1000, hyperx, 16},
   };
 }
 
@@ -71,10 +85,10 @@ double peak_rss_mb() {
 
 void run(const Scene& scene, double scale) {
   Config config;
-  config.topology = {"dragonfly", scene.topology};
+  config.topology = scene.topology;
   config.router = {"vc_router", scene.router};
   config.routing = {scene.routing, {}};
-  config.traffic = {scene.traffic, {{"load", scene.load}}};
+  config.traffic = {scene.traffic, {{"load", scene.load}, {"packet_flits_max", scene.packet_flits_max}}};
   config.seed = 1;
   const double start = cpu_now();
   Simulation sim(config);

@@ -64,7 +64,9 @@ struct WeightRule : ComponentData {
 };
 inline constexpr double kWeightTolerance = 1e-6;  // weights this close are equal; minimal wins
 
-inline std::vector<ParamSpec> weight_params(const std::string& scope = "port", bool sequential = false) {
+// SuperSim's HyperX configurations sense whole ports for UGAL and single VCs for incremental routings. With a VC class per hop
+// a whole port says too little: OmniWAR then keeps to links whose own class is full, and collapses beyond saturation.
+inline std::vector<ParamSpec> weight_params(const std::string& scope = "class", bool sequential = false) {
   return {
       real("congestion_bias_flits", 0, -1e6, 1e6, "flits", "non-minimal weight = hops x (congestion + this) + bias_flits, minimal = hops x congestion; the least wins, ties to minimal"),
       real("bias_flits", 0, -1e6, 1e6, "flits x hops", "added to the weight of a non-minimal candidate"),

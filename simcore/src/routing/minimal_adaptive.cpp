@@ -23,7 +23,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 }
 
 const Register<RoutingSpec> entry(incremental<MinimalAdaptive>("minimal_adaptive", "any minimal path, hop by hop to the least congested link (MIN-AD)",
-                                                                       {congestion_param(), congestion_scope_param("port")}, setup));
+                                                                       {congestion_param(), congestion_scope_param("class")}, setup));
 
 }  // namespace
 

@@ -59,7 +59,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 }
 
 std::vector<ParamSpec> params() {
-  auto specs = weight_params();
+  auto specs = weight_params("port");
   specs.push_back(integer("candidates", 1, 1, 15, "", "random intermediates compared"));
   return specs;
 }
