@@ -72,7 +72,9 @@ void Simulation::apply(const u32* choices, std::size_t count) {
       const u32 k = b.offsets[i] + choices[i];
       b.out_port[i] = b.candidate_port[k];
       b.out_class[i] = b.candidate_class[k];
-      if (choices[i] > 0) state_.packets[b.packet[i]].nonminimal = 1;  // the minimal port is the first candidate
+      Packet& p = state_.packets[b.packet[i]];
+      const u32 to = network_->terminal_router[p.destination];
+      if (choices[i] > 0 && b.router[i] != to && !network_->topology->is_minimal(*network_, b.router[i], b.out_port[i], to)) p.nonminimal = 1;
     }
   }
   flitgym::apply(*network_, state_, workspace_);

@@ -40,6 +40,10 @@ struct Topology : ComponentData {
   u32 diameter = 0;    // router-to-router hops of the longest minimal path
   // Router-local port of the first hop of a packet's minimal path (the terminal's own at the last router).
   virtual u32 minimal_port(const Network&, u32 router, const Packet&) const = 0;
+  // Router-to-router hops of a minimal path.
+  virtual u32 hops_between(const Network&, u32 router, u32 to) const = 0;
+  // Does `port`, which leads to another router, lie on a minimal path to router `to`?
+  bool is_minimal(const Network&, u32 router, u32 port, u32 to) const;
   // A learned table begins with this: time in ns, without queueing, from `router` by `port` to router `to`.
   virtual float first_estimate_ns(const Network&, u32 router, u32 port, u32 to) const = 0;
 };
@@ -148,6 +152,10 @@ struct Network {
   u32 port_of_vc(u32 v) const { return v >> vc_shift; }
   u32 vc_of(u32 v) const { return v & ((1u << vc_shift) - 1); }
 };
+
+inline bool Topology::is_minimal(const Network& net, u32 router, u32 port, u32 to) const {
+  return 1 + hops_between(net, net.router_of_port(net.channels[net.port(router, port)].peer), to) <= hops_between(net, router, to);
+}
 
 // Checks everything; throws ConfigError naming key, value and valid choices.
 std::shared_ptr<const Network> build(const Config& config);

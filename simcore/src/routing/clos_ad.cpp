@@ -83,7 +83,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   return {2, 2 * hyperx(net).dimensions};
 }
 
-const Register<RoutingSpec> entry({"clos_ad", "minimal, or by the shortest queues through a common ancestor, decided in sequence (Clos-AD)", {"hyperx"}, weight_params("port", true), setup, route});
+const Register<RoutingSpec> entry({"clos_ad", "minimal, or by the shortest queues through a common ancestor, decided in sequence (Clos-AD)", {"hyperx"}, weight_params("absolute", "port", true), setup, route});
 
 }  // namespace
 

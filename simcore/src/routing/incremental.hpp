@@ -64,13 +64,14 @@ struct WeightRule : ComponentData {
 };
 inline constexpr double kWeightTolerance = 1e-6;  // weights this close are equal; minimal wins
 
-// SuperSim's HyperX configurations sense whole ports for UGAL and single VCs for incremental routings. With a VC class per hop
-// a whole port says too little: OmniWAR then keeps to links whose own class is full, and collapses beyond saturation.
-inline std::vector<ParamSpec> weight_params(const std::string& scope = "class", bool sequential = false) {
+// Defaults as in SuperSim's HyperX configurations, as far as the study's own are not known: no biases; incremental routings sense
+// the VCs of their class and weigh a deroute as if it doubled the way. With a VC class per hop, a whole port says too little:
+// OmniWAR then keeps to links whose own class is full, and its throughput collapses beyond saturation.
+inline std::vector<ParamSpec> weight_params(const std::string& hops = "normalized", const std::string& scope = "class", bool sequential = false) {
   return {
       real("congestion_bias_flits", 0, -1e6, 1e6, "flits", "non-minimal weight = hops x (congestion + this) + bias_flits, minimal = hops x congestion; the least wins, ties to minimal"),
       real("bias_flits", 0, -1e6, 1e6, "flits x hops", "added to the weight of a non-minimal candidate"),
-      choice("detour_hops", "absolute", {"absolute", "normalized"}, "the non-minimal path's hops as they are, or twice the minimal path's"),
+      choice("detour_hops", hops, {"absolute", "normalized"}, "the non-minimal path's hops as they are, or twice the minimal path's"),
       congestion_param(),
       congestion_scope_param(scope),
       choice("allocation", sequential ? "sequential" : "greedy", {"greedy", "sequential"},

@@ -12,7 +12,7 @@ namespace {
 struct OmniWar {
   struct Rule : WeightRule {
     u32 classes = 0;
-    bool back_to_back = true;  // a second deroute in the dimension just derouted in
+    bool back_to_back = false;  // a second deroute in the dimension just derouted in
   };
   template <class Out>
   static void offer(const Where& at, const Rule& rule, Out&& out) {
@@ -40,7 +40,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 std::vector<ParamSpec> params() {
   auto specs = weight_params();
   specs.push_back(integer("deroutes", -1, -1, kMaxVcs, "per packet", "M: a VC class each, beside the L of the minimal hops; -1 = as many as dimensions"));
-  specs.push_back(flag("back_to_back", true, "a packet may be derouted a second time in the dimension just used"));
+  specs.push_back(flag("back_to_back", false, "a packet may be derouted a second time in the dimension just used; if it may, it wanders there"));
   return specs;
 }
 

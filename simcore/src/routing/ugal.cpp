@@ -17,7 +17,7 @@ void decide(const Network& net, const State& s, const HyperX& hx, const Rule& ru
   const auto congestion = [&](u32 port, u32 vc_class, bool shared) { return rule.measure.of(net, s, net.port(router, port), vc_class, shared) + promises.at(net.port(router, port)); };
   const u32 h = hx.distance(hx.difference(router, to)), direct = hx.dor_port(router, to, p);
   double least = 0;
-  u32 chosen = kNone;
+  u32 chosen = kNone, chosen_hops = 0;
   for (u32 n = 0; n < rule.candidates; n++) {
     const u32 middle = below(route_draw(net, p, n), net.routers);
     if (middle == router || middle == to) continue;
@@ -27,10 +27,12 @@ void decide(const Network& net, const State& s, const HyperX& hx, const Rule& ru
     if (weight >= minimal - kWeightTolerance || (chosen != kNone && weight >= least)) continue;
     least = weight;
     chosen = middle;
+    chosen_hops = hops;
   }
   if (chosen == kNone) return;
   p.intermediate = chosen;
-  take_detour(p);
+  p.phase = kToIntermediate;
+  p.nonminimal = chosen_hops > h;  // the way through it may be another minimal one
 }
 
 void route(const Network& net, State& s, Batch& b) {
@@ -59,7 +61,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 }
 
 std::vector<ParamSpec> params() {
-  auto specs = weight_params("port");
+  auto specs = weight_params("absolute", "port");
   specs.push_back(integer("candidates", 1, 1, 15, "", "random intermediates compared"));
   return specs;
 }

@@ -46,6 +46,7 @@ struct Dragonfly final : Topology {
     for (; router != to; hops++) router = net.router_of_port(net.channels[net.port(router, towards(router, to, link))].peer);
     return hops;
   }
+  u32 hops_between(const Network& net, u32 router, u32 to) const override { return minimal_hops(net, router, to, 0); }
 };
 
 inline const Dragonfly& dragonfly(const Network& net) { return static_cast<const Dragonfly&>(*net.topology); }

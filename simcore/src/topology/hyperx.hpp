@@ -64,6 +64,7 @@ struct HyperX final : Topology {
     const u32 to = net.terminal_router[p.destination];
     return to == router ? net.terminal_port[p.destination] : dor_port(router, to, p);
   }
+  u32 hops_between(const Network&, u32 router, u32 to) const override { return distance(difference(router, to)); }
   float first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) const override;
 };
 
