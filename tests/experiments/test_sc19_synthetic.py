@@ -91,6 +91,14 @@ def test_a_curve_above_its_bound_is_noticed() -> None:
     assert plot.measured(rows)["highest_part_of_the_bound"] == pytest.approx(0.07 * 16)
 
 
+def test_a_latency_curve_ends_with_the_first_load_that_is_not_carried() -> None:
+    kept = plot.until_saturated(ideal_rows(), "swap2")
+    last = {name: max(entry["traffic.load"] for entry in kept if entry["routing.name"] == name) for name in STATIC}
+    assert last["dimension_order"] == 0.4  # 0.25 is carried
+    assert last["valiant"] == 0.7
+    assert last["omni_war"] == 1.0
+
+
 def test_table_of_every_curve_holds_bounds_and_saturation() -> None:
     lines = plot.summary(ideal_rows()).splitlines()
     assert len([line for line in lines if line.startswith("|")]) == 2 + len(plot.PATTERNS) * len(STATIC)

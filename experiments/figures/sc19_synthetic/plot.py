@@ -35,7 +35,8 @@ _BOUNDS = {
 _COLUMN = {"dimension_order": 0, "minimal_adaptive": 1, "valiant": 2, "dim_war": 3, "q_adaptive": 3}
 
 _LATENCY = "packet_latency_mean_ns"
-_SHOWN_NS = (150, 3000)  # above lie overloaded networks, whose latency tells only how long they were simulated
+_SHOWN_NS = (150, 3000)
+_TOLERANCE = 0.05  # part of the offered load that may be missing before a network counts as saturated
 _BOUND: dict[str, Any] = {"color": "#CC79A7", "linewidth": 2.5, "solid_capstyle": "butt"}
 _LABEL_HEIGHT = 0.13  # of a number above a bar, in units of the axis
 
@@ -56,7 +57,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     grid = figure.add_gridspec(3, 3)
     for k, pattern in enumerate(PATTERNS):
         ax = figure.add_subplot(grid[k // 3, k % 3])
-        draw_curves(ax, rows, pattern, _LATENCY)
+        draw_curves(ax, until_saturated(rows, pattern), pattern, _LATENCY)
         ax.set_ylim(*_SHOWN_NS)
         ax.set_title(TITLES[pattern], fontweight="bold")
         ax.set_xlabel("offered load")
@@ -99,6 +100,24 @@ def draw_bars(ax: Axes, rows: Sequence[Row]) -> None:
     ax.set_ylabel("saturation throughput\n(highest accepted load)")
     polish(ax)
     ax.grid(False, axis="x")
+
+
+def until_saturated(rows: Sequence[Row], pattern: str) -> list[Row]:
+    """The rows of a pattern, for each routing up to the first load that it no longer carries.
+
+    What an overloaded network has for latency says only how long it was simulated.
+
+    Raises:
+        ValueError: a routing has no row for the pattern.
+    """
+    kept = []
+    for name in routings(rows):
+        chosen = select(rows, pattern, name)
+        loads, accepted = curve(chosen, "accepted_load")
+        overloaded = loads[accepted < (1 - _TOLERANCE) * loads]
+        last = overloaded[0] if overloaded.size else loads[-1]
+        kept += [row for row in chosen if row["traffic.load"] <= last]
+    return kept
 
 
 def saturation(rows: Sequence[Row], pattern: str, routing: str) -> float:
