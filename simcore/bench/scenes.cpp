@@ -31,7 +31,7 @@ Values input_queued() {
 Values sc19() {
   return {{"link_latency_ns_host", 5.0}, {"link_latency_ns_local", 50.0}, {"link_latency_ns_global", 50.0}, {"output_latency_ns", 55.0}, {"input_buffer_flits", i64{160}},
           {"output_buffer_flits", i64{64}}, {"nic_buffer_flits", i64{64}}, {"vcs", i64{8}}, {"injection_vcs", i64{0}}, {"arbiter", std::string("age")},
-          {"crossbar_ports", std::string("per_vc")}, {"credit_latency", std::string("link")}};
+          {"crossbar_ports", std::string("per_vc")}, {"credit_latency", std::string("link")}, {"link_sharing", std::string("packet")}};
 }
 
 struct Scene {

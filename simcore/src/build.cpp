@@ -200,6 +200,7 @@ void size_router(const Params& params, Network& net) {
                       std::to_string(r.output_depth) + " flits, " + std::to_string(r.crossbar_cycles) + " cycles and " + arbiter);
   r.separate_vc_allocation = params.text("vc_allocation") == "before_switch";
   r.packet_credits = params.text("credit_granularity") == "packet";
+  r.packet_links = r.packet_credits || params.text("link_sharing") == "packet";
   r.latency_from_nic = params.text("latency_from") == "nic";
   r.keep_backlog = params.text("source_backlog") == "kept";
   const double watchdog = params.real("watchdog_ns") / net.cycle_ns;
@@ -347,7 +348,8 @@ const std::vector<ParamSpec>& router_params() {
       choice("vc_allocation", "with_switch", {"with_switch", "before_switch"},
              "a head wins its output VC in the same grant as the switch, or a cycle earlier, holding it until its tail has won the switch"),
       choice("credit_latency", "hop", {"hop", "link"}, "a credit takes as long as a flit's hop the other way (output, link, input), or the time of flight alone"),
-      choice("credit_granularity", "flit", {"flit", "packet"}, "credits return and links are held per flit or per packet"),
+      choice("credit_granularity", "flit", {"flit", "packet"}, "credits return per flit, or per packet with its tail; with packet, links are shared by packets too"),
+      choice("link_sharing", "flit", {"flit", "packet"}, "the VCs of a link take turns flit by flit, or packet by packet (a packet that runs dry lets others through)"),
       integer("output_wake_flits", 0, 0, 16, "flit times", "an idle output port (or NIC) waits so long before it sends"),
       choice("latency_from", "generation", {"generation", "nic"}, "reference point of packet_latency_*: the source's clock, or acceptance by its NIC"),
       choice("source_backlog", "kept", {"kept", "lost"}, "while a NIC is full, generations wait (an open-loop source) or are lost"),

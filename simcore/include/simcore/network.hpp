@@ -86,7 +86,8 @@ struct RouterParams {
   Arbiter arbiter;
   bool crossbar_per_vc;                      // every input VC and output VC has a crossbar port of its own
   bool separate_vc_allocation;               // an output VC is won a cycle before the switch, and held until the tail has won it
-  bool packet_credits;                       // credits return, and links are held, per packet instead of per flit
+  bool packet_credits;                       // credits return per packet instead of per flit
+  bool packet_links;                         // and packets do not mix on a link
   u32 injection_vcs;                         // a NIC uses the VCs below this
   bool latency_from_nic;                     // reference point of the headline packet latency
   bool keep_backlog;                         // a full NIC delays generation (true) or loses it (false)

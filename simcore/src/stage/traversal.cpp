@@ -17,7 +17,7 @@ void send_all(Frame& f) {
   DelayLine<FlitEvent>* const lines = s.flit_lines.lines.data();
   const u32 *const due = f.w.ids.data(), count = static_cast<u32>(f.w.ids.size());
   const u32 vc_shift = net.vc_shift, vcs = net.vcs, router_ports = net.router_ports;
-  const bool per_packet = net.router.packet_credits;
+  const bool per_packet = net.router.packet_links;
   constexpr u32 kAhead = 6;
   u32 sent = 0;
 
