@@ -1,5 +1,6 @@
 """Configurations that the core's Python tests share; router presets come from the YAML files that users choose."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,13 @@ import yaml
 from flitgym.simcore import Simulation
 
 Section = dict[str, Any]
+DATA = Path(__file__).parent / "data"
+
+
+def peer_rows(name: str) -> list[dict[str, str]]:
+    """Rows of a table in data/, comments left out."""
+    with (DATA / name).open() as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
 def router(preset: str, **changes: Any) -> Section:

@@ -1,21 +1,10 @@
 """Against other simulators: SST/Merlin with the papers' own code, and BookSim2. The data files name their sources."""
 
-import csv
-from pathlib import Path
-
 import pytest
-from core_scenes import SYSTEM, Section, config, measure, router, traffic
+from core_scenes import SYSTEM, Section, config, measure, peer_rows, router, traffic
 from flitgym.simcore import Simulation
 
-DATA = Path(__file__).parent / "data"
-
-
-def rows(name: str) -> list[dict[str, str]]:
-    with (DATA / name).open() as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
-
-
-MERLIN = rows("sst_merlin_dragonfly_1056.csv")
+MERLIN = peer_rows("sst_merlin_dragonfly_1056.csv")
 NAMES = {"VALn": "valiant_router", "minimal": "minimal", "par": "par", "ugal-g": "ugal_group", "ugal-n": "ugal_router"}
 
 
@@ -46,7 +35,7 @@ S2 = {
     "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 1.5, "pipeline_ns": 0.0,
     "output_latency_ns": 1.0, "output_buffer_flits": 54, "vc_allocation": "before_switch",
 }  # fmt: skip
-BOOKSIM = rows("booksim2_dragonfly_1056.csv")
+BOOKSIM = peer_rows("booksim2_dragonfly_1056.csv")
 
 
 def booksim(curve: str, flits: int = 1) -> list[dict[str, float]]:
