@@ -9,8 +9,8 @@ namespace flitgym {
 enum class Congestion : u8 { kBoth, kOutputQueue, kCredits };
 enum class Scope : u8 { kPort, kClass, kVc, kHybrid };
 
-inline ParamSpec congestion_param() {
-  return choice("congestion", "both", {"both", "output_queue", "credits"},
+inline ParamSpec congestion_param(std::string fallback = "both") {
+  return choice("congestion", std::move(fallback), {"both", "output_queue", "credits"},
                 "flits in the output queue plus downstream slots used, or one of the two (an input-queued router has no output queue)");
 }
 inline ParamSpec congestion_scope_param(std::string fallback) {
