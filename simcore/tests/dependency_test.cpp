@@ -147,7 +147,7 @@ TEST(incremental_routings_are_free_of_deadlock) {
   const auto omni_war = [](u64 classes, bool back_to_back) { return (classes - 1) * 162 * 5 + (back_to_back ? (classes - 2) * 162 : 0); };
   for (const u32 deroutes : {0u, 1u, 2u, 3u, 5u})
     for (const bool back_to_back : {true, false}) cases.push_back({{"omni_war", {{"deroutes", i64{deroutes}}, {"back_to_back", back_to_back}}}, omni_war(3 + deroutes, back_to_back)});
-  for (const auto& [relation, edges] : {std::pair{"widest", omni_war(6, true)}, {"omni_war", omni_war(6, true)}, {"dim_war", u64{810}}, {"minimal_adaptive", u64{1296}}})
+  for (const auto& [relation, edges] : {std::pair{"widest", omni_war(6, false)}, {"omni_war", omni_war(6, false)}, {"dim_war", u64{810}}, {"minimal_adaptive", u64{1296}}})
     cases.push_back({{"external", {{"relation", std::string(relation)}}}, edges});
   for (const Case& c : cases) {
     Lone x = lone(cube(), c.routing);

@@ -92,7 +92,7 @@ TEST(paths_keep_to_their_rules) {
            {{"dal", {{"deadlock_avoidance", kDistance}}}, 6, 6, 0}, {{"dal", merge(greedy, {{"deadlock_avoidance", kDistance}})}, 6, 6, 6}, {{"dim_war", {}}, 2, 6, 0}, {{"dim_war", greedy}, 2, 6, 6},
            {{"dim_war", merge(greedy, {{"classes", std::string("deroute")}})}, 2, 6, 6}, {{"omni_war", {}}, 6, 6, 0}, {{"omni_war", greedy}, 6, 6, 6},
            {{"omni_war", merge(greedy, {{"deroutes", i64{0}}})}, 3, 3, 3}, {{"omni_war", merge(greedy, {{"deroutes", i64{1}}})}, 4, 4, 4}, {{"omni_war", merge(greedy, {{"deroutes", i64{3}}})}, 6, 6, 6},
-           {{"omni_war", merge(greedy, {{"back_to_back", false}})}, 6, 6, 6}, {{"q_adaptive", {{"epsilon", 0.5}}}, 2, 6, 6}, {{"q_routing", {{"epsilon", 0.3}, {"max_hops", i64{3}}}}, 6, 6, 6},
+           {{"omni_war", merge(greedy, {{"back_to_back", true}})}, 6, 6, 6}, {{"q_adaptive", {{"epsilon", 0.5}}}, 2, 6, 6}, {{"q_routing", {{"epsilon", 0.3}, {"max_hops", i64{3}}}}, 6, 6, 6},
        }) {
     const std::string name = text(c.routing);
     const bool from_source = c.routing.name == "clos_ad" || c.routing.name == "ugal";  // they divert where minimal paths are crowded
@@ -124,7 +124,7 @@ TEST(paths_keep_to_their_rules) {
         if (c.routing.name == "minimal_adaptive" || c.routing.name == "omni_war" || c.routing.name == "q_routing" || (c.routing.name == "dal" && c.classes == 6)) CHECK_EQ(hop.vc_class, n);
         if (c.routing.name == "dim_war") CHECK_EQ(hop.vc_class, c.routing.values.count("classes") ? u32{!hop.direct} : u32{after_deroute});
         if (c.routing.name == "q_adaptive") CHECK_EQ(hop.vc_class, u32{after_deroute});
-        if (c.routing.name == "omni_war" && c.routing.values.count("back_to_back")) CHECK_FOR(!after_deroute || hop.direct, name);
+        if (c.routing.name == "omni_war" && !c.routing.values.count("back_to_back")) CHECK_FOR(!after_deroute || hop.direct, name);
         if (n > 0 && c.classes == 2 && c.routing.name != "dim_war" && c.routing.name != "q_adaptive") CHECK_FOR(hop.vc_class >= path.hops[n - 1].vc_class, name);
       }
       if (c.routing.name == "valiant" || c.routing.name == "ugal" || c.routing.name == "clos_ad") CHECK_FOR(ascending(dimensions_on(path, 0)) && ascending(dimensions_on(path, 1)), name);
@@ -280,7 +280,7 @@ TEST(another_minimal_port_is_minimal) {
 // ---- The weight, by hand ----
 
 // 4x4, T=1. Ports 1..3: x offsets 1..3; 4..6: y offsets 1..3. From (0, 0) to (1, 1), h = 2: direct by 1 and 4, deroutes by 2, 3, 5, 6.
-// Weights: direct 2 q; deroute 3 (q + congestion_bias) + bias.
+// Weights: direct 2 q; deroute 3 (q + congestion_bias) + bias, or with normalised hops, as by default, 4 (...) + bias.
 TEST(weight_rule_by_hand) {
   struct Case {
     u32 q[6];
@@ -301,13 +301,13 @@ TEST(weight_rule_by_hand) {
       {{5, 9, 2, 4, 9, 9}, {{"congestion_bias_flits", 0.5}}, {3}},            // 7.5
       {{100, 0, 0, 100, 0, 0}, {{"bias_flits", 1e6}}, {1, 4}},                // forbidden
       {{0, 100, 100, 0, 50, 100}, {{"bias_flits", -1e6}}, {5}},               // forced, and by the least of them
-      {{5, 9, 2, 5, 9, 9}, {{"detour_hops", std::string("normalized")}}, {3}},  // 2 * 2 * 2 = 8 against 10
+      {{5, 9, 2, 5, 9, 9}, {{"detour_hops", std::string("normalized")}}, {3}},     // 4 * 2 = 8 against 10
       {{5, 9, 3, 5, 9, 9}, {{"detour_hops", std::string("normalized")}}, {1, 4}},  // 12; 3 * 3 = 9 as they are
       {{5, 9, 3, 5, 9, 9}, {}, {3}},
   };
   for (const std::string routing : {"omni_war", "dal"})
     for (const Case& c : cases) {
-      Lone x = lone({4, 4}, {routing, merge(c.values, {{"congestion_scope", std::string("port")}})});
+      Lone x = lone({4, 4}, {routing, merge({{"detour_hops", std::string("absolute")}, {"congestion_scope", std::string("port")}}, c.values)});
       for (u32 k = 0; k < 6; k++) congest(x, 0, 1 + k, 0, 0, c.q[k]);
       std::set<u32> seen;
       for (u32 sequence = 0; sequence < 40; sequence++) seen.insert(x.ask(x.send(0, 5, sequence)).port);
@@ -315,7 +315,7 @@ TEST(weight_rule_by_hand) {
       CHECK_EQ(x.packet().nonminimal, !c.chosen.count(1) && !c.chosen.count(4) && routing == "omni_war");  // dal: once it has gone
     }
   // dim_war sees the first unaligned dimension alone.
-  Lone x = lone({4, 4}, {"dim_war", {}});
+  Lone x = lone({4, 4}, {"dim_war", {{"detour_hops", std::string("absolute")}}});
   for (u32 k = 0; k < 6; k++) congest(x, 0, 1 + k, 0, 0, std::vector<u32>{7, 5, 6, 0, 0, 0}[k]);
   CHECK(x.ask(x.send(0, 5)) == (Step{1, 0}));  // 14 against 3 * 5
   congest(x, 0, 2, 0, 0, 4);
