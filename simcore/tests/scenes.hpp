@@ -71,7 +71,7 @@ inline Values sc19() {
           {"pipeline_ns", 0.0}, {"input_buffer_flits", i64{160}}, {"output_buffer_flits", i64{64}}, {"nic_buffer_flits", i64{64}},
           {"vcs", i64{8}}, {"injection_vcs", i64{0}}, {"flow_control", std::string("virtual_cut_through")}, {"arbiter", std::string("age")},
           {"vc_allocation", std::string("with_switch")}, {"credit_granularity", std::string("flit")}, {"credit_latency", std::string("link")},
-          {"crossbar_ports", std::string("per_vc")}, {"output_wake_flits", i64{0}}, {"latency_from", std::string("generation")},
+          {"link_sharing", std::string("packet")}, {"crossbar_ports", std::string("per_vc")}, {"output_wake_flits", i64{0}}, {"latency_from", std::string("generation")},
           {"source_backlog", std::string("kept")}};
 }
 
