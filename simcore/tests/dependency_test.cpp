@@ -29,7 +29,8 @@ using Options = std::function<std::vector<Option>(Lone&, const Node&)>;
 // What a packet's further way can depend on. Its source does on a Dragonfly alone (the group it came from).
 auto key(const Node& n, bool by_source) {
   const Packet& p = n.packet;
-  return std::tuple{n.at.router, n.at.in_port, n.at.in_class, p.destination, by_source ? p.source : 0, p.sequence, u32{p.hops}, u32{p.phase}, p.intermediate, u32{p.derouted}};
+  return std::tuple{n.at.router, n.at.in_port, n.at.in_class, p.destination,  by_source ? p.source : 0,
+                    p.sequence,  u32{p.hops},  u32{p.phase},  p.intermediate, u32{p.derouted}};
 }
 
 // From every terminal to every terminal, whatever VC it enters on. `turns`: sequence numbers that differ by so much use the same
@@ -143,11 +144,16 @@ TEST(incremental_routings_are_free_of_deadlock) {
     u64 edges;  // by hand, 0 = not counted
   };
   const std::string after_deroute = "after_deroute", deroute = "deroute", distance = "distance";
-  std::vector<Case> cases = {{{"minimal_adaptive", {}}, 1296}, {{"dim_war", {{"classes", after_deroute}}}, 810}, {{"dim_war", {{"classes", deroute}}}, 810}, {{"dal", {{"deadlock_avoidance", distance}}}, 0}};
+  std::vector<Case> cases = {{{"minimal_adaptive", {}}, 1296},
+                             {{"dim_war", {{"classes", after_deroute}}}, 810},
+                             {{"dim_war", {{"classes", deroute}}}, 810},
+                             {{"dal", {{"deadlock_avoidance", distance}}}, 0}};
   const auto omni_war = [](u64 classes, bool back_to_back) { return (classes - 1) * 162 * 5 + (back_to_back ? (classes - 2) * 162 : 0); };
   for (const u32 deroutes : {0u, 1u, 2u, 3u, 5u})
-    for (const bool back_to_back : {true, false}) cases.push_back({{"omni_war", {{"deroutes", i64{deroutes}}, {"back_to_back", back_to_back}}}, omni_war(3 + deroutes, back_to_back)});
-  for (const auto& [relation, edges] : {std::pair{"widest", omni_war(6, false)}, {"omni_war", omni_war(6, false)}, {"dim_war", u64{810}}, {"minimal_adaptive", u64{1296}}})
+    for (const bool back_to_back : {true, false})
+      cases.push_back({{"omni_war", {{"deroutes", i64{deroutes}}, {"back_to_back", back_to_back}}}, omni_war(3 + deroutes, back_to_back)});
+  for (const auto& [relation, edges] :
+       {std::pair{"widest", omni_war(6, false)}, {"omni_war", omni_war(6, false)}, {"dim_war", u64{810}}, {"minimal_adaptive", u64{1296}}})
     cases.push_back({{"external", {{"relation", std::string(relation)}}}, edges});
   for (const Case& c : cases) {
     Lone x = lone(cube(), c.routing);
@@ -159,7 +165,8 @@ TEST(incremental_routings_are_free_of_deadlock) {
         if (!x.ejects(option.step)) classes.insert(option.step.vc_class);
     });
     CHECK_FOR(acyclic(edges), text(c.routing));
-    if (c.edges) CHECK_FOR(edge_count(edges) == c.edges, text(c.routing) + ": " + std::to_string(edge_count(edges)) + " dependencies, by hand " + std::to_string(c.edges));
+    if (c.edges)
+      CHECK_FOR(edge_count(edges) == c.edges, text(c.routing) + ": " + std::to_string(edge_count(edges)) + " dependencies, by hand " + std::to_string(c.edges));
     CHECK_EQ(longest, x.net.routing_facts.max_hops);
     CHECK_EQ(classes.size(), std::size_t{x.net.routing_facts.classes});
   }
@@ -211,8 +218,13 @@ TEST(dal_offers_the_escape_when_all_else_is_full) {
 
 // What a routing chooses is among what it lists, under any congestion.
 TEST(choices_are_among_the_candidates) {
-  for (const Section& routing : {Section{"minimal_adaptive", {}}, {"dim_war", {}}, {"dim_war", {{"classes", std::string("deroute")}}}, {"omni_war", {}}, {"omni_war", {{"deroutes", i64{1}}, {"back_to_back", false}}},
-                                 {"dal", {}}, {"dal", {{"deadlock_avoidance", std::string("distance")}}}}) {
+  for (const Section& routing : {Section{"minimal_adaptive", {}},
+                                 {"dim_war", {}},
+                                 {"dim_war", {{"classes", std::string("deroute")}}},
+                                 {"omni_war", {}},
+                                 {"omni_war", {{"deroutes", i64{1}}, {"back_to_back", false}}},
+                                 {"dal", {}},
+                                 {"dal", {{"deadlock_avoidance", std::string("distance")}}}}) {
     Lone x = lone(hyperx_section({3, 4}, 1, {{"links", std::vector<double>{2, 1}}}), routing);
     std::set<u64> taken;
     for (u32 n = 0; n < 4000; n++) {
@@ -265,8 +277,9 @@ TEST(valiant_and_ugal_are_free_of_deadlock) {
     bool minimal;
     u64 edges;
   };
-  for (const Case& c : {Case{{"valiant", {}}, 27, false, 324 + 162 * 6 + 324}, Case{{"ugal", {{"bias_flits", -1e6}}}, 25, true, 324 + 162 * 6 + 324}, Case{{"ugal", {{"bias_flits", 1e6}}}, 0, true, 324},
-                        Case{{"ugal", {{"congestion_scope", std::string("hybrid")}}}, 25, true, 324 + 162 * 6 + 324}}) {
+  for (const Case& c :
+       {Case{{"valiant", {}}, 27, false, 324 + 162 * 6 + 324}, Case{{"ugal", {{"bias_flits", -1e6}}}, 25, true, 324 + 162 * 6 + 324},
+        Case{{"ugal", {{"bias_flits", 1e6}}}, 0, true, 324}, Case{{"ugal", {{"congestion_scope", std::string("hybrid")}}}, 25, true, 324 + 162 * 6 + 324}}) {
     Lone x = lone(cube(), c.routing);
     const u32 draws = 400;  // 27 (26/27)^400 = 7e-6 to miss one
     const Options decided = chosen(1, 1, idle), undecided = chosen(draws, 1, full);
@@ -330,7 +343,8 @@ TEST(clos_ad_is_free_of_deadlock) {
       for (const Step& step : steps) out += " " + std::to_string(step.port) + "/" + std::to_string(step.vc_class);
       return out;
     };
-    CHECK_FOR(got == wanted, "phase " + std::to_string(node.packet.phase) + " from " + std::to_string(router) + " to " + std::to_string(to) + ": got" + listed_as(got) + ", by hand" + listed_as(wanted));
+    CHECK_FOR(got == wanted, "phase " + std::to_string(node.packet.phase) + " from " + std::to_string(router) + " to " + std::to_string(to) + ": got" +
+                                 listed_as(got) + ", by hand" + listed_as(wanted));
   });
   CHECK(acyclic(edges));
   CHECK_EQ(edge_count(edges), 324u + 54 * 9 + 324);
@@ -405,7 +419,11 @@ struct Small {
   u32 turns;  // parallel links
 };
 std::vector<Small> dragonflies() {
-  return {{dragonfly_section(1, 3, 1, 4), 1}, {dragonfly_section(1, 2, 1, 3), 1}, {dragonfly_section(1, 4, 1, 3), 2}, {dragonfly_section(1, 2, 2, 4), 1}, {dragonfly_section(2, 3, 1, 3), 1}};
+  return {{dragonfly_section(1, 3, 1, 4), 1},
+          {dragonfly_section(1, 2, 1, 3), 1},
+          {dragonfly_section(1, 4, 1, 3), 2},
+          {dragonfly_section(1, 2, 2, 4), 1},
+          {dragonfly_section(2, 3, 1, 3), 1}};
 }
 
 // An undecided packet, or PAR's at the second router, sees each queue of its group long in turn.
@@ -482,7 +500,8 @@ TEST(q_adaptive_on_dragonfly_is_free_of_deadlock) {
           const u32 to = x.net.terminal_router[node.packet.destination];
           const PortKind came_by = x.net.channels[x.net.port(node.at.router, node.at.in_port)].kind;
           Packet packet = node.packet;
-          const bool at_source = came_by == PortKind::kTerminal, between = came_by == PortKind::kGlobal && node.packet.hops == 1 && !df.is_global(df.minimal_port(x.net, node.at.router, packet));
+          const bool at_source = came_by == PortKind::kTerminal,
+                     between = came_by == PortKind::kGlobal && node.packet.hops == 1 && !df.is_global(df.minimal_port(x.net, node.at.router, packet));
           const bool asked = df.group(node.at.router) != df.group(to) && (at_source || between);
           u32 used = 0;
           for (u32 port = df.p; port < x.net.radix; port++) used += x.net.channels[x.net.port(node.at.router, port)].kind != PortKind::kUnused;
@@ -516,7 +535,9 @@ TEST(trunked_hyperx_is_free_of_deadlock) {
   }
   for (const std::string routing : {"dimension_order", "valiant", "ugal", "clos_ad", "q_adaptive", "q_routing"}) {
     Lone x = lone(topology, {routing, routing[0] == 'q' ? Values{{"epsilon", 0.5}} : routing == "ugal" ? Values{{"bias_flits", -1e6}} : Values{}});
-    const Options options = x.net.learns ? learned(6) : chosen(30, 6, [](Lone& packet, const Node& node, const std::function<void()>& ask) { each_full(packet, ask, {node.at.router}, 1, packet.net.radix); });
+    const Options options = x.net.learns ? learned(6) : chosen(30, 6, [](Lone& packet, const Node& node, const std::function<void()>& ask) {
+      each_full(packet, ask, {node.at.router}, 1, packet.net.radix);
+    });
     CHECK_FOR(acyclic(explore(x, options, [](const Node&, const std::vector<Option>&) {}, 6)), routing);
   }
 }

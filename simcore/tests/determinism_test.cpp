@@ -10,6 +10,13 @@ Config loaded(const std::string& routing, u64 seed = 3, const Values& router = h
   return config(network, router, {routing, {}}, {"adversarial", {{"load", 0.6}, {"shift", i64{1}}}}, seed);
 }
 
+// HyperX with the study's router: drawn sizes, many VCs, age, packets that ask again.
+Config loaded_hyperx(const std::string& routing, u64 seed = 3) {
+  return config(hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}}),
+                merge(sc19(), {{"input_buffer_flits", i64{20}}, {"output_buffer_flits", i64{16}}}), {routing, {}},
+                {"uniform", {{"load", 0.9}, {"packet_flits_max", i64{16}}}}, seed);
+}
+
 }  // namespace
 
 TEST(same_seed_same_hash) {
@@ -18,6 +25,37 @@ TEST(same_seed_same_hash) {
     for (Simulation* sim : {&one, &two, &other}) sim->run(3000);
     CHECK_EQ(one.hash(), two.hash());
     CHECK(one.hash() != other.hash());
+  }
+}
+
+TEST(same_seed_same_hash_on_hyperx) {
+  for (const std::string& routing : kHyperXRoutings) {
+    Simulation one(loaded_hyperx(routing)), two(loaded_hyperx(routing)), other(loaded_hyperx(routing, 4));
+    for (Simulation* sim : {&one, &other}) sim->run(1500);
+    for (u32 k = 0; k < 1500; k++) {
+      two.collect();
+      two.apply(nullptr, 0);
+    }
+    CHECK_EQ(one.hash(), two.hash());
+    CHECK(one.hash() != other.hash());
+  }
+}
+
+TEST(forks_and_snapshots_on_hyperx) {
+  for (const std::string routing : {"dal", "omni_war", "clos_ad", "q_adaptive"}) {
+    Simulation sim(loaded_hyperx(routing));
+    sim.run(800);
+    const std::string bytes = sim.snapshot();
+    Simulation fork(sim), fresh(loaded_hyperx(routing));
+    fresh.run(17);
+    fresh.restore(bytes);
+    for (u32 k = 0; k < 100; k++) {
+      for (Simulation* each : {&sim, &fork, &fresh}) each->run(1);
+      CHECK_EQ(fork.hash(), sim.hash());
+      CHECK_EQ(fresh.hash(), sim.hash());
+    }
+    Simulation foreign(config(hyperx_section({4, 3}, 3), sc19(), {routing, {}}, {"uniform", {}}, 3));
+    CHECK_THROWS(ConfigError, foreign.restore(bytes), "another");
   }
 }
 

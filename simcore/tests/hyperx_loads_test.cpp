@@ -137,9 +137,9 @@ TEST(dor_loads_of_the_patterns) {
   };
   // Used channels of each router's 21: BC 3, S2 2. DCR: in x one from each router but those with x + z = 7, 448; in y one from those,
   // 64; in z the 7 from where they lead, 448: 960 of 10,752.
-  for (const Case& c : {Case{{"bit_complement", {}}, 8, 8, 8, 3, 3 / 21.0}, Case{{"swap2", {}}, 4, 4, 0, 1, 2 / 21.0}, Case{{"dimension_complement_reverse", {}}, 8, 64, 8, 2.75, 960 / 10752.0},
-                        Case{{"tornado", {}}, 8, 0, 0, 1, 1 / 21.0}, Case{{"tornado", {{"dimensions", std::vector<double>{0, 2}}}}, 8, 0, 8, 2, 2 / 21.0},
-                        Case{{"transpose", {}}, 8, 8, 0, 1.75, -1}}) {
+  for (const Case& c : {Case{{"bit_complement", {}}, 8, 8, 8, 3, 3 / 21.0}, Case{{"swap2", {}}, 4, 4, 0, 1, 2 / 21.0},
+                        Case{{"dimension_complement_reverse", {}}, 8, 64, 8, 2.75, 960 / 10752.0}, Case{{"tornado", {}}, 8, 0, 0, 1, 1 / 21.0},
+                        Case{{"tornado", {{"dimensions", std::vector<double>{0, 2}}}}, 8, 0, 8, 2, 2 / 21.0}, Case{{"transpose", {}}, 8, 8, 0, 1.75, -1}}) {
     Lone x = lone(sc19_network(), {"dimension_order", {}}, c.traffic);
     const Loads loads = permutation(x);
     CHECK_FOR(loads.most(0) == c.x && loads.most(1) == c.y && loads.most(2) == c.z,
@@ -206,7 +206,14 @@ TEST(valiant_loads_by_every_intermediate) {
 // dimension are two trials of 7/8 (1.75, standard deviation 0.47), so that their mean over 32,768 packets has one of 0.15 %; of
 // 10,752 counts of 16 (standard deviation 4) none is above 16 + 7 * 4. UR sends 1/512 to its own router.
 TEST(valiant_loads_as_drawn) {
-  for (const Section& traffic : {kUniform, Section{"bit_complement", {}}, bisection("x"), bisection("y"), bisection("z"), {"swap2", {}}, {"dimension_complement_reverse", {}}, {"tornado", {}}}) {
+  for (const Section& traffic : {kUniform,
+                                 Section{"bit_complement", {}},
+                                 bisection("x"),
+                                 bisection("y"),
+                                 bisection("z"),
+                                 {"swap2", {}},
+                                 {"dimension_complement_reverse", {}},
+                                 {"tornado", {}}}) {
     Lone x = lone(sc19_network(), {"valiant", {}}, traffic);
     Loads loads(x.net);
     for (u32 t = 0; t < 4096; t++)
@@ -216,4 +223,25 @@ TEST(valiant_loads_as_drawn) {
       CHECK_FOR(loads.most(k) <= 16 + 7 * 4, traffic.name + " " + std::to_string(loads.most(k)));
     }
   }
+}
+
+// What a run accepts at full load is what the most loaded channel lets through. 4x4, T=4, BC: load 4 under DOR, so 1/4; VAL at most 1/2
+// (2 on every channel); incremental ones stay below 1/2, too (a bisection of 16 directed channels for 32 terminals), but above 1/4.
+TEST(throughput_is_bound_by_the_loads) {
+  const auto accepted = [](const std::string& routing, const Section& traffic) {
+    Simulation sim(config(hyperx_section({4, 4}, 4), merge(sc19(), {{"link_latency_ns_local", 10.0}, {"output_latency_ns", 5.0}}), {routing, {}},
+                          {traffic.name, merge(traffic.values, {{"load", 1.0}})}));
+    sim.run(1500);
+    sim.begin_window();
+    sim.run(1500);
+    return statistics(sim.network(), sim.state()).at("accepted_load");
+  };
+  CHECK_NEAR(accepted("dimension_order", {"bit_complement", {}}), 0.25, 1e-3);
+  CHECK_NEAR(accepted("dimension_order", {"tornado", {}}), 0.25, 1e-3);
+  CHECK_NEAR(accepted("dimension_order", {"swap2", {}}), 0.5, 1e-3);  // 2 of 4 by either link
+  for (const std::string routing : {"valiant", "dim_war", "omni_war", "dal", "ugal", "clos_ad"}) {
+    const double got = accepted(routing, {"bit_complement", {}});
+    CHECK_FOR(got <= 0.5 && got > 0.3, routing + " " + std::to_string(got));
+  }
+  CHECK(accepted("dimension_order", {"uniform", {}}) > 0.8);
 }

@@ -87,12 +87,28 @@ TEST(paths_keep_to_their_rules) {
     u32 classes, max_hops, longest;
   };
   for (const Case& c : {
-           Case{{"dimension_order", {}}, 1, 3, 3}, {{"minimal_adaptive", {}}, 3, 3, 3}, {{"valiant", {}}, 2, 6, 6}, {{"ugal", {}}, 2, 6, 6}, {{"ugal", greedy}, 2, 6, 6},
-           {{"clos_ad", {}}, 2, 6, 6}, {{"clos_ad", greedy}, 2, 6, 6}, {{"dal", {{"deadlock_avoidance", kEscape}}}, 2, 6, 0}, {{"dal", merge(greedy, {{"deadlock_avoidance", kEscape}})}, 2, 6, 6},
-           {{"dal", {{"deadlock_avoidance", kDistance}}}, 6, 6, 0}, {{"dal", merge(greedy, {{"deadlock_avoidance", kDistance}})}, 6, 6, 6}, {{"dim_war", {}}, 2, 6, 0}, {{"dim_war", greedy}, 2, 6, 6},
-           {{"dim_war", merge(greedy, {{"classes", std::string("deroute")}})}, 2, 6, 6}, {{"omni_war", {}}, 6, 6, 0}, {{"omni_war", greedy}, 6, 6, 6},
-           {{"omni_war", merge(greedy, {{"deroutes", i64{0}}})}, 3, 3, 3}, {{"omni_war", merge(greedy, {{"deroutes", i64{1}}})}, 4, 4, 4}, {{"omni_war", merge(greedy, {{"deroutes", i64{3}}})}, 6, 6, 6},
-           {{"omni_war", merge(greedy, {{"back_to_back", true}})}, 6, 6, 6}, {{"q_adaptive", {{"epsilon", 0.5}}}, 2, 6, 6}, {{"q_routing", {{"epsilon", 0.3}, {"max_hops", i64{3}}}}, 6, 6, 6},
+           Case{{"dimension_order", {}}, 1, 3, 3},
+           {{"minimal_adaptive", {}}, 3, 3, 3},
+           {{"valiant", {}}, 2, 6, 6},
+           {{"ugal", {}}, 2, 6, 6},
+           {{"ugal", greedy}, 2, 6, 6},
+           {{"clos_ad", {}}, 2, 6, 6},
+           {{"clos_ad", greedy}, 2, 6, 6},
+           {{"dal", {{"deadlock_avoidance", kEscape}}}, 2, 6, 0},
+           {{"dal", merge(greedy, {{"deadlock_avoidance", kEscape}})}, 2, 6, 6},
+           {{"dal", {{"deadlock_avoidance", kDistance}}}, 6, 6, 0},
+           {{"dal", merge(greedy, {{"deadlock_avoidance", kDistance}})}, 6, 6, 6},
+           {{"dim_war", {}}, 2, 6, 0},
+           {{"dim_war", greedy}, 2, 6, 6},
+           {{"dim_war", merge(greedy, {{"classes", std::string("deroute")}})}, 2, 6, 6},
+           {{"omni_war", {}}, 6, 6, 0},
+           {{"omni_war", greedy}, 6, 6, 6},
+           {{"omni_war", merge(greedy, {{"deroutes", i64{0}}})}, 3, 3, 3},
+           {{"omni_war", merge(greedy, {{"deroutes", i64{1}}})}, 4, 4, 4},
+           {{"omni_war", merge(greedy, {{"deroutes", i64{3}}})}, 6, 6, 6},
+           {{"omni_war", merge(greedy, {{"back_to_back", true}})}, 6, 6, 6},
+           {{"q_adaptive", {{"epsilon", 0.5}}}, 2, 6, 6},
+           {{"q_routing", {{"epsilon", 0.3}, {"max_hops", i64{3}}}}, 6, 6, 6},
        }) {
     const std::string name = text(c.routing);
     const bool from_source = c.routing.name == "clos_ad" || c.routing.name == "ugal";  // they divert where minimal paths are crowded
@@ -114,20 +130,24 @@ TEST(paths_keep_to_their_rules) {
         deroutes_in[hop.dimension] += !hop.direct;
         all.push_back(hop.dimension);
         // Nobody but VAL, UGAL and Q-routing ever touches a dimension that is aligned.
-        if (c.routing.name != "valiant" && c.routing.name != "ugal" && c.routing.name != "q_routing") CHECK_FOR(hx.unaligned(hx.difference(path.source, path.destination), hop.dimension), name);
+        if (c.routing.name != "valiant" && c.routing.name != "ugal" && c.routing.name != "q_routing")
+          CHECK_FOR(hx.unaligned(hx.difference(path.source, path.destination), hop.dimension), name);
       }
       if (c.routing.name == "dimension_order") CHECK_FOR(ascending(all) && path.hops.size() == minimal, name);
       if (c.routing.name == "minimal_adaptive") CHECK_FOR(path.hops.size() == minimal, name);
       for (std::size_t n = 0; n < path.hops.size(); n++) {
         const Hop& hop = path.hops[n];
         const bool after_deroute = n > 0 && !path.hops[n - 1].direct && path.hops[n - 1].dimension == hop.dimension;
-        if (c.routing.name == "minimal_adaptive" || c.routing.name == "omni_war" || c.routing.name == "q_routing" || (c.routing.name == "dal" && c.classes == 6)) CHECK_EQ(hop.vc_class, n);
+        if (c.routing.name == "minimal_adaptive" || c.routing.name == "omni_war" || c.routing.name == "q_routing" ||
+            (c.routing.name == "dal" && c.classes == 6))
+          CHECK_EQ(hop.vc_class, n);
         if (c.routing.name == "dim_war") CHECK_EQ(hop.vc_class, c.routing.values.count("classes") ? u32{!hop.direct} : u32{after_deroute});
         if (c.routing.name == "q_adaptive") CHECK_EQ(hop.vc_class, u32{after_deroute});
         if (c.routing.name == "omni_war" && !c.routing.values.count("back_to_back")) CHECK_FOR(!after_deroute || hop.direct, name);
         if (n > 0 && c.classes == 2 && c.routing.name != "dim_war" && c.routing.name != "q_adaptive") CHECK_FOR(hop.vc_class >= path.hops[n - 1].vc_class, name);
       }
-      if (c.routing.name == "valiant" || c.routing.name == "ugal" || c.routing.name == "clos_ad") CHECK_FOR(ascending(dimensions_on(path, 0)) && ascending(dimensions_on(path, 1)), name);
+      if (c.routing.name == "valiant" || c.routing.name == "ugal" || c.routing.name == "clos_ad")
+        CHECK_FOR(ascending(dimensions_on(path, 0)) && ascending(dimensions_on(path, 1)), name);
       if (c.routing.name == "dim_war" || c.routing.name == "q_adaptive") CHECK_FOR(std::ranges::is_sorted(all), name);
       if (c.routing.name == "dim_war" || c.routing.name == "q_adaptive" || c.routing.name == "clos_ad" || c.routing.name == "dal")
         for (const u32 k : {0u, 1u, 2u}) CHECK_FOR(hops_in[k] <= 2, name);
@@ -197,7 +217,14 @@ TEST(parallel_links_take_turns) {
 
 // Under load all links of a trunk carry alike.
 TEST(parallel_links_share_the_load) {
-  for (const Section& routing : {Section{"dimension_order", {}}, {"minimal_adaptive", {}}, {"valiant", {}}, {"omni_war", {}}, {"dim_war", {}}, {"dal", {}}, {"clos_ad", {}}, {"ugal", {}}}) {
+  for (const Section& routing : {Section{"dimension_order", {}},
+                                 {"minimal_adaptive", {}},
+                                 {"valiant", {}},
+                                 {"omni_war", {}},
+                                 {"dim_war", {}},
+                                 {"dal", {}},
+                                 {"clos_ad", {}},
+                                 {"ugal", {}}}) {
     Simulation sim(config(hyperx_section({3, 3}, 2, {{"links", std::vector<double>{2, 3}}}), input_queued(), routing, {"uniform", {{"load", 0.5}}}));
     const Network& net = sim.network();
     const HyperX& hx = hyperx(net);
@@ -420,7 +447,8 @@ TEST(clos_ad_rule_by_hand) {
 // dim_war on 8 VCs: class 0 has VCs 0, 2, 4, 6, class 1 VCs 1, 3, 5, 7. Output buffers, so that both parts count. Line of 3, h = 1:
 // minimal q of port 1 against 2 q of port 2.
 TEST(congestion_scopes_by_hand) {
-  const auto diverts = [](const std::string& scope, const std::string& parts, const std::vector<std::array<u32, 3>>& direct, const std::vector<std::array<u32, 3>>& other) {
+  const auto diverts = [](const std::string& scope, const std::string& parts, const std::vector<std::array<u32, 3>>& direct,
+                          const std::vector<std::array<u32, 3>>& other) {
     Lone x = lone({3}, {"dim_war", {{"congestion_scope", scope}, {"congestion", parts}}}, {{"vcs", i64{8}}, {"output_buffer_flits", i64{64}}});
     for (const auto& [vc, queued, downstream] : direct) congest(x, 0, 1, vc, queued, downstream);
     for (const auto& [vc, queued, downstream] : other) congest(x, 0, 2, vc, queued, downstream);
@@ -516,14 +544,27 @@ TEST(sequential_allocation_sees_the_decisions_before_it) {
 // ---- Refusals ----
 
 TEST(hyperx_routings_refuse_what_cannot_run) {
-  const auto make = [](const Section& routing, const Values& router = {}, const std::vector<double>& widths = {4, 4, 4}) { return build(config(hyperx_section(widths, 1), merge(input_queued(), router), routing, {"uniform", {}})); };
+  const auto make = [](const Section& routing, const Values& router = {}, const std::vector<double>& widths = {4, 4, 4}) {
+    return build(config(hyperx_section(widths, 1), merge(input_queued(), router), routing, {"uniform", {}}));
+  };
   // Too few VCs: both numbers.
   struct Case {
     Section routing;
     u32 classes;
   };
-  for (const Case& c : {Case{{"minimal_adaptive", {}}, 3}, {{"valiant", {}}, 2}, {{"ugal", {}}, 2}, {{"clos_ad", {}}, 2}, {{"dim_war", {}}, 2}, {{"dal", {}}, 2}, {{"dal", {{"deadlock_avoidance", kDistance}}}, 6}, {{"omni_war", {}}, 6},
-                        {{"omni_war", {{"deroutes", i64{5}}}}, 8}, {{"q_adaptive", {}}, 2}, {{"q_routing", {{"max_hops", i64{4}}}}, 7}, {{"external", {}}, 6}, {{"external", {{"relation", std::string("dim_war")}}}, 2}}) {
+  for (const Case& c : {Case{{"minimal_adaptive", {}}, 3},
+                        {{"valiant", {}}, 2},
+                        {{"ugal", {}}, 2},
+                        {{"clos_ad", {}}, 2},
+                        {{"dim_war", {}}, 2},
+                        {{"dal", {}}, 2},
+                        {{"dal", {{"deadlock_avoidance", kDistance}}}, 6},
+                        {{"omni_war", {}}, 6},
+                        {{"omni_war", {{"deroutes", i64{5}}}}, 8},
+                        {{"q_adaptive", {}}, 2},
+                        {{"q_routing", {{"max_hops", i64{4}}}}, 7},
+                        {{"external", {}}, 6},
+                        {{"external", {{"relation", std::string("dim_war")}}}, 2}}) {
     CHECK_EQ(make(c.routing)->vcs, c.classes);
     CHECK_THROWS(ConfigError, make(c.routing, {{"vcs", i64{c.classes - 1}}}), "router.vcs", std::to_string(c.classes - 1), std::to_string(c.classes), c.routing.name);
   }
@@ -534,12 +575,14 @@ TEST(hyperx_routings_refuse_what_cannot_run) {
   CHECK_THROWS(ConfigError, make({"dal", {}}, {}, std::vector<double>(17, 2)), "16", "17");
 
   const auto order = [&](const std::vector<double>& of) { return make({"dimension_order", {{"order", of}}}); };
-  for (const auto& wrong : {std::vector<double>{0, 1}, {0, 1, 1}, {0, 1, 3}, {0, 1, 2, 2}}) CHECK_THROWS(ConfigError, order(wrong), "routing.dimension_order.order", to_string(Value{wrong}), "3 dimensions");
+  for (const auto& wrong : {std::vector<double>{0, 1}, {0, 1, 1}, {0, 1, 3}, {0, 1, 2, 2}})
+    CHECK_THROWS(ConfigError, order(wrong), "routing.dimension_order.order", to_string(Value{wrong}), "3 dimensions");
   CHECK_THROWS(ConfigError, order({0, 1, -1}), "order", "-1");
   CHECK_THROWS(ConfigError, order({0, 1, 1.5}), "order", "1.5", "integers");
 
   // The other topology's routings, and keys that mean something there alone.
-  for (const std::string routing : {"minimal", "valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par"}) CHECK_THROWS(ConfigError, make({routing, {}}), "routing." + routing, "hyperx", "dragonfly", "dim_war");
+  for (const std::string routing : {"minimal", "valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par"})
+    CHECK_THROWS(ConfigError, make({routing, {}}), "routing." + routing, "hyperx", "dragonfly", "dim_war");
   const auto on_dragonfly = [](const Section& routing) { return build(config(small_network(), input_queued(), routing, {"uniform", {}})); };
   for (const std::string routing : {"dimension_order", "minimal_adaptive", "valiant", "ugal", "clos_ad", "dal", "dim_war", "omni_war"})
     CHECK_THROWS(ConfigError, on_dragonfly({routing, {}}), "routing." + routing, "dragonfly", "hyperx", "par");
@@ -562,9 +605,13 @@ TEST(external_choices_on_hyperx) {
     Values values;
     u32 bound;
   };
-  for (const Case& c : {Case{{}, 4}, {{{"relation", std::string("omni_war")}, {"deroutes", i64{4}}}, 6}, {{{"relation", std::string("dim_war")}}, 4}, {{{"relation", std::string("minimal_adaptive")}}, 2}})
+  for (const Case& c : {Case{{}, 4},
+                        {{{"relation", std::string("omni_war")}, {"deroutes", i64{4}}}, 6},
+                        {{{"relation", std::string("dim_war")}}, 4},
+                        {{{"relation", std::string("minimal_adaptive")}}, 2}})
     for (const bool first : {true, false}) {
-      Simulation sim(config(hyperx_section({3, 4}, 2), merge(input_queued(), {{"link_latency_ns_local", 3.0}, {"input_buffer_flits", i64{4}}}), {"external", c.values}, {"uniform", {{"load", 0.5}}}));
+      Simulation sim(config(hyperx_section({3, 4}, 2), merge(input_queued(), {{"link_latency_ns_local", 3.0}, {"input_buffer_flits", i64{4}}}),
+                            {"external", c.values}, {"uniform", {{"load", 0.5}}}));
       const HyperX& hx = hyperx(sim.network());
       sim.begin_window();
       u32 longest = 0;
@@ -579,7 +626,8 @@ TEST(external_choices_on_hyperx) {
           const u32 to = sim.network().terminal_router[p.destination];
           longest = std::max(longest, u32{p.hops});
           const u32 k = b.candidate_port[b.offsets[i]];  // the first is minimal
-          CHECK(b.router[i] == to ? k == sim.network().terminal_port[p.destination] : hx.coordinate_behind(b.router[i], hx.dimension_of_port[k], k) == hx.coordinate(to, hx.dimension_of_port[k]));
+          CHECK(b.router[i] == to ? k == sim.network().terminal_port[p.destination]
+                                  : hx.coordinate_behind(b.router[i], hx.dimension_of_port[k], k) == hx.coordinate(to, hx.dimension_of_port[k]));
           choices[i] = first ? 0 : below(draw(5, 1, requests), b.offsets[i + 1] - b.offsets[i]);
         }
         sim.apply(choices.data(), choices.size());

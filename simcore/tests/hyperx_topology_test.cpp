@@ -107,8 +107,19 @@ bool any(u32, u32) { return true; }
 }  // namespace
 
 TEST(hyperx_of_every_shape) {
-  for (const Shape& shape : {Shape{{2}, {1}, 1, -1}, {{3}, {1}, 2, -1}, {{5}, {3}, 1, 0}, {{32}, {1}, 8, -1}, {{2, 2}, {1}, 1, 1}, {{3, 3}, {2}, 2, -1}, {{4, 3, 2}, {1}, 2, 2},
-                             {{2, 3, 5}, {3, 1, 2}, 3, 1}, {{5, 2, 3}, {1, 4, 2}, 1, 3}, {{2, 2, 2, 2, 2, 2}, {1}, 2, 3}, {{3, 2, 3, 2}, {1, 2, 1, 3}, 1, 0}, {{8, 8, 8}, {1}, 8, -1}, {{12, 8}, {1}, 7, 1}})
+  for (const Shape& shape : {Shape{{2}, {1}, 1, -1},
+                             {{3}, {1}, 2, -1},
+                             {{5}, {3}, 1, 0},
+                             {{32}, {1}, 8, -1},
+                             {{2, 2}, {1}, 1, 1},
+                             {{3, 3}, {2}, 2, -1},
+                             {{4, 3, 2}, {1}, 2, 2},
+                             {{2, 3, 5}, {3, 1, 2}, 3, 1},
+                             {{5, 2, 3}, {1, 4, 2}, 1, 3},
+                             {{2, 2, 2, 2, 2, 2}, {1}, 2, 3},
+                             {{3, 2, 3, 2}, {1, 2, 1, 3}, 1, 0},
+                             {{8, 8, 8}, {1}, 8, -1},
+                             {{12, 8}, {1}, 7, 1}})
     check_shape(shape);
 }
 
@@ -156,7 +167,8 @@ TEST(trunks_multiply_the_bisection) {
 
 // One number for the links of all dimensions is the same network as that number in each.
 TEST(one_number_of_links_holds_for_all) {
-  const auto one = network(hyperx_section({3, 4}, 1, {{"links", std::vector<double>{2}}})), each = network(hyperx_section({3, 4}, 1, {{"links", std::vector<double>{2, 2}}}));
+  const auto one = network(hyperx_section({3, 4}, 1, {{"links", std::vector<double>{2}}})),
+             each = network(hyperx_section({3, 4}, 1, {{"links", std::vector<double>{2, 2}}}));
   CHECK_EQ(one->port_count, each->port_count);
   for (u32 p = 0; p < one->port_count; p++) CHECK_EQ(one->channels[p].peer, each->channels[p].peer);
 }

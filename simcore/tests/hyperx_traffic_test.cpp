@@ -14,7 +14,9 @@ namespace {
 std::shared_ptr<const Network> network(const Section& traffic, const std::vector<double>& widths = {8, 8, 8}, i64 terminals = 8) {
   return build(config(hyperx_section(widths, terminals), input_queued(), {"dimension_order", {}}, traffic));
 }
-std::shared_ptr<const Network> on_dragonfly(const Section& traffic, const Section& topology = small_network()) { return build(config(topology, input_queued(), {"minimal", {}}, traffic)); }
+std::shared_ptr<const Network> on_dragonfly(const Section& traffic, const Section& topology = small_network()) {
+  return build(config(topology, input_queued(), {"minimal", {}}, traffic));
+}
 u32 to(const Network& net, u32 terminal, u32 sequence = 0) { return net.destination(net, net.seed, terminal, sequence, 0, 0); }
 
 // 8x8x8, T=8: terminal = slot + 8 (x + 8 (y + 8 z)).
@@ -84,12 +86,18 @@ TEST(patterns_by_hand) {
 }
 
 TEST(patterns_are_permutations) {
-  for (const auto& [name, involution] : {std::pair{"bit_complement", true}, {"swap2", true}, {"dimension_complement_reverse", true}, {"transpose", true}, {"tornado", false}, {"shuffle", false}}) {
+  for (const auto& [name, involution] : {std::pair{"bit_complement", true},
+                                         {"swap2", true},
+                                         {"dimension_complement_reverse", true},
+                                         {"transpose", true},
+                                         {"tornado", false},
+                                         {"shuffle", false}}) {
     check_permutation(*network({name, {}}), involution);
     check_permutation(*network({name, {}}, {4, 4}, 2), involution);
     check_permutation(*network({name, {}}, {2, 2, 2, 2}, 4), involution);
   }
-  for (const std::string name : {"dimension_complement_reverse", "transpose", "tornado"}) check_permutation(*network({name, {}}, {3, 3, 3}, 2), name[0] != 't' || name[1] == 'r');
+  for (const std::string name : {"dimension_complement_reverse", "transpose", "tornado"})
+    check_permutation(*network({name, {}}, {3, 3, 3}, 2), name[0] != 't' || name[1] == 'r');
   check_permutation(*network({"swap2", {}}, {6, 4, 3}, 3), true);
   // Patterns of bits run on any topology: a Dragonfly of 2 * 4 * 8 terminals.
   for (const std::string name : {"bit_complement", "shuffle"}) {
@@ -103,7 +111,8 @@ TEST(patterns_are_permutations) {
 // with 63 degrees of freedom: mean 63, standard deviation 11.2.
 TEST(bisection_traffic_is_uniform_in_the_other_dimensions) {
   for (const auto& [word, number, k] : {std::tuple{"x", "0", 0u}, {"y", "1", 1u}, {"z", "2", 2u}}) {
-    const auto net = network({"uniform_random_bisection", {{"dimension", std::string(word)}}}), same = network({"uniform_random_bisection", {{"dimension", std::string(number)}}});
+    const auto net = network({"uniform_random_bisection", {{"dimension", std::string(word)}}}),
+               same = network({"uniform_random_bisection", {{"dimension", std::string(number)}}});
     for (const u32 terminal : {0u, 1234u, 4095u}) {
       const At from(terminal);
       std::map<u32, u32> count;
@@ -143,7 +152,8 @@ TEST(general_patterns_on_hyperx) {
 
 TEST(impossible_patterns_are_refused) {
   // Odd widths and numbers that are no power of two, with what they are.
-  CHECK_THROWS(ConfigError, network({"uniform_random_bisection", {{"dimension", std::string("y")}}}, {4, 3}, 1), "traffic.uniform_random_bisection", "dimension 1", "even", "widths[1] is 3");
+  CHECK_THROWS(ConfigError, network({"uniform_random_bisection", {{"dimension", std::string("y")}}}, {4, 3}, 1), "traffic.uniform_random_bisection",
+               "dimension 1", "even", "widths[1] is 3");
   CHECK_THROWS(ConfigError, network({"swap2", {}}, {4, 5}, 1), "traffic.swap2", "dimension 1", "even", "widths[1] is 5");
   CHECK_THROWS(ConfigError, network({"swap2", {}}, {5, 4}, 1), "traffic.swap2", "dimension 0", "widths[0] is 5");
   CHECK_THROWS(ConfigError, network({"bit_complement", {}}, {12, 8}, 7), "traffic.bit_complement", "power of two", "672", "512", "1024");
@@ -158,7 +168,8 @@ TEST(impossible_patterns_are_refused) {
   CHECK_THROWS(ConfigError, network({"transpose", {}}, {8}, 1), "traffic.transpose", "needs 2 dimensions", "has 1");
   // No such dimension.
   for (const std::string dimension : {"z", "2", "17", "99", "w", "xy", "", "-1", "x ", "1.0", "first", "100000000000000000000"})
-    CHECK_THROWS(ConfigError, network({"uniform_random_bisection", {{"dimension", dimension}}}, {4, 4}, 1), "traffic.uniform_random_bisection.dimension", "'" + dimension + "'", "2 dimensions");
+    CHECK_THROWS(ConfigError, network({"uniform_random_bisection", {{"dimension", dimension}}}, {4, 4}, 1), "traffic.uniform_random_bisection.dimension",
+                 "'" + dimension + "'", "2 dimensions");
   CHECK_THROWS(ConfigError, network({"uniform_random_bisection", {{"dimension", i64{1}}}}, {4, 4}, 1), "dimension", "1", "a word");
   CHECK_THROWS(ConfigError, network({"tornado", {{"dimensions", std::vector<double>{0, 3}}}}), "traffic.tornado.dimensions", "3", "3 dimensions");
   CHECK_THROWS(ConfigError, network({"tornado", {{"dimensions", std::vector<double>{-1}}}}), "traffic.tornado.dimensions", "-1");

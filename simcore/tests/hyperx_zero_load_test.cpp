@@ -29,7 +29,8 @@ Section quiet(const std::string& name) { return {name, name[0] == 'q' ? Values{{
 // In round n every terminal sends one packet, to the terminal whose number differs from its own in the bits of n: all at once use
 // every link once at most, and each other's never.
 u32 shifted(const Network& net, u64, u32 terminal, u32, u32 round, u32) { return terminal ^ (round % net.terminals); }
-const Register<TrafficSpec> shifts({"test_shifts", "every pair of terminals in turn", {}, {}, [](const Params&, const Network&) { return std::make_shared<const ComponentData>(); }, shifted});
+const Register<TrafficSpec> shifts(
+    {"test_shifts", "every pair of terminals in turn", {}, {}, [](const Params&, const Network&) { return std::make_shared<const ComponentData>(); }, shifted});
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // Q-adaptive's table: its size and first values, when the feedback comes, and the arithmetic of an update by hand.
-#include "scenes.hpp"
+#include "crafted.hpp"
+#include "routing/q_table.hpp"
 #include "test.hpp"
 
 using namespace scenes;
@@ -178,4 +179,111 @@ TEST(intermediate_threshold_by_hand) {
     }
     CHECK(minimal ? detours == 0 : detours >= 4 && detours <= 12);
   }
+}
+
+// ---- HyperX ----
+
+namespace {
+
+// 4x4, T=1: ports 1..3 x, 4..6 y (columns 0..2, 3..5); rows 0..3 the destination's x, 4..7 its y. From (0, 0) to (1, 1).
+Simulation hyperx_packet(const Values& changes = {}) {
+  return Simulation(config(hyperx_section({4, 4}, 1), hpdc21(), {"q_adaptive", merge(kQuiet.values, changes)}, planned({{0, 5}})));
+}
+
+}  // namespace
+
+// A row per dimension and coordinate: 8 + 8 + 8, and 12 + 8; a column per port: 3 * 7, and 11 + 7.
+TEST(q_table_of_hyperx) {
+  for (const auto& [topology, rows, columns] : {std::tuple{hyperx_section({8, 8, 8}, 8), 24u, 21u},
+                                                {hyperx_section({12, 8}, 7), 20u, 18u},
+                                                {hyperx_section({3, 2}, 1, {{"links", std::vector<double>{2, 3}}}), 5u, 7u}}) {
+    const auto net = build(config(topology, hpdc21(), kQuiet, {"uniform", {}}));
+    CHECK_EQ(net->table.rows, rows);
+    CHECK_EQ(net->table.columns, columns);
+  }
+  // Links alone, 30 ns each: one where the port leads to the coordinate, two by any other of the dimension; none by another dimension.
+  Simulation sim = hyperx_packet();
+  for (u32 column = 0; column < 6; column++) {
+    const float x1[] = {30, 60, 60, kUnreachable, kUnreachable, kUnreachable}, y3[] = {kUnreachable, kUnreachable, kUnreachable, 60, 60, 30};
+    CHECK_EQ(entry(sim, 0, 1, column), x1[column]);      // from (0, 0) towards x = 1
+    CHECK_EQ(entry(sim, 0, 4 + 3, column), y3[column]);  // towards y = 3
+  }
+  const float from_2[] = {60, 60, 30};  // from (2, 0) towards x = 1: offset 3
+  for (u32 column = 0; column < 3; column++) CHECK_EQ(entry(sim, 2, 1, column), from_2[column]);
+}
+
+// The packet is at router 0 at 32, at router 1 at 32 + 21 + 31 = 84, at router 5 at 136. Each answers about the dimension of the last
+// hop, in which it is aligned: r = 52 cycles = 83.2 ns and nothing to go. 30 + 0.04 * 53 = 32.12 -> 32.
+TEST(hyperx_feedback_by_hand) {
+  Simulation sim = hyperx_packet();
+  const auto changes = changes_until_empty(sim);
+  CHECK_EQ(changes.size(), 2u);
+  CHECK_EQ(changes[0].now, 85u + 31u);
+  CHECK(changes[0].router == 0 && changes[0].row == 1 && changes[0].column == 0);
+  CHECK_EQ(changes[1].now, 137u + 31u);
+  CHECK(changes[1].router == 1 && changes[1].row == 4 + 1 && changes[1].column == 3);
+  for (const Change& change : changes) CHECK(change.before == 30 && change.after == 32);
+}
+
+// Derouted by (2, 0), which answers with its own direct port's value: 83.2 + 30 = 113 ns; 5 + 0.04 * 108 = 9.32 -> 9. Good news from
+// above: 200 - 0.2 * 87 = 182.6 -> 182.
+TEST(hyperx_feedback_of_a_deroute) {
+  Simulation sim = hyperx_packet();
+  entry(sim, 0, 1, 1) = 5;
+  Simulation again(sim);
+  CHECK(route_of(again) == (std::vector<u32>{2, 3, 4, 0}));
+  const auto changes = changes_until_empty(sim);
+  CHECK_EQ(changes.size(), 3u);
+  CHECK(changes[0].router == 0 && changes[0].row == 1 && changes[0].column == 1 && changes[0].after == 9);
+  CHECK(changes[1].router == 2 && changes[1].row == 1 && changes[1].column == 2 && changes[1].after == 32);
+  CHECK(changes[2].router == 1 && changes[2].row == 5 && changes[2].column == 3 && changes[2].after == 32);
+
+  Simulation slow = hyperx_packet();
+  for (const u32 column : {0u, 1u, 2u}) entry(slow, 0, 1, column) = column == 1 ? 200 : 1000;
+  changes_until_empty(slow);
+  CHECK_EQ(entry(slow, 0, 1, 1), 182.0f);
+}
+
+// Derouted if the least beats the direct port by 0.2 of its value or more.
+TEST(hyperx_threshold_by_hand) {
+  for (const auto& [value, port] : {std::pair{25.0f, 1u}, {23.0f, 2u}}) {  // 5/30 = 0.167, 7/30 = 0.233
+    Simulation sim = hyperx_packet();
+    entry(sim, 0, 1, 1) = value;
+    CHECK_EQ(route_of(sim)[0], port);
+  }
+  Simulation strict = hyperx_packet({{"q_thld1", 0.9}});
+  entry(strict, 0, 1, 1) = 5;
+  CHECK_EQ(route_of(strict)[0], 1u);
+  // Behind a deroute the table is not asked.
+  Simulation sim = hyperx_packet();
+  entry(sim, 0, 1, 1) = 5;
+  entry(sim, 2, 1, 0) = 1;
+  CHECK(route_of(sim) == (std::vector<u32>{2, 3, 4, 0}));
+}
+
+// A port's own flits take 32 ns each, counted queue_weight times: 30 + 32 w against 60, by 0.2.
+TEST(hyperx_queue_weight_by_hand) {
+  struct Case {
+    double weight;
+    std::string congestion;
+    u32 queued, downstream, port;
+  };
+  for (const Case& c : {Case{0, "both", 9, 9, 1}, Case{1, "output_queue", 1, 0, 1}, Case{1, "output_queue", 2, 0, 2}, Case{2, "output_queue", 1, 0, 2},
+                        Case{4, "output_queue", 0, 9, 1}, Case{1, "credits", 0, 2, 2}, Case{1, "both", 1, 1, 2}}) {
+    Lone x(build(config(hyperx_section({4, 4}, 1), hpdc21(), {"q_adaptive", merge(kQuiet.values, {{"queue_weight", c.weight}, {"congestion", c.congestion}})},
+                        {"uniform", {}})));
+    congest(x, 0, 1, 0, c.queued, c.downstream);
+    const Step step = x.ask(x.send(0, 5));
+    CHECK_FOR(c.port == 1 ? step.port == 1 : step.port == 2, std::to_string(c.weight) + " " + c.congestion);
+  }
+}
+
+// Q-routing on any topology: a row per router; one link, and one more per dimension left behind it. With local_dimensions=1 those of
+// y are global, 300 ns.
+TEST(q_routing_table_of_hyperx) {
+  Simulation sim(config(hyperx_section({4, 4}, 1, {{"local_dimensions", i64{1}}}), hpdc21(), {"q_routing", {}}, {"uniform", {}}));
+  CHECK_EQ(sim.network().table.rows, 16u);
+  CHECK_EQ(sim.network().vcs, 4u);  // max_hops 2 + 2 dimensions
+  const float to_5[] = {330, 360, 360, 330, 630, 630};  // x aligned: 30 + 300; still to go: 30 + 30 + 300; y: 300 + 30, 300 + 30 + 300
+  for (u32 column = 0; column < 6; column++) CHECK_EQ(entry(sim, 0, 5, column), to_5[column]);
 }

@@ -15,7 +15,9 @@ namespace {
 const std::string kAge = "age", kRoundRobin = "round_robin", kWormhole = "wormhole", kLink = "link";
 const Values kSizes = {{"packet_flits", i64{1}}, {"packet_flits_max", i64{16}}};
 
-Config line_of_two(const Values& router, const Section& traffic, i64 terminals = 1) { return config(hyperx_section({2}, terminals), router, {"dimension_order", {}}, traffic); }
+Config line_of_two(const Values& router, const Section& traffic, i64 terminals = 1) {
+  return config(hyperx_section({2}, terminals), router, {"dimension_order", {}}, traffic);
+}
 
 // Packets as they enter the network, by their first decision.
 std::vector<Packet> injected(Simulation& sim, u32 cycles) {
@@ -90,7 +92,8 @@ TEST(drawn_sizes_are_offered_at_the_load) {
       CHECK_NEAR(static_cast<double>(sim.state().totals.flits_accepted), wanted, 5 * std::sqrt(wanted / mean * (mean * mean + (width * width - 1) / 12)));
     }
   // Fixed intervals: one packet of 8.5 flits on average every 17 cycles at load 0.5.
-  Simulation sim(config(hyperx_section({4, 4}, 4), sc19(), {"dimension_order", {}}, {"uniform", merge(kSizes, {{"load", 0.5}, {"injection", std::string("fixed_interval")}})}));
+  Simulation sim(config(hyperx_section({4, 4}, 4), sc19(), {"dimension_order", {}},
+                        {"uniform", merge(kSizes, {{"load", 0.5}, {"injection", std::string("fixed_interval")}})}));
   sim.begin_window();
   sim.run(1700);
   CHECK_EQ(statistics(sim.network(), sim.state()).at("packets_generated"), 64 * 100);
@@ -121,7 +124,8 @@ TEST(sizes_that_do_not_fit_are_refused) {
   CHECK_THROWS(ConfigError, make({{"output_buffer_flits", i64{12}}}, kSizes), "packet_flits_max", "16 flits", "router.output_buffer_flits = 12");
   CHECK_THROWS(ConfigError, make({{"nic_buffer_flits", i64{8}}}, kSizes), "packet_flits_max", "16 flits", "router.nic_buffer_flits = 8");
   CHECK_THROWS(ConfigError, make({{"input_buffer_flits", i64{3}}}, {{"packet_flits", i64{4}}}), "traffic.uniform.packet_flits:", "4 flits", "3");
-  CHECK_THROWS(ConfigError, make({{"input_buffer_flits", i64{8}}, {"flow_control", kWormhole}, {"credit_granularity", std::string("packet")}}, kSizes), "packet_flits_max", "16", "input_buffer_flits = 8", "credit_granularity");
+  CHECK_THROWS(ConfigError, make({{"input_buffer_flits", i64{8}}, {"flow_control", kWormhole}, {"credit_granularity", std::string("packet")}}, kSizes),
+               "packet_flits_max", "16", "input_buffer_flits = 8", "credit_granularity");
   CHECK_THROWS(ConfigError, make({}, {{"packet_flits_max", i64{-1}}}), "packet_flits_max", "-1");
   CHECK(make({{"input_buffer_flits", i64{3}}, {"output_buffer_flits", i64{2}}, {"flow_control", kWormhole}}, kSizes) != nullptr);
   CHECK_EQ(make({}, {{"packet_flits", i64{8}}, {"packet_flits_max", i64{0}}})->most_packet_flits, 8u);  // 0: all alike
@@ -132,7 +136,9 @@ TEST(sizes_that_do_not_fit_are_refused) {
 
 TEST(packets_enter_on_the_vcs_they_may) {
   for (const auto& [given, used] : {std::pair{0, 8u}, {1, 1u}, {3, 3u}, {8, 8u}}) {
-    Simulation sim(config(hyperx_section({4}, 4), merge(sc19(), {{"injection_vcs", i64{given}}, {"input_buffer_flits", i64{4}}, {"link_latency_ns_host", 20.0}}), {"dim_war", {}}, {"uniform", {{"load", 1.0}}}));
+    Simulation sim(config(hyperx_section({4}, 4),
+                          merge(sc19(), {{"injection_vcs", i64{given}}, {"input_buffer_flits", i64{4}}, {"link_latency_ns_host", 20.0}}), {"dim_war", {}},
+                          {"uniform", {{"load", 1.0}}}));
     std::map<u32, u32> count;
     std::vector<Decision> seen;
     for (u32 k = 0; k < 1000; k++) observe(sim, seen);
@@ -143,14 +149,21 @@ TEST(packets_enter_on_the_vcs_they_may) {
     CHECK_EQ(count.rbegin()->first, used - 1);  // those below it
     for (const auto& [vc, n] : count) CHECK_NEAR(n / all, 1.0 / used, 0.2 / used);  // the one with the most room
   }
-  CHECK_THROWS(ConfigError, build(config(hyperx_section({4}, 1), merge(sc19(), {{"injection_vcs", i64{9}}}), {"dim_war", {}}, {"uniform", {}})), "router.injection_vcs", "9", "8");
-  CHECK_THROWS(ConfigError, build(config(hyperx_section({4}, 1), merge(sc19(), {{"injection_vcs", i64{3}}, {"vcs", i64{0}}}), {"dim_war", {}}, {"uniform", {}})), "router.injection_vcs", "3", "2");
+  CHECK_THROWS(ConfigError, build(config(hyperx_section({4}, 1), merge(sc19(), {{"injection_vcs", i64{9}}}), {"dim_war", {}}, {"uniform", {}})),
+               "router.injection_vcs", "9", "8");
+  CHECK_THROWS(ConfigError,
+               build(config(hyperx_section({4}, 1), merge(sc19(), {{"injection_vcs", i64{3}}, {"vcs", i64{0}}}), {"dim_war", {}}, {"uniform", {}})),
+               "router.injection_vcs", "3", "2");
 }
 
 // A host channel of 20 + 55 ns: one VC of depth d and a credit that takes 20 moves d flits per 20 + 20 cycles; two move twice that.
 TEST(injection_vcs_add_their_buffers) {
   const auto rate = [](i64 injection_vcs) {
-    Simulation sim(line_of_two(merge(sc19(), {{"injection_vcs", injection_vcs}, {"input_buffer_flits", i64{5}}, {"link_latency_ns_host", 20.0}, {"arbiter", kRoundRobin}, {"crossbar_ports", std::string("per_port")}}),
+    Simulation sim(line_of_two(merge(sc19(), {{"injection_vcs", injection_vcs},
+                                              {"input_buffer_flits", i64{5}},
+                                              {"link_latency_ns_host", 20.0},
+                                              {"arbiter", kRoundRobin},
+                                              {"crossbar_ports", std::string("per_port")}}),
                                planned(std::vector<Planned>(6000, {0, 0}))));
     sim.run(1000);
     sim.begin_window();
@@ -303,7 +316,8 @@ Grants most_grants(const Values& router) {
 TEST(crossbar_ports_by_port_or_by_vc) {
   const Values small = merge(sc19(), {{"output_buffer_flits", i64{8}}});
   for (const std::string arbiter : {"age", "least_recently_served"}) {
-    const Grants per_vc = most_grants(merge(small, {{"arbiter", arbiter}})), per_port = most_grants(merge(small, {{"arbiter", arbiter}, {"crossbar_ports", std::string("per_port")}}));
+    const Grants per_vc = most_grants(merge(small, {{"arbiter", arbiter}})),
+                 per_port = most_grants(merge(small, {{"arbiter", arbiter}, {"crossbar_ports", std::string("per_port")}}));
     CHECK_EQ(per_port.by_input, 1u);
     CHECK(per_vc.by_input > 2);
     CHECK_EQ(per_vc.by_input_vc, 1u);
@@ -316,7 +330,8 @@ TEST(crossbar_ports_by_port_or_by_vc) {
 
 // A packet of either class leaves on whichever VC of the terminal's port has room and is not held by another packet.
 TEST(ejection_uses_every_vc) {
-  Simulation sim(config(hyperx_section({4}, 4), sc19(), {"dim_war", {}}, {"hotspot", {{"hot_terminals", i64{2}}, {"fraction", 1.0}, {"load", 1.0}, {"packet_flits", i64{4}}}}));
+  Simulation sim(config(hyperx_section({4}, 4), sc19(), {"dim_war", {}},
+                        {"hotspot", {{"hot_terminals", i64{2}}, {"fraction", 1.0}, {"load", 1.0}, {"packet_flits", i64{4}}}}));
   const Network& net = sim.network();
   std::set<u32> vcs;
   for (u32 now = 0; now < 1500; now++) {
@@ -339,8 +354,8 @@ TEST(ejection_uses_every_vc) {
 // whole packets, so none runs dry); by flits, they mix.
 TEST(links_shared_by_flits_or_by_packets) {
   for (const auto& [sharing, granularity, mix] : {std::tuple{"flit", "flit", true}, {"packet", "flit", false}, {"flit", "packet", false}}) {
-    Simulation sim(config(hyperx_section({3}, 3), merge(sc19(), {{"link_sharing", std::string(sharing)}, {"credit_granularity", std::string(granularity)}}), {"dim_war", {}},
-                          {"uniform", {{"load", 1.0}, {"packet_flits", i64{4}}}}));
+    Simulation sim(config(hyperx_section({3}, 3), merge(sc19(), {{"link_sharing", std::string(sharing)}, {"credit_granularity", std::string(granularity)}}),
+                          {"dim_war", {}}, {"uniform", {{"load", 1.0}, {"packet_flits", i64{4}}}}));
     const Network& net = sim.network();
     std::map<u32, u32> open;  // by channel: the packet part-way through
     u32 mixed = 0, whole = 0;
@@ -374,24 +389,35 @@ TEST(random_routers_run_empty) {
   std::map<std::string, u32> used;
   for (u32 scene = 0; scene < 400; scene++) {
     const bool dragonfly = pick(scene, 0, 5) == 0;
-    const Section topology = dragonfly ? dragonfly_section(2, 3, 1, 4) : hyperx_section(std::vector<std::vector<double>>{{3, 3}, {2, 3}, {4}, {2, 2, 2}}[pick(scene, 1, 4)], 2, {{"links", std::vector<double>{1.0 + pick(scene, 2, 2)}}});
+    const Section topology = dragonfly ? dragonfly_section(2, 3, 1, 4)
+                                       : hyperx_section(std::vector<std::vector<double>>{{3, 3}, {2, 3}, {4}, {2, 2, 2}}[pick(scene, 1, 4)], 2,
+                                                        {{"links", std::vector<double>{1.0 + pick(scene, 2, 2)}}});
     const auto& routings = dragonfly ? kRoutings : kHyperXRoutings;
     const std::string routing = routings[pick(scene, 3, static_cast<u32>(routings.size()))];
     const bool cut_through = pick(scene, 4, 2), buffered = pick(scene, 5, 2), whole_packets = pick(scene, 6, 4) == 0;
     const i64 most = std::vector<i64>{1, 2, 5, 16}[pick(scene, 7, 4)], depth = cut_through || whole_packets ? most + pick(scene, 8, 6) : 1 + pick(scene, 8, 6);
     const std::string arbiter = std::vector<std::string>{"age", "age", "round_robin", "least_recently_served"}[pick(scene, 9, 4)];
-    Values router = merge(input_queued(), {{"flow_control", std::string(cut_through ? "virtual_cut_through" : "wormhole")}, {"arbiter", arbiter}, {"input_buffer_flits", depth},
-                                           {"output_buffer_flits", buffered ? (cut_through ? most : 1) + i64{pick(scene, 10, 4)} : i64{0}}, {"nic_buffer_flits", most + pick(scene, 11, 20)},
-                                           {"link_latency_ns_local", 1.0 + pick(scene, 12, 12)}, {"link_latency_ns_global", 6.0}, {"injection_vcs", i64{pick(scene, 13, 2)}},
-                                           {"credit_latency", std::string(pick(scene, 14, 2) ? "link" : "hop")}, {"credit_granularity", std::string(whole_packets ? "packet" : "flit")},
+    Values router = merge(input_queued(), {{"flow_control", std::string(cut_through ? "virtual_cut_through" : "wormhole")},
+                                           {"arbiter", arbiter},
+                                           {"input_buffer_flits", depth},
+                                           {"output_buffer_flits", buffered ? (cut_through ? most : 1) + i64{pick(scene, 10, 4)} : i64{0}},
+                                           {"nic_buffer_flits", most + pick(scene, 11, 20)},
+                                           {"link_latency_ns_local", 1.0 + pick(scene, 12, 12)},
+                                           {"link_latency_ns_global", 6.0},
+                                           {"injection_vcs", i64{pick(scene, 13, 2)}},
+                                           {"credit_latency", std::string(pick(scene, 14, 2) ? "link" : "hop")},
+                                           {"credit_granularity", std::string(whole_packets ? "packet" : "flit")},
                                            {"link_sharing", std::string(pick(scene, 21, 2) ? "packet" : "flit")},
                                            {"vc_allocation", std::string(routing != "dal" && pick(scene, 15, 3) == 0 ? "before_switch" : "with_switch")},
-                                           {"pipeline_ns", 1.0 * pick(scene, 16, 3)}, {"watchdog_ns", 5000.0}});
+                                           {"pipeline_ns", 1.0 * pick(scene, 16, 3)},
+                                           {"watchdog_ns", 5000.0}});
     if (pick(scene, 17, 3) == 0) router["crossbar_bandwidth_gb_per_s"] = 64.0;
     else if (buffered && arbiter != "round_robin" && pick(scene, 18, 2)) router["crossbar_ports"] = std::string("per_vc");
     Section chosen{routing, {}};
     if (routing[0] == 'q') chosen.values["epsilon"] = 0.2;
-    const auto with = [&](const Values& changes) { return config(topology, merge(router, changes), chosen, {"uniform", {{"load", 1.0}, {"packet_flits", i64{1}}, {"packet_flits_max", most}}}, scene); };
+    const auto with = [&](const Values& changes) {
+      return config(topology, merge(router, changes), chosen, {"uniform", {{"load", 1.0}, {"packet_flits", i64{1}}, {"packet_flits_max", most}}}, scene);
+    };
     // As many VCs as needed, or several per class.
     const u32 classes = build(with({{"vcs", i64{0}}}))->routing_facts.classes;
     const Config made = with({{"vcs", i64{classes * (1 + pick(scene, 19, 3)) + pick(scene, 20, 2)}}});
@@ -412,15 +438,39 @@ TEST(random_routers_run_empty) {
     CHECK_FOR(sim.state().totals.flits_ejected > 200, name);
     for (const InputVc& in : sim.state().input_vcs) CHECK_FOR(!in.parked && in.count == 0, name);
     for (const OutputVc& out : sim.state().output_vcs) CHECK_FOR(out.parked == kNone && out.owner == kNone && out.count == 0, name);
+    for (const Port& port : sim.state().ports) CHECK_FOR(port.queued == 0 && port.load == 0 && port.waiting_vcs == 0, name);
     used[arbiter]++;
   }
   CHECK(used.size() == 3);
 }
 
+// A port is stalled while something wants to leave by it and cannot. A head of dal's that finds no room goes elsewhere, and its first
+// port must not count on: none is stalled in an empty network.
+TEST(no_port_is_stalled_when_nobody_waits) {
+  for (const std::string routing : {"omni_war", "dim_war", "dal"}) {
+    const Values router = merge(input_queued(), {{"input_buffer_flits", i64{2}}, {"link_latency_ns_local", 8.0}});
+    Simulation sim(config(hyperx_section({3, 3}, 2), router, {routing, {}}, {"uniform", {{"load", 1.0}}}));
+    sim.begin_window();
+    u64 stalled = 0;
+    for (u32 k = 0; k < 500; k++) {
+      sim.run(1);
+      for (const Port& port : sim.state().ports) stalled += port.stalled;
+    }
+    CHECK(stalled > 0);
+    CHECK(sim.drain(10000));
+    sim.run(100);
+    for (const Port& port : sim.state().ports) CHECK_FOR(!port.stalled, routing);
+  }
+}
+
 // Age and mixed sizes on the study's router, small buffers, long run: every packet comes within bounds of the load behind it.
 TEST(nobody_starves_under_age) {
   for (const std::string flow : {"virtual_cut_through", "wormhole"}) {
-    const Values router = merge(sc19(), {{"flow_control", flow}, {"input_buffer_flits", i64{24}}, {"output_buffer_flits", i64{16}}, {"link_latency_ns_local", 10.0}, {"output_latency_ns", 5.0}});
+    const Values router = merge(sc19(), {{"flow_control", flow},
+                                         {"input_buffer_flits", i64{24}},
+                                         {"output_buffer_flits", i64{16}},
+                                         {"link_latency_ns_local", 10.0},
+                                         {"output_latency_ns", 5.0}});
     Simulation sim(config(hyperx_section({3, 3}, 3), router, {"omni_war", {}}, {"uniform", merge(kSizes, {{"load", 0.9}})}));
     sim.run(2000);
     for (u32 k = 0; k < 60; k++) {

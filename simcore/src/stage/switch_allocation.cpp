@@ -82,13 +82,13 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, u32 router,
     }
     if (!owned && room >= slots_needed(x.f, in)) [[likely]] return true;
   }
-  if (!S::kOutputBuffers && !owned) begin_stall(x.f, x.ports[output]);
   x.clear_request<S>(router, out_port, bit);
-  if (x.net.routing_facts.reroutes && in.sent == 0) {
+  if (x.net.routing_facts.reroutes && in.sent == 0) {  // it may choose another output: nobody waits for this one
     in.routed = 0;
     x.s.route_list.push_back(v);
     return false;
   }
+  if (!S::kOutputBuffers && !owned) begin_stall(x.f, x.ports[output]);
   park(x.net, x.s, out, v);
   return false;
 }
