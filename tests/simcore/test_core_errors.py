@@ -86,7 +86,7 @@ def test_everything_registered_is_described(kind: str) -> None:
         assert entry["summary"], name
         for key, spec in entry["params"].items():
             assert spec["doc"], (name, key)
-            assert spec["type"] in ("bool", "int", "float", "str", "list_float")
+            assert spec["type"] in ("bool", "int", "float", "str", "list_float", "list_int")
             if spec["type"] in ("int", "float"):
                 assert spec["min"] <= spec["default"] <= spec["max"], (name, key)
             if spec["choices"]:
