@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "simcore/network.hpp"
+#include "simcore/program.hpp"
 
 namespace flitgym {
 
@@ -53,6 +54,14 @@ struct TrafficSpec {
   u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index);
   u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;
   double (*mean_round_size)(const Network&) = nullptr;
+};
+
+// An application: its parameters make the program of every rank. `ranks` = 0 asks for the motif's own number.
+struct MotifSpec {
+  std::string name, summary;
+  std::vector<ParamSpec> params;          // besides the common ones (ranks, scale)
+  // `scale` shortens the number of iterations (see scaled() in workload/motif.hpp). Throws ConfigError.
+  std::shared_ptr<const Program> (*build)(const Params&, u32 ranks, double scale);
 };
 
 template <class Spec>

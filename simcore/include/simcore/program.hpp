@@ -1,0 +1,63 @@
+// Program: what the ranks of a job do. A rank runs its blocks one after the other; a block is a DAG of send, receive and
+// compute operations (GOAL: Hoefler, Siebert, Lumsdaine, "Group Operation Assembly Language", ICPP 2009).
+//
+// Blocks are asked for when a rank gets there, so a loop of 7,200 iterations keeps one of them in memory.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simcore/types.hpp"
+
+namespace flitgym {
+
+enum class OpKind : u8 { kCalc, kSend, kReceive };
+inline constexpr u32 kAnySource = kNone;
+inline constexpr i32 kAnyTag = -1;
+
+struct Op {              // 24 bytes
+  u64 size;              // bytes of a message, nanoseconds of a computation
+  u32 peer;              // rank of the same job; a receive may take kAnySource
+  i32 tag;               // a receive may take kAnyTag
+  OpKind kind;
+  u8 cpu, nic;           // which of the rank's processors and network interfaces (GOAL's `cpu` and `nic`)
+  u8 reserved[5];
+};
+static_assert(sizeof(Op) == 24);
+
+// `after` may start once `before` has finished, or (on_start) once it has started.
+struct Dependency {
+  u32 before, after;
+  bool on_start;
+};
+
+struct Block {
+  std::vector<Op> ops;
+  std::vector<Dependency> dependencies;
+
+  void clear() { ops.clear(), dependencies.clear(); }
+  u32 add(const Op& op) {
+    ops.push_back(op);
+    return static_cast<u32>(ops.size()) - 1;
+  }
+  u32 calc(u64 ns, u8 cpu = 0) { return add({ns, 0, 0, OpKind::kCalc, cpu, 0, {}}); }
+  u32 send(u32 to, u64 bytes, i32 tag = 0) { return add({bytes, to, tag, OpKind::kSend, 0, 0, {}}); }
+  u32 receive(u32 from, u64 bytes, i32 tag = 0) { return add({bytes, from, tag, OpKind::kReceive, 0, 0, {}}); }
+  void require(u32 after, u32 before, bool on_start = false) { dependencies.push_back({before, after, on_start}); }
+};
+
+struct Program {
+  u32 ranks = 0;
+  virtual ~Program() = default;
+  virtual u64 blocks(u32 rank) const = 0;
+  // Fills `out`, which is empty. A function of its arguments: the same block every time it is asked for.
+  virtual void block(u32 rank, u64 index, Block& out) const = 0;
+  // How many blocks from `index` on, itself included, differ from it in nothing but the peers: what counts operations and bytes
+  // looks at one of them.
+  virtual u64 repeats(u32 rank, u64 index) const { return (void)rank, (void)index, 1; }
+  // Where an operation stands, for messages about it: "tree.goal:12" or "".
+  virtual std::string where(u32 rank, u64 block, u32 op) const { return (void)rank, (void)block, (void)op, std::string(); }
+};
+
+}  // namespace flitgym

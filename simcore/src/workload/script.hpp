@@ -1,0 +1,62 @@
+// Writes a block in the words of MPI: blocking calls follow each other, requests run beside them until waited for.
+#pragma once
+
+#include "simcore/program.hpp"
+
+namespace flitgym {
+
+class Script {
+ public:
+  using Request = u32;  // number of its operation in the block
+
+  explicit Script(Block& block) : block_(block) {}
+
+  void compute(u64 ns) {
+    if (ns > 0) block([&] { return block_.calc(ns); });
+  }
+  void send(u32 to, u64 bytes, i32 tag = 0) {
+    block([&] { return block_.send(to, bytes, tag); });
+  }
+  void receive(u32 from, u64 bytes, i32 tag = 0) {
+    block([&] { return block_.receive(from, bytes, tag); });
+  }
+  Request isend(u32 to, u64 bytes, i32 tag = 0) {
+    return begin([&] { return block_.send(to, bytes, tag); });
+  }
+  Request ireceive(u32 from, u64 bytes, i32 tag = 0) {
+    return begin([&] { return block_.receive(from, bytes, tag); });
+  }
+  void wait(Request request) { done_.push_back(request); }
+  void wait_all(const std::vector<Request>& requests) { done_.insert(done_.end(), requests.begin(), requests.end()); }
+
+ private:
+  // What was waited for since the last operation comes before whatever is next.
+  template <class Add>
+  u32 begin(Add add) {
+    if (done_.size() > 1) {  // one join, so that each of many successors names one predecessor
+      const u32 join = block_.calc(0);
+      for (const u32 before : done_) block_.require(join, before);
+      done_.assign(1, join);
+    }
+    const u32 op = add();
+    for (const u32 before : done_) block_.require(op, before);
+    return op;
+  }
+  template <class Add>
+  void block(Add add) {
+    const u32 op = begin(add);
+    done_.assign(1, op);
+  }
+
+  Block& block_;
+  std::vector<u32> done_;
+};
+
+// A group of ranks of a job, in the order of the collective; `me` is the caller's place in it.
+struct Communicator {
+  std::vector<u32> ranks;
+  u32 me;
+  u32 size() const { return static_cast<u32>(ranks.size()); }
+};
+
+}  // namespace flitgym
