@@ -8,6 +8,8 @@
 #include "simcore/network.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
+#include "simcore/workload.hpp"
+#include "workload/build.hpp"
 
 namespace flitgym {
 
@@ -236,6 +238,41 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   net.request_words = std::max(1u, (1u << (net.radix_shift + net.vc_shift)) / 64);
 }
 
+// A packet of `flits` flits, as `key` says, must fit the buffers.
+void check_packet_fits(const std::string& key, u32 flits, const RouterParams& r) {
+  const std::string packet = ": a packet of " + std::to_string(flits) + " flits does not fit router.";
+  const auto fits = [&](const char* buffer, u32 depth) {
+    if (depth < flits)
+      throw ConfigError(key + packet + buffer + " = " + std::to_string(depth) + " flits, which virtual cut-through needs; enlarge the buffer or use router.flow_control=wormhole");
+  };
+  if (r.flow_control == FlowControl::kVirtualCutThrough) {
+    fits("input_buffer_flits", r.input_depth);
+    if (r.output_depth > 0) fits("output_buffer_flits", r.output_depth);
+  }
+  if (r.nic_depth < flits) throw ConfigError(key + packet + "nic_buffer_flits = " + std::to_string(r.nic_depth) + " flits");
+  // A credit for the whole packet comes back with its tail: a buffer that cannot hold it would wait for itself.
+  if (r.packet_credits && r.input_depth < flits)
+    throw ConfigError(key + ": with router.credit_granularity=packet a packet of " + std::to_string(flits) + " flits does not fit router.input_buffer_flits = " +
+                      std::to_string(r.input_depth) + " flits; enlarge the buffer or use router.credit_granularity=flit");
+}
+
+void choose_workload(const Config& config, const Params& router, Network& net) {
+  if (!config.traffic.name.empty()) throw ConfigError("traffic: '" + config.traffic.name + "' and a workload; the jobs of a workload are all the traffic there is");
+  const auto workload = build_workload(config.workload, net, router.real("flit_bytes"));
+  const u32 flits = (workload->packet_bytes + workload->flit_bytes - 1) / workload->flit_bytes;
+  if (flits > 65535) throw ConfigError("workload.packet_bytes: " + std::to_string(workload->packet_bytes) + " bytes are " + std::to_string(flits) + " flits, a packet has at most 65535");
+  net.least_packet_flits = 1;
+  net.most_packet_flits = flits;
+  check_packet_fits("workload.packet_bytes", flits, net.router);
+  net.traffic_name = "workload";
+  net.load_values = {0};
+  net.load_from = {0};
+  net.gap_scale = {0};
+  net.gap_fixed = {~u64{0}};
+  net.accounted_jobs = workload->blame && workload->host.network ? workload->job_count() : 0;
+  net.workload = workload;
+}
+
 void choose_traffic(const Config& config, Network& net) {
   const auto& spec = find<TrafficSpec>("traffic", config.traffic.name, net.topology_name);
   const std::string where = "traffic." + spec.name;
@@ -251,24 +288,8 @@ void choose_traffic(const Config& config, Network& net) {
     net.most_packet_flits = most;
   }
   const u32 flits = net.most_packet_flits;
-  const std::string key = where + (flits > net.least_packet_flits ? ".packet_flits_max" : ".packet_flits"), packet = ": a packet of " + std::to_string(flits) + " flits does not fit router.";
   net.fixed_interval = params.text("injection") == "fixed_interval";
-  const RouterParams& r = net.router;
-  const auto fits = [&](const char* buffer, u32 depth) {
-    if (depth < flits)
-      throw ConfigError(key + packet + buffer + " = " + std::to_string(depth) + " flits, which virtual cut-through needs; enlarge the buffer or use router.flow_control=wormhole");
-  };
-  if (r.flow_control == FlowControl::kVirtualCutThrough) {
-    fits("input_buffer_flits", r.input_depth);
-    if (r.output_depth > 0) fits("output_buffer_flits", r.output_depth);
-  }
-  if (r.nic_depth < flits) throw ConfigError(key + packet + "nic_buffer_flits = " + std::to_string(r.nic_depth) + " flits");
-  if (r.packet_credits) {
-    // A credit for the whole packet comes back with its tail: a buffer that cannot hold it would wait for itself.
-    if (r.input_depth < flits)
-      throw ConfigError(key + ": with router.credit_granularity=packet a packet of " + std::to_string(flits) + " flits does not fit router.input_buffer_flits = " +
-                        std::to_string(r.input_depth) + " flits; enlarge the buffer or use router.credit_granularity=flit");
-  }
+  check_packet_fits(where + (flits > net.least_packet_flits ? ".packet_flits_max" : ".packet_flits"), flits, net.router);
 
   // The offered load is a step function of time.
   const auto& times = params.reals("load_step_times_ns");
@@ -370,6 +391,38 @@ const std::vector<ParamSpec>& common_traffic_params() {
   return specs;
 }
 
+namespace {
+
+// Programs that were given count by what they do.
+u64 digest(const Program& program) {
+  u64 value = program.ranks;
+  const auto word = [&](u64 x) { value = mix64(value ^ x) + 0x9e3779b97f4a7c15ull; };
+  Block block;
+  for (u32 r = 0; r < program.ranks; r++)
+    for (u64 k = 0, n = program.blocks(r); k < n; k += program.repeats(r, k)) {
+      block.clear();
+      program.block(r, k, block);
+      word(program.repeats(r, k));
+      for (const Op& op : block.ops) word(op.size), word(u64{op.peer} << 32 | static_cast<u32>(op.tag)), word(u64{static_cast<u8>(op.kind)} << 16 | op.cpu << 8 | op.nic);
+      for (const Dependency& d : block.dependencies) word(u64{d.before} << 32 | d.after), word(d.on_start);
+    }
+  return value;
+}
+
+void identify_workload(const WorkloadSection& section, Network& net) {
+  std::ostringstream text;
+  for (const auto& [key, value] : section.values) text << key << '=' << to_string(value) << ' ';
+  for (const JobSection& job : section.jobs) {
+    text << "\njob " << job.name << ' ' << job.motif.name;
+    if (job.program) text << digest(*job.program);
+    for (const auto& [key, value] : job.motif.values) text << ' ' << key << '=' << to_string(value);
+    for (const u32 t : job.terminals) text << ' ' << t;
+  }
+  net.identity += text.str();
+}
+
+}  // namespace
+
 std::shared_ptr<const Network> build(const Config& config) {
   auto net = std::make_shared<Network>();
   net->seed = config.seed;
@@ -380,12 +433,14 @@ std::shared_ptr<const Network> build(const Config& config) {
   time_channels(router, *net);
   size_router(router, *net);
   choose_routing(config, router, *net);
-  choose_traffic(config, *net);
+  if (config.workload.jobs.empty()) choose_traffic(config, *net);
+  else choose_workload(config, router, *net);
   for (const Section* section : {&config.topology, &config.router, &config.routing, &config.traffic}) {
     net->identity += section->name;
     for (const auto& [key, value] : section->values) net->identity += " " + key + "=" + to_string(value);
     net->identity += '\n';
   }
+  identify_workload(config.workload, *net);
   net->identity += "seed=" + std::to_string(config.seed);
   return net;
 }

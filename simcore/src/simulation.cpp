@@ -4,6 +4,7 @@
 
 #include "simcore/error.hpp"
 #include "stage/stage.hpp"
+#include "workload/engine.hpp"
 
 namespace flitgym {
 
@@ -28,11 +29,63 @@ void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
   const u64 end = state_.totals.now + cycles;
   while (state_.totals.now < end) {
     const u64 until = std::min(end, state_.totals.now + stride);
-    while (state_.totals.now < until) step(*network_, state_, workspace_);
+    while (state_.totals.now < until) {
+      step(*network_, state_, workspace_);
+      if (network_->workload && state_.totals.packets_in_network == 0) skip_idle(static_cast<Cycle>(until));
+    }
     if (keep_going) keep_going();
     guard();
   }
 }
+
+// While all ranks compute, nothing is on its way and nothing is due: those cycles need not be walked through.
+void Simulation::skip_idle(Cycle until) {
+  State& s = state_;
+  const auto& events = s.host_events;
+  Cycle next = until;
+  if (!events.empty()) {
+    const u64 cycle_ps = network_->workload->cycle_ps, due = (events.front().when + cycle_ps - 1) / cycle_ps;
+    if (due < next) next = static_cast<Cycle>(due);
+  }
+  if (next < s.totals.now + 64) return;
+  const auto quiet = [](const auto& lines) { return std::all_of(lines.lines.begin(), lines.lines.end(), [](const auto& l) { return l.first == l.end; }); };
+  const auto empty_wheel = [](const auto& wheel) { return std::all_of(wheel.first.begin(), wheel.first.end(), [](u32 c) { return c == kNone; }); };
+  if (!quiet(s.flit_lines) || !quiet(s.credit_lines) || !quiet(s.feedback_lines) || !empty_wheel(s.ports_due) || !empty_wheel(s.routes_due) || !s.route_list.empty()) return;
+  const auto close = [](auto& lines) {
+    for (auto& line : lines.lines) std::fill(line.marks.begin(), line.marks.end(), line.end);
+  };
+  close(s.flit_lines);
+  close(s.credit_lines);
+  close(s.feedback_lines);
+  s.totals.now = next;
+}
+
+bool Simulation::run_workload(u64 most_cycles, const std::function<void()>& keep_going) {
+  const Network& net = *network_;
+  if (!net.workload) throw CoreError("run_workload(): there is no workload; use run()");
+  const u64 end = std::min<u64>(state_.totals.now + most_cycles, kEndOfTime);
+  if (!net.workload->host.network) {
+    // Nothing but the hosts: from event to event, in whole strides so that Ctrl-C gets in.
+    Frame f{net, state_, workspace_, state_.totals.now};
+    const u64 until = end * net.workload->cycle_ps;
+    while (!state_.host_events.empty() && state_.host_events.front().when <= until && !workload_finished()) {
+      host_events(f, std::min(until, state_.host_events.front().when + 1000000));
+      if (keep_going) keep_going();
+    }
+    state_.totals.now = static_cast<Cycle>(std::min(end, state_.host_events.empty() ? (state_.host.now + net.workload->cycle_ps - 1) / net.workload->cycle_ps : end));
+    return workload_finished();
+  }
+  while (!workload_finished() && !workload_stuck() && state_.totals.now < end) run(std::min<u64>(1024, end - state_.totals.now), keep_going);
+  return workload_finished();
+}
+
+bool Simulation::workload_finished() const { return network_->workload && state_.host.ranks_done == network_->workload->ranks(); }
+
+bool Simulation::workload_stuck() const {
+  return network_->workload && !workload_finished() && state_.host_events.empty() && state_.totals.packets_in_network == 0 && state_.totals.backlogged == 0;
+}
+
+std::string Simulation::waiting(u32 most) const { return network_->workload ? waiting_report(*network_, state_, most) : std::string(); }
 
 bool Simulation::drain(u64 most_cycles, const std::function<void()>& keep_going) {
   stop_sources();

@@ -1,6 +1,7 @@
 // The cycle: two halves, cut where the agent sits.
 #include "simcore/stats.hpp"
 #include "stage/stage.hpp"
+#include "workload/engine.hpp"
 
 namespace flitgym {
 
@@ -37,6 +38,7 @@ void initialise(const Network& net, State& s) {
   Workspace workspace;
   Frame frame{net, s, workspace, 0};
   start_sources(frame);
+  if (net.workload) start_workload(net, s);
 }
 
 void prepare(const Network& net, Workspace& w) {
@@ -58,6 +60,7 @@ void collect(const Network& net, State& s, Workspace& w) {
   arrivals(f);
   credits(f);
   if (net.learns) feedback(f);
+  if (net.workload) host_events(f, u64{f.now} * net.workload->cycle_ps);
   injection(f);
   traversal(f);
   route_requests(f);

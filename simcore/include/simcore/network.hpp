@@ -24,6 +24,7 @@ struct State;
 struct Batch;
 struct Network;
 struct Packet;
+struct Workload;
 
 enum class PortKind : u8 { kTerminal = 0, kLocal = 1, kGlobal = 2, kUnused = 3 };
 enum class FlowControl : u8 { kVirtualCutThrough, kWormhole };
@@ -118,6 +119,8 @@ struct Network {
 
   std::shared_ptr<const Topology> topology;
   std::shared_ptr<const ComponentData> routing, traffic;
+  std::shared_ptr<const Workload> workload;  // null: synthetic traffic
+  u32 accounted_jobs = 0;                    // jobs whose use of every channel is accounted for (src/workload/blame.hpp)
   std::string topology_name, routing_name, traffic_name;
   std::string fingerprint;        // topology and its parameters: what a saved Q-table must match
   std::string identity;           // the whole configuration: what a snapshot must match

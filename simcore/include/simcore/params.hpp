@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,9 +20,26 @@ struct Section {
   Values values;
 };
 
+struct Program;
+
+// One job of a workload: a registered motif with its parameters (`section`), or a program that is there already.
+struct JobSection {
+  std::string name;
+  Section motif;
+  std::shared_ptr<const Program> program;
+  std::vector<u32> terminals;  // where its ranks run; empty = as the placement says
+};
+
+struct WorkloadSection {
+  Values values;
+  std::vector<JobSection> jobs;  // none = synthetic traffic
+};
+
+// Either traffic or jobs.
 struct Config {
   Section topology, router, routing, traffic;
   u64 seed = 0;
+  WorkloadSection workload = {};
 };
 
 struct ParamSpec {

@@ -28,6 +28,11 @@ class Simulation {
   // `keep_going` is asked now and then and may throw; it is how Ctrl-C gets in.
   void run(u64 cycles, const std::function<void()>& keep_going = {});
   bool drain(u64 most_cycles, const std::function<void()>& keep_going = {});
+  // Runs a workload until every rank has finished, none can go on, or `most_cycles` have passed. Returns true when finished.
+  bool run_workload(u64 most_cycles, const std::function<void()>& keep_going = {});
+  bool workload_finished() const;
+  bool workload_stuck() const;    // ranks wait for what will never come
+  std::string waiting(u32 most) const;  // which ranks, and for what
   void stop_sources();
   bool empty() const;
 
@@ -52,6 +57,7 @@ class Simulation {
 
  private:
   void guard();
+  void skip_idle(Cycle until);
   std::string deadlock_report() const;
 
   std::shared_ptr<const Network> network_;

@@ -8,6 +8,7 @@
 
 #include "simcore/delay_line.hpp"
 #include "simcore/network.hpp"
+#include "simcore/program.hpp"
 #include "simcore/wheel.hpp"
 
 namespace flitgym {
@@ -31,7 +32,7 @@ struct Packet {         // 32 bytes: what every hop reads
   u8 hops;                  // router-to-router channels traversed
   Phase phase;
   u8 nonminimal;            // took or is taking a non-minimal path
-  u8 reserved;
+  u8 job;                   // of a workload
   u16 derouted;             // bit per dimension in which it has been derouted (DAL)
 };
 static_assert(sizeof(Packet) == 32);
@@ -119,7 +120,7 @@ struct FlitEvent {
 };
 struct CreditEvent {
   u32 vc;               // output VC
-  u32 flits;
+  u16 flits, job;       // whose flits have made room
 };
 struct FeedbackEvent {
   u32 port, row;        // output port upstream, row of its router's table
@@ -153,6 +154,89 @@ struct SeriesPoint {    // one interval
   u64 packets = 0, flits = 0, hops = 0, latency = 0;
 };
 
+// ---- Workloads: what a rank does, and its messages (src/workload) ----
+
+struct Rank {
+  u64 block;                     // of its program
+  u64 started, finished;         // ps
+  u64 calc, calc_since;          // time in which it computed; since when, while `calculating` > 0
+  u64 bytes_sent, bytes_received;
+  u32 calculating;               // computations that run now
+  u32 ops, left;                 // operations of the block, and those that have not finished
+  u32 first_op, first_edge;      // in State::ops and State::edges
+  u32 op_class, edge_class;      // log2 of the room it has there
+  u32 posted, last_posted;       // receives that wait for a message, in order; kNone
+  u32 unexpected, last_unexpected;  // messages that wait for a receive
+  u32 done;                      // the program has ended
+};
+
+struct ActiveOp {
+  u64 size;                      // as in Op
+  u32 peer;                      // rank of the workload, or kAnySource
+  i32 tag;
+  u32 waits;                     // for so many others
+  u32 first_edge, edges;         // those that wait for it
+  u32 rank;
+  u32 next;                      // behind it in the list of posted receives
+  u16 kind;                      // OpKind
+  u8 cpu, nic;
+  u16 running, reserved;
+  u32 index;                     // in its block
+};
+static_assert(sizeof(ActiveOp) == 48);
+
+// An eager message is one transfer; a large one is a request, an answer that fetches it, the data, and an acknowledgement.
+enum class Transfer : u8 { kEager, kRequest, kFetch, kData, kAcknowledge };
+
+struct Message {
+  u64 bytes, begun;              // begun: ps, when its send began
+  u32 source, destination;       // ranks of the workload
+  i32 tag;
+  u32 send_op, receive_op;       // in State::ops; kNone when there is none (any more)
+  u32 to_inject, to_receive;     // packets of the present transfer that have not entered, not left the network
+  Cycle handed;                  // when the NIC was given the present transfer
+  u32 next;                      // in an outbox, or among the unexpected
+  u32 earlier, later;            // transfers of the same NIC that are on the way, in order
+  u8 transfer, held;             // held: complete, but an earlier one to the same place is not
+  u16 reserved;
+};
+static_assert(sizeof(Message) == 64);
+
+struct PacketPayload {
+  u32 message, bytes;
+};
+
+struct Outbox {                  // of a NIC: transfers that still have packets to inject, and those on the way
+  u32 first, last, sent, last_sent;
+};
+
+enum class HostAction : u32 { kStartRank, kReady, kBegin, kDone, kHandOver, kArrive, kMatch };
+struct HostEvent {
+  u64 when, order;               // ps; order breaks ties
+  u32 action, id;                // rank, operation or message
+};
+
+struct HostTotals {
+  u64 order = 0;                 // events so far
+  u64 now = 0;                   // ps, of the last event
+  u64 blocks_done = 0;
+  u32 ranks_done = 0, messages_open = 0;
+};
+
+struct JobTotals {
+  u64 messages_sent = 0, messages_received = 0, bytes_sent = 0, bytes_received = 0;
+  u64 packets = 0, flits = 0, hops = 0, nonminimal = 0;
+  u64 latency = 0, latency_max = 0;                  // of packets, cycles
+  u64 message_latency = 0, message_latency_max = 0;  // ps
+  u64 outstanding = 0, outstanding_peak = 0;         // bytes handed to NICs and not yet received
+  u64 finished = 0;                                  // ps
+  u32 ranks_done = 0, reserved = 0;
+};
+
+struct JobPoint {                // one interval of the time series of a job
+  u64 packets = 0, bytes_received = 0, bytes_sent = 0, hops = 0, latency = 0;
+};
+
 //  X(type, name): the meaning of each array stands beside it. The first list keeps its size from cycle 0 on (NumPy
 //  views of it stay good); the second grows with what is in flight.
 #define FLITGYM_STATE_FIXED(X)                                                                                           \
@@ -169,7 +253,22 @@ struct SeriesPoint {    // one interval
   X(Window, window)                     /* sums over the measuring window */                                             \
   X(std::vector<u32>, histogram_nic)    /* [bins] packet latency from NIC acceptance, cycles */                          \
   X(std::vector<u32>, histogram_generation) /* [bins] packet latency from generation, cycles */                          \
-  X(std::vector<u32>, series_interval)  /* [1] cycles, 0 = off */
+  X(std::vector<u32>, series_interval)  /* [1] cycles, 0 = off */                                                        \
+  X(HostTotals, host)                   /* scalars of the workload */                                                    \
+  X(std::vector<Rank>, ranks)           /* [ranks] */                                                                    \
+  X(std::vector<u64>, cpu_free)         /* [ranks, cpus] ps, when it can begin something */                              \
+  X(std::vector<u64>, nic_free)         /* [ranks, nics, 2] the same, to send and to receive (LogGOPS) */                \
+  X(std::vector<Outbox>, outboxes)      /* [terminals] */                                                                \
+  X(std::vector<JobTotals>, job_totals) /* [jobs] */                                                                     \
+  X(std::vector<u32>, job_histogram)    /* [jobs, bins] packet latency, cycles */                                        \
+  X(std::vector<u32>, message_histogram) /* [jobs, bins] message latency, ns */                                          \
+  X(std::vector<u64>, job_flits)        /* [router_ports, jobs] sent on the channel */                                   \
+  X(std::vector<u32>, job_waiting)      /* [router_ports, jobs] packets routed there whose head has not left */          \
+  X(std::vector<u32>, job_downstream)   /* [router_ports << vc_shift, jobs] slots they hold beyond the channel */        \
+  X(std::vector<u64>, job_stall)        /* [router_ports, jobs] cycles stalled for credit while it had packets there */  \
+  X(std::vector<u32>, stall_charged)    /* [router_ports] cycle up to which the present stall is accounted for */        \
+  X(std::vector<u64>, wait_blame)       /* [router_ports, jobs, jobs] packet-cycles waited while the other job's flits went */ \
+  X(std::vector<double>, stall_blame)   /* [router_ports, jobs, jobs] packet-cycles stalled behind the other's flits */
 
 #define FLITGYM_STATE_GROWING(X)                                                                     \
   X(std::vector<Packet>, packets)       /* [pool] by packet id */                                    \
@@ -184,7 +283,16 @@ struct SeriesPoint {    // one interval
   X(Wheel<u32>, routes_due)             /* heads inside the router pipeline */                       \
   X(DelayLines<FeedbackEvent>, feedback_lines) /* learning feedback on channels */                   \
   X(std::vector<SeriesPoint>, series)   /* time series from cycle 0 */                               \
-  X(std::vector<u32>, watched)          /* [source, sequence] pairs of watched packets */
+  X(std::vector<u32>, watched)          /* [source, sequence] pairs of watched packets */            \
+  X(std::vector<HostEvent>, host_events) /* binary heap, the earliest first */                      \
+  X(std::vector<ActiveOp>, ops)         /* of the ranks' present blocks; room in powers of two */    \
+  X(std::vector<u32>, edges)            /* operations that wait for one; top bit: for its start */   \
+  X(std::vector<u32>, free_ops)         /* [32] first free piece of each size, kNone; the next in its `next` */ \
+  X(std::vector<u32>, free_edges)       /* [32] the same; the next in its first entry */             \
+  X(std::vector<Message>, messages)     /* [pool] */                                                 \
+  X(std::vector<u32>, free_messages)    /* ids not in use */                                         \
+  X(std::vector<PacketPayload>, payloads) /* [pool] by packet id */                                  \
+  X(std::vector<JobPoint>, job_series)  /* [intervals, jobs] from cycle 0 */
 
 #define FLITGYM_STATE(X) FLITGYM_STATE_FIXED(X) FLITGYM_STATE_GROWING(X)
 
@@ -213,6 +321,8 @@ struct Batch {
 // Buffers reused from cycle to cycle; nothing in here outlives a step but the batch between collect() and apply().
 struct Workspace {
   Batch batch;
+  Block block;          // that a rank enters
+  std::vector<u32> degrees;
   std::vector<u32> ids, routes;
   std::string log;      // of watched packets
 };

@@ -70,6 +70,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
     const u32 port = net.port_of_vc(e.vc);
     OutputVc& out = output_vcs[e.vc];
     Port& o = ports[port];
+    if (net.accounted_jobs) account_credit(f, e);
     out.credits = static_cast<u16>(out.credits + e.flits);
     o.load -= e.flits;
     if (!output_buffers && !net.is_nic(port)) {

@@ -1,6 +1,7 @@
 // A flit has reached its terminal, which takes everything at once. The tail completes the packet.
 #include "simcore/stats.hpp"
 #include "stage/stage.hpp"
+#include "workload/engine.hpp"
 
 namespace flitgym {
 
@@ -37,6 +38,7 @@ void eject(Frame& f, u32 terminal, Flit flit) {
     point.latency += f.net.router.latency_from_nic ? from_nic : from_generation;
   }
   if (flit & kWatched) watch(f, flit, "is delivered to", f.net.nic(terminal), 0);
+  if (f.net.workload) packet_delivered(f, id);
   s.totals.packets_in_network--;
   s.free_packets.push_back(id);
 }

@@ -2,6 +2,7 @@
 // no memory: while the NIC is full the clock waits, and every packet keeps the instant at which it was due.
 #include "simcore/stats.hpp"
 #include "stage/stage.hpp"
+#include "workload/engine.hpp"
 
 namespace flitgym {
 
@@ -76,9 +77,12 @@ inline u32 next_size(const Network& net, const Terminal& x, u32 terminal) {
   return least == most ? least : least + below(draw(net.seed, u64{terminal} << 32 | x.sequence, kDrawSize), most - least + 1);
 }
 
-void accept_packet(Frame& f, Terminal& x, u32 terminal, u32 flits) {
+}  // namespace
+
+u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job) {
   const Network& net = f.net;
   State& s = f.s;
+  Terminal& x = s.terminals[terminal];
   u32 id;
   if (s.free_packets.empty()) {
     id = static_cast<u32>(s.packets.size());
@@ -89,8 +93,7 @@ void accept_packet(Frame& f, Terminal& x, u32 terminal, u32 flits) {
     id = s.free_packets.back();
     s.free_packets.pop_back();
   }
-  const u32 destination = net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index);
-  s.packets[id] = {terminal, destination, x.sequence, x.tick, f.now, 0, static_cast<u16>(flits), 0, kUndecided, 0, 0, 0};
+  s.packets[id] = {terminal, destination, x.sequence, generated, f.now, 0, static_cast<u16>(flits), 0, kUndecided, 0, static_cast<u8>(job), 0};
   if (net.learns) s.details[id] = {f.now, 0, -1.0f, 0};
 
   const u32 nic = net.nic(terminal);
@@ -112,26 +115,26 @@ void accept_packet(Frame& f, Terminal& x, u32 terminal, u32 flits) {
     enqueue_output(f, o, out, s.next.data(), nic, vc, flit, 0);
   }
   x.sequence++;
-  x.index++;
-  x.left--;
   s.totals.packets_in_network++;
   s.totals.flits_in_network += flits;
   s.totals.flits_accepted += flits;
   if (s.window.open) s.window.accepted++;
   if (watched) watch(f, id << kFlitShift | kHead | kTail | watched, "is accepted by", nic, vc);
+  return id;
 }
-
-}  // namespace
 
 void fill_nic(Frame& f, u32 terminal, bool backlogged) {
   const Network& net = f.net;
+  if (net.workload) return fill_from_outbox(f, terminal);
   Terminal& x = f.s.terminals[terminal];
   const Port& nic = f.s.ports[net.nic(terminal)];
   for (;;) {
     while (x.left > 0) {
       const u32 flits = next_size(net, x, terminal);
       if (nic.queued + flits > net.router.nic_depth) break;
-      accept_packet(f, x, terminal, flits);
+      inject_packet(f, terminal, net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index), flits, x.tick, 0);
+      x.index++;
+      x.left--;
     }
     if (x.left > 0) {
       if (!backlogged) f.s.totals.backlogged++;

@@ -9,6 +9,7 @@
 
 #include "simcore/rng.hpp"
 #include "simcore/state.hpp"
+#include "workload/blame.hpp"
 
 namespace flitgym {
 
@@ -33,6 +34,8 @@ void switch_allocation(Frame& f);
 void eject(Frame& f, u32 terminal, Flit flit);
 // stage/injection.cpp: moves packets of the terminal's present round into its NIC while there is room
 void fill_nic(Frame& f, u32 terminal, bool backlogged);
+// The same: a packet enters the NIC, which has room for it. Returns its id.
+u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job);
 void start_sources(Frame& f);
 
 // watch.cpp: one line of a watched packet's life
@@ -73,6 +76,7 @@ inline void wake_parked(const Network& net, State& s, OutputVc& out) {
 }
 
 inline void end_stall(const Frame& f, Port& o) {
+  if (f.net.accounted_jobs && &o - f.s.ports.data() < f.net.router_ports) account_stall(f, static_cast<u32>(&o - f.s.ports.data()));
   o.stalled = 0;
   if (f.s.window.open) o.stall += f.now - o.stalled_since;
 }
@@ -81,6 +85,7 @@ inline void begin_stall(const Frame& f, Port& o) {
   if (o.stalled) return;
   o.stalled = 1;
   o.stalled_since = f.now;
+  if (f.net.accounted_jobs && &o - f.s.ports.data() < f.net.router_ports) f.s.stall_charged[static_cast<u32>(&o - f.s.ports.data())] = f.now;
 }
 
 inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
@@ -150,6 +155,7 @@ inline __attribute__((always_inline)) void put_on_channel(Frame& f, DelayLine<Fl
   const Channel& channel = f.net.channels[port];
   lines[channel.line].push({f.net.vc_id(channel.peer, vc), flit});
   o.flits++;
+  if (f.net.accounted_jobs) account_sent(f, port, vc, flit);
   if (flit & kWatched) [[unlikely]] watch(f, flit, "leaves on the channel of", port, vc);
 }
 

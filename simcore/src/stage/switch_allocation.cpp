@@ -85,6 +85,7 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, u32 router,
   x.clear_request<S>(router, out_port, bit);
   if (x.net.routing_facts.reroutes && in.sent == 0) {  // it may choose another output: nobody waits for this one
     in.routed = 0;
+    if (x.net.accounted_jobs) account_unrouted(x.f, output, packet_of(in.front));
     x.s.route_list.push_back(v);
     return false;
   }
@@ -111,9 +112,9 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
 
   // The freed slot goes back upstream as a credit.
   if (S::kSingleFlit || !net.router.packet_credits) {
-    x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, 1});
+    x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, 1, s.packets[packet_of(flit)].job});
   } else if (tail) {
-    x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, head ? 1u : s.packets[packet_of(flit)].flits});
+    x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, head ? u16{1} : s.packets[packet_of(flit)].flits, s.packets[packet_of(flit)].job});
   }
 
   if (tail) {

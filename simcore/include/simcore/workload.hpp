@@ -1,0 +1,59 @@
+// Workload: the jobs that share the network, who runs where, and what a message costs its hosts. Built and checked once, then
+// const. What changes while it runs stands in State.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simcore/network.hpp"
+#include "simcore/program.hpp"
+
+namespace flitgym {
+
+struct Job {
+  std::string name, motif;
+  std::shared_ptr<const Program> program;
+  u32 ranks, first_rank;  // its ranks are numbers first_rank .. first_rank + ranks - 1 of the workload
+  u64 start_ps;
+};
+
+enum class HostKind : u8 { kLogGops, kMpi };
+
+// Times in picoseconds. The rules stand in src/workload/host.hpp.
+struct HostModel {
+  HostKind kind;
+  bool network;             // messages go through the simulated network; else each takes `latency`, whatever else is on the way
+  u64 eager_bytes;          // larger messages wait for their receiver (rendezvous)
+  // LogGOPS (Hoefler, Schneider, Lumsdaine, HPDC 2010)
+  u64 latency, overhead, gap, gap_per_byte, overhead_per_byte;
+  // MPI library and NIC
+  u64 call, finish, send_setup, receive_setup, match, send_copy_per_byte, receive_copy_per_byte, registration, registration_page, page_bytes;
+  u64 nic_send, nic_receive, nic_fetch;
+};
+
+struct Workload {
+  std::vector<Job> jobs;
+  std::vector<u32> rank_terminal;  // [ranks]
+  std::vector<u32> rank_job;       // [ranks]
+  std::vector<u32> terminal_rank;  // [terminals] kNone without a rank
+  HostModel host;
+  u64 cycle_ps;
+  u32 packet_bytes, flit_bytes;
+  u32 header_bytes[5];             // by Transfer, in its first packet; requests, fetches and acknowledgements are nothing else
+  bool interleave;                 // the NIC takes packets from its messages in turn; else one message after the other
+  bool blame;                      // account for who delays whom on every channel
+  u32 cpus = 1, nics = 1;          // per rank
+
+  u32 ranks() const { return static_cast<u32>(rank_terminal.size()); }
+  u32 job_count() const { return static_cast<u32>(jobs.size()); }
+};
+
+// The terminals in the order in which jobs take them.
+std::vector<u32> placement_order(const Network& network, const std::string& policy, u64 seed, const std::vector<u32>& job_ranks);
+const std::vector<std::string>& placement_policies();
+
+const std::vector<ParamSpec>& workload_params();    // of the whole workload
+const std::vector<ParamSpec>& common_motif_params();  // of every job
+
+}  // namespace flitgym

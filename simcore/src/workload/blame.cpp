@@ -1,0 +1,74 @@
+#include "workload/blame.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "stage/stage.hpp"
+
+namespace flitgym {
+
+void account_stall(const Frame& f, u32 port) {
+  State& s = f.s;
+  const Network& net = f.net;
+  const Cycle from = std::max<Cycle>(s.stall_charged[port], static_cast<Cycle>(s.window.begin));
+  s.stall_charged[port] = f.now;
+  if (!s.window.open || f.now <= from) return;
+  const u32 jobs = net.accounted_jobs;
+  const u32* const waiting = &s.job_waiting[std::size_t{port} * jobs];
+  // The slots beyond, of the VCs for which something waits (all of them where inputs wait for the channel itself).
+  u64 held[256], all = 0;
+  std::fill_n(held, jobs, 0);
+  u32 vcs = s.ports[port].waiting_vcs;
+  if (!vcs) vcs = static_cast<u32>((u64{1} << net.vcs) - 1);
+  for (; vcs; vcs &= vcs - 1) {
+    const u32 vc = static_cast<u32>(std::countr_zero(vcs));
+    for (u32 c = 0; c < jobs; c++) {
+      const u32 slots = s.job_downstream[std::size_t{net.vc_id(port, vc)} * jobs + c];
+      held[c] += slots;
+      all += slots;
+    }
+  }
+  const u64 cycles = f.now - from;
+  for (u32 v = 0; v < jobs; v++) {
+    if (waiting[v] == 0) continue;
+    s.job_stall[std::size_t{port} * jobs + v] += cycles;
+    if (all == 0) continue;
+    const double charge = static_cast<double>(cycles) * waiting[v] / static_cast<double>(all);
+    for (u32 c = 0; c < jobs; c++) s.stall_blame[(std::size_t{port} * jobs + v) * jobs + c] += charge * static_cast<double>(held[c]);
+  }
+}
+
+void account_routed(Frame& f, u32 output, u32 packet) {
+  if (f.s.ports[output].stalled) account_stall(f, output);
+  f.s.job_waiting[std::size_t{output} * f.net.accounted_jobs + f.s.packets[packet].job]++;
+}
+
+void account_unrouted(Frame& f, u32 output, u32 packet) {
+  if (f.s.ports[output].stalled) account_stall(f, output);
+  f.s.job_waiting[std::size_t{output} * f.net.accounted_jobs + f.s.packets[packet].job]--;
+}
+
+void account_sent(Frame& f, u32 port, u32 vc, Flit flit) {
+  const Network& net = f.net;
+  State& s = f.s;
+  if (net.is_nic(port)) return;
+  const u32 jobs = net.accounted_jobs, own = s.packets[packet_of(flit)].job;
+  const std::size_t row = std::size_t{port} * jobs;
+  u32* const waiting = &s.job_waiting[row];
+  if (flit & kHead) waiting[own]--;
+  if (net.channels[port].kind != PortKind::kTerminal) s.job_downstream[std::size_t{net.vc_id(port, vc)} * jobs + own]++;
+  if (!s.window.open) return;
+  s.job_flits[row + own]++;
+  const u64 cycles = net.channels[port].flit_cycles;
+  for (u32 v = 0; v < jobs; v++) s.wait_blame[(row + v) * jobs + own] += cycles * waiting[v];
+}
+
+void account_credit(Frame& f, const CreditEvent& credit) {
+  const Network& net = f.net;
+  const u32 port = net.port_of_vc(credit.vc);
+  if (net.is_nic(port)) return;
+  if (f.s.ports[port].stalled) account_stall(f, port);
+  f.s.job_downstream[std::size_t{credit.vc} * net.accounted_jobs + credit.job] -= credit.flits;
+}
+
+}  // namespace flitgym

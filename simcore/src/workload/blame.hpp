@@ -1,0 +1,23 @@
+// Who delays whom. On every channel that leaves a router, two things make a packet wait once it is routed there, and both have
+// an owner:
+//   - the channel carries a flit of another packet: each packet that waits is charged that flit's time, against its job
+//     (wait_blame; exact: the sums are the packet-cycles waited while the channel was busy);
+//   - the channel stands still because the buffer beyond it is full: each packet that waits is charged the time, split over the
+//     jobs by the slots their flits hold there (stall_blame).
+// One step deep: if those flits wait for a third job further on, that one is charged where they wait.
+// What is left of a packet's latency is its way without others, and waiting behind a packet that wants another channel.
+#pragma once
+
+#include "simcore/state.hpp"
+
+namespace flitgym {
+
+struct Frame;
+
+void account_routed(Frame& f, u32 output, u32 packet);    // the packet in front of an input VC now wants this output
+void account_unrouted(Frame& f, u32 output, u32 packet);  // it may choose again
+void account_sent(Frame& f, u32 port, u32 vc, Flit flit);
+void account_credit(Frame& f, const CreditEvent& credit);
+void account_stall(const Frame& f, u32 port);             // up to now, of a channel that stands still
+
+}  // namespace flitgym

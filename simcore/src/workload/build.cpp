@@ -1,0 +1,192 @@
+// From the `workload` section to a checked Workload.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "simcore/error.hpp"
+#include "simcore/registry.hpp"
+#include "workload/build.hpp"
+
+namespace flitgym {
+
+namespace {
+
+u64 ps(const Params& params, const std::string& key) { return static_cast<u64>(std::llround(params.real(key) * 1000)); }
+
+HostModel host_of(const Params& params) {
+  HostModel h{};
+  h.kind = params.text("host") == "mpi" ? HostKind::kMpi : HostKind::kLogGops;
+  h.network = params.text("network") == "simulated";
+  if (!h.network && h.kind == HostKind::kMpi)
+    throw ConfigError("workload.network: none (messages take a latency and nothing else) needs workload.host=loggops, whose parameters say which; the host is mpi");
+  if (h.kind == HostKind::kLogGops) {
+    h.eager_bytes = static_cast<u64>(params.integer("loggops_S_bytes"));
+    h.latency = ps(params, "loggops_L_ns");
+    h.overhead = ps(params, "loggops_o_ns");
+    h.gap = ps(params, "loggops_g_ns");
+    h.gap_per_byte = ps(params, "loggops_G_ns_per_byte");
+    h.overhead_per_byte = ps(params, "loggops_O_ns_per_byte");
+    return h;
+  }
+  h.eager_bytes = static_cast<u64>(params.integer("mpi_eager_bytes"));
+  h.call = ps(params, "mpi_enter_ns");
+  h.finish = ps(params, "mpi_return_ns");
+  h.send_setup = ps(params, "mpi_send_setup_ns");
+  h.receive_setup = ps(params, "mpi_receive_setup_ns");
+  h.match = ps(params, "mpi_match_ns");
+  h.send_copy_per_byte = ps(params, "mpi_send_copy_ns_per_byte");
+  h.receive_copy_per_byte = ps(params, "mpi_receive_copy_ns_per_byte");
+  h.registration = ps(params, "mpi_registration_ns");
+  h.registration_page = ps(params, "mpi_registration_ns_per_page");
+  h.page_bytes = static_cast<u64>(params.integer("mpi_page_bytes"));
+  h.nic_send = ps(params, "nic_send_ns");
+  h.nic_receive = ps(params, "nic_receive_ns");
+  h.nic_fetch = ps(params, "nic_fetch_ns");
+  return h;
+}
+
+std::shared_ptr<const Program> program_of(const JobSection& section, const std::string& where) {
+  if (section.program) return section.program;
+  const auto names = registered_names<MotifSpec>();
+  const auto found = registry<MotifSpec>().find(section.motif.name);
+  if (found == registry<MotifSpec>().end())
+    throw ConfigError(where + ".motif: unknown name '" + section.motif.name + "'" + did_you_mean(section.motif.name, names) + "; valid names: " + join(names));
+  const MotifSpec& spec = found->second;
+  std::vector<ParamSpec> specs = common_motif_params();
+  specs.insert(specs.end(), spec.params.begin(), spec.params.end());
+  const Params params(where + "." + spec.name, specs, section.motif.values);
+  return spec.build(params, params.count("ranks"), params.real("scale"));
+}
+
+void place(const WorkloadSection& section, const Params& params, const Network& net, Workload& w) {
+  std::vector<u32> sizes;
+  u64 wanted = 0;
+  for (const Job& job : w.jobs) {
+    sizes.push_back(job.ranks);
+    wanted += job.ranks;
+  }
+  if (wanted > net.terminals)
+    throw ConfigError("workload: the jobs have " + std::to_string(wanted) + " ranks in all, the network has " + std::to_string(net.terminals) + " terminals (one rank each)");
+  std::vector<char> used(net.terminals, 0);
+  std::vector<u32> left = sizes;
+  for (u32 j = 0; j < w.job_count(); j++) {
+    const std::string where = "workload.jobs." + w.jobs[j].name + ".terminals";
+    const auto& given = section.jobs[j].terminals;
+    if (given.empty()) continue;
+    if (given.size() != w.jobs[j].ranks)
+      throw ConfigError(where + ": " + std::to_string(given.size()) + " terminals for " + std::to_string(w.jobs[j].ranks) + " ranks");
+    for (const u32 t : given) {
+      if (t >= net.terminals) throw ConfigError(where + ": terminal " + std::to_string(t) + " of a network of " + std::to_string(net.terminals));
+      if (used[t]) throw ConfigError(where + ": terminal " + std::to_string(t) + " is taken already");
+      used[t] = 1;
+    }
+    left[j] = 0;
+  }
+  const std::vector<u32> order = placement_order(net, params.text("placement"), static_cast<u64>(params.integer("placement_seed")), left);
+  std::size_t at = 0;
+  for (u32 j = 0; j < w.job_count(); j++) {
+    const auto& given = section.jobs[j].terminals;
+    for (u32 r = 0; r < w.jobs[j].ranks; r++) {
+      u32 terminal;
+      if (given.empty()) {
+        while (used[order[at]]) at++;
+        terminal = order[at++];
+      } else {
+        terminal = given[r];
+      }
+      w.terminal_rank[terminal] = w.ranks();
+      w.rank_terminal.push_back(terminal);
+      w.rank_job.push_back(j);
+    }
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, const Network& net, double flit_bytes) {
+  const Params params("workload", workload_params(), section.values);
+  auto w = std::make_shared<Workload>();
+  w->host = host_of(params);
+  w->cycle_ps = static_cast<u64>(std::llround(net.cycle_ns * 1000));
+  if (std::abs(static_cast<double>(w->cycle_ps) - net.cycle_ns * 1000) > 1e-6)
+    throw ConfigError("router.cycle_ns: " + to_string(Value{net.cycle_ns}) + " ns is not a whole number of picoseconds, in which the hosts of a workload count");
+  w->packet_bytes = params.count("packet_bytes");
+  w->flit_bytes = static_cast<u32>(flit_bytes);
+  if (w->flit_bytes != flit_bytes) throw ConfigError("router.flit_bytes: " + to_string(Value{flit_bytes}) + " is not a whole number, which a workload's packets need");
+  const bool mpi = w->host.kind == HostKind::kMpi;
+  const u32 eager = params.count("header_bytes_eager"), rendezvous = params.count("header_bytes_rendezvous");
+  const u32 headers[5] = {eager, eager, rendezvous, rendezvous, params.count("header_bytes_acknowledge")};
+  for (u32 k = 0; k < 5; k++) w->header_bytes[k] = mpi ? headers[k] : 0;
+  w->interleave = params.text("nic_order") == "packet";
+  w->blame = params.boolean("blame");
+
+  std::set<std::string> names;
+  u32 ranks = 0;
+  for (const JobSection& job : section.jobs) {
+    const std::string where = "workload.jobs." + job.name;
+    if (job.name.empty() || !names.insert(job.name).second) throw ConfigError("workload.jobs: two jobs are called '" + job.name + "'; give each a name of its own");
+    const auto program = program_of(job, where);
+    if (program->ranks == 0) throw ConfigError(where + ": the job has no ranks");
+    const auto start = job.motif.values.find("start_ns");
+    const double start_ns = start == job.motif.values.end() ? 0 : std::holds_alternative<i64>(start->second) ? static_cast<double>(std::get<i64>(start->second)) : std::get<double>(start->second);
+    w->jobs.push_back({job.name, job.program ? "program" : job.motif.name, program, program->ranks, ranks, static_cast<u64>(std::llround(start_ns * 1000))});
+    ranks += program->ranks;
+    w->cpus = std::max(w->cpus, program->cpus());
+    w->nics = std::max(w->nics, program->nics());
+  }
+  if (w->job_count() > 255) throw ConfigError("workload.jobs: " + std::to_string(w->job_count()) + " jobs, the core takes at most 255");
+  if (w->blame && w->job_count() > 16)
+    throw ConfigError("workload.blame: the account of who delays whom on every channel is for at most 16 jobs, there are " + std::to_string(w->job_count()) + "; use workload.blame=false");
+  w->terminal_rank.assign(net.terminals, kNone);
+  place(section, params, net, *w);
+  return w;
+}
+
+const std::vector<ParamSpec>& common_motif_params() {
+  static const std::vector<ParamSpec> specs = {
+      integer("ranks", 0, 0, 1 << 24, "", "size of the job; 0 = the motif's own"),
+      real("scale", 1.0, 1e-6, 1e6, "", "multiplies the number of iterations (never below one)"),
+      real("start_ns", 0, 0, 1e15, "ns", "when its ranks start"),
+  };
+  return specs;
+}
+
+const std::vector<ParamSpec>& workload_params() {
+  const double many = std::numeric_limits<u32>::max();
+  static const std::vector<ParamSpec> specs = {
+      choice("placement", "random", placement_policies(), "order in which jobs take terminals: as numbered, at random, whole routers or groups at random, or each job in groups of its own"),
+      integer("placement_seed", 1, 0, i64{1} << 62, "", "of the random ones; apart from the run's seed, so that runs of several seeds share a placement"),
+      choice("network", "simulated", {"simulated", "none"}, "none: a message takes LogGOPS's latency whatever else is on the way (no congestion)"),
+      choice("host", "mpi", {"mpi", "loggops"}, "what a message costs its two ends: an MPI library and its NIC, or LogGOPS"),
+      integer("packet_bytes", 512, 1, 1 << 20, "bytes", "a message is cut into packets of this size, its header included; the last is shorter"),
+      choice("nic_order", "message", {"message", "packet"}, "a NIC sends one message after the other, or takes packets from them in turn"),
+      flag("blame", true, "account for who delays whom on every channel"),
+      integer("loggops_S_bytes", 65535, 0, i64{1} << 40, "bytes", "larger messages wait for their receiver (rendezvous)"),
+      real("loggops_L_ns", 2500, 0, 1e9, "ns", "latency (without a simulated network)"),
+      real("loggops_o_ns", 1500, 0, 1e9, "ns", "processor overhead of a message, at either end"),
+      real("loggops_g_ns", 1000, 0, 1e9, "ns", "gap between messages at a NIC"),
+      real("loggops_G_ns_per_byte", 6, 0, 1e6, "ns/byte", "gap per byte (without a simulated network)"),
+      real("loggops_O_ns_per_byte", 0, 0, 1e6, "ns/byte", "processor overhead per byte"),
+      integer("mpi_eager_bytes", 12000, 0, i64{1} << 40, "bytes", "larger messages wait for their receiver (rendezvous)"),
+      real("mpi_enter_ns", 30, 0, 1e9, "ns", "entry of a call"),
+      real("mpi_return_ns", 30, 0, 1e9, "ns", "return of a call"),
+      real("mpi_send_setup_ns", 24, 0, 1e9, "ns", "setup of a send (13) and its match header (32 bytes, 11)"),
+      real("mpi_receive_setup_ns", 10, 0, 1e9, "ns", "of a message that has arrived"),
+      real("mpi_match_ns", 15, 0, 1e9, "ns", "per entry of a queue looked at"),
+      real("mpi_send_copy_ns_per_byte", 0.344, 0, 1e6, "ns/byte", "of an eager message"),
+      real("mpi_receive_copy_ns_per_byte", 0, 0, 1e6, "ns/byte", "of an eager message (the study's platform file leaves it at 0)"),
+      real("mpi_registration_ns", 300, 0, 1e9, "ns", "memory of a rendezvous message: once by the sender, twice by the receiver"),
+      real("mpi_registration_ns_per_page", 10, 0, 1e9, "ns", "and for each page"),
+      integer("mpi_page_bytes", 4096, 1, 1 << 30, "bytes", "size of a page"),
+      real("nic_send_ns", 10, 0, 1e9, "ns", "host to NIC (5) and its transmit engine (5)"),
+      real("nic_receive_ns", 15, 0, 1e9, "ns", "matching at the NIC (10) and NIC to host (5)"),
+      real("nic_fetch_ns", 205, 0, 1e9, "ns", "a NIC that is asked for data reads it from its host (200) and sends it (5)"),
+      integer("header_bytes_eager", 45, 0, many, "bytes", "of an eager message, and of the request of a large one"),
+      integer("header_bytes_rendezvous", 13, 0, many, "bytes", "of the fetch and of the data"),
+      integer("header_bytes_acknowledge", 15, 0, many, "bytes", "of the acknowledgement"),
+  };
+  return specs;
+}
+
+}  // namespace flitgym

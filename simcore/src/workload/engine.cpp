@@ -1,0 +1,406 @@
+#include "workload/engine.hpp"
+
+#include <algorithm>
+
+#include "simcore/error.hpp"
+#include "workload/host.hpp"
+
+namespace flitgym {
+
+namespace {
+
+constexpr u32 kOnStart = 0x80000000u;  // an edge to an operation that waits for the start only
+
+bool later(const HostEvent& a, const HostEvent& b) { return a.when != b.when ? a.when > b.when : a.order > b.order; }
+
+u32 size_class(u32 n) {
+  u32 k = 0;
+  while ((1u << k) < n) k++;
+  return k;
+}
+
+class Engine {
+ public:
+  explicit Engine(Frame& frame) : f_(frame), w_(*frame.net.workload), h_(w_.host), s_(frame.s) {}
+
+  void run(u64 until) {
+    auto& heap = s_.host_events;
+    while (!heap.empty() && heap.front().when <= until) {
+      const HostEvent e = heap.front();
+      std::pop_heap(heap.begin(), heap.end(), later);
+      heap.pop_back();
+      now_ = s_.host.now = e.when;
+      switch (static_cast<HostAction>(e.action)) {
+        case HostAction::kStartRank: s_.ranks[e.id].started = now_, enter(e.id); break;
+        case HostAction::kReady: ready(e.id); break;
+        case HostAction::kBegin: begin(e.id); break;
+        case HostAction::kDone: done(e.id); break;
+        case HostAction::kHandOver: hand_over(f_, e.id); break;
+        case HostAction::kArrive: arrive(e.id); break;
+        case HostAction::kMatch: look_for_receive(e.id); break;
+      }
+    }
+  }
+
+ private:
+  void push(u64 when, HostAction action, u32 id) { push_event(s_, when, action, id); }
+  u64& cpu(u32 rank, u32 k) { return s_.cpu_free[std::size_t{rank} * w_.cpus + k]; }
+  u64& nic(u32 rank, u32 k, bool receive) { return s_.nic_free[(std::size_t{rank} * w_.nics + k) * 2 + receive]; }
+  const Job& job_of(u32 rank) const { return w_.jobs[w_.rank_job[rank]]; }
+
+  // Takes a processor as soon as it is free, in the order of asking; returns when the work begins.
+  u64 take_cpu(u32 rank, u32 k, u64 work) {
+    u64& free = cpu(rank, k);
+    const u64 from = std::max(now_, free);
+    free = from + work;
+    return from;
+  }
+
+  // ---- blocks ----
+
+  void enter(u32 r) {
+    Rank& rank = s_.ranks[r];
+    const Job& job = job_of(r);
+    const u64 blocks = job.program->blocks(r - job.first_rank);
+    for (; rank.block < blocks; rank.block++, s_.host.blocks_done++) {
+      Block& block = f_.w.block;
+      block.clear();
+      job.program->block(r - job.first_rank, rank.block, block);
+      if (!block.ops.empty()) return install(r, block);
+    }
+    rank.finished = now_;
+    rank.done = 1;
+    s_.host.ranks_done++;
+    JobTotals& totals = s_.job_totals[w_.rank_job[r]];
+    totals.ranks_done++;
+    totals.finished = now_;
+  }
+
+  void install(u32 r, const Block& block) {
+    Rank& rank = s_.ranks[r];
+    const Job& job = job_of(r);
+    const u32 n = static_cast<u32>(block.ops.size()), edges = static_cast<u32>(block.dependencies.size());
+    make_room(rank, n, edges);
+    rank.ops = rank.left = n;
+    ActiveOp* const ops = &s_.ops[rank.first_op];
+    for (u32 i = 0; i < n; i++) {
+      const Op& op = block.ops[i];
+      u32 peer = op.peer;
+      if (op.kind != OpKind::kCalc && peer != kAnySource) {
+        if (peer >= job.ranks) throw CoreError("workload: job '" + job.name + "', rank " + std::to_string(r - job.first_rank) + ": peer " + std::to_string(peer) + " of " + std::to_string(job.ranks) + " ranks");
+        peer += job.first_rank;
+      }
+      ops[i] = {op.size, peer, op.tag, 0, 0, 0, r, kNone, static_cast<u16>(op.kind), op.cpu, op.nic, 0, 0, i};
+    }
+    // The successors of each operation, by counting.
+    auto& end = f_.w.degrees;
+    end.assign(n, 0);
+    for (const Dependency& d : block.dependencies) ops[d.before].edges++, ops[d.after].waits++;
+    u32 at = 0;
+    for (u32 i = 0; i < n; i++) {
+      ops[i].first_edge = end[i] = at;
+      at += ops[i].edges;
+    }
+    for (const Dependency& d : block.dependencies) s_.edges[rank.first_edge + end[d.before]++] = d.after | (d.on_start ? kOnStart : 0);
+
+    for (u32 i = 0, first = rank.first_op; i < n; i++)
+      if (s_.ops[first + i].waits == 0) ready(first + i);
+  }
+
+  void make_room(Rank& rank, u32 ops, u32 edges) {
+    const u32 op_class = size_class(ops), edge_class = size_class(edges);
+    if (rank.first_op == kNone || op_class > rank.op_class) {
+      if (rank.first_op != kNone) {
+        s_.ops[rank.first_op].next = s_.free_ops[rank.op_class];
+        s_.free_ops[rank.op_class] = rank.first_op;
+      }
+      u32& head = s_.free_ops[op_class];
+      if (head != kNone) {
+        rank.first_op = head;
+        head = s_.ops[head].next;
+      } else {
+        rank.first_op = static_cast<u32>(s_.ops.size());
+        s_.ops.resize(s_.ops.size() + (std::size_t{1} << op_class));
+      }
+      rank.op_class = op_class;
+    }
+    if (rank.first_edge == kNone || edge_class > rank.edge_class) {
+      if (rank.first_edge != kNone) {
+        s_.edges[rank.first_edge] = s_.free_edges[rank.edge_class];
+        s_.free_edges[rank.edge_class] = rank.first_edge;
+      }
+      u32& head = s_.free_edges[edge_class];
+      if (head != kNone) {
+        rank.first_edge = head;
+        head = s_.edges[head];
+      } else {
+        rank.first_edge = static_cast<u32>(s_.edges.size());
+        s_.edges.resize(s_.edges.size() + (std::size_t{1} << edge_class));
+      }
+      rank.edge_class = edge_class;
+    }
+  }
+
+  // ---- operations ----
+
+  void ready(u32 id) {
+    const ActiveOp op = s_.ops[id];
+    u64 from = now_;
+    switch (static_cast<OpKind>(op.kind)) {
+      case OpKind::kCalc:
+        from = take_cpu(op.rank, op.cpu, op.size * 1000);
+        push(from + op.size * 1000, HostAction::kDone, id);
+        break;
+      case OpKind::kSend: {
+        // A send waits for its NIC without holding the processor.
+        u64& gap = nic(op.rank, op.nic, false);
+        if (gap > std::max(now_, cpu(op.rank, op.cpu))) return push(gap, HostAction::kReady, id);
+        from = take_cpu(op.rank, op.cpu, send_work(h_, op.size));
+        gap = from + nic_work(h_, op.size);
+        send(id, op, from);
+        break;
+      }
+      case OpKind::kReceive: {
+        const u64 work = receive_work(h_, op.size);
+        if (work > 0) from = take_cpu(op.rank, op.cpu, work) + work;
+        break;
+      }
+    }
+    if (from > now_) push(from, HostAction::kBegin, id);
+    else begin(id);
+  }
+
+  void send(u32 id, const ActiveOp& op, u64 from) {
+    const u32 m = new_message(s_);
+    const bool eager = is_eager(h_, op.size);
+    s_.messages[m] = {op.size, from, op.rank, op.peer, op.tag, eager ? kNone : id, kNone, 0, 0, 0, kNone, kNone, kNone,
+                      static_cast<u8>(eager ? Transfer::kEager : Transfer::kRequest), 0, 0};
+    const u64 worked = from + send_work(h_, op.size);
+    if (h_.network) push(worked + h_.nic_send, HostAction::kHandOver, m);
+    else push(from + h_.overhead + h_.latency, HostAction::kArrive, m), count_sent(m);
+    if (!eager) return;
+    // The call returns as soon as the message is out of its hands.
+    const u64 back = return_work(h_);
+    if (back > 0) cpu(op.rank, op.cpu) = worked + back;
+    push(worked + back, HostAction::kDone, id);
+  }
+
+  void begin(u32 id) {
+    ActiveOp& op = s_.ops[id];
+    Rank& rank = s_.ranks[op.rank];
+    op.running = 1;
+    const auto kind = static_cast<OpKind>(op.kind);
+    if (kind == OpKind::kCalc && rank.calculating++ == 0) rank.calc_since = now_;
+    release(id, true);
+    if (kind == OpKind::kReceive) look_for_message(id);
+  }
+
+  void done(u32 id) {
+    ActiveOp& op = s_.ops[id];
+    const u32 r = op.rank;
+    Rank& rank = s_.ranks[r];
+    op.running = 2;
+    if (static_cast<OpKind>(op.kind) == OpKind::kCalc && --rank.calculating == 0) rank.calc += now_ - rank.calc_since;
+    release(id, false);
+    if (--rank.left > 0) return;
+    rank.block++;
+    s_.host.blocks_done++;
+    enter(r);
+  }
+
+  // Those that waited for the start, or for the end, of an operation.
+  void release(u32 id, bool start) {
+    const Rank& rank = s_.ranks[s_.ops[id].rank];
+    const u32 first_op = rank.first_op, from = rank.first_edge + s_.ops[id].first_edge, n = s_.ops[id].edges;
+    for (u32 k = from; k < from + n; k++) {
+      const u32 edge = s_.edges[k];
+      if (((edge & kOnStart) != 0) != start) continue;
+      const u32 next = first_op + (edge & ~kOnStart);
+      if (--s_.ops[next].waits == 0) ready(next);
+    }
+  }
+
+  // ---- messages ----
+
+  static bool fits(const ActiveOp& receive, const Message& m) {
+    return (receive.peer == kAnySource || receive.peer == m.source) && (receive.tag == kAnyTag || receive.tag == m.tag);
+  }
+
+  void arrive(u32 id) {
+    Message& m = s_.messages[id];
+    switch (static_cast<Transfer>(m.transfer)) {
+      case Transfer::kEager:
+      case Transfer::kRequest: {
+        const u64 bytes = h_.network && !is_eager(h_, m.bytes) ? 0 : m.bytes;
+        u64& gap = nic(m.destination, 0, true);
+        if (gap > std::max(now_, cpu(m.destination, 0))) return push(gap, HostAction::kArrive, id);
+        const u64 work = arrival_work(h_, bytes), from = take_cpu(m.destination, 0, work);
+        gap = from + nic_work(h_, bytes);
+        if (!h_.network) count_received(id, from + work);
+        push(from + work, HostAction::kMatch, id);
+        break;
+      }
+      case Transfer::kFetch:
+        m.transfer = static_cast<u8>(Transfer::kData);
+        push(now_ + h_.nic_fetch, HostAction::kHandOver, id);
+        break;
+      case Transfer::kData: {
+        const u64 work = return_work(h_) + (h_.kind == HostKind::kLogGops ? beyond_first(m.bytes) * h_.overhead_per_byte : 0);
+        push(take_cpu(m.destination, 0, work) + work, HostAction::kDone, m.receive_op);
+        m.transfer = static_cast<u8>(Transfer::kAcknowledge);
+        push(now_ + h_.nic_send, HostAction::kHandOver, id);
+        break;
+      }
+      case Transfer::kAcknowledge: {
+        const u64 work = return_work(h_);
+        push(take_cpu(m.source, 0, work) + work, HostAction::kDone, m.send_op);
+        free_message(s_, id);
+        break;
+      }
+    }
+  }
+
+  void look_for_receive(u32 id) {
+    Message& m = s_.messages[id];
+    Rank& rank = s_.ranks[m.destination];
+    u32 looked_at = 0, before = kNone;
+    for (u32 r = rank.posted; r != kNone; before = r, r = s_.ops[r].next) {
+      looked_at++;
+      if (!fits(s_.ops[r], m)) continue;
+      (before == kNone ? rank.posted : s_.ops[before].next) = s_.ops[r].next;
+      if (rank.last_posted == r) rank.last_posted = before;
+      return matched(id, r, looked_at);
+    }
+    m.next = kNone;
+    (rank.unexpected == kNone ? rank.unexpected : s_.messages[rank.last_unexpected].next) = id;
+    rank.last_unexpected = id;
+  }
+
+  void look_for_message(u32 op) {
+    const ActiveOp& receive = s_.ops[op];
+    Rank& rank = s_.ranks[receive.rank];
+    u32 looked_at = 0, before = kNone;
+    for (u32 m = rank.unexpected; m != kNone; before = m, m = s_.messages[m].next) {
+      looked_at++;
+      if (!fits(receive, s_.messages[m])) continue;
+      (before == kNone ? rank.unexpected : s_.messages[before].next) = s_.messages[m].next;
+      if (rank.last_unexpected == m) rank.last_unexpected = before;
+      return matched(m, op, looked_at);
+    }
+    s_.ops[op].next = kNone;
+    (rank.posted == kNone ? rank.posted : s_.ops[rank.last_posted].next) = op;
+    rank.last_posted = op;
+  }
+
+  void matched(u32 id, u32 op, u32 looked_at) {
+    Message& m = s_.messages[id];
+    const u32 source = m.source, destination = m.destination;
+    if (static_cast<Transfer>(m.transfer) == Transfer::kEager) {
+      const u64 work = match_work(h_, m.bytes, looked_at) + return_work(h_);
+      push(work > 0 ? take_cpu(destination, 0, work) + work : now_, HostAction::kDone, op);
+      return free_message(s_, id);
+    }
+    if (!h_.network) {
+      // LogGOPSim's rendezvous: both end now, and the sender was held up as long as the receiver.
+      push(now_, HostAction::kDone, op);
+      push(now_, HostAction::kDone, m.send_op);
+      cpu(source, 0) = std::max(cpu(source, 0), cpu(destination, 0));
+      return free_message(s_, id);
+    }
+    const u64 work = match_work(h_, m.bytes, looked_at);
+    m.receive_op = op;
+    m.transfer = static_cast<u8>(Transfer::kFetch);
+    push(take_cpu(destination, 0, work) + work + h_.nic_send, HostAction::kHandOver, id);
+  }
+
+  // Without a network nobody else counts.
+  void count_sent(u32 id) {
+    const Message& m = s_.messages[id];
+    JobTotals& job = s_.job_totals[w_.rank_job[m.source]];
+    job.messages_sent++;
+    job.bytes_sent += m.bytes;
+    s_.ranks[m.source].bytes_sent += m.bytes;
+  }
+  void count_received(u32 id, u64 when) {
+    const Message& m = s_.messages[id];
+    JobTotals& job = s_.job_totals[w_.rank_job[m.source]];
+    job.messages_received++;
+    job.bytes_received += m.bytes;
+    job.message_latency += when - m.begun;
+    job.message_latency_max = std::max(job.message_latency_max, when - m.begun);
+    s_.ranks[m.destination].bytes_received += m.bytes;
+  }
+
+  Frame& f_;
+  const Workload& w_;
+  const HostModel& h_;
+  State& s_;
+  u64 now_ = 0;
+};
+
+}  // namespace
+
+void push_event(State& s, u64 when, HostAction action, u32 id) {
+  s.host_events.push_back({when, s.host.order++, static_cast<u32>(action), id});
+  std::push_heap(s.host_events.begin(), s.host_events.end(), later);
+}
+
+void host_events(Frame& f, u64 until) {
+  if (f.s.host_events.empty() || f.s.host_events.front().when > until) return;
+  Engine(f).run(until);
+}
+
+void start_workload(const Network& net, State& s) {
+  const Workload& w = *net.workload;
+  s.ranks.assign(w.ranks(), Rank{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, kNone, kNone, 0, 0, kNone, kNone, kNone, kNone, 0});
+  s.cpu_free.assign(std::size_t{w.ranks()} * w.cpus, 0);
+  s.nic_free.assign(std::size_t{w.ranks()} * w.nics * 2, 0);
+  s.outboxes.assign(net.terminals, Outbox{kNone, kNone, kNone, kNone});
+  s.job_totals.assign(w.job_count(), JobTotals{});
+  s.job_histogram.assign(std::size_t{w.job_count()} * kHistogramBins, 0);
+  s.message_histogram.assign(std::size_t{w.job_count()} * kHistogramBins, 0);
+  s.free_ops.assign(32, kNone);
+  s.free_edges.assign(32, kNone);
+  if (const std::size_t jobs = net.accounted_jobs) {
+    s.job_flits.assign(net.router_ports * jobs, 0);
+    s.job_waiting.assign(net.router_ports * jobs, 0);
+    s.job_downstream.assign(std::size_t{net.vc_id(net.router_ports, 0)} * jobs, 0);
+    s.job_stall.assign(net.router_ports * jobs, 0);
+    s.stall_charged.assign(net.router_ports, 0);
+    s.wait_blame.assign(net.router_ports * jobs * jobs, 0);
+    s.stall_blame.assign(net.router_ports * jobs * jobs, 0);
+  }
+  for (u32 r = 0; r < w.ranks(); r++) push_event(s, w.jobs[w.rank_job[r]].start_ps, HostAction::kStartRank, r);
+}
+
+std::string waiting_report(const Network& net, const State& s, u32 most) {
+  const Workload& w = *net.workload;
+  std::string text;
+  u32 listed = 0, unfinished = 0;
+  for (u32 r = 0; r < w.ranks(); r++) {
+    const Rank& rank = s.ranks[r];
+    if (rank.done) continue;
+    unfinished++;
+    if (listed == most) continue;
+    listed++;
+    const Job& job = w.jobs[w.rank_job[r]];
+    const u32 own = r - job.first_rank;
+    text += "\n  job '" + job.name + "' rank " + std::to_string(own) + ", block " + std::to_string(rank.block) + ":";
+    u32 shown = 0;
+    for (u32 i = 0; i < rank.ops && shown < 4; i++) {
+      const ActiveOp& op = s.ops[rank.first_op + i];
+      if (op.running != 1 || op.waits > 0) continue;
+      const auto kind = static_cast<OpKind>(op.kind);
+      if (kind == OpKind::kCalc) continue;
+      const std::string where = job.program->where(own, rank.block, i);
+      text += std::string(shown++ ? ";" : "") + (kind == OpKind::kSend ? " send of " : " receive of ") + std::to_string(op.size) + " bytes " +
+              (kind == OpKind::kSend ? "to" : "from") + (op.peer == kAnySource ? " any rank" : " rank " + std::to_string(op.peer - job.first_rank)) +
+              (op.tag == kAnyTag ? ", any tag" : ", tag " + std::to_string(op.tag)) + (where.empty() ? "" : " (" + where + ")");
+    }
+    if (shown == 0) text += " nothing that runs";
+  }
+  if (unfinished > listed) text += "\n  and " + std::to_string(unfinished - listed) + " more";
+  return text;
+}
+
+}  // namespace flitgym
