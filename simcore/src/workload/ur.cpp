@@ -1,0 +1,58 @@
+// UR: every iteration another random permutation of the ranks (SC'22: SST ember's emberrandomgen.cc, key = ranks + iteration), one
+// isend, one ireceive and a wait for both; a rank that is its own partner does nothing. The permutations are not those of the
+// study, which shuffles an array of all ranks with a generator of its own: these take a few steps per rank.
+#include "workload/motif.hpp"
+#include "workload/permutation.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct UniformRandom : Program {
+  u32 iterations = 1;
+  u64 bytes = 0, compute_ns = 0, seed = 0;
+
+  KeyedPermutation permutation(u64 index) const { return {ranks, ranks + index + (seed << 32)}; }
+
+  u64 blocks(u32) const override { return iterations; }
+  void block(u32 rank, u64 index, Block& out) const override {
+    Script script(out);
+    script.compute(compute_ns);
+    const KeyedPermutation p = permutation(index);
+    const u32 to = p(rank);
+    if (to == rank) return;
+    const auto sent = script.isend(to, bytes), received = script.ireceive(p.inverse(rank), bytes);
+    script.wait_all({sent, received});
+  }
+  // Iterations with a partner differ in who that is, those without are all alike.
+  u64 repeats(u32 rank, u64 index) const override {
+    const bool alone = permutation(index)(rank) == rank;
+    u64 end = index + 1;
+    while (end < iterations && (permutation(end)(rank) == rank) == alone) end++;
+    return end - index;
+  }
+  std::string where(u32, u64 index, u32) const override { return "iteration " + std::to_string(index); }
+};
+
+std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
+  auto program = std::make_shared<UniformRandom>();
+  program->ranks = ranks ? ranks : 528;
+  program->iterations = scaled(params.count("iterations"), scale);
+  program->bytes = static_cast<u64>(params.integer("bytes"));
+  program->compute_ns = static_cast<u64>(params.integer("compute_ns"));
+  program->seed = static_cast<u64>(params.integer("permutation_seed"));
+  return program;
+}
+
+const Register<MotifSpec> registration{{"ur", "every iteration a message to the partner in a new random permutation",
+                                        {
+                                            integer("bytes", 3072, 0, 1ll << 40, "B", "of one message"),
+                                            integer("iterations", 7200, 1, 1 << 30, "", ""),
+                                            integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each message"),
+                                            integer("permutation_seed", 0, 0, 1ll << 31, "", "of the permutations, apart from the run's seed"),
+                                        },
+                                        build}};
+
+}  // namespace
+
+}  // namespace flitgym
