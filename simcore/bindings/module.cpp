@@ -12,11 +12,17 @@
 #include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/simulation.hpp"
+#include "simcore/workload.hpp"
 
 namespace py = pybind11;
 using namespace flitgym;
 
 namespace {
+
+// pybind11's holders want a type of their own that is not const.
+struct PyProgram {
+  std::shared_ptr<const Program> program;
+};
 
 // ---- configuration: a mapping of sections, each with a name and parameters ----
 
@@ -61,9 +67,48 @@ Section to_section(const py::dict& config, const char* key, const char* default_
   return section;
 }
 
+std::vector<u32> to_terminals(const std::string& where, const py::handle& item) {
+  std::vector<u32> terminals;
+  for (const py::handle& t : py::list(py::reinterpret_borrow<py::object>(item))) {
+    const auto value = py::reinterpret_borrow<py::object>(t).attr("__index__")().cast<i64>();
+    if (value < 0 || value > 0xffffffff) throw ConfigError(where + ": " + std::to_string(value) + " is no terminal");
+    terminals.push_back(static_cast<u32>(value));
+  }
+  return terminals;
+}
+
+// {parameters, 'jobs': [{'name', 'motif' or 'goal_file' or 'program', 'terminals', parameters of the motif}]}
+WorkloadSection to_workload(const py::object& given) {
+  if (!py::isinstance<py::dict>(given)) throw ConfigError("workload: " + std::string(py::repr(given)) + " is no mapping");
+  WorkloadSection section;
+  for (const auto& [k, v] : given.cast<py::dict>()) {
+    const auto key = k.cast<std::string>();
+    if (key != "jobs") {
+      section.values[key] = to_value("workload." + key, v);
+      continue;
+    }
+    for (const py::handle& item : py::list(py::reinterpret_borrow<py::object>(v))) {
+      if (!py::isinstance<py::dict>(item)) throw ConfigError("workload.jobs: " + std::string(py::repr(item)) + " is no mapping");
+      JobSection job;
+      for (const auto& [jk, jv] : py::reinterpret_borrow<py::dict>(item)) {
+        const auto name = jk.cast<std::string>();
+        if (name == "name") job.name = py::str(jv).cast<std::string>();
+        else if (name == "motif") job.motif.name = py::str(jv).cast<std::string>();
+        else if (name == "terminals") job.terminals = jv.is_none() ? std::vector<u32>() : to_terminals("workload.jobs.terminals", jv);
+        else if (name == "program") job.program = jv.cast<std::shared_ptr<PyProgram>>()->program;
+        else job.motif.values[name] = to_value("workload.jobs." + name, jv);
+      }
+      if (job.name.empty()) job.name = job.motif.name;
+      section.jobs.push_back(std::move(job));
+    }
+  }
+  if (section.jobs.empty()) throw ConfigError("workload.jobs: there are none");
+  return section;
+}
+
 Config to_config(const py::object& mapping) {
   const py::dict given(mapping);
-  const std::vector<std::string> valid = {"topology", "router", "routing", "traffic", "seed"};
+  const std::vector<std::string> valid = {"topology", "router", "routing", "traffic", "workload", "seed"};
   for (const auto& item : given) {
     const auto key = py::str(item.first).cast<std::string>();
     if (std::find(valid.begin(), valid.end(), key) == valid.end()) throw ConfigError(key + ": unknown section" + did_you_mean(key, valid) + "; valid sections: " + join(valid));
@@ -72,7 +117,12 @@ Config to_config(const py::object& mapping) {
   config.topology = to_section(given, "topology", "");
   config.router = to_section(given, "router", "vc_router");
   config.routing = to_section(given, "routing", "");
-  config.traffic = to_section(given, "traffic", "");
+  if (given.contains("workload") && !given["workload"].is_none()) {
+    config.workload = to_workload(given["workload"]);
+    if (given.contains("traffic") && !given["traffic"].is_none()) config.traffic = to_section(given, "traffic", "");
+  } else {
+    config.traffic = to_section(given, "traffic", "");
+  }
   if (given.contains("seed")) {
     const py::object seed = given["seed"];
     const bool integer = py::isinstance<py::int_>(seed) && !py::isinstance<py::bool_>(seed);
@@ -166,10 +216,18 @@ py::dict registered(const std::string& kind) {
       facts["topologies"] = spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
       out[py::str(name)] = describe(spec.summary, params, facts);
     }
+  } else if (kind == "motif") {
+    for (const auto& [name, spec] : registry<MotifSpec>()) {
+      std::vector<ParamSpec> params = common_motif_params();
+      params.insert(params.end(), spec.params.begin(), spec.params.end());
+      out[py::str(name)] = describe(spec.summary, params, py::dict());
+    }
+  } else if (kind == "workload") {
+    out["workload"] = describe("jobs that share the network: placement, hosts, packets", workload_params(), py::dict());
   } else if (kind == "router") {
     out["vc_router"] = describe("virtual-channel router: input-queued, or combined input- and output-queued with crossbar speedup", router_params(), py::dict());
   } else {
-    const std::vector<std::string> kinds = {"topology", "router", "routing", "traffic"};
+    const std::vector<std::string> kinds = {"topology", "router", "routing", "traffic", "motif", "workload"};
     throw ConfigError("registered(): unknown kind '" + kind + "'" + did_you_mean(kind, kinds) + "; valid kinds: " + join(kinds));
   }
   return out;
@@ -207,6 +265,7 @@ void add_view(py::dict& out, const char* name, std::vector<T, A>& array, const p
 }
 void add_view(py::dict&, const char*, Totals&, const py::object&) {}
 void add_view(py::dict&, const char*, Window&, const py::object&) {}
+void add_view(py::dict&, const char*, HostTotals&, const py::object&) {}
 
 std::function<void()> interruptible() {
   return [] {
@@ -260,6 +319,7 @@ py::dict facts(const Simulation& sim) {
   }
   d["rounding"] = rounding;
   d["memory_bytes"] = state_bytes(s);
+  d["workload"] = net.workload != nullptr;
   return d;
 }
 
@@ -326,6 +386,142 @@ py::dict series(Simulation& sim) {
   return d;
 }
 
+// ---- workloads ----
+
+py::array_t<double> nanoseconds(std::size_t n) { return py::array_t<double>(static_cast<py::ssize_t>(n)); }
+
+// What each job has done so far. Times in ns since the start of the simulation.
+py::list jobs(Simulation& sim) {
+  const Exclusive held(sim);
+  const Network& net = sim.network();
+  const State& s = sim.state();
+  py::list out;
+  if (!net.workload) return out;
+  const Workload& w = *net.workload;
+  for (u32 j = 0; j < w.job_count(); j++) {
+    const Job& job = w.jobs[j];
+    const JobTotals& t = s.job_totals[j];
+    py::dict d;
+    d["name"] = job.name;
+    d["motif"] = job.motif;
+    d["ranks"] = job.ranks;
+    d["ranks_finished"] = t.ranks_done;
+    d["start_ns"] = static_cast<double>(job.start_ps) / 1000;
+    d["finish_ns"] = t.ranks_done == job.ranks ? py::object(py::float_(static_cast<double>(t.finished) / 1000)) : py::none();
+    d["bytes"] = t.bytes_sent;
+    d["bytes_received"] = t.bytes_received;
+    d["messages"] = t.messages_sent;
+    d["messages_received"] = t.messages_received;
+    d["packets"] = t.packets;
+    d["flits"] = t.flits;
+    const auto per_packet = [&](u64 x) { return t.packets ? py::object(py::float_(static_cast<double>(x) / static_cast<double>(t.packets))) : py::none(); };
+    d["hops_mean"] = per_packet(t.hops);
+    d["nonminimal_fraction"] = per_packet(t.nonminimal);
+    d["peak_outstanding_bytes"] = t.outstanding_peak;
+    const auto latencies = [&](const std::string& name, const std::vector<u32>& all, double unit, u64 sum, double sum_unit, u64 max, u64 count) {
+      const std::vector<u32> histogram(all.begin() + static_cast<std::ptrdiff_t>(std::size_t{j} * kHistogramBins), all.begin() + static_cast<std::ptrdiff_t>((std::size_t{j} + 1) * kHistogramBins));
+      const double largest = static_cast<double>(max) * sum_unit;
+      d[py::str(name + "_mean_ns")] = count ? py::object(py::float_(static_cast<double>(sum) / static_cast<double>(count) * sum_unit)) : py::none();
+      for (const auto& [suffix, q] : {std::pair{"_p50_ns", 0.50}, std::pair{"_p95_ns", 0.95}, std::pair{"_p99_ns", 0.99}})
+        d[py::str(name + suffix)] = count ? py::object(py::float_(std::min(quantile(histogram, q) * unit, largest))) : py::none();
+      d[py::str(name + "_max_ns")] = count ? py::object(py::float_(largest)) : py::none();
+    };
+    latencies("packet_latency", s.job_histogram, net.cycle_ns, t.latency, net.cycle_ns, t.latency_max, t.packets);
+    latencies("message_latency", s.message_histogram, 1, t.message_latency, 1e-3, t.message_latency_max, t.messages_received);
+
+    // Communication time of a rank: all of its time but that in which it computed.
+    py::array_t<double> comm = nanoseconds(job.ranks), finish = nanoseconds(job.ranks), compute = nanoseconds(job.ranks);
+    py::array_t<u64> sent(job.ranks), received(job.ranks);
+    py::array_t<u32> terminals(job.ranks);
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    for (u32 k = 0; k < job.ranks; k++) {
+      const Rank& r = s.ranks[job.first_rank + k];
+      const double calc = static_cast<double>(r.calc) / 1000;
+      comm.mutable_at(k) = r.done ? static_cast<double>(r.finished - r.started) / 1000 - calc : nan;
+      finish.mutable_at(k) = r.done ? static_cast<double>(r.finished) / 1000 : nan;
+      compute.mutable_at(k) = calc;
+      sent.mutable_at(k) = r.bytes_sent;
+      received.mutable_at(k) = r.bytes_received;
+      terminals.mutable_at(k) = w.rank_terminal[job.first_rank + k];
+    }
+    d["rank_comm_time_ns"] = comm;
+    d["rank_finish_ns"] = finish;
+    d["rank_compute_ns"] = compute;
+    d["rank_bytes_sent"] = sent;
+    d["rank_bytes_received"] = received;
+    d["rank_terminal"] = terminals;
+    out.append(d);
+  }
+  return out;
+}
+
+// The time series of the jobs: a row per interval and job.
+py::dict job_series(Simulation& sim) {
+  const Exclusive held(sim);
+  const Network& net = sim.network();
+  const State& s = sim.state();
+  const u32 interval = s.series_interval[0], count = net.workload ? net.workload->job_count() : 0;
+  const std::size_t steps = interval && count ? (s.totals.now + interval - 1) / interval : 0;
+  const auto n = static_cast<py::ssize_t>(steps * count);
+  py::array_t<double> time(n), latency(n), hops(n);
+  py::array_t<u32> job(n);
+  py::array_t<u64> packets(n), received(n), sent(n);
+  for (py::ssize_t i = 0; i < n; i++) {
+    const std::size_t k = static_cast<std::size_t>(i), step = k / count;
+    const JobPoint x = k < s.job_series.size() ? s.job_series[k] : JobPoint{};
+    const double many = static_cast<double>(x.packets), nan = std::numeric_limits<double>::quiet_NaN();
+    time.mutable_at(i) = std::min(static_cast<double>(interval) * static_cast<double>(step + 1), static_cast<double>(s.totals.now)) * net.cycle_ns;
+    job.mutable_at(i) = static_cast<u32>(k % count);
+    packets.mutable_at(i) = x.packets;
+    received.mutable_at(i) = x.bytes_received;
+    sent.mutable_at(i) = x.bytes_sent;
+    latency.mutable_at(i) = x.packets ? static_cast<double>(x.latency) / many * net.cycle_ns : nan;
+    hops.mutable_at(i) = x.packets ? static_cast<double>(x.hops) / many : nan;
+  }
+  py::dict d;
+  d["time_ns"] = time;
+  d["job"] = job;
+  d["packets"] = packets;
+  d["bytes_received"] = received;
+  d["bytes_sent"] = sent;
+  d["latency_mean_ns"] = latency;
+  d["hops_mean"] = hops;
+  return d;
+}
+
+// Who used each channel, and who delayed whom there; rows as in channels().
+//   flits [channels, jobs]; stall_ns [channels, jobs]: stalled while the job had packets there;
+//   wait_packet_ns, stall_packet_ns [channels, victim, culprit]
+py::dict blame(Simulation& sim) {
+  const Exclusive held(sim);
+  const Network& net = sim.network();
+  const State& s = sim.state();
+  const std::size_t jobs = net.accounted_jobs;
+  std::vector<u32> ports;
+  for (u32 p = 0; p < net.router_ports; p++)
+    if (net.channels[p].peer != kNone) ports.push_back(p);
+  const auto n = static_cast<py::ssize_t>(jobs ? ports.size() : 0), m = static_cast<py::ssize_t>(jobs);
+  py::array_t<u64> flits({n, m});
+  py::array_t<double> stall({n, m}), wait({n, m, m}), stalled({n, m, m});
+  for (std::size_t i = 0; i < static_cast<std::size_t>(n); i++) {
+    const std::size_t row = ports[i] * jobs;
+    for (std::size_t v = 0; v < jobs; v++) {
+      flits.mutable_data()[i * jobs + v] = s.job_flits[row + v];
+      stall.mutable_data()[i * jobs + v] = static_cast<double>(s.job_stall[row + v]) * net.cycle_ns;
+      for (std::size_t c = 0; c < jobs; c++) {
+        wait.mutable_data()[(i * jobs + v) * jobs + c] = static_cast<double>(s.wait_blame[(row + v) * jobs + c]) * net.cycle_ns;
+        stalled.mutable_data()[(i * jobs + v) * jobs + c] = s.stall_blame[(row + v) * jobs + c] * net.cycle_ns;
+      }
+    }
+  }
+  py::dict d;
+  d["flits"] = flits;
+  d["stall_ns"] = stall;
+  d["wait_packet_ns"] = wait;
+  d["stall_packet_ns"] = stalled;
+  return d;
+}
+
 // The requests of this cycle, as views that are valid until apply().
 py::dict requests(const py::object& self) {
   auto& sim = self.cast<Simulation&>();
@@ -377,6 +573,13 @@ PYBIND11_MODULE(_core, m) {
   PYBIND11_NUMPY_DTYPE(OutputVc, front, back, count, sent, credits, owner, owned_since, parked);
   PYBIND11_NUMPY_DTYPE(Port, flits, window_flits, stall, busy_until, waiting_vcs, queued, load, stalled_since, input_busy_until, output_busy_until, next_vc, awake,
                        stalled, next_request);
+  PYBIND11_NUMPY_DTYPE(Rank, block, started, finished, calc, calc_since, bytes_sent, bytes_received, calculating, ops, left, first_op, first_edge, op_class, edge_class, posted, last_posted,
+                       unexpected, last_unexpected, done);
+  PYBIND11_NUMPY_DTYPE(Outbox, first, last, sent, last_sent);
+  PYBIND11_NUMPY_DTYPE(JobTotals, messages_sent, messages_received, bytes_sent, bytes_received, packets, flits, hops, nonminimal, latency, latency_max, message_latency, message_latency_max,
+                       outstanding, outstanding_peak, finished, ranks_done);
+  py::class_<PyProgram, std::shared_ptr<PyProgram>>(m, "Program")
+      .def_property_readonly("ranks", [](const PyProgram& p) { return p.program->ranks; });
   PYBIND11_NUMPY_DTYPE(Terminal, next_tick, tick, sequence, round, index, left, step);
 
   py::class_<Simulation>(m, "Simulation")
@@ -400,6 +603,24 @@ PYBIND11_MODULE(_core, m) {
         const Exclusive held(s);
         return s.drain(most, interruptible());
       }, py::arg("max_cycles"), py::call_guard<py::gil_scoped_release>())
+      .def("run_workload", [](Simulation& s, u64 most) {
+        const Exclusive held(s);
+        return s.run_workload(most, interruptible());
+      }, py::arg("max_cycles"), py::call_guard<py::gil_scoped_release>())
+      .def_property_readonly("workload_finished", &Simulation::workload_finished)
+      .def_property_readonly("workload_stuck", &Simulation::workload_stuck)
+      .def_property_readonly("workload_progress", [](const Simulation& s) {
+        const auto& w = s.network().workload;
+        u64 blocks = 0;
+        if (w)
+          for (const Job& job : w->jobs)
+            for (u32 r = 0; r < job.ranks; r++) blocks += job.program->blocks(r);
+        return blocks ? static_cast<double>(s.state().host.blocks_done) / static_cast<double>(blocks) : 1.0;
+      })
+      .def("waiting", &Simulation::waiting, py::arg("most") = 16)
+      .def("jobs", &jobs)
+      .def("job_series", &job_series)
+      .def("blame", &blame)
       .def("stop_sources", &Simulation::stop_sources)
       .def("begin_window", [](Simulation& s) { const Exclusive held(s); s.begin_window(); })
       .def("end_window", [](Simulation& s) { const Exclusive held(s); s.end_window(); })
