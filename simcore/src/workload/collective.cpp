@@ -6,7 +6,7 @@ namespace flitgym {
 namespace {
 
 std::vector<ParamSpec> params() {
-  auto specs = repeated_collective_params(8, 1, 0, "of the vector (bcast, reduce, allreduce, reduce_scatter), of one rank's share (allgather), of one pair (alltoall)");
+  auto specs = repeated_collective_params(8, 1, 0, "of the vector (bcast, reduce, allreduce, reduce_scatter), of one rank's share (allgather), of one pair (alltoall), of one message (barrier)");
   specs.push_back(choice("collective", "allreduce", collective_names(), "which"));
   specs.push_back(choice("algorithm", "", {}, "empty = the first of: barrier tree, dissemination, binomial, linear; bcast and reduce tree, binomial, linear; allreduce tree, recursive_doubling, ring, "
                                               "binomial; allgather ring, dissemination, linear; reduce_scatter ring, pairwise; alltoall pairwise, linear"));

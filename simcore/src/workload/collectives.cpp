@@ -157,13 +157,12 @@ const std::string& name(Algorithm algorithm) { return algorithm_names()[static_c
 Collective collective_named(const std::string& text) { return named<Collective>("collective", text, collective_names()); }
 Algorithm algorithm_named(const std::string& text) { return named<Algorithm>("algorithm", text, algorithm_names()); }
 
-// Messages of no bytes: a header each.
-void barrier(Script& script, const Communicator& comm, Algorithm algorithm, i32 tag) {
-  if (algorithm == Algorithm::kDissemination) return dissemination(script, comm, [](u32) { return u64{0}; }, tag);
+void barrier(Script& script, const Communicator& comm, Algorithm algorithm, i32 tag, u64 bytes) {
+  if (algorithm == Algorithm::kDissemination) return dissemination(script, comm, [&](u32) { return bytes; }, tag);
   if (algorithm != Algorithm::kTree && algorithm != Algorithm::kBinomial && algorithm != Algorithm::kLinear) refuse(Collective::kBarrier, algorithm);
   const Tree tree = tree_of(comm, 0, algorithm);
-  up(script, tree, 0, tag);
-  down(script, tree, 0, tag);
+  up(script, tree, bytes, tag);
+  down(script, tree, bytes, tag);
 }
 
 void bcast(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag) {
@@ -243,7 +242,7 @@ void alltoall(Script& script, const Communicator& comm, u64 bytes, Algorithm alg
 
 void collective(Script& script, const Communicator& comm, Collective which, u64 bytes, Algorithm algorithm, i32 tag) {
   switch (which) {
-    case Collective::kBarrier: return barrier(script, comm, algorithm, tag);
+    case Collective::kBarrier: return barrier(script, comm, algorithm, tag, bytes);
     case Collective::kBcast: return bcast(script, comm, 0, bytes, algorithm, tag);
     case Collective::kReduce: return reduce(script, comm, 0, bytes, algorithm, tag);
     case Collective::kAllreduce: return allreduce(script, comm, bytes, algorithm, tag);

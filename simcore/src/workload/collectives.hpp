@@ -38,7 +38,7 @@ inline u64 part(u64 bytes, u32 parts, u32 index) { return bytes / parts + (index
 
 using Bytes = std::function<u64(u32)>;  // of the place in the communicator
 
-void barrier(Script& script, const Communicator& comm, Algorithm algorithm, i32 tag);
+void barrier(Script& script, const Communicator& comm, Algorithm algorithm, i32 tag, u64 bytes = 0);     // bytes of a message
 void bcast(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag);
 void reduce(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag);
 void allreduce(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag);

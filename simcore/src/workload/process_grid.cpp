@@ -67,7 +67,7 @@ ProcessGrid process_grid(const std::string& motif, const Params& params, u32& ra
   grid.sizes = params.counts(key);
   if (grid.sizes.empty()) {
     if (ranks == 0) ranks = own;
-    grid.sizes = choose(ranks);
+    if (choose) grid.sizes = choose(ranks);
     return grid;
   }
   const std::string name = "motif." + motif + "." + key + ": ";

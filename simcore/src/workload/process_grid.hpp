@@ -29,8 +29,8 @@ std::vector<u32> near_square(u32 ranks);
 // The parameter `grid` of a motif: one size per dimension, or empty.
 ParamSpec grid_param(const std::string& doc);
 
-// What the parameter `key` says, or choose(ranks); `ranks` = 0 takes the number from the grid given, else `own`, and is set.
-// Throws ConfigError where the grid has another number of dimensions or does not hold just the ranks.
+// What the parameter `key` says, or choose(ranks) (without `choose` no sizes); `ranks` = 0 takes the number from the grid given,
+// else `own`, and is set. Throws ConfigError where the grid has another number of dimensions or does not hold just the ranks.
 ProcessGrid process_grid(const std::string& motif, const Params& params, u32& ranks, u32 own, u32 dimensions, std::vector<u32> (*choose)(u32 ranks), const std::string& key = "grid");
 
 }  // namespace flitgym
