@@ -45,17 +45,16 @@ Unmatched check_wildcards(const std::vector<Endpoint>& sends, const std::vector<
     const auto [source, tag] = kind;
     const u64 offered = source != kAnySource ? by_source[source] : tag != kAnyTag ? by_tag[tag] : left;
     if (total(receives) <= offered) continue;
-    earliest(worst, {behind(receives, offered), "rank " + std::to_string(receives[0].destination) + " receives " + messages(total(receives)) + " from " + named(source) + " with " +
-                       named(tag) + ", and exact receives leave " + std::to_string(offered)});
+    earliest(worst, {behind(receives, offered), "rank " + std::to_string(receives[0].destination) + " receives " + messages(total(receives)) + " from " +
+                                                    named(source) + " with " + named(tag) + ", and exact receives leave " + std::to_string(offered)});
   }
   if (worst) return worst;
 
   const u64 absorbed = total(wild);
   if (absorbed == left) return {};
   const auto& more = absorbed > left ? wild : sends;
-  std::string why = "rank " + std::to_string(more[0].destination) + " receives ";
-  why += wild.empty() ? "none" : messages(absorbed) + " with wildcards";
-  return {behind(more, std::min(absorbed, left)), why + ", and exact receives leave " + std::to_string(left)};
+  return {behind(more, std::min(absorbed, left)), "rank " + std::to_string(more[0].destination) + " receives " + messages(absorbed) +
+                                                      " with wildcards, and exact receives leave " + std::to_string(left)};
 }
 
 }  // namespace
