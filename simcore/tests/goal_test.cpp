@@ -127,6 +127,9 @@ TEST(goal_blank_lines_comments_and_carriage_returns) {
   CHECK_EQ(text(only("\r\n\n  // first\r\na: calc 1 // one\r\n/* two\n lines **/\tb : calc /* 7 */ 2\r\n\nb requires a\r\n//last\n")), text(only(plain)));
   const auto program = read_goal("// head\nnum_ranks 1 /* one */\n\nrank 0 {\n/*\n*/ x: calc 5\n} // end\n\n/* all */", "c.goal");
   CHECK_EQ(program->where(0, 0, 0), "c.goal:6");
+  std::string comments;
+  for (u32 k = 0; k < 100000; k++) comments += "/**/";
+  CHECK_EQ(text(only(comments + "calc 5\n")), text(only("calc 5\n")));
   CHECK_EQ(read_goal("num_ranks 2\nrank 0 {\n}\nrank 1 {\n}", "e.goal")->blocks(1), 0u);
 }
 
