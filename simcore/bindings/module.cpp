@@ -708,6 +708,7 @@ PYBIND11_MODULE(_core, m) {
              py::dict out;
 #define FLITGYM_VIEW(type, name) add_view(out, #name, s.name, self);
              FLITGYM_STATE_FIXED(FLITGYM_VIEW)
+             FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_VIEW)
 #undef FLITGYM_VIEW
              return out;
            })

@@ -136,7 +136,12 @@ u64 state_bytes(const State& s) {
 u64 Simulation::hash() const {
   Hasher h;
 #define FLITGYM_HASH(type, name) h.field(state_.name);
-  FLITGYM_STATE(FLITGYM_HASH)
+  FLITGYM_STATE_FIXED(FLITGYM_HASH)
+  FLITGYM_STATE_GROWING(FLITGYM_HASH)
+  if (network_->workload) {
+    FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_HASH)
+    FLITGYM_STATE_WORKLOAD_GROWING(FLITGYM_HASH)
+  }
 #undef FLITGYM_HASH
   return h.value;
 }

@@ -267,30 +267,25 @@ TEST(permutations_are_even) {
   }
 }
 
-// 528 x 7200 messages less about one self hit per iteration.
 TEST(motifs_ur_pairs_everybody) {
   const auto program = motif("ur", 139, {}, 0.05);
   Block block;
+  u32 alone = 0;
   for (u64 index = 0; index < program->blocks(0); index++) {
     std::vector<u32> to(139, kNone), from(139, kNone);
     for (u32 rank = 0; rank < 139; rank++) {
       block.clear();
       program->block(rank, index, block);
-      CHECK(block.ops.empty() || block.ops.size() == 2);
+      CHECK_EQ(block.ops.size(), std::size_t{2});
       for (const Op& op : block.ops) (op.kind == OpKind::kSend ? to : from)[rank] = op.peer;
     }
     for (u32 rank = 0; rank < 139; rank++) {
-      CHECK(to[rank] != rank);
-      if (to[rank] != kNone) CHECK_EQ(from[to[rank]], rank);
-      CHECK_EQ(to[rank] == kNone, from[rank] == kNone);
+      CHECK_EQ(from[to[rank]], rank);
+      alone += to[rank] == rank;
     }
   }
-  for (const u32 ranks : {528u, 139u}) {
-    const ProgramTotals sum = totals(*motif("ur", ranks));
-    CHECK_EQ(sum.bytes, sum.messages * 3072);
-    CHECK_NEAR(static_cast<double>(u64{7200} * ranks - sum.messages) / 7200, 1.0, 0.06);
-  }
-  CHECK_EQ(motif("ur")->repeats(0, 7199), 1u);
+  // One fixed point an iteration on average, as of permutations drawn from all.
+  CHECK_NEAR(alone / static_cast<double>(program->blocks(0)), 1.0, 0.2);
 }
 
 // Every collective by every algorithm. The messages that carry byte c of the data are those which are longer with c + 1 bytes than

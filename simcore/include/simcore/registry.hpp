@@ -62,6 +62,7 @@ struct MotifSpec {
   std::vector<ParamSpec> params;          // besides the common ones (ranks, scale)
   // `scale` shortens the number of iterations (see scaled() in workload/motif.hpp). Throws ConfigError.
   std::shared_ptr<const Program> (*build)(const Params&, u32 ranks, double scale);
+  bool cubic = false;                     // runs on a cube of ranks unless told otherwise
 };
 
 template <class Spec>

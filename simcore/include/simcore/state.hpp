@@ -190,6 +190,7 @@ enum class Transfer : u8 { kEager, kRequest, kFetch, kData, kAcknowledge };
 
 struct Message {
   u64 bytes, begun;              // begun: ps, when its send began
+  u64 served;                    // ps, when its receiver will be done with it (without a network)
   u32 source, destination;       // ranks of the workload
   i32 tag;
   u32 send_op, receive_op;       // in State::ops; kNone when there is none (any more)
@@ -198,9 +199,9 @@ struct Message {
   u32 next;                      // in an outbox, or among the unexpected
   u32 earlier, later;            // transfers of the same NIC that are on the way, in order
   u8 transfer, held;             // held: complete, but an earlier one to the same place is not
-  u16 reserved;
+  u8 cpu, nic;                   // of the send; those of the same numbers at the receiver take it
 };
-static_assert(sizeof(Message) == 64);
+static_assert(sizeof(Message) == 72);
 
 struct PacketPayload {
   u32 message, bytes;
@@ -253,7 +254,25 @@ struct JobPoint {                // one interval of the time series of a job
   X(Window, window)                     /* sums over the measuring window */                                             \
   X(std::vector<u32>, histogram_nic)    /* [bins] packet latency from NIC acceptance, cycles */                          \
   X(std::vector<u32>, histogram_generation) /* [bins] packet latency from generation, cycles */                          \
-  X(std::vector<u32>, series_interval)  /* [1] cycles, 0 = off */                                                        \
+  X(std::vector<u32>, series_interval)  /* [1] cycles, 0 = off */
+
+#define FLITGYM_STATE_GROWING(X)                                                                     \
+  X(std::vector<Packet>, packets)       /* [pool] by packet id */                                    \
+  X(std::vector<PacketDetail>, details) /* [pool] */                                                 \
+  X(std::vector<Flit>, next)            /* [pool] the packet behind this one in its queue */         \
+  X(std::vector<u32>, free_packets)     /* ids not in use */                                         \
+  X(std::vector<u32>, route_list)       /* input VCs whose new head asks for a route next cycle */   \
+  X(DelayLines<FlitEvent>, flit_lines)  /* flits on channels */                                      \
+  X(DelayLines<CreditEvent>, credit_lines) /* credits on channels */                                 \
+  X(Wheel<u32>, ports_due)              /* output ports that may send */                             \
+  X(Wheel<u32>, sources_due)            /* terminals whose generation clock ticks */                 \
+  X(Wheel<u32>, routes_due)             /* heads inside the router pipeline */                       \
+  X(DelayLines<FeedbackEvent>, feedback_lines) /* learning feedback on channels */                   \
+  X(std::vector<SeriesPoint>, series)   /* time series from cycle 0 */                               \
+  X(std::vector<u32>, watched)          /* [source, sequence] pairs of watched packets */
+
+// The same of a workload; empty without one.
+#define FLITGYM_STATE_WORKLOAD_FIXED(X)                                                                                        \
   X(HostTotals, host)                   /* scalars of the workload */                                                    \
   X(std::vector<Rank>, ranks)           /* [ranks] */                                                                    \
   X(std::vector<u64>, cpu_free)         /* [ranks, cpus] ps, when it can begin something */                              \
@@ -270,20 +289,7 @@ struct JobPoint {                // one interval of the time series of a job
   X(std::vector<u64>, wait_blame)       /* [router_ports, jobs, jobs] packet-cycles waited while the other job's flits went */ \
   X(std::vector<double>, stall_blame)   /* [router_ports, jobs, jobs] packet-cycles stalled behind the other's flits */
 
-#define FLITGYM_STATE_GROWING(X)                                                                     \
-  X(std::vector<Packet>, packets)       /* [pool] by packet id */                                    \
-  X(std::vector<PacketDetail>, details) /* [pool] */                                                 \
-  X(std::vector<Flit>, next)            /* [pool] the packet behind this one in its queue */         \
-  X(std::vector<u32>, free_packets)     /* ids not in use */                                         \
-  X(std::vector<u32>, route_list)       /* input VCs whose new head asks for a route next cycle */   \
-  X(DelayLines<FlitEvent>, flit_lines)  /* flits on channels */                                      \
-  X(DelayLines<CreditEvent>, credit_lines) /* credits on channels */                                 \
-  X(Wheel<u32>, ports_due)              /* output ports that may send */                             \
-  X(Wheel<u32>, sources_due)            /* terminals whose generation clock ticks */                 \
-  X(Wheel<u32>, routes_due)             /* heads inside the router pipeline */                       \
-  X(DelayLines<FeedbackEvent>, feedback_lines) /* learning feedback on channels */                   \
-  X(std::vector<SeriesPoint>, series)   /* time series from cycle 0 */                               \
-  X(std::vector<u32>, watched)          /* [source, sequence] pairs of watched packets */            \
+#define FLITGYM_STATE_WORKLOAD_GROWING(X)                                                          \
   X(std::vector<HostEvent>, host_events) /* binary heap, the earliest first */                      \
   X(std::vector<ActiveOp>, ops)         /* of the ranks' present blocks; room in powers of two */    \
   X(std::vector<u32>, edges)            /* operations that wait for one; top bit: for its start */   \
@@ -294,7 +300,7 @@ struct JobPoint {                // one interval of the time series of a job
   X(std::vector<PacketPayload>, payloads) /* [pool] by packet id */                                  \
   X(std::vector<JobPoint>, job_series)  /* [intervals, jobs] from cycle 0 */
 
-#define FLITGYM_STATE(X) FLITGYM_STATE_FIXED(X) FLITGYM_STATE_GROWING(X)
+#define FLITGYM_STATE(X) FLITGYM_STATE_FIXED(X) FLITGYM_STATE_GROWING(X) FLITGYM_STATE_WORKLOAD_FIXED(X) FLITGYM_STATE_WORKLOAD_GROWING(X)
 
 struct State {
 #define FLITGYM_DECLARE(type, name) type name{};

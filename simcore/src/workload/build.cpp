@@ -93,11 +93,14 @@ std::shared_ptr<const Program> motif_program(const Section& section, const std::
 }
 
 u32 motif_ranks(const std::string& name, u32 available) {
+  const auto found = registry<MotifSpec>().find(name);
+  const bool cubic = found != registry<MotifSpec>().end() && found->second.cubic;
   for (u32 ranks = available; ranks > 1; ranks--) {
+    if (const long side = std::lround(std::cbrt(ranks)); cubic && side * side * side != ranks) continue;
     try {
       return motif_program({name, {{"ranks", i64{ranks}}}}, "workload")->ranks;
     } catch (const ConfigError&) {
-      if (registry<MotifSpec>().find(name) == registry<MotifSpec>().end()) throw;
+      if (found == registry<MotifSpec>().end()) throw;
     }
   }
   return std::min(available, 1u);

@@ -30,6 +30,7 @@ class Engine {
       std::pop_heap(heap.begin(), heap.end(), later);
       heap.pop_back();
       now_ = s_.host.now = e.when;
+      turn_ = e.order;
       switch (static_cast<HostAction>(e.action)) {
         case HostAction::kStartRank: s_.ranks[e.id].started = now_, enter(e.id); break;
         case HostAction::kReady: ready(e.id); break;
@@ -47,6 +48,15 @@ class Engine {
   u64& cpu(u32 rank, u32 k) { return s_.cpu_free[std::size_t{rank} * w_.cpus + k]; }
   u64& nic(u32 rank, u32 k, bool receive) { return s_.nic_free[(std::size_t{rank} * w_.nics + k) * 2 + receive]; }
   const Job& job_of(u32 rank) const { return w_.jobs[w_.rank_job[rank]]; }
+
+  // LogGOPS: what needs a processor and a NIC, and both at once, comes again when they are free and holds neither until then; it
+  // keeps its turn. An MPI host has no such gap, and work that waits for its processor is put behind the rest right away.
+  bool comes_again(u64 free, HostAction action, u32 id) {
+    if (h_.kind != HostKind::kLogGops || free <= now_) return false;
+    s_.host_events.push_back({free, turn_, static_cast<u32>(action), id});
+    std::push_heap(s_.host_events.begin(), s_.host_events.end(), later);
+    return true;
+  }
 
   // Takes a processor as soon as it is free, in the order of asking; returns when the work begins.
   u64 take_cpu(u32 rank, u32 k, u64 work) {
@@ -103,8 +113,10 @@ class Engine {
     }
     for (const Dependency& d : block.dependencies) s_.edges[rank.first_edge + end[d.before]++] = d.after | (d.on_start ? kOnStart : 0);
 
+    // One that begins may release others on the spot: who waits for nobody is known before.
+    for (u32 i = 0; i < n; i++) end[i] = ops[i].waits;
     for (u32 i = 0, first = rank.first_op; i < n; i++)
-      if (s_.ops[first + i].waits == 0) ready(first + i);
+      if (end[i] == 0) ready(first + i);
   }
 
   void make_room(Rank& rank, u32 ops, u32 edges) {
@@ -148,13 +160,13 @@ class Engine {
     u64 from = now_;
     switch (static_cast<OpKind>(op.kind)) {
       case OpKind::kCalc:
+        if (comes_again(cpu(op.rank, op.cpu), HostAction::kReady, id)) return;
         from = take_cpu(op.rank, op.cpu, op.size * 1000);
         push(from + op.size * 1000, HostAction::kDone, id);
         break;
       case OpKind::kSend: {
-        // A send waits for its NIC without holding the processor.
         u64& gap = nic(op.rank, op.nic, false);
-        if (gap > std::max(now_, cpu(op.rank, op.cpu))) return push(gap, HostAction::kReady, id);
+        if (comes_again(std::max(gap, cpu(op.rank, op.cpu)), HostAction::kReady, id)) return;
         from = take_cpu(op.rank, op.cpu, send_work(h_, op.size));
         gap = from + nic_work(h_, op.size);
         send(id, op, from);
@@ -173,8 +185,8 @@ class Engine {
   void send(u32 id, const ActiveOp& op, u64 from) {
     const u32 m = new_message(s_);
     const bool eager = is_eager(h_, op.size);
-    s_.messages[m] = {op.size, from, op.rank, op.peer, op.tag, eager ? kNone : id, kNone, 0, 0, 0, kNone, kNone, kNone,
-                      static_cast<u8>(eager ? Transfer::kEager : Transfer::kRequest), 0, 0};
+    s_.messages[m] = {op.size, from, 0, op.rank, op.peer, op.tag, eager ? kNone : id, kNone, 0, 0, 0, kNone, kNone, kNone,
+                      static_cast<u8>(eager ? Transfer::kEager : Transfer::kRequest), 0, op.cpu, op.nic};
     const u64 worked = from + send_work(h_, op.size);
     if (h_.network) push(worked + h_.nic_send, HostAction::kHandOver, m);
     else push(from + h_.overhead + h_.latency, HostAction::kArrive, m), count_sent(m);
@@ -232,12 +244,18 @@ class Engine {
       case Transfer::kEager:
       case Transfer::kRequest: {
         const u64 bytes = h_.network && !is_eager(h_, m.bytes) ? 0 : m.bytes;
-        u64& gap = nic(m.destination, 0, true);
-        if (gap > std::max(now_, cpu(m.destination, 0))) return push(gap, HostAction::kArrive, id);
-        const u64 work = arrival_work(h_, bytes), from = take_cpu(m.destination, 0, work);
+        u64& gap = nic(m.destination, m.nic, true);
+        if (comes_again(std::max(gap, cpu(m.destination, m.cpu)), HostAction::kArrive, id)) return;
+        const u64 work = arrival_work(h_, bytes), from = take_cpu(m.destination, m.cpu, work);
         gap = from + nic_work(h_, bytes);
-        if (!h_.network) count_received(id, from + work);
-        push(from + work, HostAction::kMatch, id);
+        if (h_.network) {
+          push(from + work, HostAction::kMatch, id);
+        } else {
+          // LogGOPSim's message meets its receive as soon as the processor turns to it, and the receive ends with that work.
+          count_received(id, from + work);
+          m.served = from + work;
+          push(from, HostAction::kMatch, id);
+        }
         break;
       }
       case Transfer::kFetch:
@@ -246,14 +264,14 @@ class Engine {
         break;
       case Transfer::kData: {
         const u64 work = return_work(h_) + (h_.kind == HostKind::kLogGops ? beyond_first(m.bytes) * h_.overhead_per_byte : 0);
-        push(take_cpu(m.destination, 0, work) + work, HostAction::kDone, m.receive_op);
+        push(take_cpu(m.destination, m.cpu, work) + work, HostAction::kDone, m.receive_op);
         m.transfer = static_cast<u8>(Transfer::kAcknowledge);
         push(now_ + h_.nic_send, HostAction::kHandOver, id);
         break;
       }
       case Transfer::kAcknowledge: {
         const u64 work = return_work(h_);
-        push(take_cpu(m.source, 0, work) + work, HostAction::kDone, m.send_op);
+        push(take_cpu(m.source, m.cpu, work) + work, HostAction::kDone, m.send_op);
         free_message(s_, id);
         break;
       }
@@ -296,21 +314,22 @@ class Engine {
     Message& m = s_.messages[id];
     const u32 source = m.source, destination = m.destination;
     if (static_cast<Transfer>(m.transfer) == Transfer::kEager) {
-      const u64 work = match_work(h_, m.bytes, looked_at) + return_work(h_);
-      push(work > 0 ? take_cpu(destination, 0, work) + work : now_, HostAction::kDone, op);
+      const u64 work = match_work(h_, m.bytes, looked_at) + return_work(h_), here = h_.network ? now_ : std::max(now_, m.served);
+      push(work > 0 ? take_cpu(destination, m.cpu, work) + work : here, HostAction::kDone, op);
       return free_message(s_, id);
     }
     if (!h_.network) {
-      // LogGOPSim's rendezvous: both end now, and the sender was held up as long as the receiver.
-      push(now_, HostAction::kDone, op);
-      push(now_, HostAction::kDone, m.send_op);
-      cpu(source, 0) = std::max(cpu(source, 0), cpu(destination, 0));
+      // LogGOPSim's rendezvous: the sender is held up until now.
+      push(std::max(now_, m.served), HostAction::kDone, op);
+      push(std::max(now_, m.begun + send_work(h_, m.bytes)), HostAction::kDone, m.send_op);
+      cpu(source, m.cpu) = std::max(cpu(source, m.cpu), now_);
+      nic(source, m.nic, false) = std::max(nic(source, m.nic, false), now_);
       return free_message(s_, id);
     }
     const u64 work = match_work(h_, m.bytes, looked_at);
     m.receive_op = op;
     m.transfer = static_cast<u8>(Transfer::kFetch);
-    push(take_cpu(destination, 0, work) + work + h_.nic_send, HostAction::kHandOver, id);
+    push(take_cpu(destination, m.cpu, work) + work + h_.nic_send, HostAction::kHandOver, id);
   }
 
   // Without a network nobody else counts.
@@ -335,7 +354,7 @@ class Engine {
   const Workload& w_;
   const HostModel& h_;
   State& s_;
-  u64 now_ = 0;
+  u64 now_ = 0, turn_ = 0;  // time and order of the present event
 };
 
 }  // namespace

@@ -72,7 +72,8 @@ const Register<MotifSpec> registration{{"lulesh", "bcast, reduce, 26 neighbours 
                                             integer("iterations", 12, 1, 1 << 30, "", ""),
                                             integer("compute_ns", 0, 0, 1ll << 50, "ns", "after each of the four phases"),
                                         },
-                                        build}};
+                                        build,
+                                        true}};
 
 }  // namespace
 

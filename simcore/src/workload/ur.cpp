@@ -1,6 +1,7 @@
 // UR: every iteration another random permutation of the ranks (SC'22: SST ember's emberrandomgen.cc, key = ranks + iteration), one
-// isend, one ireceive and a wait for both; a rank that is its own partner does nothing. The permutations are not those of the
-// study, which shuffles an array of all ranks with a generator of its own: these take a few steps per rank.
+// isend, one ireceive and a wait for both. A rank that is its own partner sends to itself, inside its host (the study's code leaves
+// these out: one message in 588 of 528 ranks). The permutations are not those of the study, which shuffles an array of all ranks
+// with a generator of its own: these take a few steps per rank.
 #include "workload/motif.hpp"
 #include "workload/permutation.hpp"
 
@@ -19,18 +20,10 @@ struct UniformRandom : Program {
     Script script(out);
     script.compute(compute_ns);
     const KeyedPermutation p = permutation(index);
-    const u32 to = p(rank);
-    if (to == rank) return;
-    const auto sent = script.isend(to, bytes), received = script.ireceive(p.inverse(rank), bytes);
+    const auto sent = script.isend(p(rank), bytes), received = script.ireceive(p.inverse(rank), bytes);
     script.wait_all({sent, received});
   }
-  // Iterations with a partner differ in who that is, those without are all alike.
-  u64 repeats(u32 rank, u64 index) const override {
-    const bool alone = permutation(index)(rank) == rank;
-    u64 end = index + 1;
-    while (end < iterations && (permutation(end)(rank) == rank) == alone) end++;
-    return end - index;
-  }
+  u64 repeats(u32, u64 index) const override { return iterations - index; }
   std::string where(u32, u64 index, u32) const override { return "iteration " + std::to_string(index); }
 };
 
