@@ -225,6 +225,20 @@ TEST(valiant_loads_as_drawn) {
   }
 }
 
+// The table is worth something on a router without output queues, too. 8x8, T=8, BC at 0.3, of which DimWAR carries 0.277 and
+// dimension order 1/8.
+TEST(q_adaptive_carries_what_dim_war_carries_without_output_queues) {
+  const auto accepted = [](const std::string& routing) {
+    Simulation sim(config(hyperx_section({8, 8}, 8), input_queued(), {routing, {}}, {"bit_complement", {{"load", 0.3}}}));
+    sim.run(5000);
+    sim.begin_window();
+    sim.run(2000);
+    return statistics(sim.network(), sim.state()).at("accepted_load");
+  };
+  const double learned = accepted("q_adaptive"), weighed = accepted("dim_war");
+  CHECK_FOR(weighed > 0.25 && learned > 0.8 * weighed, std::to_string(learned) + " against " + std::to_string(weighed));
+}
+
 // What a run accepts at full load is what the most loaded channel lets through. 4x4, T=4, BC: load 4 under DOR, so 1/4; VAL at most 1/2
 // (2 on every channel); incremental ones stay below 1/2, too (a bisection of 16 directed channels for 32 terminals), but above 1/4.
 TEST(throughput_is_bound_by_the_loads) {

@@ -442,6 +442,24 @@ TEST(clos_ad_rule_by_hand) {
   CHECK_EQ(x.packet().phase, kFromIntermediate);
 }
 
+// Idle, minimal paths forbidden by the bias, BC on 8x8x8: in x one of 7 ports, of which the direct one (1/7) means 3 minimal hops; in y
+// and z each one of 7 or to stay (8), of which the direct one and staying take 1 hop and the others 2: 1.75. Hops 3/7 + 6/7 (2 + 1.75 +
+// 1.75) = 5.143. Where x is perturbed, both y and z stay unperturbed with 1/4 * 1/4, if the draws at one router are independent.
+TEST(clos_ad_draws_each_dimension_by_itself) {
+  Lone x = lone({8, 8, 8}, {"clos_ad", {{"bias_flits", -1e6}}});
+  const u32 packets = 512 * 40;
+  u32 hops = 0, detours = 0, in_x_alone = 0;
+  for (u32 n = 0; n < packets; n++) {
+    const u32 took = x.walk(n % 512, 511 - n % 512, n / 512, [](u32, const Step&) {});
+    hops += took;
+    detours += took > 3;
+    in_x_alone += took == 4;
+  }
+  CHECK_NEAR(static_cast<double>(detours) / packets, 6 / 7.0, 5 * std::sqrt(6.0 / 49 / packets));
+  CHECK_NEAR(static_cast<double>(hops) / packets, 36 / 7.0, 5 * 1.1 / std::sqrt(packets));
+  CHECK_NEAR(static_cast<double>(in_x_alone) / detours, 1 / 16.0, 5 * std::sqrt(15.0 / 256 / detours));
+}
+
 // ---- What congestion is measured ----
 
 // dim_war on 8 VCs: class 0 has VCs 0, 2, 4, 6, class 1 VCs 1, 3, 5, 7. Output buffers, so that both parts count. Line of 3, h = 1:
@@ -466,7 +484,6 @@ TEST(congestion_scopes_by_hand) {
   };
   // 2 * 8 q >= 55: q = 4; 2 * 4 q >= 15: 2; 2 q >= 3: 2.
   CHECK_EQ(threshold("port", "both"), 4u);
-  CHECK_EQ(threshold("hybrid", "both"), 4u);  // two candidates of one hop never share a port
   CHECK_EQ(threshold("class", "both"), 2u);
   CHECK_EQ(threshold("vc", "both"), 2u);
   CHECK_EQ(threshold("port", "output_queue"), 1u);  // 16 q >= 16
@@ -527,6 +544,27 @@ TEST(sequential_allocation_sees_the_decisions_before_it) {
       both(0);  // and in the next cycle the promises are forgotten
       CHECK_FOR(x.batch.out_port[0] == 3, name);
     }
+  // A promise to one class is none to the other where classes are told apart. Two packets at router 0: one derouted to it from
+  // router 1, which goes on to 3 on class 1, and a new one to 3, whose class 0 is idle.
+  for (const auto& [scope, direct] : {std::pair{"port", false}, {"class", true}, {"vc", true}}) {
+    Lone x = lone({4}, {"dim_war", {{"allocation", std::string("sequential")}, {"congestion_scope", std::string(scope)}}});
+    x.resize(2);
+    x.state.packets.resize(2);
+    x.state.details.resize(2);
+    for (u32 i = 0; i < 2; i++) {
+      x.state.packets[i] = Packet{};
+      x.state.packets[i].flits = 5;
+      x.state.packets[i].destination = 3;
+    }
+    x.state.packets[0].hops = 1;
+    x.request(0, {0, 1, 0}, 0);
+    x.request(1, {0, 0, 0}, 1);
+    for (u32 cycle = 0; cycle < 2; cycle++) {  // and every promise is forgotten
+      x.net.route(x.net, x.state, x.batch);
+      CHECK_FOR(x.batch.out_port[0] == 3 && x.batch.out_class[0] == 1, scope);
+      CHECK_FOR((x.batch.out_port[1] == 3) == direct && x.batch.out_class[1] == 0, scope);
+    }
+  }
   // Clos-AD's is sequential unless said otherwise.
   Lone x = lone({4}, {"clos_ad", {}});
   x.resize(3);
@@ -579,6 +617,23 @@ TEST(hyperx_routings_refuse_what_cannot_run) {
     CHECK_THROWS(ConfigError, order(wrong), "routing.dimension_order.order", to_string(Value{wrong}), "3 dimensions");
   CHECK_THROWS(ConfigError, order({0, 1, -1}), "order", "-1");
   CHECK_THROWS(ConfigError, order({0, 1, 1.5}), "order", "1.5", "integers");
+
+  // Output queues that the router does not have.
+  const Values blind = {{"congestion", std::string("output_queue")}}, queues = {{"output_buffer_flits", i64{64}}};
+  for (const std::string routing : {"minimal_adaptive", "ugal", "clos_ad", "dal", "dim_war", "omni_war", "q_adaptive"}) {
+    CHECK_THROWS(ConfigError, make({routing, blind}), "routing." + routing + ".congestion", "output_queue", "router.output_buffer_flits is 0", "credits", "both");
+    CHECK(make({routing, blind}, queues) != nullptr);
+  }
+  for (const std::string routing : {"ugal_group", "ugal_router", "ugal_global", "par"}) {
+    const auto on_small = [&](const Values& router) { return build(config(small_network(), router, {routing, blind}, {"uniform", {}})); };
+    CHECK_THROWS(ConfigError, on_small(input_queued()), "routing." + routing + ".congestion", "output_queue", "credits");
+    CHECK(on_small(hpdc21()) != nullptr);
+  }
+  // Words that would change nothing.
+  for (const std::string routing : {"minimal_adaptive", "clos_ad", "dal", "dim_war", "omni_war", "q_adaptive"})
+    CHECK_THROWS(ConfigError, make({routing, {{"congestion_scope", std::string("hybrid")}}}), "routing." + routing + ".congestion_scope", "hybrid", "class");
+  CHECK(make({"ugal", {{"congestion_scope", std::string("hybrid")}}}) != nullptr);
+  CHECK_THROWS(ConfigError, make({"clos_ad", {{"detour_hops", std::string("normalized")}}}), "routing.clos_ad.detour_hops", "unknown key");
 
   // The other topology's routings, and keys that mean something there alone.
   for (const std::string routing : {"minimal", "valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par"})

@@ -173,6 +173,7 @@ TEST(impossible_patterns_are_refused) {
   CHECK_THROWS(ConfigError, network({"uniform_random_bisection", {{"dimension", i64{1}}}}, {4, 4}, 1), "dimension", "1", "a word");
   CHECK_THROWS(ConfigError, network({"tornado", {{"dimensions", std::vector<double>{0, 3}}}}), "traffic.tornado.dimensions", "3", "3 dimensions");
   CHECK_THROWS(ConfigError, network({"tornado", {{"dimensions", std::vector<double>{-1}}}}), "traffic.tornado.dimensions", "-1");
+  CHECK_THROWS(ConfigError, network({"tornado", {{"dimensions", std::vector<double>{0, 0}}}}), "traffic.tornado.dimensions", "[0, 0]", "twice");
   // Another topology.
   for (const std::string name : {"tornado", "transpose", "swap2", "uniform_random_bisection", "dimension_complement_reverse"})
     CHECK_THROWS(ConfigError, on_dragonfly({name, {}}), "traffic." + name, "'dragonfly'", "hyperx", "adversarial");

@@ -38,8 +38,8 @@ struct Packet {         // 32 bytes: what every hop reads
 static_assert(sizeof(Packet) == 32);
 
 struct PacketDetail {   // 16 bytes: what only learning routings touch
-  Cycle arrived;        // the head, in the present input buffer
-  u32 reward;           // cycles between the heads' arrivals in the previous and in this input buffer
+  Cycle arrived;        // the head, in the present input buffer; a routing may set it to when it decided
+  u32 reward;           // cycles between that of the previous router and the head's arrival in this input buffer
   float value;          // this router's estimate to be sent back upstream; negative = nothing is sent
   u32 row;              // row of the upstream router's table it belongs to
 };
@@ -321,7 +321,7 @@ struct Batch {
   // The candidates of request i are entries offsets[i] .. offsets[i+1]-1 (with routing=external).
   std::vector<u32> offsets;
   std::vector<u16> candidate_port, candidate_class;
-  std::vector<u32> promised;  // [router_ports] scratch of sequential allocation, 0 between calls
+  std::vector<u32> promised;  // [router_ports, classes] scratch of sequential allocation, 0 between calls
 };
 
 // Buffers reused from cycle to cycle; nothing in here outlives a step but the batch between collect() and apply().

@@ -3,6 +3,8 @@
 // the way: a non-minimal packet takes, in each of those dimensions in order, the channel with the shortest queue, where a dummy
 // queue stands for staying at the present coordinate. And decisions of a router are made one after the other, each seeing those
 // before it (sequential allocation).
+// The decision is UGAL's: minimal path against the shortest queue of the first of those dimensions. That dimension, unlike the later
+// ones, offers no staying, so a non-minimal packet perturbs it always; where its shortest queue is the direct one, it is minimal.
 // The length of the dummy queue is ours: the mean of the dimension's queues, since staying takes a like share of the packets.
 // Class 0 up to the intermediate router, dimensions ascending; class 1 from there and on minimal paths, in dimension order.
 #include "routing/hyperx_legs.hpp"
@@ -20,19 +22,18 @@ struct Middle {
   double congestion = 0;
 };
 
-// The shortest queue of dimension k, ties at random.
+// The shortest queue of dimension k, ties at random: a draw of its own for each dimension that a packet perturbs at one router.
 Middle shortest(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises, const Packet& p, u32 router, u32 k, bool may_stay) {
   Best best;
   double sum = 0;
   for (u32 port = hx.base[k]; port < hx.end_of(k); port++) {
-    const u32 id = net.port(router, port);
-    const double q = rule.measure.of(net, s, id, 0) + promises.at(id);
+    const double q = promises.ahead(rule.measure, s, net.port(router, port), 0);
     sum += q;
     best.consider({port, 0}, q, false);
   }
   const double mean = sum / (hx.end_of(k) - hx.base[k]);
   if (may_stay) best.consider({kNone, 0}, mean, false);
-  const Hop hop = best.pick(net, p);
+  const Hop hop = best.pick(draw(net.seed, route_draw(net, p, 15), k));
   return {hop.port, best.weight()};
 }
 
@@ -50,9 +51,9 @@ Hop towards_middle(const Network& net, const State& s, const HyperX& hx, const R
 
 Hop decide(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises, Packet& p, u32 router, u32 to) {
   const u64 difference = hx.difference(router, to);
-  const u32 h = hx.distance(difference), k = hx.first_unaligned(difference), direct = hx.port_towards(router, to, k, hx.link_of(p, k)), id = net.port(router, direct);
+  const u32 h = hx.distance(difference), k = hx.first_unaligned(difference), direct = hx.port_towards(router, to, k, hx.link_of(p, k));
   const Middle middle = shortest(net, s, hx, rule, promises, p, router, k, false);
-  const double minimal = rule.minimal(h, rule.measure.of(net, s, id, 1) + promises.at(id));
+  const double minimal = rule.minimal(h, promises.ahead(rule.measure, s, net.port(router, direct), 1));
   p.phase = kMinimal;
   if (middle.port - hx.port_towards(router, to, k, 0) < hx.links[k]) return {middle.port, 1};  // the shortest is a direct one
   if (rule.nonminimal(h, 2 * h, middle.congestion) >= minimal - kWeightTolerance) return {direct, 1};
@@ -71,19 +72,26 @@ void route(const Network& net, State& s, Batch& b) {
     if (p.phase == kUndecided && router != to) hop = decide(net, s, hx, rule, promises, p, router, to);
     else if (p.phase == kToIntermediate) hop = towards_middle(net, s, hx, rule, promises, p, router, to, came_by + 1);
     else hop = follow_hyperx_legs(net, hx, p, router);
-    promises.add(net.port(router, hop.port), p.flits);
+    promises.add(router, hop, p.flits);
     choose(b, i, hop);
   }
 }
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<Rule>();
-  read_weight(params, *rule);
+  read_weight(params, net, *rule, false);
   data = rule;
   return {2, 2 * hyperx(net).dimensions};
 }
 
-const Register<RoutingSpec> entry({"clos_ad", "minimal, or by the shortest queues through a common ancestor, decided in sequence (Clos-AD)", {"hyperx"}, weight_params("absolute", "port", true), setup, route});
+// A detour that perturbs every dimension is twice as long as the minimal path, so the word `detour_hops` has nothing to say.
+std::vector<ParamSpec> params() {
+  auto specs = weight_params("absolute", "port", true);
+  std::erase_if(specs, [](const ParamSpec& p) { return p.key == "detour_hops"; });
+  return specs;
+}
+
+const Register<RoutingSpec> entry({"clos_ad", "minimal, or by the shortest queues through a common ancestor, decided in sequence (Clos-AD)", {"hyperx"}, params(), setup, route});
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // How congested is an output? The one place that answers, for every adaptive routing on every topology.
 #pragma once
 
+#include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/state.hpp"
 
@@ -9,13 +10,28 @@ namespace flitgym {
 enum class Congestion : u8 { kBoth, kOutputQueue, kCredits };
 enum class Scope : u8 { kPort, kClass, kVc, kHybrid };
 
+// `auto` is for those that ask for it as their default: what a packet waits for at this router. Before a link with an output queue
+// that is the port's queue, whatever the classes; without one it is slots downstream, and those of its own class.
 inline ParamSpec congestion_param(std::string fallback = "both") {
-  return choice("congestion", std::move(fallback), {"both", "output_queue", "credits"},
-                "flits in the output queue plus downstream slots used, or one of the two (an input-queued router has no output queue)");
+  const bool automatic = fallback == "auto";
+  ParamSpec spec = choice("congestion", std::move(fallback), {"both", "output_queue", "credits"},
+                          "flits in the output queue plus downstream slots used, or one of the two (an input-queued router has no output queue)");
+  if (automatic) spec.choices.push_back("auto"), spec.doc += "; auto = output_queue, or credits where there is none";
+  return spec;
 }
 inline ParamSpec congestion_scope_param(std::string fallback) {
-  return choice("congestion_scope", std::move(fallback), {"port", "class", "vc", "hybrid"},
-                "summed over all VCs of the port, over those of the packet's VC class, or of the class's emptiest VC alone; hybrid = ports, but classes where two paths share a port (UGAL-L_VCH)");
+  const bool automatic = fallback == "auto";
+  ParamSpec spec = choice("congestion_scope", std::move(fallback), {"port", "class", "vc"},
+                          "summed over all VCs of the port, over those of the packet's VC class, or of the class's emptiest VC alone");
+  if (automatic) spec.choices.push_back("auto"), spec.doc += "; auto = port, or class on a router without output queues";
+  return spec;
+}
+// Of those that compare two paths, which may share a port.
+inline ParamSpec congestion_scope_of_paths_param(std::string fallback) {
+  ParamSpec spec = congestion_scope_param(std::move(fallback));
+  spec.choices.push_back("hybrid");
+  spec.doc += "; hybrid = ports, but classes where both paths share a port (UGAL-L_VCH)";
+  return spec;
 }
 
 // Flits over all VCs of a port.
@@ -34,9 +50,11 @@ struct CongestionMeasure {
   Congestion parts = Congestion::kBoth;
   Scope scope = Scope::kPort;
 
-  // Flits ahead of a packet that would leave by `port` in `vc_class`; `shared`: the path it is compared with has the same port.
+  // Are a port's classes told apart? `shared`: the path it is compared with has the same port.
+  bool by_class(bool shared) const { return scope != Scope::kPort && (scope != Scope::kHybrid || shared); }
+  // Flits ahead of a packet that would leave by `port` in `vc_class`.
   u32 of(const Network& net, const State& s, u32 port, u32 vc_class, bool shared = false) const {
-    if (scope == Scope::kPort || (scope == Scope::kHybrid && !shared)) return port_congestion(s, parts, port);
+    if (!by_class(shared)) return port_congestion(s, parts, port);
     u32 sum = 0, least = ~0u;
     for (u32 vc = vc_class; vc < net.vcs; vc += net.routing_facts.classes) {
       const u32 flits = vc_congestion(net, s, parts, port, vc);
@@ -47,13 +65,19 @@ struct CongestionMeasure {
   }
 };
 
-inline Congestion congestion_of(const Params& params) {
+// Refuses to look at what the router does not have: to an adaptive routing every port would seem idle.
+inline Congestion congestion_of(const Params& params, const Network& net) {
   const std::string& name = params.text("congestion");
+  const bool queues = net.router.output_depth > 0;
+  if (name == "output_queue" && !queues)
+    throw ConfigError("routing." + net.routing_name + ".congestion: output_queue is always 0 on a router without output buffers (router.output_buffer_flits is 0); use credits or both");
+  if (name == "auto") return queues ? Congestion::kOutputQueue : Congestion::kCredits;
   return name == "both" ? Congestion::kBoth : name == "credits" ? Congestion::kCredits : Congestion::kOutputQueue;
 }
-inline CongestionMeasure measure_of(const Params& params) {
-  const std::string& scope = params.text("congestion_scope");
-  return {congestion_of(params), scope == "port" ? Scope::kPort : scope == "class" ? Scope::kClass : scope == "vc" ? Scope::kVc : Scope::kHybrid};
+inline CongestionMeasure measure_of(const Params& params, const Network& net) {
+  std::string scope = params.text("congestion_scope");
+  if (scope == "auto") scope = net.router.output_depth > 0 ? "port" : "class";
+  return {congestion_of(params, net), scope == "port" ? Scope::kPort : scope == "class" ? Scope::kClass : scope == "vc" ? Scope::kVc : Scope::kHybrid};
 }
 
 }  // namespace flitgym

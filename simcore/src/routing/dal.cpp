@@ -71,12 +71,12 @@ void route(const Network& net, State& s, Batch& b) {
       Dal::offer_adaptive(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
         const u32 id = net.port(router, port);
         if (!has_room(net, s, id, vc_class, p.flits)) return;
-        const double q = rule.measure.of(net, s, id, vc_class) + promises.at(id);
+        const double q = promises.ahead(rule.measure, s, id, vc_class);
         best.consider({port, vc_class}, deroute ? rule.nonminimal(h, h + 1, q) : rule.minimal(h, q), deroute);
       });
     }
     const Hop hop = best.none() ? Dal::escape_hop(at) : best.pick(net, p);
-    promises.add(net.port(router, hop.port), p.flits);
+    promises.add(router, hop, p.flits);
     choose(b, i, hop);
   }
 }
@@ -100,7 +100,7 @@ void remember_and_route(const Network& net, State& s, Batch& b) {
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<Dal::Rule>();
-  read_weight(params, *rule);
+  read_weight(params, net, *rule);
   rule->escape = params.text("deadlock_avoidance") == "escape";
   data = rule;
   const u32 dimensions = hyperx(net).dimensions;

@@ -25,7 +25,7 @@ struct DimWar {
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<DimWar::Rule>();
-  read_weight(params, *rule);
+  read_weight(params, net, *rule);
   rule->deroute_class = params.text("classes") == "deroute";
   data = rule;
   return {2, 2 * hyperx(net).dimensions};

@@ -78,33 +78,42 @@ inline std::vector<ParamSpec> weight_params(const std::string& hops = "normalize
              "decisions of one cycle at a router do not see each other, or each sees those before it"),
   };
 }
-inline void read_weight(const Params& params, WeightRule& rule) {
+inline void read_weight(const Params& params, const Network& net, WeightRule& rule, bool chooses_hops = true) {
   rule.congestion_bias = params.real("congestion_bias_flits");
   rule.bias = params.real("bias_flits");
-  rule.normalized = params.text("detour_hops") == "normalized";
-  rule.measure = measure_of(params);
+  rule.normalized = chooses_hops && params.text("detour_hops") == "normalized";
+  rule.measure = measure_of(params, net);
   rule.sequential = params.text("allocation") == "sequential";
 }
 
-// With sequential allocation, flits promised to each output by decisions earlier in this cycle.
+// The congestion that a decision sees. With sequential allocation it counts the flits promised to the output, and to its class
+// where the measure tells classes apart, by decisions earlier in this cycle.
 class Promises {
  public:
   Promises(const Network& net, Batch& b, bool sequential) : net_(net), b_(b) {
-    if (sequential && b.promised.empty()) b.promised.assign(net.router_ports, 0);
+    if (sequential && b.promised.empty()) b.promised.assign(std::size_t{net.router_ports} * net.routing_facts.classes, 0);
     active_ = sequential;
   }
   ~Promises() {
-    if (active_)
-      for (u32 i = 0; i < b_.count; i++) b_.promised[net_.port(b_.router[i], b_.out_port[i])] = 0;
+    for (u32 i = 0; active_ && i < b_.count; i++)
+      if (b_.out_class[i] != kAnyClass) *of(net_.port(b_.router[i], b_.out_port[i]), b_.out_class[i]) = 0;
   }
   Promises(const Promises&) = delete;
   Promises& operator=(const Promises&) = delete;
-  u32 at(u32 port) const { return active_ ? b_.promised[port] : 0; }
-  void add(u32 port, u32 flits) {
-    if (active_) b_.promised[port] += flits;
+  u32 ahead(const CongestionMeasure& measure, const State& s, u32 port, u32 vc_class, bool shared = false) const {
+    u32 flits = measure.of(net_, s, port, vc_class, shared);
+    if (!active_) return flits;
+    if (measure.by_class(shared)) return flits + *of(port, vc_class);
+    for (u32 c = 0; c < net_.routing_facts.classes; c++) flits += *of(port, c);
+    return flits;
+  }
+  // Nobody weighs the ports of terminals.
+  void add(u32 router, const Hop& hop, u32 flits) {
+    if (active_ && hop.vc_class != kAnyClass) *of(net_.port(router, hop.port), hop.vc_class) += flits;
   }
 
  private:
+  u32* of(u32 port, u32 vc_class) const { return &b_.promised[std::size_t{port} * net_.routing_facts.classes + vc_class]; }
   const Network& net_;
   Batch& b_;
   bool active_;
@@ -124,7 +133,8 @@ class Best {
   bool deroute() const { return deroute_; }
   double weight() const { return weight_; }
   // Equal ones with equal probability.
-  Hop pick(const Network& net, const Packet& p) const { return hops_[n_ == 1 ? 0 : below(route_draw(net, p, 15), n_)]; }
+  Hop pick(u64 bits) const { return hops_[n_ == 1 ? 0 : below(bits, n_)]; }
+  Hop pick(const Network& net, const Packet& p) const { return pick(route_draw(net, p, 15)); }
 
  private:
   u32 n_ = 0;
@@ -149,13 +159,12 @@ void weighted_route(const Network& net, State& s, Batch& b) {
     const u32 h = hx.distance(at.difference);
     Best best;
     Relation::offer(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
-      const u32 id = net.port(router, port);
-      const double q = rule.measure.of(net, s, id, vc_class) + promises.at(id);
+      const double q = promises.ahead(rule.measure, s, net.port(router, port), vc_class);
       best.consider({port, vc_class}, deroute ? rule.nonminimal(h, h + 1, q) : rule.minimal(h, q), deroute);
     });
     const Hop hop = best.pick(net, p);
     if (best.deroute()) p.nonminimal = 1;
-    promises.add(net.port(router, hop.port), p.flits);
+    promises.add(router, hop, p.flits);
     choose(b, i, hop);
   }
 }

@@ -17,7 +17,7 @@ struct MinimalAdaptive {
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<MinimalAdaptive::Rule>();
-  rule->measure = measure_of(params);
+  rule->measure = measure_of(params, net);
   data = rule;
   return {hyperx(net).dimensions, hyperx(net).dimensions};
 }

@@ -28,7 +28,7 @@ struct OmniWar {
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<OmniWar::Rule>();
-  read_weight(params, *rule);
+  read_weight(params, net, *rule);
   const u32 dimensions = hyperx(net).dimensions;
   const i64 deroutes = params.integer("deroutes");
   rule->classes = dimensions + (deroutes < 0 ? dimensions : static_cast<u32>(deroutes));

@@ -70,7 +70,7 @@ inline std::vector<ParamSpec> ugal_params(double threshold, bool hop_weighted) {
       flag("hop_weighted", hop_weighted, "weigh each congestion with the path's router hops, as textbook UGAL does"),
       integer("candidates", 1, 1, 15, "", "random intermediates compared; the least congested is taken"),
       congestion_param(),
-      congestion_scope_param("hybrid"),
+      congestion_scope_of_paths_param("hybrid"),
   };
 }
 
@@ -161,10 +161,10 @@ void ugal_route(const Network& net, State& s, Batch& b) {
 }
 
 template <u32 kVcClasses, u32 kMaxHops>
-RoutingFacts ugal_setup(const Params& params, Network&, std::shared_ptr<const ComponentData>& data) {
+RoutingFacts ugal_setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<UgalRule>();
   read_ugal(params, *rule);
-  rule->measure = measure_of(params);
+  rule->measure = measure_of(params, net);
   data = rule;
   return {kVcClasses, kMaxHops};
 }

@@ -1,6 +1,8 @@
 // UGAL (Singh 2005) on HyperX: at the source router, and only there, the minimal path in dimension order or the one through a
 // random router (VAL's), by the weight of SC'19: hops x congestion of the first hop, biases on the non-minimal side, ties to
 // minimal. If the intermediate is the source's or the destination's router, the packet is minimal.
+#include <algorithm>
+
 #include "routing/hyperx_legs.hpp"
 #include "routing/incremental.hpp"
 #include "simcore/registry.hpp"
@@ -14,7 +16,7 @@ struct Rule : WeightRule {
 };
 
 void decide(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises, Packet& p, u32 router, u32 to) {
-  const auto congestion = [&](u32 port, u32 vc_class, bool shared) { return rule.measure.of(net, s, net.port(router, port), vc_class, shared) + promises.at(net.port(router, port)); };
+  const auto congestion = [&](u32 port, u32 vc_class, bool shared) { return promises.ahead(rule.measure, s, net.port(router, port), vc_class, shared); };
   const u32 h = hx.distance(hx.difference(router, to)), direct = hx.dor_port(router, to, p);
   double least = 0;
   u32 chosen = kNone, chosen_hops = 0;
@@ -47,14 +49,14 @@ void route(const Network& net, State& s, Batch& b) {
       if (router != to) decide(net, s, hx, rule, promises, p, router, to);
     }
     const Hop hop = follow_hyperx_legs(net, hx, p, router);
-    promises.add(net.port(router, hop.port), p.flits);
+    promises.add(router, hop, p.flits);
     choose(b, i, hop);
   }
 }
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<Rule>();
-  read_weight(params, *rule);
+  read_weight(params, net, *rule);
   rule->candidates = params.count("candidates");
   data = rule;
   return {2, 2 * hyperx(net).dimensions};
@@ -62,6 +64,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 
 std::vector<ParamSpec> params() {
   auto specs = weight_params("absolute", "port");
+  std::ranges::replace_if(specs, [](const ParamSpec& p) { return p.key == "congestion_scope"; }, congestion_scope_of_paths_param("port"));
   specs.push_back(integer("candidates", 1, 1, 15, "", "random intermediates compared"));
   return specs;
 }

@@ -55,10 +55,10 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-RoutingFacts setup(const Params& params, Network&, std::shared_ptr<const ComponentData>& data) {
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<UgalRule>();
   read_ugal(params, *rule);
-  rule->measure = {congestion_of(params), Scope::kPort};
+  rule->measure = {congestion_of(params, net), Scope::kPort};
   rule->whole_path = params.text("scope") == "path";
   data = rule;
   return {3, 5};

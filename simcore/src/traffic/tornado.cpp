@@ -1,4 +1,6 @@
 // Tornado: just under half a width further on, x + floor((S-1)/2), in the dimensions named.
+#include <set>
+
 #include "traffic/coordinates.hpp"
 
 namespace flitgym {
@@ -10,6 +12,8 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   const std::vector<u32> dimensions = params.counts("dimensions");
   for (const u32 k : dimensions)
     if (k >= hx.dimensions) throw ConfigError("traffic.tornado.dimensions: " + std::to_string(k) + " is none of the " + std::to_string(hx.dimensions) + " dimensions, 0 .. " + std::to_string(hx.dimensions - 1));
+  if (std::set<u32>(dimensions.begin(), dimensions.end()).size() < dimensions.size())
+    throw ConfigError("traffic.tornado.dimensions: " + to_string(Value{params.reals("dimensions")}) + " names a dimension twice");
   return make_partners_by_router(net, [&](std::vector<u32> at, u32) {
     for (const u32 k : dimensions) at[k] = (at[k] + (hx.widths[k] - 1) / 2) % hx.widths[k];
     return at;
