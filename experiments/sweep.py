@@ -15,16 +15,31 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ..configs import KINDS, compose, config_hash, run_id
+from ..configs import GROUPS, compose, config_hash, core_sections, has_workload, refuse_unused, run_id
 from ..simcore import ConfigError, CoreError, __version__
 from .one_run import execute
 from .progress import SweepProgress
 from .results import finished, read_result
+from .workload_run import require_finished
 
 # The cores this process may use, which can be fewer than the machine has.
 WORKERS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 _REPORT_EVERY_SECONDS = 0.3
+
+# What a rank of each motif sends, for the order of runs; MB with the parameters of the study.
+_MB_PER_RANK = {
+    "cosmoflow": 4.5,
+    "dl": 18,
+    "fft3d": 30,
+    "halo3d": 90,
+    "lqcd": 22,
+    "lu": 26,
+    "lulesh": 35,
+    "stencil27": 0.4,
+    "stencil5d": 19,
+    "ur": 22,
+}
 
 
 @dataclass(frozen=True)
@@ -51,14 +66,16 @@ def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory
 
     Raises:
         hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: unknown option, key or type.
+        ConfigError: the jobs of a workload do not fit the network.
     """
     planned = []
     for block in blocks:
         # A group is another composition; a key in it is only another value, which is much quicker to set.
-        groups = {key: values for key, values in block["sweep"].items() if key in (*KINDS, "run")}
+        groups = {key: values for key, values in block["sweep"].items() if key in (*GROUPS, "run")}
         keys = {key: values for key, values in block["sweep"].items() if key not in groups}
         for options in _product(groups):
             base = compose([*common, *block["overrides"], *(f"{key}={value}" for key, value in options.items())])
+            refuse_unused(base, keys)
             for values in _product(keys):
                 config = base.copy()
                 for key, value in values.items():
@@ -175,7 +192,7 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
             sender.send(min(part, 0.999))
 
     try:
-        execute(OmegaConf.create(plain), directory, report)
+        require_finished(execute(OmegaConf.create(plain), directory, report))
     except KeyboardInterrupt:
         os._exit(130)
     except BrokenPipeError:
@@ -190,7 +207,14 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
 
 def _cost(config: DictConfig) -> float:
     # Work follows what moves: flits, in proportion to load and time, and a little for every cycle.
+    if has_workload(config):
+        jobs = core_sections(config)["workload"]["jobs"]
+        return float(sum(_job_cost(job) for job in jobs))
     return float((config.run.warmup_ns + config.run.measure_ns) * (0.1 + config.traffic.load))
+
+
+def _job_cost(job: Mapping[str, Any]) -> float:
+    return float(_MB_PER_RANK.get(job.get("motif", ""), 1) * (job.get("ranks") or 1) * job.get("scale", 1))
 
 
 def _product(axes: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:

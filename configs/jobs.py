@@ -1,0 +1,169 @@
+"""The `workload` section: the jobs it stands for on a network of a given size, and what makes it the same workload."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from ..simcore import ConfigError, registered
+from ..simcore._core import motif_ranks, terminals
+
+Section = Mapping[str, Any]
+
+# The six jobs of the interference study's mixed workload (SC'22) in placement order, and their ranks of 1,056.
+MIXED = {"fft3d": 140, "cosmoflow": 138, "lu": 140, "ur": 139, "lqcd": 256, "stencil5d": 243}
+
+# Keys of `run` that divide time into windows. A workload ends when its jobs do.
+_WINDOWS = {"warmup_ns", "measure_ns", "drain", "drain_max_ns", "series_interval_ns"}
+
+
+def has_workload(config: DictConfig) -> bool:
+    """Whether jobs use the network, rather than a traffic pattern."""
+    return bool(config.workload.name != "none")
+
+
+def core_workload(section: Section, topology: Section) -> dict[str, Any]:
+    """What the core takes for a `workload` section: its own parameters and the list of jobs.
+
+    Args:
+        section: The resolved section, not of the name `none`.
+        topology: The resolved `topology` section, for the number of terminals.
+
+    Raises:
+        ConfigError: no such motif, or the network is too small for it.
+    """
+    parameters = {key: section[key] for key in registered("workload")["workload"]["params"]}
+    return {**parameters, "jobs": core_jobs(section, terminals(dict(topology)))}
+
+
+def core_jobs(section: Section, available: int) -> list[dict[str, Any]]:
+    """The jobs of a `workload` section on a network of `available` terminals, in placement order.
+
+    Raises:
+        ConfigError: no such motif, or the network is too small for it.
+    """
+    return _JOBS[section["name"]](section, available)
+
+
+def workload_identity(section: Section) -> dict[str, Any]:
+    """What tells one workload from another. A GOAL file counts by its content, not by its path.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    identity = dict(section)
+    if section["name"] == "goal":
+        identity["file"] = _content(section["file"])
+    if section["name"] == "jobs":
+        identity["jobs"] = [
+            {**job, "goal_file": _content(job["goal_file"])} if "goal_file" in job else job
+            for job in _mappings(section["jobs"])
+        ]
+    return identity
+
+
+def workload_label(section: Section) -> str:
+    """A short name for folders and figures, e.g. `pair-fft3d-halo3d`."""
+    name = section["name"]
+    words = []
+    if name == "pair":
+        words = [section["target"], section["background"]]
+    elif name == "stencil27":
+        words = [section["phase"]]
+    elif name == "goal":
+        words = [_goal_name(section)]
+    elif name == "jobs":
+        words = [_job_name(job) for job in _mappings(section["jobs"])]
+    if len(words) > 4:
+        words = [str(len(words))]
+    return "-".join(re.sub(r"[^\w.]+", "_", str(word)) for word in [name, *words])
+
+
+def refuse_unused(config: DictConfig, overrides: Iterable[str]) -> None:
+    """Refuse what was asked of traffic and windows while a workload is there: it would do nothing.
+
+    Args:
+        config: The composed configuration.
+        overrides: The overrides it was composed with, as `key=value`.
+
+    Raises:
+        ConfigError: names the override.
+    """
+    if not has_workload(config):
+        return
+    for override in overrides:
+        key = override.lstrip("+~").split("=", 1)[0].split("@", 1)[0]
+        section, _, rest = key.partition(".")
+        if section == "traffic":
+            raise ConfigError(
+                f"{override}: with workload={config.workload.name} the jobs are the traffic; leave it out, "
+                "or use workload=none"
+            )
+        if section == "run" and rest in _WINDOWS:
+            raise ConfigError(
+                f"{override}: a workload has no windows, it runs until its jobs end; see workload.max_ns and "
+                "workload.series_interval_ns"
+            )
+
+
+def _pair(section: Section, available: int) -> list[dict[str, Any]]:
+    target, background = section["target"], section["background"]
+    half = available // 2
+    jobs = [_job(target, target, half, section["scale"], section["target_params"])]
+    if background != "none":
+        name = background if background != target else f"{background}_background"
+        jobs.append(_job(name, background, half, section["scale"], section["background_params"]))
+    return jobs
+
+
+def _mixed(section: Section, available: int) -> list[dict[str, Any]]:
+    whole = sum(MIXED.values())
+    return [_job(motif, motif, available * part // whole, section["scale"], {}) for motif, part in MIXED.items()]
+
+
+def _stencil27(section: Section, available: int) -> list[dict[str, Any]]:
+    parameters = {key: section[key] for key in registered("motif")["stencil27"]["params"]}
+    if not parameters["ranks"]:
+        parameters["ranks"] = motif_ranks("stencil27", available)
+    return [{"name": "stencil27", "motif": "stencil27", **parameters}]
+
+
+def _goal(section: Section, available: int) -> list[dict[str, Any]]:
+    return [{"name": _goal_name(section), "goal_file": section["file"], "start_ns": section["start_ns"]}]
+
+
+def _free(section: Section, available: int) -> list[dict[str, Any]]:
+    return [dict(job) for job in _mappings(section["jobs"])]
+
+
+_JOBS = {"pair": _pair, "mixed": _mixed, "stencil27": _stencil27, "goal": _goal, "jobs": _free}
+
+
+def _job(name: str, motif: str, available: int, scale: float, parameters: Section) -> dict[str, Any]:
+    # As many ranks of its share as the motif can use, unless the parameters say how many.
+    job = {"name": name, "motif": motif, "scale": scale, **parameters}
+    if not job.get("ranks"):
+        job["ranks"] = motif_ranks(motif, available)
+    return job
+
+
+def _goal_name(section: Section) -> str:
+    return section["job"] or Path(section["file"]).stem
+
+
+def _job_name(job: Section) -> str:
+    return str(job.get("name") or job.get("motif") or Path(str(job.get("goal_file", "job"))).stem)
+
+
+def _mappings(jobs: list[Any]) -> list[Section]:
+    for job in jobs:
+        if not isinstance(job, Mapping):
+            raise ConfigError(f"workload.jobs: {job!r} is no mapping; write {{motif: halo3d, ranks: 64}}")
+    return jobs
+
+
+def _content(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
