@@ -13,6 +13,9 @@
 #include "simcore/registry.hpp"
 #include "simcore/simulation.hpp"
 #include "simcore/workload.hpp"
+#include "workload/array_program.hpp"
+#include "workload/goal.hpp"
+#include "workload/program_totals.hpp"
 
 namespace py = pybind11;
 using namespace flitgym;
@@ -67,6 +70,38 @@ Section to_section(const py::dict& config, const char* key, const char* default_
   return section;
 }
 
+// NumPy arrays by the names of ProgramArrays; those left out are empty.
+std::shared_ptr<const Program> program_from_arrays(const py::dict& given) {
+  using Column = py::array_t<i64, py::array::c_style>;
+  std::map<std::string, Column> held;
+  ProgramArrays arrays;
+  const std::map<std::string, ProgramArrays::Column*> columns = {
+      {"op_rank", &arrays.op_rank}, {"op_block", &arrays.op_block}, {"op_kind", &arrays.op_kind}, {"op_size", &arrays.op_size}, {"op_peer", &arrays.op_peer}, {"op_tag", &arrays.op_tag},
+      {"op_cpu", &arrays.op_cpu}, {"dependency_rank", &arrays.dependency_rank}, {"dependency_block", &arrays.dependency_block}, {"dependency_before", &arrays.dependency_before},
+      {"dependency_after", &arrays.dependency_after}, {"dependency_on_start", &arrays.dependency_on_start}, {"repeat_rank", &arrays.repeat_rank}, {"repeat_block", &arrays.repeat_block},
+      {"repeat_count", &arrays.repeat_count}};
+  std::vector<std::string> valid = {"ranks"};
+  for (const auto& [name, column] : columns) valid.push_back(name);
+  for (const auto& [key, value] : given) {
+    const auto name = key.cast<std::string>();
+    if (name == "ranks") {
+      arrays.ranks = value.cast<i64>();
+      continue;
+    }
+    const auto found = columns.find(name);
+    if (found == columns.end()) throw ConfigError("Program: unknown array '" + name + "'" + did_you_mean(name, valid) + "; valid names: " + join(valid));
+    const py::array array = py::array::ensure(value);
+    if (!array || array.ndim() != 1 || (array.dtype().kind() != 'i' && array.dtype().kind() != 'u' && array.dtype().kind() != 'b' && array.size() > 0))
+      throw ConfigError("Program: " + name + " is no one-dimensional array of integers");
+    const Column column = Column(array.attr("astype")("int64"));
+    held[name] = column;
+    *found->second = {column.data(), static_cast<std::size_t>(column.size())};
+  }
+  auto program = looped_program(arrays);
+  check_program(*program, "Program");
+  return program;
+}
+
 std::vector<u32> to_terminals(const std::string& where, const py::handle& item) {
   std::vector<u32> terminals;
   for (const py::handle& t : py::list(py::reinterpret_borrow<py::object>(item))) {
@@ -95,6 +130,7 @@ WorkloadSection to_workload(const py::object& given) {
         if (name == "name") job.name = py::str(jv).cast<std::string>();
         else if (name == "motif") job.motif.name = py::str(jv).cast<std::string>();
         else if (name == "terminals") job.terminals = jv.is_none() ? std::vector<u32>() : to_terminals("workload.jobs.terminals", jv);
+        else if (name == "goal_file") job.program = read_goal_file(py::str(jv).cast<std::string>());
         else if (name == "program") job.program = jv.cast<std::shared_ptr<PyProgram>>()->program;
         else job.motif.values[name] = to_value("workload.jobs." + name, jv);
       }
@@ -568,6 +604,13 @@ PYBIND11_MODULE(_core, m) {
   py::register_exception<ConfigError>(m, "ConfigError", PyExc_ValueError);
   py::register_exception<CoreError>(m, "CoreError", PyExc_RuntimeError);
   m.def("registered", &registered, py::arg("kind"));
+  m.def("motif_ranks", &motif_ranks, py::arg("name"), py::arg("available"));
+  m.def("terminals", [](const py::dict& topology) {
+    Config config;
+    py::dict given;
+    given["topology"] = topology;
+    return count_terminals(to_section(given, "topology", ""));
+  }, py::arg("topology"));
 
   PYBIND11_NUMPY_DTYPE(InputVc, front, back, count, sent, out_port, out_vc, routed, parked, park_next, served);
   PYBIND11_NUMPY_DTYPE(OutputVc, front, back, count, sent, credits, owner, owned_since, parked);
@@ -578,7 +621,27 @@ PYBIND11_MODULE(_core, m) {
   PYBIND11_NUMPY_DTYPE(Outbox, first, last, sent, last_sent);
   PYBIND11_NUMPY_DTYPE(JobTotals, messages_sent, messages_received, bytes_sent, bytes_received, packets, flits, hops, nonminimal, latency, latency_max, message_latency, message_latency_max,
                        outstanding, outstanding_peak, finished, ranks_done);
+  // What a job does, rank by rank.
   py::class_<PyProgram, std::shared_ptr<PyProgram>>(m, "Program")
+      .def(py::init([](const py::dict& arrays) { return std::make_shared<PyProgram>(PyProgram{program_from_arrays(arrays)}); }), py::arg("arrays"))
+      .def_static("motif", [](const std::string& name, const py::dict& params) {
+        Section section{name, {}};
+        for (const auto& [key, value] : params) section.values[key.cast<std::string>()] = to_value("motif." + key.cast<std::string>(), value);
+        return std::make_shared<PyProgram>(PyProgram{motif_program(section, "motif")});
+      }, py::arg("name"), py::arg("params") = py::dict())
+      .def_static("goal", [](const std::string& text, const std::string& name) { return std::make_shared<PyProgram>(PyProgram{read_goal(text, name)}); }, py::arg("text"), py::arg("name") = "goal")
+      .def("to_goal", [](const PyProgram& p) { return write_goal(*p.program); })
+      .def("check", [](const PyProgram& p) { check_program(*p.program, "program"); })
+      .def("totals", [](const PyProgram& p) {
+        const ProgramTotals t = totals(*p.program);
+        py::dict d;
+        d["messages"] = t.messages;
+        d["bytes"] = t.bytes;
+        d["receives"] = t.receives;
+        d["calc_ns"] = t.calc_ns;
+        d["operations"] = t.operations;
+        return d;
+      })
       .def_property_readonly("ranks", [](const PyProgram& p) { return p.program->ranks; });
   PYBIND11_NUMPY_DTYPE(Terminal, next_tick, tick, sequence, round, index, left, step);
 

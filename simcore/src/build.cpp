@@ -423,6 +423,14 @@ void identify_workload(const WorkloadSection& section, Network& net) {
 
 }  // namespace
 
+u32 count_terminals(const Section& topology) {
+  Network net;
+  Config config;
+  config.topology = topology;
+  wire(config, net);
+  return net.terminals;
+}
+
 std::shared_ptr<const Network> build(const Config& config) {
   auto net = std::make_shared<Network>();
   net->seed = config.seed;

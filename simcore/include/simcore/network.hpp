@@ -163,5 +163,6 @@ inline bool Topology::is_minimal(const Network& net, u32 router, u32 port, u32 t
 
 // Checks everything; throws ConfigError naming key, value and valid choices.
 std::shared_ptr<const Network> build(const Config& config);
+u32 count_terminals(const Section& topology);  // checks that section alone
 
 }  // namespace flitgym

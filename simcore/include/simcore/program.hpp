@@ -56,9 +56,6 @@ struct Program {
   // How many blocks from `index` on, itself included, differ from it in nothing but the peers: what counts operations and bytes
   // looks at one of them.
   virtual u64 repeats(u32 rank, u64 index) const { return (void)rank, (void)index, 1; }
-  // Processors and network interfaces of a rank that its operations name.
-  virtual u32 cpus() const { return 1; }
-  virtual u32 nics() const { return 1; }
   // Where an operation stands, for messages about it: "tree.goal:12" or "".
   virtual std::string where(u32 rank, u64 block, u32 op) const { return (void)rank, (void)block, (void)op, std::string(); }
 };

@@ -49,6 +49,11 @@ struct Workload {
   u32 job_count() const { return static_cast<u32>(jobs.size()); }
 };
 
+// The program of a registered motif; `where` is for messages.
+std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where);
+// The largest number of ranks, at most `available`, that a motif can be given.
+u32 motif_ranks(const std::string& name, u32 available);
+
 // The terminals in the order in which jobs take them.
 std::vector<u32> placement_order(const Network& network, const std::string& policy, u64 seed, const std::vector<u32>& job_ranks);
 const std::vector<std::string>& placement_policies();

@@ -46,18 +46,64 @@ HostModel host_of(const Params& params) {
   return h;
 }
 
-std::shared_ptr<const Program> program_of(const JobSection& section, const std::string& where) {
-  if (section.program) return section.program;
+// Another program with messages of another size.
+struct Resized : Program {
+  std::shared_ptr<const Program> inner;
+  double factor;
+  Resized(std::shared_ptr<const Program> program, double by) : inner(std::move(program)), factor(by) { ranks = inner->ranks; }
+  u64 blocks(u32 rank) const override { return inner->blocks(rank); }
+  u64 repeats(u32 rank, u64 index) const override { return inner->repeats(rank, index); }
+  std::string where(u32 rank, u64 block_index, u32 op) const override { return inner->where(rank, block_index, op); }
+  void block(u32 rank, u64 index, Block& out) const override {
+    inner->block(rank, index, out);
+    for (Op& op : out.ops)
+      if (op.kind != OpKind::kCalc && op.size > 0) op.size = std::max<u64>(1, static_cast<u64>(std::llround(static_cast<double>(op.size) * factor)));
+  }
+};
+
+// Processors and NICs that a program names.
+void count_units(const Program& program, Workload& w) {
+  Block block;
+  for (u32 r = 0; r < program.ranks; r++)
+    for (u64 k = 0, n = program.blocks(r); k < n; k += program.repeats(r, k)) {
+      block.clear();
+      program.block(r, k, block);
+      for (const Op& op : block.ops) {
+        w.cpus = std::max(w.cpus, u32{op.cpu} + 1);
+        w.nics = std::max(w.nics, u32{op.nic} + 1);
+      }
+    }
+}
+
+}  // namespace
+
+std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where) {
   const auto names = registered_names<MotifSpec>();
-  const auto found = registry<MotifSpec>().find(section.motif.name);
+  const auto found = registry<MotifSpec>().find(section.name);
   if (found == registry<MotifSpec>().end())
-    throw ConfigError(where + ".motif: unknown name '" + section.motif.name + "'" + did_you_mean(section.motif.name, names) + "; valid names: " + join(names));
+    throw ConfigError(where + ".motif: unknown name '" + section.name + "'" + did_you_mean(section.name, names) + "; valid names: " + join(names));
   const MotifSpec& spec = found->second;
   std::vector<ParamSpec> specs = common_motif_params();
   specs.insert(specs.end(), spec.params.begin(), spec.params.end());
-  const Params params(where + "." + spec.name, specs, section.motif.values);
-  return spec.build(params, params.count("ranks"), params.real("scale"));
+  const Params params(where + "." + spec.name, specs, section.values);
+  auto program = spec.build(params, params.count("ranks"), params.real("scale"));
+  const double size = params.real("size_scale");
+  if (size == 1) return program;
+  return std::make_shared<Resized>(std::move(program), size);
 }
+
+u32 motif_ranks(const std::string& name, u32 available) {
+  for (u32 ranks = available; ranks > 1; ranks--) {
+    try {
+      return motif_program({name, {{"ranks", i64{ranks}}}}, "workload")->ranks;
+    } catch (const ConfigError&) {
+      if (registry<MotifSpec>().find(name) == registry<MotifSpec>().end()) throw;
+    }
+  }
+  return std::min(available, 1u);
+}
+
+namespace {
 
 void place(const WorkloadSection& section, const Params& params, const Network& net, Workload& w) {
   std::vector<u32> sizes;
@@ -126,14 +172,13 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, c
   for (const JobSection& job : section.jobs) {
     const std::string where = "workload.jobs." + job.name;
     if (job.name.empty() || !names.insert(job.name).second) throw ConfigError("workload.jobs: two jobs are called '" + job.name + "'; give each a name of its own");
-    const auto program = program_of(job, where);
+    const auto program = job.program ? job.program : motif_program(job.motif, where);
     if (program->ranks == 0) throw ConfigError(where + ": the job has no ranks");
     const auto start = job.motif.values.find("start_ns");
     const double start_ns = start == job.motif.values.end() ? 0 : std::holds_alternative<i64>(start->second) ? static_cast<double>(std::get<i64>(start->second)) : std::get<double>(start->second);
     w->jobs.push_back({job.name, job.program ? "program" : job.motif.name, program, program->ranks, ranks, static_cast<u64>(std::llround(start_ns * 1000))});
     ranks += program->ranks;
-    w->cpus = std::max(w->cpus, program->cpus());
-    w->nics = std::max(w->nics, program->nics());
+    if (job.program) count_units(*program, *w);
   }
   if (w->job_count() > 255) throw ConfigError("workload.jobs: " + std::to_string(w->job_count()) + " jobs, the core takes at most 255");
   if (w->blame && w->job_count() > 16)
@@ -147,6 +192,7 @@ const std::vector<ParamSpec>& common_motif_params() {
   static const std::vector<ParamSpec> specs = {
       integer("ranks", 0, 0, 1 << 24, "", "size of the job; 0 = the motif's own"),
       real("scale", 1.0, 1e-6, 1e6, "", "multiplies the number of iterations (never below one)"),
+      real("size_scale", 1.0, 1e-9, 1e6, "", "multiplies the bytes of every message (to whole bytes, never below one)"),
       real("start_ns", 0, 0, 1e15, "ns", "when its ranks start"),
   };
   return specs;
