@@ -9,12 +9,16 @@ from typing import Any
 from omegaconf import DictConfig
 
 from ..simcore import ConfigError, registered
-from ..simcore._core import motif_ranks, terminals
+from ..simcore._core import Program, motif_ranks, terminals
+from .errors import unknown
 
 Section = Mapping[str, Any]
 
 # The six jobs of the interference study's mixed workload (SC'22) in placement order, and their ranks of 1,056.
 MIXED = {"fft3d": 140, "cosmoflow": 138, "lu": 140, "ur": 139, "lqcd": 256, "stencil5d": 243}
+
+# Keys of a job that runs a GOAL file, which has its own number of ranks and nothing to scale.
+_GOAL_KEYS = {"name", "goal_file", "terminals", "start_ns"}
 
 # Keys of `run` that divide time into windows. A workload ends when its jobs do.
 _WINDOWS = {"warmup_ns", "measure_ns", "drain", "drain_max_ns", "series_interval_ns"}
@@ -33,7 +37,7 @@ def core_workload(section: Section, topology: Section) -> dict[str, Any]:
         topology: The resolved `topology` section, for the number of terminals.
 
     Raises:
-        ConfigError: no such motif, or the network is too small for it.
+        ConfigError, OSError: as `core_jobs`.
     """
     parameters = {key: section[key] for key in registered("workload")["workload"]["params"]}
     return {**parameters, "jobs": core_jobs(section, terminals(dict(topology)))}
@@ -43,7 +47,8 @@ def core_jobs(section: Section, available: int) -> list[dict[str, Any]]:
     """The jobs of a `workload` section on a network of `available` terminals, in placement order.
 
     Raises:
-        ConfigError: no such motif, or the network is too small for it.
+        ConfigError: no such motif, or a GOAL file with an error in it, with line and column.
+        OSError: a GOAL file cannot be read.
     """
     return _JOBS[section["name"]](section, available)
 
@@ -112,42 +117,50 @@ def refuse_unused(config: DictConfig, overrides: Iterable[str]) -> None:
 def _pair(section: Section, available: int) -> list[dict[str, Any]]:
     target, background = section["target"], section["background"]
     half = available // 2
-    jobs = [_job(target, target, half, section["scale"], section["target_params"])]
+    jobs = [_job(target, target, half, section, section["target_params"])]
     if background != "none":
         name = background if background != target else f"{background}_background"
-        jobs.append(_job(name, background, half, section["scale"], section["background_params"]))
+        jobs.append(_job(name, background, half, section, section["background_params"]))
     return jobs
 
 
 def _mixed(section: Section, available: int) -> list[dict[str, Any]]:
     whole = sum(MIXED.values())
-    return [_job(motif, motif, available * part // whole, section["scale"], {}) for motif, part in MIXED.items()]
+    return [_job(motif, motif, available * part // whole, section, {}) for motif, part in MIXED.items()]
 
 
 def _stencil27(section: Section, available: int) -> list[dict[str, Any]]:
     parameters = {key: section[key] for key in registered("motif")["stencil27"]["params"]}
-    if not parameters["ranks"]:
-        parameters["ranks"] = motif_ranks("stencil27", available)
-    return [{"name": "stencil27", "motif": "stencil27", **parameters}]
+    return [_job("stencil27", "stencil27", available, section, parameters)]
 
 
-def _goal(section: Section, available: int) -> list[dict[str, Any]]:
-    return [{"name": _goal_name(section), "goal_file": section["file"], "start_ns": section["start_ns"]}]
-
-
-def _free(section: Section, available: int) -> list[dict[str, Any]]:
-    return [dict(job) for job in _mappings(section["jobs"])]
-
-
-_JOBS = {"pair": _pair, "mixed": _mixed, "stencil27": _stencil27, "goal": _goal, "jobs": _free}
-
-
-def _job(name: str, motif: str, available: int, scale: float, parameters: Section) -> dict[str, Any]:
+def _job(name: str, motif: str, available: int, section: Section, parameters: Section) -> dict[str, Any]:
     # As many ranks of its share as the motif can use, unless the parameters say how many.
-    job = {"name": name, "motif": motif, "scale": scale, **parameters}
+    scales = {key: section[key] for key in ("scale", "size_scale")}
+    job = {"name": name, "motif": motif, **scales, **parameters}
     if not job.get("ranks"):
         job["ranks"] = motif_ranks(motif, available)
     return job
+
+
+def _goal(section: Section, available: int) -> list[dict[str, Any]]:
+    return [_goal_job({"name": _goal_name(section), "goal_file": section["file"], "start_ns": section["start_ns"]})]
+
+
+def _free(section: Section, available: int) -> list[dict[str, Any]]:
+    return [_goal_job(job) if "goal_file" in job else dict(job) for job in _mappings(section["jobs"])]
+
+
+def _goal_job(given: Section) -> dict[str, Any]:
+    for key in given:
+        if key not in _GOAL_KEYS:
+            raise ConfigError(unknown("workload.jobs (with a goal_file)", str(key), _GOAL_KEYS, "key"))
+    job = {**given, "name": _job_name(given)}
+    path = str(job.pop("goal_file"))
+    return job | {"program": Program.goal(Path(path).read_text(), path)}
+
+
+_JOBS = {"pair": _pair, "mixed": _mixed, "stencil27": _stencil27, "goal": _goal, "jobs": _free}
 
 
 def _goal_name(section: Section) -> str:

@@ -58,6 +58,7 @@ class Pair(Workload):
     target: str = MISSING
     background: str = MISSING
     scale: float = MISSING
+    size_scale: float = MISSING
     target_params: dict[str, Any] = field(default_factory=dict)
     background_params: dict[str, Any] = field(default_factory=dict)
 
@@ -67,6 +68,7 @@ class Mixed(Workload):
     """Keys of `workload/mixed.yaml`."""
 
     scale: float = MISSING
+    size_scale: float = MISSING
 
 
 @dataclass
