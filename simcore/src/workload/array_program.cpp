@@ -78,17 +78,17 @@ class LoopedProgram : public Program {
     check_length("repeat_count", a.repeat_count, "repeat_rank", a.repeat_rank);
   }
 
-  // A rank has the blocks up to the last one with an operation; how many entries bound how many numbers there can be.
+  // A rank has the blocks up to the last one with an operation. Too many for its operations are refused before anything is as large.
   void lay_out_blocks(const ProgramArrays& a) {
-    std::vector<u64> count(ranks);
-    const i64 most = std::min<i64>(static_cast<i64>(a.op_rank.size()) - 1, kMostRepeats);
+    std::vector<i64> ops(ranks), count(ranks);
+    for (std::size_t k = 0; k < a.op_rank.size(); k++) ops[static_cast<u64>(checked("op_rank", a.op_rank, k, 0, ranks - i64{1}, "a rank"))]++;
     for (std::size_t k = 0; k < a.op_rank.size(); k++) {
-      const auto rank = static_cast<std::size_t>(checked("op_rank", a.op_rank, k, 0, ranks - i64{1}, "a rank"));
-      const i64 block = checked("op_block", a.op_block, k, 0, most, "a block (every block has an operation)");
-      count[rank] = std::max(count[rank], static_cast<u64>(block) + 1);
+      const auto rank = static_cast<u64>(a.op_rank[k]);
+      const i64 block = checked("op_block", a.op_block, k, 0, std::min(ops[rank] - 1, kMostRepeats), "a block (each has at least one operation)");
+      count[rank] = std::max(count[rank], block + 1);
     }
     first_block_.assign(1, 0);
-    for (const u64 n : count) first_block_.push_back(first_block_.back() + n);
+    for (const i64 n : count) first_block_.push_back(first_block_.back() + static_cast<u64>(n));
   }
 
   // Entries in the order of their blocks, those of one block in the order given; the first of each block, and the end, in `first`.
@@ -114,6 +114,10 @@ class LoopedProgram : public Program {
 
   void add_ops(const ProgramArrays& a) {
     given_ = sorted(a.op_rank.size(), first_op_, [&](std::size_t k) { return first_block_[static_cast<u64>(a.op_rank[k])] + static_cast<u64>(a.op_block[k]); });
+    for (u64 b = 0; b + 1 < first_op_.size(); b++)
+      if (first_op_[b] == first_op_[b + 1])
+        throw ConfigError(at("op_block", given_[first_op_[b]]) + "no operation of rank " + std::to_string(a.op_rank[given_[first_op_[b]]]) +
+                          " is in the block before this one; expected numbers without gaps");
     ops_.reserve(given_.size());
     for (const u64 k : given_) {
       Op op{};

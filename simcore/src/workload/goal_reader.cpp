@@ -62,9 +62,10 @@ class Reader {
 
   // Blanks and comments; the end of a line is a word of the grammar.
   void blanks() {
-    for (;; p_++) {
+    for (;;) {
       if (*p_ == '/' && (p_[1] == '/' || p_[1] == '*')) comment();
-      if (*p_ != ' ' && *p_ != '\t' && *p_ != '\r') return;
+      else if (*p_ == ' ' || *p_ == '\t' || *p_ == '\r') p_++;
+      else return;
     }
   }
   void across_lines() {
@@ -78,7 +79,7 @@ class Reader {
       line_ += *p_ == '\n';
       if (!to_end_of_line && *p_ == '*' && p_[1] == '/') {
         p_ += 2;
-        return blanks();
+        return;
       }
     }
     if (!to_end_of_line) fail(begin, "the comment is not closed; expected */");

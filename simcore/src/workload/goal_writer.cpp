@@ -1,4 +1,5 @@
 #include <charconv>
+#include <utility>
 
 #include "workload/goal.hpp"
 
@@ -79,7 +80,7 @@ class Writer {
   }
 
   u64 ops_ = 0;             // of this rank so far; their labels are o0, o1, ...
-  std::vector<u64> ends_;  // of the block before
+  std::vector<u64> ends_;   // of the block before
 };
 
 }  // namespace
