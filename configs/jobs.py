@@ -139,8 +139,16 @@ def _job(name: str, motif: str, available: int, section: Section, parameters: Se
     scales = {key: section[key] for key in ("scale", "size_scale")}
     job = {"name": name, "motif": motif, **scales, **parameters}
     if not job.get("ranks"):
-        job["ranks"] = motif_ranks(motif, available)
+        job["ranks"] = _largest_cube(available) if motif == "lulesh" else motif_ranks(motif, available)
     return job
+
+
+def _largest_cube(available: int) -> int:
+    # The core would take any box; LULESH itself runs on cubes only, and so does the study (512 of 528).
+    side = 1
+    while (side + 1) ** 3 <= available:
+        side += 1
+    return side**3
 
 
 def _goal(section: Section, available: int) -> list[dict[str, Any]]:
@@ -148,7 +156,17 @@ def _goal(section: Section, available: int) -> list[dict[str, Any]]:
 
 
 def _free(section: Section, available: int) -> list[dict[str, Any]]:
-    return [_goal_job(job) if "goal_file" in job else dict(job) for job in _mappings(section["jobs"])]
+    return [_goal_job(job) if "goal_file" in job else _free_job(job) for job in _mappings(section["jobs"])]
+
+
+def _free_job(given: Section) -> dict[str, Any]:
+    # A list of terminals says how many ranks there are.
+    job = dict(given)
+    if job.get("terminals") is not None:
+        job.setdefault("ranks", len(job["terminals"]))
+    if job.get("ranks") == 0:
+        raise ConfigError(f"workload.jobs.{_job_name(job)}.ranks: 0; a job has at least one rank")
+    return job
 
 
 def _goal_job(given: Section) -> dict[str, Any]:
