@@ -11,6 +11,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from ..configs import CONFIG_DIR, refuse_unused
+from . import ray_launcher
 from .commandline import run_command
 from .one_run import obtain
 from .progress import RunBar, no_report
@@ -73,6 +74,7 @@ def _shown(directory: Path) -> Path:
 
 def main() -> None:
     """Entry point of the command."""
+    ray_launcher.register()
     sys.exit(run_command("flitgym-simulate", app))
 
 
