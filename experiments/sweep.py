@@ -1,6 +1,8 @@
 """Many runs over all cores, one process each: resumable, interruptible, with progress and the time left."""
 
+import functools
 import itertools
+import json
 import multiprocessing
 import os
 import signal
@@ -17,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ..configs import GROUPS, compose, config_hash, core_sections, has_workload, refuse_unused, run_id
 from ..simcore import ConfigError, CoreError, __version__
+from ..simcore._core import Program
 from .one_run import execute
 from .progress import SweepProgress
 from .results import finished, read_result
@@ -26,20 +29,6 @@ from .workload_run import require_finished
 WORKERS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 _REPORT_EVERY_SECONDS = 0.3
-
-# What a rank of each motif sends, for the order of runs; MB with the parameters of the study.
-_MB_PER_RANK = {
-    "cosmoflow": 4.5,
-    "dl": 18,
-    "fft3d": 30,
-    "halo3d": 90,
-    "lqcd": 22,
-    "lu": 26,
-    "lulesh": 35,
-    "stencil27": 0.4,
-    "stencil5d": 19,
-    "ur": 22,
-}
 
 
 @dataclass(frozen=True)
@@ -206,15 +195,22 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
 
 
 def _cost(config: DictConfig) -> float:
-    # Work follows what moves: flits, in proportion to load and time, and a little for every cycle.
+    # Work follows what moves: the bytes of the jobs; or flits, in proportion to load and time, and a little per cycle.
     if has_workload(config):
-        jobs = core_sections(config)["workload"]["jobs"]
-        return float(sum(_job_cost(job) for job in jobs))
+        return float(1 + sum(_bytes_sent(job) for job in core_sections(config)["workload"]["jobs"]))
     return float((config.run.warmup_ns + config.run.measure_ns) * (0.1 + config.traffic.load))
 
 
-def _job_cost(job: Mapping[str, Any]) -> float:
-    return float(_MB_PER_RANK.get(job.get("motif", ""), 1) * (job.get("ranks") or 1) * job.get("scale", 1))
+def _bytes_sent(job: Mapping[str, Any]) -> int:
+    if "program" in job:
+        return int(job["program"].totals()["bytes"])
+    parameters = {key: value for key, value in job.items() if key not in ("name", "motif", "terminals")}
+    return _bytes_of_motif(job["motif"], json.dumps(parameters))
+
+
+@functools.cache
+def _bytes_of_motif(motif: str, parameters: str) -> int:
+    return Program.motif(motif, json.loads(parameters)).totals()["bytes"]
 
 
 def _product(axes: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
