@@ -6,18 +6,24 @@ Importing this package registers the schema, so that every entry point and every
 from .composition import CONFIG_DIR, compose
 from .errors import explain, unknown
 from .identity import config_hash, core_sections, run_id
-from .schema import KINDS, register_schema
+from .jobs import core_jobs, has_workload, refuse_unused, workload_label
+from .schema import GROUPS, KINDS, register_schema
 
 __all__ = [
     "CONFIG_DIR",
+    "GROUPS",
     "KINDS",
     "compose",
     "config_hash",
+    "core_jobs",
     "core_sections",
     "explain",
+    "has_workload",
+    "refuse_unused",
     "register_schema",
     "run_id",
     "unknown",
+    "workload_label",
 ]
 
 register_schema()

@@ -8,6 +8,8 @@ from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig
 
+from .jobs import refuse_unused
+
 CONFIG_DIR = Path(__file__).parent.resolve()
 
 
@@ -15,9 +17,13 @@ def compose(overrides: Sequence[str] = ()) -> DictConfig:
     """The configuration that `flitgym-simulate <overrides>` would run with.
 
     Raises:
+        ConfigError: an override that the workload makes useless.
         hydra.errors.HydraException: unknown option or key, or a value of the wrong type; see `explain`.
     """
     if GlobalHydra.instance().is_initialized():
-        return hydra_compose("config", overrides=list(overrides))
-    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        return hydra_compose("config", overrides=list(overrides))
+        config = hydra_compose("config", overrides=list(overrides))
+    else:
+        with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+            config = hydra_compose("config", overrides=list(overrides))
+    refuse_unused(config, overrides)
+    return config

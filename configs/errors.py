@@ -5,7 +5,9 @@ from collections.abc import Iterable
 
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf.errors import ConfigAttributeError as ConfigAttrError
-from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
+from omegaconf.errors import ConfigKeyError, InterpolationResolutionError, OmegaConfBaseException
+
+from ..simcore import ConfigError
 
 
 def unknown(where: str, word: str, valid: Iterable[str], noun: str = "name") -> str:
@@ -36,6 +38,8 @@ def explain(error: BaseException) -> str:
         return _no_list(error) if "is not a ListConfig" in str(cause) else explain(cause)
     if isinstance(error, (ConfigKeyError, ConfigAttrError)):
         return _unknown_key(error)
+    if isinstance(error, InterpolationResolutionError) and (own := _raised_by_resolver(error)) is not None:
+        return f"{own.strerror}: {own.filename}" if isinstance(own, OSError) else str(own)
     if isinstance(error, OmegaConfBaseException):
         key = f"{error.full_key}: " if error.full_key else ""
         return key + _first_line(error.msg or str(error))
@@ -68,6 +72,14 @@ def _configuration_cause(error: BaseException) -> OmegaConfBaseException | None:
     while cause is not None and not isinstance(cause, OmegaConfBaseException):
         cause = cause.__cause__
     return cause
+
+
+def _raised_by_resolver(error: BaseException) -> ConfigError | OSError | None:
+    # The name of a run's folder is made by a resolver, which reads files and looks at the jobs.
+    inner: BaseException | None = error
+    while inner is not None and not isinstance(inner, (ConfigError, OSError)):
+        inner = inner.__cause__ or inner.__context__
+    return inner
 
 
 def _first_line(text: str) -> str:

@@ -7,35 +7,57 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from .jobs import core_workload, has_workload, workload_identity, workload_label
+
 # Keys that say where or whether a run is stored, not what it computes.
 _NOT_IDENTITY = {"overwrite"}
-_SECTIONS = ("topology", "router", "routing", "traffic", "seed")
+# Of `run`, what a workload heeds.
+_RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
+_COMPONENTS = ("topology", "router", "routing")
 
 
 def core_sections(config: DictConfig) -> dict[str, Any]:
-    """The part of the resolved configuration that the core takes: component sections and the seed."""
-    return {key: _plain(config[key]) for key in _SECTIONS}
+    """The part of the resolved configuration that the core takes: component sections and the seed.
+
+    Jobs come in the place of a traffic pattern.
+
+    Raises:
+        ConfigError: the jobs of the workload do not fit the network.
+    """
+    sections = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
+    if has_workload(config):
+        return {**sections, "workload": core_workload(_plain(config.workload), sections["topology"])}
+    return {**sections, "traffic": _plain(config.traffic)}
 
 
 def config_hash(config: DictConfig) -> str:
     """Hash of everything that decides a run's numbers, 12 hexadecimal digits.
 
-    A Q-table counts by its content: the same path with another table is another run.
+    Files count by their content: the same path with another Q-table or GOAL schedule is another run.
 
     Raises:
-        OSError: the Q-table file of `run.load_q_table` cannot be read.
+        OSError: the Q-table file of `run.load_q_table` or a GOAL file cannot be read.
     """
     run = {key: value for key, value in _plain(config.run).items() if key not in _NOT_IDENTITY}
+    identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
+    if has_workload(config):
+        identity["workload"] = workload_identity(_plain(config.workload))
+        run = {key: run[key] for key in _RUN_OF_WORKLOAD}
+    else:
+        identity["traffic"] = _plain(config.traffic)
     if run["load_q_table"] is not None:
         run["load_q_table"] = hashlib.sha256(Path(run["load_q_table"]).read_bytes()).hexdigest()
-    identity = {**core_sections(config), "run": run}
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def run_id(*, _root_: DictConfig) -> str:
     """The name of a run's directory: readable, stable, and different for different configurations."""
-    topology, routing, traffic = (_root_[kind].name for kind in ("topology", "routing", "traffic"))
-    return f"{topology}_{routing}_{traffic}_load{_root_.traffic.load:g}_seed{_root_.seed}_{config_hash(_root_)}"
+    what = workload_label(_root_.workload) if has_workload(_root_) else _traffic_label(_root_.traffic)
+    return f"{_root_.topology.name}_{_root_.routing.name}_{what}_seed{_root_.seed}_{config_hash(_root_)}"
+
+
+def _traffic_label(traffic: DictConfig) -> str:
+    return f"{traffic.name}_load{traffic.load:g}"
 
 
 def _plain(node: Any) -> Any:

@@ -15,6 +15,7 @@ from ..simcore import registered
 from .identity import run_id
 
 KINDS = ("topology", "router", "routing", "traffic")
+GROUPS = (*KINDS, "workload")
 
 _TYPES: dict[str, Any] = {
     "int": int,
@@ -43,6 +44,50 @@ class Run:
 
 
 @dataclass
+class Workload:
+    """How long to wait for the jobs and what to keep; the core's own parameters of a workload come on top."""
+
+    max_ns: float = MISSING
+    series_interval_ns: float = MISSING
+
+
+@dataclass
+class Pair(Workload):
+    """Keys of `workload/pair.yaml`."""
+
+    target: str = MISSING
+    background: str = MISSING
+    scale: float = MISSING
+    size_scale: float = MISSING
+    target_params: dict[str, Any] = field(default_factory=dict)
+    background_params: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Mixed(Workload):
+    """Keys of `workload/mixed.yaml`."""
+
+    scale: float = MISSING
+    size_scale: float = MISSING
+
+
+@dataclass
+class Goal(Workload):
+    """Keys of `workload/goal.yaml`."""
+
+    file: str = MISSING
+    job: str = MISSING
+    start_ns: float = MISSING
+
+
+@dataclass
+class Jobs(Workload):
+    """Keys of `workload/jobs.yaml`. What a job may hold is the core's to check."""
+
+    jobs: list[Any] = MISSING
+
+
+@dataclass
 class Experiment:
     """The root of the configuration: one section per kind of component, and what belongs to the run itself."""
 
@@ -52,6 +97,7 @@ class Experiment:
     router: Any = MISSING
     routing: Any = MISSING
     traffic: Any = MISSING
+    workload: Any = MISSING
     run: Run = field(default_factory=Run)
 
 
@@ -66,12 +112,37 @@ def component_schema(kind: str, name: str, params: dict[str, dict[str, Any]]) ->
     Returns:
         A dataclass with the field `name` and one typed field per parameter, with the core's default.
     """
-    fields: list[tuple[str, Any, Any]] = [("name", str, field(default=name))]
+    return make_dataclass(f"{kind}_{name}", [("name", str, field(default=name)), *_fields(params)])
+
+
+def workload_schemas() -> dict[str, type]:
+    """The structured config of every option of the group `workload`: its own keys and the core's parameters."""
+    core = registered("workload")["workload"]["params"]
+    motif = registered("motif")["stencil27"]["params"]
+    own: dict[str, tuple[type, dict[str, Any]]] = {
+        "pair": (Pair, {}),
+        "mixed": (Mixed, {}),
+        "stencil27": (Workload, motif),
+        "goal": (Goal, {}),
+        "jobs": (Jobs, {}),
+    }
+    return {
+        name: make_dataclass(
+            f"workload_{name}",
+            [("name", str, field(default=name)), *_fields(params), *_fields(core)],
+            bases=(base,),
+        )
+        for name, (base, params) in own.items()
+    }
+
+
+def _fields(params: dict[str, dict[str, Any]]) -> list[tuple[str, Any, Any]]:
+    fields = []
     for key, spec in params.items():
         default = spec["default"]
         initial = field(default_factory=partial(list, default)) if isinstance(default, list) else field(default=default)
         fields.append((key, _TYPES[spec["type"]], initial))
-    return make_dataclass(f"{kind}_{name}", fields)
+    return fields
 
 
 def register_schema() -> None:
@@ -82,6 +153,13 @@ def register_schema() -> None:
     for kind in KINDS:
         for name, entry in registered(kind).items():
             store.store(group=kind, name=name, node=component_schema(kind, name, entry["params"]))
+    # The options of this group are YAML files, which take their types from here.
+    for name, schema in workload_schemas().items():
+        node = OmegaConf.structured(schema)
+        for key in ("target_params", "background_params"):
+            if key in node:
+                OmegaConf.set_struct(node[key], False)  # any key; the core checks them
+        store.store(group="hydra/schema/workload", name=name, node=node)
     # Hydra calls these before and after a sweep. They stand here because import paths have no place in the YAML.
     callbacks = {
         "check": {"_target_": "flitgym.experiments.check.CheckBeforeSweep"},

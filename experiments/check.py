@@ -12,10 +12,13 @@ from hydra.errors import HydraException
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from ..configs import KINDS, compose
+from ..configs import GROUPS, compose
 from ..simcore import ConfigError
 from .commandline import EXIT_BAD_CONFIG
 from .one_run import prepare
+
+# Keys whose every value is tried: groups of components, and words that name motifs.
+_EVERY_VALUE = {*GROUPS, "workload.target", "workload.background"}
 
 
 class CheckBeforeSweep(Callback):
@@ -34,7 +37,7 @@ class CheckBeforeSweep(Callback):
 
 
 def check(words: Sequence[str]) -> None:
-    """Build every combination of components that a sweep asks for, each with the first value of every swept key.
+    """Build every combination of components that a sweep asks for, each with the first value of every other swept key.
 
     Args:
         words: The overrides of the command line.
@@ -53,4 +56,4 @@ def _choices(override: Override) -> list[str]:
         return [str(override.input_line)]
     key = override.get_key_element()
     values = [f"{key}={value}" for value in override.sweep_string_iterator()]
-    return values if key in KINDS else values[:1]
+    return values if key in _EVERY_VALUE else values[:1]

@@ -1,26 +1,19 @@
-"""One simulation from a resolved configuration to its result: warm up, measure, drain, write."""
+"""One simulation from a resolved configuration to its result: build, run its windows or its jobs, write."""
 
 import math
 import resource
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ..configs import config_hash, core_sections
+from ..configs import config_hash, core_sections, has_workload
 from ..simcore import ConfigError, Simulation, __version__, registered
+from .progress import Report
 from .results import RESULT_FILE, finished, write_json, write_table
-
-# Called with the phase ("warm-up", "measure" or "drain") and the part of the whole run that is done, 0..1.
-Report = Callable[[str, float], None]
-
-
-def no_report(phase: str, part: float) -> None:
-    """A `Report` that shows nothing."""
-
+from .workload_run import Limits, run_workload
 
 _COUNTS = {
     "window_cycles",
@@ -69,7 +62,8 @@ def obtain(config: DictConfig, directory: Path, report: Report) -> tuple[dict[st
     """The result of `config`: the one in `directory` if it is finished there, else that of a new run.
 
     Returns:
-        The result, and whether it was run now.
+        The result, and whether it was run now. Jobs that are not done (`workload_finished` is false) are no error here:
+        their result is written, but run again the next time.
 
     Raises:
         ConfigError: the configuration cannot run.
@@ -89,32 +83,35 @@ def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, An
     Returns and raises as `obtain`.
     """
     began = time.process_time()
-    simulation, phases = prepare(config)
+    simulation = prepare(config)
     build_cpu_seconds = time.process_time() - began
 
     run = config.run
-    if phases.series_interval:
-        simulation.set_series_interval(phases.series_interval)
     if run.load_q_table is not None:
         simulation.load_q_table(run.load_q_table)
     if run.freeze_q_table:
         simulation.q_frozen = True
 
-    timing = _advance(simulation, phases, run.drain, report)
-
     # Arrays first: result.json is the mark that the run is complete.
-    files = _write_arrays(simulation, run, directory)
+    if has_workload(config):
+        numbers, files = run_workload(simulation, config.workload, directory, report)
+    else:
+        numbers, files = _run_windows(simulation, run, directory, report)
+    if run.save_q_table:
+        files["q_table"] = "q_table.npz"
+        directory.mkdir(parents=True, exist_ok=True)
+        simulation.save_q_table(str(directory / files["q_table"]))
     result = {
         **_statistics(simulation),
         "latency_reference": config.router.latency_from,
         "cycles": simulation.now,
         "simulated_ns": simulation.time_ns,
-        **timing,
+        "jobs": {},  # of a workload
+        **numbers,
         "build_cpu_seconds": build_cpu_seconds,
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "state_hash": simulation.state_hash(),
         "version": __version__,
-        "jobs": {},  # named workloads, when there are any
         "files": files,
         "facts": simulation.facts(),
         "config_hash": config_hash(config),
@@ -124,27 +121,34 @@ def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, An
     return result
 
 
-def prepare(config: DictConfig) -> tuple[Simulation, Phases]:
+def prepare(config: DictConfig) -> Simulation:
     """Build the network of `config`; everything that can be refused before cycle 0 is refused here.
 
     Raises:
         ConfigError: the configuration cannot run.
     """
     simulation = Simulation(core_sections(config))
-    phases = Phases.of(config.run, simulation.cycle_ns)
-    _check(config, simulation, phases)
-    return simulation, phases
+    if has_workload(config):
+        Limits.of(config.workload, simulation)
+    else:
+        _check_windows(config.run, simulation)
+    _check_routing(config, simulation)
+    return simulation
 
 
-def _check(config: DictConfig, simulation: Simulation, phases: Phases) -> None:
+def _check_windows(run: DictConfig, simulation: Simulation) -> None:
     """What would only fail after hours is refused before the first cycle."""
+    phases = Phases.of(run, simulation.cycle_ns)
     end = simulation.facts()["end_of_time_cycles"]
-    cycles = phases.warmup + phases.measure + (phases.drain_max if config.run.drain else 0)
+    cycles = phases.warmup + phases.measure + (phases.drain_max if run.drain else 0)
     if cycles > end:
         raise ConfigError(
             f"run.measure_ns: the run would take {cycles:.3g} cycles, simulated time ends after {end:.3g}; "
             "use shorter windows or a longer router.cycle_ns"
         )
+
+
+def _check_routing(config: DictConfig, simulation: Simulation) -> None:
     if config.run.save_q_table and simulation.q_table is None:
         raise ConfigError(f"run.save_q_table: routing.{config.routing.name} has no Q-table")
     if registered("routing")[config.routing.name]["facts"]["external"]:
@@ -163,6 +167,24 @@ def _statistics(simulation: Simulation) -> dict[str, float | int | None]:
         elif "_latency_" in name and not numbers["packets_delivered"]:
             numbers[name] = None
     return numbers
+
+
+def _run_windows(
+    simulation: Simulation, run: DictConfig, directory: Path, report: Report
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Warm up, measure, drain. Returns how long that took, and the files that were written."""
+    phases = Phases.of(run, simulation.cycle_ns)
+    if phases.series_interval:
+        simulation.set_series_interval(phases.series_interval)
+    timing = _advance(simulation, phases, run.drain, report)
+    files = {}
+    if run.series_interval_ns > 0:
+        files["series"] = "series.parquet"
+        write_table(directory / files["series"], simulation.series())
+    if run.channels:
+        files["channels"] = "channels.parquet"
+        write_table(directory / files["channels"], simulation.channels())
+    return timing, files
 
 
 def _advance(simulation: Simulation, phases: Phases, drain: bool, report: Report) -> dict[str, Any]:
@@ -196,18 +218,3 @@ def _run(simulation: Simulation, cycles: int, phase: str, expected: int, report:
     while simulation.now < end:
         report(phase, simulation.now / expected)
         simulation.run(min(chunk, end - simulation.now))
-
-
-def _write_arrays(simulation: Simulation, run: DictConfig, directory: Path) -> dict[str, str]:
-    files = {}
-    if run.series_interval_ns > 0:
-        files["series"] = "series.parquet"
-        write_table(directory / files["series"], simulation.series())
-    if run.channels:
-        files["channels"] = "channels.parquet"
-        write_table(directory / files["channels"], simulation.channels())
-    if run.save_q_table:
-        files["q_table"] = "q_table.npz"
-        directory.mkdir(parents=True, exist_ok=True)
-        simulation.save_q_table(str(directory / files["q_table"]))
-    return files

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 
 from rich.console import Console
@@ -15,7 +15,14 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+# Called with what a run does ("warm-up", "measure", "1.25 ms simulated") and the part of it that is done, 0..1.
+Report = Callable[[str, float], None]
+
 _LINE_EVERY_SECONDS = 15
+
+
+def no_report(phase: str, part: float) -> None:
+    """A `Report` that shows nothing."""
 
 
 def bars() -> Progress:

@@ -17,7 +17,7 @@ RESULT_FILE = "result.json"
 ROWS_FILE = "rows.parquet"
 
 # Parts of a result that are no columns: lists and free-form facts. They stay in result.json.
-_NOT_COLUMNS = {"facts", "rounding", "files", "jobs"}
+_NOT_COLUMNS = {"facts", "rounding", "files", "blame"}
 
 
 @contextmanager
@@ -67,17 +67,21 @@ def read_result(directory: Path) -> dict[str, Any] | None:
 
 
 def finished(directory: Path, config_hash: str, version: str) -> dict[str, Any] | None:
-    """The result in `directory` if it is of this very configuration, made by this version of the core."""
+    """The result in `directory` if it is of this very configuration, made by this version of the core.
+
+    That of a workload counts only if all its jobs were done.
+    """
     result = read_result(directory)
     if result is None or result.get("config_hash") != config_hash or result.get("version") != version:
         return None
-    return result
+    return result if result.get("workload_finished", True) else None
 
 
 def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     """One result as one flat row: its numbers, and its configuration as `traffic.load`, `routing.name` and so on.
 
-    A time series becomes columns of lists, `series.time_ns`, `series.latency_mean_ns` and so on.
+    What is told of a job becomes columns `jobs.<name>.comm_time_mean_ns` and so on. A time series becomes columns of
+    lists, `series.time_ns`, `series.latency_mean_ns` and so on.
 
     Args:
         result: What `result.json` holds.
@@ -87,6 +91,8 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     for key, value in result.items():
         if key == "config":
             flat.update(_flatten(value))
+        elif key == "jobs":
+            flat.update(_flatten(value, "jobs."))
         elif key not in _NOT_COLUMNS:
             flat[key] = value
     if "series" in result.get("files", {}):

@@ -10,10 +10,12 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from ..configs import CONFIG_DIR
+from ..configs import CONFIG_DIR, refuse_unused
+from . import ray_launcher
 from .commandline import run_command
-from .one_run import no_report, obtain
-from .progress import RunBar
+from .one_run import obtain
+from .progress import RunBar, no_report
+from .workload_run import require_finished
 
 
 @hydra.main(config_path=str(CONFIG_DIR), config_name="config", version_base="1.3")
@@ -24,6 +26,7 @@ def app(config: DictConfig) -> None:
     alone = hydra_config.mode == RunMode.RUN
     # The runs of a sweep share one terminal, and several bars at once would write over each other.
     try:
+        refuse_unused(config, hydra_config.overrides.task)
         with RunBar() if alone and sys.stderr.isatty() else nullcontext() as bar:
             result, ran_now = obtain(config, directory, bar.report if bar else no_report)
     except BaseException:
@@ -32,17 +35,37 @@ def app(config: DictConfig) -> None:
             directory.rmdir()
         raise
     print(summary(result, directory, ran_now), flush=True)
+    require_finished(result)
 
 
 def summary(result: dict[str, Any], directory: Path, ran_now: bool) -> str:
-    """One line about a run for the terminal."""
+    """One line about a run for the terminal, and one for each of its jobs."""
     state = f"{result['cpu_seconds']:.1f} s" if ran_now else "finished before"
     where = f"{_shown(directory)} ({state})"
+    if result["jobs"]:
+        over = "finished" if result["workload_finished"] else "NOT finished"
+        return "\n".join(
+            [
+                f"{where}: {over} after {result['simulated_ns'] / 1e6:,.3f} ms",
+                *(f"  {name}: {_job_summary(job)}" for name, job in result["jobs"].items()),
+            ]
+        )
     if not result["packets_delivered"]:
         return f"{where}: no packet was delivered in the window"
     mean, p99 = result["packet_latency_mean_ns"], result["packet_latency_p99_ns"]
     accepted = f"accepted {result['accepted_load']:.3f} of {result['offered_load']:.3f}"
     return f"{where}: {accepted}, latency mean {mean:,.0f} ns, p99 {p99:,.0f} ns, hops {result['hops_mean']:.2f}"
+
+
+def _job_summary(job: dict[str, Any]) -> str:
+    ranks = f"{job['ranks']} ranks"
+    if job["finish_ns"] is None:
+        ranks += f", {job['ranks_finished']} of them finished"
+    if job["comm_time_mean_ns"] is None:
+        return ranks
+    mean, deviation = job["comm_time_mean_ns"] / 1e6, job["comm_time_std_ns"] / 1e6
+    over = "" if job["finish_ns"] is None else f", finished at {job['finish_ns'] / 1e6:,.3f} ms"
+    return f"{ranks}, communication {mean:,.3f} ± {deviation:,.3f} ms{over}"
 
 
 def _shown(directory: Path) -> Path:
@@ -51,6 +74,7 @@ def _shown(directory: Path) -> Path:
 
 def main() -> None:
     """Entry point of the command."""
+    ray_launcher.register()
     sys.exit(run_command("flitgym-simulate", app))
 
 

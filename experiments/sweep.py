@@ -1,6 +1,8 @@
 """Many runs over all cores, one process each: resumable, interruptible, with progress and the time left."""
 
+import functools
 import itertools
+import json
 import multiprocessing
 import os
 import signal
@@ -15,11 +17,13 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ..configs import KINDS, compose, config_hash, run_id
+from ..configs import GROUPS, compose, config_hash, core_sections, has_workload, refuse_unused, run_id
 from ..simcore import ConfigError, CoreError, __version__
+from ..simcore._core import Program
 from .one_run import execute
 from .progress import SweepProgress
 from .results import finished, read_result
+from .workload_run import require_finished
 
 # The cores this process may use, which can be fewer than the machine has.
 WORKERS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -51,14 +55,16 @@ def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory
 
     Raises:
         hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: unknown option, key or type.
+        ConfigError: the jobs of a workload do not fit the network.
     """
     planned = []
     for block in blocks:
         # A group is another composition; a key in it is only another value, which is much quicker to set.
-        groups = {key: values for key, values in block["sweep"].items() if key in (*KINDS, "run")}
+        groups = {key: values for key, values in block["sweep"].items() if key in (*GROUPS, "run")}
         keys = {key: values for key, values in block["sweep"].items() if key not in groups}
         for options in _product(groups):
             base = compose([*common, *block["overrides"], *(f"{key}={value}" for key, value in options.items())])
+            refuse_unused(base, keys)
             for values in _product(keys):
                 config = base.copy()
                 for key, value in values.items():
@@ -175,7 +181,7 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
             sender.send(min(part, 0.999))
 
     try:
-        execute(OmegaConf.create(plain), directory, report)
+        require_finished(execute(OmegaConf.create(plain), directory, report))
     except KeyboardInterrupt:
         os._exit(130)
     except BrokenPipeError:
@@ -189,8 +195,22 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
 
 
 def _cost(config: DictConfig) -> float:
-    # Work follows what moves: flits, in proportion to load and time, and a little for every cycle.
+    # Work follows what moves: the bytes of the jobs; or flits, in proportion to load and time, and a little per cycle.
+    if has_workload(config):
+        return float(1 + sum(_bytes_sent(job) for job in core_sections(config)["workload"]["jobs"]))
     return float((config.run.warmup_ns + config.run.measure_ns) * (0.1 + config.traffic.load))
+
+
+def _bytes_sent(job: Mapping[str, Any]) -> int:
+    if "program" in job:
+        return int(job["program"].totals()["bytes"])
+    parameters = {key: value for key, value in job.items() if key not in ("name", "motif", "terminals")}
+    return _bytes_of_motif(job["motif"], json.dumps(parameters))
+
+
+@functools.cache
+def _bytes_of_motif(motif: str, parameters: str) -> int:
+    return Program.motif(motif, json.loads(parameters)).totals()["bytes"]
 
 
 def _product(axes: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from flitgym.experiments.sweep import RunFailedError, expand, run_all
+from flitgym.simcore import ConfigError
 
 
 def test_expand_crosses_groups_and_keys(small: Sequence[str], tmp_path: Path) -> None:
@@ -26,4 +27,27 @@ def test_runs_keep_their_order_and_are_not_run_twice(small: Sequence[str], tmp_p
 def test_a_run_that_fails_is_named(small: Sequence[str], tmp_path: Path) -> None:
     runs = expand(small, [{"overrides": [], "sweep": {"traffic.load": [0.1, 7.0]}}], tmp_path)
     with pytest.raises(RunFailedError, match=r"load7_seed1.*load.*7"):
+        run_all(runs, "test", workers=1)
+
+
+def test_runs_of_jobs_are_ordered_by_their_bytes(tmp_path: Path) -> None:
+    overrides = ["topology=dragonfly_72", "workload=pair", "workload.scale=0.1"]
+    sweep = {"workload.target": ["cosmoflow", "halo3d"], "workload.background": ["none", "ur"]}
+    runs = expand(overrides, [{"overrides": [], "sweep": sweep}], tmp_path)
+    alone, beside_ur, halo, halo_beside_ur = (run.cost for run in runs)
+    # One allreduce, up and down a tree of 36 ranks.
+    assert alone == 1 + 2 * 35 * 1_126_000
+    assert alone < beside_ur < halo < halo_beside_ur
+
+
+def test_a_sweep_of_traffic_beside_jobs_is_refused(tmp_path: Path) -> None:
+    block = {"overrides": ["workload=pair"], "sweep": {"traffic.load": [0.1]}}
+    with pytest.raises(ConfigError, match=r"traffic\.load"):
+        expand([], [block], tmp_path)
+
+
+def test_jobs_that_do_not_end_fail_the_sweep(tmp_path: Path) -> None:
+    overrides = ["topology=dragonfly_72", "workload=pair", "workload.background=none", "workload.max_ns=1000"]
+    runs = expand(overrides, [{"overrides": [], "sweep": {"seed": [1]}}], tmp_path)
+    with pytest.raises(RunFailedError, match=r"pair-fft3d-none.*workload\.max_ns=1000"):
         run_all(runs, "test", workers=1)

@@ -1,0 +1,200 @@
+"""The `workload` section: the jobs it stands for on a network of a given size, and what makes it the same workload."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from ..simcore import ConfigError, registered
+from ..simcore._core import Program, motif_ranks, terminals
+from .errors import unknown
+
+Section = Mapping[str, Any]
+
+# The six jobs of the interference study's mixed workload (SC'22) in placement order, and their ranks of 1,056.
+MIXED = {"fft3d": 140, "cosmoflow": 138, "lu": 140, "ur": 139, "lqcd": 256, "stencil5d": 243}
+
+# Keys of a job that runs a GOAL file, which has its own number of ranks and nothing to scale.
+_GOAL_KEYS = {"name", "goal_file", "terminals", "start_ns"}
+
+# Keys of `run` that divide time into windows. A workload ends when its jobs do.
+_WINDOWS = {"warmup_ns", "measure_ns", "drain", "drain_max_ns", "series_interval_ns"}
+
+
+def has_workload(config: DictConfig) -> bool:
+    """Whether jobs use the network, rather than a traffic pattern."""
+    return bool(config.workload.name != "none")
+
+
+def core_workload(section: Section, topology: Section) -> dict[str, Any]:
+    """What the core takes for a `workload` section: its own parameters and the list of jobs.
+
+    Args:
+        section: The resolved section, not of the name `none`.
+        topology: The resolved `topology` section, for the number of terminals.
+
+    Raises:
+        ConfigError, OSError: as `core_jobs`.
+    """
+    parameters = {key: section[key] for key in registered("workload")["workload"]["params"]}
+    return {**parameters, "jobs": core_jobs(section, terminals(dict(topology)))}
+
+
+def core_jobs(section: Section, available: int) -> list[dict[str, Any]]:
+    """The jobs of a `workload` section on a network of `available` terminals, in placement order.
+
+    Raises:
+        ConfigError: no such motif, or a GOAL file with an error in it, with line and column.
+        OSError: a GOAL file cannot be read.
+    """
+    return _JOBS[section["name"]](section, available)
+
+
+def workload_identity(section: Section) -> dict[str, Any]:
+    """What tells one workload from another. A GOAL file counts by its content, not by its path.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    identity = dict(section)
+    if section["name"] == "goal":
+        identity["file"] = _content(section["file"])
+    if section["name"] == "jobs":
+        identity["jobs"] = [
+            {**job, "goal_file": _content(job["goal_file"])} if "goal_file" in job else job
+            for job in _mappings(section["jobs"])
+        ]
+    return identity
+
+
+def workload_label(section: Section) -> str:
+    """A short name for folders and figures, e.g. `pair-fft3d-halo3d`."""
+    name = section["name"]
+    words = []
+    if name == "pair":
+        words = [section["target"], section["background"]]
+    elif name == "stencil27":
+        words = [section["phase"]]
+    elif name == "goal":
+        words = [_goal_name(section)]
+    elif name == "jobs":
+        words = [_job_name(job) for job in _mappings(section["jobs"])]
+    if len(words) > 4:
+        words = [str(len(words))]
+    return "-".join(re.sub(r"[^\w.]+", "_", str(word)) for word in [name, *words])
+
+
+def refuse_unused(config: DictConfig, overrides: Iterable[str]) -> None:
+    """Refuse what was asked of traffic and windows while a workload is there: it would do nothing.
+
+    Args:
+        config: The composed configuration.
+        overrides: The overrides it was composed with, as `key=value`.
+
+    Raises:
+        ConfigError: names the override.
+    """
+    if not has_workload(config):
+        return
+    for override in overrides:
+        key = override.lstrip("+~").split("=", 1)[0].split("@", 1)[0]
+        section, _, rest = key.partition(".")
+        if section == "traffic":
+            raise ConfigError(
+                f"{override}: with workload={config.workload.name} the jobs are the traffic; leave it out, "
+                "or use workload=none"
+            )
+        if section == "run" and rest in _WINDOWS:
+            raise ConfigError(
+                f"{override}: a workload has no windows, it runs until its jobs end; see workload.max_ns and "
+                "workload.series_interval_ns"
+            )
+
+
+def _pair(section: Section, available: int) -> list[dict[str, Any]]:
+    target, background = section["target"], section["background"]
+    half = available // 2
+    jobs = [_job(target, target, half, section, section["target_params"])]
+    if background != "none":
+        name = background if background != target else f"{background}_background"
+        jobs.append(_job(name, background, half, section, section["background_params"]))
+    return jobs
+
+
+def _mixed(section: Section, available: int) -> list[dict[str, Any]]:
+    whole = sum(MIXED.values())
+    return [_job(motif, motif, available * part // whole, section, {}) for motif, part in MIXED.items()]
+
+
+def _stencil27(section: Section, available: int) -> list[dict[str, Any]]:
+    parameters = {key: section[key] for key in registered("motif")["stencil27"]["params"]}
+    return [_job("stencil27", "stencil27", available, section, parameters)]
+
+
+def _job(name: str, motif: str, available: int, section: Section, parameters: Section) -> dict[str, Any]:
+    # As many ranks of its share as the motif can use, unless the parameters say how many.
+    scales = {key: section[key] for key in ("scale", "size_scale")}
+    job = {"name": name, "motif": motif, **scales, **parameters}
+    if not job.get("ranks"):
+        job["ranks"] = _largest_cube(available) if motif == "lulesh" else motif_ranks(motif, available)
+    return job
+
+
+def _largest_cube(available: int) -> int:
+    # The core would take any box; LULESH itself runs on cubes only, and so does the study (512 of 528).
+    side = 1
+    while (side + 1) ** 3 <= available:
+        side += 1
+    return side**3
+
+
+def _goal(section: Section, available: int) -> list[dict[str, Any]]:
+    return [_goal_job({"name": _goal_name(section), "goal_file": section["file"], "start_ns": section["start_ns"]})]
+
+
+def _free(section: Section, available: int) -> list[dict[str, Any]]:
+    return [_goal_job(job) if "goal_file" in job else _free_job(job) for job in _mappings(section["jobs"])]
+
+
+def _free_job(given: Section) -> dict[str, Any]:
+    # A list of terminals says how many ranks there are.
+    job = dict(given)
+    if job.get("terminals") is not None:
+        job.setdefault("ranks", len(job["terminals"]))
+    if job.get("ranks") == 0:
+        raise ConfigError(f"workload.jobs.{_job_name(job)}.ranks: 0; a job has at least one rank")
+    return job
+
+
+def _goal_job(given: Section) -> dict[str, Any]:
+    for key in given:
+        if key not in _GOAL_KEYS:
+            raise ConfigError(unknown("workload.jobs (with a goal_file)", str(key), _GOAL_KEYS, "key"))
+    job = {**given, "name": _job_name(given)}
+    path = str(job.pop("goal_file"))
+    return job | {"program": Program.goal(Path(path).read_text(), path)}
+
+
+_JOBS = {"pair": _pair, "mixed": _mixed, "stencil27": _stencil27, "goal": _goal, "jobs": _free}
+
+
+def _goal_name(section: Section) -> str:
+    return section["job"] or Path(section["file"]).stem
+
+
+def _job_name(job: Section) -> str:
+    return str(job.get("name") or job.get("motif") or Path(str(job.get("goal_file", "job"))).stem)
+
+
+def _mappings(jobs: list[Any]) -> list[Section]:
+    for job in jobs:
+        if not isinstance(job, Mapping):
+            raise ConfigError(f"workload.jobs: {job!r} is no mapping; write {{motif: halo3d, ranks: 64}}")
+    return jobs
+
+
+def _content(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

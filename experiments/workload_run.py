@@ -1,0 +1,199 @@
+"""A workload from its first cycle until its jobs are done: who took how long, and who delayed whom."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from omegaconf import DictConfig
+
+from ..simcore import ConfigError, CoreError, Simulation
+from .progress import Report
+from .results import write_table
+
+_CHUNK = 4 * 1024  # cycles; the core looks up every 1,024, so that chunks of other sizes would move the end of the run
+_LISTED_RANKS = 16
+
+# Columns of `jobs()` that are arrays over its ranks, and their names in ranks.parquet.
+_RANKS = {
+    "rank_terminal": "terminal",
+    "rank_comm_time_ns": "comm_time_ns",
+    "rank_finish_ns": "finish_ns",
+    "rank_compute_ns": "compute_ns",
+    "rank_bytes_sent": "bytes_sent",
+    "rank_bytes_received": "bytes_received",
+}
+
+
+@dataclass
+class Limits:
+    """The times of a workload in cycles of the router's clock."""
+
+    most: int
+    series_interval: int
+
+    @classmethod
+    def of(cls, workload: DictConfig, simulation: Simulation) -> "Limits":
+        """Round the times of the `workload` section to cycles.
+
+        Raises:
+            ConfigError: a time is negative, below one cycle or beyond the end of simulated time.
+        """
+        end = simulation.facts()["end_of_time_cycles"]
+        most = workload.max_ns / simulation.cycle_ns
+        if not 1 <= most <= end:
+            raise ConfigError(
+                f"workload.max_ns: {workload.max_ns:g} ns is not between one cycle ({simulation.cycle_ns:g} ns) and "
+                f"the end of simulated time ({end * simulation.cycle_ns:g} ns)"
+            )
+        interval = workload.series_interval_ns / simulation.cycle_ns
+        if not (interval == 0 or 1 <= interval <= end):
+            raise ConfigError(
+                f"workload.series_interval_ns: {workload.series_interval_ns:g} ns is neither 0 nor at least one cycle "
+                f"({simulation.cycle_ns:g} ns)"
+            )
+        return cls(round(most), round(interval))
+
+
+def run_workload(
+    simulation: Simulation, workload: DictConfig, directory: Path, report: Report
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Run until the jobs are done, are stuck, or `max_ns` is over; what they did by then is written in any case.
+
+    Returns:
+        The numbers for `result.json`, and the files that were written beside it.
+    """
+    limits = Limits.of(workload, simulation)
+    if limits.series_interval:
+        simulation.set_series_interval(limits.series_interval)
+    timing = _advance(simulation, limits, report)
+
+    jobs, blame, channels = simulation.jobs(), simulation.blame(), simulation.channels()
+    names = [job["name"] for job in jobs]
+    directory.mkdir(parents=True, exist_ok=True)
+    files = {"ranks": "ranks.parquet", "channels": "channels.parquet"}
+    write_table(directory / files["ranks"], rank_table(jobs))
+    write_table(directory / files["channels"], channel_table(simulation.facts(), channels, blame, names))
+    if limits.series_interval:
+        files["job_series"] = "job_series.parquet"
+        series = simulation.job_series()
+        write_table(directory / files["job_series"], {**series, "job": np.array(names)[series["job"]]})
+
+    return {
+        **timing,
+        "offered_load": None,  # jobs offer what they can
+        "workload_finished": simulation.workload_finished,
+        "stuck": _unfinished(simulation, workload.max_ns),
+        "jobs": {job["name"]: job_numbers(job) for job in jobs},
+        "blame": blame_numbers(jobs, blame),
+        "system_throughput_gb_per_ms": system_throughput(jobs, simulation.time_ns),
+    }, files
+
+
+def require_finished(result: Mapping[str, Any]) -> None:
+    """Raise if the jobs of a result were not done.
+
+    Raises:
+        CoreError: lists ranks and what they wait for.
+    """
+    if not result.get("workload_finished", True):
+        raise CoreError(result["stuck"])
+
+
+def _advance(simulation: Simulation, limits: Limits, report: Report) -> dict[str, float]:
+    cpu, wall = time.process_time(), time.perf_counter()
+    simulation.begin_window()
+    while simulation.now < limits.most and not (simulation.workload_finished or simulation.workload_stuck):
+        report(f"{simulation.time_ns / 1e6:.2f} ms simulated", simulation.workload_progress)
+        simulation.run_workload(min(_CHUNK, limits.most - simulation.now))
+    simulation.end_window()
+    return {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}
+
+
+def _unfinished(simulation: Simulation, max_ns: float) -> str | None:
+    """Why the workload is not done, and what its ranks wait for; None if it is."""
+    if simulation.workload_finished:
+        return None
+    if simulation.workload_stuck:
+        why = f"ranks wait for ever; nothing is under way since {simulation.time_ns:,.0f} ns"
+    else:
+        why = f"the jobs are not done after workload.max_ns={max_ns:g}"
+    return f"{why}:{simulation.waiting(_LISTED_RANKS)}"
+
+
+def job_numbers(job: dict[str, Any]) -> dict[str, Any]:
+    """What `result.json` says of a job: totals, latencies, and its ranks' communication times as three numbers."""
+    numbers = {key: value for key, value in job.items() if not key.startswith("rank_") and key != "name"}
+    numbers["peak_ingress_bytes"] = numbers.pop("peak_outstanding_bytes")
+    times = job["rank_comm_time_ns"]
+    times = times[np.isfinite(times)]
+    for which, measure in (("mean", np.mean), ("std", np.std), ("max", np.max)):
+        numbers[f"comm_time_{which}_ns"] = float(measure(times)) if times.size else None
+    finish = job["finish_ns"]
+    took = None if finish is None else finish - job["start_ns"]
+    numbers["injection_rate_gb_per_s"] = job["bytes"] / took if took else None
+    return numbers
+
+
+def blame_numbers(jobs: list[dict[str, Any]], blame: dict[str, NDArray[Any]]) -> dict[str, Any] | None:
+    """Who delayed whom, over all channels: ns that each packet of a job (row) was kept by each job (column).
+
+    None where the core kept no account (`workload.blame=false`).
+    """
+    if not blame["flits"].size:
+        return None
+    packets = np.array([[job["packets"]] for job in jobs], dtype=float)
+
+    def per_packet(total: NDArray[Any]) -> list[list[float | None]]:
+        return [
+            [float(ns / count[0]) if count[0] else None for ns in row]
+            for row, count in zip(total.sum(axis=0), packets, strict=True)
+        ]
+
+    return {
+        "jobs": [job["name"] for job in jobs],
+        "wait_ns_per_packet": per_packet(blame["wait_packet_ns"]),
+        "stall_ns_per_packet": per_packet(blame["stall_packet_ns"]),
+    }
+
+
+def system_throughput(jobs: list[dict[str, Any]], now_ns: float) -> float | None:
+    """Bytes that arrived, of all jobs, over the time from the first start to the last finish; GB/ms (= 1,000 GB/s)."""
+    finishes = [job["finish_ns"] for job in jobs]
+    end = now_ns if None in finishes else max(finishes)
+    took = end - min(job["start_ns"] for job in jobs)
+    return float(sum(job["bytes_received"] for job in jobs) / took / 1e3) if took > 0 else None
+
+
+def rank_table(jobs: list[dict[str, Any]]) -> dict[str, NDArray[Any]]:
+    """A row per rank of every job."""
+    table = {
+        "job": np.repeat([job["name"] for job in jobs], [job["ranks"] for job in jobs]),
+        "rank": np.concatenate([np.arange(job["ranks"]) for job in jobs]),
+    }
+    return table | {column: np.concatenate([job[key] for job in jobs]) for key, column in _RANKS.items()}
+
+
+def channel_table(
+    facts: dict[str, Any], channels: dict[str, NDArray[Any]], blame: dict[str, NDArray[Any]], names: list[str]
+) -> dict[str, NDArray[Any]]:
+    """A row per channel: its load, the groups at its ends, and what each job did and suffered there.
+
+    `group` is that of the router that sends; `peer_group` is -1 where a terminal receives.
+    """
+    routers_per_group = facts["routers"] // facts["groups"]
+    peer = channels["peer_router"]
+    table = dict(channels)
+    table["group"] = channels["router"] // routers_per_group
+    table["peer_group"] = np.where(peer < 0, -1, peer // routers_per_group)
+    if not blame["flits"].size:
+        return table
+    for v, victim in enumerate(names):
+        for key in ("flits", "stall_ns"):
+            table[f"{key}.{victim}"] = blame[key][:, v]
+        for key in ("wait_packet_ns", "stall_packet_ns"):
+            table |= {f"{key}.{victim}.{culprit}": blame[key][:, v, c] for c, culprit in enumerate(names)}
+    return table

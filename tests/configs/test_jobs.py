@@ -1,0 +1,128 @@
+"""What the options of the group `workload` mean in jobs, and what makes two workloads the same."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flitgym.configs import compose, config_hash, core_jobs, core_sections, run_id, workload_label
+from flitgym.configs.schema import workload_schemas
+from flitgym.simcore import ConfigError, registered
+from omegaconf import OmegaConf
+
+
+def jobs(available: int, *overrides: str) -> list[dict[str, Any]]:
+    section: Any = OmegaConf.to_container(compose(overrides).workload)
+    return core_jobs(section, available)
+
+
+def sizes(available: int, *overrides: str) -> dict[str, int]:
+    return {job["name"]: job["ranks"] for job in jobs(available, *overrides)}
+
+
+@pytest.mark.parametrize("name", list(workload_schemas()))
+def test_every_option_has_the_core_s_parameters_and_defaults(name: str) -> None:
+    section = compose([f"workload={name}"]).workload
+    for key, spec in registered("workload")["workload"]["params"].items():
+        assert section[key] == spec["default"]
+    assert (section.name, section.max_ns, section.series_interval_ns) == (name, 100e6, 10_000)
+
+
+def test_the_study_s_numbers() -> None:
+    assert sizes(1056, "workload=pair") == {"fft3d": 528, "halo3d": 528}
+    assert sizes(1056, "workload=pair", "workload.target=lulesh") == {"lulesh": 512, "halo3d": 528}
+    mixed = {"fft3d": 140, "cosmoflow": 138, "lu": 140, "ur": 139, "lqcd": 256, "stencil5d": 243}
+    assert sizes(1056, "workload=mixed") == mixed
+    assert list(sizes(1056, "workload=mixed")) == list(mixed)
+    assert sizes(4096, "workload=stencil27") == {"stencil27": 4096}
+
+
+@pytest.mark.parametrize("available", [64, 72, 672, 2550])
+def test_other_networks_get_their_share(available: int) -> None:
+    for option in ("pair", "mixed", "stencil27"):
+        found = sizes(available, f"workload={option}")
+        assert all(ranks >= 1 for ranks in found.values())
+        assert sum(found.values()) <= available
+
+
+def test_a_pair_may_be_one_motif_twice_or_one_alone() -> None:
+    twice = sizes(72, "workload=pair", "workload.background=fft3d")
+    assert twice == {"fft3d": 36, "fft3d_background": 36}
+    assert sizes(72, "workload=pair", "workload.background=none") == {"fft3d": 36}
+
+
+def test_parameters_of_the_motifs() -> None:
+    target, background = jobs(
+        72, "workload=pair", "workload.scale=0.5", "workload.target_params={n: 10, ranks: 4}", "workload.size_scale=2"
+    )
+    assert (target["n"], target["ranks"], target["scale"], target["size_scale"]) == (10, 4, 0.5, 2)
+    assert "n" not in background
+    (stencil,) = jobs(64, "workload=stencil27", "workload.phase=halo", "workload.ranks=27")
+    assert (stencil["phase"], stencil["ranks"]) == ("halo", 27)
+
+
+def test_jobs_stand_in_the_place_of_traffic() -> None:
+    sections = core_sections(compose(["workload=pair", "workload.placement=linear"]))
+    assert "traffic" not in sections
+    assert sections["workload"]["placement"] == "linear"
+    assert set(core_sections(compose())) == {"topology", "router", "routing", "traffic", "seed"}
+
+
+def test_the_hash_of_a_run_without_jobs_is_what_it_was() -> None:
+    # Results that are there already are found again.
+    assert config_hash(compose(["routing=par", "seed=7"])) == "7e7491bf0545"
+
+
+@pytest.mark.parametrize(
+    "override",
+    ["workload.target=lu", "workload.scale=0.5", "workload.placement_seed=2", "workload.target_params.n=10", "seed=2"],
+)
+def test_what_changes_the_jobs_changes_the_hash(override: str) -> None:
+    assert config_hash(compose(["workload=pair", override])) != config_hash(compose(["workload=pair"]))
+
+
+def test_windows_are_no_part_of_a_workload_s_hash() -> None:
+    config = compose(["workload=pair"])
+    before = config_hash(config)
+    config.run.measure_ns = 5
+    config.traffic.load = 0.9
+    assert config_hash(config) == before
+
+
+def test_a_goal_file_counts_by_its_content(tmp_path: Path) -> None:
+    def of(path: Path) -> set[str]:
+        jobs = f"workload.jobs=[{{name: x, goal_file: {path}}}]"
+        return {
+            config_hash(compose(["workload=goal", f"workload.file={path}", "workload.job=x"])),
+            config_hash(compose(["workload=jobs", jobs])),
+        }
+
+    (tmp_path / "a").write_text("one")
+    (tmp_path / "b").write_text("one")
+    (tmp_path / "c").write_text("two")
+    assert of(tmp_path / "a") == of(tmp_path / "b")
+    assert not of(tmp_path / "a") & of(tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "label"),
+    [
+        (["workload=pair", "workload.background=none"], "pair-fft3d-none"),
+        (["workload=mixed"], "mixed"),
+        (["workload=stencil27"], "stencil27-both"),
+        (["workload=goal", "workload.file=some/where/tree.goal"], "goal-tree"),
+        (["workload=jobs", "workload.jobs=[{motif: ur},{name: a/b, motif: lu}]"], "jobs-ur-a_b"),
+        (["workload=jobs", "workload.jobs=[{name: a},{name: b},{name: c},{name: d},{name: e}]"], "jobs-5"),
+    ],
+)
+def test_label(overrides: list[str], label: str) -> None:
+    assert workload_label(compose(overrides).workload) == label
+
+
+def test_run_id() -> None:
+    config = compose(["routing=par", "workload=pair"])
+    assert run_id(_root_=config).startswith("dragonfly_par_pair-fft3d-halo3d_seed1_")
+
+
+def test_traffic_beside_jobs_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"traffic\.load=0\.3.*the jobs are the traffic"):
+        compose(["workload=pair", "traffic.load=0.3"])

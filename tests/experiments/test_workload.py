@@ -1,0 +1,252 @@
+"""Workloads as users call them: what a run of jobs writes, what it refuses, what happens when its jobs do not end."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Command
+from flitgym.experiments.results import read_rows
+
+GOAL = Path(__file__).parents[1] / "data" / "goal"
+SMALL = ("topology=dragonfly_72", "router=sc22", "routing=par")
+# Two jobs of 36 ranks each, done in 0.1 ms.
+PAIR = (
+    *SMALL,
+    *("workload=pair", "workload.target=fft3d", "workload.target_params.n=40", "workload.scale=0.1"),
+    *("workload.background=halo3d", "workload.background_params={bytes: 20000}"),
+)
+# Both ranks receive before they send.
+DEADLOCK = "num_ranks 2\n" + "".join(
+    f"rank {rank} {{\nr: recv 8b from {1 - rank}\ns: send 8b to {1 - rank}\ns requires r\n}}\n" for rank in (0, 1)
+)
+
+JOB_FIELDS = (
+    *("motif", "ranks", "ranks_finished", "bytes", "messages", "start_ns", "finish_ns", "hops_mean"),
+    *("nonminimal_fraction", "injection_rate_gb_per_s", "peak_ingress_bytes"),
+    *(f"comm_time_{which}_ns" for which in ("mean", "std", "max")),
+    *(f"{what}_latency_{which}_ns" for what in ("packet", "message") for which in ("mean", "p50", "p95", "p99", "max")),
+)
+
+
+def results(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("results/*/*/result.json"))]
+
+
+def halo3d_messages(x: int, y: int, z: int) -> int:
+    # Two per pair of neighbours in a box without wrap-around.
+    return 2 * ((x - 1) * y * z + x * (y - 1) * z + x * y * (z - 1))
+
+
+def test_pair(command: Command, tmp_path: Path) -> None:
+    done = command("simulate", *PAIR)
+    assert done.returncode == 0, done.stderr
+    assert "halo3d: 36 ranks, communication" in done.stdout
+    (result,) = results(tmp_path)
+    assert result["workload_finished"] is True
+    assert result["stuck"] is None
+    assert result["system_throughput_gb_per_ms"] > 0
+    assert list(result["jobs"]) == ["fft3d", "halo3d"]
+    for job in result["jobs"].values():
+        assert set(JOB_FIELDS) <= set(job)
+        assert job["ranks"] == job["ranks_finished"] == 36
+        assert 0 < job["comm_time_mean_ns"] <= job["comm_time_max_ns"] <= job["finish_ns"]
+        assert job["injection_rate_gb_per_s"] == pytest.approx(job["bytes"] / job["finish_ns"])
+    halo3d = result["jobs"]["halo3d"]
+    # 3 x 3 x 4 ranks, 3 of 30 iterations.
+    assert halo3d["messages"] == 3 * halo3d_messages(3, 3, 4)
+    assert halo3d["bytes"] == halo3d["bytes_received"] == 20_000 * halo3d["messages"]
+    assert result["blame"]["jobs"] == ["fft3d", "halo3d"]
+    assert min(min(row) for row in result["blame"]["wait_ns_per_packet"]) > 0
+
+
+def test_tables_agree_with_the_result(command: Command, tmp_path: Path) -> None:
+    assert command("simulate", *PAIR).returncode == 0
+    (result,) = results(tmp_path)
+    (folder,) = (path.parent for path in tmp_path.glob("results/*/*/result.json"))
+    ranks, channels, series = (read_rows(folder / f"{name}.parquet") for name in ("ranks", "channels", "job_series"))
+    assert [row["rank"] for row in ranks if row["job"] == "fft3d"] == list(range(36))
+    assert len({row["terminal"] for row in ranks}) == 72
+    for name, job in result["jobs"].items():
+        own = [row for row in ranks if row["job"] == name]
+        assert sum(row["bytes_sent"] for row in own) == job["bytes"]
+        assert sum(row["comm_time_ns"] for row in own) / 36 == pytest.approx(job["comm_time_mean_ns"])
+        assert sum(row["bytes_received"] for row in series if row["job"] == name) == job["bytes"]
+        assert sum(row["packets"] for row in series if row["job"] == name) == job["packets"]
+    assert len(channels) == result["facts"]["channels"]
+    for row in channels:
+        assert row["flits"] == row["flits.fft3d"] + row["flits.halo3d"]
+        assert row["group"] == row["router"] // 4
+        assert row["peer_group"] == (-1 if row["kind"] == 0 else row["peer_router"] // 4)
+        assert (row["group"] == row["peer_group"]) == (row["kind"] == 1)
+    waited = sum(row["wait_packet_ns.fft3d.halo3d"] for row in channels)
+    assert waited / result["jobs"]["fft3d"]["packets"] == pytest.approx(result["blame"]["wait_ns_per_packet"][0][1])
+
+
+def test_rows_hold_a_column_per_job_and_number(command: Command, tmp_path: Path) -> None:
+    done = command("simulate", "-m", *PAIR[:-2], "workload.background=none,lu")
+    assert done.returncode == 0, done.stderr
+    rows = {row["workload.background"]: row for row in read_rows(tmp_path / "results" / "default" / "rows.parquet")}
+    assert set(rows) == {"none", "lu"}
+    assert rows["none"]["jobs.lu.comm_time_mean_ns"] is None
+    assert rows["lu"]["jobs.lu.comm_time_mean_ns"] > 0
+    # Alone the target sends the same, and is no slower.
+    assert rows["none"]["jobs.fft3d.bytes"] == rows["lu"]["jobs.fft3d.bytes"]
+    assert rows["none"]["jobs.fft3d.comm_time_mean_ns"] <= rows["lu"]["jobs.fft3d.comm_time_mean_ns"]
+
+
+def test_same_seed_same_times(command: Command, tmp_path: Path) -> None:
+    for arguments in (["seed=1"], ["seed=1", "study=again"], ["seed=2"]):
+        assert command("simulate", *PAIR, *arguments).returncode == 0
+    found: dict[int, set[tuple[str, float]]] = {}
+    for result in results(tmp_path):
+        key = result["state_hash"], result["jobs"]["halo3d"]["finish_ns"]
+        found.setdefault(result["config"]["seed"], set()).add(key)
+    assert len(found[1]) == 1
+    assert not found[1] & found[2]
+
+
+def test_finished_runs_are_not_run_again(command: Command, tmp_path: Path) -> None:
+    assert command("simulate", *PAIR).returncode == 0
+    assert "finished before" in command("simulate", *PAIR).stdout
+
+
+def test_the_other_workloads(command: Command, tmp_path: Path) -> None:
+    sizes = [*SMALL, "workload.size_scale=0.001", "workload.scale=0.001"]
+    stencil = ["topology=hyperx_64", "router=sc19", "routing=omni_war", "workload=stencil27", "workload.scale=0.1"]
+    goal = [*SMALL, "workload=goal", f"workload.file={GOAL / 'tree.goal'}"]
+    for arguments in (
+        # The FFT's computation is of no interest here, and long on so few ranks.
+        [*sizes, "workload=mixed", "workload.max_ns=200e6"],
+        [*stencil, "workload.placement=random"],
+        goal,
+    ):
+        done = command("simulate", *arguments)
+        assert done.returncode == 0, done.stderr
+    found = [set(result["jobs"]) for result in results(tmp_path)]
+    assert sorted(map(len, found)) == [1, 1, 6]
+    assert {"tree"} in found
+    assert {"stencil27"} in found
+
+
+def test_free_jobs(command: Command, tmp_path: Path) -> None:
+    halo = "{motif: halo3d, bytes: 1000, iterations: 2, terminals: [5, 3, 70, 8, 9, 10, 11, 12]}"
+    ur = "{name: late, motif: ur, ranks: 8, iterations: 5, start_ns: 500}"
+    ring = f"{{goal_file: {GOAL / 'ring_any_source.goal'}}}"
+    done = command("simulate", *SMALL, "workload=jobs", f"workload.jobs=[{halo}, {ur}, {ring}]")
+    assert done.returncode == 0, done.stderr
+    (result,) = results(tmp_path)
+    assert list(result["jobs"]) == ["halo3d", "late", "ring_any_source"]
+    assert result["jobs"]["halo3d"]["bytes"] == 2 * 1000 * halo3d_messages(2, 2, 2)
+    assert result["jobs"]["late"]["start_ns"] == 500
+    (table,) = tmp_path.glob("results/*/*/ranks.parquet")
+    assert [row["terminal"] for row in read_rows(table)][:8] == [5, 3, 70, 8, 9, 10, 11, 12]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["workload=jobs", "workload.jobs=[{motif: ur, ranks: 73}]"], ["73 ranks", "72 terminals"]),
+        (["workload=jobs", "workload.jobs=[{motif: urr, ranks: 8}]"], ["'urr'", "did you mean 'ur'"]),
+        (["workload=jobs", "workload.jobs=[{motif: ur, ranks: 8, byts: 8}]"], ["byts", "did you mean 'bytes'"]),
+        (["workload=jobs", "workload.jobs=[{motif: ur, ranks: 0}]"], ["workload.jobs.ur.ranks", "at least one"]),
+        (["workload=jobs", "workload.jobs=[{motif: ur, terminals: []}]"], ["workload.jobs.ur.ranks", "at least one"]),
+        (["workload=jobs", "workload.jobs=[{motif: ur, ranks: 2, terminals: [1]}]"], ["1 terminals", "2 ranks"]),
+        (
+            ["workload=jobs", "workload.jobs=[{motif: ur, terminals: [1,2]}, {motif: lu, terminals: [2,3]}]"],
+            ["terminal 2", "taken"],
+        ),
+        (["workload=jobs"], ["workload.jobs", "none"]),
+        (["workload=jobs", "workload.jobs=[ur]"], ["'ur'", "mapping"]),
+        (["workload=jobs", "workload.jobs=[{goal_file: x, scale: 2}]"], ["x"]),
+        (["workload=pair", "workload.target=halo3"], ["'halo3'", "did you mean 'halo3d'"]),
+        (["workload=pair", "workload.targt=ur"], ["'targt'", "did you mean 'target'?"]),
+        (["workload=pair", "workload.placement=randm"], ["placement", "did you mean 'random'"]),
+        (["workload=pairs"], ["'pairs'", "did you mean 'pair'?"]),
+        (["workload=pair", "workload.max_ns=0"], ["workload.max_ns", "0"]),
+        (["workload=pair", "workload.series_interval_ns=-1"], ["workload.series_interval_ns", "-1"]),
+        (["workload=pair", "traffic.load=0.2"], ["traffic.load=0.2", "workload=none"]),
+        (["workload=pair", "traffic=adversarial"], ["traffic=adversarial", "workload=none"]),
+        (["workload=pair", "run.measure_ns=5"], ["run.measure_ns=5", "workload.max_ns"]),
+        (["workload=goal", "workload.file=nowhere.goal"], ["nowhere.goal"]),
+        (["workload=goal", f"workload.file={GOAL / 'broken' / 'cycle.goal'}"], ["cycle.goal:8:1", "circle"]),
+    ],
+)
+def test_bad_input_is_refused_in_one_message(
+    command: Command, tmp_path: Path, arguments: list[str], parts: list[str]
+) -> None:
+    done = command("simulate", *SMALL, *arguments)
+    assert done.returncode in (1, 2)
+    assert "Traceback" not in done.stderr
+    for part in parts:
+        assert part in done.stderr.splitlines()[-1]
+    assert not list(tmp_path.glob("results/*/*/*"))
+
+
+def test_ranks_that_wait_for_ever(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "deadlock.goal").write_text(DEADLOCK)
+    jobs = "workload.jobs=[{goal_file: deadlock.goal}, {motif: ur, ranks: 4, iterations: 3}]"
+    arguments = (*SMALL, "workload=jobs", jobs)
+    done = command("simulate", *arguments)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "job 'deadlock' rank 1" in done.stderr
+    assert "receive of 8 bytes from rank 0" in done.stderr
+    (result,) = results(tmp_path)
+    assert result["workload_finished"] is False
+    assert "job 'deadlock' rank 0" in result["stuck"]
+    # What finished is there.
+    assert result["jobs"]["deadlock"]["finish_ns"] is None
+    assert result["jobs"]["ur"]["finish_ns"] > 0
+    assert list(tmp_path.glob("results/*/*/ranks.parquet"))
+    # And the run does not count as finished.
+    again = command("simulate", *arguments)
+    assert again.returncode == 1
+    assert "finished before" not in again.stdout
+
+
+def test_a_run_that_takes_too_long(command: Command, tmp_path: Path) -> None:
+    done = command("simulate", *PAIR, "workload.max_ns=75000")
+    assert done.returncode == 1
+    assert "workload.max_ns=75000" in done.stderr
+    (result,) = results(tmp_path)
+    assert result["simulated_ns"] == pytest.approx(75_000, abs=2)
+    assert result["jobs"]["fft3d"]["finish_ns"] < 75_000
+    assert result["jobs"]["halo3d"]["finish_ns"] is None
+
+
+def test_ctrl_c(tmp_path: Path) -> None:
+    endless = [*SMALL, "workload=jobs", "workload.jobs=[{motif: ur, ranks: 64, iterations: 1000000}]"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flitgym.experiments.simulate", *endless],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("results/default/*/")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert "interrupted" in errors
+    assert not list(tmp_path.glob("results/default/*"))
+
+
+def test_a_sweep_on_ray_says_what_it_needs(command: Command, tmp_path: Path) -> None:
+    try:
+        import ray  # noqa: F401
+    except ImportError:
+        done = command("simulate", "-m", "hydra/launcher=ray", *PAIR, "seed=1,2")
+        assert done.returncode == 2
+        assert "pip install 'flitgym[ray]'" in done.stderr.splitlines()[-1]
+    else:
+        pytest.skip("Ray is installed")
