@@ -285,6 +285,8 @@ struct JobPoint {                // one interval of the time series of a job
   X(std::vector<u32>, job_waiting)      /* [router_ports, jobs] packets routed there whose head has not left */          \
   X(std::vector<u32>, job_downstream)   /* [router_ports << vc_shift, jobs] slots they hold beyond the channel */        \
   X(std::vector<u64>, job_stall)        /* [router_ports, jobs] cycles stalled for credit while it had packets there */  \
+  X(std::vector<u32>, job_sending)      /* [router_ports] whose flit was the last on the channel */                      \
+  X(std::vector<u32>, sending_until)    /* [router_ports] cycle at which that flit is off it */                          \
   X(std::vector<u32>, stall_charged)    /* [router_ports] cycle up to which the present stall is accounted for */        \
   X(std::vector<u64>, wait_blame)       /* [router_ports, jobs, jobs] packet-cycles waited while the other job's flits went */ \
   X(std::vector<double>, stall_blame)   /* [router_ports, jobs, jobs] packet-cycles stalled behind the other's flits */

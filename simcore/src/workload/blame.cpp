@@ -39,8 +39,12 @@ void account_stall(const Frame& f, u32 port) {
 }
 
 void account_routed(Frame& f, u32 output, u32 packet) {
-  if (f.s.ports[output].stalled) account_stall(f, output);
-  f.s.job_waiting[std::size_t{output} * f.net.accounted_jobs + f.s.packets[packet].job]++;
+  State& s = f.s;
+  if (s.ports[output].stalled) account_stall(f, output);
+  const std::size_t row = std::size_t{output} * f.net.accounted_jobs + s.packets[packet].job;
+  s.job_waiting[row]++;
+  // Behind a flit that is on the channel already: the rest of it.
+  if (s.window.open && s.sending_until[output] > f.now) s.wait_blame[row * f.net.accounted_jobs + s.job_sending[output]] += s.sending_until[output] - f.now;
 }
 
 void account_unrouted(Frame& f, u32 output, u32 packet) {
@@ -57,6 +61,8 @@ void account_sent(Frame& f, u32 port, u32 vc, Flit flit) {
   u32* const waiting = &s.job_waiting[row];
   if (flit & kHead) waiting[own]--;
   if (net.channels[port].kind != PortKind::kTerminal) s.job_downstream[std::size_t{net.vc_id(port, vc)} * jobs + own]++;
+  s.job_sending[port] = own;
+  s.sending_until[port] = f.now + net.channels[port].flit_cycles;
   if (!s.window.open) return;
   s.job_flits[row + own]++;
   const u64 cycles = net.channels[port].flit_cycles;

@@ -1,7 +1,7 @@
 // Who delays whom. On every channel that leaves a router, two things make a packet wait once it is routed there, and both have
 // an owner:
-//   - the channel carries a flit of another packet: each packet that waits is charged that flit's time, against its job
-//     (wait_blame; exact: the sums are the packet-cycles waited while the channel was busy);
+//   - the channel carries a flit of another packet: each packet that waits is charged the time, against its job (wait_blame;
+//     exact: the sums are the packet-cycles waited while the channel was busy);
 //   - the channel stands still because the buffer beyond it is full: each packet that waits is charged the time, split over the
 //     jobs by the slots their flits hold there (stall_blame).
 // One step deep: if those flits wait for a third job further on, that one is charged where they wait.

@@ -385,6 +385,8 @@ void start_workload(const Network& net, State& s) {
     s.job_waiting.assign(net.router_ports * jobs, 0);
     s.job_downstream.assign(std::size_t{net.vc_id(net.router_ports, 0)} * jobs, 0);
     s.job_stall.assign(net.router_ports * jobs, 0);
+    s.job_sending.assign(net.router_ports, 0);
+    s.sending_until.assign(net.router_ports, 0);
     s.stall_charged.assign(net.router_ports, 0);
     s.wait_blame.assign(net.router_ports * jobs * jobs, 0);
     s.stall_blame.assign(net.router_ports * jobs * jobs, 0);
