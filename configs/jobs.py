@@ -139,16 +139,8 @@ def _job(name: str, motif: str, available: int, section: Section, parameters: Se
     scales = {key: section[key] for key in ("scale", "size_scale")}
     job = {"name": name, "motif": motif, **scales, **parameters}
     if not job.get("ranks"):
-        job["ranks"] = _largest_cube(available) if motif == "lulesh" else motif_ranks(motif, available)
+        job["ranks"] = motif_ranks(motif, available)
     return job
-
-
-def _largest_cube(available: int) -> int:
-    # The core would take any box; LULESH itself runs on cubes only, and so does the study (512 of 528).
-    side = 1
-    while (side + 1) ** 3 <= available:
-        side += 1
-    return side**3
 
 
 def _goal(section: Section, available: int) -> list[dict[str, Any]]:

@@ -1,12 +1,21 @@
 """The simulation core: a flit-level, cycle-accurate, deterministic interconnection-network simulator.
 
 A `Simulation` is built from a mapping of sections (`topology`, `router`, `routing`, `traffic`, each with a `name` and
-parameters, and a `seed`); `registered(kind)` lists the names of a kind with their parameters, units and ranges.
+parameters, and a `seed`); `registered(kind)` lists the names of a kind with their parameters, units and ranges. In the
+place of `traffic`, `workload` has jobs: registered motifs, or a `Program` each.
 """
 
 from __future__ import annotations
 
 from ._core import ConfigError, CoreError, __version__, registered
+from ._program import CALC, RECEIVE, SEND, Program
 from ._simulation import Simulation
 
-__all__ = ["ConfigError", "CoreError", "Simulation", "__version__", "registered"]
+__all__ = [
+    "CALC",
+    "RECEIVE",
+    "SEND",
+    "ConfigError",
+    "CoreError",
+    "Program",
+    "Simulation", "__version__", "registered"]

@@ -19,7 +19,9 @@ class Simulation(_core.Simulation):
 
     Args:
         config: sections `topology`, `router`, `routing`, `traffic` (a name, or a mapping with `name` and parameters;
-            missing parameters take the defaults of `registered(kind)`), and an integer `seed`.
+            missing parameters take the defaults of `registered(kind)`), and an integer `seed`. Instead of `traffic`,
+            `workload`: parameters as in `registered("workload")` and `jobs`, a list of mappings with `name`, either
+            `motif` and its parameters (`registered("motif")`), `goal_file` or `program`, and optionally `terminals`.
 
     Raises:
         ConfigError: before cycle 0, naming the key, its value and the valid choices.

@@ -21,6 +21,16 @@ Values hpdc21() {
           {"latency_from", std::string("nic")}, {"source_backlog", std::string("lost")}};
 }
 
+// configs/router/sc22.yaml
+Values sc22() {
+  Values values = hpdc21();
+  for (const char* link : {"host", "local", "global"}) values[std::string("link_bandwidth_gb_per_s_") + link] = 25.0;
+  values["cycle_ns"] = values["pipeline_ns"] = 1.28;
+  values["crossbar_bandwidth_gb_per_s"] = 100.0;
+  for (const char* buffer : {"input", "output", "nic"}) values[std::string(buffer) + "_buffer_flits"] = i64{120};
+  return values;
+}
+
 // The router and the channel delays of the yardstick this is compared with: 32 flits per VC, local 1 and global 10
 // cycles, one more for the switch.
 Values input_queued() {
@@ -43,6 +53,7 @@ struct Scene {
   u32 warmup, cycles;
   Section topology = {"dragonfly", {}};
   i64 packet_flits_max = 0;
+  std::vector<const char*> jobs = {};  // motifs, instead of a traffic pattern
 };
 
 std::vector<Scene> scenes() {
@@ -63,6 +74,8 @@ std::vector<Scene> scenes() {
       {"hyperx_4096_sc19_omni_war_uniform_0.6", sc19(), "omni_war", "uniform", 0.6, 1500, 1000, hyperx},
       {"hyperx_4096_sc19_omni_war_bit_complement_0.45", sc19(), "omni_war", "bit_complement", 0.45, 3000, 1000, hyperx},
       {"hyperx_4096_sc19_dim_war_bit_complement_0.45_packets_1_to_16", sc19(), "dim_war", "bit_complement", 0.45, 3000, 1000, hyperx, 16},
+      // The heaviest pair of the interference study, at work for 256 us.
+      {"sc22_par_fft3d_and_halo3d", sc22(), "par", "", 0, 100000, 200000, {"dragonfly", {}}, 0, {"fft3d", "halo3d"}},
   };
 }
 
@@ -88,7 +101,8 @@ void run(const Scene& scene, double scale) {
   config.topology = scene.topology;
   config.router = {"vc_router", scene.router};
   config.routing = {scene.routing, {}};
-  config.traffic = {scene.traffic, {{"load", scene.load}, {"packet_flits_max", scene.packet_flits_max}}};
+  if (scene.jobs.empty()) config.traffic = {scene.traffic, {{"load", scene.load}, {"packet_flits_max", scene.packet_flits_max}}};
+  for (const char* motif : scene.jobs) config.workload.jobs.push_back({motif, {motif, {}}, nullptr, {}});
   config.seed = 1;
   const double start = cpu_now();
   Simulation sim(config);

@@ -17,6 +17,15 @@ u64 wire_bytes(const Workload& w, const Message& m) {
   return w.header_bytes[m.transfer] + (carries_data(static_cast<Transfer>(m.transfer)) ? m.bytes : 0);
 }
 
+// The present interval of a job's time series; null without one.
+JobPoint* present(Frame& f, u32 job) {
+  const u32 interval = f.s.series_interval[0], jobs = f.net.workload->job_count();
+  if (!interval) return nullptr;
+  const std::size_t k = std::size_t{f.now / interval} * jobs;
+  if (k >= f.s.job_series.size()) f.s.job_series.resize(k + jobs);
+  return &f.s.job_series[k + job];
+}
+
 void hand_on(Frame& f, u32 id, u64 when) {
   const Workload& w = *f.net.workload;
   State& s = f.s;
@@ -77,10 +86,9 @@ void hand_over(Frame& f, u32 id) {
     job.outstanding += m.bytes;
     job.outstanding_peak = std::max(job.outstanding_peak, job.outstanding);
     s.ranks[m.source].bytes_sent += m.bytes;
-    if (const u32 interval = s.series_interval[0]) {
-      const std::size_t k = std::size_t{f.now / interval} * w.job_count();
-      if (k >= s.job_series.size()) s.job_series.resize(k + w.job_count());
-      s.job_series[k + j].bytes_sent += m.bytes;
+    if (JobPoint* point = present(f, j)) {
+      point->bytes_sent += m.bytes;
+      if (from == to) point->bytes_received += m.bytes;
     }
   }
   if (from == to) return hand_on(f, id, s.host.now);  // a message to oneself stays in the host
@@ -154,14 +162,11 @@ void packet_delivered(Frame& f, u32 packet) {
   job.latency += latency;
   if (latency > job.latency_max) job.latency_max = latency;
   s.job_histogram[std::size_t{p.job} * kHistogramBins + histogram_bin(latency)]++;
-  if (const u32 interval = s.series_interval[0]) {
-    const std::size_t k = std::size_t{f.now / interval} * w.job_count();
-    if (k >= s.job_series.size()) s.job_series.resize(k + w.job_count());
-    JobPoint& point = s.job_series[k + p.job];
-    point.packets++;
-    point.bytes_received += load.bytes;
-    point.hops += p.hops;
-    point.latency += latency;
+  if (JobPoint* point = present(f, p.job)) {
+    point->packets++;
+    point->bytes_received += load.bytes;
+    point->hops += p.hops;
+    point->latency += latency;
   }
 
   Message& m = s.messages[load.message];
