@@ -11,11 +11,4 @@ from ._core import ConfigError, CoreError, __version__, registered
 from ._program import CALC, RECEIVE, SEND, Program
 from ._simulation import Simulation
 
-__all__ = [
-    "CALC",
-    "RECEIVE",
-    "SEND",
-    "ConfigError",
-    "CoreError",
-    "Program",
-    "Simulation", "__version__", "registered"]
+__all__ = ["CALC", "RECEIVE", "SEND", "ConfigError", "CoreError", "Program", "Simulation", "__version__", "registered"]
