@@ -138,6 +138,14 @@ TEST(workload_same_seed_same_finish_times) {
   CHECK(run(1) != run(2));
 }
 
+// The same bits on every machine; a change of behaviour changes this number in the same commit.
+TEST(workload_golden_hash) {
+  Simulation sim(with_jobs({motif("lulesh", {{"ranks", i64{27}}, {"iterations", i64{1}}, {"slices", i64{10}}}), motif("dl", {{"ranks", i64{30}}, {"iterations", i64{1}}, {"bytes", i64{50000}}})}, {},
+                           scenes::small_network(), "q_adaptive"));
+  finish(sim);
+  CHECK_EQ(sim.hash(), 10183773940334763254ull);
+}
+
 TEST(workload_snapshot_goes_on_as_the_original_does) {
   const Config config = with_jobs({motif("lulesh", {{"ranks", i64{27}}, {"iterations", i64{1}}, {"slices", i64{5}}})}, {}, scenes::small_network(), "q_adaptive");
   Simulation sim(config), other(config);
