@@ -95,6 +95,7 @@ bool Simulation::drain(u64 most_cycles, const std::function<void()>& keep_going)
 }
 
 void Simulation::stop_sources() {
+  if (network_->workload) throw CoreError("stop_sources() and drain() are for traffic patterns; the jobs of a workload end by themselves: run_workload()");
   state_.totals.sources_stopped = 1;
   state_.totals.backlogged = 0;
   for (Terminal& x : state_.terminals) x.left = 0;

@@ -234,6 +234,12 @@ TEST(workload_that_waits_for_ever_says_who_waits_for_what) {
   CHECK_EQ(sim.state().job_totals[1].ranks_done, 8u);
 }
 
+TEST(workload_has_no_sources_to_stop) {
+  Simulation sim(with_jobs({motif("halo3d", {{"ranks", i64{8}}, {"iterations", i64{1}}, {"bytes", i64{1000}}})}, {}));
+  CHECK_THROWS(CoreError, sim.drain(1000), "run_workload()");
+  finish(sim);
+}
+
 TEST(workload_jobs_start_when_told) {
   Simulation sim(with_jobs({motif("halo3d", {{"ranks", i64{8}}, {"iterations", i64{1}}, {"bytes", i64{1000}}, {"start_ns", 5000.0}})}, {}));
   finish(sim);
