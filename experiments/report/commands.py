@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from hydra.errors import HydraException
@@ -43,18 +44,24 @@ def _heeded(group: str, config: Section) -> bool:
 
 def _nearest(group: str, section: Section) -> str:
     """The option of a group with the fewest keys that differ from a section."""
-    names = {path.stem for path in (CONFIG_DIR / group).glob("*.yaml")}
-    if group in KINDS:
-        names |= set(registered(group))
+    name = str(section["name"])
+    # A preset names its component, or is called like it; composing every other one would take seconds.
+    presets = {file.stem for file in (CONFIG_DIR / group).glob("*.yaml") if name in (file.stem, *_names(file))}
+    if group in KINDS and name in registered(group):
+        presets.add(name)
     fitting = {}
-    for name in sorted(names):
+    for option in sorted(presets):
         try:
-            option = _composed((f"{group}={name}",))[group]
+            known = _composed((f"{group}={option}",))[group]
         except HydraException:
             continue
-        if option["name"] == section["name"]:
-            fitting[name] = len(_differences(group, option, section))
-    return min(fitting, key=lambda name: fitting[name], default=str(section["name"]))
+        if known["name"] == name:
+            fitting[option] = len(_differences(group, known, section))
+    return min(fitting, key=lambda option: fitting[option], default=name)
+
+
+def _names(preset: Path) -> list[str]:
+    return re.findall(r"\w+", preset.read_text())
 
 
 @cache

@@ -41,7 +41,7 @@ def what_ran(config: Mapping[str, Any]) -> str:
     if workload["name"] == "pair":
         other = "alone" if workload["background"] == "none" else f"with {workload['background']}"
         return f"{workload['target']} {other}"
-    label: str = workload_label(workload)  # type: ignore[arg-type]  # any mapping will do
+    label: str = workload_label(workload)
     return label.replace("-", " ")
 
 
@@ -186,7 +186,10 @@ def decomposition(result: Mapping[str, Any]) -> dict[str, dict[str, float]] | No
 
 
 def series(result: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
-    """Throughput (GB/ms) and mean packet latency (ns) of every job over time (ms); None where none was kept."""
+    """Throughput (GB/ms) and mean packet latency (ns) of every job in intervals that end at `time_ms`.
+
+    None where none was kept.
+    """
     path = directory / result.get("files", {}).get("job_series", "job_series.parquet")
     if "job_series" not in result.get("files", {}) or not path.is_file():
         return None
@@ -200,6 +203,9 @@ def series(result: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
         starts = np.arange(0, end.size, max(1, -(-end.size // _SERIES_POINTS)))
         if not starts.size:
             continue
+        # A run ends within an interval: the rate over a few ns says nothing, so the last goes with the one before.
+        if starts.size > 1 and end[-1] - end[starts[-1] - 1] < 0.5 * end[max(0, starts[1] - 1)]:
+            starts = starts[:-1]
         ends = end[np.append(starts[1:], end.size) - 1]
         packets, received, latency = (np.add.reduceat(column, starts) for column in (packets, received, latency))
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from html import escape
+from math import log
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -135,18 +136,25 @@ def _data(runs: Sequence[Run]) -> dict[str, Any]:
 def _label(result: Any, runs: Sequence[Run]) -> str:
     config = result["config"]
     words = [what_ran(config), routing_label(config["routing"]["name"]), f"seed {config['seed']}"]
-    if len({setting(other["config"]) for other, _ in runs}) > 1:
+    if _several(runs):
         words.append(setting(config))
     if not is_finished(result):
         words.append("NOT FINISHED")
     return " · ".join(words)
 
 
+def _several(runs: Sequence[Run]) -> bool:
+    """Whether there is more than one setting among the runs of jobs, or among those of traffic patterns."""
+    kinds = {(has_jobs(result), setting(result["config"])) for result, _ in runs}
+    return len(kinds) > len({kind for kind, _ in kinds})
+
+
 # --- Headline ------------------------------------------------------------------------------------------------------
 
 
 def _facts(runs: Sequence[Run]) -> str:
-    settings = list(dict.fromkeys(setting(result["config"]) for result, _ in runs))
+    with_jobs = [run for run in runs if has_jobs(run[0])] or runs
+    settings = list(dict.fromkeys(setting(result["config"]) for result, _ in with_jobs))
     names = routing_order([result["config"]["routing"]["name"] for result, _ in runs])
     unfinished = sum(not is_finished(result) for result, _ in runs)
     lines = [
@@ -161,7 +169,7 @@ def _facts(runs: Sequence[Run]) -> str:
 
 def _overview(runs: Sequence[Run]) -> str:
     ratio = slowdowns(runs)
-    several = len({setting(result["config"]) for result, _ in runs}) > 1
+    several = _several(runs)
     rows = []
     for i, (result, directory) in enumerate(runs):
         config = result["config"]
@@ -216,7 +224,7 @@ def _slowdown(runs: Sequence[Run]) -> str:
         )
     several = len({one["setting"] for one in found}) > 1
     known = [cell["mean"] for one in found for row in one["cells"] for cell in row if cell and cell["mean"]]
-    most = max([1.05, *known, *(1 / value for value in known)])
+    most = max([1.25, *known, *(1 / value for value in known)])
     options, tables = [], []
     for i, one in enumerate(found):
         name = routing_label(one["routing"]) + (f" · {one['setting']}" if several else "")
@@ -249,6 +257,7 @@ def _slowdown_cell(cell: dict[str, Any] | None, most: float) -> str:
     note = f"{cell['runs']} runs" if cell["runs"] > 1 else "1 run"
     if cell["runs"] > 1:
         note += f", {cell['least']:.3f} to {cell['most']:.3f}"
+    note = f"{mean:.4f}; {note}"
     mark = ""
     if cell["open"]:
         note += f"; {cell['open']} more did not finish"
@@ -258,8 +267,6 @@ def _slowdown_cell(cell: dict[str, Any] | None, most: float) -> str:
 
 def _diverging(ratio: float, most: float) -> tuple[str, str]:
     """Blue below 1, white at 1, orange to brown above, by the logarithm; and the ink that is legible on it."""
-    from math import log
-
     part = max(-1.0, min(1.0, log(ratio) / log(most)))
     white = (255, 255, 255)
     stops = (white, (253, 196, 130), (213, 94, 0), (122, 47, 0)) if part >= 0 else (white, (86, 180, 233), (0, 82, 140))
@@ -317,7 +324,10 @@ def _provenance(runs: Sequence[Run], command: str | None) -> str:
             f"{result['cpu_seconds']:,.1f} s of CPU, {result['peak_rss_mb']:,.0f} MB</p>"
             f"<pre>{escape(OmegaConf.to_yaml(OmegaConf.create(result['config'])))}</pre></details>"
         )
-    return f'{many}<table class="facts">{rows}</table><h3>Configuration of every run</h3>{"".join(details)}'
+    return (
+        f'{many}<table class="facts">{rows}</table><h3>Configuration of every run</h3>'
+        f'<div class="list">{"".join(details)}</div>'
+    )
 
 
 def _command(config: Any) -> str | None:

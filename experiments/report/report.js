@@ -18,6 +18,7 @@ const mix = part => {
   return "rgb(" + SCALE[low].map((a, i) => Math.round(a + (SCALE[low + 1][i] - a) * (at - low))).join(",") + ")";
 };
 const number = (value, digits = 3) => value === null || value === undefined ? "–"
+  : value > 0 && value < 0.001 ? "<0.001"
   : Number(value.toPrecision(digits)).toLocaleString("en", {maximumFractionDigits: 6});
 const percent = value => (100 * value).toFixed(value < 0.0995 ? 2 : 1) + " %";
 const bytes = value => value >= 1e9 ? number(value / 1e9) + " GB" : value >= 1e6 ? number(value / 1e6) + " MB" : value >= 1e3 ? number(value / 1e3) + " kB" : Math.round(value) + " B";
@@ -32,6 +33,13 @@ function made(element, attributes, children) {
 function options(select, runs, chosen) {
   runs.forEach(run => select.append(html("option", {value: data.runs.indexOf(run)}, run.label)));
   chosen.forEach(i => { if (select.options[i]) select.options[i].selected = true; });
+}
+// The run to begin with: finished, of several jobs, and the one in which they delay each other most.
+function first(runs) {
+  const others = run => Math.max(0, ...Object.entries(run.parts || {}).map(([job, parts]) =>
+    (parts["others' waiting"] + parts["others' stalls"]) / run.latency[job]));
+  const score = run => (run.finished ? 2 : 0) + (run.jobs.length > 1 ? 1 : 0) + others(run);
+  return [runs.reduce((best, run, i) => score(run) > score(runs[best]) ? i : best, 0)];
 }
 function tip(event, text) {
   const box = $("tip");
@@ -91,8 +99,7 @@ function blame() {
     select.closest(".controls").hidden = true;
     return;
   }
-  const first = runs.findIndex(run => run.jobs.length > 1);
-  options(select, runs, [Math.max(0, first)]);
+  options(select, runs, first(runs));
   const show = () => {
     const run = data.runs[select.value], {jobs} = run.blame;
     view.replaceChildren(
@@ -158,8 +165,7 @@ function curves() {
     return;
   }
   select.size = Math.max(2, Math.min(14, runs.length));
-  const first = runs.findIndex(run => run.jobs.length > 1);
-  options(select, runs, [Math.max(0, first)]);
+  options(select, runs, first(runs));
   const hidden = new Set();
   let range = null;
   const show = () => {
@@ -180,8 +186,17 @@ function curves() {
       html("h3", {}, "Throughput, GB/ms received"), chart(shown, "throughput", "GB/ms", range, zoom),
       html("h3", {}, "Mean packet latency, ns"), chart(shown, "latency_ns", "ns", range, zoom));
     $("curve-reset").disabled = !range;
+    const end = Math.max(...shown.map(line => line.time_ms.at(-1)), 0);
+    const [from, to] = range || [0, end];
+    $("curve-from").value = Number(from.toPrecision(5));
+    $("curve-to").value = Number(to.toPrecision(5));
   };
   select.addEventListener("change", () => { range = null; show(); });
+  ["curve-from", "curve-to"].forEach(id => $(id).addEventListener("change", () => {
+    const wanted = [Number($("curve-from").value), Number($("curve-to").value)];
+    if (wanted[0] >= 0 && wanted[1] > wanted[0]) range = wanted;
+    show();
+  }));
   $("curve-reset").addEventListener("click", () => { range = null; show(); });
   show();
 }
@@ -195,7 +210,7 @@ function ticks(low, high, count) {
 }
 
 function chart(lines, what, unit, range, zoom) {
-  const width = 1000, height = 270, left = 70, right = 14, top = 10, bottom = 42;
+  const width = 1000, height = 270, left = 70, right = 26, top = 10, bottom = 42;
   const end = Math.max(...lines.map(line => line.time_ms.at(-1)), 1e-9);
   const [from, to] = range || [0, end];
   const inside = line => line[what].filter((value, i) => value !== null && line.time_ms[i] >= from && line.time_ms[i] <= to);
@@ -217,10 +232,11 @@ function chart(lines, what, unit, range, zoom) {
     let path = "", pen = false;
     line[what].forEach((value, i) => {
       if (value === null) { pen = false; return; }
-      path += `${pen ? "L" : "M"}${x(line.time_ms[i]).toFixed(1)} ${y(value).toFixed(1)}`;
+      // A value is of the whole interval that ends there: steps.
+      path += `${pen ? "L" : "M"}${x(i ? line.time_ms[i - 1] : 0).toFixed(1)} ${y(value).toFixed(1)}H${x(line.time_ms[i]).toFixed(1)}`;
       pen = true;
     });
-    root.append(svg("path", {d: path, fill: "none", stroke: line.colour, "stroke-width": 1.8, "stroke-linecap": "round", "stroke-linejoin": "round", "stroke-dasharray": line.dash, "clip-path": `url(#${clip})`}));
+    root.append(svg("path", {d: path, fill: "none", stroke: line.colour, "stroke-width": line.dash ? 1.8 : 2.2, "stroke-linecap": "round", "stroke-linejoin": "round", "stroke-dasharray": line.dash, "clip-path": `url(#${clip})`}));
   });
   const cross = svg("line", {class: "axis", y1: top, y2: height - bottom, visibility: "hidden"});
   const band = svg("rect", {y: top, height: height - bottom - top, fill: "#0072b2", opacity: 0.15, visibility: "hidden"});
@@ -268,8 +284,7 @@ function network() {
   };
   if (!runs.length) return nothing("No run of jobs kept the load of its links over time (workload.map_interval_ns).");
   if (typeof DecompressionStream === "undefined") return nothing("This browser is too old to unpack the network's load (DecompressionStream).");
-  const first = runs.findIndex(run => run.jobs.length > 1);
-  options(select, runs, [Math.max(0, first)]);
+  options(select, runs, first(runs));
   const slider = $("film-frame"), play = $("film-play");
   let film = null, draw = null, timer = null, turn = 0;
 
@@ -304,7 +319,8 @@ function network() {
     const order = film.bundles.map((_, i) => i).sort((a, b) => at(b) - at(a) || a - b).slice(0, 12);
     $("film-busiest").replaceChildren(
       html("h3", {}, what === "stall" ? "Most stalled in this frame" : "Busiest in this frame"),
-      html("table", {}, html("thead", {}, html("tr", {}, ...["links", "", ...film.names].map(text => html("th", {scope: "col"}, text)))),
+      html("table", {}, html("thead", {}, html("tr", {}, html("th", {scope: "col"}, "links"),
+        ...[what === "stall" ? "stalled" : "used", ...film.names].map(text => html("th", {scope: "col", class: "number"}, text)))),
         html("tbody", {}, ...order.map(i => html("tr", {}, html("td", {}, place(film, i)), html("td", {class: "number"}, percent(at(i))),
           ...film.sent.map(sent => html("td", {class: "number"}, bytes(sent[frame * film.bundles.length + i]))))))),
       html("p", {class: "hint"}, "A frame shows all links from one group to another as one. "
@@ -407,7 +423,9 @@ function circle(film, view) {
       const [part] = value(i);
       if (peer < 0 || peer === group) { elements[i].setAttribute("fill", mix(part)); return; }
       elements[i].setAttribute("stroke", mix(part));
-      elements[i].setAttribute("stroke-width", (n > 40 ? 0.5 : 0.9) + 2.6 * Math.min(1, part));
+      // Where there are many, the idle ones step back.
+      elements[i].setAttribute("stroke-width", (n > 16 ? 0.4 : 0.9) + (n > 16 ? 2 : 2.6) * Math.min(1, part) ** (n > 16 ? 2 : 1));
+      if (n > 16) elements[i].setAttribute("stroke-opacity", 0.15 + 0.85 * Math.min(1, part) ** 1.6);
       order.push([part, i]);
     });
     // The busy ones lie on top.
@@ -424,9 +442,10 @@ function grid(film, view) {
     const column = peer < 0 ? n + 0.5 : peer;
     const one = svg("rect", {x: left + column * cell, y: top + group * cell, width: cell, height: cell, stroke: peer === group ? "#57606a" : "#fff",
       "stroke-width": cell > 8 ? 1 : 0.2, "data-bundle": i});
-    root.append(one);
     return one;
   });
+  // The frames of the diagonal lie on top.
+  root.append(...elements.filter((_, i) => film.bundles[i][0] !== film.bundles[i][1]), ...elements.filter((_, i) => film.bundles[i][0] === film.bundles[i][1]));
   const every = Math.ceil(15 / cell);
   for (let group = 0; group < n; group += every) root.append(
     svg("text", {class: "soft", x: left - 6, y: top + (group + 0.5) * cell + 4, "text-anchor": "end", "font-size": 11}, String(group)),
