@@ -392,7 +392,7 @@ function circle(film, view) {
     const angle = 2 * Math.PI * group / n - Math.PI / 2;
     return [middle + radius * Math.cos(angle), middle + radius * Math.sin(angle)];
   };
-  const lines = svg("g"), discs = svg("g"), elements = [];
+  const reach = svg("g"), lines = svg("g"), discs = svg("g"), elements = [];
   film.bundles.forEach(([group, peer], i) => {
     if (peer < 0 || peer === group) {
       const radius = peer < 0 ? small : large, [cx, cy] = spot(group, peer < 0 ? ring + large + small + 3 : ring);
@@ -402,8 +402,10 @@ function circle(film, view) {
       // Bent to the right of its way, so that there and back lie apart.
       const [ax, ay] = spot(group, ring), [bx, by] = spot(peer, ring), dx = bx - ax, dy = by - ay, long = Math.hypot(dx, dy);
       const bend = Math.min(26, long * 0.09), mx = (ax + bx) / 2 - dy / long * bend * 2, my = (ay + by) / 2 + dx / long * bend * 2;
-      elements[i] = svg("path", {d: `M${ax} ${ay}Q${mx} ${my} ${bx} ${by}`, fill: "none", "data-bundle": i});
+      const d = `M${ax} ${ay}Q${mx} ${my} ${bx} ${by}`;
+      elements[i] = svg("path", {d, fill: "none", "data-bundle": i});
       lines.append(elements[i]);
+      reach.append(svg("path", {d, fill: "none", stroke: "transparent", "stroke-width": 7, "data-bundle": i}));  // easy to hit
     }
   });
   const labels = svg("g", {"pointer-events": "none"}), every = Math.ceil(n / 72);
@@ -411,7 +413,7 @@ function circle(film, view) {
     const [x, y] = spot(group, ring + large + 2 * small + 16);
     labels.append(svg("text", {x, y: y + 4, "text-anchor": "middle", "font-size": 12}, String(group)));
   }
-  root.append(lines, discs, labels);
+  root.append(reach, lines, discs, labels);
   const key = bar(root, 20, size + 8, 240);
   root.append(svg("text", {class: "soft", x: size - 10, y: size + 18, "text-anchor": "end", "font-size": 12}, "large disc: links within the group; small disc: to its terminals"),
     svg("text", {class: "soft", x: size - 10, y: size + 36, "text-anchor": "end", "font-size": 12}, "a line bends to the right of the way its traffic goes"));
@@ -425,7 +427,7 @@ function circle(film, view) {
       elements[i].setAttribute("stroke", mix(part));
       // Where there are many, the idle ones step back.
       elements[i].setAttribute("stroke-width", (n > 16 ? 0.4 : 0.9) + (n > 16 ? 2 : 2.6) * Math.min(1, part) ** (n > 16 ? 2 : 1));
-      if (n > 16) elements[i].setAttribute("stroke-opacity", 0.15 + 0.85 * Math.min(1, part) ** 1.6);
+      if (n > 16) elements[i].setAttribute("stroke-opacity", 0.1 + 0.9 * Math.min(1, part) ** 3);
       order.push([part, i]);
     });
     // The busy ones lie on top.
