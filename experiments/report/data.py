@@ -17,6 +17,7 @@ from ..drawing import STYLES, style_of
 Run = tuple[Mapping[str, Any], Path]
 
 _SERIES_POINTS = 400  # per job; neighbours are merged beyond
+_STEPS = 65535  # of a number in a film
 _MAP_BYTES = 40e6  # of all films before compression; frames are merged beyond
 
 # Keys of a pair's workload that say who the other job is.
@@ -266,7 +267,9 @@ def film(result: Mapping[str, Any], path: Path, merge: int = 1) -> dict[str, Any
     flit_bytes = result["config"]["router"]["flit_bytes"]
     jobs = [job for job in result["jobs"] if f"flits.{job}" in table]
     arrays = {"utilisation": _pack(frames("utilisation", True)), "stall": _pack(frames("stall_share", True))}
-    by_job = {job: _pack(frames(f"flits.{job}", False) * flit_bytes) for job in jobs}
+    # One step is one flit, as long as no frame has more of them than there are steps.
+    least = _STEPS * flit_bytes
+    by_job = {job: _pack(frames(f"flits.{job}", False) * flit_bytes, least) for job in jobs}
     return {
         "groups": result["facts"]["groups"],
         "routers_per_group": result["facts"]["routers"] // result["facts"]["groups"],
@@ -279,14 +282,14 @@ def film(result: Mapping[str, Any], path: Path, merge: int = 1) -> dict[str, Any
         "end_ms": _short(ends[np.append(starts[1:], begins.size) - 1] / 1e6),
         "merged": merge,
         **arrays,
-        "bytes": by_job or {"all jobs": _pack(frames("flits", False) * flit_bytes)},
+        "bytes": by_job or {"all jobs": _pack(frames("flits", False) * flit_bytes, least)},
     }
 
 
-def _pack(values: NDArray[np.float64]) -> dict[str, Any]:
-    """Numbers >= 0 as 16-bit parts of their maximum, deflated, in base64: an error of at most 1/131,070 of it."""
-    most = float(values.max(initial=0))
-    steps = np.rint(values / most * 65535) if most else np.zeros(values.shape)
+def _pack(values: NDArray[np.float64], least: float = 0) -> dict[str, Any]:
+    """Numbers >= 0 as 16-bit parts of their maximum, or of `least` if that is more, deflated, in base64."""
+    most = float(values.max(initial=least))
+    steps = np.rint(values / most * _STEPS) if most else np.zeros(values.shape)
     # Low bytes after high bytes: what is empty or alike lies together.
     planes = steps.astype("<u2").reshape(-1).view(np.uint8).reshape(-1, 2).T
     return {"most": most, "data": base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode()}
