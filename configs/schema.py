@@ -49,6 +49,7 @@ class Workload:
 
     max_ns: float = MISSING
     series_interval_ns: float = MISSING
+    map_interval_ns: float = MISSING
 
 
 @dataclass

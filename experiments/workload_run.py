@@ -1,5 +1,6 @@
 """A workload from its first cycle until its jobs are done: who took how long, and who delayed whom."""
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 from omegaconf import DictConfig
 
 from ..simcore import ConfigError, CoreError, Simulation
+from .link_frames import LinkFrames, channel_groups
 from .progress import Report
 from .results import write_table
 
-_CHUNK = 4 * 1024  # cycles; the core looks up every 1,024, so that chunks of other sizes would move the end of the run
+_LOOK = 1024  # cycles; the core looks up so often, and chunks that are no multiples of it would move the run's end
+_CHUNK = 4 * _LOOK
 _LISTED_RANKS = 16
 
 # Columns of `jobs()` that are arrays over its ranks, and their names in ranks.parquet.
@@ -34,6 +37,7 @@ class Limits:
 
     most: int
     series_interval: int
+    map_interval: int  # a multiple of _LOOK, or 0
 
     @classmethod
     def of(cls, workload: DictConfig, simulation: Simulation) -> "Limits":
@@ -49,13 +53,19 @@ class Limits:
                 f"workload.max_ns: {workload.max_ns:g} ns is not between one cycle ({simulation.cycle_ns:g} ns) and "
                 f"the end of simulated time ({end * simulation.cycle_ns:g} ns)"
             )
-        interval = workload.series_interval_ns / simulation.cycle_ns
-        if not (interval == 0 or 1 <= interval <= end):
-            raise ConfigError(
-                f"workload.series_interval_ns: {workload.series_interval_ns:g} ns is neither 0 nor at least one cycle "
-                f"({simulation.cycle_ns:g} ns)"
-            )
-        return cls(round(most), round(interval))
+        intervals = {}
+        for key in ("series_interval_ns", "map_interval_ns"):
+            intervals[key] = workload[key] / simulation.cycle_ns
+            if not (intervals[key] == 0 or 1 <= intervals[key] <= end):
+                raise ConfigError(
+                    f"workload.{key}: {workload[key]:g} ns is neither 0 nor at least one cycle "
+                    f"({simulation.cycle_ns:g} ns)"
+                )
+        return cls(
+            round(most),
+            round(intervals["series_interval_ns"]),
+            math.ceil(intervals["map_interval_ns"] / _LOOK) * _LOOK,
+        )
 
 
 def run_workload(
@@ -69,7 +79,7 @@ def run_workload(
     limits = Limits.of(workload, simulation)
     if limits.series_interval:
         simulation.set_series_interval(limits.series_interval)
-    timing = _advance(simulation, limits, report)
+    timing, frames = _advance(simulation, limits, report)
 
     jobs, blame, channels = simulation.jobs(), simulation.blame(), simulation.channels()
     names = [job["name"] for job in jobs]
@@ -81,6 +91,9 @@ def run_workload(
         files["job_series"] = "job_series.parquet"
         series = simulation.job_series()
         write_table(directory / files["job_series"], {**series, "job": np.array(names)[series["job"]]})
+    if frames:
+        files["links"] = "links.parquet"
+        write_table(directory / files["links"], frames.table(names))
 
     return {
         **timing,
@@ -103,14 +116,19 @@ def require_finished(result: Mapping[str, Any]) -> None:
         raise CoreError(result["stuck"])
 
 
-def _advance(simulation: Simulation, limits: Limits, report: Report) -> dict[str, float]:
+def _advance(simulation: Simulation, limits: Limits, report: Report) -> tuple[dict[str, float], LinkFrames | None]:
+    """Run to the end; how long the loop took, and the load of the links over time, if it was asked for."""
     cpu, wall = time.process_time(), time.perf_counter()
     simulation.begin_window()
+    frames = LinkFrames(simulation, limits.map_interval) if limits.map_interval else None
     while simulation.now < limits.most and not (simulation.workload_finished or simulation.workload_stuck):
         report(f"{simulation.time_ns / 1e6:.2f} ms simulated", simulation.workload_progress)
-        simulation.run_workload(min(_CHUNK, limits.most - simulation.now))
+        until = min(simulation.now + _CHUNK, limits.most, frames.next if frames else limits.most)
+        simulation.run_workload(until - simulation.now)
+        if frames:
+            frames.look()
     simulation.end_window()
-    return {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}
+    return {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}, frames
 
 
 def _unfinished(simulation: Simulation, max_ns: float) -> str | None:
@@ -184,11 +202,8 @@ def channel_table(
 
     `group` is that of the router that sends; `peer_group` is -1 where a terminal receives.
     """
-    routers_per_group = facts["routers"] // facts["groups"]
-    peer = channels["peer_router"]
     table = dict(channels)
-    table["group"] = channels["router"] // routers_per_group
-    table["peer_group"] = np.where(peer < 0, -1, peer // routers_per_group)
+    table["group"], table["peer_group"] = channel_groups(facts, channels)
     if not blame["flits"].size:
         return table
     for v, victim in enumerate(names):

@@ -1,0 +1,103 @@
+"""The shortest `flitgym-simulate` command that runs a resolved configuration again."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+
+from ...configs import CONFIG_DIR, GROUPS, KINDS, compose
+from ...simcore import registered
+
+Section = Mapping[str, Any]
+
+_RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
+_PLAIN = re.compile(r"[A-Za-z_][\w./-]*")
+
+
+def command(config: Section) -> str:
+    """The command line that gives `config` again: the presets that are nearest, and every key that differs.
+
+    Raises:
+        hydra.errors.HydraException: the configuration is of another version, which had other components.
+    """
+    chosen = {group: _nearest(group, config[group]) for group in GROUPS if _heeded(group, config)}
+    base = [f"{group}={option}" for group, option in chosen.items()]
+    known = _composed(tuple(base))
+    words = [word for group, word in zip(chosen, base, strict=True) if chosen[group] != _default(group)]
+    for group in chosen:
+        words += _differences(group, known[group], config[group])
+    # A workload has no windows, and the command would refuse them.
+    run = {key: value for key, value in config["run"].items() if "traffic" in chosen or key in _RUN_OF_WORKLOAD}
+    words += _differences("run", known["run"], run)
+    words += _differences("", {"seed": known["seed"]}, {"seed": config["seed"]})
+    return " ".join(shlex.quote(word) for word in ["flitgym-simulate", *words])
+
+
+def _heeded(group: str, config: Section) -> bool:
+    return group != "traffic" or config["workload"]["name"] == "none"
+
+
+def _nearest(group: str, section: Section) -> str:
+    """The option of a group with the fewest keys that differ from a section."""
+    name = str(section["name"])
+    # A preset names its component, or is called like it; composing every other one would take seconds.
+    presets = {file.stem for file in (CONFIG_DIR / group).glob("*.yaml") if name in (file.stem, *_names(file))}
+    if group in KINDS and name in registered(group):
+        presets.add(name)
+    fitting = {}
+    for option in sorted(presets):
+        try:
+            known = _composed((f"{group}={option}",))[group]
+        except HydraException:
+            continue
+        if known["name"] == name:
+            fitting[option] = len(_differences(group, known, section))
+    return min(fitting, key=lambda option: fitting[option], default=name)
+
+
+def _names(preset: Path) -> list[str]:
+    return re.findall(r"\w+", preset.read_text())
+
+
+@cache
+def _composed(overrides: tuple[str, ...]) -> dict[str, Any]:
+    plain: Any = OmegaConf.to_container(compose(overrides), resolve=True)
+    return dict(plain)
+
+
+def _default(group: str) -> str | None:
+    for entry in OmegaConf.load(CONFIG_DIR / "config.yaml").defaults:
+        if not isinstance(entry, str) and group in entry:
+            return str(entry[group])
+    return None
+
+
+def _differences(prefix: str, known: Section, wanted: Section) -> list[str]:
+    words = []
+    for key, value in wanted.items():
+        path = f"{prefix}.{key}" if prefix else str(key)
+        if key in known and known[key] == value:
+            continue
+        if isinstance(value, Mapping) and isinstance(known.get(key), Mapping):
+            words += _differences(path, known[key], value)
+        else:
+            words.append(f"{path}={_text(value)}")
+    return words
+
+
+def _text(value: Any) -> str:
+    """A value in the grammar of Hydra's overrides."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{key}:{_text(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_text, value)) + "]"
+    if isinstance(value, str) and not (_PLAIN.fullmatch(value) and value not in ("null", "true", "false")):
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return str(value)

@@ -1,0 +1,307 @@
+"""What the page shows, as plain data, from results and the tables beside them."""
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from ...configs import workload_label
+from ..drawing import STYLES, style_of
+
+Run = tuple[Mapping[str, Any], Path]
+
+_SERIES_POINTS = 400  # per job; neighbours are merged beyond
+_STEPS = 65535  # of a number in a film
+_MAP_BYTES = 40e6  # of all films before compression; frames are merged beyond
+
+# Keys of a pair's workload that say who the other job is.
+_BACKGROUND = ("background", "background_params")
+
+
+def has_jobs(result: Mapping[str, Any]) -> bool:
+    """Whether a run is of jobs and not of a traffic pattern."""
+    return bool(result.get("jobs"))
+
+
+def is_finished(result: Mapping[str, Any]) -> bool:
+    """Whether all jobs of a run were done; a run of a traffic pattern is finished when its result is there."""
+    return bool(result.get("workload_finished", True))
+
+
+def what_ran(config: Mapping[str, Any]) -> str:
+    """The workload or the traffic pattern of a run in a few words."""
+    workload, traffic = config["workload"], config["traffic"]
+    if workload["name"] == "none":
+        return f"{traffic['name']}, load {traffic['load']:g}"
+    if workload["name"] == "pair":
+        other = "alone" if workload["background"] == "none" else f"with {workload['background']}"
+        return f"{workload['target']} {other}"
+    label: str = workload_label(workload)
+    return label.replace("-", " ")
+
+
+def routing_label(name: str) -> str:
+    """A routing as the papers call it."""
+    return style_of(name).label
+
+
+def routing_order(names: Sequence[str]) -> list[str]:
+    """Distinct routings, the known ones in the order of the figures."""
+    return [name for name in STYLES if name in names] + sorted(set(names) - set(STYLES))
+
+
+def setting(config: Mapping[str, Any]) -> str:
+    """All of a run's configuration but its routing, its jobs and its seed, in a few words.
+
+    Runs are comparable if this is equal.
+    """
+    topology, workload = dict(config["topology"]), config["workload"]
+    size = {
+        "dragonfly": "{groups} groups of {routers_per_group} routers, {terminals_per_router} terminals each",
+        "hyperx": "{widths}, {terminals_per_router} terminals each",
+    }.get(topology["name"], "")
+    words = [f"{topology['name']} ({size.format(**topology)})" if size else str(topology["name"])]
+    words += [f"{key} {workload[key]:g}" for key in ("scale", "size_scale") if workload.get(key, 1) != 1]
+    if workload.get("placement"):
+        words.append(f"placement {workload['placement']}")
+    return ", ".join(words)
+
+
+# --- Slowdown ------------------------------------------------------------------------------------------------------
+
+
+def _alone_key(config: Mapping[str, Any]) -> str:
+    """What a run of a pair and its target's run alone have in common: everything but the background."""
+    workload = {key: value for key, value in config["workload"].items() if key not in _BACKGROUND}
+    keep = {key: config[key] for key in ("topology", "router", "routing", "seed", "run")}
+    return json.dumps({**keep, "workload": workload}, sort_keys=True, default=str)
+
+
+def slowdowns(runs: Sequence[Run]) -> dict[int, float]:
+    """Communication time of the target of a pair over that of its run alone, by the number of the run.
+
+    Only finished runs count, and only a run alone that differs in nothing but the background.
+    """
+    alone: dict[str, float] = {}
+    for result, _ in runs:
+        if _is_pair(result) and is_finished(result) and result["config"]["workload"]["background"] == "none":
+            alone[_alone_key(result["config"])] = _target_time(result)
+    found = {}
+    for i, (result, _) in enumerate(runs):
+        if _is_pair(result) and is_finished(result):
+            base = alone.get(_alone_key(result["config"]))
+            if base:
+                found[i] = _target_time(result) / base
+    return found
+
+
+def matrices(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """Slowdown of every target (row) beside every background (column), one matrix per setting and routing.
+
+    A cell holds the mean over seeds, the least and the most of them, and their number; None where there is no
+    finished run with a run alone to compare with. `open` marks runs that did not finish.
+    """
+    ratio = slowdowns(runs)
+    cells: dict[tuple[str, str], dict[tuple[str, str], list[float | None]]] = {}
+    for i, (result, _) in enumerate(runs):
+        if not _is_pair(result):
+            continue
+        config = result["config"]
+        key = setting(config), config["routing"]["name"]
+        pair = config["workload"]["target"], config["workload"]["background"]
+        if pair[1] != "none":
+            value = ratio.get(i) if is_finished(result) else None
+            if value is not None or not is_finished(result):
+                cells.setdefault(key, {}).setdefault(pair, []).append(value)
+    out = []
+    order = routing_order([routing for _, routing in cells])
+    for key in sorted(cells, key=lambda key: (key[0], order.index(key[1]))):
+        found = cells[key]
+        targets, backgrounds = (list(dict.fromkeys(pair[side] for pair in found)) for side in (0, 1))
+        out.append(
+            {
+                "setting": key[0],
+                "routing": key[1],
+                "targets": targets,
+                "backgrounds": backgrounds,
+                "cells": [[_cell(found.get((t, b))) for b in backgrounds] for t in targets],
+            }
+        )
+    return out
+
+
+def _cell(values: list[float | None] | None) -> dict[str, Any] | None:
+    if values is None:
+        return None
+    known = [value for value in values if value is not None]
+    if not known:
+        return {"mean": None, "open": len(values)}
+    return {
+        "mean": sum(known) / len(known),
+        "least": min(known),
+        "most": max(known),
+        "runs": len(known),
+        "open": len(values) - len(known),
+    }
+
+
+def _is_pair(result: Mapping[str, Any]) -> bool:
+    return has_jobs(result) and result["config"]["workload"]["name"] == "pair"
+
+
+def _target_time(result: Mapping[str, Any]) -> float:
+    return float(result["jobs"][result["config"]["workload"]["target"]]["comm_time_mean_ns"])
+
+
+# --- Latency -------------------------------------------------------------------------------------------------------
+
+
+def decomposition(result: Mapping[str, Any]) -> dict[str, dict[str, float]] | None:
+    """What a job's mean packet latency is made of, in ns per packet; None where no account was kept."""
+    blame = result.get("blame")
+    if not blame:
+        return None
+    parts = {}
+    for i, name in enumerate(blame["jobs"]):
+        mean = result["jobs"][name]["packet_latency_mean_ns"]
+        wait, stall = blame["wait_ns_per_packet"][i], blame["stall_ns_per_packet"][i]
+        if mean is None or None in wait or None in stall:
+            continue
+        one = {
+            "own waiting": wait[i],
+            "others' waiting": sum(wait) - wait[i],
+            "own stalls": stall[i],
+            "others' stalls": sum(stall) - stall[i],
+        }
+        parts[name] = {**one, "rest": mean - sum(one.values())}
+    return parts
+
+
+# --- Over time -----------------------------------------------------------------------------------------------------
+
+
+def series(result: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
+    """Throughput (GB/ms) and mean packet latency (ns) of every job in intervals that end at `time_ms`.
+
+    None where none was kept.
+    """
+    path = directory / result.get("files", {}).get("job_series", "job_series.parquet")
+    if "job_series" not in result.get("files", {}) or not path.is_file():
+        return None
+    table = {name: column.to_numpy(zero_copy_only=False) for name, column in _columns(path).items()}
+    out = {}
+    for job in result["jobs"]:
+        own = table["job"] == job
+        end, packets, received = (table[key][own].astype(float) for key in ("time_ns", "packets", "bytes_received"))
+        latency = np.nan_to_num(table["latency_mean_ns"][own].astype(float)) * packets
+        # Merging whole numbers of neighbours: the last may be of fewer.
+        starts = np.arange(0, end.size, max(1, -(-end.size // _SERIES_POINTS)))
+        if not starts.size:
+            continue
+        # A run ends within an interval: the rate over a few ns says nothing, so the last goes with the one before.
+        if starts.size > 1 and end[-1] - end[starts[-1] - 1] < 0.5 * end[max(0, starts[1] - 1)]:
+            starts = starts[:-1]
+        ends = end[np.append(starts[1:], end.size) - 1]
+        packets, received, latency = (np.add.reduceat(column, starts) for column in (packets, received, latency))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            out[job] = {
+                "time_ms": _short(ends / 1e6),
+                "throughput": _short(received / np.diff(ends, prepend=0) / 1e3),
+                "latency_ns": _short(latency / packets),
+            }
+    return out
+
+
+def _short(values: NDArray[np.float64]) -> list[float | None]:
+    return [float(f"{value:.5g}") if np.isfinite(value) else None for value in values]
+
+
+def _columns(path: Path) -> dict[str, Any]:
+    table = pq.read_table(path)
+    return {name: table[name] for name in table.column_names}
+
+
+# --- Film ----------------------------------------------------------------------------------------------------------
+
+
+def films(runs: Sequence[Run]) -> list[dict[str, Any] | None]:
+    """The load of the links over time of every run, with as many frames as fit into the page; None where not kept."""
+    paths = [_links_file(run) for run in runs]
+    whole = sum(_film_bytes(path) for path in paths if path)
+    merge = 1
+    while whole / merge > _MAP_BYTES:
+        merge *= 2
+    return [film(result, path, merge) if path else None for (result, _), path in zip(runs, paths, strict=True)]
+
+
+def film(result: Mapping[str, Any], path: Path, merge: int = 1) -> dict[str, Any] | None:
+    """One run's film: bundles of links, times of the frames, and arrays [frame, bundle] of 16-bit numbers.
+
+    Args:
+        result: For the jobs and the bytes of a flit.
+        path: `links.parquet`.
+        merge: So many frames become one.
+    """
+    table = {name: column.to_numpy() for name, column in _columns(path).items()}
+    rows = table["group"].size
+    if not rows:
+        return None
+    bundles = int(np.argmax(table["begin_ns"] > table["begin_ns"][0])) or rows
+    begins, ends = (table[key].reshape(-1, bundles)[:, 0] for key in ("begin_ns", "end_ns"))
+    starts = np.arange(0, begins.size, merge)
+    lengths = ends - begins
+    merged = np.add.reduceat(lengths, starts)
+
+    def frames(name: str, weighted: bool) -> NDArray[np.float64]:
+        values = table[name].reshape(-1, bundles).astype(float)
+        if weighted:
+            return np.asarray(np.add.reduceat(values * lengths[:, None], starts) / merged[:, None])
+        return np.asarray(np.add.reduceat(values, starts))
+
+    flit_bytes = result["config"]["router"]["flit_bytes"]
+    jobs = [job for job in result["jobs"] if f"flits.{job}" in table]
+    arrays = {"utilisation": _pack(frames("utilisation", True)), "stall": _pack(frames("stall_share", True))}
+    # One step is one flit, as long as no frame has more of them than there are steps.
+    least = _STEPS * flit_bytes
+    by_job = {job: _pack(frames(f"flits.{job}", False) * flit_bytes, least) for job in jobs}
+    return {
+        "groups": result["facts"]["groups"],
+        "routers_per_group": result["facts"]["routers"] // result["facts"]["groups"],
+        "topology": result["config"]["topology"]["name"],
+        "bundles": [
+            [int(value) for value in row]
+            for row in zip(*(table[key][:bundles] for key in ("group", "peer_group", "kind", "links")), strict=True)
+        ],
+        "begin_ms": _short(begins[starts] / 1e6),
+        "end_ms": _short(ends[np.append(starts[1:], begins.size) - 1] / 1e6),
+        "merged": merge,
+        **arrays,
+        "bytes": by_job or {"all jobs": _pack(frames("flits", False) * flit_bytes, least)},
+    }
+
+
+def _pack(values: NDArray[np.float64], least: float = 0) -> dict[str, Any]:
+    """Numbers >= 0 as 16-bit parts of their maximum, or of `least` if that is more, deflated, in base64."""
+    most = float(values.max(initial=least))
+    steps = np.rint(values / most * _STEPS) if most else np.zeros(values.shape)
+    # Low bytes after high bytes: what is empty or alike lies together.
+    planes = steps.astype("<u2").reshape(-1).view(np.uint8).reshape(-1, 2).T
+    return {"most": most, "data": base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode()}
+
+
+def _links_file(run: Run) -> Path | None:
+    result, directory = run
+    name = result.get("files", {}).get("links")
+    return directory / name if name and (directory / name).is_file() else None
+
+
+def _film_bytes(path: Path) -> float:
+    facts = pq.read_metadata(path)
+    arrays = 2 + sum(name.startswith("flits.") for name in facts.schema.names)
+    return float(facts.num_rows * arrays * 2)
