@@ -53,6 +53,11 @@ void begin_window(State& s) {
   s.window.begin = s.window.end = s.totals.now;
   s.histogram_nic.assign(kHistogramBins, 0);
   s.histogram_generation.assign(kHistogramBins, 0);
+  std::fill(s.job_flits.begin(), s.job_flits.end(), 0);
+  std::fill(s.job_stall.begin(), s.job_stall.end(), 0);
+  std::fill(s.wait_blame.begin(), s.wait_blame.end(), 0);
+  std::fill(s.stall_blame.begin(), s.stall_blame.end(), 0);
+  std::fill(s.sending_until.begin(), s.sending_until.end(), 0);
   for (Port& o : s.ports) {
     o.flits = o.stall = 0;
     o.stalled_since = s.totals.now;  // what began before the window counts from here

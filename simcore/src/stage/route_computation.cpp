@@ -70,7 +70,7 @@ void apply_routes(Frame& f) {
     in.out_port = static_cast<u16>(out_port);
     in.out_vc = one_to_one && out_classes[i] != kAnyClass ? out_classes[i] : static_cast<u16>(pick_vc(net, s, output, out_classes[i]));
     in.routed = 1;
-    if (net.accounted_jobs) account_routed(f, output, b.packet[i]);
+    if (net.accounted_jobs) account_routed(f, v, output);
     if (by_age) in.served = s.packets[b.packet[i]].generated;
     // Switch allocation comes next and looks at both ports and at the output VC.
     if (prefetch_ports) {

@@ -85,7 +85,7 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, u32 router,
   x.clear_request<S>(router, out_port, bit);
   if (x.net.routing_facts.reroutes && in.sent == 0) {  // it may choose another output: nobody waits for this one
     in.routed = 0;
-    if (x.net.accounted_jobs) account_unrouted(x.f, output, packet_of(in.front));
+    if (x.net.accounted_jobs) account_unrouted(x.f, v, output);
     x.s.route_list.push_back(v);
     return false;
   }
@@ -119,6 +119,7 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
 
   if (tail) {
     in.routed = 0;
+    if (net.accounted_jobs) account_left(x.f, v, output, packet_of(flit));
     x.clear_request<S>(router, out_port, bit);
     if (net.learns && back.kind != PortKind::kTerminal) {
       const PacketDetail& d = s.details[packet_of(flit)];

@@ -38,18 +38,54 @@ void account_stall(const Frame& f, u32 port) {
   }
 }
 
-void account_routed(Frame& f, u32 output, u32 packet) {
-  State& s = f.s;
-  if (s.ports[output].stalled) account_stall(f, output);
-  const std::size_t row = std::size_t{output} * f.net.accounted_jobs + s.packets[packet].job;
-  s.job_waiting[row]++;
+namespace {
+
+// `count` packets of a job begin to wait for an output.
+void begin_waiting(State& s, u32 jobs, u32 output, u32 job, u32 count, Cycle now) {
+  const std::size_t row = std::size_t{output} * jobs + job;
+  s.job_waiting[row] += count;
   // Behind a flit that is on the channel already: the rest of it.
-  if (s.window.open && s.sending_until[output] > f.now) s.wait_blame[row * f.net.accounted_jobs + s.job_sending[output]] += s.sending_until[output] - f.now;
+  if (s.window.open && s.sending_until[output] > now) s.wait_blame[row * jobs + s.job_sending[output]] += u64{count} * (s.sending_until[output] - now);
 }
 
-void account_unrouted(Frame& f, u32 output, u32 packet) {
-  if (f.s.ports[output].stalled) account_stall(f, output);
-  f.s.job_waiting[std::size_t{output} * f.net.accounted_jobs + f.s.packets[packet].job]--;
+}  // namespace
+
+void account_arrived(Frame& f, u32 input_vc, u32 packet) {
+  State& s = f.s;
+  const u32 jobs = f.net.accounted_jobs, job = s.packets[packet].job;
+  s.job_queued[std::size_t{input_vc} * jobs + job]++;
+  const InputVc& in = s.input_vcs[input_vc];
+  if (!in.routed) return;
+  const u32 output = f.net.port(f.net.router_of_port(f.net.port_of_vc(input_vc)), in.out_port);
+  if (s.ports[output].stalled) account_stall(f, output);
+  begin_waiting(s, jobs, output, job, 1, f.now);
+}
+
+void account_routed(Frame& f, u32 input_vc, u32 output) {
+  State& s = f.s;
+  if (s.ports[output].stalled) account_stall(f, output);
+  const u32 jobs = f.net.accounted_jobs;
+  for (u32 j = 0; j < jobs; j++)
+    if (const u32 queued = s.job_queued[std::size_t{input_vc} * jobs + j]) begin_waiting(s, jobs, output, j, queued, f.now);
+}
+
+void account_unrouted(Frame& f, u32 input_vc, u32 output) {
+  State& s = f.s;
+  if (s.ports[output].stalled) account_stall(f, output);
+  const u32 jobs = f.net.accounted_jobs;
+  for (u32 j = 0; j < jobs; j++) {
+    const u32 queued = s.job_queued[std::size_t{input_vc} * jobs + j];
+    if (!queued) continue;
+    const std::size_t row = std::size_t{output} * jobs + j;
+    s.job_waiting[row] -= queued;
+    // They were charged for all of the flit that is on the channel now.
+    if (s.window.open && s.sending_until[output] > f.now) s.wait_blame[row * jobs + s.job_sending[output]] -= u64{queued} * (s.sending_until[output] - f.now);
+  }
+}
+
+void account_left(Frame& f, u32 input_vc, u32 output, u32 packet) {
+  f.s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + f.s.packets[packet].job]--;
+  account_unrouted(f, input_vc, output);  // those behind it; it waits on until it is sent
 }
 
 void account_sent(Frame& f, u32 port, u32 vc, Flit flit) {

@@ -382,6 +382,7 @@ void start_workload(const Network& net, State& s) {
   s.free_edges.assign(32, kNone);
   if (const std::size_t jobs = net.accounted_jobs) {
     s.job_flits.assign(net.router_ports * jobs, 0);
+    s.job_queued.assign(std::size_t{net.vc_id(net.router_ports, 0)} * jobs, 0);
     s.job_waiting.assign(net.router_ports * jobs, 0);
     s.job_downstream.assign(std::size_t{net.vc_id(net.router_ports, 0)} * jobs, 0);
     s.job_stall.assign(net.router_ports * jobs, 0);
