@@ -4,6 +4,7 @@ import functools
 import itertools
 import json
 import multiprocessing
+import operator
 import os
 import signal
 import sys
@@ -50,7 +51,8 @@ def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory
     Args:
         common: Hydra overrides of every run.
         blocks: Each with `overrides` (more of them) and `sweep`, a mapping from a key to its values. Each
-            combination of values is a run.
+            combination of values is a run. Keys that change together come in `together`, a list of axes; a value of
+            such an axis is a mapping from keys to their values.
         directory: Where the runs' own folders go.
 
     Raises:
@@ -62,12 +64,13 @@ def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory
         # A group is another composition; a key in it is only another value, which is much quicker to set.
         groups = {key: values for key, values in block["sweep"].items() if key in (*GROUPS, "run")}
         keys = {key: values for key, values in block["sweep"].items() if key not in groups}
+        together = block.get("together", ())
         for options in _product(groups):
             base = compose([*common, *block["overrides"], *(f"{key}={value}" for key, value in options.items())])
-            refuse_unused(base, keys)
-            for values in _product(keys):
+            refuse_unused(base, [*keys, *(key for axis in together for value in axis for key in value)])
+            for values, *joint in itertools.product(_product(keys), *together):
                 config = base.copy()
-                for key, value in values.items():
+                for key, value in functools.reduce(operator.or_, joint, values).items():
                     OmegaConf.update(config, key, value)
                 planned.append(PlannedRun(config, directory / run_id(_root_=config), _cost(config)))
     return planned
