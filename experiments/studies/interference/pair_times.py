@@ -1,4 +1,4 @@
-"""Figs 4 and 8: communication times of the six targets beside each background, in ms and relative to the target alone."""
+"""Figs 4 and 8: communication times of the six targets beside each background, in ms and relative to alone."""
 
 from collections.abc import Sequence
 
