@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from ...drawing import Row, polish, routings, style_of
@@ -47,8 +48,8 @@ def stall_times(rows: Sequence[Row]) -> Figure:
     names = routings(rows)
     local = {name: np.array(of(rows, name)["groups.local_stall_ns"]) / _NS_PER_MS for name in names}
     between = {name: _matrix(of(rows, name), "global_stall_ns") / _NS_PER_MS for name in names}
-    figure = Figure(figsize=(13, 6.4), layout="constrained")
-    grid = figure.add_gridspec(2, len(names), height_ratios=[1, 2.2])
+    figure = Figure(figsize=(13, 5.6), layout="constrained")
+    grid = figure.add_gridspec(2, len(names), height_ratios=[1, 1.9])
     highest = max(float(np.nanmax(values)) for values in between.values())
     tallest = max(float(values.max()) for values in local.values())
     scale, maps = Normalize(0, highest or 1), []
@@ -79,7 +80,7 @@ def congestion_index(rows: Sequence[Row]) -> Figure:
     """
     names = routings(rows)
     indices = {name: index_of(of(rows, name)) for name in names}
-    figure = Figure(figsize=(13, 4.2), layout="constrained")
+    figure = Figure(figsize=(13, 3.9), layout="constrained")
     highest = max(float(np.nanmax(values)) for values in indices.values())
     scale, axes = Normalize(0, highest or 1), list(np.atleast_1d(figure.subplots(1, len(names))))
     for k, (ax, name) in enumerate(zip(axes, names, strict=True)):
@@ -138,6 +139,8 @@ def _matrix(row: Row, quantity: str) -> NDArray[np.float64]:
 def _heat_map(ax: Axes, values: NDArray[np.float64], scale: Normalize, first: bool) -> None:
     ax.imshow(values, cmap=_COLORS, norm=scale, interpolation="nearest")
     ax.set_facecolor("#dddddd")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(6, integer=True))
     ax.set_xlabel("to group")
     if first:
         ax.set_ylabel("from group")
