@@ -125,8 +125,13 @@ def _pair(section: Section, available: int) -> list[dict[str, Any]]:
 
 
 def _mixed(section: Section, available: int) -> list[dict[str, Any]]:
-    whole = sum(MIXED.values())
-    return [_job(motif, motif, available * part // whole, section, {}) for motif, part in MIXED.items()]
+    given, whole = section["params"], sum(MIXED.values())
+    for motif in given:
+        if motif not in MIXED:
+            raise ConfigError(unknown("workload.params", str(motif), MIXED, "job"))
+    return [
+        _job(motif, motif, available * part // whole, section, given.get(motif, {})) for motif, part in MIXED.items()
+    ]
 
 
 def _stencil27(section: Section, available: int) -> list[dict[str, Any]]:

@@ -62,6 +62,7 @@ class Pair(Workload):
     size_scale: float = MISSING
     target_params: dict[str, Any] = field(default_factory=dict)
     background_params: dict[str, Any] = field(default_factory=dict)
+    ends_with: str = MISSING
 
 
 @dataclass
@@ -70,6 +71,7 @@ class Mixed(Workload):
 
     scale: float = MISSING
     size_scale: float = MISSING
+    params: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -157,7 +159,7 @@ def register_schema() -> None:
     # The options of this group are YAML files, which take their types from here.
     for name, schema in workload_schemas().items():
         node = OmegaConf.structured(schema)
-        for key in ("target_params", "background_params"):
+        for key in ("target_params", "background_params", "params"):
             if key in node:
                 OmegaConf.set_struct(node[key], False)  # any key; the core checks them
         store.store(group="hydra/schema/workload", name=name, node=node)

@@ -1,103 +1,146 @@
-"""`flitgym-reproduce figure=<name> preset=<preset>`: run a published figure's sweep, draw it, compare the numbers."""
+"""`flitgym-reproduce figure=<name> preset=<preset>`: run a published figure's sweep, draw it, compare the numbers.
+
+A study (`study=<name>`) is one sweep that several figures share.
+"""
 
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from ..configs import unknown
 from .commandline import CommandError, run_command
 from .metrics import relative_difference
 from .results import ROWS_FILE, atomic_path, row, write_rows
 from .sweep import WORKERS, PlannedRun, RunFailedError, expand, run_all
+from .workload_rows import workload_row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FIGURES = Path(__file__).parent / "figures"
+STUDIES = Path(__file__).parent / "studies"
 
 
 @dataclass
 class Options:
     """What the command takes, as `key=value`."""
 
-    figure: str = MISSING
+    figure: str = ""
+    study: str = ""  # in the place of a figure
     preset: str = "quick"
-    results: str = "results"  # runs and figure go to <results>/<figure>_<preset>/
+    results: str = "results"  # runs and figures go to <results>/<name>_<preset>/
     workers: int = WORKERS  # runs at the same time
 
 
-def available() -> dict[str, list[str]]:
-    """Every figure with its presets. A folder with a `config.yaml` is a figure."""
-    return {path.parent.name: list(map(str, _load(path).presets)) for path in sorted(FIGURES.glob("*/config.yaml"))}
+def available(folder: Path = FIGURES) -> dict[str, list[str]]:
+    """Every figure (or study) with its presets. A folder with a `config.yaml` is one."""
+    return {path.parent.name: list(map(str, _load(path).presets)) for path in sorted(folder.glob("*/config.yaml"))}
 
 
-def plan(figure: str, preset: str, directory: Path) -> list[PlannedRun]:
-    """The runs of a figure, from its `config.yaml` alone."""
-    config = _load(FIGURES / figure / "config.yaml")
+def plan(name: str, preset: str, directory: Path, folder: Path = FIGURES) -> list[PlannedRun]:
+    """The runs of a figure or study, from its `config.yaml` alone."""
+    config = _load(folder / name / "config.yaml")
     config.preset = config.presets[preset]
     sweep: Any = OmegaConf.to_container(config, resolve=True)
     return expand([*sweep["common"], *sweep["preset"].get("overrides", ())], sweep["runs"], directory)
 
 
 def reproduce(options: Options) -> None:
-    """Run what is missing, then write the figure (PNG and SVG), the rows and the table of differences.
+    """Run what is missing, then write the figures (PNG and SVG), the rows and the table of differences.
 
     Raises:
-        CommandError: no such figure or preset, or a run failed.
+        CommandError: no such figure, study or preset, or a run failed. Those of a study still run to the end.
         OSError: a file cannot be written; what was there before stays.
     """
     _check(options)
-    name = options.figure
+    name = options.figure or options.study
     directory = Path(options.results) / f"{name}_{options.preset}"
-    runs = plan(name, options.preset, directory)
+    runs = plan(name, options.preset, directory, STUDIES if options.study else FIGURES)
     try:
-        results = run_all(runs, name, options.workers)
+        results = run_all(runs, name, options.workers, keep_going=bool(options.study))
     except RunFailedError as error:
         raise CommandError(str(error)) from None
-    rows = [row(result, run.directory) for run, result in zip(runs, results, strict=True)]
+    to_row = workload_row if options.study else row
+    rows = [to_row(result, run.directory) for run, result in zip(runs, results, strict=True)]
     write_rows(directory / ROWS_FILE, rows)
-    for path in draw(name, rows, directory):
+    for path in (draw_study if options.study else draw)(name, rows, directory, options.preset):
         print(path)
 
 
-def draw(figure: str, rows: Sequence[Mapping[str, Any]], directory: Path) -> list[Path]:
+def draw(figure: str, rows: Sequence[Mapping[str, Any]], directory: Path, preset: str = "quick") -> list[Path]:
     """Draw a figure from its rows and nothing else.
 
     Returns:
         The files written: PNG, SVG and the table of differences.
     """
+    _prepare_matplotlib(figure)
+    script = importlib.import_module(f".figures.{figure}.plot", __package__)
+    expected: Any = OmegaConf.to_container(_load(FIGURES / figure / "expected.yaml"))
+    written = _save(script.draw(rows, expected), directory / figure)
+    return [*written, _write_differences(figure, script, rows, expected["numbers"], directory, preset)]
+
+
+def draw_study(study: str, rows: Sequence[Mapping[str, Any]], directory: Path, preset: str = "quick") -> list[Path]:
+    """Draw every figure of a study from its rows and nothing else.
+
+    Returns:
+        The files written: PNG and SVG of each figure, and the table of differences.
+    """
+    _prepare_matplotlib(study)
+    script = importlib.import_module(f".studies.{study}.study", __package__)
+    expected: Any = OmegaConf.to_container(_load(STUDIES / study / "expected.yaml"))
+    written = [path for name, figure in script.FIGURES.items() for path in _save(figure(rows), directory / name)]
+    return [*written, _write_differences(study, script, rows, expected["numbers"], directory, preset)]
+
+
+def _prepare_matplotlib(name: str) -> None:
     import matplotlib
 
     matplotlib.use("agg")
-    matplotlib.rcParams["svg.hashsalt"] = figure  # else the marks in an SVG get random names
-    script = importlib.import_module(f".figures.{figure}.plot", __package__)
-    expected: Any = OmegaConf.to_container(_load(FIGURES / figure / "expected.yaml"))
+    matplotlib.rcParams["svg.hashsalt"] = name  # else the marks in an SVG get random names
 
-    image = script.draw(rows, expected)
+
+def _save(image: "Figure", stem: Path) -> list[Path]:
     written = []
     for suffix in ("png", "svg"):
-        path = directory / f"{figure}.{suffix}"
+        path = stem.with_name(f"{stem.name}.{suffix}")
         with atomic_path(path) as temporary:
             # No date in the files: the same rows give the same bytes.
             image.savefig(temporary, dpi=160, metadata={"Date": None} if suffix == "svg" else None)
         written.append(path)
+    return written
+
+
+def _write_differences(
+    name: str,
+    script: Any,
+    rows: Sequence[Mapping[str, Any]],
+    expected: Sequence[Mapping[str, Any]],
+    directory: Path,
+    preset: str,
+) -> Path:
     table = directory / "differences.md"
     with atomic_path(table) as temporary:
-        temporary.write_text(
-            differences(figure, script.measured(rows), expected["numbers"]) + "\n" + script.summary(rows)
-        )
-    return [*written, table]
+        temporary.write_text(differences(name, script.measured(rows), expected, preset) + "\n" + script.summary(rows))
+    return table
 
 
-def differences(figure: str, measured: Mapping[str, float | None], expected: Sequence[Mapping[str, Any]]) -> str:
+def differences(
+    figure: str, measured: Mapping[str, float | None], expected: Sequence[Mapping[str, Any]], preset: str = "quick"
+) -> str:
     """The Markdown table of measured against published numbers.
 
     Args:
         figure: For the title.
         measured: A number per `id` of `expected`; None where the runs did not give it.
-        expected: Entries with `id`, `what`, `value`, `source`, and `band` = [low, high] where a range counts as met.
+        expected: Entries with `id`, `what`, `value`, `source`, and `band` = [low, high] where a range counts as met;
+            or a mapping from presets to such bands, if not every preset can be held to the number.
+        preset: Which one the numbers are of.
     """
     lines = [
         f"# {figure}: measured and published\n",
@@ -106,7 +149,14 @@ def differences(figure: str, measured: Mapping[str, float | None], expected: Seq
     ]
     for entry in expected:
         value, published = measured[entry["id"]], entry["value"]
-        low, high = entry["band"]
+        bands = entry["band"]
+        if isinstance(bands, Mapping) and preset not in bands:
+            shown = "-" if value is None else _text(value)
+            lines.append(
+                f"| {entry['what']} | {_text(published)} | {shown} | - | only {', '.join(bands)} | {entry['source']} |"
+            )
+            continue
+        low, high = bands[preset] if isinstance(bands, Mapping) else bands
         band = f"{_text(low)} to {_text(high)}"
         if value is None:
             shown, difference, verdict = "-", "-", f"not measured ({band})"
@@ -132,12 +182,13 @@ def _load(path: Path) -> DictConfig:
 
 
 def _check(options: Options) -> None:
-    figures = available()
-    if OmegaConf.is_missing(options, "figure"):
-        raise CommandError(f"name a figure: figure={'|'.join(figures)}")
-    if options.figure not in figures:
-        raise CommandError(unknown("figure", options.figure, figures))
-    presets = figures[options.figure]
+    figures, studies = available(), available(STUDIES)
+    if bool(options.figure) == bool(options.study):
+        raise CommandError(f"name a figure or a study: figure={'|'.join(figures)}, study={'|'.join(studies)}")
+    for kind, name, valid in (("figure", options.figure, figures), ("study", options.study, studies)):
+        if name and name not in valid:
+            raise CommandError(unknown(kind, name, valid))
+    presets = studies[options.study] if options.study else figures[options.figure]
     if options.preset not in presets:
         raise CommandError(unknown("preset", options.preset, presets))
     if options.workers < 1:
@@ -147,11 +198,13 @@ def _check(options: Options) -> None:
 def _usage() -> str:
     lines = [
         "usage: flitgym-reproduce figure=<name> [preset=<preset>] [results=<folder>] [workers=<n>]",
+        "       flitgym-reproduce study=<name> [preset=<preset>] [results=<folder>] [workers=<n>]",
         "",
-        "Runs what is missing of the figure's sweep, draws it and compares the numbers with the published ones.",
-        "",
+        "Runs what is missing of the sweep, draws its figures and compares the numbers with the published ones.",
     ]
-    lines += [f"  {name}: preset={'|'.join(presets)}" for name, presets in available().items()]
+    for title, folder in (("figures", FIGURES), ("studies, several figures from one sweep", STUDIES)):
+        lines += ["", f"{title}:"]
+        lines += [f"  {name}: preset={'|'.join(presets)}" for name, presets in available(folder).items()]
     return "\n".join(lines)
 
 

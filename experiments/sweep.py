@@ -4,6 +4,7 @@ import functools
 import itertools
 import json
 import multiprocessing
+import operator
 import os
 import signal
 import sys
@@ -50,7 +51,8 @@ def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory
     Args:
         common: Hydra overrides of every run.
         blocks: Each with `overrides` (more of them) and `sweep`, a mapping from a key to its values. Each
-            combination of values is a run.
+            combination of values is a run. Keys that change together come in `together`, a list of axes; a value of
+            such an axis is a mapping from keys to their values.
         directory: Where the runs' own folders go.
 
     Raises:
@@ -62,27 +64,32 @@ def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory
         # A group is another composition; a key in it is only another value, which is much quicker to set.
         groups = {key: values for key, values in block["sweep"].items() if key in (*GROUPS, "run")}
         keys = {key: values for key, values in block["sweep"].items() if key not in groups}
+        together = block.get("together", ())
         for options in _product(groups):
             base = compose([*common, *block["overrides"], *(f"{key}={value}" for key, value in options.items())])
-            refuse_unused(base, keys)
-            for values in _product(keys):
+            refuse_unused(base, [*keys, *(key for axis in together for value in axis for key in value)])
+            for values, *joint in itertools.product(_product(keys), *together):
                 config = base.copy()
-                for key, value in values.items():
+                for key, value in functools.reduce(operator.or_, joint, values).items():
                     OmegaConf.update(config, key, value)
                 planned.append(PlannedRun(config, directory / run_id(_root_=config), _cost(config)))
     return planned
 
 
-def run_all(runs: Sequence[PlannedRun], description: str, workers: int = WORKERS) -> list[dict[str, Any]]:
+def run_all(
+    runs: Sequence[PlannedRun], description: str, workers: int = WORKERS, keep_going: bool = False
+) -> list[dict[str, Any]]:
     """Results of all runs, in their order. What is finished already is only read.
 
     Args:
         runs: What to run.
         description: Shown beside the progress bar.
         workers: Runs at the same time, each in its own process, so that each row's peak memory is its own.
+        keep_going: Whether the others still run after one has failed.
 
     Raises:
-        RunFailedError: a run failed; the others are stopped. Finished runs stay and are not run again.
+        RunFailedError: a run failed; the others are stopped, or done with `keep_going`, which lists all that failed.
+            Finished runs stay and are not run again.
         KeyboardInterrupt: Ctrl-C; the same holds.
     """
     todo = [run for run in runs if finished(run.directory, config_hash(run.config), __version__) is None]
@@ -93,7 +100,7 @@ def run_all(runs: Sequence[PlannedRun], description: str, workers: int = WORKERS
         file=sys.stderr,
     )
     if todo:
-        _run_in_processes(todo, description, workers)
+        _run_in_processes(todo, description, workers, keep_going)
     results = [read_result(run.directory) for run in runs]
     return [result for result in results if result is not None]
 
@@ -118,14 +125,10 @@ class _Pool:
         sender.close()
         self._active[receiver] = (process, run)
 
-    def news(self) -> list[tuple[PlannedRun, float]]:
-        """Wait for news; the runs that have any, with the part of each that is done (1 = finished).
-
-        Raises:
-            RunFailedError: a run ended with an error or its process died.
-        """
+    def news(self) -> list[tuple[PlannedRun, float | str]]:
+        """Wait for news; the runs that have any, with the part of each that is done (1 = it ended) or its error."""
         ready = wait(list(self._active))
-        heard = []
+        heard: list[tuple[PlannedRun, float | str]] = []
         for receiver, (process, run) in [item for item in self._active.items() if item[0] in ready]:
             try:
                 message = receiver.recv()
@@ -134,11 +137,8 @@ class _Pool:
                 process.join()
                 del self._active[receiver]
                 if process.exitcode:
-                    text = f"{run.directory.name}: its process ended with status {process.exitcode}"
-                    raise RunFailedError(text) from None
+                    heard.append((run, f"its process ended with status {process.exitcode}"))
                 message = 1.0
-            if isinstance(message, str):
-                raise RunFailedError(f"{run.directory.name}: {message}")
             heard.append((run, message))
         return heard
 
@@ -150,9 +150,10 @@ class _Pool:
             process.join()
 
 
-def _run_in_processes(todo: Sequence[PlannedRun], description: str, workers: int) -> None:
+def _run_in_processes(todo: Sequence[PlannedRun], description: str, workers: int, keep_going: bool) -> None:
     waiting = iter(todo)
     parts = dict.fromkeys((run.directory for run in todo), 0.0)
+    failures: dict[Path, str] = {}
     pool = _Pool()
     with SweepProgress(description, [run.cost for run in todo]) as progress:
         try:
@@ -160,11 +161,20 @@ def _run_in_processes(todo: Sequence[PlannedRun], description: str, workers: int
                 for run in itertools.islice(waiting, workers - len(pool)):
                     pool.start(run)
                 if not len(pool):
-                    return
-                parts.update((run.directory, part) for run, part in pool.news())
+                    break
+                for run, part in pool.news():
+                    if isinstance(part, str):
+                        # A run that says why before its process ends keeps its first word.
+                        failures.setdefault(run.directory, f"{run.directory.name}: {part}")
+                    else:
+                        parts[run.directory] = part
+                if failures and not keep_going:
+                    break
                 progress.update([parts[run.directory] for run in todo])
         finally:
             pool.stop()
+    if failures:
+        raise RunFailedError("\n".join(failures.values()))
 
 
 def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from omegaconf import DictConfig
 
+from ..configs import unknown
 from ..simcore import ConfigError, CoreError, Simulation
 from .link_frames import LinkFrames, channel_groups
 from .progress import Report
@@ -19,6 +20,7 @@ from .results import write_table
 _LOOK = 1024  # cycles; the core looks up so often, and chunks that are no multiples of it would move the run's end
 _CHUNK = 4 * _LOOK
 _LISTED_RANKS = 16
+_ENDINGS = ("all", "target")
 
 # Columns of `jobs()` that are arrays over its ranks, and their names in ranks.parquet.
 _RANKS = {
@@ -33,19 +35,23 @@ _RANKS = {
 
 @dataclass
 class Limits:
-    """The times of a workload in cycles of the router's clock."""
+    """When a workload is over: its times in cycles of the router's clock, and the jobs that count."""
 
     most: int
     series_interval: int
     map_interval: int  # a multiple of _LOOK, or 0
+    target_only: bool  # the first job ends the run
 
     @classmethod
     def of(cls, workload: DictConfig, simulation: Simulation) -> "Limits":
         """Round the times of the `workload` section to cycles.
 
         Raises:
-            ConfigError: a time is negative, below one cycle or beyond the end of simulated time.
+            ConfigError: a time is negative, below one cycle or beyond the end of simulated time; no such ending.
         """
+        ending = workload.get("ends_with", "all")
+        if ending not in _ENDINGS:
+            raise ConfigError(unknown("workload.ends_with", str(ending), _ENDINGS, "word"))
         end = simulation.facts()["end_of_time_cycles"]
         most = workload.max_ns / simulation.cycle_ns
         if not 1 <= most <= end:
@@ -65,7 +71,15 @@ class Limits:
             round(most),
             round(intervals["series_interval_ns"]),
             math.ceil(intervals["map_interval_ns"] / _LOOK) * _LOOK,
+            ending == "target",
         )
+
+    def done(self, simulation: Simulation) -> bool:
+        """Whether the jobs that the run waits for are done."""
+        if simulation.workload_finished or not self.target_only:
+            return bool(simulation.workload_finished)
+        target = simulation.jobs()[0]
+        return bool(target["ranks_finished"] == target["ranks"])
 
 
 def run_workload(
@@ -98,8 +112,8 @@ def run_workload(
     return {
         **timing,
         "offered_load": None,  # jobs offer what they can
-        "workload_finished": simulation.workload_finished,
-        "stuck": _unfinished(simulation, workload.max_ns),
+        "workload_finished": limits.done(simulation),
+        "stuck": None if limits.done(simulation) else _unfinished(simulation, workload.max_ns),
         "jobs": {job["name"]: job_numbers(job) for job in jobs},
         "blame": blame_numbers(jobs, blame),
         "system_throughput_gb_per_ms": system_throughput(jobs, simulation.time_ns),
@@ -121,7 +135,7 @@ def _advance(simulation: Simulation, limits: Limits, report: Report) -> tuple[di
     cpu, wall = time.process_time(), time.perf_counter()
     simulation.begin_window()
     frames = LinkFrames(simulation, limits.map_interval) if limits.map_interval else None
-    while simulation.now < limits.most and not (simulation.workload_finished or simulation.workload_stuck):
+    while simulation.now < limits.most and not (limits.done(simulation) or simulation.workload_stuck):
         report(f"{simulation.time_ns / 1e6:.2f} ms simulated", simulation.workload_progress)
         until = min(simulation.now + _CHUNK, limits.most, frames.next if frames else limits.most)
         simulation.run_workload(until - simulation.now)
@@ -131,10 +145,8 @@ def _advance(simulation: Simulation, limits: Limits, report: Report) -> tuple[di
     return {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}, frames
 
 
-def _unfinished(simulation: Simulation, max_ns: float) -> str | None:
-    """Why the workload is not done, and what its ranks wait for; None if it is."""
-    if simulation.workload_finished:
-        return None
+def _unfinished(simulation: Simulation, max_ns: float) -> str:
+    """Why the workload is not done, and what its ranks wait for."""
     if simulation.workload_stuck:
         why = f"ranks wait for ever; nothing is under way since {simulation.time_ns:,.0f} ns"
     else:

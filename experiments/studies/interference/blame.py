@@ -1,0 +1,111 @@
+"""Who delays whom: per packet of a victim, the time it stood still because of each culprit's packets."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ...drawing import Row, routings, style_of
+from .runs import BACKGROUNDS, DETAIL, MIXED, TARGETS, TITLES, background_job, mixed, pair
+
+_KINDS = (("wait", "waiting for the link"), ("stall", "stalls (no credits)"))
+_COLORS = "YlOrRd"
+_LEAST_NS = 1.0
+
+
+def blame_of(row: Row, victim: str, culprit: str, kind: str) -> float:
+    """Ns per packet of the victim that one culprit cost it; NaN if the victim sent none."""
+    jobs = list(row["blame.jobs"])
+    value = row[f"blame.{kind}_ns_per_packet"][jobs.index(victim)][jobs.index(culprit)]
+    return np.nan if value is None else float(value)
+
+
+def pairs(rows: Sequence[Row]) -> Figure:
+    """What each background costs each target, and what the target costs itself beside it.
+
+    Raises:
+        ValueError: a pair has no row.
+    """
+    others = BACKGROUNDS[1:]
+    figure = Figure(figsize=(13, 9), layout="constrained")
+    axes = figure.subplots(len(DETAIL), 4)
+    matrices = {}
+    for r, name in enumerate(DETAIL):
+        for k, (kind, _) in enumerate(_KINDS):
+            for c, of_background in enumerate((True, False)):
+                matrices[r, 2 * k + c] = np.array(
+                    [
+                        [_of_pair(rows, target, other, name, kind, of_background) for other in others]
+                        for target in TARGETS
+                    ]
+                )
+    scale = _scale(list(matrices.values()))
+    for (r, c), values in matrices.items():
+        ax = axes[r, c]
+        _matrix(ax, values, scale)
+        ax.set_xticks(range(len(others)), [TITLES[other] for other in others], rotation=40, ha="right")
+        ax.set_yticks(range(len(TARGETS)), [TITLES[target] for target in TARGETS] if c == 0 else [])
+        culprit = "by the background" if c % 2 == 0 else "by the target itself"
+        ax.set_title(f"{_KINDS[c // 2][1]}\n{culprit}", fontsize=10)
+        if c == 0:
+            ax.set_ylabel(style_of(DETAIL[r]).label, fontweight="bold", fontsize=12)
+        if r == len(DETAIL) - 1:
+            ax.set_xlabel("background")
+    figure.colorbar(ScalarMappable(scale, _COLORS), ax=axes, label="ns per packet of the target", shrink=0.6, pad=0.01)
+    return figure
+
+
+def jobs(rows: Sequence[Row]) -> Figure:
+    """The blame matrix of the mixed workload under every routing: a row per victim, a column per culprit.
+
+    Raises:
+        ValueError: a routing has no row.
+    """
+    names = routings(rows)
+    figure = Figure(figsize=(14, 7.6), layout="constrained")
+    axes = figure.subplots(len(_KINDS), len(names), squeeze=False)
+    matrices = {
+        (r, c): np.array([[blame_of(mixed(rows, name), v, u, kind) for u in MIXED] for v in MIXED])
+        for r, (kind, _) in enumerate(_KINDS)
+        for c, name in enumerate(names)
+    }
+    scale = _scale(list(matrices.values()))
+    for (r, c), values in matrices.items():
+        ax = axes[r, c]
+        _matrix(ax, values, scale)
+        last = r == len(_KINDS) - 1
+        ax.set_xticks(range(len(MIXED)), [TITLES[job] for job in MIXED] if last else [], rotation=40, ha="right")
+        ax.set_yticks(range(len(MIXED)), [TITLES[job] for job in MIXED] if c == 0 else [])
+        if r == 0:
+            ax.set_title(style_of(names[c]).label, fontweight="bold")
+        if c == 0:
+            ax.set_ylabel(f"{_KINDS[r][1]}\nvictim")
+        if last:
+            ax.set_xlabel("culprit")
+    figure.colorbar(ScalarMappable(scale, _COLORS), ax=axes, label="ns per packet of the victim", shrink=0.7, pad=0.01)
+    return figure
+
+
+def _of_pair(rows: Sequence[Row], target: str, other: str, name: str, kind: str, of_background: bool) -> float:
+    culprit = background_job(target, other) if of_background else target
+    return blame_of(pair(rows, target, other, name), target, culprit, kind)
+
+
+def _scale(matrices: Sequence[NDArray[np.float64]]) -> LogNorm:
+    highest = max(float(np.nanmax(values, initial=0)) for values in matrices)
+    return LogNorm(_LEAST_NS, max(highest, 10 * _LEAST_NS), clip=True)
+
+
+def _matrix(ax: Axes, values: NDArray[np.float64], scale: LogNorm) -> None:
+    ax.imshow(values, cmap=_COLORS, norm=scale, aspect="auto")
+    for (y, x), value in np.ndenumerate(values):
+        if np.isfinite(value):
+            dark = float(scale(max(value, _LEAST_NS))) > 0.6
+            text = f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+            ax.text(x, y, text, ha="center", va="center", fontsize=8, color="white" if dark else "#222222")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)

@@ -1,0 +1,147 @@
+"""Figs 10 to 13: six jobs that fill the machine."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from ...drawing import Row, polish, routings, style_of
+from .runs import MIXED, TITLES, bars, comm_ms, legend, over_time
+from .runs import mixed as of
+
+_NS_PER_MS = 1e6
+_LINK_BYTES_PER_NS = 25.0  # 25 GB/s, the study's 25 MB/ms
+_COLORS = "magma_r"
+
+
+def communication_times(rows: Sequence[Row]) -> Figure:
+    """Fig 10: mean over the ranks of each job; an error bar is one standard deviation long.
+
+    Raises:
+        ValueError: a routing has no row.
+    """
+    names = routings(rows)
+    runs = [of(rows, name) for name in names]
+    figure = Figure(figsize=(10, 4.4), layout="constrained")
+    ax = figure.subplots()
+    heights = [[comm_ms(run, job) for run in runs] for job in MIXED]
+    bars(ax, heights, names, [[comm_ms(run, job, "std") / 2 for run in runs] for job in MIXED])
+    ax.set_xticks(range(len(MIXED)), [TITLES[job] for job in MIXED])
+    ax.set_ylabel("communication time (ms)")
+    polish(ax)
+    ax.grid(False, axis="x")
+    legend(figure, names)
+    return figure
+
+
+def stall_times(rows: Sequence[Row]) -> Figure:
+    """Fig 11: time in which a link had packets but no credits: of the links in each group, and of each global link.
+
+    Raises:
+        ValueError: a routing has no row.
+    """
+    names = routings(rows)
+    local = {name: np.array(of(rows, name)["groups.local_stall_ns"]) / _NS_PER_MS for name in names}
+    between = {name: _matrix(of(rows, name), "global_stall_ns") / _NS_PER_MS for name in names}
+    figure = Figure(figsize=(13, 5.6), layout="constrained")
+    grid = figure.add_gridspec(2, len(names), height_ratios=[1, 1.9])
+    highest = max(float(np.nanmax(values)) for values in between.values())
+    tallest = max(float(values.max()) for values in local.values())
+    scale, maps = Normalize(0, highest or 1), []
+    for k, name in enumerate(names):
+        ax = figure.add_subplot(grid[0, k])
+        ax.bar(range(local[name].size), local[name], color=style_of(name).color)
+        ax.set_ylim(0, tallest * 1.05 or 1)
+        ax.set_title(style_of(name).label, fontweight="bold")
+        ax.set_xlabel("group")
+        if k == 0:
+            ax.set_ylabel("stall time of all\nlocal links (ms)")
+        polish(ax)
+        ax.grid(False, axis="x")
+        ax = figure.add_subplot(grid[1, k])
+        _heat_map(ax, between[name], scale, first=k == 0)
+        maps.append(ax)
+    figure.colorbar(
+        ScalarMappable(scale, _COLORS), ax=maps, label="stall time of a global link (ms)", shrink=0.9, pad=0.01
+    )
+    return figure
+
+
+def congestion_index(rows: Sequence[Row]) -> Figure:
+    """Fig 12: bytes sent / (time x links x 25 GB/s): on the diagonal the links of a group, elsewhere the global links.
+
+    Raises:
+        ValueError: a routing has no row.
+    """
+    names = routings(rows)
+    indices = {name: index_of(of(rows, name)) for name in names}
+    figure = Figure(figsize=(13, 3.9), layout="constrained")
+    highest = max(float(np.nanmax(values)) for values in indices.values())
+    scale, axes = Normalize(0, highest or 1), list(np.atleast_1d(figure.subplots(1, len(names))))
+    for k, (ax, name) in enumerate(zip(axes, names, strict=True)):
+        _heat_map(ax, indices[name], scale, first=k == 0)
+        ax.set_title(f"{style_of(name).label}\nmean {np.nanmean(indices[name]):.3f}", fontweight="bold")
+    figure.colorbar(ScalarMappable(scale, _COLORS), ax=axes, label="congestion index", shrink=0.85, pad=0.01)
+    return figure
+
+
+def latency_and_throughput(rows: Sequence[Row]) -> Figure:
+    """Fig 13: latency of all packets, and the bytes that all jobs receive over time.
+
+    Raises:
+        ValueError: a routing has no row.
+    """
+    names = routings(rows)
+    figure = Figure(figsize=(12, 4.4), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[1, 1.5])
+    which = ("mean", "p95", "p99")
+    heights = [[of(rows, name)[f"packet_latency_{key}_ns"] / 1e3 for name in names] for key in which]
+    bars(left, heights, names)
+    left.set_xticks(range(len(which)), which)
+    left.set_ylabel("packet latency (µs)")
+    polish(left)
+    left.grid(False, axis="x")
+    for name in names:
+        row = of(rows, name)
+        curves = [over_time(row, f"{job}.gb_per_ms") for job in MIXED]
+        total = np.sum([values for _, values in curves], axis=0)
+        right.plot(curves[0][0], total, color=style_of(name).color, linewidth=1.5)
+    right.set_xlabel("time (ms)")
+    right.set_ylabel("system throughput (GB/ms)")
+    right.set_xlim(left=0)
+    right.set_ylim(bottom=0)
+    polish(right)
+    legend(figure, names)
+    return figure
+
+
+def index_of(row: Row) -> NDArray[np.float64]:
+    """The congestion index of every pair of groups, on the diagonal of a group's own links; NaN without a link."""
+    capacity = row["simulated_ns"] * _LINK_BYTES_PER_NS
+    links = np.array(row["groups.global_links"], dtype=float)
+    sent = np.array(row["groups.global_bytes"], dtype=float)
+    np.fill_diagonal(links, row["groups.local_links"])
+    np.fill_diagonal(sent, row["groups.local_bytes"])
+    index: NDArray[np.float64] = np.where(links > 0, sent / np.maximum(links, 1) / capacity, np.nan)
+    return index
+
+
+def _matrix(row: Row, quantity: str) -> NDArray[np.float64]:
+    values = np.array(row[f"groups.{quantity}"], dtype=float)
+    return np.where(np.array(row["groups.global_links"]) > 0, values, np.nan)
+
+
+def _heat_map(ax: Axes, values: NDArray[np.float64], scale: Normalize, first: bool) -> None:
+    ax.imshow(values, cmap=_COLORS, norm=scale, interpolation="nearest")
+    ax.set_facecolor("#dddddd")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(6, integer=True))
+    ax.set_xlabel("to group")
+    if first:
+        ax.set_ylabel("from group")
+    ax.spines[:].set_visible(False)

@@ -1,0 +1,63 @@
+"""Figs 4 and 8: communication times of the six targets beside each background, in ms and relative to alone."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...drawing import Row, polish, routings
+from .runs import BACKGROUNDS, TARGETS, TITLES, bars, comm_ms, legend, pair, slowdown
+
+
+def draw_times(rows: Sequence[Row]) -> Figure:
+    """Mean over the ranks; an error bar is one standard deviation long, half to each side.
+
+    Raises:
+        ValueError: a pair has no row.
+    """
+    names = routings(rows)
+    figure, axes = _panels()
+    for ax, target in zip(axes, TARGETS, strict=True):
+        runs = [[pair(rows, target, background, name) for name in names] for background in BACKGROUNDS]
+        heights = [[comm_ms(run, target) for run in group] for group in runs]
+        errors = [[comm_ms(run, target, "std") / 2 for run in group] for group in runs]
+        bars(ax, heights, names, errors)
+        ax.set_title(TITLES[target], fontweight="bold")
+        ax.set_ylabel("communication time (ms)")
+        ax.set_xticks(range(len(BACKGROUNDS)), [TITLES[background] for background in BACKGROUNDS])
+        polish(ax)
+        ax.grid(False, axis="x")
+    legend(figure, names)
+    return figure
+
+
+def draw_slowdowns(rows: Sequence[Row]) -> Figure:
+    """Communication time beside a background / alone, each under the same routing. 1 is no interference.
+
+    Raises:
+        ValueError: a pair has no row.
+    """
+    names, others = routings(rows), BACKGROUNDS[1:]
+    figure, axes = _panels()
+    heights = {
+        target: [[slowdown(rows, target, background, name) for name in names] for background in others]
+        for target in TARGETS
+    }
+    highest = max(height for groups in heights.values() for group in groups for height in group)
+    for ax, target in zip(axes, TARGETS, strict=True):
+        bars(ax, heights[target], names)
+        ax.axhline(1, color="#333333", linewidth=1)
+        ax.set_ylim(0, highest * 1.05)
+        ax.set_title(TITLES[target], fontweight="bold")
+        ax.set_ylabel("communication time / alone")
+        ax.set_xticks(range(len(others)), [TITLES[background] for background in others])
+        polish(ax)
+        ax.grid(False, axis="x")
+    legend(figure, names)
+    return figure
+
+
+def _panels() -> tuple[Figure, list[Axes]]:
+    figure = Figure(figsize=(13, 7), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.1, w_pad=0.08)  # type: ignore[call-arg, union-attr]
+    return figure, list(figure.subplots(2, 3).flat)

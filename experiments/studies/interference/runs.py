@@ -1,0 +1,107 @@
+"""The rows of the study by what they are, and what every figure says of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from ...drawing import Row, style_of
+
+TARGETS = ("fft3d", "lu", "lqcd", "cosmoflow", "stencil5d", "lulesh")
+BACKGROUNDS = ("none", "ur", "lu", "fft3d", "dl", "halo3d")
+MIXED = ("fft3d", "cosmoflow", "lu", "ur", "lqcd", "stencil5d")
+TITLES = {
+    "fft3d": "FFT3D", "lu": "LU", "lqcd": "LQCD", "cosmoflow": "CosmoFlow", "stencil5d": "Stencil5D",
+    "lulesh": "LULESH", "ur": "UR", "dl": "DL", "halo3d": "Halo3D", "none": "alone",
+}  # fmt: skip
+# The study's detail figures compare these two.
+DETAIL = ("par", "q_adaptive")
+
+_POINTS = 250  # of a curve over time; more are averaged
+_NS_PER_MS = 1e6
+
+
+def pair(rows: Sequence[Row], target: str, background: str, routing: str) -> Row:
+    """The row of a target beside a background.
+
+    Raises:
+        ValueError: there is none; a figure is not drawn with a bar missing.
+    """
+    for row in rows:
+        if row["workload.name"] != "pair" or row["routing.name"] != routing:
+            continue
+        if (row["workload.target"], row["workload.background"]) == (target, background):
+            return row
+    raise ValueError(f"no row for target {target}, background {background} and routing {routing}")
+
+
+def mixed(rows: Sequence[Row], routing: str) -> Row:
+    """The row of the six jobs at once.
+
+    Raises:
+        ValueError: there is none.
+    """
+    for row in rows:
+        if row["workload.name"] == "mixed" and row["routing.name"] == routing:
+            return row
+    raise ValueError(f"no row for the mixed workload and routing {routing}")
+
+
+def background_job(target: str, background: str) -> str:
+    """The name of the background job in its pair."""
+    return background if background != target else f"{background}_background"
+
+
+def comm_ms(row: Row, job: str, which: str = "mean") -> float:
+    """Communication time of a job over its ranks, in ms."""
+    return float(row[f"jobs.{job}.comm_time_{which}_ns"]) / _NS_PER_MS
+
+
+def slowdown(rows: Sequence[Row], target: str, background: str, routing: str) -> float:
+    """Mean communication time of a target beside a background, relative to the target alone under the same routing."""
+    return comm_ms(pair(rows, target, background, routing), target) / comm_ms(
+        pair(rows, target, "none", routing), target
+    )
+
+
+def over_time(row: Row, quantity: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Middles of the intervals in ms and the values of a column `series.<quantity>`, at most some 250 points."""
+    time = np.asarray(row["time_ns"], dtype=float) / _NS_PER_MS
+    middle = time - np.diff(time, prepend=0) / 2
+    values = np.array([np.nan if value is None else value for value in row[f"series.{quantity}"]], dtype=float)
+    width = -(-time.size // _POINTS)
+    if width == 1:
+        return middle, values
+    whole = time.size // width * width
+    blocks = values[:whole].reshape(-1, width)
+    measured = np.isfinite(blocks).sum(axis=1)
+    means = np.where(measured > 0, np.nansum(blocks, axis=1) / np.maximum(measured, 1), np.nan)
+    return middle[:whole].reshape(-1, width).mean(axis=1), means
+
+
+def bars(ax: Axes, heights: Sequence[Sequence[float]], names: Sequence[str], errors: Any = None) -> None:
+    """A group of bars per entry of `heights`, a bar per routing; `errors` are half lengths of error bars, likewise."""
+    width = 0.84 / len(names)
+    for k, name in enumerate(names):
+        ax.bar(
+            [group + (k - (len(names) - 1) / 2) * width for group in range(len(heights))],
+            [of_group[k] for of_group in heights],
+            width * 0.9,
+            color=style_of(name).color,
+            yerr=None if errors is None else [of_group[k] for of_group in errors],
+            error_kw={"elinewidth": 1, "capsize": 2, "ecolor": "#333333"},
+        )
+    ax.set_xlim(-0.6, len(heights) - 0.4)
+    ax.tick_params(axis="x", length=0)
+
+
+def legend(figure: Figure, names: Sequence[str], extra: Sequence[Line2D] = (), lines: bool = False) -> None:
+    """One legend above all panels: the routings as squares, or as lines, then whatever else is drawn."""
+    look: dict[str, Any] = {"linewidth": 2} if lines else {"marker": "s", "markersize": 9, "linestyle": "none"}
+    handles = [Line2D([], [], color=style_of(name).color, label=style_of(name).label, **look) for name in names]
+    handles += extra
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=9)

@@ -1,0 +1,199 @@
+"""The interference study: what it plans, that it draws from rows alone, and what it makes of a run's files."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flitgym.configs import compose, core_sections
+from flitgym.experiments import reproduce
+from flitgym.experiments.one_run import execute, prepare
+from flitgym.experiments.progress import no_report
+from flitgym.experiments.results import row
+from flitgym.experiments.studies.interference import mixed_jobs, study
+from flitgym.experiments.studies.interference.runs import BACKGROUNDS, MIXED, TARGETS, over_time, pair
+from flitgym.experiments.sweep import PlannedRun, RunFailedError, expand, run_all
+from flitgym.experiments.workload_rows import workload_row
+from omegaconf import OmegaConf
+
+GROUPS = 5
+# Communication times of the synthetic rows are these, times 1.5 beside a background.
+MS = {"ugal_group": 1.3, "ugal_router": 1.2, "par": 1.1, "q_adaptive": 1.0}
+
+
+@cache
+def planned(preset: str) -> Sequence[PlannedRun]:
+    return reproduce.plan("interference", preset, Path("results"), reproduce.STUDIES)
+
+
+@cache
+def quick() -> Sequence[dict[str, Any]]:
+    return [synthetic_row(run) for run in planned("quick")]
+
+
+def synthetic_row(run: PlannedRun) -> dict[str, Any]:
+    """A row as the run could have left it."""
+    jobs = [job["name"] for job in core_sections(run.config)["workload"]["jobs"]]
+    config: Any = OmegaConf.to_container(run.config)
+    ms = MS[config["routing"]["name"]] * (1 if len(jobs) == 1 else 1.5)
+    job = {
+        "comm_time_mean_ns": ms * 1e6,
+        "comm_time_std_ns": 1e5,
+        "finish_ns": 2e6,
+        "injection_rate_gb_per_s": 4000 / ms,
+    }
+    result = {
+        "jobs": dict.fromkeys(jobs, job),
+        "simulated_ns": 2e6,
+        "cpu_seconds": 5.0,
+        **{f"packet_latency_{which}_ns": 3000.0 for which in ("mean", "p95", "p99")},
+        "config": config,
+    }
+    between = (1 - np.eye(GROUPS)).tolist()
+    return {
+        **row(result, run.directory),
+        "time_ns": list(np.arange(1, 11) * 2e5),
+        **{f"series.{name}.gb_per_ms": [1.0] * 10 for name in jobs},
+        **{f"series.{name}.latency_ns": [None] * 2 + [900.0] * 8 for name in jobs},
+        **{f"groups.local_{what}": [2e6] * GROUPS for what in ("stall_ns", "bytes")},
+        "groups.local_links": [30.0] * GROUPS,
+        **{f"groups.global_{what}": between for what in ("stall_ns", "bytes", "links")},
+        "blame.jobs": jobs,
+        **{f"blame.{kind}_ns_per_packet": np.full((len(jobs), len(jobs)), 20.0).tolist() for kind in ("wait", "stall")},
+    }
+
+
+@pytest.mark.parametrize("preset", ["quick", "paper"])
+def test_plan(preset: str) -> None:
+    runs = planned(preset)
+    # Targets x backgrounds, Halo3D alone, the mixed workload; each under four routings.
+    assert len(runs) == (len(TARGETS) * len(BACKGROUNDS) + 2) * 4 == 152
+    assert len({run.directory for run in runs}) == len(runs)
+
+
+def test_paper_has_the_sizes_of_the_study() -> None:
+    for run in planned("paper"):
+        jobs = core_sections(run.config)["workload"]["jobs"]
+        assert all(job["start_ns"] == 350000 for job in jobs)
+        if run.config.workload.name == "mixed":
+            assert [job["ranks"] for job in jobs] == [140, 138, 140, 139, 256, 243]
+        else:
+            assert [job["ranks"] for job in jobs] == [512 if job["motif"] == "lulesh" else 528 for job in jobs]
+
+
+def test_every_run_of_quick_can_be_built() -> None:
+    for run in planned("quick"):
+        if run.config.routing.name == "par":
+            prepare(run.config)
+
+
+@pytest.mark.parametrize("name", study.FIGURES)
+def test_every_figure_is_drawn_from_rows(name: str) -> None:
+    figure = study.FIGURES[name](quick())
+    assert all(ax.has_data() for ax in figure.axes)
+
+
+def test_files_of_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Two of the figures: saving takes much longer than drawing.
+    few = {name: study.FIGURES[name] for name in ("fig09_cosmoflow_halo3d_throughput", "fig12_mixed_congestion_index")}
+    monkeypatch.setattr(study, "FIGURES", few)
+    paths = reproduce.draw_study("interference", quick(), tmp_path)
+    names = [f"{name}.{suffix}" for name in few for suffix in ("png", "svg")]
+    assert [path.name for path in paths] == [*names, "differences.md"]
+    assert all(path.stat().st_size > 500 for path in paths)
+    text = paths[-1].read_text()
+    assert "Q-adaptive is not the fastest in 0 of 36 cases." in text
+    assert "The background ends before its target in 0 runs" not in text
+
+
+def test_every_expected_number_is_measured_and_has_a_source() -> None:
+    expected: Any = OmegaConf.load(reproduce.STUDIES / "interference" / "expected.yaml")
+    numbers = study.measured(quick())
+    assert set(numbers) == {entry.id for entry in expected.numbers}
+    assert all(entry.source for entry in expected.numbers)
+    assert numbers["halo3d_alone_ratio"] == pytest.approx(1.1)
+    assert numbers["best_reduction"] == pytest.approx(1 - 1 / 1.3)
+    assert numbers["worst_against_best_rival"] == pytest.approx(1 / 1.1)
+    assert numbers["part_of_cases_best"] == 1
+
+
+def test_a_missing_pair_stops_the_figures() -> None:
+    gone = pair(quick(), "lqcd", "dl", "par")
+    with pytest.raises(ValueError, match="no row for target lqcd, background dl and routing par"):
+        study.FIGURES["fig04_pair_communication_times"]([r for r in quick() if r is not gone])
+
+
+def test_congestion_index() -> None:
+    of_run = {
+        "simulated_ns": 1000.0,
+        "groups.local_links": [2, 2],
+        "groups.local_bytes": [50000.0, 0.0],
+        "groups.global_links": [[0, 1], [0, 0]],
+        "groups.global_bytes": [[0.0, 5000.0], [0.0, 0.0]],
+    }
+    # A link carries 25 bytes per ns.
+    np.testing.assert_allclose(mixed_jobs.index_of(of_run), [[1.0, 0.2], [np.nan, 0.0]])
+
+
+def test_curves_over_time_are_averaged_to_a_readable_number_of_points() -> None:
+    long: Mapping[str, Any] = {"time_ns": list(np.arange(1, 1001) * 1e4), "series.a.x": [None, 2.0] * 500}
+    time, values = over_time(long, "a.x")
+    assert time.size == values.size == 250
+    np.testing.assert_allclose(values, 2.0)
+    assert time[0] == pytest.approx(0.02)
+
+
+def test_row_of_a_run(tmp_path: Path) -> None:
+    config = compose(
+        [
+            *("topology=dragonfly_72", "router=sc22", "routing=par", "workload=pair", "workload.ends_with=target"),
+            *("workload.target=fft3d", "workload.target_params={n: 24, iterations: 1}"),
+            *("workload.background=halo3d", "workload.background_params={bytes: 20000, iterations: 10000}"),
+        ]
+    )
+    result = execute(config, tmp_path, no_report)
+    # The run ends with its target, however much is left of the background.
+    assert result["workload_finished"] is True
+    assert result["stuck"] is None
+    assert result["jobs"]["halo3d"]["ranks_finished"] == 0
+    flat = workload_row(result, tmp_path)
+    interval_ms = np.diff(flat["time_ns"], prepend=0) / 1e6
+    for name, job in result["jobs"].items():
+        received = np.sum(np.array(flat[f"series.{name}.gb_per_ms"]) * interval_ms)
+        # The series counts headers and what is still under way to a rank.
+        assert job["bytes_received"] / 1e9 <= received < 1.05 * job["bytes_received"] / 1e9
+    assert flat["blame.jobs"] == ["fft3d", "halo3d"]
+    # 9 groups of 4 routers, one link per pair of groups.
+    assert flat["groups.local_links"] == [12.0] * 9
+    np.testing.assert_array_equal(flat["groups.global_links"], 1 - np.eye(9))
+    assert np.sum(flat["groups.global_bytes"]) > 0
+
+
+def test_a_wrong_ending_is_refused() -> None:
+    config = compose(["topology=dragonfly_72", "workload=pair", "workload.ends_with=targte"])
+    with pytest.raises(ValueError, match=r"workload\.ends_with.*did you mean 'target'"):
+        prepare(config)
+
+
+def test_the_others_run_on_when_one_is_not_done(tmp_path: Path) -> None:
+    small = ["topology=dragonfly_72", "workload=pair", "workload.background=none", "workload.target=ur"]
+    axis = [{"workload.max_ns": 1000}, {"workload.target_params": {"iterations": 2}}]
+    runs = expand(small, [{"overrides": [], "sweep": {"seed": [1, 2]}, "together": [axis]}], tmp_path)
+    assert len(runs) == 4
+    with pytest.raises(RunFailedError) as failure:
+        run_all(runs, "test", workers=1, keep_going=True)
+    assert len(str(failure.value).splitlines()) >= 2
+    assert str(failure.value).count("workload.max_ns=1000") == 2
+    done = [run for run in runs if (run.directory / "result.json").exists() and run.config.workload.max_ns > 1000]
+    assert len(done) == 2
+
+
+def test_mixed_parameters_are_of_its_own_jobs() -> None:
+    config = compose(["topology=dragonfly_72", "workload=mixed", "workload.params={lu: {iterations: 7}}"])
+    jobs = core_sections(config)["workload"]["jobs"]
+    assert [job["name"] for job in jobs] == list(MIXED)
+    assert [job.get("iterations") for job in jobs] == [None, None, 7, None, None, None]
+    with pytest.raises(ValueError, match=r"workload\.params.*did you mean 'fft3d'"):
+        core_sections(compose(["workload=mixed", "workload.params={fft2d: {iterations: 7}}"]))
