@@ -12,7 +12,14 @@ namespace flitgym {
 
 namespace {
 
-u64 ps(const Params& params, const std::string& key) { return static_cast<u64>(std::llround(params.real(key) * 1000)); }
+// Whole picoseconds; a time that these do not tell to 1 % is refused.
+u64 ps(const Params& params, const std::string& key) {
+  const double exact = params.real(key) * 1000, rounded = std::round(exact);
+  if (std::abs(rounded - exact) > 0.01 * exact)
+    throw ConfigError("workload." + key + ": " + to_string(Value{params.real(key)}) + " ns becomes " + to_string(Value{rounded / 1000}) +
+                      " ns: hosts count in whole picoseconds, and this is more than 1 % off");
+  return static_cast<u64>(rounded);
+}
 
 HostModel host_of(const Params& params) {
   HostModel h{};
@@ -61,14 +68,24 @@ struct Resized : Program {
   }
 };
 
-// Processors and NICs that a program names.
-void count_units(const Program& program, Workload& w) {
+// Simulated time ends after hours at most; nothing in a program may take longer, nor may a message take more.
+constexpr u64 kLongestNs = 1000000000000000;  // as start_ns
+
+// Processors and NICs that a program names, and the sizes of what it does.
+void examine(const Program& program, const std::string& where, Workload& w) {
+  const u64 most = std::min<u64>(kLongestNs, u64{0xffff0000} * w.packet_bytes);
   Block block;
   for (u32 r = 0; r < program.ranks; r++)
     for (u64 k = 0, n = program.blocks(r); k < n; k += program.repeats(r, k)) {
       block.clear();
       program.block(r, k, block);
       for (const Op& op : block.ops) {
+        const bool calc = op.kind == OpKind::kCalc;
+        if (op.size > (calc ? kLongestNs : most)) {
+          const std::string at = program.where(r, k, static_cast<u32>(&op - block.ops.data()));
+          throw ConfigError((at.empty() ? where : at) + ": " + std::to_string(op.size) + (calc ? " ns of computation" : " bytes") + " are more than the " + std::to_string(calc ? kLongestNs : most) +
+                            (calc ? " that can be simulated" : " that a message of such packets can have"));
+        }
         w.cpus = std::max(w.cpus, u32{op.cpu} + 1);
         w.nics = std::max(w.nics, u32{op.nic} + 1);
       }
@@ -174,14 +191,23 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, c
   u32 ranks = 0;
   for (const JobSection& job : section.jobs) {
     const std::string where = "workload.jobs." + job.name;
-    if (job.name.empty() || !names.insert(job.name).second) throw ConfigError("workload.jobs: two jobs are called '" + job.name + "'; give each a name of its own");
+    if (!job.program && job.motif.name.empty()) throw ConfigError("workload.jobs: a job" + (job.name.empty() ? std::string() : " called '" + job.name + "'") + " has neither motif nor goal_file nor program");
+    if (job.name.empty() || job.name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != std::string::npos)
+      throw ConfigError("workload.jobs: '" + job.name + "' is no name for a job; use letters, digits, _ and -");
+    if (!names.insert(job.name).second) throw ConfigError("workload.jobs: two jobs are called '" + job.name + "'; give each a name of its own");
     const auto program = job.program ? job.program : motif_program(job.motif, where);
     if (program->ranks == 0) throw ConfigError(where + ": the job has no ranks");
-    const auto start = job.motif.values.find("start_ns");
-    const double start_ns = start == job.motif.values.end() ? 0 : std::holds_alternative<i64>(start->second) ? static_cast<double>(std::get<i64>(start->second)) : std::get<double>(start->second);
+    std::vector<ParamSpec> common = common_motif_params();
+    if (job.program) {  // which has its own ranks and sizes
+      std::erase_if(common, [](const ParamSpec& spec) { return spec.key != "start_ns"; });
+    }
+    Values own;
+    for (const auto& [key, value] : job.motif.values)
+      if (job.program || key == "start_ns") own[key] = value;
+    const double start_ns = Params(where, common, own).real("start_ns");
     w->jobs.push_back({job.name, job.program ? "program" : job.motif.name, program, program->ranks, ranks, static_cast<u64>(std::llround(start_ns * 1000))});
     ranks += program->ranks;
-    if (job.program) count_units(*program, *w);
+    examine(*program, where, *w);
   }
   if (w->job_count() > 255) throw ConfigError("workload.jobs: " + std::to_string(w->job_count()) + " jobs, the core takes at most 255");
   if (w->blame && w->job_count() > 16)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simcore/error.hpp"
+#include "simcore/stats.hpp"
 #include "workload/host.hpp"
 
 namespace flitgym {
@@ -338,6 +339,8 @@ class Engine {
     JobTotals& job = s_.job_totals[w_.rank_job[m.source]];
     job.messages_sent++;
     job.bytes_sent += m.bytes;
+    job.outstanding += m.bytes;
+    job.outstanding_peak = std::max(job.outstanding_peak, job.outstanding);
     s_.ranks[m.source].bytes_sent += m.bytes;
   }
   void count_received(u32 id, u64 when) {
@@ -345,6 +348,8 @@ class Engine {
     JobTotals& job = s_.job_totals[w_.rank_job[m.source]];
     job.messages_received++;
     job.bytes_received += m.bytes;
+    job.outstanding -= m.bytes;
+    s_.message_histogram[std::size_t{w_.rank_job[m.source]} * kHistogramBins + histogram_bin(static_cast<u32>(std::min<u64>((when - m.begun) / 1000, 0xffffffffu)))]++;
     job.message_latency += when - m.begun;
     job.message_latency_max = std::max(job.message_latency_max, when - m.begun);
     s_.ranks[m.destination].bytes_received += m.bytes;
@@ -419,7 +424,11 @@ std::string waiting_report(const Network& net, const State& s, u32 most) {
               (kind == OpKind::kSend ? "to" : "from") + (op.peer == kAnySource ? " any rank" : " rank " + std::to_string(op.peer - job.first_rank)) +
               (op.tag == kAnyTag ? ", any tag" : ", tag " + std::to_string(op.tag)) + (where.empty() ? "" : " (" + where + ")");
     }
-    if (shown == 0) text += " nothing that runs";
+    const u64 free = *std::max_element(&s.cpu_free[std::size_t{r} * w.cpus], &s.cpu_free[std::size_t{r} * w.cpus] + w.cpus), now = std::max(s.host.now, u64{s.totals.now} * w.cycle_ps);
+    if (shown > 0) continue;
+    if (job.start_ps > now) text += " starts at " + std::to_string(job.start_ps / 1000) + " ns";
+    else if (free > now) text += " its processor is busy until " + std::to_string(free / 1000) + " ns";
+    else text += " nothing that runs";
   }
   if (unfinished > listed) text += "\n  and " + std::to_string(unfinished - listed) + " more";
   return text;

@@ -17,6 +17,11 @@ u64 wire_bytes(const Workload& w, const Message& m) {
   return w.header_bytes[m.transfer] + (carries_data(static_cast<Transfer>(m.transfer)) ? m.bytes : 0);
 }
 
+// Fits 32 bits: build_workload() refuses larger messages.
+u32 wire_packets(const Workload& w, const Message& m) {
+  return static_cast<u32>(std::max<u64>(1, (wire_bytes(w, m) + w.packet_bytes - 1) / w.packet_bytes));
+}
+
 // The present interval of a job's time series; null without one.
 JobPoint* present(Frame& f, u32 job) {
   const u32 interval = f.s.series_interval[0], jobs = f.net.workload->job_count();
@@ -93,7 +98,7 @@ void hand_over(Frame& f, u32 id) {
   }
   if (from == to) return hand_on(f, id, s.host.now);  // a message to oneself stays in the host
 
-  m.to_inject = m.to_receive = static_cast<u32>(std::max<u64>(1, (wire_bytes(w, m) + w.packet_bytes - 1) / w.packet_bytes));
+  m.to_inject = m.to_receive = wire_packets(w, m);
   m.handed = f.now;
   m.held = 0;
   m.next = kNone;
@@ -128,8 +133,9 @@ void fill_from_outbox(Frame& f, u32 terminal) {
     if (nic.queued + flits > f.net.router.nic_depth) return;
 
     const bool data = carries_data(static_cast<Transfer>(m.transfer));
-    const bool opening = m.to_inject == (all + w.packet_bytes - 1) / w.packet_bytes;
-    const u32 payload = !data ? 0 : opening ? size - std::min(size, w.header_bytes[m.transfer]) : size;
+    // The header comes first; it may fill more than a packet.
+    const u64 before = (wire_packets(w, m) - m.to_inject) * u64{w.packet_bytes}, header = w.header_bytes[m.transfer];
+    const u32 payload = !data ? 0 : size - static_cast<u32>(std::min<u64>(size, header > before ? header - before : 0));
     const u32 packet = inject_packet(f, terminal, w.rank_terminal[receiver(m)], flits, m.handed, w.rank_job[m.source]);
     if (packet >= s.payloads.size()) s.payloads.resize(packet + 1);
     s.payloads[packet] = {id, payload};
