@@ -153,7 +153,19 @@ def _goal(section: Section, available: int) -> list[dict[str, Any]]:
 
 
 def _free(section: Section, available: int) -> list[dict[str, Any]]:
-    return [_goal_job(job) if "goal_file" in job else _free_job(job) for job in _mappings(section["jobs"])]
+    jobs = _mappings(section["jobs"])
+    for job in jobs:
+        _check_terminals(job)
+    return [_goal_job(job) if "goal_file" in job else _free_job(job) for job in jobs]
+
+
+def _check_terminals(job: Section) -> None:
+    given = job.get("terminals")
+    if given is None:
+        return
+    whole = isinstance(given, list) and all(isinstance(t, int) and not isinstance(t, bool) for t in given)
+    if not whole:
+        raise ConfigError(f"workload.jobs.{_job_name(job)}.terminals: {given!r} is no list of terminal numbers")
 
 
 def _free_job(given: Section) -> dict[str, Any]:
@@ -171,19 +183,29 @@ def _goal_job(given: Section) -> dict[str, Any]:
         if key not in _GOAL_KEYS:
             raise ConfigError(unknown("workload.jobs (with a goal_file)", str(key), _GOAL_KEYS, "key"))
     job = {**given, "name": _job_name(given)}
-    path = str(job.pop("goal_file"))
-    return job | {"program": Program.goal(Path(path).read_text(), path)}
+    path = job.pop("goal_file")
+    if not isinstance(path, str):
+        raise ConfigError(f"workload.jobs.{job['name']}.goal_file: {path!r} is no path")
+    # As bytes: what GOAL does not know is refused with its line and column. Some editors put a mark of UTF-8 in front.
+    return job | {"program": Program.goal(Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf"), path)}
 
 
 _JOBS = {"pair": _pair, "mixed": _mixed, "stencil27": _stencil27, "goal": _goal, "jobs": _free}
 
 
 def _goal_name(section: Section) -> str:
-    return section["job"] or Path(section["file"]).stem
+    if not section["file"]:
+        raise ConfigError("workload.file: name a file in GOAL's text form, workload.file=schedule.goal")
+    return section["job"] or _name_of(section["file"])
 
 
 def _job_name(job: Section) -> str:
-    return str(job.get("name") or job.get("motif") or Path(str(job.get("goal_file", "job"))).stem)
+    return str(job.get("name") or job.get("motif") or _name_of(str(job.get("goal_file", "job"))))
+
+
+def _name_of(path: str) -> str:
+    # The core takes letters, digits, _ and - in the name of a job.
+    return re.sub(r"[^\w-]+", "_", Path(str(path)).stem, flags=re.ASCII)
 
 
 def _mappings(jobs: list[Any]) -> list[Section]:
@@ -194,4 +216,4 @@ def _mappings(jobs: list[Any]) -> list[Section]:
 
 
 def _content(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return hashlib.sha256(Path(str(path)).read_bytes()).hexdigest()

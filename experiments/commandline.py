@@ -1,6 +1,7 @@
 """What every command does about errors: the user's own in one clear line, the program's with a traceback."""
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 
@@ -24,6 +25,8 @@ def run_command(name: str, command: Callable[[], object]) -> int:
 
     Set HYDRA_FULL_ERROR=1 to see tracebacks instead.
     """
+    # A batch system ends a job by SIGTERM: like Ctrl-C, so that nothing half done is left.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if os.environ.get("HYDRA_FULL_ERROR"):
         command()
         return 0

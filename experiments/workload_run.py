@@ -91,6 +91,8 @@ def run_workload(
         The numbers for `result.json`, and the files that were written beside it.
     """
     limits = Limits.of(workload, simulation)
+    if workload.network == "none":
+        limits.series_interval = limits.map_interval = 0  # there are no packets and no links
     if limits.series_interval:
         simulation.set_series_interval(limits.series_interval)
     timing, frames = _advance(simulation, limits, report)
