@@ -104,9 +104,9 @@ function blame() {
     const run = data.runs[select.value], {jobs} = run.blame;
     view.replaceChildren(
       html("h3", {}, "Mean packet latency, and what it is made of (ns)"), parts(run),
-      html("p", {class: "hint"}, "Waiting: before a link, or in an input queue behind a packet that was, while the link carried flits "
+      html("p", {class: "hint"}, "Waiting: before a link, or behind a packet that was (in an input queue, in its NIC), while the link carried flits "
         + "of the one or the other. Stalls: the same while the link stood still for lack of credits, shared out by who held the "
-        + "buffer beyond. Rest: the flight, pipelines, and the queue in the packet's own NIC."),
+        + "buffer beyond. Rest: the flight, pipelines, and the crossbar."),
       html("div", {class: "pair"},
         html("div", {}, html("h3", {}, "Waiting, ns per packet of the victim"), heat(jobs, run.blame.wait_ns_per_packet)),
         html("div", {}, html("h3", {}, "Stalls, ns per packet of the victim"), heat(jobs, run.blame.stall_ns_per_packet))));

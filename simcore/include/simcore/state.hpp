@@ -282,7 +282,7 @@ struct JobPoint {                // one interval of the time series of a job
   X(std::vector<u32>, job_histogram)    /* [jobs, bins] packet latency, cycles */                                        \
   X(std::vector<u32>, message_histogram) /* [jobs, bins] message latency, ns */                                          \
   X(std::vector<u64>, job_flits)        /* [router_ports, jobs] sent on the channel */                                   \
-  X(std::vector<u32>, job_queued)       /* [router_ports << vc_shift, jobs] packets in the input VC */                   \
+  X(std::vector<u32>, job_queued)       /* [router_ports << vc_shift, jobs] packets in the input VC and the NIC before it */\
   X(std::vector<u32>, job_waiting)      /* [router_ports, jobs] packets routed there, or behind one that is, and not sent */ \
   X(std::vector<u32>, job_downstream)   /* [router_ports << vc_shift, jobs] slots they hold beyond the channel */        \
   X(std::vector<u64>, job_stall)        /* [router_ports, jobs] cycles stalled for credit while it had packets there */  \

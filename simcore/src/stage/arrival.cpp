@@ -35,7 +35,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
     push_flit(in, next, e.flit);
 
     if (e.flit & kHead) {
-      if (net.accounted_jobs) account_arrived(f, e.vc, packet_of(e.flit));
+      if (net.accounted_jobs && channels[net.port_of_vc(e.vc)].kind != PortKind::kTerminal) account_queued(f, e.vc, packet_of(e.flit));
       if (channels[net.port_of_vc(e.vc)].kind != PortKind::kTerminal) packets[packet_of(e.flit)].hops++;
       if (learns) {
         PacketDetail& d = details[packet_of(e.flit)];

@@ -50,7 +50,7 @@ void begin_waiting(State& s, u32 jobs, u32 output, u32 job, u32 count, Cycle now
 
 }  // namespace
 
-void account_arrived(Frame& f, u32 input_vc, u32 packet) {
+void account_queued(Frame& f, u32 input_vc, u32 packet) {
   State& s = f.s;
   const u32 jobs = f.net.accounted_jobs, job = s.packets[packet].job;
   s.job_queued[std::size_t{input_vc} * jobs + job]++;

@@ -1,11 +1,11 @@
-// Who delays whom. A packet waits for a channel that leaves its router from when it is routed there, or stands behind one in its
-// input VC that is, until its head is sent. Two things make it wait, and both have an owner:
+// Who delays whom. A packet waits for a channel that leaves its router from when it is routed there, or stands behind one that is
+// (in the same input VC, or in the NIC that fills it), until its head is sent. Two things make it wait, and both have an owner:
 //   - the channel carries a flit of another packet: each packet that waits is charged the time, against its job (wait_blame;
 //     exact: the sums are the packet-cycles waited while the channel was busy);
 //   - the channel stands still because the buffer beyond it is full: each packet that waits is charged the time, split over the
 //     jobs by the slots their flits hold there (stall_blame).
 // One step deep: if those flits wait for a third job further on, that one is charged where they wait.
-// What is left of a packet's latency is its way without others, and the queue in its own NIC.
+// What is left of a packet's latency is its way without others, and waiting for the crossbar.
 #pragma once
 
 #include "simcore/state.hpp"
@@ -14,7 +14,7 @@ namespace flitgym {
 
 struct Frame;
 
-void account_arrived(Frame& f, u32 input_vc, u32 packet);    // its head is in an input VC
+void account_queued(Frame& f, u32 input_vc, u32 packet);    // it stands in an input VC, or in the NIC before it
 void account_routed(Frame& f, u32 input_vc, u32 output);     // the packet in front of an input VC now wants this output
 void account_unrouted(Frame& f, u32 input_vc, u32 output);   // it may choose again
 void account_left(Frame& f, u32 input_vc, u32 output, u32 packet);  // its tail has left the input VC
