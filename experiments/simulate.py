@@ -15,6 +15,7 @@ from . import ray_launcher
 from .commandline import run_command
 from .one_run import obtain
 from .progress import RunBar, no_report
+from .times import time_text
 from .workload_run import require_finished
 
 
@@ -46,7 +47,7 @@ def summary(result: dict[str, Any], directory: Path, ran_now: bool) -> str:
         over = "finished" if result["workload_finished"] else "NOT finished"
         return "\n".join(
             [
-                f"{where}: {over} after {result['simulated_ns'] / 1e6:,.3f} ms",
+                f"{where}: {over} after {time_text(result['simulated_ns'])}",
                 *(f"  {name}: {_job_summary(job)}" for name, job in result["jobs"].items()),
             ]
         )
@@ -63,9 +64,8 @@ def _job_summary(job: dict[str, Any]) -> str:
         ranks += f", {job['ranks_finished']} of them finished"
     if job["comm_time_mean_ns"] is None:
         return ranks
-    mean, deviation = job["comm_time_mean_ns"] / 1e6, job["comm_time_std_ns"] / 1e6
-    over = "" if job["finish_ns"] is None else f", finished at {job['finish_ns'] / 1e6:,.3f} ms"
-    return f"{ranks}, communication {mean:,.3f} ± {deviation:,.3f} ms{over}"
+    over = "" if job["finish_ns"] is None else f", finished at {time_text(job['finish_ns'])}"
+    return f"{ranks}, communication {time_text(job['comm_time_mean_ns'], job['comm_time_std_ns'])}{over}"
 
 
 def _shown(directory: Path) -> Path:

@@ -157,13 +157,17 @@ def _unfinished(simulation: Simulation, max_ns: float) -> str:
 
 
 def job_numbers(job: dict[str, Any]) -> dict[str, Any]:
-    """What `result.json` says of a job: totals, latencies, and its ranks' communication times as three numbers."""
+    """What `result.json` says of a job: totals, latencies, and its ranks' communication times as three numbers.
+
+    The last are None as long as not all ranks are done.
+    """
     numbers = {key: value for key, value in job.items() if not key.startswith("rank_") and key != "name"}
     numbers["peak_ingress_bytes"] = numbers.pop("peak_outstanding_bytes")
     times = job["rank_comm_time_ns"]
-    times = times[np.isfinite(times)]
+    # Those of the ranks that are done would be the short ones.
+    done = times.size and job["ranks_finished"] == job["ranks"]
     for which, measure in (("mean", np.mean), ("std", np.std), ("max", np.max)):
-        numbers[f"comm_time_{which}_ns"] = float(measure(times)) if times.size else None
+        numbers[f"comm_time_{which}_ns"] = float(measure(times)) if done else None
     finish = job["finish_ns"]
     took = None if finish is None else finish - job["start_ns"]
     numbers["injection_rate_gb_per_s"] = job["bytes"] / took if took else None

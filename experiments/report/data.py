@@ -1,9 +1,9 @@
 """What the page shows, as plain data, from results and the tables beside them."""
 
 import base64
-import json
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ...configs import workload_label
 from ..drawing import STYLES, style_of
+from .settings import Settings, alone_key, setting_key
 
 Run = tuple[Mapping[str, Any], Path]
 
@@ -20,8 +20,7 @@ _SERIES_POINTS = 400  # per job; neighbours are merged beyond
 _STEPS = 65535  # of a number in a film
 _MAP_BYTES = 40e6  # of all films before compression; frames are merged beyond
 
-# Keys of a pair's workload that say who the other job is.
-_BACKGROUND = ("background", "background_params")
+_LEAST_TOGETHER = 0.5  # of the target's bytes; below, a slowdown says little about the background
 
 
 def has_jobs(result: Mapping[str, Any]) -> bool:
@@ -34,18 +33,6 @@ def is_finished(result: Mapping[str, Any]) -> bool:
     return bool(result.get("workload_finished", True))
 
 
-def what_ran(config: Mapping[str, Any]) -> str:
-    """The workload or the traffic pattern of a run in a few words."""
-    workload, traffic = config["workload"], config["traffic"]
-    if workload["name"] == "none":
-        return f"{traffic['name']}, load {traffic['load']:g}"
-    if workload["name"] == "pair":
-        other = "alone" if workload["background"] == "none" else f"with {workload['background']}"
-        return f"{workload['target']} {other}"
-    label: str = workload_label(workload)
-    return label.replace("-", " ")
-
-
 def routing_label(name: str) -> str:
     """A routing as the papers call it."""
     return style_of(name).label
@@ -56,72 +43,79 @@ def routing_order(names: Sequence[str]) -> list[str]:
     return [name for name in STYLES if name in names] + sorted(set(names) - set(STYLES))
 
 
-def setting(config: Mapping[str, Any]) -> str:
-    """All of a run's configuration but its routing, its jobs and its seed, in a few words.
-
-    Runs are comparable if this is equal.
-    """
-    topology, workload = dict(config["topology"]), config["workload"]
-    size = {
-        "dragonfly": "{groups} groups of {routers_per_group} routers, {terminals_per_router} terminals each",
-        "hyperx": "{widths}, {terminals_per_router} terminals each",
-    }.get(topology["name"], "")
-    words = [f"{topology['name']} ({size.format(**topology)})" if size else str(topology["name"])]
-    words += [f"{key} {workload[key]:g}" for key in ("scale", "size_scale") if workload.get(key, 1) != 1]
-    if workload.get("placement"):
-        words.append(f"placement {workload['placement']}")
-    return ", ".join(words)
-
-
 # --- Slowdown ------------------------------------------------------------------------------------------------------
-
-
-def _alone_key(config: Mapping[str, Any]) -> str:
-    """What a run of a pair and its target's run alone have in common: everything but the background."""
-    workload = {key: value for key, value in config["workload"].items() if key not in _BACKGROUND}
-    keep = {key: config[key] for key in ("topology", "router", "routing", "seed", "run")}
-    return json.dumps({**keep, "workload": workload}, sort_keys=True, default=str)
 
 
 def slowdowns(runs: Sequence[Run]) -> dict[int, float]:
     """Communication time of the target of a pair over that of its run alone, by the number of the run.
 
-    Only finished runs count, and only a run alone that differs in nothing but the background.
+    Only finished runs count, and only a run alone that differs in nothing but the background; when a run ends and what
+    it writes is no difference.
     """
     alone: dict[str, float] = {}
     for result, _ in runs:
         if _is_pair(result) and is_finished(result) and result["config"]["workload"]["background"] == "none":
-            alone[_alone_key(result["config"])] = _target_time(result)
+            alone[alone_key(result["config"])] = _target_time(result)
     found = {}
     for i, (result, _) in enumerate(runs):
         if _is_pair(result) and is_finished(result):
-            base = alone.get(_alone_key(result["config"]))
+            base = alone.get(alone_key(result["config"]))
             if base:
                 found[i] = _target_time(result) / base
     return found
 
 
+def together(result: Mapping[str, Any], directory: Path) -> float | None:
+    """Part of the target's bytes that it received between the first and the last interval with bytes of the background.
+
+    None where there is no background, and where no series was kept.
+    """
+    path = _series_file(result, directory)
+    workload = result["config"]["workload"]
+    if path is None or workload["background"] == "none":
+        return None
+    columns = _columns(path)
+    job, time, received = (columns[key].to_numpy(zero_copy_only=False) for key in ("job", "time_ns", "bytes_received"))
+    target = job == workload["target"]
+    # Two jobs of one motif are numbered.
+    at = time[~target & (received > 0)]
+    total = received[target].sum()
+    if not total:
+        return None
+    if not at.size:
+        return 0.0
+    return float(received[target & (time >= at.min()) & (time <= at.max())].sum() / total)
+
+
+def is_apart(share: float | None) -> bool:
+    """Whether a target had most of its bytes while its background did not run, by what `together` says."""
+    return share is not None and share < _LEAST_TOGETHER
+
+
 def matrices(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Slowdown of every target (row) beside every background (column), one matrix per setting and routing.
 
-    A cell holds the mean over seeds, the least and the most of them, and their number; None where there is no
-    finished run with a run alone to compare with. `open` marks runs that did not finish.
+    A cell holds the mean over seeds, the least and the most of them, their number (`runs`), how many more ended in the
+    state of one of these, bit by bit, and are not counted (`alike`), and the mean of what `together` says; None where
+    there is no finished run with a run alone to compare with. `open` says how many did not finish.
     """
+    settings = Settings([result["config"] for result, _ in runs])
     ratio = slowdowns(runs)
-    cells: dict[tuple[str, str], dict[tuple[str, str], list[float | None]]] = {}
-    for i, (result, _) in enumerate(runs):
-        if not _is_pair(result):
-            continue
+    cells: dict[tuple[str, str, str], dict[tuple[str, str], list[_Sample]]] = {}
+    for i, (result, directory) in enumerate(runs):
         config = result["config"]
-        key = setting(config), config["routing"]["name"]
-        pair = config["workload"]["target"], config["workload"]["background"]
-        if pair[1] != "none":
-            value = ratio.get(i) if is_finished(result) else None
-            if value is not None or not is_finished(result):
-                cells.setdefault(key, {}).setdefault(pair, []).append(value)
+        if not _is_pair(result) or config["workload"]["background"] == "none":
+            continue
+        value = ratio.get(i) if is_finished(result) else None
+        if value is None and is_finished(result):
+            continue
+        key = settings.text(config), config["routing"]["name"], setting_key(config)
+        pair = settings.target(config), settings.background(config)
+        sample = _Sample(config["seed"], result.get("state_hash"), value, together(result, directory))
+        cells.setdefault(key, {}).setdefault(pair, []).append(sample)
     out = []
-    order = routing_order([routing for _, routing in cells])
-    for key in sorted(cells, key=lambda key: (key[0], order.index(key[1]))):
+    order = routing_order([routing for _, routing, _ in cells])
+    for key in sorted(cells, key=lambda key: (key[0], order.index(key[1]), key[2])):
         found = cells[key]
         targets, backgrounds = (list(dict.fromkeys(pair[side] for pair in found)) for side in (0, 1))
         out.append(
@@ -136,18 +130,38 @@ def matrices(runs: Sequence[Run]) -> list[dict[str, Any]]:
     return out
 
 
-def _cell(values: list[float | None] | None) -> dict[str, Any] | None:
-    if values is None:
+@dataclass
+class _Sample:
+    """What one run adds to a cell."""
+
+    seed: int
+    state: Any  # equal for runs that did the same
+    slowdown: float | None  # of a run that did not finish
+    together: float | None
+
+
+def _cell(samples: list[_Sample] | None) -> dict[str, Any] | None:
+    if samples is None:
         return None
-    known = [value for value in values if value is not None]
-    if not known:
-        return {"mean": None, "open": len(values)}
+    finished = [sample for sample in samples if sample.slowdown is not None]
+    # One run per seed: runs of one seed in one cell differ in what changes nothing.
+    seeds = {sample.seed: sample for sample in reversed(finished)}
+    left_open = len({sample.seed for sample in samples} - set(seeds))
+    if not seeds:
+        return {"mean": None, "open": left_open}
+    distinct = {
+        sample.state if sample.state is not None else ("seed", sample.seed): sample for sample in seeds.values()
+    }
+    known = [sample.slowdown for sample in distinct.values() if sample.slowdown is not None]
+    shares = [sample.together for sample in distinct.values() if sample.together is not None]
     return {
         "mean": sum(known) / len(known),
         "least": min(known),
         "most": max(known),
         "runs": len(known),
-        "open": len(values) - len(known),
+        "alike": len(seeds) - len(known),
+        "open": left_open,
+        "together": sum(shares) / len(shares) if shares else None,
     }
 
 
@@ -191,8 +205,8 @@ def series(result: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
 
     None where none was kept.
     """
-    path = directory / result.get("files", {}).get("job_series", "job_series.parquet")
-    if "job_series" not in result.get("files", {}) or not path.is_file():
+    path = _series_file(result, directory)
+    if path is None:
         return None
     table = {name: column.to_numpy(zero_copy_only=False) for name, column in _columns(path).items()}
     out = {}
@@ -216,6 +230,11 @@ def series(result: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
                 "latency_ns": _short(latency / packets),
             }
     return out
+
+
+def _series_file(result: Mapping[str, Any], directory: Path) -> Path | None:
+    name = result.get("files", {}).get("job_series")
+    return directory / name if name and (directory / name).is_file() else None
 
 
 def _short(values: NDArray[np.float64]) -> list[float | None]:

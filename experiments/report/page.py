@@ -16,24 +16,27 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ...simcore import ConfigError
 from ..results import RESULT_FILE, atomic_path
+from ..times import time_text
 from .commands import command as command_of
 from .data import (
     Run,
     decomposition,
     films,
     has_jobs,
+    is_apart,
     is_finished,
     matrices,
     routing_label,
     routing_order,
     series,
-    setting,
     slowdowns,
-    what_ran,
+    together,
 )
+from .settings import Settings, what_ran
 
 REPORT_FILE = "report.html"
 _HERE = Path(__file__).parent
+_APART = "†"
 _LARGEST_SVG = 2_000_000  # bytes; the PNG of the same name is taken beyond
 
 # Key, heading and unit of the columns of the headline table; None: text, else how many digits.
@@ -44,14 +47,15 @@ _COLUMNS: tuple[tuple[str, str, int | None], ...] = (
     ("job", "Job", None),
     ("ranks", "Ranks", 0),
     ("bytes", "Sent, MB", 1),
-    ("comm_time_mean_ns", "Comm. time, ms", 4),
-    ("finish_ns", "Finish, ms", 4),
+    ("comm_time_mean_ns", "Comm. time", 4),
+    ("finish_ns", "Finish", 4),
     ("slowdown", "Slowdown", 3),
     ("packet_latency_mean_ns", "Packet latency mean, ns", 0),
     ("packet_latency_p99_ns", "p99, ns", 0),
     ("state", "State", None),
 )
-_UNITS = {"bytes": 1e6, "comm_time_mean_ns": 1e6, "finish_ns": 1e6}
+_UNITS = {"bytes": 1e6}
+_TIMES = {"comm_time_mean_ns": "comm_time_std_ns", "finish_ns": ""}  # and their deviations
 
 
 def write_report(
@@ -82,44 +86,46 @@ def write_report(
     """
     if not results:
         raise ValueError("a report needs at least one run")
-    runs = sorted(results, key=_order)
+    settings = Settings([result["config"] for result, _ in results])
+    runs = sorted(results, key=lambda run: _order(run, settings))
     path = output or directory / REPORT_FILE
     page = Template((_HERE / "page.html").read_text()).substitute(
         title=escape(title),
-        facts=_facts(runs),
+        facts=_facts(runs, settings),
         style=(_HERE / "report.css").read_text(),
         script=(_HERE / "report.js").read_text(),
-        overview=_overview(runs),
+        overview=_overview(runs, settings),
         slowdown=_slowdown(runs),
         figures=_figures(figures),
-        provenance=_provenance(runs, command),
+        provenance=_provenance(runs, settings, command),
         # "<" could end the element that holds the data.
-        data=json.dumps(_data(runs), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+        data=json.dumps(_data(runs, settings), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
     )
     with atomic_path(path) as temporary:
         temporary.write_text(page)
     return path
 
 
-def _order(run: Run) -> tuple[Any, ...]:
+def _order(run: Run, settings: Settings) -> tuple[Any, ...]:
     config = run[0]["config"]
     routing = config["routing"]["name"]
     alone = config["workload"].get("background") != "none"
     target = config["workload"].get("target", "")
     rank = routing_order([routing, "q_adaptive"]).index(routing)  # q_adaptive comes last
-    return setting(config), target, alone, what_ran(config), rank, routing, config["seed"], str(run[1])
+    return settings.full_text(config), target, alone, what_ran(config), rank, routing, config["seed"], str(run[1])
 
 
-def _data(runs: Sequence[Run]) -> dict[str, Any]:
+def _data(runs: Sequence[Run], settings: Settings) -> dict[str, Any]:
     """What the script draws."""
     jobs = list(dict.fromkeys(job for result, _ in runs for job in result["jobs"]))
     listed = []
+    several = _several(runs, settings)
     for (result, directory), film in zip(runs, films(runs), strict=True):
         if not has_jobs(result):
             continue
         listed.append(
             {
-                "label": _label(result, runs),
+                "label": _label(result, settings, several),
                 "what": what_ran(result["config"]),
                 "finished": is_finished(result),
                 "jobs": list(result["jobs"]),
@@ -133,48 +139,48 @@ def _data(runs: Sequence[Run]) -> dict[str, Any]:
     return {"jobs": jobs, "runs": listed}
 
 
-def _label(result: Any, runs: Sequence[Run]) -> str:
+def _label(result: Any, settings: Settings, several: bool) -> str:
     config = result["config"]
     words = [what_ran(config), routing_label(config["routing"]["name"]), f"seed {config['seed']}"]
-    if _several(runs):
-        words.append(setting(config))
+    if several:
+        words.append(settings.full_text(config))
     if not is_finished(result):
         words.append("NOT FINISHED")
     return " · ".join(words)
 
 
-def _several(runs: Sequence[Run]) -> bool:
-    """Whether there is more than one setting among the runs of jobs, or among those of traffic patterns."""
-    kinds = {(has_jobs(result), setting(result["config"])) for result, _ in runs}
+def _several(runs: Sequence[Run], settings: Settings) -> bool:
+    """Whether runs of jobs, or those of traffic patterns, differ in more than what ran, the routing and the seed."""
+    kinds = {(has_jobs(result), settings.full_text(result["config"])) for result, _ in runs}
     return len(kinds) > len({kind for kind, _ in kinds})
 
 
 # --- Headline ------------------------------------------------------------------------------------------------------
 
 
-def _facts(runs: Sequence[Run]) -> str:
+def _facts(runs: Sequence[Run], settings: Settings) -> str:
     with_jobs = [run for run in runs if has_jobs(run[0])] or runs
-    settings = list(dict.fromkeys(setting(result["config"]) for result, _ in with_jobs))
+    texts = list(dict.fromkeys(settings.text(result["config"]) for result, _ in with_jobs))
     names = routing_order([result["config"]["routing"]["name"] for result, _ in runs])
     unfinished = sum(not is_finished(result) for result, _ in runs)
     lines = [
         f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}"
         + (f", <strong class='warn'>{unfinished} of them not finished</strong>" if unfinished else ", all finished"),
         "routing " + ", ".join(escape(routing_label(name)) for name in names),
-        *(escape(text) for text in settings[:3]),
-        *([f"and {len(settings) - 3} more settings"] if len(settings) > 3 else []),
+        *(escape(text) for text in texts[:3]),
+        *([f"and {len(texts) - 3} more settings"] if len(texts) > 3 else []),
     ]
     return "".join(f"<li>{line}</li>" for line in lines)
 
 
-def _overview(runs: Sequence[Run]) -> str:
+def _overview(runs: Sequence[Run], settings: Settings) -> str:
     ratio = slowdowns(runs)
-    several = _several(runs)
+    several = _several(runs, settings)
     rows = []
     for i, (result, directory) in enumerate(runs):
         config = result["config"]
         common: dict[str, Any] = {
-            "what": what_ran(config) + (f" · {setting(config)}" if several else ""),
+            "what": what_ran(config) + (f" · {settings.full_text(config)}" if several else ""),
             "routing": routing_label(config["routing"]["name"]),
             "seed": config["seed"],
             "state": "finished" if is_finished(result) else "not finished",
@@ -184,8 +190,12 @@ def _overview(runs: Sequence[Run]) -> str:
             state = "finished" if job["finish_ns"] is not None else "not finished"
             if job["finish_ns"] is not None and not is_finished(result):
                 state = "finished (its run did not)"
-            slowdown = {"slowdown": ratio.get(i) if is_target else None}
-            rows.append(_row({**common, "job": name, **job, **slowdown, "state": state}, directory))
+            own: dict[str, Any] = {"job": name, **job, "state": state}
+            if job["finish_ns"] is None:
+                own["comm_time_mean_ns"] = None  # of some ranks
+            if is_target and i in ratio:
+                own |= {"slowdown": ratio[i], "together": together(result, directory)}
+            rows.append(_row({**common, **own}, directory))
         if not has_jobs(result):
             rows.append(_row({**result, **common, "job": "-"}, directory))
     head = "".join(
@@ -204,12 +214,23 @@ def _row(values: dict[str, Any], directory: Path) -> str:
             mark = ' class="warn"' if key == "state" and value != "finished" else ""
             cells.append(f'<td data-key="{key}"{mark} data-value="{escape(str(value), quote=True)}">{text}</td>')
             continue
-        shown = "–" if value is None else f"{value / _UNITS.get(key, 1):,.{digits}f}"  # noqa: RUF001
-        if key == "comm_time_mean_ns" and value is not None:
-            shown += f" ± {values['comm_time_std_ns'] / 1e6:,.{digits}f}"
-        cells.append(f'<td class="number" data-key="{key}" data-value="{"" if value is None else value}">{shown}</td>')
+        note = ""
+        if value is None:
+            shown = "–"  # noqa: RUF001
+        elif key in _TIMES:
+            shown = time_text(value, values.get(_TIMES[key]), digits)
+        else:
+            shown = f"{value / _UNITS.get(key, 1):,.{digits}f}"
+        if key == "slowdown" and value is not None and is_apart(values["together"]):
+            shown, note = shown + _APART, f' title="{_apart_note(values["together"])}"'
+        data = "" if value is None else value
+        cells.append(f'<td class="number" data-key="{key}" data-value="{data}"{note}>{shown}</td>')
     state = ' class="unfinished"' if values["state"] != "finished" else ""
     return f'<tr{state} data-run="{escape(directory.name, quote=True)}">{"".join(cells)}</tr>'
+
+
+def _apart_note(share: float) -> str:
+    return f"the target received only {share:.0%} of its bytes while the background sent"
 
 
 # --- Slowdown ------------------------------------------------------------------------------------------------------
@@ -259,9 +280,14 @@ def _slowdown_cell(cell: dict[str, Any] | None, most: float) -> str:
         note += f", {cell['least']:.3f} to {cell['most']:.3f}"
     note = f"{mean:.4f}; {note}"
     mark = ""
+    if cell["alike"]:
+        note += f"; not counted: {cell['alike']} with another seed that did the same, bit by bit"
     if cell["open"]:
         note += f"; {cell['open']} more did not finish"
         mark = "*"
+    if is_apart(cell["together"]):
+        note += f"; {_apart_note(cell['together'])}"
+        mark += _APART
     return f'<td data-value="{mean}" style="background:{colour};color:{ink}" title="{note}">{mean:.2f}{mark}</td>'
 
 
@@ -296,7 +322,7 @@ def _figures(figures: Sequence[Path]) -> str:
     )
 
 
-def _provenance(runs: Sequence[Run], command: str | None) -> str:
+def _provenance(runs: Sequence[Run], settings: Settings, command: str | None) -> str:
     versions = sorted({str(result["version"]) for result, _ in runs})
     seeds = sorted({result["config"]["seed"] for result, _ in runs})
     times = [file.stat().st_mtime for _, folder in runs if (file := folder / RESULT_FILE).is_file()]
@@ -312,11 +338,12 @@ def _provenance(runs: Sequence[Run], command: str | None) -> str:
     rows = "".join(f'<tr><th scope="row">{name}</th><td>{escape(text)}</td></tr>' for name, text in facts)
     many = "" if len(versions) == 1 else "<p class='warn'>These runs are of different versions of the code.</p>"
     details = []
+    several = _several(runs, settings)
     for result, directory in runs:
         again = _command(result["config"])
         stuck = result.get("stuck")
         details.append(
-            f"<details><summary>{escape(_label(result, runs))}</summary>"
+            f"<details><summary>{escape(_label(result, settings, several))}</summary>"
             + (f'<p class="warn">Not finished: {escape(stuck.splitlines()[0])}</p>' if stuck else "")
             + (f"<p>Again: <code class='command'>{escape(again)}</code></p>" if again else "")
             + f"<p>Folder <code>{escape(directory.name)}</code>, configuration <code>{escape(result['config_hash'])}"

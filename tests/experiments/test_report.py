@@ -20,8 +20,9 @@ from flitgym.experiments.progress import no_report
 from flitgym.experiments.report import write_report
 from flitgym.experiments.report.__main__ import report
 from flitgym.experiments.report.commands import command as command_of
-from flitgym.experiments.report.data import decomposition, film, matrices, series, slowdowns, what_ran
-from flitgym.experiments.results import read_rows
+from flitgym.experiments.report.data import decomposition, film, matrices, series, slowdowns, together
+from flitgym.experiments.report.settings import what_ran
+from flitgym.experiments.results import read_rows, write_table
 from omegaconf import OmegaConf
 
 SMALL = ("topology=dragonfly_72", "router=sc22", "routing=par")
@@ -278,6 +279,13 @@ def crafted(runs: dict[str, Any], background: str, time: float, **changes: Any) 
     result["config"]["seed"] = changes.get("seed", 1)
     result["config"]["routing"]["name"] = changes.get("routing", "par")
     result["config"]["workload"]["placement"] = changes.get("placement", "random")
+    for path, value in changes.get("keys", {}).items():
+        section, *inner = path.split(".")
+        config = result["config"][section]
+        for key in inner[:-1]:
+            config = config[key]
+        config[inner[-1]] = value
+    result["state_hash"] = changes.get("state", str(changes))
     result["workload_finished"] = changes.get("finished", True)
     result["jobs"]["halo3d"]["comm_time_mean_ns"] = time
     return result, Path("nowhere")
@@ -302,12 +310,137 @@ def test_the_matrix_of_a_crafted_set(runs: dict[str, Any]) -> None:
     assert list(found) == ["par", "q_adaptive"]
     assert (found["par"]["targets"], found["par"]["backgrounds"]) == (["halo3d"], ["ur", "lu"])
     ur, lu = found["par"]["cells"][0]
-    assert ur == {"mean": 2.0, "least": 1.5, "most": 2.5, "runs": 2, "open": 0}
-    assert lu == {"mean": 1.2, "least": 1.2, "most": 1.2, "runs": 1, "open": 1}
+    assert ur == {"mean": 2.0, "least": 1.5, "most": 2.5, "runs": 2, "alike": 0, "open": 0, "together": None}
+    assert lu == {"mean": 1.2, "least": 1.2, "most": 1.2, "runs": 1, "alike": 0, "open": 1, "together": None}
     ur, lu = found["q_adaptive"]["cells"][0]
     assert ur["mean"] == pytest.approx(1.1)
     assert lu == {"mean": None, "open": 1}
     assert slowdowns(made) == {0: 1, 1: 1, 2: 1, 3: 1.5, 4: 2.5, 6: 1.2, 8: pytest.approx(1.1)}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        ("router.vcs", 5, "router.vcs=5"),
+        ("routing.threshold", 3.0, "routing.threshold=3.0"),
+        ("topology.arrangement", "circulant", "topology.arrangement=circulant"),
+        ("workload.host", "loggops", "workload.host=loggops"),
+        ("workload.placement_seed", 2, "workload.placement_seed=2"),
+        ("workload.packet_bytes", 1024, "workload.packet_bytes=1024"),
+        ("run.load_q_table", "learned.npz", "run.load_q_table=learned.npz"),
+    ],
+)
+def test_runs_of_several_settings_are_not_averaged(
+    runs: dict[str, Any], tmp_path: Path, path: str, value: Any, told: str
+) -> None:
+    other = {path: value}
+    made = [
+        crafted(runs, "none", 100),
+        crafted(runs, "ur", 150),
+        crafted(runs, "none", 100, keys=other),
+        crafted(runs, "ur", 300, keys=other),
+    ]
+    found = matrices(made)
+    assert sorted(one["cells"][0][0]["mean"] for one in found) == [1.5, 3.0]
+    assert {one["cells"][0][0]["runs"] for one in found} == {1}
+    (changed,) = (one["setting"] for one in found if told in one["setting"])
+    assert [one["setting"] for one in found if one["setting"] != changed]
+    listed = Page(write_report(tmp_path, "x", made, []).read_text()).data()["runs"]
+    assert len({run["label"] for run in listed}) == len(made)
+    assert sum(told in run["label"] for run in listed) == 2
+
+
+def test_parameters_of_the_two_jobs_tell_cells_apart(runs: dict[str, Any]) -> None:
+    long = {"workload.target_params": {"bytes": 2000, "iterations": 9}}
+    much = {"workload.background_params": {"iterations": 99}}
+    made = [
+        crafted(runs, "none", 100),
+        crafted(runs, "none", 1000, keys=long),
+        crafted(runs, "ur", 150),
+        crafted(runs, "ur", 200, keys=much),
+        crafted(runs, "ur", 1100, keys=long),
+        crafted(runs, "lu", 110, keys={"workload.background_params": {}}),
+    ]
+    (found,) = matrices(made)
+    assert found["targets"] == ["halo3d iterations=2", "halo3d iterations=9"]
+    assert found["backgrounds"] == ["ur iterations=50", "ur iterations=99", "lu"]
+    means = [[cell and cell["mean"] for cell in row] for row in found["cells"]]
+    assert means == [[1.5, 2.0, 1.1], [1.1, None, None]]
+
+
+def test_keys_that_change_nothing_do_not_hide_the_run_alone(runs: dict[str, Any], tmp_path: Path) -> None:
+    neutral = {
+        "run.warmup_ns": 1.0,
+        "run.measure_ns": 1.0,
+        "run.overwrite": True,
+        "workload.max_ns": 1e9,
+        "workload.map_interval_ns": 0.0,
+        "workload.series_interval_ns": 0.0,
+        "workload.ends_with": "target",
+        "workload.blame": False,
+    }
+    made = [
+        crafted(runs, "none", 100, keys=neutral),
+        crafted(runs, "ur", 150),
+        crafted(runs, "ur", 150, keys=neutral),  # the same seed, so no other sample
+    ]
+    assert slowdowns(made) == {0: 1, 1: 1.5, 2: 1.5}
+    ((cell,),) = (row for one in matrices(made) for row in one["cells"])
+    assert (cell["mean"], cell["runs"], cell["alike"]) == (1.5, 1, 0)
+    assert all(
+        "=" not in run["label"] for run in Page(write_report(tmp_path, "x", made, []).read_text()).data()["runs"]
+    )
+
+
+def test_seeds_that_did_the_same_count_once(runs: dict[str, Any], tmp_path: Path) -> None:
+    made = [crafted(runs, "none", 100, seed=seed, state="alone") for seed in (1, 2, 3)]
+    made += [crafted(runs, "ur", 150, seed=seed, state="same") for seed in (1, 2)]
+    made.append(crafted(runs, "ur", 250, seed=3, state="other"))
+    ((cell,),) = (row for one in matrices(made) for row in one["cells"])
+    assert cell == {"mean": 2.0, "least": 1.5, "most": 2.5, "runs": 2, "alike": 1, "open": 0, "together": None}
+    text = write_report(tmp_path, "x", made, []).read_text()
+    assert "2 runs, 1.500 to 2.500; not counted: 1 with another seed that did the same, bit by bit" in text
+
+
+@pytest.mark.parametrize(
+    ("target", "background", "share"),
+    [
+        ([10, 10, 10, 10], [5, 5, 5, 5], 1.0),
+        ([10, 10, 10, 30], [5, 0, 5, 0], 0.5),
+        ([10, 10, 10, 31], [5, 5, 5, 0], 30 / 61),
+        ([50, 10, 0, 0], [0, 1, 9, 9], 1 / 6),  # the background came late
+        ([10, 10, 10, 10], [0, 0, 0, 0], 0.0),
+        ([0, 0, 0, 0], [5, 0, 0, 0], None),
+    ],
+)
+def test_a_slowdown_beside_nobody_is_marked(
+    runs: dict[str, Any], tmp_path: Path, target: list[int], background: list[int], share: float | None
+) -> None:
+    result, _ = crafted(runs, "ur", 150)
+    write_table(
+        tmp_path / "job_series.parquet",
+        {
+            "job": np.repeat(["halo3d", "ur"], 4),
+            "time_ns": np.tile([10.0, 20.0, 30.0, 40.0], 2),
+            "bytes_received": np.array([*target, *background]),
+            "packets": np.ones(8),
+            "latency_mean_ns": np.ones(8),
+        },
+    )
+    assert together(result, tmp_path) == (None if share is None else pytest.approx(share))
+    made = [crafted(runs, "none", 100), (result, tmp_path)]
+    text = write_report(tmp_path, "x", made, []).read_text()
+    marked = share is not None and share < 0.5
+    assert ("1.50†</td>" in text) == ("1.500†</td>" in text) == marked
+    assert text.count("of its bytes while the background sent") == 2 * marked
+
+
+def test_a_job_that_is_not_done_has_no_communication_time(runs: dict[str, Any], study: Path) -> None:
+    job = runs["cut_off"][0]["jobs"]["lu"]
+    assert job["ranks_finished"] < job["ranks"]
+    assert [job[f"comm_time_{which}_ns"] for which in ("mean", "std", "max")] == [None] * 3
+    row = next(line for line in (study / "report.html").read_text().split("<tr") if 'data-value="lu"' in line)
+    assert '<td class="number" data-key="comm_time_mean_ns" data-value="">–</td>' in row  # noqa: RUF001
 
 
 def test_names_of_runs(runs: dict[str, Any]) -> None:

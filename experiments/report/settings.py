@@ -1,0 +1,155 @@
+"""Which runs are comparable, and the words that tell those apart that are not."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...configs import workload_label
+
+Section = Mapping[str, Any]
+# Whom a section is compared with, its path in the configuration, and its keys.
+_Sections = list[tuple[tuple[str, ...], str, Section]]
+
+# Of a workload: keys that say when a run ends and what it writes, and change nothing of what a job does.
+_NEUTRAL = ("max_ns", "series_interval_ns", "map_interval_ns", "ends_with", "blame")
+_NEUTRAL_RUN = ("series_interval_ns", "channels", "save_q_table", "overwrite")
+_RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table")  # a workload has no windows
+
+# Keys of a pair's workload that say who the two are.
+_PAIR = ("target", "target_params", "background", "background_params")
+
+_SIZES = {
+    "dragonfly": "{groups} groups of {routers_per_group} routers, {terminals_per_router} terminals each",
+    "hyperx": "{widths}, {terminals_per_router} terminals each",
+}
+_IN_SIZE = ("topology.groups", "topology.routers_per_group", "topology.widths", "topology.terminals_per_router")
+_ALWAYS_TOLD = ("workload.scale", "workload.size_scale", "workload.placement")
+
+
+def what_ran(config: Section) -> str:
+    """The workload or the traffic pattern of a run in a few words."""
+    workload, traffic = config["workload"], config["traffic"]
+    if workload["name"] == "none":
+        return f"{traffic['name']}, load {traffic['load']:g}"
+    if workload["name"] == "pair":
+        other = "alone" if workload["background"] == "none" else f"with {workload['background']}"
+        return f"{workload['target']} {other}"
+    label: str = workload_label(workload)
+    return label.replace("-", " ")
+
+
+def setting_key(config: Section) -> str:
+    """Equal for runs in the same setting: all of the configuration that matters but the seed and a pair's two jobs."""
+    return _hash(_common(config))
+
+
+def alone_key(config: Section) -> str:
+    """What a run of a pair and its target's run alone have in common: everything but the background."""
+    return _hash([*_common(config), *_pair(config)[:1], (("seed",), "seed", {"seed": config["seed"]})])
+
+
+class Settings:
+    """Words for the configurations of a study: the network, and the keys that differ among its runs.
+
+    A key differs only if it does so among runs that could have it alike: those of the same routing for a key of the
+    routing, of the same target for a parameter of the target.
+    """
+
+    def __init__(self, configs: Sequence[Section]) -> None:
+        self._runs: dict[tuple[str, ...], int] = {}
+        self._values: dict[tuple[tuple[str, ...], str], list[str]] = {}
+        for config in configs:
+            for group, path, section in [*_common(config), *_pair(config)]:
+                self._runs[group] = self._runs.get(group, 0) + 1
+                for key, value in _leaves(path, section).items():
+                    self._values.setdefault((group, key), []).append(value)
+
+    def text(self, config: Section) -> str:
+        """The setting of a run: its network, how long its jobs are, and the keys that differ."""
+        return ", ".join([_network(config), *self._differing(_common(config))])
+
+    def full_text(self, config: Section) -> str:
+        """The setting, and the parameters of a pair's jobs that differ."""
+        return ", ".join([self.text(config), *self._differing(_pair(config))])
+
+    def target(self, config: Section) -> str:
+        """The target of a pair, and its parameters that differ."""
+        return " ".join([config["workload"]["target"], *self._differing(_pair(config)[:1], short=True)])
+
+    def background(self, config: Section) -> str:
+        """The background of a pair, and its parameters that differ."""
+        return " ".join([config["workload"]["background"], *self._differing(_pair(config)[1:], short=True)])
+
+    def _differing(self, sections: _Sections, short: bool = False) -> list[str]:
+        words = []
+        for group, path, section in sections:
+            own = _leaves(path, section)
+            for known_group, key in self._values:
+                told = key in _ALWAYS_TOLD or (key in _IN_SIZE and group[-1] in _SIZES)
+                if known_group == group and not told and self._differs(group, key):
+                    name = key.removeprefix(f"{path}.") if short else key
+                    words.append(f"{name}={own.get(key, 'default')}")
+        return words
+
+    def _differs(self, group: tuple[str, ...], key: str) -> bool:
+        values = self._values[group, key]
+        return len(set(values)) > 1 or len(values) < self._runs[group]
+
+
+def _common(config: Section) -> _Sections:
+    workload = config["workload"]
+    has_jobs = workload["name"] != "none"
+    kind = "jobs" if has_jobs else "traffic"
+    sections: _Sections = [
+        ((kind, part, str(config[part]["name"])), part, config[part]) for part in ("topology", "router", "routing")
+    ]
+    # Components are told apart by their names; the routing's is told beside every setting.
+    sections.append(((kind, "names"), "router", {"name": config["router"]["name"]}))
+    if has_jobs:
+        is_pair = workload["name"] == "pair"
+        group = (kind, "workload", "pair" if is_pair else what_ran(config))
+        kept = {key: value for key, value in workload.items() if key not in _NEUTRAL and key not in _PAIR * is_pair}
+        run = {key: value for key, value in config["run"].items() if key in _RUN_OF_WORKLOAD}
+        sections.append((group, "workload", kept))
+    else:
+        run = {key: value for key, value in config["run"].items() if key not in _NEUTRAL_RUN}
+        sections.append(((kind, "traffic", what_ran(config)), "traffic", config["traffic"]))
+    return [*sections, ((kind, "run"), "run", run)]
+
+
+def _pair(config: Section) -> _Sections:
+    """The target and, if there is one, the background."""
+    workload = config["workload"]
+    sections: _Sections = []
+    if workload["name"] == "pair":
+        for side in ("target", "background"):
+            if workload[side] != "none":
+                path = f"workload.{side}_params"
+                sections.append(((side, str(workload[side])), path, workload[f"{side}_params"]))
+    return sections
+
+
+def _leaves(path: str, section: Section) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key, value in section.items():
+        if isinstance(value, Mapping):
+            found |= _leaves(f"{path}.{key}", value)
+        else:
+            found[f"{path}.{key}"] = value if isinstance(value, str) else json.dumps(value, default=str)
+    return found
+
+
+def _hash(sections: _Sections) -> str:
+    text = json.dumps(sections, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _network(config: Section) -> str:
+    topology, workload = dict(config["topology"]), config["workload"]
+    size = _SIZES.get(topology["name"], "")
+    words = [f"{topology['name']} ({size.format(**topology)})" if size else str(topology["name"])]
+    words += [f"{key} {workload[key]:g}" for key in ("scale", "size_scale") if workload.get(key, 1) != 1]
+    if workload.get("placement"):
+        words.append(f"placement {workload['placement']}")
+    return ", ".join(words)
