@@ -15,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from ..configs import unknown
 from .commandline import CommandError, run_command
 from .metrics import relative_difference
+from .report import write_report
 from .results import ROWS_FILE, atomic_path, row, write_rows
 from .sweep import WORKERS, PlannedRun, RunFailedError, expand, run_all
 from .workload_rows import workload_row
@@ -51,7 +52,7 @@ def plan(name: str, preset: str, directory: Path, folder: Path = FIGURES) -> lis
 
 
 def reproduce(options: Options) -> None:
-    """Run what is missing, then write the figures (PNG and SVG), the rows and the table of differences.
+    """Run what is missing, then write the figures (PNG and SVG), the rows, the differences, and a study's report page.
 
     Raises:
         CommandError: no such figure, study or preset, or a run failed. Those of a study still run to the end.
@@ -68,7 +69,14 @@ def reproduce(options: Options) -> None:
     to_row = workload_row if options.study else row
     rows = [to_row(result, run.directory) for run, result in zip(runs, results, strict=True)]
     write_rows(directory / ROWS_FILE, rows)
-    for path in (draw_study if options.study else draw)(name, rows, directory, options.preset):
+    written = (draw_study if options.study else draw)(name, rows, directory, options.preset)
+    if options.study:
+        made_by = f"flitgym-reproduce study={name} preset={options.preset}"
+        done = [(result, run.directory) for run, result in zip(runs, results, strict=True)]
+        figures = [path for path in written if path.suffix == ".svg"]
+        title = f"{name}, preset {options.preset}"
+        written.append(write_report(directory, title, done, figures, command=made_by))
+    for path in written:
         print(path)
 
 
