@@ -73,7 +73,7 @@ def reproduce(options: Options) -> None:
     if options.study:
         made_by = f"flitgym-reproduce study={name} preset={options.preset}"
         done = [(result, run.directory) for run, result in zip(runs, results, strict=True)]
-        figures = [path for path in written if path.suffix == ".svg"]
+        figures = [path for path in written if path.suffix == ".png"]
         title = f"{name}, preset {options.preset}"
         written.append(write_report(directory, title, done, figures, command=made_by))
     for path in written:
