@@ -286,6 +286,9 @@ TEST(motifs_ur_pairs_everybody) {
   }
   // One fixed point an iteration on average, as of permutations drawn from all.
   CHECK_NEAR(alone / static_cast<double>(program->blocks(0)), 1.0, 0.2);
+  // Every rank sends in every iteration: the totals of the study's table.
+  CHECK_EQ(totals(*motif("ur")).bytes, 11678515200u);
+  CHECK_EQ(totals(*motif("ur", 139)).bytes, 3074457600u);
 }
 
 // Every collective by every algorithm. The messages that carry byte c of the data are those which are longer with c + 1 bytes than
