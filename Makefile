@@ -34,8 +34,9 @@ $(VENV)/created:
 # Dependencies come first and in isolation of each other: one of Hydra's is a source package that brings its own build tools.
 $(VENV)/dependencies: $(VENV)/created pyproject.toml constraints.txt
 	@echo "== installing dependencies"
-	@$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); \
-		print(*p["build-system"]["requires"], *p["project"]["dependencies"], *p["project"]["optional-dependencies"]["dev"], sep="\n")' \
+	@$(BIN)/python -c 'import re, tomllib; p = tomllib.load(open("pyproject.toml", "rb")); extras = p["project"]["optional-dependencies"]; \
+		expand = lambda name: [y for x in extras[name] for y in (sum(map(expand, re.findall(r"\w+", x[x.index("["):])), []) if x.startswith("flitgym[") else [x])]; \
+		print(*p["build-system"]["requires"], *p["project"]["dependencies"], *expand("dev"), sep="\n")' \
 		> $(VENV)/requirements.txt
 	@$(BIN)/python -m pip install --quiet -c constraints.txt -r $(VENV)/requirements.txt
 	@touch $@
