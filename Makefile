@@ -70,7 +70,7 @@ lint: venv
 types: venv
 	@echo "== mypy"
 	@mkdir -p build/types/flitgym
-	@for package in simcore configs experiments; do ln -sfn ../../../$$package build/types/flitgym/$$package; done
+	@for package in simcore env agents configs experiments; do ln -sfn ../../../$$package build/types/flitgym/$$package; done
 	@MYPYPATH=build/types $(BIN)/mypy -p flitgym
 
 test-cpp:

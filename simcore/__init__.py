@@ -7,8 +7,19 @@ place of `traffic`, `workload` has jobs: registered motifs, or a `Program` each.
 
 from __future__ import annotations
 
-from ._core import ConfigError, CoreError, __version__, registered
+from ._core import ConfigError, CoreError, Worlds, __version__, registered
 from ._program import CALC, RECEIVE, SEND, Program
 from ._simulation import Simulation
 
-__all__ = ["CALC", "RECEIVE", "SEND", "ConfigError", "CoreError", "Program", "Simulation", "__version__", "registered"]
+__all__ = [
+    "CALC",
+    "RECEIVE",
+    "SEND",
+    "ConfigError",
+    "CoreError",
+    "Program",
+    "Simulation",
+    "Worlds",
+    "__version__",
+    "registered",
+]

@@ -9,7 +9,10 @@
 #include <limits>
 #include <optional>
 
+#include "exclusive.hpp"
+#include "learning.hpp"
 #include "simcore/error.hpp"
+#include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/simulation.hpp"
 #include "simcore/workload.hpp"
@@ -260,28 +263,30 @@ py::dict registered(const std::string& kind) {
     }
   } else if (kind == "workload") {
     out["workload"] = describe("jobs that share the network: placement, hosts, packets", workload_params(), py::dict());
+  } else if (kind == "observation") {
+    for (const auto& [name, spec] : registry<ObservationSpec>()) {
+      py::dict facts;
+      for (const auto& [key, features] : {std::pair{"general", &spec.general}, std::pair{"per_slot", &spec.per_slot}}) {
+        py::dict docs;
+        for (const Feature& f : *features) docs[py::str(f.name)] = f.doc;
+        facts[key] = docs;
+      }
+      out[py::str(name)] = describe(spec.summary, {}, facts);
+    }
+  } else if (kind == "reward") {
+    for (const auto& [name, spec] : registry<RewardSpec>()) {
+      py::dict facts;
+      facts["at_next_decision"] = spec.at_next_decision;
+      out[py::str(name)] = describe(spec.summary, {}, facts);
+    }
   } else if (kind == "router") {
     out["vc_router"] = describe("virtual-channel router: input-queued, or combined input- and output-queued with crossbar speedup", router_params(), py::dict());
   } else {
-    const std::vector<std::string> kinds = {"topology", "router", "routing", "traffic", "motif", "workload"};
+    const std::vector<std::string> kinds = {"topology", "router", "routing", "traffic", "motif", "workload", "observation", "reward"};
     throw ConfigError("registered(): unknown kind '" + kind + "'" + did_you_mean(kind, kinds) + "; valid kinds: " + join(kinds));
   }
   return out;
 }
-
-// One thread at a time: a run holds the simulation while the GIL is free.
-class Exclusive {
- public:
-  explicit Exclusive(Simulation& simulation) : busy_(simulation.busy()) {
-    if (busy_.exchange(true)) throw CoreError("this simulation is running in another thread; use fork() for a second one");
-  }
-  ~Exclusive() { busy_.store(false); }
-  Exclusive(const Exclusive&) = delete;
-  Exclusive& operator=(const Exclusive&) = delete;
-
- private:
-  std::atomic<bool>& busy_;
-};
 
 // ---- views ----
 
@@ -645,7 +650,8 @@ PYBIND11_MODULE(_core, m) {
       .def_property_readonly("ranks", [](const PyProgram& p) { return p.program->ranks; });
   PYBIND11_NUMPY_DTYPE(Terminal, next_tick, tick, sequence, round, index, left, step);
 
-  py::class_<Simulation>(m, "Simulation")
+  py::class_<Simulation> simulation(m, "Simulation");
+  simulation
       // A fork: an independent copy of the state on the same network.
       .def(py::init([](Simulation& other) { const Exclusive held(other); return std::make_unique<Simulation>(other); }), py::arg("other"))
       .def(py::init([](const py::object& config) {
@@ -696,12 +702,15 @@ PYBIND11_MODULE(_core, m) {
       .def("requests", &requests)
       .def(
           "apply",
-          [](Simulation& s, const std::optional<py::array_t<u32, py::array::c_style | py::array::forcecast>>& choices) {
+          [](Simulation& s, const std::optional<py::array_t<u32, py::array::c_style | py::array::forcecast>>& choices,
+             const std::optional<py::array_t<float, py::array::c_style | py::array::forcecast>>& values, const std::optional<py::array_t<u32, py::array::c_style | py::array::forcecast>>& rows) {
             const Exclusive held(s);
+            if (values.has_value() != rows.has_value() || (values && values->size() != rows->size())) throw ConfigError("apply(): values and rows come together, one of each per request");
+            if (values) s.answer(values->data(), rows->data(), static_cast<std::size_t>(values->size()));
             if (choices) s.apply(choices->data(), static_cast<std::size_t>(choices->size()));
             else s.apply(nullptr, 0);
           },
-          py::arg("choices") = py::none())
+          py::arg("choices") = py::none(), py::arg("values") = py::none(), py::arg("rows") = py::none())
       .def("arrays",
            [](const py::object& self) {
              auto& s = self.cast<Simulation&>().state();
@@ -726,4 +735,5 @@ PYBIND11_MODULE(_core, m) {
       .def("snapshot", [](Simulation& s) { const Exclusive held(s); return py::bytes(s.snapshot()); })
       .def("restore", [](Simulation& s, const py::bytes& bytes) { const Exclusive held(s); s.restore(bytes); }, py::arg("snapshot"))
       .def("check_conservation", &Simulation::check_conservation);
+  bind_learning(m, simulation);
 }

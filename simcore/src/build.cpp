@@ -222,6 +222,7 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   net.external = spec.external;
   net.initialise_table = spec.initialise;
   net.routing_facts = spec.setup(params, net, net.routing);
+  if (!net.relation) net.relation = net.routing;
 
   const u32 needed = net.routing_facts.classes, given = router.count("vcs");
   net.vcs = given == 0 ? needed : given;

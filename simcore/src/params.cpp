@@ -141,4 +141,10 @@ std::vector<u32> Params::counts(const std::string& key) const {
   return {items.begin(), items.end()};
 }
 
+Params Params::with(const Values& others) const {
+  Params copy = *this;
+  for (const auto& [key, value] : others) copy.values_[key] = value;
+  return copy;
+}
+
 }  // namespace flitgym

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simcore/error.hpp"
+#include "simcore/learning.hpp"
 #include "stage/stage.hpp"
 #include "workload/engine.hpp"
 
@@ -18,6 +19,7 @@ Simulation::Simulation(std::shared_ptr<const Network> network) : network_(std::m
 Simulation::Simulation(const Simulation& other)
     : network_(other.network_), state_(other.state_), workspace_(other.workspace_), guarded_moves_(other.guarded_moves_), guarded_at_(other.guarded_at_) {
   prepare(*network_, workspace_);
+  if (network_->seam) own_rows(*network_, workspace_.batch);
 }
 
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
@@ -107,13 +109,24 @@ u32 Simulation::collect() {
   if (state_.totals.collected) throw CoreError("collect() was called twice without apply()");
   if (state_.totals.now >= kEndOfTime) throw CoreError("the run has reached cycle " + std::to_string(kEndOfTime) + ", the end of simulated time");
   flitgym::collect(*network_, state_, workspace_);
-  return workspace_.batch.count;
+  return network_->external && network_->seam ? workspace_.batch.decisions.count : workspace_.batch.count;
 }
 
 void Simulation::apply(const u32* choices, std::size_t count) {
   if (!state_.totals.collected) throw CoreError("apply() without collect()");
   Batch& b = workspace_.batch;
-  if (!network_->external) {
+  if (network_->external && network_->seam) {
+    Decisions& d = b.decisions;
+    const u32 slots = network_->seam->slots;
+    if (count != d.count) throw ConfigError("apply(): " + std::to_string(count) + " choices for " + std::to_string(d.count) + " decisions");
+    for (u32 j = 0; j < d.count; j++)
+      if (choices[j] >= d.slot_count[j])
+        throw ConfigError("apply(): slot " + std::to_string(choices[j]) + " of decision " + std::to_string(j) + " is masked out; it has " + std::to_string(d.slot_count[j]) + " candidates in " +
+                          std::to_string(slots) + " slots");
+    std::copy_n(choices, count, d.chosen.begin());
+    std::fill_n(d.log_probability.begin(), count, 0.0f);
+    settle_decisions(*network_, state_, b);
+  } else if (!network_->external) {
     if (count) throw ConfigError("apply(): routing." + network_->routing_name + " decides by itself; choices are for routing=external");
     if (b.count) network_->route(*network_, state_, b);
   } else {
@@ -132,6 +145,20 @@ void Simulation::apply(const u32* choices, std::size_t count) {
     }
   }
   flitgym::apply(*network_, state_, workspace_);
+}
+
+void Simulation::answer(const float* values, const u32* rows, std::size_t count) {
+  if (!state_.totals.collected) throw CoreError("answer() without collect()");
+  const Batch& b = workspace_.batch;
+  if (!network_->external || network_->seam || !network_->learns) throw ConfigError("apply(): values and rows are for routing=external with routing.feedback=true");
+  if (count != b.count) throw ConfigError("apply(): " + std::to_string(count) + " values for " + std::to_string(b.count) + " requests");
+  for (u32 i = 0; i < b.count; i++)
+    if (!(values[i] == values[i])) throw ConfigError("apply(): the value of request " + std::to_string(i) + " is not a number");
+  for (u32 i = 0; i < b.count; i++) {
+    PacketDetail& detail = state_.details[b.packet[i]];
+    detail.value = network_->channels[network_->port(b.router[i], b.in_port[i])].kind == PortKind::kTerminal ? -1.0f : values[i];
+    detail.row = rows[i];
+  }
 }
 
 void Simulation::set_series_interval(u32 cycles) {

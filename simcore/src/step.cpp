@@ -1,4 +1,5 @@
 // The cycle: two halves, cut where the agent sits.
+#include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
 #include "stage/stage.hpp"
 #include "workload/engine.hpp"
@@ -39,6 +40,7 @@ void initialise(const Network& net, State& s) {
   Frame frame{net, s, workspace, 0};
   start_sources(frame);
   if (net.workload) start_workload(net, s);
+  if (net.seam) start_record(net, s);
 }
 
 void prepare(const Network& net, Workspace& w) {
@@ -47,7 +49,7 @@ void prepare(const Network& net, Workspace& w) {
   Batch& b = w.batch;
   for (auto* ids : {&b.input_vc, &b.packet, &b.router}) ids->resize(most);
   for (auto* numbers : {&b.in_port, &b.in_vc, &b.out_port, &b.out_class}) numbers->resize(most);
-  if (!net.external) return;
+  if (!net.external && !net.seam) return;
   b.offsets.reserve(most + 1);
   b.candidate_port.reserve(most * net.radix);
   b.candidate_class.reserve(most * net.radix);
@@ -59,12 +61,15 @@ void collect(const Network& net, State& s, Workspace& w) {
   s.route_list.clear();
   arrivals(f);
   credits(f);
+  s.heard.clear();
   if (net.learns) feedback(f);
   if (net.workload) host_events(f, u64{f.now} * net.workload->cycle_ps);
   injection(f);
   traversal(f);
   route_requests(f);
-  if (net.external) net.candidates(net, s, w.batch);
+  if (net.seam && net.seam->capacity) file_transitions(net, s, w.ids);
+  if (net.external && !net.seam) net.candidates(net, s, w.batch);
+  else if (net.external) make_decisions(net, s, w.batch);
   s.totals.collected = 1;
 }
 

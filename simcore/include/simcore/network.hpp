@@ -25,6 +25,7 @@ struct Batch;
 struct Network;
 struct Packet;
 struct Workload;
+struct Seam;
 
 enum class PortKind : u8 { kTerminal = 0, kLocal = 1, kGlobal = 2, kUnused = 3 };
 enum class FlowControl : u8 { kVirtualCutThrough, kWormhole };
@@ -45,6 +46,9 @@ struct Topology : ComponentData {
   virtual u32 hops_between(const Network&, u32 router, u32 to) const = 0;
   // Does `port`, which leads to another router, lie on a minimal path to router `to`?
   bool is_minimal(const Network&, u32 router, u32 port, u32 to) const;
+  // Destinations that lie in one direction: a learned table that should stay small has a row for each.
+  virtual u32 regions(const Network& net) const;
+  virtual u32 region(u32 router) const { return router; }
   // A learned table begins with this: time in ns, without queueing, from `router` by `port` to router `to`.
   virtual float first_estimate_ns(const Network&, u32 router, u32 port, u32 to) const = 0;
 };
@@ -119,6 +123,8 @@ struct Network {
 
   std::shared_ptr<const Topology> topology;
   std::shared_ptr<const ComponentData> routing, traffic;
+  std::shared_ptr<const ComponentData> relation;  // what `candidates` reads; the routing's own unless it took another's
+  std::shared_ptr<const Seam> seam;          // null: no agent decides
   std::shared_ptr<const Workload> workload;  // null: synthetic traffic
   u32 accounted_jobs = 0;                    // jobs whose use of every channel is accounted for (src/workload/blame.hpp)
   std::string topology_name, routing_name, traffic_name;
@@ -157,6 +163,7 @@ struct Network {
   u32 vc_of(u32 v) const { return v & ((1u << vc_shift) - 1); }
 };
 
+inline u32 Topology::regions(const Network& net) const { return net.routers; }
 inline bool Topology::is_minimal(const Network& net, u32 router, u32 port, u32 to) const {
   return 1 + hops_between(net, net.router_of_port(net.channels[net.port(router, port)].peer), to) <= hops_between(net, router, to);
 }

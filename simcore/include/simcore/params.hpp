@@ -74,6 +74,7 @@ class Params {
   const std::string& text(const std::string& key) const;
   const std::vector<double>& reals(const std::string& key) const;  // of either kind of list
   std::vector<u32> counts(const std::string& key) const;           // a list of integers from 0 on
+  Params with(const Values& others) const;                         // these, with some replaced
 
  private:
   template <class T>

@@ -58,6 +58,7 @@ enum : u64 {
   kDrawDestination = 0,     // traffic pattern: 16 counters
   kDrawRoute = 64,          // routing: 16 counters per router hop
   kDrawSize = 48,           // packet size
+  kDrawRecord = 49,         // whether an agent's decisions on it are kept
   kDrawGap = u64{1} << 32   // time to the next generation, one per load step
 };
 

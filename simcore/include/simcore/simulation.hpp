@@ -40,6 +40,9 @@ class Simulation {
   // request i. Throws ConfigError on a choice outside its candidates and leaves the batch as it was.
   u32 collect();
   void apply(const u32* choices, std::size_t count);
+  // Before apply(), with routing=external and feedback: the estimate in ns that goes back upstream with the packet of each request
+  // (negative: none), and the row of the upstream router's table that it belongs to.
+  void answer(const float* values, const u32* rows, std::size_t count);
 
   void begin_window() { flitgym::begin_window(state_); }
   void end_window() { flitgym::end_window(*network_, state_); }

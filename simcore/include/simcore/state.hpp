@@ -238,6 +238,27 @@ struct JobPoint {                // one interval of the time series of a job
   u64 packets = 0, bytes_received = 0, bytes_sent = 0, hops = 0, latency = 0;
 };
 
+struct LearningTotals {
+  u64 decisions = 0;             // made since cycle 0, recorded or not
+  u64 recorded = 0;              // of which a record was opened
+  u64 transitions = 0;           // put into the ring
+  double epsilon = 0;            // probability of a random slot (policy)
+  double temperature = 0;        // of the softmax from which a slot is drawn; 0 = the best (policy)
+};
+
+// A decision whose reward is not known yet.
+struct OpenDecision {
+  u64 number;                    // decisions that are recorded are numbered in order
+  u64 next;                      // number of the packet's next decision, where that closed this one; ~0: none
+  Cycle decided, due;            // due: the cycle at which the news is back at the router
+  u32 router;
+  u32 previous;                  // open decision of the same packet made before, kNone
+  float reward, log_probability;
+  u16 action, done;
+  u32 job;
+};
+static_assert(sizeof(OpenDecision) == 48);
+
 //  X(type, name): the meaning of each array stands beside it. The first list keeps its size from cycle 0 on (NumPy
 //  views of it stay good); the second grows with what is in flight.
 #define FLITGYM_STATE_FIXED(X)                                                                                           \
@@ -303,12 +324,60 @@ struct JobPoint {                // one interval of the time series of a job
   X(std::vector<PacketPayload>, payloads) /* [pool] by packet id */                                  \
   X(std::vector<JobPoint>, job_series)  /* [intervals, jobs] from cycle 0 */
 
-#define FLITGYM_STATE(X) FLITGYM_STATE_FIXED(X) FLITGYM_STATE_GROWING(X) FLITGYM_STATE_WORKLOAD_FIXED(X) FLITGYM_STATE_WORKLOAD_GROWING(X)
+// The same of the learning seam (learning.hpp); empty without one. A transition is a decision with what came of it; transition n
+// lies in row n mod capacity of the ring.
+#define FLITGYM_STATE_LEARNING_FIXED(X)                                                                                  \
+  X(LearningTotals, learning)           /* scalars */                                                                    \
+  X(AlignedFloats, weights)             /* of the policy's network */                                                    \
+  X(std::vector<float>, ring_observation) /* [capacity, width] */                                                        \
+  X(std::vector<float>, ring_next_observation) /* [capacity, width] at the packet's next decision; 0 where there was none */ \
+  X(std::vector<u8>, ring_mask)         /* [capacity, slots] */                                                          \
+  X(std::vector<u8>, ring_next_mask)    /* [capacity, slots] */                                                          \
+  X(std::vector<i64>, ring_action)      /* [capacity] slot */                                                            \
+  X(std::vector<float>, ring_reward)    /* [capacity] */                                                                 \
+  X(std::vector<u8>, ring_done)         /* [capacity] 1: delivered */                                                    \
+  X(std::vector<float>, ring_log_probability) /* [capacity] of the action, when it was taken */                          \
+  X(std::vector<u64>, ring_decision)    /* [capacity] number of the decision */                                          \
+  X(std::vector<u64>, ring_next_decision) /* [capacity] number of the packet's next one, ~0: none */                     \
+  X(std::vector<u32>, ring_router)      /* [capacity] where it was made */                                               \
+  X(std::vector<u32>, ring_decided)     /* [capacity] cycle */                                                           \
+  X(std::vector<u32>, ring_job)         /* [capacity] of the packet */                                                   \
+  X(std::vector<double>, job_slowdown)  /* [jobs] running mean of latency over latency without queueing */
+
+#define FLITGYM_STATE_LEARNING_GROWING(X)                                                            \
+  X(std::vector<OpenDecision>, open_decisions) /* [pool] */                                          \
+  X(std::vector<float>, open_observation) /* [pool, width] */                                        \
+  X(std::vector<float>, open_next_observation) /* [pool, width] */                                   \
+  X(std::vector<u8>, open_mask)         /* [pool, slots] */                                          \
+  X(std::vector<u8>, open_next_mask)    /* [pool, slots] */                                          \
+  X(std::vector<u32>, free_decisions)   /* entries of the pool not in use */                         \
+  X(std::vector<FeedbackEvent>, heard)  /* feedback of this cycle, for an agent outside (routing=external) */ \
+  X(std::vector<u32>, last_decision)    /* [packet pool] latest open decision of the packet, kNone */ \
+  X(Wheel<u32>, news)                   /* decisions that are closed, by the cycle at which their router knows */
+
+#define FLITGYM_STATE_LEARNING(X) FLITGYM_STATE_LEARNING_FIXED(X) FLITGYM_STATE_LEARNING_GROWING(X)
+
+#define FLITGYM_STATE(X) FLITGYM_STATE_FIXED(X) FLITGYM_STATE_GROWING(X) FLITGYM_STATE_WORKLOAD_FIXED(X) FLITGYM_STATE_WORKLOAD_GROWING(X) FLITGYM_STATE_LEARNING(X)
 
 struct State {
 #define FLITGYM_DECLARE(type, name) type name{};
   FLITGYM_STATE(FLITGYM_DECLARE)
 #undef FLITGYM_DECLARE
+};
+
+// The decisions of one cycle that are an agent's (learning.hpp).
+struct Decisions {
+  u32 count = 0;
+  float* observation = nullptr;         // [count, width]; own memory, or that of whoever runs several networks
+  u8* mask = nullptr;                   // [count, slots] 1 where there is a candidate; those come first
+  std::vector<float> own_observation;
+  std::vector<u8> own_mask;
+  std::vector<u32> request;             // [count] index in the batch
+  std::vector<u32> slot_count;          // [count]
+  std::vector<u16> ports, classes;      // [count, slots]
+  std::vector<u32> chosen;              // [count]
+  std::vector<float> log_probability;   // [count] of the choice; 0 where the decision came from outside
+  std::vector<float> gathered, rows, scores;  // scratch of the network
 };
 
 // The small numbers are 16 bits wide throughout: a store through an 8-bit type may alias anything, and the compiler
@@ -325,6 +394,7 @@ struct Batch {
   std::vector<u32> offsets;
   std::vector<u16> candidate_port, candidate_class;
   std::vector<u32> promised;  // [router_ports, classes] scratch of sequential allocation, 0 between calls
+  Decisions decisions;        // of a learning seam
 };
 
 // Buffers reused from cycle to cycle; nothing in here outlives a step but the batch between collect() and apply().

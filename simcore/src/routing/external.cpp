@@ -2,6 +2,7 @@
 // choices. The relation keeps every choice free of deadlock and livelock, so an agent cannot pick something unsafe.
 #include "simcore/error.hpp"
 #include "simcore/registry.hpp"
+#include "routing/heard.hpp"
 #include "simcore/state.hpp"
 #include "topology/dragonfly.hpp"
 
@@ -10,17 +11,19 @@ namespace flitgym {
 namespace {
 
 struct Relation : ComponentData {
-  bool five_hop = true;
+  bool five_hop = true, progressive = true;
 };
 
 // Candidates of the five-hop relation, with the VC class equal to the hops done (so classes only grow):
 //   at the source router      every non-terminal port; a local one leads to a minimal path from there
 //   first router of another group, reached by one global hop   its local ports, and the minimal port
 //   anywhere else             the minimal port
-// The longest path is global, local, local, global, local. The minimal port is always the first candidate.
+// The longest path is global, local, local, global, local. The progressive relation has more, in the same classes:
+//   second router of the source group   its global ports, and the minimal port
+// with local, global, local, global, local for its longest path. The minimal port is always the first candidate.
 void candidates(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = dragonfly(net);
-  const bool five_hop = static_cast<const Relation&>(*net.routing).five_hop;
+  const auto [five_hop, progressive] = std::pair{static_cast<const Relation&>(*net.relation).five_hop, static_cast<const Relation&>(*net.relation).progressive};
   b.offsets.assign(1, 0);
   b.candidate_port.clear();
   b.candidate_class.clear();
@@ -37,8 +40,10 @@ void candidates(const Network& net, State& s, Batch& b) {
     offer(k_min);
     if (five_hop && !there) {
       const PortKind came_by = net.channels[net.port(router, b.in_port[i])].kind;
-      const u32 end = came_by == PortKind::kTerminal ? net.radix : came_by == PortKind::kGlobal && p.hops == 1 ? df.p + df.a - 1 : 0;
-      for (u32 k = df.p; k < end; k++)
+      const bool at_source = came_by == PortKind::kTerminal, second = progressive && came_by == PortKind::kLocal && p.hops == 1;
+      const u32 globals = df.p + df.a - 1, begin = second ? globals : df.p;
+      const u32 end = at_source || second ? net.radix : came_by == PortKind::kGlobal && p.hops == 1 ? globals : 0;
+      for (u32 k = begin; k < end; k++)
         if (k != k_min && net.channels[net.port(router, k)].kind != PortKind::kUnused) offer(k);
     }
     b.offsets.push_back(static_cast<u32>(b.candidate_port.size()));
@@ -49,19 +54,23 @@ void route(const Network&, State&, Batch&) {
   throw CoreError("routing=external: decisions come from outside; call collect() and apply() instead of run()");
 }
 
-RoutingFacts setup(const Params& params, Network&, std::shared_ptr<const ComponentData>& data) {
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto relation = std::make_shared<Relation>();
   relation->five_hop = params.text("relation") != "minimal";
+  relation->progressive = params.text("relation") == "progressive" || params.text("relation") == "widest";
   data = relation;
+  net.learns = params.boolean("feedback");
   return relation->five_hop ? RoutingFacts{5, 5} : RoutingFacts{3, 3};
 }
 
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{"external", "an agent outside the core decides", {"dragonfly"},
-                   {choice("relation", "widest", {"widest", "five_hop", "minimal"}, "the candidates offered: the widest there are = five_hop, those of Q-adaptive, or the minimal port alone")},
+                   {choice("relation", "widest", {"widest", "progressive", "five_hop", "minimal"}, "the candidates offered: the widest there are = progressive, those of Q-adaptive (five_hop), or the minimal port alone")},
                    setup, route};
   spec.candidates = candidates;
   spec.external = true;
+  spec.params.push_back(feedback_param());
+  spec.learn = hear;
   return spec;
 }());
 

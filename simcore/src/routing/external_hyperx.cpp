@@ -2,6 +2,7 @@
 // OmniWAR's, which are the most. Whatever an agent picks among them is as free of deadlock and livelock as that routing.
 #include "simcore/error.hpp"
 #include "simcore/registry.hpp"
+#include "routing/heard.hpp"
 
 namespace flitgym {
 
@@ -33,6 +34,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
     if (values.empty() && params.integer("deroutes") >= 0)
       throw ConfigError("routing.external.deroutes: " + std::to_string(params.integer("deroutes")) + " means nothing to relation=" + name);
     net.candidates = spec->candidates;
+    net.learns = params.boolean("feedback");
     return spec->setup(Params("routing.external", spec->params, values), net, data);
   }
   throw ConfigError("routing.external.relation: unknown value '" + given + "'" + did_you_mean(given, valid) + "; on topology '" + net.topology_name + "' there are " + join(valid));
@@ -44,6 +46,8 @@ const Register<RoutingSpec> entry([] {
                     integer("deroutes", -1, -1, kMaxVcs, "per packet", "of relation=omni_war; -1 = as many as dimensions")},
                    setup, route};
   spec.external = true;
+  spec.params.push_back(feedback_param());
+  spec.learn = hear;
   return spec;
 }());
 

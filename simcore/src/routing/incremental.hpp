@@ -173,7 +173,7 @@ void weighted_route(const Network& net, State& s, Batch& b) {
 template <class Relation>
 void list_candidates(const Network& net, State& s, Batch& b) {
   const HyperX& hx = hyperx(net);
-  const auto& rule = static_cast<const typename Relation::Rule&>(*net.routing);
+  const auto& rule = static_cast<const typename Relation::Rule&>(*net.relation);
   b.offsets.assign(1, 0);
   b.candidate_port.clear();
   b.candidate_class.clear();

@@ -112,7 +112,7 @@ void feedback(Frame& f) {
       const FeedbackEvent& ahead = line.at(n + kAhead);
       const TableShape& t = f.net.table;
       const std::size_t row = std::size_t{f.net.router_of_port(ahead.port)} * t.rows + ahead.row;
-      if (n + kAhead < due) __builtin_prefetch(&f.s.table[row * t.stride], 1);
+      if (n + kAhead < due && t.rows) __builtin_prefetch(&f.s.table[row * t.stride], 1);
       const FeedbackEvent e = line.at(n);
       if (!f.s.totals.frozen) f.net.learn(f.net, f.s, e.port, e.row, e.target);
     }

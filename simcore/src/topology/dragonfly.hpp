@@ -34,6 +34,8 @@ struct Dragonfly final : Topology {
     const u32 to = net.terminal_router[packet.destination];
     return to == router ? net.terminal_port[packet.destination] : towards(router, to, link_of(packet));
   }
+  u32 regions(const Network&) const override { return g; }
+  u32 region(u32 router) const override { return group(router); }
   // The first values of the Q-adaptive authors' Q-routing (dragonfly.cc 1851-1878).
   float first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) const override {
     const auto global = static_cast<float>(net.link_latency_ns[2]), local = static_cast<float>(net.link_latency_ns[1]);

@@ -1,0 +1,1 @@
+"""Agents that decide in the place of routers: one readable file per algorithm."""

@@ -1,0 +1,295 @@
+#include "learning.hpp"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <cmath>
+
+#include "exclusive.hpp"
+#include "simcore/learning.hpp"
+#include "simcore/registry.hpp"
+
+namespace py = pybind11;
+using namespace flitgym;
+
+namespace {
+
+const Seam& seam_of(const Simulation& sim, const char* what) {
+  if (!sim.network().seam) throw ConfigError(std::string(what) + ": routing." + sim.network().routing_name + " asks no agent; use routing=agent, policy, random or biased");
+  return *sim.network().seam;
+}
+
+// Views keep their owner alive and share its memory.
+template <class T, class A>
+py::array view(const std::vector<T, A>& array, std::vector<py::ssize_t> shape, const py::object& owner) {
+  return py::array(py::dtype::of<T>(), std::move(shape), array.data(), owner);
+}
+py::array flags(const u8* data, std::vector<py::ssize_t> shape, const py::object& owner) { return py::array(py::dtype("bool"), std::move(shape), data, owner); }
+
+py::dict describe(const Feature& f) {
+  py::dict d;
+  d["name"] = f.name;
+  d["low"] = f.low;
+  d["high"] = f.high;
+  d["doc"] = f.doc;
+  return d;
+}
+
+py::dict seam_facts(const Simulation& sim) {
+  const Seam& seam = seam_of(sim, "seam()");
+  py::list general, per_slot;
+  std::string observation;
+  for (const ObservationSpec* block : seam.blocks) {
+    observation += (observation.empty() ? "" : "+") + block->name;
+    for (Feature f : block->general) f.name = block->name + "." + f.name, general.append(describe(f));
+    for (Feature f : block->per_slot) f.name = block->name + "." + f.name, per_slot.append(describe(f));
+  }
+  py::dict d;
+  d["slots"] = seam.slots;
+  d["width"] = seam.width;
+  d["general"] = general;
+  d["per_slot"] = per_slot;
+  d["observation"] = observation;
+  d["reward"] = seam.reward->name;
+  d["capacity"] = seam.capacity;
+  d["network"] = seam.policy.layers.empty() ? "" : seam.policy.per_slot ? "slots" : "flat";
+  d["layers"] = seam.policy.layers;
+  d["topology"] = sim.network().topology_name;
+  return d;
+}
+
+py::dict transitions(const py::object& self) {
+  auto& sim = self.cast<Simulation&>();
+  const Seam& seam = seam_of(sim, "transitions()");
+  if (seam.capacity == 0) throw ConfigError("transitions(): none are kept; set routing.record to the number that shall be");
+  const State& s = sim.state();
+  const auto n = static_cast<py::ssize_t>(seam.capacity), width = static_cast<py::ssize_t>(seam.width), slots = static_cast<py::ssize_t>(seam.slots);
+  py::dict d;
+  d["observation"] = view(s.ring_observation, {n, width}, self);
+  d["next_observation"] = view(s.ring_next_observation, {n, width}, self);
+  d["mask"] = flags(s.ring_mask.data(), {n, slots}, self);
+  d["next_mask"] = flags(s.ring_next_mask.data(), {n, slots}, self);
+  d["action"] = view(s.ring_action, {n}, self);
+  d["reward"] = view(s.ring_reward, {n}, self);
+  d["done"] = flags(s.ring_done.data(), {n}, self);
+  d["log_probability"] = view(s.ring_log_probability, {n}, self);
+  d["decision"] = view(s.ring_decision, {n}, self);
+  d["next_decision"] = view(s.ring_next_decision, {n}, self);
+  d["router"] = view(s.ring_router, {n}, self);
+  d["decided"] = view(s.ring_decided, {n}, self);
+  d["job"] = view(s.ring_job, {n}, self);
+  return d;
+}
+
+// The decisions between collect() and apply(); the rows keep their place from cycle to cycle.
+py::dict decisions(const py::object& self) {
+  auto& sim = self.cast<Simulation&>();
+  const Seam& seam = seam_of(sim, "decisions()");
+  if (!sim.state().totals.collected) throw CoreError("decisions(): there are none before collect()");
+  const Batch& b = sim.batch();
+  const Decisions& d = b.decisions;
+  const auto n = static_cast<py::ssize_t>(d.count);
+  py::array_t<u32> router(n), source(n), destination(n);
+  for (py::ssize_t j = 0; j < n; j++) {
+    const u32 i = d.request[static_cast<std::size_t>(j)];
+    router.mutable_at(j) = b.router[i];
+    source.mutable_at(j) = sim.state().packets[b.packet[i]].source;
+    destination.mutable_at(j) = sim.state().packets[b.packet[i]].destination;
+  }
+  py::dict out;
+  out["observation"] = py::array_t<float>({n, static_cast<py::ssize_t>(seam.width)}, d.observation, self);
+  out["mask"] = flags(d.mask, {n, static_cast<py::ssize_t>(seam.slots)}, self);
+  out["slots"] = view(d.slot_count, {n}, self);
+  out["port"] = view(d.ports, {n, static_cast<py::ssize_t>(seam.slots)}, self);
+  out["router"] = router;
+  out["source"] = source;
+  out["destination"] = destination;
+  return out;
+}
+
+using Matrix = py::array_t<float, py::array::c_style | py::array::forcecast>;
+
+void set_policy(Simulation& sim, const std::vector<std::pair<Matrix, Matrix>>& layers) {
+  const PolicyShape& shape = seam_of(sim, "set_policy()").policy;
+  if (shape.layers.empty()) throw ConfigError("set_policy(): routing." + sim.network().routing_name + " has no network; use routing=policy");
+  if (layers.size() + 1 != shape.layers.size()) throw ConfigError("set_policy(): " + std::to_string(layers.size()) + " layers, the policy has " + std::to_string(shape.layers.size() - 1));
+  for (u32 l = 0; l < layers.size(); l++) {
+    const auto& [weight, bias] = layers[l];
+    const py::ssize_t in = shape.layers[l], out = shape.layers[l + 1];
+    if (weight.ndim() != 2 || weight.shape(0) != out || weight.shape(1) != in || bias.ndim() != 1 || bias.shape(0) != out)
+      throw ConfigError("set_policy(): layer " + std::to_string(l) + " needs weights of shape (" + std::to_string(out) + ", " + std::to_string(in) + ") and as many biases as outputs");
+    for (const Matrix* m : {&weight, &bias})
+      for (py::ssize_t k = 0; k < m->size(); k++)
+        if (!std::isfinite(m->data()[k])) throw ConfigError("set_policy(): layer " + std::to_string(l) + " holds a weight that is not finite");
+  }
+  for (u32 l = 0; l < layers.size(); l++) load_layer(shape, l, layers[l].first.data(), layers[l].second.data(), sim.state().weights.data());
+}
+
+Matrix scores(Simulation& sim, const Matrix& observation) {
+  const Seam& seam = seam_of(sim, "policy_scores()");
+  if (seam.policy.layers.empty()) throw ConfigError("policy_scores(): routing." + sim.network().routing_name + " has no network; use routing=policy");
+  if (observation.ndim() != 2 || observation.shape(1) != static_cast<py::ssize_t>(seam.width))
+    throw ConfigError("policy_scores(): observations are rows of " + std::to_string(seam.width) + " features");
+  Matrix out({observation.shape(0), static_cast<py::ssize_t>(seam.slots)});
+  policy_scores(sim.network(), sim.state(), observation.data(), static_cast<u32>(observation.shape(0)), out.mutable_data());
+  return out;
+}
+
+// Several networks whose decisions stand in one batch. Each goes on to its next cycle with a decision; they need not be at the
+// same cycle.
+class Worlds {
+ public:
+  explicit Worlds(const py::list& simulations) : held_(simulations) {
+    if (simulations.empty()) throw ConfigError("Worlds(): no simulation");
+    std::size_t most = 0;
+    for (const py::handle& item : simulations) {
+      auto& sim = item.cast<Simulation&>();
+      const Seam& seam = seam_of(sim, "Worlds()");
+      if (!sim.network().external) throw ConfigError("Worlds(): routing." + sim.network().routing_name + " decides by itself; use routing=agent");
+      if (sim.state().totals.collected) throw CoreError("Worlds(): a simulation stands between collect() and apply()");
+      if (sims_.empty()) slots_ = seam.slots, width_ = seam.width;
+      if (seam.slots != slots_ || seam.width != width_)
+        throw ConfigError("Worlds(): networks with " + std::to_string(slots_) + " and " + std::to_string(seam.slots) + " slots, " + std::to_string(width_) + " and " + std::to_string(seam.width) +
+                          " features; they must agree");
+      for (const Simulation* other : sims_)
+        if (other == &sim) throw ConfigError("Worlds(): the same simulation twice; use fork()");
+      sims_.push_back(&sim);
+      most += sim.batch().input_vc.size();
+    }
+    observation_.resize(most * width_);
+    mask_.resize(most * slots_);
+    for (auto* column : {&network_, &router_, &actions_}) column->resize(most);
+    counts_.assign(sims_.size(), 0);
+  }
+  // The simulations outlive it and must not write into its memory.
+  ~Worlds() {
+    for (Simulation* sim : sims_) own_rows(sim->network(), sim->batch());
+  }
+  Worlds(const Worlds&) = delete;
+  Worlds& operator=(const Worlds&) = delete;
+
+  u32 collect(u64 most_cycles) {
+    if (waiting_) throw CoreError("Worlds.collect() was called twice without apply()");
+    count_ = 0;
+    for (u32 k = 0; k < sims_.size(); k++) {
+      Simulation& sim = *sims_[k];
+      const Exclusive alone(sim);
+      Batch& b = sim.batch();
+      b.decisions.observation = observation_.data() + std::size_t{count_} * width_;
+      b.decisions.mask = mask_.data() + std::size_t{count_} * slots_;
+      counts_[k] = 0;
+      for (u64 cycle = 0; cycle < most_cycles; cycle++) {
+        counts_[k] = sim.collect();
+        if (counts_[k] > 0) break;
+        sim.apply(nullptr, 0);
+      }
+      for (u32 j = 0; j < counts_[k]; j++) {
+        network_[count_ + j] = k;
+        router_[count_ + j] = b.router[b.decisions.request[j]];
+      }
+      count_ += counts_[k];
+    }
+    waiting_ = count_ > 0;
+    return count_;
+  }
+
+  template <class T>
+  void apply(const py::array_t<T, py::array::c_style>& choices) {
+    if (!waiting_) throw CoreError("Worlds.apply() without decisions; call collect() first");
+    if (choices.ndim() != 1 || choices.shape(0) != static_cast<py::ssize_t>(count_))
+      throw ConfigError("Worlds.apply(): " + std::to_string(choices.size()) + " choices for " + std::to_string(count_) + " decisions");
+    const T* const given = choices.data();
+    for (u32 j = 0; j < count_; j++) {
+      if (given[j] < 0 || given[j] >= static_cast<T>(slots_) || !mask_[std::size_t{j} * slots_ + static_cast<std::size_t>(given[j])])
+        throw ConfigError("Worlds.apply(): slot " + std::to_string(given[j]) + " of decision " + std::to_string(j) + " is masked out");
+      actions_[j] = static_cast<u32>(given[j]);
+    }
+    py::gil_scoped_release release;
+    u32 at = 0;
+    for (u32 k = 0; k < sims_.size(); k++) {
+      if (counts_[k] == 0) continue;
+      const Exclusive alone(*sims_[k]);
+      sims_[k]->apply(&actions_[at], counts_[k]);
+      at += counts_[k];
+    }
+    waiting_ = false;
+  }
+
+  u32 count() const { return count_; }
+  py::array observation(const py::object& self) const { return view(observation_, {rows(), static_cast<py::ssize_t>(width_)}, self); }
+  py::array mask(const py::object& self) const { return flags(mask_.data(), {rows(), static_cast<py::ssize_t>(slots_)}, self); }
+  py::array network(const py::object& self) const { return view(network_, {rows()}, self); }
+  py::array router(const py::object& self) const { return view(router_, {rows()}, self); }
+  py::list simulations() const { return held_; }
+
+ private:
+  py::ssize_t rows() const { return static_cast<py::ssize_t>(network_.size()); }
+
+  py::list held_;
+  std::vector<Simulation*> sims_;
+  u32 slots_ = 0, width_ = 0, count_ = 0;
+  bool waiting_ = false;
+  std::vector<float> observation_;
+  std::vector<u8> mask_;
+  std::vector<u32> network_, router_, actions_, counts_;
+};
+
+}  // namespace
+
+void bind_learning(py::module_& m, py::class_<Simulation>& simulation) {
+  simulation.def("seam", &seam_facts)
+      .def("decisions", &decisions)
+      .def("transitions", &transitions)
+      .def_property_readonly("transition_count", [](const Simulation& s) { return s.state().learning.transitions; })
+      .def_property_readonly("decision_count", [](const Simulation& s) { return s.state().learning.decisions; })
+      .def_property_readonly("job_slowdown", [](const py::object& self) {
+        auto& s = self.cast<Simulation&>().state();
+        return view(s.job_slowdown, {static_cast<py::ssize_t>(s.job_slowdown.size())}, self);
+      })
+      .def_property(
+          "epsilon", [](const Simulation& s) { return s.state().learning.epsilon; },
+          [](Simulation& s, double epsilon) {
+            if (!(epsilon >= 0 && epsilon <= 1)) throw ConfigError("epsilon: " + std::to_string(epsilon) + " is no probability");
+            s.state().learning.epsilon = epsilon;
+          })
+      .def_property(
+          "temperature", [](const Simulation& s) { return s.state().learning.temperature; },
+          [](Simulation& s, double temperature) {
+            if (!(temperature >= 0 && temperature <= 1e6)) throw ConfigError("temperature: " + std::to_string(temperature) + " is outside 0 .. 1e6");
+            s.state().learning.temperature = temperature;
+          })
+      .def("set_policy", &set_policy, py::arg("layers"))
+      .def("policy_scores", &scores, py::arg("observation"))
+      .def("feedback", [](const Simulation& sim) {
+        const auto& heard = sim.state().heard;
+        const auto n = static_cast<py::ssize_t>(heard.size());
+        py::array_t<u32> router(n), port(n), row(n);
+        py::array_t<float> target(n);
+        for (py::ssize_t k = 0; k < n; k++) {
+          const FeedbackEvent& e = heard[static_cast<std::size_t>(k)];
+          router.mutable_at(k) = sim.network().router_of_port(e.port);
+          port.mutable_at(k) = sim.network().local_port(e.port);
+          row.mutable_at(k) = e.row;
+          target.mutable_at(k) = e.target;
+        }
+        py::dict d;
+        d["router"] = router;
+        d["port"] = port;
+        d["row"] = row;
+        d["target"] = target;
+        return d;
+      });
+
+  py::class_<Worlds>(m, "Worlds")
+      .def(py::init<const py::list&>(), py::arg("simulations"))
+      .def("collect", &Worlds::collect, py::arg("max_cycles"), py::call_guard<py::gil_scoped_release>())
+      .def("apply", &Worlds::apply<i64>, py::arg("actions").noconvert())
+      .def("apply", &Worlds::apply<i32>, py::arg("actions").noconvert())
+      .def("apply", &Worlds::apply<i64>, py::arg("actions"))
+      .def_property_readonly("count", &Worlds::count)
+      .def_property_readonly("observation", [](const py::object& self) { return self.cast<Worlds&>().observation(self); })
+      .def_property_readonly("mask", [](const py::object& self) { return self.cast<Worlds&>().mask(self); })
+      .def_property_readonly("network", [](const py::object& self) { return self.cast<Worlds&>().network(self); })
+      .def_property_readonly("router", [](const py::object& self) { return self.cast<Worlds&>().router(self); })
+      .def_property_readonly("simulations", &Worlds::simulations);
+}

@@ -1,0 +1,28 @@
+// How far a packet has come.
+#include <algorithm>
+
+#include "simcore/learning.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym {
+
+namespace {
+
+void write(const Network& net, const State& s, const Asked& asked, float* general, float*, u32) {
+  const Packet& p = asked.packet;
+  general[0] = std::min(p.hops * 0.125f, 4.0f);
+  general[1] = std::min(static_cast<float>((s.totals.now - p.injected) * net.cycle_ns) * 0.001f, 100.0f);
+  general[2] = std::min(p.flits * 0.0625f, 16.0f);
+}
+
+const Register<ObservationSpec> entry({
+    "progress",
+    "hops done, age and size of the packet",
+    {{"hops", 0, 4, "router-to-router hops done / 8"}, {"age", 0, 100, "us since its NIC accepted it"}, {"size", 0, 16, "flits / 16"}},
+    {},
+    write,
+});
+
+}  // namespace
+
+}  // namespace flitgym

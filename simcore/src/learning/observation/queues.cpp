@@ -1,0 +1,39 @@
+// What stands before each candidate: the state of queues and credits that UGAL looks at, too.
+#include <algorithm>
+
+#include "simcore/learning.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym {
+
+namespace {
+
+void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
+  const u32 depth = net.router.input_depth, both = depth + net.router.output_depth;
+  const float room = 1.0f / static_cast<float>(both);
+  for (u32 k = 0; k < asked.slots; k++, slots += stride) {
+    const u32 port = net.port(asked.router, asked.ports[k]);
+    slots[0] = std::min(static_cast<float>(s.ports[port].load) * room, 32.0f);
+    // Of the class's VCs the one with the most room is taken.
+    u32 least = both;
+    const u32 first = asked.classes[k] == kAnyClass ? 0 : asked.classes[k], step = asked.classes[k] == kAnyClass ? 1 : net.routing_facts.classes;
+    for (u32 vc = first; vc < net.vcs; vc += step) {
+      const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
+      least = std::min<u32>(least, out.count + depth - out.credits);
+    }
+    slots[1] = static_cast<float>(least) * room;
+  }
+}
+
+const Register<ObservationSpec> entry({
+    "queues",
+    "flits ahead of the packet, by link and by VC class",
+    {},
+    {{"link", 0, 32, "flits queued for the link or not yet credited, all VCs / flits of one VC's buffers"},
+     {"class", 0, 1, "the same of the emptiest VC of the packet's class"}},
+    write,
+});
+
+}  // namespace
+
+}  // namespace flitgym

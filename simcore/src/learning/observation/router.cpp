@@ -1,0 +1,38 @@
+// How busy the router is as a whole.
+#include <algorithm>
+
+#include "simcore/learning.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym {
+
+namespace {
+
+void write(const Network& net, const State& s, const Asked& asked, float* general, float*, u32) {
+  const float room = 1.0f / static_cast<float>(net.router.input_depth + net.router.output_depth);
+  const u32 first = net.topology->first_port;
+  const Port* const ports = &s.ports[net.port(asked.router, 0)];
+  u32 sum = 0, most = 0;
+  for (u32 k = first; k < net.radix; k++) {
+    sum += ports[k].load;
+    most = std::max(most, ports[k].load);
+  }
+  const InputVc& in = s.input_vcs[net.vc_id(net.port(asked.router, asked.in_port), asked.in_vc)];
+  general[0] = std::min(static_cast<float>(sum) * room / static_cast<float>(net.radix - first), 32.0f);
+  general[1] = std::min(static_cast<float>(most) * room, 32.0f);
+  general[2] = std::min(static_cast<float>(in.count) / static_cast<float>(net.router.input_depth), 1.0f);
+}
+
+const Register<ObservationSpec> entry({
+    "router",
+    "load of the router's links, and the queue that the packet leads",
+    {{"load_mean", 0, 32, "flits queued for or not yet credited by a link, mean over links / flits of one VC's buffers"},
+     {"load_max", 0, 32, "the same of the fullest link"},
+     {"queue", 0, 1, "flits in the packet's input buffer / its depth"}},
+    {},
+    write,
+});
+
+}  // namespace
+
+}  // namespace flitgym

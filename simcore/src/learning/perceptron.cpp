@@ -1,0 +1,169 @@
+// The network of a policy. Sums run over the inputs in order, output by output, so the bits do not depend on the width of the
+// machine's vectors.
+#include <algorithm>
+#include <cmath>
+
+#include "routing/choice.hpp"
+#include "simcore/learning.hpp"
+
+namespace flitgym {
+
+namespace {
+
+#if defined(__AVX512F__)
+constexpr u32 kLanes = 16;
+#elif defined(__AVX__)
+constexpr u32 kLanes = 8;
+#else
+constexpr u32 kLanes = 4;
+#endif
+typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
+
+constexpr u32 kPad = 16;  // the layout is the same whatever the lanes
+inline u32 padded(u32 outputs) { return (outputs + kPad - 1) / kPad * kPad; }
+
+// kRows rows by kPad outputs at once: the sums stay in registers, each weight is read once for all rows.
+template <u32 kRows>
+inline void tile(const float* in, u32 in_stride, u32 inputs, const float* weight, u32 width, const float* bias, float* out, u32 out_stride, bool rectify) {
+  constexpr u32 kParts = kPad / kLanes;
+  Lanes sum[kRows][kParts];
+  for (u32 part = 0; part < kParts; part++) {
+    const Lanes b = *reinterpret_cast<const Lanes*>(bias + part * kLanes);
+    for (u32 r = 0; r < kRows; r++) sum[r][part] = b;
+  }
+  for (u32 i = 0; i < inputs; i++) {
+    Lanes w[kParts];
+    for (u32 part = 0; part < kParts; part++) w[part] = *reinterpret_cast<const Lanes*>(weight + std::size_t{i} * width + part * kLanes);
+    for (u32 r = 0; r < kRows; r++) {
+      const float x = in[std::size_t{r} * in_stride + i];
+      for (u32 part = 0; part < kParts; part++) sum[r][part] += x * w[part];
+    }
+  }
+  const Lanes zero = {};
+  for (u32 r = 0; r < kRows; r++)
+    for (u32 part = 0; part < kParts; part++) {
+      const Lanes y = sum[r][part];
+      *reinterpret_cast<Lanes*>(out + std::size_t{r} * out_stride + part * kLanes) = rectify ? (y > zero ? y : zero) : y;
+    }
+}
+
+void layer(const float* in, u32 in_stride, u32 rows, u32 inputs, const float* weight, u32 outputs, float* out, bool rectify) {
+  const u32 width = padded(outputs);
+  const float* const bias = weight + std::size_t{inputs} * width;
+  for (u32 o = 0; o < width; o += kPad) {
+    u32 r = 0;
+    for (; r + 8 <= rows; r += 8) tile<8>(in + std::size_t{r} * in_stride, in_stride, inputs, weight + o, width, bias + o, out + std::size_t{r} * width + o, width, rectify);
+    for (; r < rows; r++) tile<1>(in + std::size_t{r} * in_stride, in_stride, inputs, weight + o, width, bias + o, out + std::size_t{r} * width + o, width, rectify);
+  }
+}
+
+// Returns the scores [rows, padded outputs].
+const float* forward(const PolicyShape& shape, const float* weights, const float* in, u32 in_stride, u32 rows, std::vector<float>& a, std::vector<float>& b) {
+  u32 widest = 0;
+  for (const u32 n : shape.layers) widest = std::max(widest, padded(n));
+  for (auto* scratch : {&a, &b})
+    if (scratch->size() < std::size_t{rows} * widest) scratch->resize(std::size_t{rows} * widest);
+  const u32 last = static_cast<u32>(shape.layers.size()) - 2;
+  std::vector<float>*to = &a, *other = &b;
+  for (u32 l = 0; l <= last; l++) {
+    layer(in, in_stride, rows, shape.layers[l], weights + shape.offsets[l], shape.layers[l + 1], to->data(), l < last);
+    in = to->data();
+    in_stride = padded(shape.layers[l + 1]);
+    std::swap(to, other);
+  }
+  return in;
+}
+
+// The slot of the highest score, the first of equals; or one at random.
+void choose_slot(const Network& net, const State& s, const Packet& p, const float* scores, u32 stride, u32 count, u32& chosen, float& log_probability) {
+  u32 best = 0;
+  for (u32 k = 1; k < count; k++)
+    if (scores[k * stride] > scores[best * stride]) best = k;
+  chosen = best;
+  log_probability = 0;
+  const double temperature = s.learning.temperature, epsilon = s.learning.epsilon;
+  if (temperature == 0 && epsilon == 0) return;
+  double part[16], sum = 0;
+  for (u32 k = 0; k < count; k++) sum += part[k] = temperature > 0 ? std::exp((double{scores[k * stride]} - double{scores[best * stride]}) / temperature) : k == best;
+  double left = unit(route_draw(net, p, 1)) * sum;
+  if (epsilon > 0 && unit(route_draw(net, p, 0)) < epsilon) {
+    chosen = below(route_draw(net, p, 2), count);
+  } else if (temperature > 0) {
+    for (chosen = 0; chosen + 1 < count && left >= part[chosen]; chosen++) left -= part[chosen];
+  }
+  log_probability = static_cast<float>(std::log((1 - epsilon) * part[chosen] / sum + epsilon / count));
+}
+
+}  // namespace
+
+void shape_policy(PolicyShape& shape, std::vector<u32> layers) {
+  shape.layers = std::move(layers);
+  shape.offsets.clear();
+  shape.size = 0;
+  for (std::size_t l = 0; l + 1 < shape.layers.size(); l++) {
+    shape.offsets.push_back(shape.size);
+    shape.size += std::size_t{shape.layers[l] + 1} * padded(shape.layers[l + 1]);
+  }
+}
+
+void load_layer(const PolicyShape& shape, u32 l, const float* weight, const float* bias, float* weights) {
+  const u32 inputs = shape.layers[l], outputs = shape.layers[l + 1], width = padded(outputs);
+  float* const to = weights + shape.offsets[l];
+  for (u32 i = 0; i < inputs; i++)
+    for (u32 o = 0; o < outputs; o++) to[std::size_t{i} * width + o] = weight[std::size_t{o} * inputs + i];
+  std::copy_n(bias, outputs, to + std::size_t{inputs} * width);
+}
+
+void policy_scores(const Network& net, const State& s, const float* observation, u32 rows, float* scores) {
+  const Seam& seam = *net.seam;
+  const PolicyShape& shape = seam.policy;
+  std::vector<float> a, b, row(seam.general + seam.per_slot);
+  const float* const weights = s.weights.data();
+  for (u32 j = 0; j < rows; j++, observation += seam.width, scores += seam.slots) {
+    if (!shape.per_slot) {
+      std::copy_n(forward(shape, weights, observation, seam.width, 1, a, b), seam.slots, scores);
+      continue;
+    }
+    std::copy_n(observation, seam.general, row.begin());
+    for (u32 k = 0; k < seam.slots; k++) {
+      std::copy_n(observation + seam.general + k * seam.per_slot, seam.per_slot, row.begin() + seam.general);
+      scores[k] = *forward(shape, weights, row.data(), 0, 1, a, b);
+    }
+  }
+}
+
+void choose_by_policy(const Network& net, const State& s, Batch& b) {
+  const Seam& seam = *net.seam;
+  const PolicyShape& shape = seam.policy;
+  Decisions& d = b.decisions;
+  if (d.count == 0) return;
+  const float* const weights = s.weights.data();
+  if (!shape.per_slot) {
+    const u32 stride = padded(shape.layers.back());
+    const float* scores = forward(shape, weights, d.observation, seam.width, d.count, d.rows, d.scores);
+    for (u32 j = 0; j < d.count; j++)
+      choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores + std::size_t{j} * stride, 1, d.slot_count[j], d.chosen[j], d.log_probability[j]);
+    return;
+  }
+  // One row per slot: the general features, then the slot's own.
+  const u32 inputs = seam.general + seam.per_slot;
+  u32 rows = 0;
+  for (u32 j = 0; j < d.count; j++) rows += d.slot_count[j];
+  if (d.gathered.size() < std::size_t{rows} * inputs) d.gathered.resize(std::size_t{rows} * inputs);
+  float* to = d.gathered.data();
+  for (u32 j = 0; j < d.count; j++) {
+    const float* const row = d.observation + std::size_t{j} * seam.width;
+    for (u32 k = 0; k < d.slot_count[j]; k++) {
+      to = std::copy_n(row, seam.general, to);
+      to = std::copy_n(row + seam.general + k * seam.per_slot, seam.per_slot, to);
+    }
+  }
+  const u32 stride = padded(1);
+  const float* scores = forward(shape, weights, d.gathered.data(), inputs, rows, d.rows, d.scores);
+  for (u32 j = 0; j < d.count; j++) {
+    choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores, stride, d.slot_count[j], d.chosen[j], d.log_probability[j]);
+    scores += std::size_t{d.slot_count[j]} * stride;
+  }
+}
+
+}  // namespace flitgym

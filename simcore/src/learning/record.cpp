@@ -1,0 +1,144 @@
+// The course of a decision: opened when it is made, closed when the packet comes to its next one or is delivered, filed as a
+// transition when the news is back at the router that made it (the time of an empty path back).
+#include <algorithm>
+#include <cstring>
+
+#include "routing/choice.hpp"
+#include "simcore/learning.hpp"
+#include "simcore/workload.hpp"
+
+namespace flitgym {
+
+namespace {
+
+constexpr u64 kNoDecision = ~u64{0};
+
+u32 new_entry(const Seam& seam, State& s) {
+  if (!s.free_decisions.empty()) {
+    const u32 id = s.free_decisions.back();
+    s.free_decisions.pop_back();
+    return id;
+  }
+  const u32 id = static_cast<u32>(s.open_decisions.size());
+  s.open_decisions.emplace_back();
+  for (auto* rows : {&s.open_observation, &s.open_next_observation}) rows->resize(rows->size() + seam.width);
+  for (auto* rows : {&s.open_mask, &s.open_next_mask}) rows->resize(rows->size() + seam.slots);
+  return id;
+}
+
+// The packet is at router `here`; the news goes back from there. What lies further ahead than the wheel is looked at again.
+void send_news(const Network& net, State& s, u32 id, u32 here) {
+  OpenDecision& open = s.open_decisions[id];
+  open.due = s.totals.now + 1 + static_cast<Cycle>(net.seam->flight(here, open.router) / net.cycle_ns + 0.5);
+  s.news.push(std::min(open.due, s.totals.now + s.news.longest()), id);
+}
+
+void close(const Network& net, State& s, u32 id, const Packet& p, bool delivered) {
+  OpenDecision& open = s.open_decisions[id];
+  const Closing closing{p, open.decided, s.totals.now, open.router, net.terminal_router[p.destination], delivered};
+  open.reward = net.seam->reward->reward(net, s, closing);
+  open.done = delivered;
+}
+
+}  // namespace
+
+void start_record(const Network& net, State& s) {
+  const Seam& seam = *net.seam;
+  s.weights.assign(seam.policy.size, 0.0f);
+  std::copy(seam.weights.begin(), seam.weights.end(), s.weights.begin());
+  s.learning.epsilon = seam.epsilon;
+  s.learning.temperature = seam.temperature;
+  s.job_slowdown.assign(net.workload ? net.workload->job_count() : 1, 1.0);
+  const std::size_t n = seam.capacity;
+  s.news.reset(1023);
+  for (auto* rows : {&s.ring_observation, &s.ring_next_observation}) rows->assign(n * seam.width, 0.0f);
+  for (auto* rows : {&s.ring_mask, &s.ring_next_mask}) rows->assign(n * seam.slots, 0);
+  for (auto* column : {&s.ring_reward, &s.ring_log_probability}) column->assign(n, 0.0f);
+  for (auto* column : {&s.ring_decision, &s.ring_next_decision}) column->assign(n, 0);
+  for (auto* column : {&s.ring_router, &s.ring_decided, &s.ring_job}) column->assign(n, 0);
+  s.ring_action.assign(n, 0);
+  s.ring_done.assign(n, 0);
+}
+
+void open_record(const Network& net, State& s, const Batch& b, u32 j) {
+  const Seam& seam = *net.seam;
+  const Decisions& d = b.decisions;
+  const u32 i = d.request[j], packet = b.packet[i];
+  const Packet& p = s.packets[packet];
+  if (seam.record_part < 1 && unit(draw(net.seed, u64{p.source} << 32 | p.sequence, kDrawRecord)) >= seam.record_part) return;
+  if (packet >= s.last_decision.size()) s.last_decision.resize(s.packets.size(), kNone);
+
+  const u32 id = new_entry(seam, s), before = s.last_decision[packet];
+  const u64 number = s.learning.recorded++;
+  const float* const row = d.observation + std::size_t{j} * seam.width;
+  const u8* const mask = d.mask + std::size_t{j} * seam.slots;
+  OpenDecision& open = s.open_decisions[id];
+  open = {number, kNoDecision, s.totals.now, 0, b.router[i], kNone, 0, d.log_probability[j], static_cast<u16>(d.chosen[j]), 0, p.job};
+  std::copy_n(row, seam.width, &s.open_observation[std::size_t{id} * seam.width]);
+  std::copy_n(mask, seam.slots, &s.open_mask[std::size_t{id} * seam.slots]);
+  std::fill_n(&s.open_next_observation[std::size_t{id} * seam.width], seam.width, 0.0f);
+  std::fill_n(&s.open_next_mask[std::size_t{id} * seam.slots], seam.slots, u8{0});
+  s.last_decision[packet] = id;
+  if (before == kNone) return;
+
+  OpenDecision& earlier = s.open_decisions[before];
+  earlier.next = number;
+  if (!seam.reward->at_next_decision) {
+    open.previous = before;
+    return;
+  }
+  std::copy_n(row, seam.width, &s.open_next_observation[std::size_t{before} * seam.width]);
+  std::copy_n(mask, seam.slots, &s.open_next_mask[std::size_t{before} * seam.slots]);
+  close(net, s, before, p, false);
+  send_news(net, s, before, b.router[i]);
+}
+
+void close_on_delivery(const Network& net, State& s, u32 packet) {
+  const Seam& seam = *net.seam;
+  const Packet& p = s.packets[packet];
+  const u32 here = net.terminal_router[p.destination];
+  const double empty_ns = seam.flight(net.terminal_router[p.source], here) + 2 * net.link_latency_ns[0];
+  double& slowdown = s.job_slowdown[p.job];
+  const double own = (s.totals.now - p.injected) * net.cycle_ns / std::max(empty_ns, net.cycle_ns);
+  slowdown += (own - slowdown) / 256;
+  if (packet >= s.last_decision.size()) return;
+  for (u32 id = s.last_decision[packet]; id != kNone;) {
+    const u32 previous = s.open_decisions[id].previous;
+    close(net, s, id, p, true);
+    send_news(net, s, id, here);
+    id = previous;
+  }
+  s.last_decision[packet] = kNone;
+}
+
+void file_transitions(const Network& net, State& s, std::vector<u32>& scratch) {
+  const Seam& seam = *net.seam;
+  const Cycle now = s.totals.now;
+  if (!s.news.due(now)) return;
+  scratch.clear();
+  s.news.take(now, scratch);
+  for (const u32 id : scratch) {
+    const OpenDecision& open = s.open_decisions[id];
+    if (open.due > now) {
+      s.news.push(std::min(open.due, now + s.news.longest()), id);
+      continue;
+    }
+    const std::size_t row = s.learning.transitions++ % seam.capacity, from = id;
+    std::memcpy(&s.ring_observation[row * seam.width], &s.open_observation[from * seam.width], seam.width * sizeof(float));
+    std::memcpy(&s.ring_next_observation[row * seam.width], &s.open_next_observation[from * seam.width], seam.width * sizeof(float));
+    std::memcpy(&s.ring_mask[row * seam.slots], &s.open_mask[from * seam.slots], seam.slots);
+    std::memcpy(&s.ring_next_mask[row * seam.slots], &s.open_next_mask[from * seam.slots], seam.slots);
+    s.ring_action[row] = open.action;
+    s.ring_reward[row] = open.reward;
+    s.ring_done[row] = static_cast<u8>(open.done);
+    s.ring_log_probability[row] = open.log_probability;
+    s.ring_decision[row] = open.number;
+    s.ring_next_decision[row] = open.next;
+    s.ring_router[row] = open.router;
+    s.ring_decided[row] = open.decided;
+    s.ring_job[row] = open.job;
+    s.free_decisions.push_back(id);
+  }
+}
+
+}  // namespace flitgym

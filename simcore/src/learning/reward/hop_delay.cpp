@@ -1,0 +1,15 @@
+// The time to the packet's next decision, or to its delivery: the rewards of a packet's decisions add up to its delay.
+#include "simcore/learning.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym {
+
+namespace {
+
+float reward(const Network& net, const State&, const Closing& c) { return -static_cast<float>((c.now - c.decided) * net.cycle_ns * 0.001); }
+
+const Register<RewardSpec> entry({"hop_delay", "minus the us to the packet's next decision or its delivery", true, reward});
+
+}  // namespace
+
+}  // namespace flitgym

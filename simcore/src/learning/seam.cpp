@@ -1,0 +1,223 @@
+// From the candidates of a cycle to the decisions of an agent, and back.
+#include <algorithm>
+
+#include "routing/choice.hpp"
+#include "simcore/error.hpp"
+#include "simcore/learning.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym {
+
+namespace {
+
+constexpr u32 kMostSlots = 16;
+
+std::vector<std::string> split(const std::string& words, char separator) {
+  std::vector<std::string> out;
+  for (std::size_t from = 0; from <= words.size();) {
+    const std::size_t to = std::min(words.find(separator, from), words.size());
+    out.push_back(words.substr(from, to - from));
+    from = to + 1;
+  }
+  return out;
+}
+
+template <class Spec>
+const Spec& named(const std::string& where, const std::string& name) {
+  const auto found = registry<Spec>().find(name);
+  const auto names = registered_names<Spec>();
+  if (found == registry<Spec>().end()) throw ConfigError(where + ": unknown value '" + name + "'" + did_you_mean(name, names) + "; valid values: " + join(names));
+  return found->second;
+}
+
+// The candidates are those of routing=external on this topology.
+RoutingFacts take_relation(const Params& params, Network& net) {
+  const auto [first, last] = registry<RoutingSpec>().equal_range("external");
+  for (auto at = first; at != last; ++at) {
+    const RoutingSpec& spec = at->second;
+    if (std::find(spec.topologies.begin(), spec.topologies.end(), net.topology_name) == spec.topologies.end()) continue;
+    Values values{{"relation", params.text("relation")}};
+    if (params.integer("deroutes") >= 0) values["deroutes"] = params.integer("deroutes");
+    net.candidates = spec.candidates;
+    return spec.setup(Params("routing." + net.routing_name, spec.params, values), net, net.relation);
+  }
+  throw ConfigError("routing." + net.routing_name + ": there is no relation for topology '" + net.topology_name + "'; an agent chooses from the candidates of routing=external");
+}
+
+// The time of a hop without queueing, from one input buffer to the next.
+double hop_ns(const Network& net, u32 port) {
+  return (net.channels[port].hop_cycles + net.router.pipeline_cycles + net.router.wake_cycles) * net.cycle_ns;
+}
+
+// Shortest times and hops between routers, along minimal paths.
+void measure_flights(const Network& net, Seam& seam) {
+  const u32 n = net.routers;
+  seam.routers = n;
+  seam.hop_ns.assign(net.router_ports, 0);
+  for (u32 port = 0; port < net.router_ports; port++)
+    if (net.channels[port].peer != kNone) seam.hop_ns[port] = static_cast<float>(hop_ns(net, port));
+  seam.flight_ns.assign(std::size_t{n} * n, 0);
+  seam.hops.assign(std::size_t{n} * n, 0);
+  // Breadth first, by hops; among those of equal hops the fastest.
+  std::vector<u32> order;
+  for (u32 from = 0; from < n; from++) {
+    float* const time = &seam.flight_ns[std::size_t{from} * n];
+    u8* const hops = &seam.hops[std::size_t{from} * n];
+    std::fill_n(hops, n, u8{255});
+    hops[from] = 0;
+    order.assign(1, from);
+    for (std::size_t k = 0; k < order.size(); k++) {
+      const u32 at = order[k];
+      for (u32 local = net.topology->first_port; local < net.radix; local++) {
+        const u32 port = net.port(at, local), peer = net.channels[port].peer;
+        if (peer == kNone) continue;
+        const u32 to = net.router_of_port(peer);
+        const auto arrives = time[at] + seam.hop_ns[port];
+        if (hops[to] == 255) {
+          hops[to] = static_cast<u8>(hops[at] + 1);
+          time[to] = arrives;
+          order.push_back(to);
+        } else if (hops[to] == hops[at] + 1 && arrives < time[to]) {
+          time[to] = arrives;
+        }
+      }
+    }
+  }
+}
+
+// Of more candidates than slots, the first stays and the others are drawn.
+void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16* classes, u32 candidates, u32 slots, u16* slot_ports, u16* slot_classes) {
+  if (candidates <= slots) {
+    std::copy_n(ports, candidates, slot_ports);
+    std::copy_n(classes, candidates, slot_classes);
+    return;
+  }
+  u8 order[kMaxRadix * 2];
+  const u32 n = std::min<u32>(candidates, sizeof order);
+  for (u32 k = 0; k < n; k++) order[k] = static_cast<u8>(k);
+  const u64 bits = route_draw(net, p, 3);
+  slot_ports[0] = ports[0];
+  slot_classes[0] = classes[0];
+  for (u32 k = 1; k < slots; k++) {
+    std::swap(order[k], order[k + below(mix64(bits + k), n - k)]);
+    slot_ports[k] = ports[order[k]];
+    slot_classes[k] = classes[order[k]];
+  }
+}
+
+}  // namespace
+
+std::vector<ParamSpec> seam_params() {
+  return {
+      choice("relation", "widest", {}, "the candidates that the slots are drawn from: as in routing=external"),
+      integer("deroutes", -1, -1, kMaxVcs, "per packet", "HyperX, relation=omni_war; -1 = as many as dimensions"),
+      integer("slots", 8, 2, kMostSlots, "", "candidates that an agent sees at most: the minimal one, and others drawn at random where there are more"),
+      choice("observation", "progress+router+queues+path+q_values", {}, "blocks of features, joined by +"),
+      choice("reward", "hop_delay", {}, "what a decision is paid"),
+      integer("record", 0, 0, 1 << 24, "transitions", "room in the ring of transitions; 0 = none are kept"),
+      real("record_part", 1, 0, 1, "", "part of the packets whose decisions are kept"),
+  };
+}
+
+RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
+  const std::string where = "routing." + net.routing_name;
+  const RoutingFacts facts = take_relation(params, net);
+  seam.slots = params.count("slots");
+  for (const std::string& name : split(params.text("observation"), '+')) {
+    const auto& block = named<ObservationSpec>(where + ".observation", name);
+    if (std::find(seam.blocks.begin(), seam.blocks.end(), &block) != seam.blocks.end()) throw ConfigError(where + ".observation: '" + name + "' stands there twice");
+    seam.blocks.push_back(&block);
+    seam.general += static_cast<u32>(block.general.size());
+    seam.per_slot += static_cast<u32>(block.per_slot.size());
+  }
+  seam.width = seam.general + seam.slots * seam.per_slot;
+  seam.reward = &named<RewardSpec>(where + ".reward", params.text("reward"));
+  seam.capacity = params.count("record");
+  seam.record_part = params.real("record_part");
+  measure_flights(net, seam);
+  for (const ObservationSpec* block : seam.blocks) {
+    if (block->setup) block->setup(net);
+    if (!block->learn) continue;
+    if (net.learn) throw ConfigError(where + ".observation: two of its blocks learn from feedback; one can");
+    net.learn = block->learn;
+    net.initialise_table = block->initialise;
+  }
+  return facts;
+}
+
+void own_rows(const Network& net, Batch& b) {
+  Decisions& d = b.decisions;
+  const Seam& seam = *net.seam;
+  const float* const rows = d.observation;
+  const u8* const mask = d.mask;
+  std::vector<float> observation(b.input_vc.size() * seam.width);
+  std::vector<u8> masks(b.input_vc.size() * seam.slots);
+  if (rows) std::copy_n(rows, std::size_t{d.count} * seam.width, observation.begin());
+  if (mask) std::copy_n(mask, std::size_t{d.count} * seam.slots, masks.begin());
+  d.own_observation = std::move(observation);
+  d.own_mask = std::move(masks);
+  d.observation = d.own_observation.data();
+  d.mask = d.own_mask.data();
+}
+
+void make_decisions(const Network& net, State& s, Batch& b) {
+  const Seam& seam = *net.seam;
+  Decisions& d = b.decisions;
+  const std::size_t most = b.input_vc.size();
+  if (d.request.empty()) {
+    for (auto* numbers : {&d.request, &d.slot_count, &d.chosen}) numbers->resize(most);
+    for (auto* numbers : {&d.ports, &d.classes}) numbers->resize(most * seam.slots);
+    d.log_probability.resize(most);
+  }
+  if (!d.observation) own_rows(net, b);
+  net.candidates(net, s, b);
+  for (const ObservationSpec* block : seam.blocks)
+    if (block->prepare) block->prepare(net, s, b);
+
+  d.count = 0;
+  for (u32 i = 0; i < b.count; i++) {
+    const u32 first = b.offsets[i], candidates = b.offsets[i + 1] - first;
+    if (candidates == 1) {
+      b.out_port[i] = b.candidate_port[first];
+      b.out_class[i] = b.candidate_class[first];
+      continue;
+    }
+    const u32 j = d.count++, count = std::min(candidates, seam.slots);
+    const Packet& p = s.packets[b.packet[i]];
+    u16 *const ports = &d.ports[std::size_t{j} * seam.slots], *const classes = &d.classes[std::size_t{j} * seam.slots];
+    fill_slots(net, p, &b.candidate_port[first], &b.candidate_class[first], candidates, seam.slots, ports, classes);
+    d.request[j] = i;
+    d.slot_count[j] = count;
+
+    float* const row = d.observation + std::size_t{j} * seam.width;
+    float *general = row, *slots = row + seam.general;
+    const Asked asked{p, b.packet[i], b.router[i], net.terminal_router[p.destination], b.in_port[i], b.in_vc[i], ports, classes, count};
+    for (const ObservationSpec* block : seam.blocks) {
+      block->write(net, s, asked, general, slots, seam.per_slot);
+      general += block->general.size();
+      slots += block->per_slot.size();
+    }
+    std::fill(row + seam.general + count * seam.per_slot, row + seam.width, 0.0f);
+    u8* const mask = d.mask + std::size_t{j} * seam.slots;
+    for (u32 k = 0; k < seam.slots; k++) mask[k] = k < count;
+  }
+}
+
+void settle_decisions(const Network& net, State& s, Batch& b) {
+  const Seam& seam = *net.seam;
+  const Decisions& d = b.decisions;
+  for (u32 j = 0; j < d.count; j++) {
+    const u32 i = d.request[j], k = j * seam.slots + d.chosen[j], router = b.router[i];
+    b.out_port[i] = d.ports[k];
+    b.out_class[i] = d.classes[k];
+    Packet& p = s.packets[b.packet[i]];
+    if (d.chosen[j] > 0) {
+      const u32 to = net.terminal_router[p.destination], next = net.router_of_port(net.channels[net.port(router, d.ports[k])].peer);
+      if (seam.distance(next, to) >= seam.distance(router, to)) p.nonminimal = 1;
+    }
+    if (seam.capacity) open_record(net, s, b, j);
+  }
+  s.learning.decisions += d.count;
+}
+
+}  // namespace flitgym

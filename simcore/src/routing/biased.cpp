@@ -1,0 +1,69 @@
+// Minimal or not, by the local queues and a bias that somebody else sets: a table per router, a row per region of destinations,
+// whose entry in flits is added to the congestion of every candidate that is not minimal. With zeros it is UGAL over the
+// candidates of an agent; a large entry keeps to minimal paths, a large negative one leaves them.
+#include "routing/congestion.hpp"
+#include "routing/q_table.hpp"
+#include "simcore/learning.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Rule : ComponentData {
+  CongestionMeasure measure;
+};
+
+void route(const Network& net, State& s, Batch& b) {
+  const Seam& seam = *net.seam;
+  const auto& rule = static_cast<const Rule&>(*net.routing);
+  make_decisions(net, s, b);
+  for (u32 j = 0; j < b.decisions.count; j++) {
+    const u32 i = b.decisions.request[j], router = b.router[i];
+    const u32 to = net.terminal_router[s.packets[b.packet[i]].destination], h = seam.distance(router, to);
+    const double bias = q_row(net, s, router, net.topology->region(to))[0];
+    double least = 0;
+    u32 best = 0;
+    for (u32 k = 0; k < b.decisions.slot_count[j]; k++) {
+      const u32 at = j * seam.slots + k, port = net.port(router, b.decisions.ports[at]);
+      const u32 hops = 1 + seam.distance(net.router_of_port(net.channels[port].peer), to);
+      const double queue = rule.measure.of(net, s, port, b.decisions.classes[at]) + (hops > h ? bias : 0);
+      const double weight = queue * hops;
+      if (k > 0 && weight >= least) continue;  // ties to the first, which is minimal
+      least = weight;
+      best = k;
+    }
+    b.decisions.chosen[j] = best;
+    b.decisions.log_probability[j] = 0;
+  }
+  settle_decisions(net, s, b);
+}
+
+void initialise(const Network&, State& s) { std::fill(s.table.begin(), s.table.end(), 0.0f); }
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto seam = std::make_shared<Seam>();
+  auto rule = std::make_shared<Rule>();
+  net.seam = seam;
+  rule->measure = measure_of(params, net);
+  data = rule;
+  const RoutingFacts facts = build_seam(params, net, *seam);
+  if (net.learns) throw ConfigError("routing.biased.observation: a block that learns from feedback would take the table that holds the biases");
+  net.table = {net.topology->regions(net), 1, 8, "biased: flits added to what is not minimal, region of the destination x 1"};
+  net.initialise_table = initialise;
+  return facts;
+}
+
+std::vector<ParamSpec> params() {
+  std::vector<ParamSpec> specs = seam_params();
+  for (ParamSpec& spec : specs)
+    if (spec.key == "observation") spec.fallback = std::string("progress");
+  specs.push_back(congestion_param("both"));
+  specs.push_back(congestion_scope_param("port"));
+  return specs;
+}
+
+const Register<RoutingSpec> entry({"biased", "minimal or not by the local queues and a bias per router and region, which an agent sets", {}, params(), setup, route});
+
+}  // namespace
+
+}  // namespace flitgym

@@ -1,0 +1,42 @@
+// Named flows: some terminals send to one destination each, the others are silent. For small worlds whose best routing is known.
+#include "simcore/error.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Flows : ComponentData {
+  std::vector<u32> to;  // [terminals] kNone: silent
+  std::size_t count = 0;
+};
+
+std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
+  auto data = std::make_shared<Flows>();
+  const auto sources = params.counts("sources"), destinations = params.counts("destinations");
+  if (sources.empty() || sources.size() != destinations.size())
+    throw ConfigError("traffic.flows.destinations: " + std::to_string(destinations.size()) + " for " + std::to_string(sources.size()) + " sources; a flow has one of each");
+  data->to.assign(net.terminals, kNone);
+  for (std::size_t k = 0; k < sources.size(); k++) {
+    for (const u32 t : {sources[k], destinations[k]})
+      if (t >= net.terminals) throw ConfigError("traffic.flows: terminal " + std::to_string(t) + " of a network of " + std::to_string(net.terminals));
+    if (data->to[sources[k]] != kNone) throw ConfigError("traffic.flows.sources: terminal " + std::to_string(sources[k]) + " stands there twice; it has one flow");
+    data->to[sources[k]] = destinations[k];
+  }
+  data->count = sources.size();
+  return data;
+}
+
+u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32) { return static_cast<const Flows&>(*net.traffic).to[terminal]; }
+u32 round_size(const Network& net, u64, u32 terminal, u32) { return static_cast<const Flows&>(*net.traffic).to[terminal] != kNone; }
+
+const Register<TrafficSpec> entry({"flows", "each of some terminals to one destination; `load` is that of a sending terminal", {},
+                                   {
+                                       integer_list("sources", {0}, 0, 1 << 20, "", "terminals that send"),
+                                       integer_list("destinations", {1}, 0, 1 << 20, "", "of each source, in order"),
+                                   },
+                                   setup, destination, round_size});
+
+}  // namespace
+
+}  // namespace flitgym

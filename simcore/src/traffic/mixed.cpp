@@ -1,0 +1,44 @@
+// Uniform and adversarial traffic at once: each packet is drawn for one of the two.
+#include "simcore/error.hpp"
+#include "traffic/draws.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Mixed : ComponentData {
+  double part = 0.5;
+  u32 shift = 1, groups = 1, per_group = 1;
+};
+
+std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
+  auto data = std::make_shared<Mixed>();
+  data->part = params.real("adversarial_part");
+  data->shift = params.count("shift");
+  // Where there are no groups, the terminals of a router are one.
+  data->groups = net.groups > 1 ? net.groups : net.routers;
+  if (data->groups < 2 || net.terminals % data->groups != 0) throw ConfigError("traffic.mixed: needs a topology of two or more equal groups");
+  if (data->shift % data->groups == 0)
+    throw ConfigError("traffic.mixed.shift: " + std::to_string(data->shift) + " is a multiple of the " + std::to_string(data->groups) + " groups, so that no packet would leave its own");
+  data->per_group = net.terminals / data->groups;
+  return data;
+}
+
+u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
+  const auto& data = static_cast<const Mixed&>(*net.traffic);
+  const u64 bits = traffic_draw(seed, terminal, sequence, 1);
+  if (unit(traffic_draw(seed, terminal, sequence, 0)) >= data.part) return below(bits, net.terminals);
+  const u32 group = (terminal / data.per_group + data.shift) % data.groups;
+  return group * data.per_group + below(bits, data.per_group);
+}
+
+const Register<TrafficSpec> entry({"mixed", "part of the packets adversarial (ADV+shift), the rest uniform", {},
+                                   {
+                                       real("adversarial_part", 0.5, 0, 1, "", "part of the packets that go to the group `shift` further on"),
+                                       integer("shift", 1, 1, 1 << 20, "groups", "i of ADV+i"),
+                                   },
+                                   setup, destination});
+
+}  // namespace
+
+}  // namespace flitgym
