@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..env.world import World
 from .networks import Layers, SlotScores, StateValue
 from .rollouts import Rollouts
 
@@ -77,10 +78,12 @@ class QNetwork(nn.Module):
 
 
 class Agent:
-    """Learns from `Rollouts`. The core follows the scores alone: the state's value moves all slots alike."""
+    """Trains a `QNetwork` on a world. The core follows the scores alone: the state's value moves all slots alike."""
 
-    def __init__(self, config: Config, rollouts: Rollouts, rounds: int, seed: int, device: str = "cpu") -> None:
-        self.config, self.rollouts, self.rounds, self.device = config, rollouts, rounds, device
+    def __init__(self, config: Config, world: World, *, rounds: int, seed: int, device: str = "cpu") -> None:
+        self.config, self.rounds, self.device = config, rounds, device
+        self.rollouts = rollouts = Rollouts.of(config, self.routing(config), world, seed)
+        self.seam = rollouts.seam
         torch.manual_seed(seed)
         self.online = QNetwork(rollouts.seam, config).to(device)
         self.target = QNetwork(rollouts.seam, config).to(device)
@@ -153,6 +156,7 @@ class Agent:
             "optimiser": self.optimiser.state_dict(),
             "generator": self.generator.get_state(),
             "round": self.round,
+            "rollouts": self.rollouts.state(),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -162,3 +166,4 @@ class Agent:
         self.optimiser.load_state_dict(state["optimiser"])
         self.generator.set_state(state["generator"].cpu())
         self.round = state["round"]
+        self.rollouts.load_state(state["rollouts"])

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..env.world import World
 from .networks import Layers, SlotScores, StateValue
 from .rollouts import Rollouts
 
@@ -51,10 +52,12 @@ class Config:
 
 
 class Agent:
-    """Learns from `Rollouts`."""
+    """Trains actor and critic on a world."""
 
-    def __init__(self, config: Config, rollouts: Rollouts, rounds: int, seed: int, device: str = "cpu") -> None:
-        self.config, self.rollouts, self.rounds, self.device = config, rollouts, rounds, device
+    def __init__(self, config: Config, world: World, *, rounds: int, seed: int, device: str = "cpu") -> None:
+        self.config, self.rounds, self.device = config, rounds, device
+        self.rollouts = rollouts = Rollouts.of(config, self.routing(config), world, seed)
+        self.seam = rollouts.seam
         torch.manual_seed(seed)
         self.actor = SlotScores(rollouts.seam, config.hidden, config.network).to(device)  # type: ignore[arg-type]
         self.critic = StateValue(rollouts.seam, [64, 64]).to(device)
@@ -145,6 +148,7 @@ class Agent:
             "optimiser": self.optimiser.state_dict(),
             "generator": self.generator.get_state(),
             "round": self.round,
+            "rollouts": self.rollouts.state(),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -154,3 +158,4 @@ class Agent:
         self.optimiser.load_state_dict(state["optimiser"])
         self.generator.set_state(state["generator"].cpu())
         self.round = state["round"]
+        self.rollouts.load_state(state["rollouts"])

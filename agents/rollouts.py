@@ -54,6 +54,22 @@ class Rollouts:
             self._begin(k, episode_ns * (k + 1) / networks)
         self.seam = self.simulations[0].seam()
 
+    @classmethod
+    def of(cls, config: Any, routing: Mapping[str, Any], world: World, seed: int) -> Rollouts:
+        """As the hyperparameters of an agent say; `seed` is that of the training.
+
+        The episodes of one training never have the seeds of another's.
+        """
+        return cls(
+            world,
+            routing,
+            networks=config.networks,
+            episode_ns=config.episode_ns,
+            capacity=config.capacity,
+            record_part=config.record_part,
+            seed=1_000_000 * (seed + 1),
+        )
+
     def _begin(self, k: int, length_ns: float) -> None:
         if k == len(self.simulations):
             for per_network in (self.simulations, self.seeds, self.ends_ns, self.taken):
@@ -71,7 +87,7 @@ class Rollouts:
         """
         delivered = latency = accepted = offered = 0.0
         for k, simulation in enumerate(self.simulations):
-            if simulation.time_ns >= self.ends_ns[k]:
+            if simulation.time_ns >= self.ends_ns[k] or simulation.workload_finished:
                 self._begin(k, self.episode_ns)
                 simulation = self.simulations[k]
             simulation.set_policy(layers)
