@@ -95,16 +95,18 @@ def distinct_styles(routings_by_name: Mapping[str, str]) -> dict[str, Style]:
         routings_by_name: The routing that each policy plays with, by the policy's name.
 
     Returns:
-        By name: the first policy of a routing looks as that routing does everywhere; learned policies, and more of one
-        routing, take a further colour and marker each.
+        By name: the first policy of a routing looks as that routing does everywhere; learned policies, and others
+        whose look is taken, have a further colour and marker each.
     """
     styles: dict[str, Style] = {}
-    taken: set[str] = set()
+    taken = set()
     further = itertools.count()
     for name, routing in routings_by_name.items():
-        if routing in STYLES and routing not in taken:
-            taken.add(routing)
-            styles[name] = replace(STYLES[routing], label=name)
+        known = STYLES.get(routing)
+        # Routings of different topologies may look alike.
+        if known and (known.color, known.marker) not in taken:
+            taken.add((known.color, known.marker))
+            styles[name] = replace(known, label=name)
         else:
             k = next(further)
             color, marker = FURTHER_COLORS[k % len(FURTHER_COLORS)], FURTHER_MARKERS[k % len(FURTHER_MARKERS)]

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 
 from ..drawing import Style, key_line, latency_axis, polish
@@ -27,6 +28,8 @@ _WORKLOAD_PANELS = (
 # A network that leaves more of the offered load than this undelivered is saturated: its latency grows with the window.
 _SATURATED = 0.95
 _LOG_FROM = 3.0  # largest over smallest value from which on a logarithmic axis tells more
+_DECADE = 10
+_TICKS_OF_A_DECADE = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # where the axis shows less than one
 _WIDTH, _HEIGHT = 4.0, 2.9  # of a panel, inches
 
 
@@ -41,6 +44,9 @@ def draw(cells: Sequence[Cell], styles: Mapping[str, Style], reference: str, con
     """
     scenarios = [list(own) for _, own in groupby(cells, key=lambda cell: (cell.kind, cell.scenario))]
     rows = len(scenarios)
+    # A policy whose every run failed has no line, and none in the legend.
+    present = {cell.policy for cell in cells if np.isfinite(cell.mean.value)}
+    styles = {name: style for name, style in styles.items() if name in present}
     figure = Figure(figsize=(3 * _WIDTH, rows * _HEIGHT + 0.9), layout="constrained")
     panels = figure.subplots(rows, 3, squeeze=False)
     for line, own in zip(panels, scenarios, strict=True):
@@ -102,6 +108,7 @@ def _jobs(ax: Axes, cells: Sequence[Cell], styles: Mapping[str, Style], factor: 
         ax.plot(x, y[:, 0], color=style.color, marker=style.marker, markersize=7, linestyle="none", zorder=3)
     ax.set_xticks(range(len(jobs)), [str(job) for job in jobs], rotation=20 if len(jobs) > 4 else 0)
     ax.set_xlim(-0.5, len(jobs) - 0.5)
+    ax.margins(y=0.12)
     if factor is None:
         ax.axhline(1, color="#bbbbbb", linewidth=0.9, zorder=1)
     else:
@@ -118,6 +125,8 @@ def _scale(ax: Axes, cells: Sequence[Cell], factor: float) -> None:
     values = values[np.isfinite(values)]
     if values.size and values.min() > 0 and values.max() > _LOG_FROM * values.min():
         latency_axis(ax)
+        if values.max() < _DECADE * values.min():
+            ax.yaxis.set_major_locator(LogLocator(subs=_TICKS_OF_A_DECADE))
     elif values.size:
         ax.set_ylim(bottom=0)
         ax.yaxis.set_major_formatter("{x:,.0f}")
@@ -127,7 +136,7 @@ def _saturated(cells: Sequence[Cell]) -> set[tuple[str, float | None]]:
     return {
         (cell.policy, cell.load)
         for cell in cells
-        if cell.metric == "accepted_load" and cell.load and not cell.mean.value >= _SATURATED * cell.load
+        if cell.metric == "accepted_load" and cell.load and cell.mean.value < _SATURATED * cell.load
     }
 
 
