@@ -24,5 +24,9 @@ def trainable() -> dict[str, ModuleType]:
             for path in sorted(Path(__file__).parent.glob("[a-z]*.py"))
         ]
     except ModuleNotFoundError as error:
-        raise ConfigError(f"agents learn with {error.name}, which is not installed: pip install 'flitgym[learn]'") from error
-    return {module.Config().name: module for module in modules if hasattr(module, "Config") and hasattr(module, "Agent")}
+        raise ConfigError(
+            f"agents learn with {error.name}, which is not installed: pip install 'flitgym[learn]'"
+        ) from error
+    return {
+        module.Config().name: module for module in modules if hasattr(module, "Config") and hasattr(module, "Agent")
+    }

@@ -38,7 +38,9 @@ class SlotScores(nn.Module):
             order of the slots; `flat`: one network sees the whole row.
     """
 
-    def __init__(self, seam: dict[str, Any], hidden: Sequence[int], network: Literal["slots", "flat"] = "slots") -> None:
+    def __init__(
+        self, seam: dict[str, Any], hidden: Sequence[int], network: Literal["slots", "flat"] = "slots"
+    ) -> None:
         super().__init__()
         self.general, self.per_slot = len(seam["general"]), len(seam["per_slot"])
         self.slots, self.network = int(seam["slots"]), network

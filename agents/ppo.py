@@ -86,7 +86,9 @@ class Agent:
         for _ in range(config.epochs):
             order = torch.randperm(len(advantage), generator=self.generator).to(self.device)
             for rows in order.split(config.minibatch):
-                loss, entropy = self.update({name: column[rows] for name, column in batch.items()}, advantage[rows], goal[rows])
+                loss, entropy = self.update(
+                    {name: column[rows] for name, column in batch.items()}, advantage[rows], goal[rows]
+                )
                 losses.append(loss)
                 entropies.append(entropy)
         return {

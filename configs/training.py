@@ -92,8 +92,13 @@ def variation(config: DictConfig) -> dict[str, Any]:
     drawn: dict[str, Any] = {"traffic.load": {"low": 0.1, "high": 0.8}}
     if config.traffic.name == "mixed":
         drawn["traffic.adversarial_part"] = [0.0, 0.25, 0.5, 0.5, 0.75, 1.0]
-        drawn["traffic.shift"] = [1, 2, 3, 4]
+        drawn["traffic.shift"] = list(range(1, min(4, _groups(config.topology) - 1) + 1))
     return drawn
+
+
+def _groups(topology: DictConfig) -> int:
+    # Of a HyperX the planes of its last dimension; two is what every network has.
+    return int(topology.get("groups") or (topology.get("widths") or [2])[-1])
 
 
 def training_hash(config: DictConfig) -> str:

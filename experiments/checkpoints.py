@@ -38,7 +38,15 @@ def load_checkpoint(path: Path, training: str) -> dict[str, Any]:
         if data["format"] != 1:
             raise ValueError(f"format {data['format']}")
         state: dict[str, Any] = data["state"]
-    except (RuntimeError, EOFError, ValueError, KeyError, TypeError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
+    except (
+        RuntimeError,
+        EOFError,
+        ValueError,
+        KeyError,
+        TypeError,
+        pickle.UnpicklingError,
+        zipfile.BadZipFile,
+    ) as error:
         first = str(error).strip().split("\n", 1)[0]
         raise ConfigError(
             f"{path} is no checkpoint, or a damaged one ({first}); remove it or start with overwrite=true"

@@ -44,7 +44,11 @@ def draw_learning_curve(
 
 
 def _compare(
-    ax: Any, rows: Sequence[Mapping[str, Any]], baselines: Mapping[str, Mapping[str, float]], loads: list[float], agent: str
+    ax: Any,
+    rows: Sequence[Mapping[str, Any]],
+    baselines: Mapping[str, Mapping[str, float]],
+    loads: list[float],
+    agent: str,
 ) -> None:
     # One load, the middle one: several would be several figures.
     key = f"latency_ns@{loads[len(loads) // 2]:g}"
@@ -53,6 +57,6 @@ def _compare(
     for name, values in baselines.items():
         style = style_of(name)
         ax.axhline(values[key], color=style.color, linestyle="--", linewidth=1.2, label=style.label)
-    ax.set(xlabel="round", title=f"mean latency at load {loads[len(loads) // 2]:g}, ns", yscale="log")
+    ax.set(xlabel="round", title=f"mean latency at load {loads[len(loads) // 2]:g}, ns", ylim=(0, None))
     ax.legend(frameon=False, fontsize=8)
     polish(ax)

@@ -90,7 +90,12 @@ class _TensorBoard:
 
 
 def trackers(
-    directory: Path, to: str, config: Mapping[str, Any], rounds_done: int, project: str = "flitgym", online: bool = False
+    directory: Path,
+    to: str,
+    config: Mapping[str, Any],
+    rounds_done: int,
+    project: str = "flitgym",
+    online: bool = False,
 ) -> list[Tracker]:
     """The trackers of a training that has done `rounds_done` rounds already.
 

@@ -43,7 +43,9 @@ def app(config: DictConfig) -> None:
     print(summary(result, directory), flush=True)
 
 
-def train(config: DictConfig, directory: Path, after_round: Callable[[int], None] = lambda done: None) -> dict[str, Any]:
+def train(
+    config: DictConfig, directory: Path, after_round: Callable[[int], None] = lambda done: None
+) -> dict[str, Any]:
     """Train, or go on from the checkpoint in `directory`, and export the policy.
 
     Args:
@@ -151,7 +153,9 @@ def _finish(
 def summary(result: Mapping[str, Any], directory: Path) -> str:
     """What a training came to, for the terminal."""
     shown = directory.relative_to(Path.cwd()) if directory.is_relative_to(Path.cwd()) else directory
-    lines = [f"{shown / POLICY_FILE}: {result['rounds']} rounds, {result['decisions'] or 0:,.0f} decisions, {result['wall_seconds']:.0f} s"]
+    lines = [
+        f"{shown / POLICY_FILE}: {result['rounds']} rounds, {result['decisions'] or 0:,.0f} decisions, {result['wall_seconds']:.0f} s"
+    ]
     baselines, last = result["baselines"], result["last"]
     loads = sorted({float(key.rsplit("@", 1)[1]) for key in last if key.startswith("latency_ns@")})
     for load in loads:
