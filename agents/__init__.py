@@ -1,6 +1,7 @@
 """Agents that decide in the place of routers: one readable file per algorithm.
 
-A file with a dataclass `Config`, whose field `name` is the file's name, and a class `Agent` is a choice of `flitgym-train`.
+A file with a dataclass `Config`, whose field `name` is the file's name, and a class `Agent` is a choice of
+`flitgym-train`.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""Deep Q-learning over routing decisions: one network, shared by all routers, estimates the time that a packet still needs.
+"""Deep Q-learning over routing decisions: one network, shared by all routers, estimates the time a packet still needs.
 
-A decision is a state: what the router knows when a packet asks for a route. Its actions are the slots. The reward is minus
-the time to the packet's next decision or delivery, so the value of a slot is minus the time that is left, and the best slot is
-the fastest way as far as can be told at this router.
+A decision is a state: what the router knows when a packet asks for a route. Its actions are the slots. The reward is
+minus the time to the packet's next decision or delivery, so the value of a slot is minus the time that is left, and the
+best slot is the fastest way as far as can be told at this router.
 
-    Mnih et al., Nature 518 (2015)           Q-learning with a replay memory and a target network
-    van Hasselt et al., AAAI 2016            Double: the online network picks the next action, the target network values it
-    Wang et al., ICML 2016                   Dueling: Q = V + A - mean A
-    Matignon et al., IROS 2007               Hysteretic: bad news count less, since other routers explore, too
-    Boyan and Littman, NIPS 1993             the packet's delay as the reward, in a table (Q-routing)
+    Mnih et al., Nature 518 (2015)      Q-learning with a replay memory and a target network
+    van Hasselt et al., AAAI 2016       Double: the online network picks the next action, the target network values it
+    Wang et al., ICML 2016              Dueling: Q = V + A - mean A
+    Matignon et al., IROS 2007          Hysteretic: bad news count less, since other routers explore, too
+    Boyan and Littman, NIPS 1993        the packet's delay as the reward, in a table (Q-routing)
 
-Deviations: the target network follows by averaging instead of copies; no discount (a packet always arrives); the replay memory
-is the core's ring, so it holds the present episode of every network only. Masked slots never count.
+Deviations: the target network follows by averaging instead of copies; no discount (a packet always arrives); the replay
+memory is the core's ring, so it holds the present episode of every network only. Masked slots never count.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The networks that agents learn with. The scoring one has a twin inside the core (simcore/src/learning/perceptron.cpp)."""
+"""The networks that agents learn with. The scoring one has a twin in the core (simcore/src/learning/perceptron.cpp)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ class Perceptron(nn.Module):
 
     def __init__(self, sizes: Sequence[int]) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(n, m) for n, m in zip(sizes, sizes[1:], strict=False))
+        self.layers = nn.ModuleList(nn.Linear(n, m) for n, m in pairwise(sizes))
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., inputs] -> [..., outputs]."""
@@ -32,7 +33,7 @@ class SlotScores(nn.Module):
     """A score for every slot of an observation.
 
     Args:
-        seam: `Simulation.seam()`: how many general features an observation has, how many for each slot, how many slots.
+        seam: `Simulation.seam()`: numbers of general features, of features per slot, and of slots.
         hidden: units of each hidden layer.
         network: `slots`: one network, applied to every slot, sees the general features and the slot's own, so it knows no
             order of the slots; `flat`: one network sees the whole row.
@@ -60,10 +61,9 @@ class SlotScores(nn.Module):
         return scores
 
     def export(self) -> Layers:
-        """Weights [outputs, inputs] and biases of every layer, as `Simulation.set_policy` and `save_policy` take them."""
-        return [
-            (layer.weight.detach().cpu().numpy(), layer.bias.detach().cpu().numpy()) for layer in self.perceptron.layers
-        ]  # type: ignore[union-attr, unused-ignore]
+        """Weights [outputs, inputs] and biases of every layer, for `Simulation.set_policy` and `save_policy`."""
+        linear = [layer for layer in self.perceptron.layers if isinstance(layer, nn.Linear)]
+        return [(layer.weight.detach().cpu().numpy(), layer.bias.detach().cpu().numpy()) for layer in linear]
 
 
 class StateValue(nn.Module):

@@ -80,7 +80,7 @@ def load_policy(
         raise ConfigError(f"policy file {path}: {error}") from error
     if metadata.get("format") != FORMAT:
         raise ConfigError(f"policy file {path}: its format is {metadata.get('format')!r}, this version reads {FORMAT}")
-    layers = []
+    layers: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
     while f"layers.{len(layers)}.weight" in tensors and f"layers.{len(layers)}.bias" in tensors:
         k = len(layers)
         layers.append((tensors[f"layers.{k}.weight"], tensors[f"layers.{k}.bias"]))

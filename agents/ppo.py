@@ -4,9 +4,9 @@
     Schulman et al., ICLR 2016                  generalised advantage estimation, here along the decisions of a packet
     Huang and Ontanon, FLAIRS 2022              invalid actions masked out of the distribution
 
-The routers draw their slots inside the core, which also notes the log-probability of each; a packet's decisions are linked by
-their numbers, and where the next one has not been filed yet the critic's estimate stands for it. No discount: a packet always
-arrives.
+The routers draw their slots inside the core, which also notes the log-probability of each; a packet's decisions are
+linked by their numbers, and where the next one has not been filed yet the critic's estimate stands for it. No discount:
+a packet always arrives.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Agent:
         losses, entropies = [], []
         for _ in range(config.epochs):
             order = torch.randperm(len(advantage), generator=self.generator).to(self.device)
-            for rows in order.split(config.minibatch):
+            for rows in torch.split(order, config.minibatch):
                 loss, entropy = self.update(
                     {name: column[rows] for name, column in batch.items()}, advantage[rows], goal[rows]
                 )
@@ -133,7 +133,7 @@ class Agent:
         critic_loss = nn.functional.huber_loss(self.critic(batch["observation"], batch["mask"]), goal)
         loss = actor_loss + config.critic_weight * critic_loss - config.entropy * entropy
         self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         nn.utils.clip_grad_norm_([*self.actor.parameters(), *self.critic.parameters()], config.gradient_norm)
         self.optimiser.step()
         return float(loss.detach()), float(entropy.detach())

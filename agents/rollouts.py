@@ -18,8 +18,8 @@ from .networks import Layers
 class Rollouts:
     """K simulations of a world, each in an episode of its own. The routers decide inside the core (`routing=policy`).
 
-    An episode begins with an empty network and ends after `episode_ns`; the first ones are cut differently long, so that
-    the networks do not all begin anew at once.
+    An episode begins with an empty network and ends after `episode_ns`; the first ones are cut differently long, so
+    that the networks do not all begin anew at once.
 
     Args:
         world: where the episodes are drawn from.

@@ -1,4 +1,4 @@
-"""The configuration of `flitgym-train`: its types, what is drawn anew per episode, and what makes two trainings the same."""
+"""The configuration of `flitgym-train`: its types, what is drawn per episode, and what makes two trainings the same."""
 
 import hashlib
 import json

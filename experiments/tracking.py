@@ -78,15 +78,15 @@ class _TensorBoard:
     def __init__(self, directory: Path) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
-        self._writer = SummaryWriter(str(directory / "tensorboard"))  # type: ignore[no-untyped-call]
+        self._writer = SummaryWriter(str(directory / "tensorboard"))
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
         for key, value in metrics.items():
             if math.isfinite(value):
-                self._writer.add_scalar(key, value, step)  # type: ignore[no-untyped-call]
+                self._writer.add_scalar(key, value, step)
 
     def close(self) -> None:
-        self._writer.close()  # type: ignore[no-untyped-call]
+        self._writer.close()
 
 
 def trackers(

@@ -1,4 +1,4 @@
-"""`flitgym-train`: an agent learns on a world, with checkpoints, metrics and baselines. `flitgym-train --help` lists the choices."""
+"""`flitgym-train`: an agent learns on a world, with checkpoints, metrics and baselines. `--help` lists the choices."""
 
 import json
 import math
@@ -153,9 +153,8 @@ def _finish(
 def summary(result: Mapping[str, Any], directory: Path) -> str:
     """What a training came to, for the terminal."""
     shown = directory.relative_to(Path.cwd()) if directory.is_relative_to(Path.cwd()) else directory
-    lines = [
-        f"{shown / POLICY_FILE}: {result['rounds']} rounds, {result['decisions'] or 0:,.0f} decisions, {result['wall_seconds']:.0f} s"
-    ]
+    made = f"{result['rounds']} rounds, {result['decisions'] or 0:,.0f} decisions, {result['wall_seconds']:.0f} s"
+    lines = [f"{shown / POLICY_FILE}: {made}"]
     baselines, last = result["baselines"], result["last"]
     loads = sorted({float(key.rsplit("@", 1)[1]) for key in last if key.startswith("latency_ns@")})
     for load in loads:

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-
 from flitgym.agents import trainable
 from flitgym.agents.policy_file import load_policy
 from flitgym.configs.training import register_training
@@ -94,8 +93,8 @@ def test_other_seed_other_policy(tmp_path: Path):
 
 
 def test_writes_policy_result_curve_and_comparison(tmp_path: Path):
-    words = [*SMALL, *OWN["dqn"], "rounds=4", "evaluation.every=2", "evaluation.loads=[0.2]", "evaluation.seeds=[1]",
-             "evaluation.warmup_ns=1000", "evaluation.baseline_warmup_ns=1000", "evaluation.measure_ns=2000"]  # fmt: skip
+    compare = "every=2 loads=[0.2] seeds=[1] warmup_ns=1000 baseline_warmup_ns=1000 measure_ns=2000"
+    words = [*SMALL, *OWN["dqn"], "rounds=4", *(f"evaluation.{word}" for word in compare.split())]
     done = train(tmp_path, *words)
     assert done.returncode == 0, done.stderr
     run = only_run(tmp_path)
