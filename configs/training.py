@@ -10,6 +10,7 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, DictConfig, OmegaConf
 
+from ..simcore import ConfigError
 from .identity import core_sections
 from .jobs import has_workload
 
@@ -49,7 +50,7 @@ class Training:
     device: str = MISSING
     threads: int = MISSING
     checkpoint_every: int = MISSING
-    vary: dict[str, Any] | None = None
+    vary: Any = None  # a mapping; OmegaConf has no type for one that a whole other one replaces
     overwrite: bool = MISSING
     topology: Any = MISSING
     router: Any = MISSING
@@ -85,8 +86,10 @@ def world_sections(config: DictConfig) -> dict[str, Any]:
 def variation(config: DictConfig) -> dict[str, Any]:
     """What is drawn anew per episode: as asked, or loads and mixtures."""
     if config.vary is not None:
-        given: Any = OmegaConf.to_container(config.vary, resolve=True)
-        return dict(given)
+        given: Any = OmegaConf.to_container(config.vary, resolve=True) if OmegaConf.is_config(config.vary) else None
+        if not isinstance(given, dict):
+            raise ConfigError(f"vary: {config.vary!r} is no mapping; write vary={{traffic.load: {{low: 0.1, high: 0.5}}}}")
+        return given
     if has_workload(config):
         return {}
     drawn: dict[str, Any] = {"traffic.load": {"low": 0.1, "high": 0.8}}

@@ -586,8 +586,9 @@ py::dict requests(const py::object& self) {
   d["in_vc"] = view(b.in_vc, {n}, self);
   if (sim.network().external) {
     d["offsets"] = view(b.offsets, {n + 1}, self);
-    d["candidate_port"] = view(b.candidate_port, self);
-    d["candidate_class"] = view(b.candidate_class, self);
+    const auto candidates = static_cast<py::ssize_t>(b.offsets[b.count]);
+    d["candidate_port"] = view(b.candidate_port, {candidates}, self);
+    d["candidate_class"] = view(b.candidate_class, {candidates}, self);
   }
   return d;
 }

@@ -12,9 +12,11 @@ import pytest
 import torch
 from flitgym.agents import trainable
 from flitgym.agents.policy_file import load_policy
+from flitgym.configs import CONFIG_DIR, explain
 from flitgym.configs.training import register_training
 from flitgym.experiments.checkpoints import load_checkpoint, save_checkpoint
 from flitgym.experiments.tracking import read_progress, trackers
+from flitgym.experiments.train import train as run_training
 from flitgym.simcore import ConfigError
 
 # A training of a second or two.
@@ -127,17 +129,30 @@ def test_writes_policy_result_curve_and_comparison(tmp_path: Path):
         (["track.to=wandbb"], "did you mean 'wandb'"),
         (["device=cuda:7"], "cuda:7"),
         (["vary={trafic.load: [0.1]}"], "trafic"),
+        (["vary=7"], "no mapping"),
         (["vary={traffic.load: [7.0]}"], "7"),
         (["evaluation.every=1", "evaluation.baselines=[ugall]"], "did you mean 'ugal_l'"),
         (["evaluation.every=1", "evaluation.baselines=[omni_war]"], "omni_war"),
     ],
 )
 def test_wrong_arguments_stop_before_the_first_round(tmp_path: Path, words: list[str], said: str):
-    done = train(tmp_path, *SMALL, "rounds=2", *words)
-    assert done.returncode == 2, done.stderr
-    assert said in done.stderr
+    register_training(trainable())
+    rounds: list[int] = []
+    with pytest.raises((ConfigError, HydraException, OmegaConfBaseException)) as caught:
+        with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+            config = hydra_compose("train", overrides=[*SMALL, "rounds=2", *words])
+        run_training(config, tmp_path / "run", rounds.append)
+    assert said in explain(caught.value)
+    assert rounds == []
+    assert not (tmp_path / "run" / "policy.safetensors").exists()
+
+
+def test_wrong_argument_on_the_command_line(tmp_path: Path):
+    done = train(tmp_path, *SMALL, "rounds=2", "agent=dqqn")
+    assert done.returncode == 2
+    assert "did you mean 'dqn'" in done.stderr
     assert "Traceback" not in done.stderr
-    assert not list(tmp_path.glob("results/training/*/policy.safetensors"))
+    assert not list(tmp_path.glob("results/training/*"))
 
 
 @pytest.mark.parametrize("damage", ["cut", "garbage", "pickle"])

@@ -390,7 +390,7 @@ struct Batch {
   std::vector<u32> input_vc, packet, router;
   std::vector<u16> in_port, in_vc;           // router-local
   std::vector<u16> out_port, out_class;      // the decision
-  // The candidates of request i are entries offsets[i] .. offsets[i+1]-1 (with routing=external).
+  // The candidates of request i are entries offsets[i] .. offsets[i+1]-1; what lies behind the last is left from before.
   std::vector<u32> offsets;
   std::vector<u16> candidate_port, candidate_class;
   std::vector<u32> promised;  // [router_ports, classes] scratch of sequential allocation, 0 between calls

@@ -76,8 +76,6 @@ void open_record(const Network& net, State& s, const Batch& b, u32 j) {
   open = {number, kNoDecision, s.totals.now, 0, b.router[i], kNone, 0, d.log_probability[j], static_cast<u16>(d.chosen[j]), 0, p.job};
   std::copy_n(row, seam.width, &s.open_observation[std::size_t{id} * seam.width]);
   std::copy_n(mask, seam.slots, &s.open_mask[std::size_t{id} * seam.slots]);
-  std::fill_n(&s.open_next_observation[std::size_t{id} * seam.width], seam.width, 0.0f);
-  std::fill_n(&s.open_next_mask[std::size_t{id} * seam.slots], seam.slots, u8{0});
   s.last_decision[packet] = id;
   if (before == kNone) return;
 
@@ -125,9 +123,12 @@ void file_transitions(const Network& net, State& s, std::vector<u32>& scratch) {
     }
     const std::size_t row = s.learning.transitions++ % seam.capacity, from = id;
     std::memcpy(&s.ring_observation[row * seam.width], &s.open_observation[from * seam.width], seam.width * sizeof(float));
-    std::memcpy(&s.ring_next_observation[row * seam.width], &s.open_next_observation[from * seam.width], seam.width * sizeof(float));
+    const bool followed = !open.done;  // closed by the packet's next decision, whose row stands beside it
+    if (followed) std::memcpy(&s.ring_next_observation[row * seam.width], &s.open_next_observation[from * seam.width], seam.width * sizeof(float));
+    else std::fill_n(&s.ring_next_observation[row * seam.width], seam.width, 0.0f);
     std::memcpy(&s.ring_mask[row * seam.slots], &s.open_mask[from * seam.slots], seam.slots);
-    std::memcpy(&s.ring_next_mask[row * seam.slots], &s.open_next_mask[from * seam.slots], seam.slots);
+    if (followed) std::memcpy(&s.ring_next_mask[row * seam.slots], &s.open_next_mask[from * seam.slots], seam.slots);
+    else std::memset(&s.ring_next_mask[row * seam.slots], 0, seam.slots);
     s.ring_action[row] = open.action;
     s.ring_reward[row] = open.reward;
     s.ring_done[row] = static_cast<u8>(open.done);

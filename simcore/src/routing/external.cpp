@@ -24,9 +24,14 @@ struct Relation : ComponentData {
 void candidates(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = dragonfly(net);
   const auto [five_hop, progressive] = std::pair{static_cast<const Relation&>(*net.relation).five_hop, static_cast<const Relation&>(*net.relation).progressive};
-  b.offsets.assign(1, 0);
-  b.candidate_port.clear();
-  b.candidate_class.clear();
+  b.offsets.resize(b.count + 1);
+  const std::size_t most = std::size_t{b.count} * net.radix;
+  if (b.candidate_port.size() < most) b.candidate_port.resize(most), b.candidate_class.resize(most);
+  u16 *const ports = b.candidate_port.data(), *const classes = b.candidate_class.data();
+  u32* const offsets = b.offsets.data();
+  const Channel* const channels = net.channels.data();
+  u32 n = 0;
+  offsets[0] = 0;
   for (u32 i = 0; i < b.count; i++) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
@@ -34,8 +39,8 @@ void candidates(const Network& net, State& s, Batch& b) {
     const bool there = df.group(router) == df.group(to);
     const auto vc_class = static_cast<u16>(router == to ? (p.hops > 0 ? p.hops - 1 : 0) : p.hops);
     const auto offer = [&](u32 port) {
-      b.candidate_port.push_back(static_cast<u16>(port));
-      b.candidate_class.push_back(vc_class);
+      ports[n] = static_cast<u16>(port);
+      classes[n++] = vc_class;
     };
     offer(k_min);
     if (five_hop && !there) {
@@ -44,9 +49,9 @@ void candidates(const Network& net, State& s, Batch& b) {
       const u32 globals = df.p + df.a - 1, begin = second ? globals : df.p;
       const u32 end = at_source || second ? net.radix : came_by == PortKind::kGlobal && p.hops == 1 ? globals : 0;
       for (u32 k = begin; k < end; k++)
-        if (k != k_min && net.channels[net.port(router, k)].kind != PortKind::kUnused) offer(k);
+        if (k != k_min && channels[net.port(router, k)].kind != PortKind::kUnused) offer(k);
     }
-    b.offsets.push_back(static_cast<u32>(b.candidate_port.size()));
+    offsets[i + 1] = n;
   }
 }
 
