@@ -513,15 +513,45 @@ TEST(q_adaptive_on_dragonfly_is_free_of_deadlock) {
   }
 }
 
+// The relations of routing=external, and the same dependencies where the seam of agents offers them.
 TEST(external_relations_on_dragonfly_are_free_of_deadlock) {
-  for (const std::string relation : {"five_hop", "minimal"})
+  for (const std::string relation : {"widest", "progressive", "five_hop", "minimal"})
     for (const auto& [topology, turns] : dragonflies()) {
       Lone x = lone(topology, {"external", {{"relation", relation}}});
-      u32 longest = 0;
-      const Edges edges = explore(x, listed, [&](const Node& node, const std::vector<Option>&) { longest = std::max(longest, u32{node.packet.hops}); }, turns);
+      const bool progressive = relation == "progressive" || relation == "widest";
+      const Dragonfly& df = dragonfly(x.net);
+      u32 longest = 0, seconds = 0;
+      std::set<u32> classes;
+      const Edges edges = explore(
+          x, listed,
+          [&](const Node& node, const std::vector<Option>& options) {
+            longest = std::max(longest, u32{node.packet.hops});
+            const u32 from = df.group(x.net.terminal_router[node.packet.source]), here = df.group(node.at.router), to = df.group(x.net.terminal_router[node.packet.destination]);
+            // The second router of the source group: its global ports and the minimal one if the relation is progressive, else the minimal one.
+            if (from == here && here != to && node.packet.hops == 1) {
+              u32 globals = 0, minimal = df.minimal_port(x.net, node.at.router, node.packet);
+              for (u32 port = df.p + df.a - 1; port < x.net.radix; port++) globals += x.net.channels[x.net.port(node.at.router, port)].kind != PortKind::kUnused;
+              CHECK_EQ(options.size(), progressive ? globals + !df.is_global(minimal) : 1u);
+              CHECK_EQ(options[0].step.port, minimal);
+              seconds++;
+            }
+            for (const Option& option : options)
+              if (!x.ejects(option.step)) classes.insert(option.step.vc_class);
+          },
+          turns);
       CHECK_FOR(acyclic(edges), relation + " " + x.net.fingerprint);
       // Groups of 2 with a link each: in a middle group the packet comes in at one router and leaves by the other.
-      CHECK_EQ(longest, relation == "minimal" ? 3u : x.net.routers == 6 ? 4u : 5u);
+      CHECK_EQ(longest, relation == "minimal" ? 3u : x.net.routers == 6 && !progressive ? 4u : 5u);
+      CHECK_EQ(longest, relation == "minimal" || progressive || x.net.routers != 6 ? x.net.routing_facts.max_hops : 4u);
+      CHECK_EQ(classes.size(), std::size_t{longest});
+      CHECK(seconds > 0);
+      // What a seam offers is that relation: the same dependencies.
+      if (turns > 1) continue;
+      for (const std::string routing : {"agent", "random"}) {
+        Lone seam = lone(topology, {routing, {{"relation", relation}, {"slots", i64{16}}}});
+        CHECK(explore(seam, listed, [](const Node&, const std::vector<Option>&) {}, turns) == edges);
+        CHECK(seam.net.vcs == x.net.vcs && seam.net.routing_facts.max_hops == x.net.routing_facts.max_hops);
+      }
     }
 }
 
