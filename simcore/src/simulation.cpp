@@ -52,7 +52,7 @@ void Simulation::skip_idle(Cycle until) {
   if (next < s.totals.now + 64) return;
   const auto quiet = [](const auto& lines) { return std::all_of(lines.lines.begin(), lines.lines.end(), [](const auto& l) { return l.first == l.end; }); };
   const auto empty_wheel = [](const auto& wheel) { return std::all_of(wheel.first.begin(), wheel.first.end(), [](u32 c) { return c == kNone; }); };
-  if (!quiet(s.flit_lines) || !quiet(s.credit_lines) || !quiet(s.feedback_lines) || !empty_wheel(s.ports_due) || !empty_wheel(s.routes_due) || !s.route_list.empty()) return;
+  if (!quiet(s.flit_lines) || !quiet(s.credit_lines) || !quiet(s.feedback_lines) || !empty_wheel(s.ports_due) || !empty_wheel(s.routes_due) || !empty_wheel(s.news) || !s.route_list.empty()) return;
   const auto close = [](auto& lines) {
     for (auto& line : lines.lines) std::fill(line.marks.begin(), line.marks.end(), line.end);
   };

@@ -525,6 +525,45 @@ TEST(external_relations_on_dragonfly_are_free_of_deadlock) {
     }
 }
 
+// The progressive relation, whole: what is offered at the second router of the source group, the longest path, the classes. And the
+// same dependencies where the seam of agents offers them.
+TEST(progressive_relation_is_free_of_deadlock) {
+  for (const std::string relation : {"widest", "progressive", "five_hop"})
+    for (const auto& [topology, turns] : dragonflies()) {
+      Lone x = lone(topology, {"external", {{"relation", relation}}});
+      const bool progressive = relation != "five_hop";
+      const Dragonfly& df = dragonfly(x.net);
+      u32 longest = 0, seconds = 0;
+      std::set<u32> classes;
+      const Edges edges = explore(
+          x, listed,
+          [&](const Node& node, const std::vector<Option>& options) {
+            longest = std::max(longest, u32{node.packet.hops});
+            for (const Option& option : options)
+              if (!x.ejects(option.step)) classes.insert(option.step.vc_class);
+            const u32 from = df.group(x.net.terminal_router[node.packet.source]), here = df.group(node.at.router), to = df.group(x.net.terminal_router[node.packet.destination]);
+            if (from != here || here == to || node.packet.hops != 1) return;
+            // Its global ports and the minimal one, or that alone.
+            u32 globals = 0;
+            for (u32 port = df.p + df.a - 1; port < x.net.radix; port++) globals += x.net.channels[x.net.port(node.at.router, port)].kind != PortKind::kUnused;
+            const u32 minimal = df.minimal_port(x.net, node.at.router, node.packet);
+            CHECK_EQ(options.size(), progressive ? globals + !df.is_global(minimal) : 1u);
+            CHECK_EQ(options[0].step.port, minimal);
+            seconds++;
+          },
+          turns);
+      CHECK_FOR(acyclic(edges), relation + " " + x.net.fingerprint);
+      CHECK(seconds > 0);
+      if (progressive) CHECK(longest == 5 && x.net.routing_facts.max_hops == 5 && x.net.vcs == 5 && classes.size() == 5);
+      if (turns > 1) continue;
+      for (const std::string routing : {"agent", "random"}) {
+        Lone seam = lone(topology, {routing, {{"relation", relation}, {"slots", i64{16}}}});
+        CHECK(explore(seam, listed) == edges);
+        CHECK(seam.net.vcs == x.net.vcs && seam.net.routing_facts.max_hops == x.net.routing_facts.max_hops);
+      }
+    }
+}
+
 // ---- Trunks and uneven widths: the same with parallel links ----
 
 TEST(trunked_hyperx_is_free_of_deadlock) {

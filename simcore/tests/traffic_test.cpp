@@ -193,3 +193,59 @@ TEST(load_steps) {
   CHECK_THROWS(ConfigError, network({"uniform", {{"load_step_times_ns", std::vector<double>{100}}}}), "0 loads for 1");
   CHECK_THROWS(ConfigError, network({"uniform", merge(steps, {{"load_step_times_ns", std::vector<double>{100, 50, 200}}})}), "increasing");
 }
+
+// 8 terminals per group; `part` of the packets to the next group, the rest to anyone, among them 1/9 to that group as well.
+TEST(mixed_is_part_adversarial) {
+  for (const double part : {0.0, 0.3, 1.0}) {
+    const auto net = network({"mixed", {{"adversarial_part", part}, {"shift", i64{2}}}}, small_network());
+    u32 next = 0;
+    std::vector<u32> count(72), place(8);
+    for (u32 t = 0; t < 72; t++)
+      for (u32 k = 0; k < 300; k++) {
+        const u32 d = to(*net, t, k);
+        CHECK(d < 72);
+        count[d]++;
+        if (d / 8 != (t / 8 + 2) % 9) continue;
+        next++;
+        place[d % 8]++;
+      }
+    const double n = 72 * 300, wanted = part + (1 - part) / 9;
+    CHECK_NEAR(next, n * wanted, 5 * std::sqrt(n * wanted * (1 - wanted)) + 1e-9);
+    for (const u32 k : count) CHECK_NEAR(k, 300, 5 * std::sqrt(300.0));
+    for (const u32 k : place) CHECK_NEAR(k, next / 8.0, 5 * std::sqrt(next / 8.0));
+  }
+  CHECK_THROWS(ConfigError, network({"mixed", {{"shift", i64{18}}}}, small_network()), "traffic.mixed.shift", "18", "9 groups");
+  // A HyperX's planes are its groups; in one dimension, its routers.
+  const auto on = [](const Section& topology) { return build(config(topology, hpdc21(), {"dimension_order", {}}, {"mixed", {{"adversarial_part", 1.0}}})); };
+  const auto planes = on(hyperx_section({4, 3}, 3));
+  for (u32 k = 0; k < 50; k++) CHECK_EQ(to(*planes, 2 * 12 + 5, k) / 12, 0u);
+  const auto line = on(hyperx_section({5}, 2));
+  for (u32 k = 0; k < 50; k++) CHECK_EQ(to(*line, 9, k) / 2, 0u);
+}
+
+TEST(flows_go_where_they_should) {
+  const Section flows = {"flows", {{"sources", std::vector<double>{3, 70, 8}}, {"destinations", std::vector<double>{40, 3, 8}}, {"load", 0.4}}};
+  Simulation sim(config(small_network(), input_queued(), {"minimal", {}}, flows));
+  sim.run(5000);
+  for (u32 t = 0; t < 72; t++) {
+    const u32 sent = sim.state().terminals[t].sequence;
+    if (t == 3 || t == 70 || t == 8) CHECK_NEAR(sent, 2000, 5 * std::sqrt(5000 * 0.4 * 0.6));
+    else CHECK_EQ(sent, 0u);
+  }
+  const Network& net = sim.network();
+  CHECK(to(net, 3) == 40 && to(net, 70) == 3 && to(net, 8) == 8);
+  for (const Packet& p : sim.state().packets) CHECK(to(net, p.source) == p.destination);
+  CHECK(sim.drain(10000));
+  // What comes out of the network comes out at the destinations: 4 flits a packet, fixed intervals.
+  Simulation steady(config(small_network(), input_queued(), {"minimal", {}}, {"flows", merge(flows.values, {{"packet_flits", i64{4}}, {"injection", std::string("fixed_interval")}})}));
+  steady.run(5000);
+  for (const u32 t : {3u, 70u, 8u}) CHECK_EQ(steady.state().terminals[t].sequence, 500u);
+
+  const auto make = [](std::vector<double> sources, std::vector<double> destinations) { return network({"flows", {{"sources", std::move(sources)}, {"destinations", std::move(destinations)}}}, small_network()); };
+  CHECK_THROWS(ConfigError, make({1, 2}, {3}), "traffic.flows.destinations", "1 for 2");
+  CHECK_THROWS(ConfigError, make({}, {}), "traffic.flows");
+  CHECK_THROWS(ConfigError, make({1, 1}, {3, 4}), "terminal 1", "twice");
+  CHECK_THROWS(ConfigError, make({1}, {72}), "terminal 72 of a network of 72");
+  CHECK_THROWS(ConfigError, make({72}, {1}), "terminal 72");
+  CHECK_THROWS(ConfigError, make({-1}, {1}), "traffic.flows.sources");
+}

@@ -2,8 +2,10 @@
 // in such a file can run. Everything is checked, for it may come from a stranger.
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <limits>
+#include <sstream>
 
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
@@ -81,8 +83,11 @@ class Header {
 
 PolicyFile read_policy_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw ConfigError("policy file " + path + ": it cannot be read");
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::ostringstream content;
+  std::error_code none;
+  if (!file || std::filesystem::is_directory(path, none)) throw ConfigError("policy file " + path + ": it cannot be read");
+  content << file.rdbuf();
+  const std::string bytes = content.str();
   u64 length = 0;
   const auto cut = [&]() -> ConfigError { return ConfigError("policy file " + path + ": " + std::to_string(bytes.size()) + " bytes are no safetensors file, or one that is cut short"); };
   if (bytes.size() < 8) throw cut();
@@ -93,6 +98,7 @@ PolicyFile read_policy_file(const std::string& path) {
   const u64 size = bytes.size() - 8 - length;
 
   PolicyFile policy;
+  std::map<u64, std::pair<u64, std::string>> spans;  // from, to and whose
   Header header(path, text);
   header.members([&](const std::string& name) {
     if (name == "__metadata__") {
@@ -115,6 +121,7 @@ PolicyFile read_policy_file(const std::string& path) {
     }
     if (span.size() != 2 || span[0] > span[1] || span[1] - span[0] != 4 * count) header.fail("the shape of tensor '" + name + "' does not fit its bytes");
     if (span[1] > size) throw cut();
+    if (count > 0 && !spans.emplace(span[0], std::pair{span[1], name}).second) header.fail("the bytes of tensor '" + name + "' overlap those of another");
     PolicyFile::Tensor& tensor = policy.tensors[name];
     tensor.shape = shape;
     tensor.values.resize(count);
@@ -122,6 +129,11 @@ PolicyFile read_policy_file(const std::string& path) {
     for (const float x : tensor.values)
       if (!std::isfinite(x)) header.fail("tensor '" + name + "' holds a weight that is not finite (" + std::to_string(x) + ")");
   });
+  u64 end = 0;
+  for (const auto& [from, rest] : spans) {
+    if (from < end) header.fail("the bytes of tensor '" + rest.second + "' overlap those of another");
+    end = rest.first;
+  }
   return policy;
 }
 

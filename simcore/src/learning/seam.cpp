@@ -1,5 +1,6 @@
 // From the candidates of a cycle to the decisions of an agent, and back.
 #include <algorithm>
+#include <limits>
 
 #include "routing/choice.hpp"
 #include "simcore/error.hpp"
@@ -44,45 +45,43 @@ RoutingFacts take_relation(const Params& params, Network& net) {
   throw ConfigError("routing." + net.routing_name + ": there is no relation for topology '" + net.topology_name + "'; an agent chooses from the candidates of routing=external");
 }
 
-// The time of a hop without queueing, from one input buffer to the next.
+// The time of a hop without queueing, from one input buffer to the next. Behind a crossbar a flit waits for the output to wake, a
+// cycle at least.
 double hop_ns(const Network& net, u32 port) {
-  return (net.channels[port].hop_cycles + net.router.pipeline_cycles + net.router.wake_cycles) * net.cycle_ns;
+  const RouterParams& r = net.router;
+  const u32 switched = (r.separate_vc_allocation ? 1 : 0) + (r.output_depth > 0 ? std::max(r.wake_cycles, 1u) : 0);
+  return (net.channels[port].hop_cycles + r.pipeline_cycles + switched) * net.cycle_ns;
 }
 
-// Shortest times and hops between routers, along minimal paths.
+// Hops of the topology's minimal paths, and the time of the fastest of as many hops. On a Dragonfly two global hops by a third group
+// may be fewer than local, global, local: they are no minimal path, and take longer.
 void measure_flights(const Network& net, Seam& seam) {
   const u32 n = net.routers;
   seam.routers = n;
   seam.hop_ns.assign(net.router_ports, 0);
   for (u32 port = 0; port < net.router_ports; port++)
     if (net.channels[port].peer != kNone) seam.hop_ns[port] = static_cast<float>(hop_ns(net, port));
-  seam.flight_ns.assign(std::size_t{n} * n, 0);
+  seam.flight_ns.assign(std::size_t{n} * n, std::numeric_limits<float>::max());
   seam.hops.assign(std::size_t{n} * n, 0);
-  // Breadth first, by hops; among those of equal hops the fastest.
-  std::vector<u32> order;
+  u32 most = 0;
   for (u32 from = 0; from < n; from++) {
-    float* const time = &seam.flight_ns[std::size_t{from} * n];
-    u8* const hops = &seam.hops[std::size_t{from} * n];
-    std::fill_n(hops, n, u8{255});
-    hops[from] = 0;
-    order.assign(1, from);
-    for (std::size_t k = 0; k < order.size(); k++) {
-      const u32 at = order[k];
-      for (u32 local = net.topology->first_port; local < net.radix; local++) {
-        const u32 port = net.port(at, local), peer = net.channels[port].peer;
-        if (peer == kNone) continue;
-        const u32 to = net.router_of_port(peer);
-        const auto arrives = time[at] + seam.hop_ns[port];
-        if (hops[to] == 255) {
-          hops[to] = static_cast<u8>(hops[at] + 1);
-          time[to] = arrives;
-          order.push_back(to);
-        } else if (hops[to] == hops[at] + 1 && arrives < time[to]) {
-          time[to] = arrives;
-        }
-      }
+    seam.flight_ns[std::size_t{from} * n + from] = 0;
+    for (u32 to = 0; to < n; to++) {
+      const u32 hops = net.topology->hops_between(net, from, to);
+      seam.hops[std::size_t{from} * n + to] = static_cast<u8>(hops);
+      most = std::max(most, hops);
     }
   }
+  // By hops, so that what lies behind one is known.
+  for (u32 h = 1; h <= most; h++)
+    for (u32 from = 0; from < n; from++)
+      for (u32 local = net.topology->first_port; local < net.radix; local++) {
+        const u32 port = net.port(from, local), peer = net.channels[port].peer;
+        if (peer == kNone) continue;
+        const std::size_t here = std::size_t{from} * n, there = std::size_t{net.router_of_port(peer)} * n;
+        for (u32 to = 0; to < n; to++)
+          if (seam.hops[here + to] == h && seam.hops[there + to] == h - 1) seam.flight_ns[here + to] = std::min(seam.flight_ns[here + to], seam.hop_ns[port] + seam.flight_ns[there + to]);
+      }
 }
 
 // Of more candidates than slots, the first stays and the others are drawn.

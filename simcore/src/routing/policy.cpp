@@ -87,13 +87,20 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
   PolicyFile file;
   if (!path.empty()) {
     file = read_policy_file(path);
-    effective = given.with(parameters_of(file, path, net));
+    const Values said_there = parameters_of(file, path, net);
+    Params("policy file " + path, params(), said_there);  // held against the same bounds
+    effective = given.with(said_there);
+    // A snapshot fits no policy of another shape.
+    net.identity += "policy of";
+    for (const auto& [key, value] : said_there) net.identity += " " + key + "=" + to_string(value);
   }
   const RoutingFacts facts = build_seam(effective, net, *seam);
   seam->policy.per_slot = effective.text("network") == "slots";
   const u32 inputs = seam->policy.per_slot ? seam->general + seam->per_slot : seam->width, outputs = seam->policy.per_slot ? 1 : seam->slots;
   if (!path.empty()) {
     read_layers(file, path, inputs, outputs, seam->policy, seam->weights);
+    for (const u32 units : seam->policy.layers) net.identity += " " + std::to_string(units);
+    net.identity += '\n';
   } else {
     std::vector<u32> layers = {inputs};
     for (const u32 units : effective.counts("hidden")) layers.push_back(units);

@@ -27,7 +27,9 @@ class Script {
     return begin([&] { return block_.receive(from, bytes, tag); });
   }
   void wait(Request request) { done_.push_back(request); }
-  void wait_all(const std::vector<Request>& requests) { done_.insert(done_.end(), requests.begin(), requests.end()); }
+  void wait_all(const std::vector<Request>& requests) {
+    for (const Request request : requests) wait(request);  // GCC 12 sees an overflow in insert() where there is none
+  }
 
  private:
   // What was waited for since the last operation comes before whatever is next.

@@ -19,7 +19,7 @@ void write(const Network& net, const State&, const Asked& asked, float* general,
     const u32 next = net.router_of_port(peer);
     slots[0] = std::clamp((seam.hop_ns[port] + seam.flight(next, asked.to) - flight) * 0.001f, -10.0f, 100.0f);
     slots[1] = static_cast<float>(static_cast<int>(1 + seam.distance(next, asked.to)) - static_cast<int>(hops)) * 0.5f;
-    slots[2] = seam.hop_ns[port] * 0.001f;
+    slots[2] = std::min(seam.hop_ns[port] * 0.001f, 100.0f);
     slots[3] = k == 0;
   }
 }
@@ -29,7 +29,7 @@ const Register<ObservationSpec> entry({
     "length of the way to the destination, and how much longer it is by each candidate",
     {{"hops_left", 0, 32, "router-to-router hops of a minimal path / 8"}, {"time_left", 0, 100, "us of that without queueing"}},
     {{"more_time", -10, 100, "us that the way by this candidate takes longer without queueing"},
-     {"more_hops", 0, 16, "hops that it has more / 2"},
+     {"more_hops", -1, 16, "hops that it has more / 2"},
      {"hop_time", 0, 100, "us of the hop itself"},
      {"minimal", 0, 1, "1: the candidate of the minimal path"}},
     write,

@@ -1,0 +1,480 @@
+// The policy inside the core: its arithmetic against a plain reference, its draws against their formula, and the files it is read
+// from, whole and broken.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "seam.hpp"
+
+using namespace scenes;
+
+namespace {
+
+using Layers = std::vector<u32>;
+
+float weight_of(u64 seed, u64 k) { return static_cast<float>(2 * unit(draw(seed, 21, k)) - 1); }
+
+// A network of weights as an exporter has it: per layer [outputs, inputs] and [outputs].
+struct Weights {
+  Layers layers;
+  std::vector<std::vector<float>> weight, bias;
+
+  Weights(Layers units, u64 seed) : layers(std::move(units)) {
+    u64 n = 0;
+    for (std::size_t l = 0; l + 1 < layers.size(); l++) {
+      const auto scale = static_cast<float>(1 / std::sqrt(layers[l]));
+      weight.emplace_back(std::size_t{layers[l]} * layers[l + 1]);
+      bias.emplace_back(layers[l + 1]);
+      for (float& w : weight.back()) w = weight_of(seed, n++) * scale;
+      for (float& b : bias.back()) b = weight_of(seed, n++) * 0.5f;
+    }
+  }
+  // Row by row, in double precision.
+  std::vector<double> forward(std::vector<double> x) const {
+    for (std::size_t l = 0; l + 1 < layers.size(); l++) {
+      std::vector<double> y(layers[l + 1]);
+      for (u32 o = 0; o < layers[l + 1]; o++) {
+        y[o] = double{bias[l][o]};
+        for (u32 i = 0; i < layers[l]; i++) y[o] += double{weight[l][std::size_t{o} * layers[l] + i]} * x[i];
+        if (l + 2 < layers.size()) y[o] = std::max(y[o], 0.0);
+      }
+      x = y;
+    }
+    return x;
+  }
+  void load(const Network& net, State& s) const {
+    CHECK(net.seam->policy.layers == layers);
+    for (u32 l = 0; l + 1 < layers.size(); l++) load_layer(net.seam->policy, l, weight[l].data(), bias[l].data(), s.weights.data());
+  }
+};
+
+Section policy(const std::string& network, const std::vector<double>& hidden, const Values& more = {}) {
+  return {"policy", merge({{"network", network}, {"hidden", hidden}}, more)};
+}
+Layers layers_of(const Seam& seam, const std::vector<double>& hidden) {
+  Layers layers = {seam.policy.per_slot ? seam.general + seam.per_slot : seam.width};
+  for (const double units : hidden) layers.push_back(static_cast<u32>(units));
+  layers.push_back(seam.policy.per_slot ? 1 : seam.slots);
+  return layers;
+}
+
+const std::vector<std::vector<double>> kHidden = {{}, {1}, {7}, {16}, {33}, {33, 7, 1}, {17, 64}};
+
+}  // namespace
+
+// ---- The perceptron ----
+
+TEST(policy_scores_equal_a_plain_reference) {
+  for (const std::string network : {"slots", "flat"})
+    for (const auto& hidden : kHidden)
+      for (const i64 slots : {2, 5, 16}) {
+        const auto net = build(seam_on_dragonfly(policy(network, hidden, {{"slots", slots}})));
+        const Seam& seam = *net->seam;
+        State s;
+        initialise(*net, s);
+        const Weights weights(layers_of(seam, hidden), 3);
+        weights.load(*net, s);
+        constexpr u32 kRows = 19;
+        std::vector<float> rows(kRows * seam.width), scores(kRows * seam.slots);
+        for (std::size_t k = 0; k < rows.size(); k++) rows[k] = 3 * weight_of(4, k);
+        policy_scores(*net, s, rows.data(), kRows, scores.data());
+        for (u32 j = 0; j < kRows; j++) {
+          const float* const row = &rows[j * seam.width];
+          std::vector<double> wanted;
+          if (network == "flat") {
+            wanted = weights.forward({row, row + seam.width});
+          } else {
+            for (u32 k = 0; k < seam.slots; k++) {
+              std::vector<double> x(row, row + seam.general);
+              x.insert(x.end(), row + seam.general + k * seam.per_slot, row + seam.general + (k + 1) * seam.per_slot);
+              wanted.push_back(weights.forward(x)[0]);
+            }
+          }
+          for (u32 k = 0; k < seam.slots; k++) CHECK_NEAR(scores[j * seam.slots + k], wanted[k], 1e-5);
+        }
+      }
+}
+
+// In a run, many rows at once: the best of the scores that a row has by itself, to the last bit, and never a masked slot.
+TEST(policy_takes_the_best_slot) {
+  for (const std::string network : {"slots", "flat"})
+    for (const std::vector<double>& hidden : {std::vector<double>{}, {33, 7}})
+      for (const bool on_hyperx : {false, true}) {
+        const Section routing = policy(network, hidden, {{"slots", i64{6}}});
+        Simulation sim(on_hyperx ? seam_on_hyperx(routing, input_queued()) : seam_on_dragonfly(routing, input_queued()));
+        const Network& net = sim.network();
+        const Seam& seam = *net.seam;
+        std::map<u32, u32> taken;
+        std::vector<float> scores(seam.slots);
+        u32 together = 0;
+        for (u32 cycle = 0; cycle < 500; cycle++) {
+          if (cycle % 50 == 0) Weights(layers_of(seam, hidden), cycle).load(net, sim.state());
+          sim.collect();
+          sim.apply(nullptr, 0);
+          const Decisions& d = sim.batch().decisions;
+          if (sim.batch().count == 0) continue;
+          together = std::max(together, d.count);
+          for (u32 j = 0; j < d.count; j++) {
+            policy_scores(net, sim.state(), d.observation + std::size_t{j} * seam.width, 1, scores.data());
+            u32 best = 0;
+            for (u32 k = 1; k < d.slot_count[j]; k++)
+              if (scores[k] > scores[best]) best = k;
+            CHECK_EQ(d.chosen[j], best);
+            CHECK_EQ(d.log_probability[j], 0.0f);
+            taken[best]++;
+          }
+        }
+        CHECK_FOR(taken.size() > 1 && together > 8, network + " " + net.topology_name + ": " + std::to_string(taken.size()) + ", " + std::to_string(together));
+      }
+}
+
+TEST(policy_takes_the_first_of_equals) {
+  for (const std::string network : {"slots", "flat"}) {
+    Simulation sim(seam_on_dragonfly(policy(network, {5})));  // all weights 0
+    for (u32 cycle = 0; cycle < 300; cycle++) {
+      sim.collect();
+      sim.apply(nullptr, 0);
+      const Decisions& d = sim.batch().decisions;
+      for (u32 j = 0; sim.batch().count && j < d.count; j++) CHECK_EQ(d.chosen[j], 0u);
+    }
+    CHECK(sim.state().learning.decisions > 500);
+  }
+  // Not the first, where two others are equal and better.
+  Lone x(build(seam_on_dragonfly(policy("flat", {}))));
+  const u32 width = x.net.seam->width;
+  for (const u32 slot : {2u, 4u}) x.state.weights[std::size_t{width} * 16 + slot] = 1;
+  x.ask(x.send(2, 10));
+  CHECK(x.batch.decisions.slot_count[0] == 5 && x.batch.decisions.chosen[0] == 2);
+}
+
+// ---- Draws ----
+
+namespace {
+
+// A lone packet with 5 candidates in 8 slots, whose scores are the biases: 0.3 k, and the masked ones far above.
+struct Draws {
+  std::vector<double> part = std::vector<double>(8);
+  void operator()(double epsilon, double temperature, u32 count) {
+    Lone x(build(seam_on_dragonfly(policy("flat", {}, {{"epsilon", epsilon}, {"temperature", temperature}}))));
+    for (u32 k = 0; k < 8; k++) x.state.weights[std::size_t{x.net.seam->width} * 16 + k] = k < 5 ? 0.3f * static_cast<float>(k) : 50.0f;
+    const Decisions& d = x.batch.decisions;
+    double sum = 0, wanted[5];
+    for (u32 k = 0; k < 5; k++) sum += wanted[k] = temperature > 0 ? std::exp(0.3 * (k - 4.0) / temperature) : k == 4;
+    for (u32 k = 0; k < 5; k++) wanted[k] = (1 - epsilon) * wanted[k] / sum + epsilon / 5;
+    for (u32 n = 0; n < count; n++) {
+      x.ask(x.send(2, 10, n));
+      CHECK(d.slot_count[0] == 5 && d.chosen[0] < 5);
+      CHECK_NEAR(d.log_probability[0], std::log(wanted[d.chosen[0]]), 1e-5);
+      part[d.chosen[0]]++;
+    }
+    for (u32 k = 0; k < 5; k++) {
+      CHECK_NEAR(part[k], count * wanted[k], 5 * std::sqrt(count * wanted[k] * (1 - wanted[k])) + 1e-9);
+      part[k] /= count;
+    }
+  }
+};
+
+}  // namespace
+
+TEST(epsilon_and_temperature_by_their_formula) {
+  for (const double epsilon : {0.0, 0.25, 1.0})
+    for (const double temperature : {0.0, 0.2, 1.0, 50.0})
+      if (epsilon > 0 || temperature > 0) Draws()(epsilon, temperature, 8000);
+  Draws()(0, 1e-3, 100);  // so cold that the best alone is left
+}
+
+// Learning may change both between two runs.
+TEST(epsilon_and_temperature_may_change_in_a_run) {
+  Simulation sim(seam_on_dragonfly(policy("slots", {}, {{"epsilon", 1.0}, {"temperature", 2.0}})));
+  CHECK(sim.state().learning.epsilon == 1 && sim.state().learning.temperature == 2);
+  sim.run(50);
+  sim.state().learning.epsilon = 0;
+  sim.state().learning.temperature = 0;
+  for (u32 cycle = 0; cycle < 300; cycle++) {
+    sim.collect();
+    sim.apply(nullptr, 0);
+    for (u32 j = 0; sim.batch().count && j < sim.batch().decisions.count; j++) CHECK_EQ(sim.batch().decisions.chosen[j], 0u);
+  }
+}
+
+// The draws of `random`: every slot alike.
+TEST(random_draws_all_slots_alike) {
+  Lone x(build(seam_on_dragonfly({"random", {}})));
+  std::vector<u32> taken(5);
+  for (u32 n = 0; n < 10000; n++) {
+    x.ask(x.send(2, 10, n));
+    taken.at(x.batch.decisions.chosen[0])++;
+  }
+  for (const u32 n : taken) CHECK_NEAR(n, 2000, 5 * std::sqrt(1600.0));
+}
+
+TEST(same_seed_same_hash_with_a_seam) {
+  for (const Section& routing : {Section{"random", {{"record", i64{64}}}}, policy("slots", {9}, {{"epsilon", 0.1}, {"temperature", 0.3}}), policy("flat", {9}, {{"record", i64{64}}}), Section{"biased", {}}}) {
+    const auto run = [&](u64 seed, bool halves) {
+      Simulation sim(seam_on_dragonfly(routing, hpdc21(), 0.7, seed));
+      for (std::size_t k = 0; k < sim.state().weights.size(); k++) sim.state().weights[k] = weight_of(1, k);
+      if (!halves) sim.run(900);
+      for (u32 k = 0; halves && k < 900; k++) {
+        sim.collect();
+        sim.apply(nullptr, 0);
+      }
+      return sim.hash();
+    };
+    CHECK_EQ(run(5, false), run(5, true));
+    CHECK(run(5, false) != run(6, false));
+  }
+}
+
+// As golden_test.cpp: one constant per scene, the same in every build. Nothing in them takes an exponential.
+TEST(golden_hashes_with_a_seam) {
+  struct Scene {
+    const char* name;
+    Config config;
+    u64 hash;
+  };
+  const Section trained = policy("slots", {16, 7}, {{"record", i64{512}}});
+  std::string changed;
+  for (const Scene& scene : {Scene{"policy, dragonfly", seam_on_dragonfly(trained, hpdc21(), 0.5), 0xb5396d3a77f5fad2ull},
+                             {"policy, hyperx", seam_on_hyperx(policy("flat", {9}, {{"record", i64{512}}, {"reward", std::string("end_to_end_delay")}}), sc19(), 0.5), 0x119ba5c48d166ac0ull},
+                             {"random, dragonfly", seam_on_dragonfly({"random", {{"record", i64{512}}, {"slots", i64{3}}}}, sc22(), 0.5), 0x28d32659df951c23ull}}) {
+    Simulation sim(scene.config);
+    for (std::size_t k = 0; k < sim.state().weights.size(); k++) sim.state().weights[k] = weight_of(1, k);
+    sim.run(2000);
+    CHECK(sim.state().learning.transitions > 512);
+    char got[32];
+    std::snprintf(got, sizeof got, "0x%016llxull", static_cast<unsigned long long>(sim.hash()));
+    if (sim.hash() != scene.hash) changed += std::string("\n  ") + scene.name + ": " + got;
+  }
+  CHECK_EQ(changed, "");
+}
+
+// ---- Policy files ----
+
+namespace {
+
+struct Tensor {
+  std::string name, type;
+  std::vector<u64> shape;
+  std::vector<float> values;
+  u64 from = ~u64{0}, to = 0;  // offsets to write; ~0: where it lies
+};
+using Metadata = std::map<std::string, std::string>;
+
+std::string safetensors(const Metadata& metadata, const std::vector<Tensor>& tensors, bool with_metadata = true) {
+  std::string header = "{", data;
+  if (with_metadata) {
+    header += "\"__metadata__\":{";
+    for (const auto& [key, value] : metadata) header += (header.back() == '{' ? "\"" : ",\"") + key + "\":\"" + value + "\"";
+    header += "}";
+  }
+  for (const Tensor& t : tensors) {
+    const u64 from = data.size();
+    data.append(reinterpret_cast<const char*>(t.values.data()), t.values.size() * sizeof(float));
+    if (header.size() > 1) header += ',';
+    header += '"' + t.name + "\":{\"dtype\":\"" + t.type + "\",\"shape\":[";
+    for (std::size_t k = 0; k < t.shape.size(); k++) header += (k ? "," : "") + std::to_string(t.shape[k]);
+    header += "],\"data_offsets\":[" + std::to_string(t.from == ~u64{0} ? from : t.from) + "," + std::to_string(t.from == ~u64{0} ? data.size() : t.to) + "]}";
+  }
+  header += "}";
+  while (header.size() % 8) header += ' ';
+  const u64 length = header.size();
+  return std::string(reinterpret_cast<const char*>(&length), 8) + header + data;
+}
+
+const Metadata kMetadata = {{"format", "flitgym-policy-1"}, {"topology", "dragonfly"}, {"observation", "progress+path"}, {"slots", "4"}, {"relation", "five_hop"}, {"network", "slots"}};
+
+std::vector<Tensor> tensors_of(const Weights& weights) {
+  std::vector<Tensor> out;
+  for (std::size_t l = 0; l + 1 < weights.layers.size(); l++) {
+    out.push_back({"layers." + std::to_string(l) + ".weight", "F32", {weights.layers[l + 1], weights.layers[l]}, weights.weight[l]});
+    out.push_back({"layers." + std::to_string(l) + ".bias", "F32", {weights.layers[l + 1]}, weights.bias[l]});
+  }
+  return out;
+}
+// progress has 3 features, path 2 and 4 per slot.
+Weights exported() { return Weights({3 + 2 + 4, 6, 1}, 12); }
+
+// A file that is gone with the case.
+struct File {
+  std::filesystem::path path;
+  explicit File(const std::string& bytes = "") {
+    static u32 count = 0;
+    path = std::filesystem::temp_directory_path() / ("flitgym_policy_" + std::to_string(::getpid()) + "_" + std::to_string(count++));
+    write(bytes);
+  }
+  ~File() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  void write(const std::string& bytes) const {
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    out.close();
+    CHECK(out.good());
+  }
+  Config config(const Values& more = {}, const Section& topology = dragonfly_section(1, 2, 1, 3)) const {
+    return scenes::config(topology, input_queued(), {"policy", merge({{"path", path.string()}}, more)}, {"uniform", {{"load", 0.8}}});
+  }
+  std::shared_ptr<const Network> build(const Values& more = {}) const { return flitgym::build(config(more)); }
+};
+
+void refused(const std::string& bytes, const std::vector<std::string>& parts) {
+  const File file(bytes);
+  std::string message;
+  try {
+    file.build();
+  } catch (const ConfigError& error) {
+    message = error.what();
+  }
+  CHECK_FOR(!message.empty(), "nothing is thrown where this should be said: " + parts[0]);
+  for (const std::string& part : parts) CHECK_FOR(message.find(part) != std::string::npos, "'" + part + "' is missing in: " + message);
+}
+
+Metadata but(const std::string& key, const std::string& value) {
+  Metadata metadata = kMetadata;
+  metadata[key] = value;
+  return metadata;
+}
+
+}  // namespace
+
+// The policy of a file decides as the same weights do that were put in by hand.
+TEST(policy_file_is_loaded) {
+  for (const std::string network : {"slots", "flat"}) {
+    const Weights weights(network == "flat" ? Layers{5 + 4 * 4, 11, 4} : Layers{9, 6, 1}, 12);
+    const File file(safetensors(but("network", network), tensors_of(weights)));
+    const PolicyFile read = read_policy_file(file.path.string());
+    CHECK(read.metadata == but("network", network));
+    CHECK(read.tensors.at("layers.0.weight").values == weights.weight[0] && read.tensors.at("layers.1.bias").values == weights.bias[1]);
+
+    Simulation from_file(file.config({{"slots", i64{7}}, {"epsilon", 0.1}}));  // the file says how many slots
+    const Seam& seam = *from_file.network().seam;
+    CHECK(seam.slots == 4 && seam.general == 5 && seam.per_slot == 4 && from_file.network().routing_facts.max_hops == 5);
+    std::vector<double> hidden = {static_cast<double>(weights.layers[1])};
+    Simulation by_hand(config(dragonfly_section(1, 2, 1, 3), input_queued(),
+                              policy(network, hidden, {{"slots", i64{4}}, {"observation", std::string("progress+path")}, {"relation", std::string("five_hop")}, {"epsilon", 0.1}}), {"uniform", {{"load", 0.8}}}));
+    weights.load(by_hand.network(), by_hand.state());
+    CHECK(from_file.state().weights == by_hand.state().weights);
+    from_file.run(600);
+    by_hand.run(600);
+    CHECK(from_file.state().learning.decisions > 100);
+    CHECK_EQ(from_file.hash(), by_hand.hash());
+  }
+  const File anywhere(safetensors(but("topology", "any"), tensors_of(exported())));
+  anywhere.build();
+}
+
+TEST(broken_policy_files_are_refused) {
+  const auto whole = tensors_of(exported());
+  const std::string good = safetensors(kMetadata, whole);
+  File(good).build();
+  for (std::size_t size = 0; size < good.size(); size += 64) refused(good.substr(0, size), {"policy file"});
+  refused(good.substr(0, good.size() - 1), {"cut short"});
+  refused("", {"cut short"});
+  for (const u64 length : {u64{good.size()}, u64{1} << 40, ~u64{0}, ~u64{7}, u64{0}, u64{1}}) {
+    std::string bytes = good;
+    std::memcpy(bytes.data(), &length, 8);
+    refused(bytes, {"policy file"});
+  }
+
+  const auto with = [&](auto&& change) {
+    auto tensors = whole;
+    change(tensors);
+    return safetensors(kMetadata, tensors);
+  };
+  for (const std::string type : {"F16", "F64", "I32", ""}) refused(with([&](auto& t) { t[1].type = type; }), {"layers.0.bias", "F32"});
+  refused(with([](auto& t) { t[0].shape = {9, 6}; }), {"layers.0.weight", "9 x 6", "6 x 9"});
+  refused(with([](auto& t) { t[0].shape = {6, 10}; }), {"layers.0.weight", "does not fit"});
+  refused(with([](auto& t) { t[0].shape = {54}; }), {"layers.0.weight", "54", "6 x 9"});
+  refused(with([](auto& t) { t[1].shape = {2, 3}; }), {"layers.0.bias", "2 x 3"});
+  refused(with([](auto& t) { t[1].shape = {u64{1} << 33}; }), {"layers.0.bias", "too large"});
+  refused(with([](auto& t) { t[1].shape = {u64{1} << 31, u64{1} << 31, 4}; }), {"layers.0.bias", "too large"});
+  refused(with([](auto& t) { t[1].shape = {0, u64{1} << 60}; }), {"layers.0.bias"});
+  refused(with([](auto& t) { t[1].shape = {}; }), {"layers.0.bias"});
+  for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()})
+    refused(with([&](auto& t) { t[2].values[3] = value; }), {"layers.1.weight", "not finite"});
+  refused(with([](auto& t) { t[1].from = 0, t[1].to = 24; }), {"layers.0.bias", "overlap"});
+  refused(with([](auto& t) { t[3].from = 1u << 20, t[3].to = (1u << 20) + 4; }), {"cut short"});
+  refused(with([](auto& t) { t[3].from = ~u64{0} - 8, t[3].to = ~u64{0} - 4; }), {"policy file"});
+  refused(with([](auto& t) { t[3].from = 8, t[3].to = 4; }), {"layers.1.bias", "does not fit"});
+  refused(with([](auto& t) { t.pop_back(); }), {"1 layers", "6 outputs", "1 are needed"});
+  refused(with([](auto& t) { t.erase(t.begin()); }), {"layers.0.weight"});
+  refused(with([](auto& t) { t.clear(); }), {"0 layers"});
+  refused(safetensors(kMetadata, tensors_of(Weights({9, 6, 2}, 1))), {"2 outputs"});
+  refused(safetensors(kMetadata, tensors_of(Weights({10, 6, 1}, 1))), {"layers.0.weight", "6 x 10", "6 x 9"});
+  refused(safetensors(kMetadata, tensors_of(Weights({9, 4097, 1}, 1))), {"4097 units"});
+
+  for (const auto& [key, value] : kMetadata) {
+    Metadata metadata = kMetadata;
+    metadata.erase(key);
+    refused(safetensors(metadata, whole), {"'" + key + "'"});
+  }
+  refused(safetensors({}, whole, false), {"format"});
+  refused(safetensors(but("format", "flitgym-policy-2"), whole), {"flitgym-policy-2", "flitgym-policy-1"});
+  refused(safetensors(but("topology", "hyperx"), whole), {"hyperx", "dragonfly"});
+  for (const std::string slots : {"17", "0", "1", "64", "1000", "99999999999999999999", "-4", "four", "4.0", ""}) refused(safetensors(but("slots", slots), whole), {"slots"});
+  refused(safetensors(but("observation", "progress+pat"), whole), {"observation", "pat"});
+  refused(safetensors(but("observation", "path+path"), whole), {"observation", "path"});
+  refused(safetensors(but("observation", ""), whole), {"observation"});
+  refused(safetensors(but("relation", "omni_war"), whole), {"relation", "omni_war"});
+  refused(safetensors(but("network", "flatt"), whole), {"network", "flatt"});
+  refused("no policy at all, only words, and so on and so forth", {"policy file"});
+
+  CHECK_THROWS(ConfigError, read_policy_file(std::filesystem::temp_directory_path().string()), "cannot be read");
+  CHECK_THROWS(ConfigError, read_policy_file("/nowhere/at/all"), "/nowhere/at/all", "cannot be read");
+}
+
+// Whatever the bytes are, a policy file is refused or is a policy; which then decides. The header is hit more often than the weights.
+TEST(mutated_policy_files_do_no_harm) {
+  const std::string good = safetensors(kMetadata, tensors_of(exported()));
+  u64 header = 0;
+  std::memcpy(&header, good.data(), 8);
+  const File file;
+  u32 loaded = 0, broken = 0;
+  for (u32 n = 0; n < 600; n++) {
+    std::string bytes = good;
+    for (u32 k = 0; k < 1 + n % 3; k++) {
+      const u32 at = below(draw(31, n, 4 * k), static_cast<u32>(n % 4 == 0 ? bytes.size() : 8 + header));
+      const u64 bits = draw(31, n, 4 * k + 1);
+      switch (below(draw(31, n, 4 * k + 2), 4)) {
+        case 0: bytes[at] = static_cast<char>(bits); break;
+        case 1: bytes[at] = static_cast<char>(bytes[at] ^ 1 << (bits & 7)); break;
+        case 2: bytes[at] = "0123456789[]{},:\"\\"[bits % 18]; break;
+        default: bytes.erase(at, 1 + bits % 4);
+      }
+    }
+    file.write(bytes);
+    try {
+      Simulation sim(file.config({{"temperature", 0.5}}));
+      sim.run(60);
+      loaded++;
+    } catch (const ConfigError&) {
+      broken++;
+    }
+  }
+  CHECK_EQ(loaded + broken, 600u);
+  CHECK_FOR(loaded > 20 && broken > 200, std::to_string(loaded) + " loaded");
+}
+
+// A file may be another one by the time a snapshot is put back.
+TEST(snapshot_of_another_policy_is_refused) {
+  const File file(safetensors(kMetadata, tensors_of(exported())));
+  Simulation one(file.config({{"record", i64{32}}}));
+  one.run(200);
+  const std::string bytes = one.snapshot();
+  for (const auto& [metadata, layers] : {std::pair{kMetadata, Layers{9, 21, 1}}, {but("slots", "5"), Layers{9, 6, 1}}, {but("observation", "router+path"), Layers{9, 6, 1}}}) {
+    file.write(safetensors(metadata, tensors_of(Weights(layers, 12))));
+    Simulation other(file.config({{"record", i64{32}}}));
+    CHECK_THROWS(ConfigError, other.restore(bytes), "another");
+  }
+  file.write(safetensors(kMetadata, tensors_of(exported())));
+  Simulation same(file.config({{"record", i64{32}}}));
+  same.restore(bytes);
+  CHECK_EQ(same.hash(), one.hash());
+}

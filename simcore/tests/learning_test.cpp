@@ -1,0 +1,458 @@
+// The learning seam: which candidates an agent sees and what it sees of them, the learned table, and the routings that decide in
+// its place.
+#include <algorithm>
+#include <set>
+
+#include "routing/congestion.hpp"
+#include "routing/q_table.hpp"
+#include "seam.hpp"
+#include "topology/dragonfly.hpp"
+#include "topology/hyperx.hpp"
+
+using namespace scenes;
+
+namespace {
+
+Lone lone(const Section& topology, const Section& routing, const Values& router = input_queued()) { return Lone(build(config(topology, router, routing, {"uniform", {}}))); }
+
+std::vector<std::pair<std::string, Config>> loaded(const Section& routing) {
+  return {{"dragonfly, input-queued", seam_on_dragonfly(routing, merge(input_queued(), {{"input_buffer_flits", i64{16}}}), 1.0)},
+          {"dragonfly, output queues", seam_on_dragonfly(routing, hpdc21(), 1.0)},
+          {"hyperx, input-queued", seam_on_hyperx(routing, merge(input_queued(), {{"input_buffer_flits", i64{16}}}), 1.0)},
+          {"hyperx, output queues", seam_on_hyperx(routing, merge(sc19(), {{"input_buffer_flits", i64{24}}, {"output_buffer_flits", i64{16}}}), 1.0)}};
+}
+
+}  // namespace
+
+// ---- Slots ----
+
+// A lone packet at its source: terminal 2 (router 1) to group 1 has the minimal port 2, local ports 3, 4 and global ones 5, 6.
+TEST(all_candidates_in_order_where_they_fit) {
+  Lone x = lone(small_network(), {"agent", {{"slots", i64{8}}}});
+  const Shown shown = show(x, x.send(2, 10));
+  CHECK_EQ(shown.count, 5u);
+  for (u32 k = 0; k < 5; k++) CHECK(shown.slots[k] == (Step{2 + k, 0}));
+  CHECK(shown.mask == (std::vector<u8>{1, 1, 1, 1, 1, 0, 0, 0}));
+  for (u32 k = 5; k < 8; k++)
+    for (const auto& [name, value] : shown.per_slot[k]) CHECK_EQ(value, 0.0f);
+  // One candidate is nobody's decision: ejection, and the last group.
+  CHECK_EQ(show(x, x.send(2, 3)).count, 0u);
+  CHECK(x.batch.out_port[0] == 1 && x.batch.out_class[0] == 0);
+  CHECK_EQ(show(x, x.send(2, 0)).count, 0u);
+  CHECK(x.batch.out_port[0] == 2 && x.batch.out_class[0] == 0);
+
+  for (const auto& [name, loaded_config] : loaded({"agent", {{"slots", i64{16}}}})) {  // at most 3 + 2 * 2 and 5 candidates
+    Simulation sim(loaded_config);
+    u64 seen = 0;
+    for (u32 cycle = 0; cycle < 300; cycle++)
+      advance(sim, [&](u32 j) {
+        const Batch& b = sim.batch();
+        const u32 i = b.decisions.request[j], first = b.offsets[i], n = b.offsets[i + 1] - first;
+        CHECK_EQ(b.decisions.slot_count[j], n);
+        for (u32 k = 0; k < n; k++) CHECK(b.decisions.ports[j * 16 + k] == b.candidate_port[first + k] && b.decisions.classes[j * 16 + k] == b.candidate_class[first + k]);
+        seen++;
+        return any_slot(sim, b, j);
+      });
+    CHECK(seen > 100);
+  }
+}
+
+// Of 5 candidates 3 slots: the minimal one, and each ordered pair of the four others with probability 1/12.
+// Of 14 (8x8, both dimensions unaligned: 2 direct, 12 deroutes) 8 slots: each other with probability 7/13.
+TEST(slots_are_drawn_alike) {
+  Lone x = lone(small_network(), {"agent", {{"slots", i64{3}}}});
+  constexpr u32 kDraws = 12000;
+  std::map<std::pair<u32, u32>, u32> pairs;
+  for (u32 n = 0; n < kDraws; n++) {
+    const Shown shown = show(x, x.send(2, 10, n));
+    CHECK(shown.count == 3 && shown.slots[0] == (Step{2, 0}));
+    pairs[{shown.slots[1].port, shown.slots[2].port}]++;
+  }
+  CHECK_EQ(pairs.size(), 12u);
+  double squares = 0;
+  for (const auto& [pair, n] : pairs) {
+    CHECK(pair.first != pair.second);
+    squares += (n - kDraws / 12.0) * (n - kDraws / 12.0) / (kDraws / 12.0);
+  }
+  CHECK_FOR(squares < 40, std::to_string(squares));  // 11 degrees of freedom: 1 in 30,000
+
+  for (const u32 hops : {0u, 1u}) {
+    Lone y = lone(hyperx_section({8, 8}, 1), {"agent", {{"slots", i64{8}}}});
+    std::map<u32, u32> taken;
+    for (u32 n = 0; n < 6000; n++) {
+      const Place at = y.send(0, 9, n);
+      y.packet().hops = static_cast<u8>(hops);
+      const Shown shown = show(y, at);
+      const auto all = y.candidates(at);
+      CHECK(all.size() == 14 && shown.count == 8 && shown.slots[0] == all[0]);
+      const std::set<Step> different(shown.slots.begin(), shown.slots.end());
+      CHECK_EQ(different.size(), 8u);
+      for (u32 k = 1; k < 8; k++) taken[shown.slots[k].port]++;
+      for (const Step& step : shown.slots) CHECK(std::ranges::count(all, step) == 1);
+    }
+    CHECK_EQ(taken.size(), 13u);
+    for (const auto& [port, n] : taken) CHECK_NEAR(n, 6000 * 7 / 13.0, 5 * std::sqrt(6000 * 7 / 13.0 * 6 / 13.0));
+  }
+}
+
+TEST(what_the_seam_refuses) {
+  const auto make = [](const Section& routing) { return build(seam_on_dragonfly(routing)); };
+  CHECK_THROWS(ConfigError, make({"agent", {{"slots", i64{1}}}}), "routing.agent.slots");
+  CHECK_THROWS(ConfigError, make({"agent", {{"slots", i64{17}}}}), "routing.agent.slots");
+  CHECK_THROWS(ConfigError, make({"agent", {{"observation", std::string("progres+path")}}}), "routing.agent.observation", "did you mean 'progress'");
+  CHECK_THROWS(ConfigError, make({"agent", {{"observation", std::string("path+path")}}}), "twice");
+  CHECK_THROWS(ConfigError, make({"agent", {{"observation", std::string("")}}}), "routing.agent.observation");
+  CHECK_THROWS(ConfigError, make({"agent", {{"reward", std::string("delay")}}}), "routing.agent.reward", "hop_delay");
+  CHECK_THROWS(ConfigError, make({"agent", {{"relation", std::string("omni_war")}}}), "relation", "progressive");
+  CHECK_THROWS(ConfigError, make({"biased", {{"observation", std::string("progress+q_values")}}}), "biased", "table");
+  CHECK_THROWS(ConfigError, make({"policy", {{"path", std::string("/nowhere/policy.safetensors")}}}), "/nowhere/policy.safetensors");
+
+  Simulation sim(seam_on_dragonfly({"agent", {}}));
+  CHECK_THROWS(CoreError, sim.run(1), "collect");
+  u32 n = 0;
+  while ((n = sim.collect()) == 0) sim.apply(nullptr, 0);
+  std::vector<u32> choices(n, 0);
+  CHECK_THROWS(ConfigError, sim.apply(choices.data(), n - 1), "choices");
+  choices[n - 1] = sim.batch().decisions.slot_count[n - 1];
+  CHECK_THROWS(ConfigError, sim.apply(choices.data(), n), "masked out");
+  CHECK_EQ(sim.state().learning.decisions, 0u);
+  choices[n - 1]--;
+  sim.apply(choices.data(), n);
+  CHECK_EQ(sim.state().learning.decisions, u64{n});
+}
+
+// ---- Observations ----
+
+// input_queued: a buffer of 256 flits, a local hop takes 11 ns, a global one 101. From router 1 to router 5 (group 1): 1 -> 0 -> 4 -> 5.
+TEST(observation_by_hand) {
+  Lone x = lone(small_network(), {"agent", {{"slots", i64{6}}}});
+  CHECK_EQ(x.net.seam->general, 8u);
+  CHECK_EQ(x.net.seam->per_slot, 7u);
+  CHECK_EQ(x.net.seam->width, 8u + 6 * 7);
+  const Place at = x.send(2, 10);
+  x.packet().injected = 100;
+  x.packet().flits = 4;
+  x.state.totals.now = 500;
+  congest(x, 1, 3, 0, 0, 64);   // of class 0, which is the packet's
+  congest(x, 1, 3, 2, 0, 96);   // of another
+  congest(x, 1, 6, 0, 0, 256);
+  x.state.input_vcs[x.net.vc_id(x.net.port(1, 0), 0)].count = 32;
+  x.state.table[(1 * x.net.table.rows + 1) * x.net.table.stride + 2] = 250;  // router 1, group 1, third column: port 4
+  Shown shown = show(x, at);
+  const std::map<std::string, float> general = {{"hops", 0}, {"age", 0.4f}, {"size", 0.25f}, {"load_mean", (64 + 96 + 256) / 256.0f / 5}, {"load_max", 1}, {"queue", 0.125f}, {"hops_left", 0.375f}, {"time_left", 0.123f}};
+  CHECK_EQ(shown.general.size(), general.size());
+  for (const auto& [name, value] : general) CHECK_FOR(std::abs(shown.general.at(name) - value) < 1e-6f, name + " = " + std::to_string(shown.general.at(name)));
+  struct Slot {
+    float link, vc_class, more_time, more_hops, hop_time, minimal, lost;
+  };
+  // By router 2 or 3: another local hop. By a global link to group 3 or 4, whose router 0 has the links to both group 0 and 1 (q = 0, 1):
+  // 101 + 101 + (group 1's router 1 has the links to groups 3, 4 (q = 2, 3)) nothing: two hops, 202 ns.
+  const Slot slots[] = {{0, 0, 0, 0, 0.011f, 1, 0}, {0.625f, 0.25f, 0.011f, 0.5f, 0.011f, 0, 0}, {0, 0, 0.011f, 0.5f, 0.011f, 0, 0.25f}, {0, 0, 0.079f, -0.5f, 0.101f, 0, 0}, {1, 1, 0.079f, -0.5f, 0.101f, 0, 0}};
+  for (u32 k = 0; k < 5; k++) {
+    const auto got = [&](const char* name, float value) { CHECK_FOR(std::abs(shown.per_slot[k].at(name) - value) < 1e-6f, std::string(name) + " of slot " + std::to_string(k) + " = " + std::to_string(shown.per_slot[k].at(name))); };
+    got("link", slots[k].link);
+    got("class", slots[k].vc_class);
+    got("more_time", slots[k].more_time);
+    got("more_hops", slots[k].more_hops);
+    got("hop_time", slots[k].hop_time);
+    got("minimal", slots[k].minimal);
+    got("lost", slots[k].lost);
+  }
+  for (const auto& [name, value] : shown.per_slot[5]) CHECK_FOR(value == 0, name);
+
+  // In the middle of its way: one hop done, at the first router of group 3 (router 12), reached by a global link (port 5).
+  x.packet().hops = 1;
+  shown = show(x, {12, 5, 0});
+  CHECK_EQ(shown.general.at("hops"), 0.125f);
+  CHECK_EQ(shown.general.at("load_max"), 0.0f);
+  CHECK_EQ(shown.general.at("hops_left"), 0.125f);
+}
+
+// Output queues: hpdc21 has 20 + 20 flits a VC, and a local hop takes 31 cycles, the pipeline 1, the queue 20: 83.2 ns.
+// With 8 VCs for 5 classes, class 0 has the VCs 0 and 5: the emptier counts.
+TEST(observation_by_hand_with_output_queues) {
+  Lone x = lone(small_network(), {"agent", {}}, merge(hpdc21(), {{"vcs", i64{8}}}));
+  const Place at = x.send(2, 10);
+  congest(x, 1, 2, 0, 8, 20);
+  congest(x, 1, 2, 5, 2, 6);
+  congest(x, 1, 2, 1, 4, 0);
+  const Shown shown = show(x, at);
+  CHECK_NEAR(shown.per_slot[0].at("link"), 40 / 40.0, 1e-6);
+  CHECK_NEAR(shown.per_slot[0].at("class"), 8 / 40.0, 1e-6);
+  CHECK_NEAR(shown.per_slot[0].at("hop_time"), 0.0832, 1e-6);
+  CHECK_NEAR(shown.general.at("time_left"), (52 * 2 + 221) * 1.6e-3, 1e-6);
+  CHECK_NEAR(shown.general.at("load_mean"), 1 / 5.0, 1e-6);
+}
+
+// HyperX: equal links, so time tells hops. From (0, 0) to (1, 1): two direct hops; a deroute is one more.
+TEST(observation_on_hyperx) {
+  Lone x = lone(hyperx_section({4, 4}, 1), {"agent", {{"slots", i64{16}}}});
+  const Shown shown = show(x, x.send(0, 5));
+  CHECK_EQ(shown.count, 6u);
+  CHECK_EQ(shown.general.at("hops_left"), 0.25f);
+  CHECK_NEAR(shown.general.at("time_left"), 0.022, 1e-6);
+  for (u32 k = 0; k < 6; k++) {
+    CHECK_EQ(shown.per_slot[k].at("more_hops"), k < 2 ? 0.0f : 0.5f);
+    CHECK_NEAR(shown.per_slot[k].at("more_time"), k < 2 ? 0 : 0.011, 1e-6);
+    CHECK_EQ(shown.per_slot[k].at("minimal"), k == 0 ? 1.0f : 0.0f);
+  }
+}
+
+// The minimal candidate is never a detour: from everywhere to everywhere, it is on the way, and takes as long as is said.
+TEST(the_first_candidate_is_on_the_minimal_path) {
+  for (const Section& topology : {small_network(), dragonfly_section(1, 3, 1, 4), hyperx_section({3, 4}, 1, {{"links", std::vector<double>{2, 1}}})}) {
+    Lone x = lone(topology, {"agent", {}});
+    const Seam& seam = *x.net.seam;
+    for (u32 from = 0; from < x.net.terminals; from++)
+      for (u32 to = 0; to < x.net.terminals; to++) {
+        Place at = x.send(from, to);
+        const u32 end = x.net.terminal_router[to];
+        CHECK_EQ(seam.distance(at.router, end), x.net.topology->hops_between(x.net, at.router, end));
+        float time = 0;
+        const float whole = seam.flight(at.router, end);
+        while (at.router != end) {
+          const Shown shown = show(x, at);
+          if (shown.count) CHECK_FOR(shown.per_slot[0].at("more_hops") == 0 && std::abs(shown.per_slot[0].at("more_time")) < 1e-6f, x.net.fingerprint);
+          const u32 port = shown.count ? shown.slots[0].port : x.batch.out_port[0], vc_class = shown.count ? shown.slots[0].vc_class : x.batch.out_class[0];
+          time += seam.hop_ns[x.net.port(at.router, port)];
+          at = x.behind(at.router, {port, vc_class});
+          x.packet().hops++;
+        }
+        CHECK_NEAR(time, whole, 1e-3);
+      }
+  }
+}
+
+TEST(rows_are_as_wide_on_every_network) {
+  u32 width = 0;
+  for (const Section& topology : {small_network(), network_1056(), hyperx_section({4, 4}, 2), hyperx_section({6, 5, 4}, 3)}) {
+    const auto net = build(config(topology, sc22(), {"agent", {}}, {"uniform", {}}));
+    if (width == 0) width = net->seam->width;
+    CHECK_EQ(net->seam->width, width);
+    CHECK_EQ(net->seam->width, net->seam->general + net->seam->slots * net->seam->per_slot);
+  }
+}
+
+namespace {
+
+// Runs, and holds every feature of every row against its bounds. Returns the decisions.
+u64 check_bounds(Simulation& sim, u32 cycles, const std::string& name) {
+  const Seam& seam = *sim.network().seam;
+  std::vector<Feature> features, per_slot;
+  for (const ObservationSpec* block : seam.blocks) {
+    features.insert(features.end(), block->general.begin(), block->general.end());
+    per_slot.insert(per_slot.end(), block->per_slot.begin(), block->per_slot.end());
+  }
+  for (u32 k = 0; k < seam.slots; k++) features.insert(features.end(), per_slot.begin(), per_slot.end());
+  CHECK_EQ(features.size(), std::size_t{seam.width});
+  u64 seen = 0;
+  for (u32 cycle = 0; cycle < cycles; cycle++)
+    advance(sim, [&](u32 j) {
+      const Decisions& d = sim.batch().decisions;
+      const float* const row = d.observation + std::size_t{j} * seam.width;
+      for (u32 k = 0; k < seam.width; k++)
+        CHECK_FOR(row[k] >= features[k].low && row[k] <= features[k].high, name + ": " + features[k].name + " = " + std::to_string(row[k]));
+      for (u32 k = 0; k < seam.slots; k++) CHECK(d.mask[j * seam.slots + k] == (k < d.slot_count[j]));
+      for (u32 k = seam.general + d.slot_count[j] * seam.per_slot; k < seam.width; k++) CHECK(row[k] == 0);
+      seen++;
+      return any_slot(sim, sim.batch(), j);
+    });
+  return seen;
+}
+
+}  // namespace
+
+TEST(observations_keep_to_their_bounds) {
+  for (const auto& [name, loaded_config] : loaded({"agent", {}})) {
+    Simulation sim(loaded_config);
+    CHECK(check_bounds(sim, 1500, name) > 2000);
+  }
+  // Links of 200 us: what is measured in us would pass 100.
+  Simulation far(seam_on_dragonfly({"agent", {}}, merge(input_queued(), {{"cycle_ns", 100.0}, {"link_latency_ns_host", 1000.0}, {"link_latency_ns_local", 1e4}, {"link_latency_ns_global", 2e5}, {"output_latency_ns", 0.0},
+      {"link_bandwidth_gb_per_s_host", 1.28}, {"link_bandwidth_gb_per_s_local", 1.28}, {"link_bandwidth_gb_per_s_global", 1.28}, {"crossbar_bandwidth_gb_per_s", 1.28}, {"watchdog_ns", 1e8}}), 0.2));
+  CHECK(check_bounds(far, 6000, "far") > 2000);
+}
+
+// Of queues and losses there is nothing to see on an idle network.
+TEST(an_idle_network_looks_idle) {
+  for (const Section& topology : {small_network(), hyperx_section({4, 4}, 2)})
+    for (const Values& router : {input_queued(), hpdc21(), sc19()}) {
+      Lone x = lone(topology, {"agent", {{"slots", i64{16}}}}, router);
+      const Shown shown = show(x, x.send(0, x.net.terminals / 2 + 3));
+      CHECK(shown.count > 1);
+      for (const char* name : {"hops", "age", "load_mean", "load_max", "queue"}) CHECK_FOR(shown.general.at(name) == 0, name);
+      for (const auto& slot : shown.per_slot)
+        for (const char* name : {"link", "class", "lost"}) CHECK_FOR(slot.at(name) == 0, name);
+    }
+}
+
+// ---- The learned table ----
+
+namespace {
+
+float& lost(Simulation& sim, u32 router, u32 row, u32 column) { return q_row(sim.network(), sim.state(), router, row)[column]; }
+float most_lost(const Simulation& sim) { return *std::ranges::max_element(sim.state().table); }
+
+}  // namespace
+
+// Lone packets lose nothing, whatever the router is made of and whichever way they go.
+TEST(an_idle_network_loses_no_time) {
+  struct Case {
+    const char* name;
+    Values router;
+    i64 flits;
+  };
+  for (const Case& c : {Case{"input-queued", input_queued(), 1}, {"input-queued that says it wakes", merge(input_queued(), {{"output_wake_flits", i64{2}}}), 1}, {"hpdc21", hpdc21(), 1}, {"sc22", sc22(), 4}, {"sc19", sc19(), 3},
+                        {"pipeline", merge(input_queued(), {{"pipeline_ns", 3.0}, {"output_buffer_flits", i64{8}}}), 2}, {"VC allocation first", merge(small_wormhole(), {{"vc_allocation", std::string("before_switch")}}), 3}})
+    for (const Section& topology : {small_network(), hyperx_section({4, 3}, 6)})
+      for (u32 source = 0; source < 20; source += 3) {
+        Simulation sim(config(topology, c.router, {"agent", {}}, planned({{source, 67 - source}}, c.flits)));
+        u32 decisions = 0;
+        for (u32 k = 0; k < 3000 && (k < 2 || !sim.empty() || !sim.state().feedback_lines.lines.empty()); k++)
+          advance(sim, [&](u32 j) {
+            decisions++;
+            return any_slot(sim, sim.batch(), j);
+          });
+        CHECK(sim.empty() && decisions > 0);
+        CHECK_FOR(most_lost(sim) < 1e-3f, std::string(c.name) + " on " + topology.name + ": " + std::to_string(most_lost(sim)) + " ns");
+      }
+}
+
+// Three routers in a line's worth of HyperX; router 0's two terminals send at full load to router 1: two flits a cycle ask for a link
+// that takes one. Router 0's column 0 leads to router 1, column 1 to router 2; a row per router.
+TEST(a_congested_port_is_told_from_an_idle_one) {
+  const Section flows = {"flows", {{"sources", std::vector<double>{0, 1}}, {"destinations", std::vector<double>{2, 3}}, {"load", 1.0}}};
+  Simulation sim(config(hyperx_section({3}, 2), merge(input_queued(), {{"input_buffer_flits", i64{64}}}), {"agent", {}}, flows));
+  for (u32 k = 0; k < 1500; k++) advance(sim, [](u32) { return 0u; });
+  CHECK(lost(sim, 0, 1, 0) > 20);
+  for (u32 router = 0; router < 3; router++)
+    for (u32 row = 0; row < 3; row++)
+      for (u32 column = 0; column < 2; column++)
+        if (router != 0 || row != 1 || column != 0) CHECK_EQ(lost(sim, router, row, column), 0.0f);
+  // And the agent is shown it, in us.
+  u32 seen = 0;
+  const Seam& seam = *sim.network().seam;
+  advance(sim, [&](u32) { return 0u; });
+  while (seen == 0)
+    advance(sim, [&](u32 j) {
+      const float* const slot = sim.batch().decisions.observation + j * seam.width + seam.general;
+      CHECK_NEAR(slot[seam.per_slot - 1], lost(sim, 0, 1, 0) * 0.001, 1e-6);
+      CHECK_EQ(slot[2 * seam.per_slot - 1], 0.0f);
+      seen++;
+      return 0u;
+    });
+}
+
+// Routers and links as in q_table_test.cpp: the packet is at router 1 at 32, at router 0 at 84 and leaves it at 85; the answer takes a local link
+// of 31 cycles. Router 0 thinks 500 ns are lost to group 1 by any port, and there is no way without: 0 + 0.1 * 500.
+TEST(feedback_takes_the_time_of_the_link) {
+  Simulation sim(config(small_network(), hpdc21(), {"agent", {}}, planned({{2, 10}})));
+  for (u32 column = 0; column < 5; column++) lost(sim, 0, 1, column) = 500;
+  for (Cycle cycle = 0; cycle < 700; cycle++) {
+    advance(sim, [](u32) { return 0u; });
+    CHECK_FOR(lost(sim, 1, 1, 0) == (cycle < 85 + 31 ? 0.0f : 50.0f), "cycle " + std::to_string(cycle) + ": " + std::to_string(lost(sim, 1, 1, 0)));
+  }
+  CHECK_EQ(lost(sim, 0, 1, 3), 450.0f);  // the next router had nothing to complain about
+  CHECK_EQ(lost(sim, 0, 1, 0), 500.0f);
+  // By router 3 there is as little lost as nothing, for a hop of 52 cycles more: that much is reported, and no more.
+  Simulation around(config(small_network(), hpdc21(), {"agent", {}}, planned({{4, 10}})));
+  for (u32 column = 0; column < 5; column++) lost(around, 0, 1, column) = 500;
+  CHECK_EQ(around.network().seam->flight(0, 5), static_cast<float>(221 * 1.6) + static_cast<float>(52 * 1.6));
+  Simulation frozen(config(small_network(), hpdc21(), {"agent", {}}, planned({{2, 10}})));
+  for (u32 column = 0; column < 5; column++) lost(frozen, 0, 1, column) = 500;
+  frozen.state().totals.frozen = 1;
+  for (u32 cycle = 0; cycle < 400; cycle++) advance(frozen, [](u32) { return 0u; });
+  CHECK_EQ(lost(frozen, 1, 1, 0), 0.0f);
+}
+
+// ---- Routings that decide in the agent's place ----
+
+TEST(seam_routings_work_at_full_load) {
+  for (const Section& routing : {Section{"random", {{"record", i64{512}}}}, {"agent", {{"record", i64{512}}}}, {"policy", {{"epsilon", 0.3}, {"record", i64{512}}}}, {"biased", {}}})
+    for (const auto& [name, loaded_config] : loaded(routing)) {
+      Simulation sim(loaded_config);
+      const auto cycle = [&] {
+        if (sim.network().external) advance_at_random(sim, 1);
+        else sim.run(1);
+        sim.check_conservation();
+      };
+      for (u32 k = 0; k < 600; k++) cycle();
+      u64 ejected = sim.state().totals.flits_ejected;
+      for (u32 k = 0; k < 600; k++) cycle();
+      CHECK_FOR(sim.state().totals.flits_ejected > ejected + 100, routing.name + " on " + name);
+      CHECK_FOR(sim.state().learning.decisions > 500, routing.name + " on " + name);
+      sim.stop_sources();
+      for (u32 k = 0; k < 20000 && !sim.empty(); k++) cycle();
+      CHECK_FOR(sim.empty(), routing.name + " on " + name);
+    }
+}
+
+// Buffers of four flits, where a circle would close at once.
+TEST(progressive_relation_does_not_lock_up) {
+  const Values tight = merge(input_queued(), {{"input_buffer_flits", i64{4}}, {"link_latency_ns_global", 8.0}, {"link_latency_ns_local", 2.0}, {"watchdog_ns", 3000.0}});
+  for (const std::string relation : {"progressive", "five_hop"}) {
+    Simulation sim(config(dragonfly_section(2, 3, 2, 7), tight, {"random", {{"relation", relation}, {"slots", i64{16}}}}, {"adversarial", {{"load", 1.0}}}, 3));
+    sim.run(30000);
+    CHECK(sim.drain(100000));
+  }
+}
+
+// With no bias: load x hops of the way by it, the least, the first of equals.
+TEST(biased_without_bias_by_its_rule) {
+  for (const Section& topology : {small_network(), hyperx_section({4, 3}, 2)})
+    for (const bool by_class : {false, true}) {
+      Lone x = lone(topology, {"biased", {{"congestion_scope", std::string(by_class ? "vc" : "port")}, {"slots", i64{16}}}}, hpdc21());
+      std::set<u32> slots;
+      for (u32 n = 0; n < 3000; n++) {
+        const u32 source = below(draw(7, n, 0), x.net.terminals), destination = below(draw(7, n, 1), x.net.terminals), router = x.net.terminal_router[source], to = x.net.terminal_router[destination];
+        for (u32 port = x.net.topology->first_port; port < x.net.radix; port++)
+          for (u32 vc = 0; vc < x.net.vcs; vc++) congest(x, router, port, vc, 0, below(draw(n, 2, port * 37 + vc), 4) * 5);
+        const Place at = x.send(source, destination, n);
+        const auto all = x.candidates(at);
+        const Step chosen = x.ask(at);
+        double least = 1e30;
+        Step best{};
+        if (all.size() > 1)
+          for (const Step& step : all) {
+            const u32 port = x.net.port(router, step.port), next = x.net.router_of_port(x.net.channels[port].peer);
+            const double flits = by_class ? vc_congestion(x.net, x.state, Congestion::kBoth, port, step.vc_class) : x.state.ports[port].load;
+            const double weight = flits * (1 + x.net.topology->hops_between(x.net, next, to));
+            if (weight >= least) continue;
+            least = weight;
+            best = step;
+          }
+        else best = all[0];
+        CHECK(chosen == best);
+        if (all.size() > 1) slots.insert(static_cast<u32>(std::ranges::find(all, chosen) - all.begin()));
+        for (u32 port = x.net.topology->first_port; port < x.net.radix; port++)
+          for (u32 vc = 0; vc < x.net.vcs; vc++) congest(x, router, port, vc, 0, 0);
+      }
+      CHECK(slots.size() >= 4);
+    }
+}
+
+// A large bias leaves minimal paths alone, a large negative one everything but.
+TEST(bias_rules_over_queues) {
+  for (const Config& c : {seam_on_dragonfly({"biased", {}}), seam_on_hyperx({"biased", {}})})
+    for (const float bias : {1e6f, -1e6f}) {
+      Simulation sim(c);
+      const Network& net = sim.network();
+      for (u32 router = 0; router < net.routers; router++)
+        for (u32 row = 0; row < net.table.rows; row++) q_row(net, sim.state(), router, row)[0] = bias;
+      u64 minimal = 0, detours = 0;
+      for (u32 k = 0; k < 800; k++) {
+        sim.collect();
+        sim.apply(nullptr, 0);
+        const Batch& b = sim.batch();
+        for (u32 j = 0; j < b.decisions.count; j++) {
+          const u32 i = b.decisions.request[j], to = net.terminal_router[sim.state().packets[b.packet[i]].destination];
+          const auto detour = [&](u32 port) { return !net.topology->is_minimal(net, b.router[i], port, to); };
+          bool any = false;
+          for (u32 s = 0; s < b.decisions.slot_count[j]; s++) any |= detour(b.decisions.ports[j * net.seam->slots + s]);
+          CHECK(detour(b.out_port[i]) == (bias < 0 && any));
+          (detour(b.out_port[i]) ? detours : minimal)++;
+        }
+      }
+      CHECK(bias > 0 ? minimal > 500 && detours == 0 : detours > 500);
+    }
+}
