@@ -89,12 +89,15 @@ py::dict decisions(const py::object& self) {
   const Batch& b = sim.batch();
   const Decisions& d = b.decisions;
   const auto n = static_cast<py::ssize_t>(d.count);
-  py::array_t<u32> router(n), source(n), destination(n);
+  py::array_t<u32> router(n), source(n), destination(n), sequence(n), hops(n);
   for (py::ssize_t j = 0; j < n; j++) {
     const u32 i = d.request[static_cast<std::size_t>(j)];
+    const Packet& p = sim.state().packets[b.packet[i]];
     router.mutable_at(j) = b.router[i];
-    source.mutable_at(j) = sim.state().packets[b.packet[i]].source;
-    destination.mutable_at(j) = sim.state().packets[b.packet[i]].destination;
+    source.mutable_at(j) = p.source;
+    destination.mutable_at(j) = p.destination;
+    sequence.mutable_at(j) = p.sequence;
+    hops.mutable_at(j) = p.hops;
   }
   py::dict out;
   out["observation"] = py::array_t<float>({n, static_cast<py::ssize_t>(seam.width)}, d.observation, self);
@@ -104,6 +107,8 @@ py::dict decisions(const py::object& self) {
   out["router"] = router;
   out["source"] = source;
   out["destination"] = destination;
+  out["sequence"] = sequence;  // with the source it names the packet
+  out["hops"] = hops;
   return out;
 }
 
