@@ -1,7 +1,7 @@
 """Gymnasium, PettingZoo and RLlib faces of the core. No algorithms; those are in `flitgym.agents`.
 
-Importing this package registers the ids `flitgym/...` with Gymnasium; `gymnasium.make("flitgym.env:flitgym/PacketRouting-v0")`
-imports it by itself.
+Importing this package registers the ids `flitgym/...` with Gymnasium;
+`gymnasium.make("flitgym.env:flitgym/PacketRouting-v0")` imports it by itself.
 """
 
 from __future__ import annotations

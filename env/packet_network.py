@@ -197,7 +197,8 @@ class PacketNetwork:
     @property
     def mask(self) -> NDArray[np.bool_]:
         """Which slots hold a candidate [slots], a view; slot 0 alone when there is no decision."""
-        return self._only_first if self._at < 0 else self._masks[self._at]
+        mask: NDArray[np.bool_] = self._only_first if self._at < 0 else self._masks[self._at]
+        return mask
 
     @property
     def router(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Unpack
+from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
@@ -16,12 +16,12 @@ from .packet_network import PacketKeywords, PacketNetwork, PacketOptions, bounds
 class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     """A network whose packets ask, one after the other, by which port they shall leave their router.
 
-    Observation: Box float32 [width], the features of `Simulation.seam()` with their bounds: `general` ones, then those of
-    slot 0, slot 1, ... Its width depends on the keywords `observation` and `slots` alone, never on the size of the
+    Observation: Box float32 [width], the features of `Simulation.seam()` with their bounds: `general` ones, then those
+    of slot 0, slot 1, ... Its width depends on the keywords `observation` and `slots` alone, never on the size of the
     network, so one policy fits all of them. At the end of an episode it is all zeros if nothing more is asked.
 
-    Action: Discrete(slots). Slot 0 is the minimal way. `info["action_mask"]` (bool [slots]) says which slots hold a candidate,
-    as does `action_masks()`.
+    Action: Discrete(slots). Slot 0 is the minimal way. `info["action_mask"]` (bool [slots]) says which slots hold a
+    candidate, as does `action_masks()`.
 
     Reward, in us: with control=all the sum of the rewards of all decisions whose news came back since the last step. A
     decision is paid when its packet comes to the next one or is delivered, and its router learns of that a flight
@@ -33,7 +33,7 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     Episode, control=packet: a packet, terminated on its delivery. The network goes on from one to the next; a new one
     is drawn when its `episode_ns` are over (the packet under way is then truncated), and by a `reset` with a seed.
 
-    info: `action_mask`, `router` (-1: none asks), `time_ns`, and `invalid_actions` (of this network, replaced by slot 0).
+    info: `action_mask`, `router` (-1: none asks), `time_ns`, `invalid_actions` (of this network, replaced by slot 0)
 
     Args:
         render_mode: `ansi`: `render()` returns the present decision as text.
@@ -46,7 +46,7 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         v0: the first.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"]}
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - Gymnasium declares it so
 
     def __init__(self, render_mode: str | None = None, **keywords: Unpack[PacketKeywords]) -> None:
         self.options = PacketOptions.read(keywords, type(self).__name__)

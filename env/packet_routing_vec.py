@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Unpack
+from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
@@ -17,14 +17,15 @@ from .packet_network import PacketKeywords, PacketNetwork, PacketOptions, bounds
 _Arrays = NDArray[Any]
 
 
-class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[np.float64]]):
+class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
     """K networks as `PacketRoutingEnv` has one: one decision per network and step.
 
     Network k behaves, step by step, as a `PacketRoutingEnv` with the same keywords and seed + k. Observations
     [K, width], rewards [K] and masks are written in place into arrays that are allocated once. An episode that has
     ended begins anew with the next step, whose action is not heeded and whose reward is 0 (`AutoresetMode.NEXT_STEP`).
 
-    info: `action_mask` [K, slots], `router`, `time_ns` and `invalid_actions` [K], each with its `_name` as Gymnasium has it.
+    info: `action_mask` [K, slots], `router`, `time_ns` and `invalid_actions` [K], each with its `_name` as Gymnasium
+    has it.
 
     Args:
         num_envs: K.
@@ -39,7 +40,11 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         v0: the first.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
+        "render_modes": ["ansi"],
+        "render_fps": 1,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
 
     def __init__(
         self,
@@ -107,9 +112,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         self._look()
         return self._out(self._observation), self._told()
 
-    def step(
-        self, actions: ArrayLike
-    ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+    def step(self, actions: ArrayLike) -> tuple[NDArray[np.float32], _Arrays, _Arrays, _Arrays, dict[str, Any]]:
         """Decide in every network.
 
         Args:
@@ -131,7 +134,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         out = self._out
         return out(self._observation), out(self._reward), out(self._terminated), out(self._truncated), self._told()
 
-    def render(self) -> tuple[str, ...] | None:
+    def render(self) -> tuple[str, ...] | None:  # type: ignore[override]
         """The present decisions as text, one per network."""
         return tuple(network.describe() for network in self._networks) if self.render_mode == "ansi" else None
 
@@ -162,15 +165,15 @@ class PacketBatch:
             n = batch.collect()
             batch.apply(policy(batch.observation[:n], batch.mask[:n]))
 
-    `collect()` takes every network to its next cycle with a decision, so they need not be at the same time. Rows [0, n) of
-    `observation` [rows, width] float32, `mask` [rows, slots] bool, `network` and `router` [rows] uint32 are the
-    decisions, network after network. These four are views whose addresses stay the same until the next `reset()`; a tensor made of
-    one by `torch.from_numpy` sees every cycle. What is learned from is in the rings, `transitions(k)`.
+    `collect()` takes every network to its next cycle with a decision, so they need not be at the same time. Rows [0, n)
+    of `observation` [rows, width] float32, `mask` [rows, slots] bool, `network` and `router` [rows] uint32 are the
+    decisions, network after network. These four are views whose addresses stay the same until the next `reset()`; a
+    tensor made of one by `torch.from_numpy` sees every cycle. What is learned from is in the rings, `transitions(k)`.
 
     Args:
         num_envs: K.
-        **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation` and `record` of `PacketOptions`; the
-            others are about single packets and episodes, which a batch leaves to its owner.
+        **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation` and `record` of
+            `PacketOptions`; the others are about single packets and episodes, which a batch leaves to its owner.
 
     Raises:
         ConfigError: unknown keyword, or a world that cannot be built.
@@ -230,7 +233,7 @@ class PacketBatch:
         self._built().apply(actions)
 
     def transitions(self, k: int) -> dict[str, _Arrays]:
-        """Network k's ring of transitions: views of the core's memory, [record, ...] each; see `Simulation.transitions`."""
+        """Network k's ring of transitions: views [record, ...] of the core's memory; see `Simulation.transitions`."""
         self._built()
         return self._rings[k]
 

@@ -5,8 +5,8 @@
     world.evaluate_routing({"name": "policy", ...})      # the same of a routing inside it
     assert world.evaluate(choose) < world.solved_below_ns
 
-In the three of them no rule that ignores what it sees wins: slot 0 is wrong in the first two and right in the third. Nor does
-the shorter queue, which is right in the first and wrong in the others.
+In the three of them no rule that ignores what it sees wins: slot 0 is wrong in the first two and right in the third.
+Nor does the shorter queue, which is right in the first and wrong in the others.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ def detour(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray
 def shortest_queue(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The slot with the fewest flits ahead (`queues.link`), the first of equal ones."""
     queue = observation[:, _GENERAL:].reshape(len(observation), SLOTS, _PER_SLOT)[:, :, _QUEUE]
-    best: NDArray[np.int64] = np.where(mask, queue, np.inf).argmin(axis=1)
-    return best
+    return np.asarray(np.where(mask, queue, np.inf).argmin(axis=1), np.int64)
 
 
 def at_random(seed: int = 1) -> Choose:
@@ -49,7 +48,7 @@ def at_random(seed: int = 1) -> Choose:
     random = np.random.default_rng(seed)
 
     def choose(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-        return (random.random(len(mask)) * mask.sum(axis=1)).astype(np.int64)
+        return np.asarray(random.random(len(mask)) * mask.sum(axis=1), np.int64)
 
     return choose
 
@@ -86,7 +85,7 @@ class SanityWorld:
         return self.latency(self.world.simulation(routing, seed))
 
     def latency(self, simulation: Simulation, choose: Choose | None = None) -> float:
-        """The mean latency in ns of the packets that arrive in the window, from their acceptance by the network interface.
+        """The mean latency in ns of the packets that arrive in the window, counted from when the NIC accepted them.
 
         Args:
             simulation: of this world; runs on from where it is: first `warmup_ns`, then `measure_ns`.
@@ -107,7 +106,7 @@ class SanityWorld:
         return float(simulation.statistics()["packet_latency_mean_ns"])
 
 
-# Hosts a quarter as fast as links: a link carries four of them. Deep queues, so that what is too much is seen as latency.
+# Hosts a quarter as fast as links: a link carries four of them. Deep queues, so that what is too much becomes latency.
 _ROUTER = {
     "name": "vc_router",
     "cycle_ns": 1.0,
@@ -130,7 +129,10 @@ def _flows(flows: list[tuple[int, int, int]], terminals: int, load: float) -> di
 
 
 def _square(flows: list[tuple[int, int, int]]) -> World:
-    """Routers 0 1 / 2 3, joined 0-1, 2-3 (x) and 0-2, 1-3 (y). From 0 to 3 there are two ways of two hops, by 1 (slot 0) or by 2."""
+    """Routers 0 and 1, above 2 and 3, joined in a square: 0-1 and 2-3 (x), 0-2 and 1-3 (y).
+
+    From 0 to 3 there are two ways of two hops, by 1 (slot 0) and by 2 (slot 1); from one to its neighbour there is one.
+    """
     topology = {"name": "hyperx", "widths": [2, 2], "terminals_per_router": 5}
     return World({"topology": topology, "router": _ROUTER, "traffic": _flows(flows, 5, 0.9)})
 
@@ -139,9 +141,10 @@ SANITY: dict[str, SanityWorld] = {
     "two_paths": SanityWorld(
         _square([(4, 0, 1), (1, 0, 3)]),
         why=(
-            "Four terminals of router 0 send to router 1 and fill 0.9 of the link between; they have no other way. One sends "
-            "from 0 to 3: by 1 it would bring that link to 1.125 of what it can carry, by 2 nobody else goes and the way is as "
-            "long. So by 2 (slot 1) it loses no time to anybody, and nobody to it: no policy can be better."
+            "Four terminals of router 0 send to router 1 and fill 0.9 of the link between; they have no other way. One "
+            "sends from 0 to 3: by 1 it would bring that link to 1.125 of what it can carry, by 2 nobody else goes and "
+            "the way is as long. So by 2 (slot 1) it loses no time to anybody, and nobody to it: no policy can be "
+            "better."
         ),
         best=detour,
         best_ns=35.4,
@@ -150,10 +153,11 @@ SANITY: dict[str, SanityWorld] = {
     "delayed_congestion": SanityWorld(
         _square([(2, 0, 2), (4, 1, 3), (1, 0, 3)]),
         why=(
-            "The link 1-3 is filled to 0.9 by four terminals of router 1, the link 0-2 to 0.45 by two of router 0; none of them has "
-            "another way. The one that sends from 0 to 3 sees, at router 0, an empty link to 1 and a used one to 2. But by 1 it "
-            "would overload 1-3, which is out of its sight, while by 2 it brings 0-2 to 0.675 and has 2-3 for itself. So "
-            "slot 1 is the best, and only what comes back can tell: the reward, or `q_values`."
+            "The link 1-3 is filled to 0.9 by four terminals of router 1, the link 0-2 to 0.45 by two of router 0; "
+            "none of them has another way. The one that sends from 0 to 3 sees, at router 0, an empty link to 1 and a "
+            "used one to 2. But by 1 it would overload 1-3, which is out of its sight, while by 2 it brings 0-2 to "
+            "0.675 and has 2-3 for itself. So slot 1 is the best, and only what comes back can tell: the reward, or "
+            "`q_values`."
         ),
         best=detour,
         best_ns=33.0,
@@ -168,9 +172,10 @@ SANITY: dict[str, SanityWorld] = {
             }
         ),
         why=(
-            "Four terminals of router 0 send to router 1 over a wire of 300 ns that they fill to 0.6. Flits on the wire, and credits on "
-            "their way back, count as queued, as in any router with credits: some 360 flits are 'ahead' though none waits, and the way by "
-            "router 2 looks empty. It is two such wires long. Waiting at load 0.6 costs a few ns, so slot 0 is the best."
+            "Four terminals of router 0 send to router 1 over a wire of 300 ns that they fill to 0.6. Flits on the "
+            "wire, and credits on their way back, count as queued, as in any router with credits: some 360 flits are "
+            "'ahead' though none waits, and the way by router 2 looks empty. It is two such wires long. Waiting at "
+            "load 0.6 costs a few ns, so slot 0 is the best."
         ),
         best=minimal,
         best_ns=308.7,
