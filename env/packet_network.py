@@ -183,6 +183,7 @@ class PacketNetwork:
         self.seam = probe.seam()
         self.slots, self.width = int(self.seam["slots"]), int(self.seam["width"])
         self.invalid_actions = 0
+        self._at = -1  # the row that is asked; -1: none
         self._seed: int | None = None
         self._network = 0  # how many networks were drawn of this seed
         self._over = True  # the next episode needs a new network
@@ -285,12 +286,14 @@ class PacketNetwork:
             are back), and whether it is cut off.
 
         Raises:
-            ConfigError: the action is no slot, or (invalid=error) one without a candidate; names the valid ones.
-            CoreError: the ranks of a workload wait for ever.
+            ConfigError: see `check`.
+            CoreError: see `check`, or the ranks of a workload wait for ever.
         """
-        if self._at < 0:
-            raise CoreError("step() without a decision; call reset() first")
-        self._actions[self._at] = self._valid(action)
+        self.check(action)
+        if not self.mask[action]:
+            self.invalid_actions += 1
+            action = 0
+        self._actions[self._at] = action
         self._decided += 1
         done, reward = self._all() if self.options.control == "all" else self._packet()
         limit = self.options.episode_decisions
@@ -298,19 +301,23 @@ class PacketNetwork:
             self._over = True
         return reward, done, not done and (self._over or self._at < 0)
 
-    def _valid(self, action: int) -> int:
+    def check(self, action: int) -> None:
+        """Whether `step(action)` is possible.
+
+        Raises:
+            ConfigError: the action is no slot, or (invalid=error) one without a candidate; names the valid ones.
+            CoreError: there is no decision.
+        """
+        if self._at < 0:
+            raise CoreError("step() without a decision; call reset() first")
         if not 0 <= action < self.slots:
             raise ConfigError(f"action: {action} is no slot; there are 0 .. {self.slots - 1}")
-        if self.mask[action]:
-            return action
-        if self.options.invalid == "error":
+        if not self.mask[action] and self.options.invalid == "error":
             valid = ", ".join(str(slot) for slot in np.flatnonzero(self.mask))
             raise ConfigError(
                 f"action: slot {action} has no candidate; valid here: {valid} (info['action_mask'], or "
                 "invalid='minimal' replaces such actions by slot 0)"
             )
-        self.invalid_actions += 1
-        return 0
 
     def _all(self) -> tuple[bool, float]:
         if self._at + 1 < self._count:

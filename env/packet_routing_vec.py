@@ -119,13 +119,18 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             actions: slots, [K].
 
         Raises:
-            ConfigError: as `PacketRoutingEnv.step`.
+            ConfigError: as `PacketRoutingEnv.step`; then none of the networks has gone on.
         """
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_envs,):
             raise ConfigError(f"actions: shape {chosen.shape} for {self.num_envs} networks")
+        over = self._terminated | self._truncated
+        # All are looked at before any is heeded, so that a refused step has not been taken by halves.
         for k, network in enumerate(self._networks):
-            if self._terminated[k] or self._truncated[k]:
+            if not over[k]:
+                network.check(int(chosen[k]))
+        for k, network in enumerate(self._networks):
+            if over[k]:
                 network.reset(None, fallback=0)
                 self._reward[k], self._terminated[k], self._truncated[k] = 0.0, False, False
             else:
