@@ -144,7 +144,8 @@ Matrix scores(Simulation& sim, const Matrix& observation) {
 // same cycle.
 class Worlds {
  public:
-  explicit Worlds(const py::list& simulations) : held_(simulations) {
+  // The list is the caller's and may change; the simulations are held one by one.
+  explicit Worlds(const py::list& simulations) {
     if (simulations.empty()) throw ConfigError("Worlds(): no simulation");
     std::size_t most = 0;
     for (const py::handle& item : simulations) {
@@ -159,6 +160,7 @@ class Worlds {
       for (const Simulation* other : sims_)
         if (other == &sim) throw ConfigError("Worlds(): the same simulation twice; use fork()");
       sims_.push_back(&sim);
+      held_.append(item);
       most += sim.batch().input_vc.size();
     }
     observation_.resize(most * width_);
@@ -225,7 +227,7 @@ class Worlds {
   py::array mask(const py::object& self) const { return flags(mask_.data(), {rows(), static_cast<py::ssize_t>(slots_)}, self); }
   py::array network(const py::object& self) const { return view(network_, {rows()}, self); }
   py::array router(const py::object& self) const { return view(router_, {rows()}, self); }
-  py::list simulations() const { return held_; }
+  py::list simulations() const { return py::list(held_[py::slice(0, static_cast<py::ssize_t>(held_.size()), 1)]); }
 
  private:
   py::ssize_t rows() const { return static_cast<py::ssize_t>(network_.size()); }
