@@ -275,6 +275,7 @@ class PacketNetwork:
             self._apply()
         # What is decided from here on is the agent's; earlier transitions pay nobody.
         self._first_decision = self.simulation.decision_count
+        self._ring.skip()
 
     # ---- Steps ----
 
@@ -377,6 +378,7 @@ class PacketNetwork:
             starts = np.flatnonzero(asked["hops"] == 0)
             if len(starts):
                 self._at = int(starts[self._random.integers(len(starts))])
+                self._ring.skip()
                 self._followed = (int(asked["source"][self._at]), int(asked["sequence"][self._at]))
                 return True
             self._apply()

@@ -28,6 +28,10 @@ class Ring:
         self.read = simulation.transition_count
         self._simulation = simulation
 
+    def skip(self) -> None:
+        """Take what was filed so far for read."""
+        self.read = self._simulation.transition_count
+
     def new(self) -> list[slice]:
         """Rows of what was filed since the last call, oldest first; two slices where the ring begins anew in between.
 

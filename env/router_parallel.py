@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..configs import unknown
-from ..simcore import ConfigError, CoreError, Simulation
+from ..simcore import ConfigError, CoreError, Simulation, registered
 
 try:
     from pettingzoo import ParallelEnv
@@ -188,7 +188,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         simulation = self.simulation
         simulation.begin_window()
         before = simulation.now
-        if not simulation.workload_finished:
+        if not self._done():
             simulation.run(max(simulation.cycles(self.interval_ns), 1))
         span = (simulation.now - before) * simulation.cycle_ns
         delay, news = self._news()
@@ -198,7 +198,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self._local[news > 0] = -delay[news > 0]
 
         self._steps += 1
-        over = simulation.workload_finished and simulation.packets_in_network == 0
+        over = self._done()
         cut = not over and self._steps >= self.intervals
         told = {"time_ns": simulation.time_ns}
         agents = self.agents
@@ -242,8 +242,14 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             self._routers, -1
         )
         self._loads = self.simulation.arrays()["ports"]["load"]
-        router = {**{"input_buffer_flits": 256, "output_buffer_flits": 0}, **_section(self.world, "router", seed)}
-        self._room = float(router["input_buffer_flits"] + router["output_buffer_flits"])
+        buffers = ("input_buffer_flits", "output_buffer_flits")
+        router = self.world.draw(seed).get("router", "vc_router")
+        known = registered("router")[router if isinstance(router, str) else router["name"]]["params"]
+        given = {} if isinstance(router, str) else router
+        self._room = float(sum(given.get(key, known[key]["default"]) for key in buffers))
+
+    def _done(self) -> bool:
+        return self.simulation.workload_finished and self.simulation.packets_in_network == 0
 
     def _news(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Of the decisions whose news came: the mean delay in us and the number, per router."""
@@ -268,8 +274,3 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
     def _by_agent(self, rows: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
         return dict(zip(self.possible_agents, rows, strict=True))
-
-
-def _section(world: World, name: str, seed: int) -> dict[str, Any]:
-    section = world.draw(seed).get(name, {})
-    return {} if isinstance(section, str) else dict(section)

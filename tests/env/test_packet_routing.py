@@ -254,6 +254,25 @@ def test_a_world_that_asks_nothing_is_refused() -> None:
         env.reset(seed=1)
 
 
+@pytest.mark.parametrize("control", ["all", "packet"])
+def test_a_warm_up_pays_nobody(control: str) -> None:
+    env = PacketRoutingEnv(world=TRIANGLE, control=control, record=64, warmup_ns=2000)
+    env.reset(seed=1)
+    simulation = env.simulation
+    assert simulation.time_ns >= 2000
+    assert simulation.transition_count > 64
+    decided, paid, steps = simulation.decision_count, 0.0, 0
+    while simulation.transitions()["decision"][(simulation.transition_count - 1) % 64] < decided:
+        paid, steps = paid + env.step(0)[1], steps + 1
+        if control == "packet":
+            env.reset()
+    # The first that the agent is paid for are its own.
+    own = simulation.transitions()["decision"] >= decided
+    if control == "all":
+        assert paid == pytest.approx(float(simulation.transitions()["reward"][own].sum()), rel=1e-5)
+    assert paid < 0 < steps
+
+
 def test_a_ring_too_small_is_not_silent() -> None:
     env = PacketRoutingEnv(record=1)
     env.reset(seed=1)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from env_scenes import JOBS, TRIANGLE
 from flitgym.env import PacketBatch, PacketRoutingEnv, PacketRoutingVecEnv
-from flitgym.simcore import ConfigError, CoreError
+from flitgym.simcore import ConfigError, CoreError, Worlds
 
 K = 3
 
@@ -146,6 +146,16 @@ def test_batch_is_the_same_network_as_the_environment() -> None:
         batch.apply(choose(batch.mask[:n], step))
     assert batch.time_ns.shape == (2,)
     assert batch.seam["slots"] == 8
+
+
+def test_worlds_hold_their_simulations() -> None:
+    simulations = [PacketBatch(1, world=TRIANGLE).options.world.simulation("agent", seed) for seed in range(3)]
+    worlds = Worlds(simulations)
+    simulations.clear()
+    worlds.simulations.clear()
+    assert len(worlds.simulations) == 3
+    n = worlds.collect(1000)
+    assert set(worlds.network[:n]) == {0, 1, 2}
 
 
 def test_batch_says_what_is_wrong() -> None:
