@@ -6,13 +6,14 @@ Importing this package registers the schema, so that every entry point and every
 from .composition import CONFIG_DIR, compose
 from .errors import explain, unknown
 from .identity import config_hash, core_sections, run_id
-from .jobs import core_jobs, has_workload, refuse_unused, workload_label
+from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, workload_label
 from .schema import GROUPS, KINDS, register_schema
 
 __all__ = [
     "CONFIG_DIR",
     "GROUPS",
     "KINDS",
+    "WINDOWS",
     "compose",
     "config_hash",
     "core_jobs",

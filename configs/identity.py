@@ -33,10 +33,10 @@ def core_sections(config: DictConfig) -> dict[str, Any]:
 def config_hash(config: DictConfig) -> str:
     """Hash of everything that decides a run's numbers, 12 hexadecimal digits.
 
-    Files count by their content: the same path with another Q-table or GOAL schedule is another run.
+    Files count by their content: the same path with another Q-table, policy or GOAL schedule is another run.
 
     Raises:
-        OSError: the Q-table file of `run.load_q_table` or a GOAL file cannot be read.
+        OSError: the Q-table file of `run.load_q_table`, a policy's `routing.path` or a GOAL file cannot be read.
     """
     run = {key: value for key, value in _plain(config.run).items() if key not in _NOT_IDENTITY}
     identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
@@ -46,7 +46,9 @@ def config_hash(config: DictConfig) -> str:
     else:
         identity["traffic"] = _plain(config.traffic)
     if run["load_q_table"] is not None:
-        run["load_q_table"] = hashlib.sha256(Path(run["load_q_table"]).read_bytes()).hexdigest()
+        run["load_q_table"] = _content(run["load_q_table"])
+    if identity["routing"].get("path"):
+        identity["routing"]["path"] = _content(identity["routing"]["path"])
     return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -58,6 +60,10 @@ def run_id(*, _root_: DictConfig) -> str:
 
 def _traffic_label(traffic: DictConfig) -> str:
     return f"{traffic.name}_load{traffic.load:g}"
+
+
+def _content(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def _plain(node: Any) -> Any:

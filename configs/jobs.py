@@ -21,7 +21,7 @@ MIXED = {"fft3d": 140, "cosmoflow": 138, "lu": 140, "ur": 139, "lqcd": 256, "ste
 _GOAL_KEYS = {"name", "goal_file", "terminals", "start_ns"}
 
 # Keys of `run` that divide time into windows. A workload ends when its jobs do.
-_WINDOWS = {"warmup_ns", "measure_ns", "drain", "drain_max_ns", "series_interval_ns"}
+WINDOWS = {"warmup_ns", "measure_ns", "drain", "drain_max_ns", "series_interval_ns"}
 
 
 def has_workload(config: DictConfig) -> bool:
@@ -107,7 +107,7 @@ def refuse_unused(config: DictConfig, overrides: Iterable[str]) -> None:
                 f"{override}: with workload={config.workload.name} the jobs are the traffic; leave it out, "
                 "or use workload=none"
             )
-        if section == "run" and rest in _WINDOWS:
+        if section == "run" and rest in WINDOWS:
             raise ConfigError(
                 f"{override}: a workload has no windows, it runs until its jobs end; see workload.max_ns and "
                 "workload.series_interval_ns"

@@ -104,6 +104,27 @@ class Experiment:
     run: Run = field(default_factory=Run)
 
 
+@dataclass
+class Evaluation:
+    """The root of `evaluate.yaml`, where every key is explained. Entries of the lists are words or mappings."""
+
+    study: str = MISSING
+    policies: list[Any] = MISSING
+    reference: str | None = MISSING
+    patterns: list[Any] = MISSING
+    loads: list[float] = MISSING
+    traffic: dict[str, Any] = field(default_factory=dict)
+    workloads: list[Any] = MISSING
+    workload: dict[str, Any] = field(default_factory=dict)
+    seeds: list[int] = MISSING
+    confidence: float = MISSING
+    resamples: int = MISSING
+    workers: int | None = MISSING
+    topology: Any = MISSING
+    router: Any = MISSING
+    run: Run = field(default_factory=Run)
+
+
 def component_schema(kind: str, name: str, params: dict[str, dict[str, Any]]) -> type:
     """Make the structured config of one registered component.
 
@@ -153,6 +174,10 @@ def register_schema() -> None:
     OmegaConf.register_new_resolver("run_id", run_id, replace=True)
     store = ConfigStore.instance()
     store.store(name="experiment", node=Experiment)
+    evaluation = OmegaConf.structured(Evaluation)
+    for key in ("traffic", "workload"):
+        OmegaConf.set_struct(evaluation[key], False)  # any key; each pattern and workload checks its own
+    store.store(name="evaluation", node=evaluation)
     for kind in KINDS:
         for name, entry in registered(kind).items():
             store.store(group=kind, name=name, node=component_schema(kind, name, entry["params"]))

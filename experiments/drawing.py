@@ -1,15 +1,20 @@
 """The common look of the figures: one colour, marker and line per routing everywhere, safe for colour-blind readers."""
 
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
+import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.typing import ColorType
+
+from .results import atomic_path
 
 Row = Mapping[str, Any]
 
@@ -36,6 +41,7 @@ STYLES = {
     "ugal": Style("UGAL", "#0072B2", "D"),
     "clos_ad": Style("Clos-AD", "#56B4E9", "s"),
     "ugal_group": Style("UGALg", "#56B4E9", "s"),
+    "ugal_l": Style("UGAL-L", "#0072B2", "v"),
     "ugal_router": Style("UGALn", "#0072B2", "D"),
     "ugal_global": Style("UGAL-G (oracle)", "#0072B2", "x", ":"),
     "par": Style("PAR", "#009E73", "P"),
@@ -45,6 +51,11 @@ STYLES = {
     "q_routing": Style("Q-routing", "#E69F00", "<"),
     "q_adaptive": Style("Q-adaptive", "#D55E00", "*", width=2.4),
 }
+
+# For policies that have no style of their own, in this order: far from each other and from those above. The numbers of
+# colours and of markers have no common divisor, so that pairs repeat late.
+FURTHER_COLORS = ("#CC79A7", "#6A3D9A", "#A6761D", "#E6194B", "#1B9E9E")
+FURTHER_MARKERS = ("h", "d", "p", ">")
 
 # Titles of the patterns, as `pattern_of` names them.
 TITLES = {
@@ -75,6 +86,33 @@ PUBLISHED: dict[str, Any] = {
 def style_of(routing: str) -> Style:
     """The style of a routing; one that has none of its own is purple under its registered name."""
     return STYLES.get(routing, Style(routing, "#CC79A7", "h"))
+
+
+def distinct_styles(routings_by_name: Mapping[str, str]) -> dict[str, Style]:
+    """Styles of policies that stand in one figure, all different.
+
+    Args:
+        routings_by_name: The routing that each policy plays with, by the policy's name.
+
+    Returns:
+        By name: the first policy of a routing looks as that routing does everywhere; learned policies, and others
+        whose look is taken, have a further colour and marker each.
+    """
+    styles: dict[str, Style] = {}
+    taken = set()
+    further = itertools.count()
+    for name, routing in routings_by_name.items():
+        known = STYLES.get(routing)
+        # Routings of different topologies may look alike.
+        if known and (known.color, known.marker) not in taken:
+            taken.add((known.color, known.marker))
+            styles[name] = replace(known, label=name)
+        else:
+            k = next(further)
+            color, marker = FURTHER_COLORS[k % len(FURTHER_COLORS)], FURTHER_MARKERS[k % len(FURTHER_MARKERS)]
+            # Once round, the same colours come back dashed.
+            styles[name] = Style(name, color, marker, "-" if k < len(FURTHER_COLORS) else "--", 2.0)
+    return styles
 
 
 def pattern_of(row: Row) -> str:
@@ -165,11 +203,31 @@ def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, ColorType]], sp
 
 def legend_above(figure: Figure, names: Sequence[str], extra: Sequence[Line2D] = (), columns: int = 6) -> None:
     """One legend for all panels, above them: the routings, then whatever else is drawn."""
-    handles = []
-    for name in names:
-        style = style_of(name)
-        handles.append(
-            Line2D([], [], color=style.color, marker=style.marker, linestyle=style.line, linewidth=style.width,
-                   markersize=6, label=style.label)
-        )  # fmt: skip
-    figure.legend(handles=[*handles, *extra], loc="outside upper center", ncols=columns, frameon=False, fontsize=9)
+    handles = [*(key_line(style_of(name)) for name in names), *extra]
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False, fontsize=9)
+
+
+def key_line(style: Style) -> Line2D:
+    """How a style looks in a legend."""
+    return Line2D([], [], color=style.color, marker=style.marker, linestyle=style.line, linewidth=style.width,
+                  markersize=6, label=style.label)  # fmt: skip
+
+
+def save_figure(figure: Figure, stem: Path, salt: str) -> list[Path]:
+    """Write a figure as PNG and SVG; the same figure gives the same bytes.
+
+    Args:
+        figure: What was drawn.
+        stem: The files' path without a suffix.
+        salt: Of the names that marks in an SVG have; without one they would be random.
+
+    Returns:
+        The files written.
+    """
+    written = []
+    for suffix in ("png", "svg"):
+        path = stem.with_name(f"{stem.name}.{suffix}")
+        with atomic_path(path) as temporary, matplotlib.rc_context({"svg.hashsalt": salt}):
+            figure.savefig(temporary, dpi=160, metadata={"Date": None} if suffix == "svg" else None)
+        written.append(path)
+    return written

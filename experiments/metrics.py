@@ -1,7 +1,11 @@
 """Metrics as pure functions of arrays. No files, no configuration, no plotting."""
 
+from typing import NamedTuple
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+
+_RESAMPLES = 10_000  # the ends of an interval then move by about a hundredth of its width from one rng to another
 
 
 def peak_throughput(accepted: ArrayLike) -> float:
@@ -82,9 +86,109 @@ def running_median(value: ArrayLike, width: int) -> np.ndarray[tuple[int], np.dt
     return result
 
 
+class Interval(NamedTuple):
+    """An estimate and the ends of its confidence interval; NaN where there is none."""
+
+    value: float
+    low: float
+    high: float
+
+
+def bootstrap_mean(
+    values: ArrayLike, confidence: float = 0.95, resamples: int = _RESAMPLES, rng_seed: int = 0
+) -> Interval:
+    """The mean of independent runs, with the percentile bootstrap's interval.
+
+    Few runs make it too narrow: of normal values, 95 % intervals cover the truth in about 75 % of cases with 3 values,
+    85 % with 5 and 90 % with 10.
+
+    Args:
+        values: One per run (seed). NaN, a run that gave no value, is left out.
+        confidence: Of the interval, between 0 and 1.
+        resamples: How often the runs are drawn anew, with replacement.
+        rng_seed: The same seed and number of values, the same draws.
+
+    Returns:
+        NaN throughout without a value; with a single one, no interval.
+    """
+    v = _vector(values, "values")
+    v = v[np.isfinite(v)]
+    if v.size == 0:
+        return Interval(np.nan, np.nan, np.nan)
+    draws = _draws(v.size, resamples, rng_seed)
+    return Interval(float(np.mean(v)), *_percentiles(np.mean(v[draws], axis=1), v.size, confidence))
+
+
+def bootstrap_difference(
+    values: ArrayLike,
+    reference: ArrayLike,
+    confidence: float = 0.95,
+    resamples: int = _RESAMPLES,
+    rng_seed: int = 0,
+) -> Interval:
+    """`mean(values) - mean(reference)` of paired runs, with an interval from drawing pairs.
+
+    What a seed does to both (its traffic, its placement) cancels, so that the interval is narrower than that of two
+    independent means.
+
+    Args:
+        values: One per seed.
+        reference: Those of the same seeds. A pair with a NaN is left out.
+        confidence: As for `bootstrap_mean`, and so are the rest and the result.
+        resamples: How often pairs are drawn anew.
+        rng_seed: The same seed and number of pairs, the same draws.
+    """
+    v, r = _pairs(values, reference)
+    return bootstrap_mean(v - r if v.size else [np.nan], confidence, resamples, rng_seed)
+
+
+def bootstrap_ratio(
+    values: ArrayLike,
+    reference: ArrayLike,
+    confidence: float = 0.95,
+    resamples: int = _RESAMPLES,
+    rng_seed: int = 0,
+) -> Interval:
+    """`mean(values) / mean(reference)` of paired runs, with an interval from drawing pairs.
+
+    Args and result as for `bootstrap_difference`; NaN throughout if the reference's mean is 0.
+    """
+    v, r = _pairs(values, reference)
+    if v.size == 0 or np.mean(r) == 0:
+        return Interval(np.nan, np.nan, np.nan)
+    draws = _draws(v.size, resamples, rng_seed)
+    # A draw of pairs whose reference is 0 has no ratio and takes no part in the percentiles.
+    below = np.mean(r[draws], axis=1)
+    ratios = np.divide(np.mean(v[draws], axis=1), below, out=np.full(resamples, np.nan), where=below != 0)
+    return Interval(float(np.mean(v) / np.mean(r)), *_percentiles(ratios, v.size, confidence))
+
+
 def relative_difference(measured: float, published: float) -> float:
     """`measured / published - 1`."""
     return measured / published - 1
+
+
+def _draws(size: int, resamples: int, rng_seed: int) -> NDArray[np.int64]:
+    return np.random.default_rng(rng_seed).integers(0, size, (resamples, size))
+
+
+def _percentiles(estimates: NDArray[np.float64], size: int, confidence: float) -> tuple[float, float]:
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be between 0 and 1, not {confidence:g}")
+    # A single run says nothing of how much runs differ.
+    if size < 2:
+        return np.nan, np.nan
+    tail = 50 * (1 - confidence)
+    low, high = np.nanpercentile(estimates, [tail, 100 - tail])
+    return float(low), float(high)
+
+
+def _pairs(values: ArrayLike, reference: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    v, r = _vector(values, "values"), _vector(reference, "reference")
+    if v.shape != r.shape:
+        raise ValueError(f"values and reference differ in length: {v.size} and {r.size}; give both of the same seeds")
+    both = np.isfinite(v) & np.isfinite(r)
+    return v[both], r[both]
 
 
 def _vector(values: ArrayLike, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -8,20 +8,18 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
 from ..configs import unknown
 from .commandline import CommandError, run_command
+from .drawing import save_figure
 from .metrics import relative_difference
 from .report import write_report
 from .results import ROWS_FILE, atomic_path, row, write_rows
 from .sweep import WORKERS, PlannedRun, RunFailedError, expand, run_all
 from .workload_rows import workload_row
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 FIGURES = Path(__file__).parent / "figures"
 STUDIES = Path(__file__).parent / "studies"
@@ -86,10 +84,9 @@ def draw(figure: str, rows: Sequence[Mapping[str, Any]], directory: Path, preset
     Returns:
         The files written: PNG, SVG and the table of differences.
     """
-    _prepare_matplotlib(figure)
     script = importlib.import_module(f".figures.{figure}.plot", __package__)
     expected: Any = OmegaConf.to_container(_load(FIGURES / figure / "expected.yaml"))
-    written = _save(script.draw(rows, expected), directory / figure)
+    written = save_figure(script.draw(rows, expected), directory / figure, salt=figure)
     return [*written, _write_differences(figure, script, rows, expected["numbers"], directory, preset)]
 
 
@@ -99,29 +96,14 @@ def draw_study(study: str, rows: Sequence[Mapping[str, Any]], directory: Path, p
     Returns:
         The files written: PNG and SVG of each figure, and the table of differences.
     """
-    _prepare_matplotlib(study)
     script = importlib.import_module(f".studies.{study}.study", __package__)
     expected: Any = OmegaConf.to_container(_load(STUDIES / study / "expected.yaml"))
-    written = [path for name, figure in script.FIGURES.items() for path in _save(figure(rows), directory / name)]
+    written = [
+        path
+        for name, figure in script.FIGURES.items()
+        for path in save_figure(figure(rows), directory / name, salt=study)
+    ]
     return [*written, _write_differences(study, script, rows, expected["numbers"], directory, preset)]
-
-
-def _prepare_matplotlib(name: str) -> None:
-    import matplotlib
-
-    matplotlib.use("agg")
-    matplotlib.rcParams["svg.hashsalt"] = name  # else the marks in an SVG get random names
-
-
-def _save(image: "Figure", stem: Path) -> list[Path]:
-    written = []
-    for suffix in ("png", "svg"):
-        path = stem.with_name(f"{stem.name}.{suffix}")
-        with atomic_path(path) as temporary:
-            # No date in the files: the same rows give the same bytes.
-            image.savefig(temporary, dpi=160, metadata={"Date": None} if suffix == "svg" else None)
-        written.append(path)
-    return written
 
 
 def _write_differences(

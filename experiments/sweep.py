@@ -42,7 +42,15 @@ class PlannedRun:
 
 
 class RunFailedError(Exception):
-    """A run of a sweep ended with an error; the message names both."""
+    """Runs of a sweep ended with an error; the message names both.
+
+    Args:
+        failures: What each said, by the run's directory.
+    """
+
+    def __init__(self, failures: Mapping[Path, str]) -> None:
+        super().__init__("\n".join(f"{directory.name}: {text}" for directory, text in failures.items()))
+        self.failures = dict(failures)
 
 
 def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory: Path) -> list[PlannedRun]:
@@ -79,7 +87,7 @@ def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory
 def run_all(
     runs: Sequence[PlannedRun], description: str, workers: int = WORKERS, keep_going: bool = False
 ) -> list[dict[str, Any]]:
-    """Results of all runs, in their order. What is finished already is only read.
+    """Results of all runs, in their order. What is finished already is only read, unless `run.overwrite` is set.
 
     Args:
         runs: What to run.
@@ -92,7 +100,7 @@ def run_all(
             Finished runs stay and are not run again.
         KeyboardInterrupt: Ctrl-C; the same holds.
     """
-    todo = [run for run in runs if finished(run.directory, config_hash(run.config), __version__) is None]
+    todo = [run for run in runs if run.config.run.overwrite or _finished(run) is None]
     # Long runs first, so that the cores finish together.
     todo.sort(key=lambda run: run.cost, reverse=True)
     print(
@@ -103,6 +111,11 @@ def run_all(
         _run_in_processes(todo, description, workers, keep_going)
     results = [read_result(run.directory) for run in runs]
     return [result for result in results if result is not None]
+
+
+def collect(runs: Iterable[PlannedRun]) -> dict[Path, dict[str, Any]]:
+    """The results of those runs that are finished, by directory."""
+    return {run.directory: result for run in runs if (result := _finished(run)) is not None}
 
 
 class _Pool:
@@ -165,7 +178,7 @@ def _run_in_processes(todo: Sequence[PlannedRun], description: str, workers: int
                 for run, part in pool.news():
                     if isinstance(part, str):
                         # A run that says why before its process ends keeps its first word.
-                        failures.setdefault(run.directory, f"{run.directory.name}: {part}")
+                        failures.setdefault(run.directory, part)
                     else:
                         parts[run.directory] = part
                 if failures and not keep_going:
@@ -174,7 +187,7 @@ def _run_in_processes(todo: Sequence[PlannedRun], description: str, workers: int
         finally:
             pool.stop()
     if failures:
-        raise RunFailedError("\n".join(failures.values()))
+        raise RunFailedError(failures)
 
 
 def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
@@ -202,6 +215,10 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
         sys.exit(1)
     finally:
         sender.close()
+
+
+def _finished(run: PlannedRun) -> dict[str, Any] | None:
+    return finished(run.directory, config_hash(run.config), __version__)
 
 
 def _cost(config: DictConfig) -> float:

@@ -1,10 +1,15 @@
 """Metrics against cases worked out by hand, and properties that hold for any input."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from flitgym.experiments.metrics import (
+    Interval,
+    bootstrap_difference,
+    bootstrap_mean,
+    bootstrap_ratio,
     peak_throughput,
     relative_difference,
     running_median,
@@ -79,3 +84,57 @@ def test_running_median_stays_within_the_values(value: list[float], width: int) 
 
 def test_relative_difference() -> None:
     assert relative_difference(0.45, 0.5) == pytest.approx(-0.1)
+
+
+@pytest.mark.parametrize(("runs", "coverage"), [(3, 0.75), (5, 0.85), (10, 0.90), (30, 0.94)])
+def test_an_interval_covers_the_truth_as_often_as_its_documentation_says(runs: int, coverage: float) -> None:
+    samples = np.random.default_rng(1).normal(loc=5, size=(1000, runs))
+    intervals = [bootstrap_mean(sample, resamples=500) for sample in samples]
+    found = np.mean([low <= 5 <= high for _, low, high in intervals])
+    assert found == pytest.approx(coverage, abs=0.03)
+
+
+def test_a_wider_confidence_is_a_wider_interval_around_the_mean() -> None:
+    sample = np.random.default_rng(2).exponential(size=20)
+    narrow, wide = bootstrap_mean(sample, confidence=0.5), bootstrap_mean(sample, confidence=0.99)
+    assert wide.low < narrow.low < np.mean(sample) == narrow.value < narrow.high < wide.high
+
+
+def test_pairing_takes_out_what_the_seeds_share() -> None:
+    rng = np.random.default_rng(3)
+    shared, own = rng.normal(100, 10, 10), rng.normal(0, 1, (2, 10))
+    a, b = shared + own[0] - 5, shared + own[1]
+    difference, ratio = bootstrap_difference(a, b), bootstrap_ratio(a, b)
+    # The same values, but with the seeds of one mixed up.
+    unpaired = bootstrap_difference(a, rng.permutation(b))
+    assert difference.value == pytest.approx(unpaired.value) == pytest.approx(np.mean(a) - np.mean(b))
+    assert difference.high - difference.low < 0.4 * (unpaired.high - unpaired.low)
+    assert difference.high < 0
+    assert ratio.value == pytest.approx(np.mean(a) / np.mean(b))
+    assert ratio.low < ratio.value < ratio.high < 1
+
+
+def test_the_bootstrap_repeats_itself() -> None:
+    sample = np.arange(8.0)
+    assert bootstrap_mean(sample) == bootstrap_mean(sample)
+    assert bootstrap_mean(sample, resamples=100) != bootstrap_mean(sample, resamples=100, rng_seed=1)
+
+
+@pytest.mark.parametrize("function", [bootstrap_difference, bootstrap_ratio])
+def test_a_pair_with_a_gap_is_left_out(function: Callable[..., Interval]) -> None:
+    a, b = [1.0, math.nan, 3.0, 5.0, 4.0], [2.0, 2.0, math.nan, 4.0, 9.0]
+    assert function(a, b) == function([1.0, 5.0, 4.0], [2.0, 4.0, 9.0])
+    assert np.isnan(function([1.0, math.nan], [math.nan, 1.0])).all()
+    with pytest.raises(ValueError, match="same seeds"):
+        function([1.0], [1.0, 2.0])
+
+
+def test_what_has_no_interval_has_none() -> None:
+    single = bootstrap_mean([7.0, math.nan])
+    assert single.value == 7
+    assert np.isnan(single[1:]).all()
+    assert np.isnan(bootstrap_mean([math.nan, math.nan])).all()
+    assert np.isnan(bootstrap_ratio([1.0, 2.0], [0.0, 0.0])).all()
+    assert np.isnan(bootstrap_ratio([1.0], [2.0])[1:]).all()
+    with pytest.raises(ValueError, match="confidence"):
+        bootstrap_mean([1.0, 2.0], confidence=95)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from flitgym.experiments.sweep import RunFailedError, expand, run_all
+from flitgym.experiments.sweep import RunFailedError, collect, expand, run_all
 from flitgym.simcore import ConfigError
 
 
@@ -22,6 +22,23 @@ def test_runs_keep_their_order_and_are_not_run_twice(small: Sequence[str], tmp_p
     stamps = [(run.directory / "result.json").stat().st_mtime_ns for run in runs]
     assert run_all(runs, "test", workers=2) == results
     assert [(run.directory / "result.json").stat().st_mtime_ns for run in runs] == stamps
+
+
+def test_overwrite_runs_what_is_finished_again(small: Sequence[str], tmp_path: Path) -> None:
+    stamps = []
+    for words in ([], ["run.overwrite=true"]):
+        (run,) = expand([*small, *words], [{"overrides": [], "sweep": {"seed": [1]}}], tmp_path)
+        run_all([run], "test", workers=1)
+        stamps.append((run.directory / "result.json").stat().st_mtime_ns)
+    assert stamps[0] < stamps[1]
+
+
+def test_what_failed_is_told_by_run_and_the_rest_can_be_collected(small: Sequence[str], tmp_path: Path) -> None:
+    runs = expand(small, [{"overrides": [], "sweep": {"traffic.load": [7.0, 0.1]}}], tmp_path)
+    with pytest.raises(RunFailedError) as failure:
+        run_all(runs, "test", workers=1, keep_going=True)
+    assert list(failure.value.failures) == [runs[0].directory]
+    assert list(collect(runs)) == [runs[1].directory]
 
 
 def test_a_run_that_fails_is_named(small: Sequence[str], tmp_path: Path) -> None:

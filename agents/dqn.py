@@ -1,0 +1,169 @@
+"""Deep Q-learning over routing decisions: one network, shared by all routers, estimates the time a packet still needs.
+
+A decision is a state: what the router knows when a packet asks for a route. Its actions are the slots. The reward is
+minus the time to the packet's next decision or delivery, so the value of a slot is minus the time that is left, and the
+best slot is the fastest way as far as can be told at this router.
+
+    Mnih et al., Nature 518 (2015)      Q-learning with a replay memory and a target network
+    van Hasselt et al., AAAI 2016       Double: the online network picks the next action, the target network values it
+    Wang et al., ICML 2016              Dueling: Q = V + A - mean A
+    Matignon et al., IROS 2007          Hysteretic: bad news count less, since other routers explore, too
+    Boyan and Littman, NIPS 1993        the packet's delay as the reward, in a table (Q-routing)
+
+Deviations: the target network follows by averaging instead of copies; no discount (a packet always arrives); the replay
+memory is the core's ring, so it holds the present episode of every network only. Masked slots never count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..env.world import World
+from .networks import Layers, SlotScores, StateValue
+from .rollouts import Rollouts
+
+
+@dataclass
+class Config:
+    """Hyperparameters; times in ns."""
+
+    name: str = "dqn"
+    # what the routers see and are paid
+    network: str = "slots"  # or flat
+    hidden: list[int] = field(default_factory=lambda: [32, 32])
+    observation: str = "progress+router+queues+path+q_values"
+    reward: str = "hop_delay"
+    slots: int = 8
+    # experience
+    networks: int = 4  # simulated side by side
+    run_ns: float = 2000  # between two rounds of learning
+    episode_ns: float = 60000
+    capacity: int = 16384  # transitions kept of each network
+    record_part: float = 0.3  # part of the packets whose decisions are kept
+    epsilon_first: float = 0.5
+    epsilon_last: float = 0.02
+    epsilon_part: float = 0.5  # of the training, in which epsilon falls
+    # learning
+    learning_rate: float = 1e-3
+    batch: int = 1024
+    updates: int = 20  # per round
+    discount: float = 1.0
+    target_rate: float = 0.01  # of the target network's following, per update
+    double: bool = True
+    dueling: bool = False
+    hysteresis: float = 1.0  # weight of the errors of news that are worse than expected; 1 = as all others
+    gradient_norm: float = 10.0
+
+
+class QNetwork(nn.Module):
+    """Q of every slot: [n, width], [n, slots] -> [n, slots]."""
+
+    def __init__(self, seam: dict[str, Any], config: Config) -> None:
+        super().__init__()
+        self.scores = SlotScores(seam, config.hidden, config.network)  # type: ignore[arg-type]
+        self.value = StateValue(seam, config.hidden) if config.dueling else None
+
+    def forward(self, observation: Tensor, mask: Tensor) -> Tensor:
+        """The scores themselves, or as advantages around the state's value."""
+        scores: Tensor = self.scores(observation)
+        if self.value is None:
+            return scores
+        mean = (scores * mask).sum(1) / mask.sum(1).clamp(min=1)
+        value: Tensor = self.value(observation, mask)
+        return value[:, None] + scores - mean[:, None]
+
+
+class Agent:
+    """Trains a `QNetwork` on a world. The core follows the scores alone: the state's value moves all slots alike."""
+
+    def __init__(self, config: Config, world: World, *, rounds: int, seed: int, device: str = "cpu") -> None:
+        self.config, self.rounds, self.device = config, rounds, device
+        self.rollouts = rollouts = Rollouts.of(config, self.routing(config), world, seed)
+        self.seam = rollouts.seam
+        torch.manual_seed(seed)
+        self.online = QNetwork(rollouts.seam, config).to(device)
+        self.target = QNetwork(rollouts.seam, config).to(device)
+        self.target.load_state_dict(self.online.state_dict())
+        self.optimiser = torch.optim.Adam(self.online.parameters(), config.learning_rate)
+        self.generator = torch.Generator().manual_seed(seed)
+        self.round = 0
+
+    @staticmethod
+    def routing(config: Config) -> dict[str, Any]:
+        """Parameters of `routing=policy` for the rollouts."""
+        return {key: getattr(config, key) for key in ("network", "hidden", "observation", "reward", "slots")}
+
+    def train_round(self) -> dict[str, float]:
+        """Let the networks run, then learn from what they kept."""
+        config, done = self.config, self.round / max(self.rounds, 1)
+        falling = max(0.0, 1 - done / config.epsilon_part) if config.epsilon_part > 0 else 0.0
+        epsilon = config.epsilon_last + (config.epsilon_first - config.epsilon_last) * falling
+        metrics = self.rollouts.run(config.run_ns, self.policy(), epsilon=epsilon)
+        for group in self.optimiser.param_groups:  # falls to a tenth, so that the last policies differ little
+            group["lr"] = config.learning_rate * (1 - 0.9 * done)
+        losses, rewards = [], []
+        for _ in range(config.updates):
+            batch = self.rollouts.sample(config.batch, self.generator)
+            if not batch:
+                break
+            batch = {name: column.to(self.device) for name, column in batch.items()}
+            losses.append(self.update(batch))
+            rewards.append(float(batch["reward"].mean()))
+        self.round += 1
+        nothing = float("nan")
+        return {
+            **metrics,
+            "loss": sum(losses) / len(losses) if losses else nothing,
+            "reward": sum(rewards) / len(rewards) if rewards else nothing,
+            "epsilon": epsilon,
+        }
+
+    def update(self, batch: dict[str, Tensor]) -> float:
+        """One step of gradient descent; the loss."""
+        config = self.config
+        q = self.online(batch["observation"], batch["mask"]).gather(1, batch["action"][:, None]).squeeze(1)
+        with torch.no_grad():
+            following, next_mask = batch["next_observation"], batch["next_mask"]
+            judged = self.target(following, next_mask)
+            chooser = self.online(following, next_mask) if config.double else judged
+            best = chooser.masked_fill(~next_mask, -torch.inf).argmax(1, keepdim=True)
+            goes_on = next_mask.any(1) & ~batch["done"]
+            goal = batch["reward"] + torch.where(goes_on, config.discount * judged.gather(1, best).squeeze(1), 0.0)
+        weight = torch.where(goal < q, config.hysteresis, 1.0)
+        loss = (weight * nn.functional.huber_loss(q, goal, reduction="none")).mean()
+        self.optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.online.parameters(), config.gradient_norm)
+        self.optimiser.step()
+        with torch.no_grad():
+            for slow, fast in zip(self.target.parameters(), self.online.parameters(), strict=True):
+                slow.lerp_(fast, config.target_rate)
+        return float(loss.detach())
+
+    def policy(self) -> Layers:
+        """The network that the core follows."""
+        return self.online.scores.export()
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps of the agent."""
+        return {
+            "online": self.online.state_dict(),
+            "target": self.target.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "generator": self.generator.get_state(),
+            "round": self.round,
+            "rollouts": self.rollouts.state(),
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from a `state()`."""
+        self.online.load_state_dict(state["online"])
+        self.target.load_state_dict(state["target"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.generator.set_state(state["generator"].cpu())
+        self.round = state["round"]
+        self.rollouts.load_state(state["rollouts"])

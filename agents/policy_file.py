@@ -1,0 +1,108 @@
+"""Policies as files that cannot run code: safetensors, read by the core as well (`routing=policy routing.path=...`)."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from ..simcore import ConfigError
+
+FORMAT = "flitgym-policy-1"
+
+
+def save_policy(
+    path: str | os.PathLike[str],
+    layers: Sequence[tuple[ArrayLike, ArrayLike]],
+    *,
+    network: str,
+    slots: int,
+    observation: str,
+    topology: str,
+    relation: str = "widest",
+) -> None:
+    """Write a policy, whole or not at all.
+
+    Args:
+        path: `*.safetensors`.
+        layers: weights [outputs, inputs] and biases [outputs] of each layer; rectified linear units in between.
+        network: `slots` or `flat`, see `flitgym.agents.networks.SlotScores`.
+        slots: candidates that the policy sees at most.
+        observation: blocks of features, joined by +.
+        topology: kind of network it was trained on (`dragonfly`, `hyperx`), of whatever size; `any` if it fits all.
+        relation: the candidates that its slots are drawn from.
+
+    Raises:
+        ConfigError: a weight is not finite, or layers do not fit each other.
+        OSError: the file cannot be written; nothing is left behind.
+    """
+    tensors: dict[str, np.ndarray[Any, Any]] = {}
+    inputs = None
+    for k, (weight, bias) in enumerate(layers):
+        w, b = (np.ascontiguousarray(x, dtype=np.float32) for x in (weight, bias))
+        if w.ndim != 2 or b.shape != (w.shape[0],) or (inputs is not None and w.shape[1] != inputs):
+            raise ConfigError(f"save_policy(): layer {k} of shapes {w.shape} and {b.shape} does not fit")
+        if not (np.isfinite(w).all() and np.isfinite(b).all()):
+            raise ConfigError(f"save_policy(): layer {k} holds a weight that is not finite; the training diverged")
+        tensors[f"layers.{k}.weight"], tensors[f"layers.{k}.bias"], inputs = w, b, w.shape[0]
+    metadata = {
+        "format": FORMAT,
+        "network": network,
+        "slots": str(slots),
+        "observation": observation,
+        "topology": topology,
+        "relation": relation,
+    }
+    write_whole(path, save(tensors, metadata))
+
+
+def load_policy(
+    path: str | os.PathLike[str],
+) -> tuple[list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]], dict[str, str]]:
+    """Layers and metadata of a policy file.
+
+    Raises:
+        ConfigError: it is none, is cut short, or holds weights that are not finite.
+    """
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            metadata = file.metadata() or {}
+            names = list(file.keys())
+            tensors = {name: file.get_tensor(name) for name in names}
+    except (SafetensorError, FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise ConfigError(f"policy file {path}: {error}") from error
+    if metadata.get("format") != FORMAT:
+        raise ConfigError(f"policy file {path}: its format is {metadata.get('format')!r}, this version reads {FORMAT}")
+    layers: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
+    while f"layers.{len(layers)}.weight" in tensors and f"layers.{len(layers)}.bias" in tensors:
+        k = len(layers)
+        layers.append((tensors[f"layers.{k}.weight"], tensors[f"layers.{k}.bias"]))
+    if not layers or len(tensors) != 2 * len(layers):
+        raise ConfigError(f"policy file {path}: its tensors are {', '.join(names) or 'none'}")
+    for name, tensor in tensors.items():
+        if not np.isfinite(tensor).all():
+            raise ConfigError(f"policy file {path}: tensor '{name}' holds a weight that is not finite")
+    return layers, metadata
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file such that a crash at any moment leaves the old one or the new one, and nothing else."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,163 @@
+"""Proximal policy optimisation over routing decisions: one masked policy, shared by all routers, and a critic.
+
+    Schulman et al., 2017 (arXiv 1707.06347)    the clipped objective
+    Schulman et al., ICLR 2016                  generalised advantage estimation, here along the decisions of a packet
+    Huang and Ontanon, FLAIRS 2022              invalid actions masked out of the distribution
+
+The routers draw their slots inside the core, which also notes the log-probability of each; a packet's decisions are
+linked by their numbers, and where the next one has not been filed yet the critic's estimate stands for it. No discount:
+a packet always arrives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..env.world import World
+from .networks import Layers, SlotScores, StateValue
+from .rollouts import Rollouts
+
+
+@dataclass
+class Config:
+    """Hyperparameters; times in ns."""
+
+    name: str = "ppo"
+    # what the routers see and are paid
+    network: str = "slots"  # or flat
+    hidden: list[int] = field(default_factory=lambda: [32, 32])
+    observation: str = "progress+router+queues+path+q_values"
+    reward: str = "hop_delay"
+    slots: int = 8
+    # experience
+    networks: int = 4
+    run_ns: float = 4000
+    episode_ns: float = 60000
+    capacity: int = 16384
+    record_part: float = 0.3
+    # learning
+    learning_rate: float = 1e-3
+    epochs: int = 4
+    minibatch: int = 2048
+    discount: float = 1.0
+    gae_lambda: float = 0.95
+    clip: float = 0.2
+    entropy: float = 0.003
+    critic_weight: float = 0.5
+    gradient_norm: float = 0.5
+
+
+class Agent:
+    """Trains actor and critic on a world."""
+
+    def __init__(self, config: Config, world: World, *, rounds: int, seed: int, device: str = "cpu") -> None:
+        self.config, self.rounds, self.device = config, rounds, device
+        self.rollouts = rollouts = Rollouts.of(config, self.routing(config), world, seed)
+        self.seam = rollouts.seam
+        torch.manual_seed(seed)
+        self.actor = SlotScores(rollouts.seam, config.hidden, config.network).to(device)  # type: ignore[arg-type]
+        self.critic = StateValue(rollouts.seam, [64, 64]).to(device)
+        self.optimiser = torch.optim.Adam([*self.actor.parameters(), *self.critic.parameters()], config.learning_rate)
+        self.generator = torch.Generator().manual_seed(seed)
+        self.round = 0
+
+    @staticmethod
+    def routing(config: Config) -> dict[str, Any]:
+        """Parameters of `routing=policy` for the rollouts."""
+        return {key: getattr(config, key) for key in ("network", "hidden", "observation", "reward", "slots")}
+
+    def train_round(self) -> dict[str, float]:
+        """Let the networks run under the present policy, then learn from what came of it."""
+        config = self.config
+        metrics = self.rollouts.run(config.run_ns, self.policy(), temperature=1.0)
+        for group in self.optimiser.param_groups:
+            group["lr"] = config.learning_rate * (1 - 0.9 * self.round / max(self.rounds, 1))
+        self.round += 1
+        batch = {name: column.to(self.device) for name, column in self.rollouts.take().items()}
+        if not batch or len(batch["action"]) < 2:
+            nothing = float("nan")
+            return {**metrics, "loss": nothing, "reward": nothing, "entropy": nothing}
+        advantage, goal = self.advantages(batch)
+        losses, entropies = [], []
+        for _ in range(config.epochs):
+            order = torch.randperm(len(advantage), generator=self.generator).to(self.device)
+            for rows in torch.split(order, config.minibatch):
+                loss, entropy = self.update(
+                    {name: column[rows] for name, column in batch.items()}, advantage[rows], goal[rows]
+                )
+                losses.append(loss)
+                entropies.append(entropy)
+        return {
+            **metrics,
+            "loss": sum(losses) / len(losses),
+            "reward": float(batch["reward"].mean()),
+            "entropy": sum(entropies) / len(entropies),
+        }
+
+    @torch.no_grad()
+    def advantages(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Advantage and the critic's goal of every transition, [n] each."""
+        config = self.config
+        value = self.critic(batch["observation"], batch["mask"])
+        goes_on = batch["next_mask"].any(1) & ~batch["done"]
+        following = torch.where(goes_on, self.critic(batch["next_observation"], batch["next_mask"]), 0.0)
+        delta = batch["reward"] + config.discount * following - value
+        # The row of a packet's next decision, if it is here: numbers are unique within a network.
+        many = int(max(batch["decision"].max(), batch["next_decision"].max())) + 2
+        own = batch["network"] * many + batch["decision"]
+        sorted_own, order = own.sort()
+        wanted = batch["network"] * many + batch["next_decision"]
+        place = torch.searchsorted(sorted_own, wanted).clamp(max=len(own) - 1)
+        known = goes_on & (sorted_own[place] == wanted)
+        successor = order[place]
+        advantage = delta
+        for _ in range(16):  # longer than any packet's list of decisions
+            advantage = delta + torch.where(known, config.discount * config.gae_lambda * advantage[successor], 0.0)
+        return advantage, advantage + value
+
+    def update(self, batch: dict[str, Tensor], advantage: Tensor, goal: Tensor) -> tuple[float, float]:
+        """One step of gradient descent; loss and entropy."""
+        config = self.config
+        logits = self.actor(batch["observation"]).masked_fill(~batch["mask"], -torch.inf)
+        log_all = logits.log_softmax(1)
+        log_probability = log_all.gather(1, batch["action"][:, None]).squeeze(1)
+        entropy = -(log_all.exp() * log_all.masked_fill(~batch["mask"], 0.0)).sum(1).mean()
+        ratio = (log_probability - batch["log_probability"]).exp()
+        scaled = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        clipped = ratio.clamp(1 - config.clip, 1 + config.clip)
+        actor_loss = -torch.minimum(ratio * scaled, clipped * scaled).mean()
+        critic_loss = nn.functional.huber_loss(self.critic(batch["observation"], batch["mask"]), goal)
+        loss = actor_loss + config.critic_weight * critic_loss - config.entropy * entropy
+        self.optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_([*self.actor.parameters(), *self.critic.parameters()], config.gradient_norm)
+        self.optimiser.step()
+        return float(loss.detach()), float(entropy.detach())
+
+    def policy(self) -> Layers:
+        """The network that the core follows."""
+        return self.actor.export()
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps of the agent."""
+        return {
+            "actor": self.actor.state_dict(),
+            "critic": self.critic.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "generator": self.generator.get_state(),
+            "round": self.round,
+            "rollouts": self.rollouts.state(),
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from a `state()`."""
+        self.actor.load_state_dict(state["actor"])
+        self.critic.load_state_dict(state["critic"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.generator.set_state(state["generator"].cpu())
+        self.round = state["round"]
+        self.rollouts.load_state(state["rollouts"])

@@ -1,0 +1,117 @@
+"""The configuration of `flitgym-train`: its types, what is drawn per episode, and what makes two trainings the same."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING, DictConfig, OmegaConf
+
+from .identity import core_sections
+from .jobs import has_workload
+
+# Keys that do not change what is learned.
+_NOT_IDENTITY = {"overwrite", "track", "study", "hydra", "checkpoint_every", "evaluation"}
+
+
+@dataclass
+class Track:
+    """Where metrics go besides `progress.jsonl`."""
+
+    to: str = MISSING
+    online: bool = MISSING
+    project: str = MISSING
+
+
+@dataclass
+class EvaluationWhileTraining:
+    """How the policy is compared with baselines during the training. Times in ns."""
+
+    every: int = MISSING
+    baselines: list[str] = MISSING
+    loads: list[float] = MISSING
+    seeds: list[int] = MISSING
+    warmup_ns: float = MISSING
+    baseline_warmup_ns: float = MISSING
+    measure_ns: float = MISSING
+
+
+@dataclass
+class Training:
+    """The root. Values and their meaning stand in `train.yaml`."""
+
+    study: str = MISSING
+    seed: int = MISSING
+    rounds: int = MISSING
+    device: str = MISSING
+    threads: int = MISSING
+    checkpoint_every: int = MISSING
+    vary: dict[str, Any] | None = None
+    overwrite: bool = MISSING
+    topology: Any = MISSING
+    router: Any = MISSING
+    traffic: Any = MISSING
+    workload: Any = MISSING
+    agent: Any = MISSING
+    track: Track = field(default_factory=Track)
+    evaluation: EvaluationWhileTraining = field(default_factory=EvaluationWhileTraining)
+
+
+def register_training(agents: Mapping[str, ModuleType]) -> None:
+    """Put the root and every agent's hyperparameters where Hydra finds them; safe to repeat."""
+    OmegaConf.register_new_resolver("train_id", train_id, replace=True)
+    store = ConfigStore.instance()
+    store.store(name="training", node=Training)
+    for name, module in agents.items():
+        store.store(group="agent", name=name, node=module.Config)
+
+
+def world_sections(config: DictConfig) -> dict[str, Any]:
+    """The sections of a `World`: topology, router, and traffic or workload.
+
+    Raises:
+        ConfigError, OSError: as `core_sections`.
+    """
+    # The routing is the agent's.
+    complete = OmegaConf.merge({"routing": {"name": "policy"}}, OmegaConf.to_container(config, resolve=True))
+    assert isinstance(complete, DictConfig)
+    sections = core_sections(complete)
+    return {key: sections[key] for key in ("topology", "router", "traffic", "workload") if key in sections}
+
+
+def variation(config: DictConfig) -> dict[str, Any]:
+    """What is drawn anew per episode: as asked, or loads and mixtures."""
+    if config.vary is not None:
+        given: Any = OmegaConf.to_container(config.vary, resolve=True)
+        return dict(given)
+    if has_workload(config):
+        return {}
+    drawn: dict[str, Any] = {"traffic.load": {"low": 0.1, "high": 0.8}}
+    if config.traffic.name == "mixed":
+        drawn["traffic.adversarial_part"] = [0.0, 0.25, 0.5, 0.5, 0.75, 1.0]
+        drawn["traffic.shift"] = list(range(1, min(4, _groups(config.topology) - 1) + 1))
+    return drawn
+
+
+def _groups(topology: DictConfig) -> int:
+    # Of a HyperX the planes of its last dimension; two is what every network has.
+    return int(topology.get("groups") or (topology.get("widths") or [2])[-1])
+
+
+def training_hash(config: DictConfig) -> str:
+    """Hash of everything that decides what is learned, 12 hexadecimal digits."""
+    plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    identity = {key: value for key, value in plain.items() if key not in _NOT_IDENTITY}
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def train_id(*, _root_: DictConfig) -> str:
+    """The name of a training's directory."""
+    plain = {key: _root_[key] for key in _root_ if key != "hydra"}
+    where = _root_.workload.name if has_workload(_root_) else _root_.traffic.name
+    return (
+        f"{_root_.agent.name}_{_root_.topology.name}_{where}_seed{_root_.seed}_{training_hash(OmegaConf.create(plain))}"
+    )

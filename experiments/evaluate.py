@@ -1,0 +1,190 @@
+"""`flitgym-evaluate`: policies and baselines over patterns, loads, workloads and seeds, as tables and a figure.
+
+    flitgym-evaluate 'policies=[ugal_l,q_adaptive,results/mine/policy.safetensors]' 'patterns=[uniform,adversarial]'
+
+`configs/evaluate.yaml` explains every key.
+"""
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from rich.console import Console
+
+from ..configs import CONFIG_DIR, unknown
+from ..simcore import ConfigError, CoreError
+from .commandline import CommandError, run_command
+from .drawing import distinct_styles, save_figure
+from .evaluation.figure import draw
+from .evaluation.plan import Policy, Scenario, Trial, check_axis, plan, policies_of, refused, scenarios_of
+from .evaluation.summary import Bootstrap, Cell, summarise
+from .evaluation.text import About, markdown, print_tables, write_csv
+from .results import ROWS_FILE, atomic_path, row, write_rows
+from .sweep import WORKERS, PlannedRun, RunFailedError, collect, run_all
+
+NAME = "evaluation"  # of the files written
+# What a run has and an evaluation has several of.
+_LISTS = {"routing": "policies", "traffic": "patterns", "workload": "workloads", "seed": "seeds"}
+# Sections that the runs take over as they are.
+_COMMON = ("topology", "router", "run")
+_WIDTH_OF_FILES = 120  # columns, where the output is no terminal
+
+
+@hydra.main(config_path=str(CONFIG_DIR), config_name="evaluate", version_base="1.3")
+def app(config: DictConfig) -> None:
+    """Evaluate in Hydra's run directory."""
+    hydra_config = HydraConfig.get()
+    if hydra_config.mode != RunMode.RUN:
+        raise CommandError("-m: an evaluation takes lists as they are; leave it out")
+    directory = Path(hydra_config.runtime.output_dir)
+    words = list(hydra_config.overrides.task)
+    common = [f"{group}={hydra_config.runtime.choices[group]}" for group in _COMMON]
+    common += [word for word in words if word.lstrip("+~").partition(".")[0] in _COMMON]
+    try:
+        evaluate(config, common, directory, shlex.join(["flitgym-evaluate", *words]))
+    except BaseException:
+        # Hydra has made the folder already; an evaluation that came to nothing leaves none behind.
+        with suppress(OSError):
+            directory.rmdir()
+        raise
+
+
+def evaluate(config: DictConfig, common: Sequence[str], directory: Path, command: str) -> None:
+    """Run what is missing, print the tables, and write rows, tables and figure into `directory`.
+
+    Args:
+        config: Composed from `evaluate.yaml`.
+        common: Hydra overrides of every run: topology, router, windows.
+        directory: Of the study.
+        command: What the user typed, for `evaluation.md`.
+
+    Raises:
+        ConfigError, CommandError: something that does not exist was asked for; nothing was run. Or no run can be made.
+        CoreError: some runs failed; the others ended, and what they gave was written.
+        OSError: a file cannot be read or written.
+    """
+    given: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    policies, scenarios, reference = _players(given)
+    trials = plan(policies, scenarios, common, given["loads"], given["seeds"], directory)
+    results, failures = _run(trials, given["workers"] or WORKERS)
+    rows = [row(results[d], d) | trial.labels for trial in trials if (d := trial.run.directory) in results]
+    if not rows:
+        raise CommandError("no run ended well:\n" + "\n".join(failures))
+
+    bootstrap = Bootstrap(given["confidence"], given["resamples"])
+    names = [policy.name for policy in policies]
+    cells = summarise(rows, names, scenarios, given["loads"], given["seeds"], reference, bootstrap)
+    network = _network(next(iter(results.values())), any(scenario.kind == "pattern" for scenario in scenarios))
+    about = About(command, network, reference, bootstrap.confidence, len(given["seeds"]))
+    print_tables(Console(width=None if sys.stdout.isatty() else _WIDTH_OF_FILES), cells, about)
+    write_rows(directory / ROWS_FILE, rows)
+    for path in [directory / ROWS_FILE, *write(cells, policies, about, failures, directory)]:
+        print(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+    if failures:
+        raise CoreError("some runs failed, the others are in the tables:\n" + "\n".join(failures))
+
+
+def write(
+    cells: Sequence[Cell], policies: Sequence[Policy], about: About, failures: Sequence[str], directory: Path
+) -> list[Path]:
+    """Write the CSV, the Markdown and the figure. Returns the files."""
+    table, text = directory / f"{NAME}.csv", directory / f"{NAME}.md"
+    write_csv(table, cells)
+    styles = distinct_styles({policy.name: policy.routing for policy in policies})
+    images = save_figure(draw(cells, styles, about.reference, about.confidence), directory / NAME, salt=NAME)
+    with atomic_path(text) as temporary:
+        temporary.write_text(markdown(cells, about, images[0].name, failures))
+    return [table, text, *images]
+
+
+def _players(given: Mapping[str, Any]) -> tuple[list[Policy], list[Scenario], str]:
+    """Policies, scenarios and the name of the reference, all checked."""
+    policies = policies_of(given["policies"])
+    patterns = scenarios_of("pattern", given["patterns"], given["traffic"])
+    scenarios = patterns + scenarios_of("workload", given["workloads"], given["workload"])
+    if not policies:
+        raise CommandError("policies: give at least one, policies=[minimal]")
+    if not scenarios:
+        raise CommandError("give at least one of patterns=[...] and workloads=[...]")
+    check_axis("seeds", given["seeds"])
+    if patterns:
+        check_axis("loads", given["loads"])
+    names = [policy.name for policy in policies]
+    reference = names[0] if given["reference"] is None else given["reference"]
+    if reference not in names:
+        raise CommandError(unknown("reference", reference, names, "policy"))
+    if not 0 < given["confidence"] < 1:
+        raise CommandError(f"confidence: {given['confidence']:g} is not between 0 and 1")
+    for key in ("resamples", "workers"):
+        if given[key] is not None and given[key] < 1:
+            raise CommandError(f"{key}: {given[key]} is less than 1")
+    return policies, scenarios, reference
+
+
+def _run(trials: Sequence[Trial], workers: int) -> tuple[dict[Path, dict[str, Any]], list[str]]:
+    """The results by directory, and what went wrong: a line for all runs of a policy that ended alike."""
+    failures = refused(trials)
+    for pair, message in failures.items():
+        # Said at once: the other runs may take long.
+        print(f"flitgym-evaluate: left out: {pair}: {message}", file=sys.stderr, flush=True)
+    # Two policies may be the same one by two names; that is one run.
+    runs: dict[Path, PlannedRun] = {t.run.directory: t.run for t in trials if t.pair not in failures}
+    failed: dict[Path, str] = {}
+    try:
+        run_all(list(runs.values()), NAME, workers, keep_going=True)
+    except RunFailedError as error:
+        failed = error.failures
+    results = {path: result for path, result in collect(runs.values()).items() if path not in failed}
+    return results, [f"{pair}: {message}" for pair, message in failures.items()] + _alike(trials, failed)
+
+
+def _alike(trials: Sequence[Trial], failed: Mapping[Path, str]) -> list[str]:
+    """What failed runs said: a line for all of a policy and scenario that said the same, with their loads and seeds."""
+    points: dict[tuple[str, str], list[str]] = {}
+    for trial in trials:
+        if trial.run.directory in failed:
+            config = trial.run.config
+            load = f"load {config.traffic.load:g} " if trial.scenario.kind == "pattern" else ""
+            points.setdefault((trial.pair, failed[trial.run.directory]), []).append(f"{load}seed {config.seed}")
+    return [f"{pair} ({', '.join(where)}): {message}" for (pair, message), where in points.items()]
+
+
+def _network(result: Mapping[str, Any], windows: bool) -> str:
+    config = result["config"]
+    run = config["run"]
+    # Every run has the same bins.
+    percentiles = 100 * result["histogram_relative_error"]
+    measured = f", {run['measure_ns']:,.0f} ns measured after {run['warmup_ns']:,.0f} ns" if windows else ""
+    return (
+        f"{config['topology']['name']} with {result['facts']['terminals']:,} terminals{measured}; code "
+        f"{result['version']}. Percentiles come from a "
+        f"histogram and are exact within {percentiles:.2g} %."
+    )
+
+
+def _refuse_singles(words: Sequence[str]) -> None:
+    for word in words:
+        key, _, value = word.lstrip("+~").partition("=")
+        if key in _LISTS:
+            raise ConfigError(f"{word}: an evaluation has several; write {_LISTS[key]}=[{value}]")
+
+
+def main() -> None:
+    """Entry point of the command."""
+
+    def command() -> None:
+        _refuse_singles(sys.argv[1:])
+        app()
+
+    sys.exit(run_command("flitgym-evaluate", command))
+
+
+if __name__ == "__main__":
+    main()

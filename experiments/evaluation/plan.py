@@ -1,0 +1,228 @@
+"""From the words of `evaluate.yaml` to runs: every policy in every scenario, with the same loads and seeds."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from hydra.errors import HydraException
+from omegaconf.errors import OmegaConfBaseException
+
+from ...configs import WINDOWS, explain, unknown
+from ...simcore import ConfigError
+from ..one_run import prepare
+from ..sweep import PlannedRun, expand
+
+Kind = Literal["pattern", "workload"]
+
+# Where the words of each kind are an option of a Hydra group, and the key of the list that holds them.
+_GROUP: dict[Kind, str] = {"pattern": "traffic", "workload": "workload"}
+_POLICY_SUFFIX = ".safetensors"
+# Parameters of a policy that belong to the run: what a table has learned is part of the policy.
+_RUN_PARAMETERS = ("load_q_table", "freeze_q_table")
+# Axes of the evaluation itself, by the section where a run has them.
+_AXES = {"load": "loads", "seed": "seeds"}
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Who decides: a routing with its parameters, under a name of its own."""
+
+    name: str
+    routing: str  # option of the group `routing`
+    settings: Mapping[str, Any]  # full keys and their values
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What the network has to carry: a traffic pattern, run at every load, or a workload."""
+
+    name: str
+    kind: Kind
+    option: str  # of the group `traffic` or `workload`
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of the evaluation."""
+
+    policy: Policy
+    scenario: Scenario
+    run: PlannedRun
+
+    @property
+    def pair(self) -> str:
+        """Who plays where, for messages."""
+        return f"{self.policy.name}, {self.scenario.kind} {self.scenario.name}"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What its row says of it beside its configuration."""
+        return {"policy": self.policy.name, "scenario": self.scenario.name}
+
+
+def routing_of(word: str) -> tuple[str, dict[str, Any]]:
+    """The routing that a word of `policies` stands for, and the keys it sets; `policy` plays a learned policy's file.
+
+    Raises:
+        ConfigError: no such file, or no file of a policy.
+    """
+    if not word.endswith(_POLICY_SUFFIX):
+        if "/" in word:
+            raise ConfigError(f"policies: '{word}' is neither a routing nor a file *{_POLICY_SUFFIX}")
+        return word, {}
+    path = Path(word)
+    if not path.is_file():
+        near = [str(other) for other in path.parent.glob(f"*{_POLICY_SUFFIX}")]
+        raise ConfigError(unknown("policies", word, near, "file") if near else f"policies: {word}: no such file")
+    return "policy", {"routing.path": str(path.resolve())}
+
+
+def policies_of(entries: Sequence[Any]) -> list[Policy]:
+    """The entries of `policies`.
+
+    Raises:
+        ConfigError: an entry is no word and no mapping of the right keys, or two have one name.
+    """
+    policies = []
+    for entry in entries:
+        word, name, params = _read("policies", "routing", entry)
+        routing, settings = routing_of(word)
+        settings |= {f"{'run' if key in _RUN_PARAMETERS else 'routing'}.{key}": params[key] for key in params}
+        policies.append(Policy(name or _with_params(_policy_name(word), params), routing, settings))
+    _refuse_twice("policies", [policy.name for policy in policies])
+    return policies
+
+
+def scenarios_of(kind: Kind, entries: Sequence[Any], common: Mapping[str, Any]) -> list[Scenario]:
+    """The entries of `patterns` or `workloads`.
+
+    Args:
+        kind: Which of the two.
+        entries: Words and mappings.
+        common: Parameters of all of them; an entry's own come on top.
+
+    Raises:
+        ConfigError: as `policies_of`, or a parameter that is an axis of the evaluation.
+    """
+    group = _GROUP[kind]
+    scenarios = []
+    for entry in entries:
+        option, name, params = _read(f"{kind}s", group, entry)
+        together = {**common, **params}
+        if kind == "pattern" and "load" in together:
+            raise ConfigError("traffic.load: the loads are an axis of the evaluation; write loads=[0.1,0.3]")
+        settings = {f"{group}.{key}": value for key, value in together.items()}
+        scenarios.append(Scenario(name or _with_params(option, params), kind, option, settings))
+    _refuse_twice(f"{kind}s", [scenario.name for scenario in scenarios])
+    return scenarios
+
+
+def plan(
+    policies: Sequence[Policy],
+    scenarios: Sequence[Scenario],
+    common: Sequence[str],
+    loads: Sequence[float],
+    seeds: Sequence[int],
+    directory: Path,
+) -> list[Trial]:
+    """Every run: policies x scenarios x loads (of a pattern) x seeds.
+
+    Args:
+        policies: Who plays.
+        scenarios: Where.
+        common: Hydra overrides of every run. Windows among them are left out where a workload has none.
+        loads: Offered loads of the patterns.
+        seeds: The same for all.
+        directory: Where the runs' own folders go.
+
+    Raises:
+        ConfigError: an option, key or type that does not exist, with the policy and the scenario it was found in.
+        OSError: a file that a policy or workload names cannot be read.
+    """
+    trials = []
+    for policy, scenario in itertools.product(policies, scenarios):
+        sweep: dict[str, Sequence[Any]] = {"routing": [policy.routing], _GROUP[scenario.kind]: [scenario.option]}
+        words = common
+        if scenario.kind == "pattern":
+            sweep["traffic.load"] = loads
+        else:
+            words = [word for word in common if word.partition("=")[0] not in {f"run.{key}" for key in WINDOWS}]
+        sweep["seed"] = seeds
+        block = {"overrides": [], "sweep": sweep, "together": [[{**policy.settings, **scenario.settings}]]}
+        try:
+            runs = expand(words, [block], directory)
+        except (HydraException, OmegaConfBaseException, ConfigError) as error:
+            raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {explain(error)}") from None
+        trials += [Trial(policy, scenario, run) for run in runs]
+    return trials
+
+
+def refused(trials: Sequence[Trial]) -> dict[str, str]:
+    """Policies that cannot play in a scenario, with what the core says to it, found without running a cycle.
+
+    Returns:
+        The message by `Trial.pair`, from building the first run of each.
+    """
+    firsts: dict[str, PlannedRun] = {}
+    for trial in trials:
+        firsts.setdefault(trial.pair, trial.run)
+    messages = {}
+    for pair, run in firsts.items():
+        try:
+            prepare(run.config)
+        except ConfigError as error:
+            messages[pair] = str(error)
+    return messages
+
+
+def check_axis(name: str, values: Sequence[float]) -> None:
+    """Refuse an empty axis, and one that counts a value twice: twice the same run is not two runs.
+
+    Raises:
+        ConfigError: names the axis.
+    """
+    if not values:
+        raise ConfigError(f"{name}: give at least one")
+    _refuse_twice(name, [f"{value:g}" for value in values])
+
+
+def _read(where: str, kind: str, entry: Any) -> tuple[str, str | None, dict[str, Any]]:
+    """The word, the name (if it has one) and the parameters of an entry: a word, or a mapping that says more."""
+    if not isinstance(entry, Mapping):
+        return str(entry), None, {}
+    valid = ("name", kind, "params")
+    for key in entry:
+        if key not in valid:
+            raise ConfigError(unknown(where, str(key), valid, "key"))
+    if not entry.get(kind):
+        raise ConfigError(f"{where}: {dict(entry)} lacks '{kind}'; write {{name: label, {kind}: ..., params: {{}}}}")
+    params = entry.get("params") or {}
+    if not isinstance(params, Mapping):
+        raise ConfigError(f"{where}: params of {entry[kind]} are no mapping; write params: {{key: value}}")
+    for key in params:
+        if key in _AXES:
+            raise ConfigError(f"{where}: '{key}' is an axis of the evaluation; write {_AXES[key]}=[...]")
+    name = entry.get("name")
+    return str(entry[kind]), None if name is None else str(name), dict(params)
+
+
+def _policy_name(word: str) -> str:
+    if not word.endswith(_POLICY_SUFFIX):
+        return word
+    # Trainers call every file alike; the folder tells them apart.
+    path = Path(word).resolve()
+    return path.parent.name if path.stem == "policy" else path.stem
+
+
+def _with_params(name: str, params: Mapping[str, Any]) -> str:
+    return " ".join([name, *(f"{key}={value}" for key, value in params.items())])
+
+
+def _refuse_twice(where: str, names: Sequence[str]) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        hint = "" if where in _AXES.values() else "; give one of them another name: {name: ..., ...}"
+        raise ConfigError(f"{where}: '{twice}' is there twice{hint}")

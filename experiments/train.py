@@ -1,0 +1,192 @@
+"""`flitgym-train`: an agent learns on a world, with checkpoints, metrics and baselines. `--help` lists the choices."""
+
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+
+from ..agents import trainable
+from ..configs import CONFIG_DIR
+from ..configs.training import register_training, training_hash, variation, world_sections
+from ..env.world import World
+from ..simcore import ConfigError, __version__
+from .checkpoints import CHECKPOINT_FILE, load_checkpoint, save_checkpoint
+from .commandline import EXIT_BAD_CONFIG, run_command
+from .learning_curve import draw_learning_curve
+from .results import write_json
+from .tracking import PROGRESS_FILE, read_progress, trackers
+from .train_progress import TrainProgress
+from .while_training import Comparison
+
+POLICY_FILE = "policy.safetensors"
+RESULT_FILE = "training.json"
+
+
+@hydra.main(config_path=str(CONFIG_DIR), config_name="train", version_base="1.3")
+def app(config: DictConfig) -> None:
+    """Train in Hydra's run directory."""
+    directory = Path(HydraConfig.get().runtime.output_dir)
+    try:
+        result = train(config, directory)
+    except BaseException:
+        with suppress(OSError):
+            directory.rmdir()  # unless there is something in it
+        raise
+    print(summary(result, directory), flush=True)
+
+
+def train(
+    config: DictConfig, directory: Path, after_round: Callable[[int], None] = lambda done: None
+) -> dict[str, Any]:
+    """Train, or go on from the checkpoint in `directory`, and export the policy.
+
+    Args:
+        config: The resolved configuration, as `configs/train.yaml` has it.
+        directory: For checkpoint, metrics, figure, policy and result.
+        after_round: Called with the number of rounds done.
+
+    Returns:
+        The result, as in `training.json`.
+
+    Raises:
+        ConfigError: the configuration cannot be trained, or the checkpoint is damaged.
+        OSError: a file cannot be written; the last checkpoint stays good.
+    """
+    import torch
+
+    _check(config)
+    torch.set_num_threads(config.threads)
+    device = ("cuda" if torch.cuda.is_available() else "cpu") if config.device == "auto" else config.device
+    module = trainable()[config.agent.name]
+    settings = module.Config(**_plain(config.agent))
+    sections = world_sections(config)
+    identity = training_hash(config)
+    try:
+        agent = module.Agent(
+            settings, World(sections, variation(config)), rounds=config.rounds, seed=config.seed, device=device
+        )
+    except (RuntimeError, AssertionError) as error:
+        if device == "cpu":
+            raise
+        raise ConfigError(f"device: torch cannot use '{device}' ({str(error).strip().splitlines()[0]})") from error
+
+    done, seconds = 0, 0.0
+    checkpoint = directory / CHECKPOINT_FILE
+    if checkpoint.exists() and not config.overwrite:
+        state = load_checkpoint(checkpoint, identity)
+        agent.load_state(state["agent"])
+        done, seconds = state["rounds"], state["seconds"]
+
+    comparison = Comparison(config.evaluation, sections, module.Agent.routing(settings), directory)
+    logs = trackers(directory, config.track.to, _plain(config), done, config.track.project, config.track.online)
+    began = time.monotonic() - seconds
+    try:
+        with TrainProgress(f"{config.agent.name} on {config.topology.name}", config.rounds, done) as progress:
+            if done < config.rounds:
+                comparison.prepare(progress.say)
+            while done < config.rounds:
+                metrics = agent.train_round()
+                done += 1
+                if comparison.due(done, config.rounds):
+                    progress.say("comparing with the baselines")
+                    metrics |= comparison.of(agent.policy())
+                metrics["seconds"] = time.monotonic() - began
+                for log in logs:
+                    log.log(metrics, done)
+                if done % config.checkpoint_every == 0 or done == config.rounds:
+                    seconds = time.monotonic() - began
+                    save_checkpoint(checkpoint, {"agent": agent.state(), "rounds": done, "seconds": seconds}, identity)
+                progress.update(done, metrics)
+                after_round(done)
+    finally:
+        for log in logs:
+            log.close()
+    return _finish(config, directory, agent, settings, comparison, identity, seconds)
+
+
+def _finish(
+    config: DictConfig,
+    directory: Path,
+    agent: Any,
+    settings: Any,
+    comparison: Comparison,
+    identity: str,
+    seconds: float,
+) -> dict[str, Any]:
+    from ..agents.policy_file import save_policy
+
+    save_policy(
+        directory / POLICY_FILE,
+        agent.policy(),
+        network=settings.network,
+        slots=settings.slots,
+        observation=settings.observation,
+        topology=config.topology.name,
+    )
+    rows = read_progress(directory / PROGRESS_FILE)
+    result = {
+        "agent": config.agent.name,
+        "rounds": config.rounds,
+        "decisions": rows[-1].get("decisions") if rows else None,
+        "wall_seconds": seconds,
+        "policy": POLICY_FILE,
+        "last": rows[-1] if rows else {},
+        "baselines": comparison.baselines,
+        "training_hash": identity,
+        "version": __version__,
+        "config": _plain(config),
+    }
+    write_json(directory / RESULT_FILE, result)
+    if rows:
+        draw_learning_curve(rows, comparison.baselines, directory / "training", str(config.agent.name))
+    return result
+
+
+def summary(result: Mapping[str, Any], directory: Path) -> str:
+    """What a training came to, for the terminal."""
+    shown = directory.relative_to(Path.cwd()) if directory.is_relative_to(Path.cwd()) else directory
+    made = f"{result['rounds']} rounds, {result['decisions'] or 0:,.0f} decisions, {result['wall_seconds']:.0f} s"
+    lines = [f"{shown / POLICY_FILE}: {made}"]
+    baselines, last = result["baselines"], result["last"]
+    loads = sorted({float(key.rsplit("@", 1)[1]) for key in last if key.startswith("latency_ns@")})
+    for load in loads:
+        parts = [f"{name} {values[f'latency_ns@{load:g}']:,.0f}" for name, values in baselines.items()]
+        parts.insert(0, f"policy {last[f'latency_ns@{load:g}']:,.0f}")
+        lines.append(f"  load {load:g}: mean latency in ns: " + ", ".join(parts))
+    lines.append(f"use it: flitgym-simulate topology=... routing=policy routing.path={shown / POLICY_FILE}")
+    return "\n".join(lines)
+
+
+def _check(config: DictConfig) -> None:
+    for key in ("rounds", "threads", "checkpoint_every"):
+        if config[key] < 1:
+            raise ConfigError(f"{key}: {config[key]} is less than 1")
+    if config.evaluation.every < 0 or not math.isfinite(config.evaluation.measure_ns):
+        raise ConfigError(f"evaluation.every: {config.evaluation.every} is negative; 0 = never")
+
+
+def _plain(node: DictConfig) -> dict[str, Any]:
+    plain: Any = OmegaConf.to_container(node, resolve=True, throw_on_missing=True)
+    return dict(json.loads(json.dumps(plain)))
+
+
+def main() -> None:
+    """Entry point of the command."""
+    try:
+        register_training(trainable())
+    except ConfigError as error:
+        print(f"flitgym-train: {error}", file=sys.stderr)
+        sys.exit(EXIT_BAD_CONFIG)
+    sys.exit(run_command("flitgym-train", app))
+
+
+if __name__ == "__main__":
+    main()

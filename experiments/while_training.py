@@ -1,0 +1,93 @@
+"""A policy beside the baselines while it is being trained, on seeds that it is not trained on."""
+
+import copy
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from omegaconf import DictConfig, OmegaConf
+
+from ..configs import compose
+from ..simcore import Simulation
+from .results import write_json
+
+_FILE = "baselines.json"
+
+
+class Comparison:
+    """Mean latency and accepted load at a few loads of the world as it stands (nothing drawn).
+
+    Args:
+        settings: The section `evaluation` of a training.
+        sections: Of the world.
+        routing: Parameters of `routing=policy`.
+        directory: Where the baselines' numbers are kept, for they never change.
+    """
+
+    def __init__(
+        self, settings: DictConfig, sections: Mapping[str, Any], routing: Mapping[str, Any], directory: Path
+    ) -> None:
+        self._settings, self._sections, self._routing = settings, sections, routing
+        self._file = directory / _FILE
+        self.baselines: dict[str, dict[str, float]] = {}
+
+    def due(self, done: int, rounds: int) -> bool:
+        """Whether the policy is compared after this round."""
+        every = self._settings.every
+        return every > 0 and (done % every == 0 or done == rounds)
+
+    def prepare(self, say: Callable[[str], None]) -> None:
+        """Measure the baselines, or read what was measured before.
+
+        Raises:
+            ConfigError: a baseline cannot route this world.
+        """
+        if self._settings.every == 0:
+            return
+        plain: Any = OmegaConf.to_container(self._settings, resolve=True)
+        asked = hashlib.sha256(json.dumps([plain, self._sections], sort_keys=True, default=str).encode()).hexdigest()
+        if self._file.exists():
+            known = json.loads(self._file.read_text())
+            if known["asked"] == asked:
+                self.baselines = known["baselines"]
+                return
+        for name in self._settings.baselines:
+            say(f"measuring {name}")
+            # Through Hydra, so that presets such as ugal_l are known by name.
+            routing: Any = OmegaConf.to_container(_routing_section(name), resolve=True)
+            self.baselines[name] = self._measure(routing, self._settings.baseline_warmup_ns)
+        write_json(self._file, {"asked": asked, "baselines": self.baselines})
+
+    def of(self, layers: Any) -> dict[str, float]:
+        """The policy's numbers: `latency_ns@<load>` and `accepted_load@<load>`, means over the seeds."""
+        return self._measure({**self._routing, "name": "policy"}, self._settings.warmup_ns, layers)
+
+    def _measure(self, routing: Mapping[str, Any], warmup_ns: float, layers: Any = None) -> dict[str, float]:
+        numbers: dict[str, float] = {}
+        traffic = "traffic" in self._sections
+        for load in self._settings.loads if traffic else [1.0]:
+            latencies, accepted = [], []
+            for seed in self._settings.seeds:
+                sections = copy.deepcopy(dict(self._sections))
+                if traffic:
+                    sections["traffic"]["load"] = load
+                simulation = Simulation({**sections, "routing": dict(routing), "seed": seed})
+                if layers is not None:
+                    simulation.set_policy(layers)
+                simulation.run_ns(warmup_ns if traffic else 0)
+                simulation.begin_window()
+                simulation.run_ns(self._settings.measure_ns)
+                statistics = simulation.statistics()
+                latencies.append(statistics["packet_latency_mean_ns"] if statistics["packets_delivered"] else np.nan)
+                accepted.append(statistics["accepted_load"])
+            numbers[f"latency_ns@{load:g}"] = float(np.mean(latencies))
+            numbers[f"accepted_load@{load:g}"] = float(np.mean(accepted))
+        return numbers
+
+
+def _routing_section(name: str) -> DictConfig:
+    section: DictConfig = compose([f"routing={name}"]).routing
+    return section

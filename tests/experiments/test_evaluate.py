@@ -1,0 +1,359 @@
+"""`flitgym-evaluate`: what its words mean, what it makes of rows, an evaluation as users call it, what it refuses."""
+
+import csv
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Command
+from flitgym.configs import CONFIG_DIR, compose, config_hash
+from flitgym.experiments.commandline import CommandError
+from flitgym.experiments.drawing import STYLES, distinct_styles
+from flitgym.experiments.evaluate import evaluate
+from flitgym.experiments.evaluation.figure import draw
+from flitgym.experiments.evaluation.plan import Scenario, plan, policies_of, refused, routing_of, scenarios_of
+from flitgym.experiments.evaluation.summary import Bootstrap, Cell, summarise
+from flitgym.experiments.evaluation.text import About, heads, markdown
+from flitgym.experiments.results import read_rows
+from flitgym.simcore import ConfigError
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir
+from omegaconf import OmegaConf
+
+SEEDS = (1, 2, 3, 4)
+UNIFORM = Scenario("uniform", "pattern", "uniform", {})
+PAIR = Scenario("pair", "workload", "pair", {})
+BOOTSTRAP = Bootstrap(0.95, 500)
+# Milliseconds per run.
+SHORT = ("run.warmup_ns=500", "run.measure_ns=1500")
+
+
+def pattern_row(policy: str, seed: int, latency: float | None, packets: int = 100) -> dict[str, Any]:
+    """A row as a run could have left it; the seed does the same to every policy."""
+    return {
+        "policy": policy,
+        "scenario": "uniform",
+        "workload.name": "none",
+        "traffic.load": 0.2,
+        "seed": seed,
+        "packets_delivered": packets,
+        "accepted_load": 0.2 if packets else 0.0,
+        "packet_latency_mean_ns": None if latency is None else latency + 100 * seed,
+        "packet_latency_p99_ns": None if latency is None else 2 * latency,
+        "hops_mean": 2.0 if packets else 0.0,
+        "nonminimal_fraction": 0.0,
+    }
+
+
+def job_row(policy: str, seed: int, times: dict[str, float | None]) -> dict[str, Any]:
+    row: dict[str, Any] = {"policy": policy, "scenario": "pair", "workload.name": "pair", "seed": seed}
+    for job, time in times.items():
+        row |= {f"jobs.{job}.packets": 10, f"jobs.{job}.comm_time_mean_ns": time, f"jobs.{job}.finish_ns": time}
+    return row
+
+
+def cells_of(rows: Sequence[dict[str, Any]], scenario: Scenario, reference: str = "a") -> list[Cell]:
+    return summarise(rows, ["a", "b"], [scenario], [0.2], SEEDS, reference, BOOTSTRAP)
+
+
+def only(cells: Sequence[Cell], policy: str, metric: str, job: str | None = None) -> Cell:
+    (cell,) = (cell for cell in cells if (cell.policy, cell.metric, cell.job) == (policy, metric, job))
+    return cell
+
+
+# --- What the words mean ---------------------------------------------------------------------------------------------
+
+
+def test_a_policy_s_file_is_played_by_the_routing_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine/policy.safetensors", "mine/late.safetensors"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    policies = policies_of(["par", "mine/policy.safetensors", "mine/late.safetensors"])
+    # A file that is called like all of them has the name of its folder.
+    assert [(p.name, p.routing) for p in policies] == [("par", "par"), ("mine", "policy"), ("late", "policy")]
+    assert policies[1].settings == {"routing.path": str(tmp_path / "mine/policy.safetensors")}
+    assert routing_of("par") == ("par", {})
+
+
+def test_what_a_table_has_learned_belongs_to_the_policy(small: Sequence[str], tmp_path: Path) -> None:
+    table = tmp_path / "table.npz"
+    table.write_bytes(b"any")
+    params = {"load_q_table": str(table), "freeze_q_table": True, "epsilon": 0.25}
+    entries = [{"name": "trained", "routing": "q_adaptive", "params": params}, "q_adaptive"]
+    trials = plan(policies_of(entries), [UNIFORM], small, [0.1], [1], tmp_path)
+    trained, fresh = (trial.run.config for trial in trials)
+    assert (trained.run.load_q_table, trained.run.freeze_q_table) == (str(table), True)
+    assert (fresh.run.load_q_table, fresh.run.freeze_q_table) == (None, False)
+    assert (trained.routing.epsilon, fresh.routing.epsilon) == (0.25, 0.001)
+
+
+def test_every_policy_has_the_same_loads_and_seeds(small: Sequence[str], tmp_path: Path) -> None:
+    patterns = scenarios_of(
+        "pattern",
+        ["uniform", {"traffic": "adversarial", "params": {"shift": 4}}, {"name": "far", "traffic": "adversarial"}],
+        {"packet_flits": 2},
+    )
+    workloads = scenarios_of("workload", [{"workload": "pair", "params": {"target": "lu"}}], {"scale": 0.1})
+    assert [s.name for s in (*patterns, *workloads)] == ["uniform", "adversarial shift=4", "far", "pair target=lu"]
+    trials = plan(policies_of(["minimal", "par"]), [*patterns, *workloads], small, [0.1, 0.4], [7, 8, 9], tmp_path)
+    points: dict[str, list[Any]] = {"minimal": [], "par": []}
+    for trial in trials:
+        config = trial.run.config
+        assert config.routing.name == trial.policy.routing
+        if trial.scenario.kind == "pattern":
+            assert config.traffic.packet_flits == 2
+            points[trial.policy.name].append((trial.scenario.name, config.traffic.load, config.seed))
+        else:
+            assert (config.workload.target, config.workload.scale) == ("lu", 0.1)
+            points[trial.policy.name].append((trial.scenario.name, None, config.seed))
+    assert points["minimal"] == points["par"]
+    assert len(set(points["par"])) == 3 * 2 * 3 + 3
+    assert {t.run.config.traffic.shift for t in trials if t.scenario.name == "adversarial shift=4"} == {4}
+
+
+def test_a_policy_that_is_trained_anew_under_its_old_path_is_another_run(tmp_path: Path) -> None:
+    path = tmp_path / "policy.safetensors"
+    config = compose()
+    OmegaConf.set_struct(config.routing, False)
+    config.routing = {"name": "policy", "path": str(path)}
+    path.write_bytes(b"first")
+    first = config_hash(config)
+    path.write_bytes(b"second")
+    assert config_hash(config) != first
+    moved = path.rename(tmp_path / "elsewhere.safetensors")
+    second = config.copy()
+    second.routing.path = str(moved)
+    moved.write_bytes(b"first")
+    assert config_hash(second) == first
+
+
+def test_a_policy_that_cannot_play_is_found_before_the_first_cycle(small: Sequence[str], tmp_path: Path) -> None:
+    trials = plan(policies_of(["minimal", "dim_war"]), [UNIFORM], small, [0.1, 0.2], [1], tmp_path)
+    messages = refused(trials)
+    assert list(messages) == ["dim_war, pattern uniform"]
+    assert "hyperx" in messages["dim_war, pattern uniform"]
+
+
+# --- What it makes of rows -------------------------------------------------------------------------------------------
+
+
+def test_ratio_and_difference_are_of_the_same_seeds() -> None:
+    # What the seed adds is many times what the policies differ by.
+    rows = [pattern_row(policy, seed, latency) for policy, latency in (("a", 50), ("b", 40)) for seed in SEEDS]
+    cell = only(cells_of(rows, UNIFORM), "b", "latency_mean_ns")
+    assert cell.mean.value == pytest.approx(290)
+    assert cell.mean.high - cell.mean.low > 100
+    assert cell.difference == pytest.approx((-10, -10, -10))
+    assert cell.ratio.value == pytest.approx(290 / 300)
+    assert cell.ratio.low < cell.ratio.value < cell.ratio.high < 1
+    assert (cell.seeds, cell.missing) == (4, 0)
+    own = only(cells_of(rows, UNIFORM), "a", "latency_mean_ns")
+    assert own.ratio == (1, 1, 1)
+
+
+def test_rows_in_another_order_give_the_same_cells() -> None:
+    rows = [pattern_row(policy, seed, 50 - seed**2) for policy in "ab" for seed in SEEDS]
+    assert cells_of(rows, UNIFORM) == cells_of(rows[::-1], UNIFORM)
+
+
+def test_a_failed_run_is_left_out_of_its_pair_and_counted() -> None:
+    rows = [pattern_row(policy, seed, latency) for policy, latency in (("a", 50), ("b", 40)) for seed in SEEDS]
+    cells = cells_of(rows[1:], UNIFORM)
+    reference, other = (only(cells, policy, "latency_mean_ns") for policy in "ab")
+    assert (reference.seeds, reference.missing) == (3, 1)
+    assert (other.seeds, other.missing) == (4, 0)
+    # Seeds 2, 3 and 4 are in both.
+    assert other.difference.value == pytest.approx(-10)
+    assert other.ratio.value == pytest.approx(340 / 350)
+
+
+def test_where_nothing_is_delivered_only_the_accepted_load_is_a_number() -> None:
+    rows = [pattern_row("a", seed, 50) for seed in SEEDS] + [pattern_row("b", seed, None, 0) for seed in SEEDS]
+    cells = cells_of(rows, UNIFORM)
+    assert only(cells, "b", "accepted_load").mean == (0, 0, 0)
+    for metric in ("latency_mean_ns", "latency_p99_ns", "hops", "nonminimal_fraction"):
+        cell = only(cells, "b", metric)
+        assert np.isnan(cell.mean).all()
+        assert np.isnan(cell.ratio).all()
+        assert (cell.seeds, cell.missing) == (0, 4)
+
+
+def test_jobs_of_a_workload() -> None:
+    rows = [job_row("a", seed, {"lu": 100.0 * seed, "ur": None}) for seed in SEEDS]
+    rows += [job_row("b", seed, {"lu": 50.0 * seed, "ur": None}) for seed in SEEDS]
+    cells = cells_of(rows, PAIR)
+    assert only(cells, "b", "comm_time_ns", "lu").mean.value == 125
+    # The policies differ by the same factor with every seed.
+    assert only(cells, "b", "finish_ns", "lu").ratio == pytest.approx((0.5, 0.5, 0.5))
+    assert only(cells, "b", "comm_time_ns", "ur").missing == 4
+
+
+def test_the_figure_draws_every_policy_that_has_numbers() -> None:
+    rows = [pattern_row("a", seed, 50) for seed in SEEDS] + [job_row("a", seed, {"lu": 100.0}) for seed in SEEDS]
+    cells = [*cells_of(rows, UNIFORM), *cells_of(rows, PAIR)]
+    figure = draw(cells, distinct_styles({"a": "minimal", "b": "par"}), "a", 0.95)
+    assert len(figure.axes) == 6
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "95 % interval"]
+    drawn = [line for line in figure.axes[1].lines if np.isfinite(np.asarray(line.get_ydata(), dtype=float)).any()]
+    assert len(drawn) == 2  # a line and its markers
+    assert figure.axes[4].get_ylabel() == "communication time / a"
+
+
+def test_styles_of_one_figure_differ() -> None:
+    # PAR and DimWAR, of different topologies, share a look.
+    names = {"q_adaptive": "q_adaptive", "again": "q_adaptive", "par": "par", "dim_war": "dim_war"}
+    names |= {f"learned{k}": "policy" for k in range(9)}
+    styles = distinct_styles(names)
+    assert styles["q_adaptive"].color == STYLES["q_adaptive"].color
+    assert [style.label for style in styles.values()] == list(names)
+    assert len({(style.color, style.marker, style.line) for style in styles.values()}) == len(names)
+
+
+def test_the_text_says_what_is_missing_and_what_is_clear_of_one() -> None:
+    rows = [pattern_row(policy, seed, latency) for policy, latency in (("a", 50), ("b", 40)) for seed in SEEDS]
+    about = About("flitgym-evaluate", "a network", "a", 0.95, len(SEEDS))
+    text = markdown(cells_of(rows, UNIFORM), about, "f.png", [])
+    assert "| 0.2 | b |" in text
+    assert "**0.967 [" in text
+    assert "†" not in text
+    fewer = markdown(cells_of(rows[1:], UNIFORM), about, "f.png", ["a, pattern uniform (seed 1): deadlock"])
+    assert "- a, pattern uniform (seed 1): deadlock" in fewer
+    assert "†" in fewer
+    assert "ratio" in heads(cells_of(rows, UNIFORM))
+
+
+# --- As users call it ------------------------------------------------------------------------------------------------
+
+
+def table(folder: Path) -> list[dict[str, str]]:
+    with (folder / "evaluation.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_an_evaluation(command: Command, tmp_path: Path) -> None:
+    pair = "{name: lu beside ur, workload: pair, params: {target: lu, background: ur, target_params: {nz: 20}}}"
+    arguments = [
+        *("policies=[minimal,{name: eager, routing: par, params: {threshold: 0.5}}]", "patterns=[uniform]"),
+        *(f"workloads=[{pair}]", "workload.scale=0.01", "workload.size_scale=0.1", "traffic.packet_flits=2"),
+        *("loads=[0.1,0.3]", *SHORT, "resamples=200", "study=mine", "topology=dragonfly_72"),
+    ]
+    done = command("evaluate", *arguments, "seeds=[1,2]")
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "results" / "mine"
+    names = {"rows.parquet", "evaluation.csv", "evaluation.md", "evaluation.png", "evaluation.svg"}
+    assert {path.name for path in folder.iterdir() if path.is_file()} == names
+    assert all((folder / name).stat().st_size > 500 for name in names)
+    assert "eager" in done.stdout
+
+    lines = table(folder)
+    # 2 policies x (2 loads x 5 metrics + 2 jobs x 6 metrics)
+    assert len(lines) == 2 * (2 * 5 + 2 * 6)
+    assert {line["job"] for line in lines if line["workload"] == "lu beside ur"} == {"lu", "ur"}
+    rows = read_rows(folder / "rows.parquet")
+    assert len(rows) == 2 * (2 * 2 + 2)
+    assert {row["traffic.packet_flits"] for row in rows if row["workload.name"] == "none"} == {2}
+    mean = {(row["policy"], row["traffic.load"], row["seed"]): row["packet_latency_mean_ns"] for row in rows}
+    (line,) = (
+        line for line in lines if (line["policy"], line["load"], line["metric"]) == ("eager", "0.3", "latency_mean_ns")
+    )
+    ours, theirs = ([mean[name, 0.3, seed] for seed in (1, 2)] for name in ("eager", "minimal"))
+    assert float(line["mean"]) == pytest.approx(np.mean(ours))
+    assert float(line["ratio"]) == pytest.approx(np.mean(ours) / np.mean(theirs))
+    assert float(line["ratio_low"]) <= float(line["ratio"]) <= float(line["ratio_high"])
+
+    # More of it runs only what is new.
+    again = command("evaluate", *arguments, "seeds=[1,2,3]", "reference=eager")
+    assert again.returncode == 0, again.stderr
+    assert "18 runs, 12 finished before" in again.stderr
+    assert {line["ratio"] for line in table(folder) if line["policy"] == "eager" and float(line["mean"])} == {"1.0"}
+
+
+def test_one_seed_has_no_interval_and_says_so(command: Command, tmp_path: Path) -> None:
+    done = command("evaluate", "policies=[minimal]", "patterns=[uniform]", "loads=[0.1]", "seeds=[4]", *SHORT)
+    assert done.returncode == 0, done.stderr
+    assert "One seed: no intervals" in done.stdout
+    for line in table(tmp_path / "results" / "evaluation"):
+        assert math.isfinite(float(line["mean"]))
+        assert line["low"] == line["high"] == ""
+
+
+def test_what_fails_is_named_and_the_others_run(command: Command, tmp_path: Path) -> None:
+    # dim_war is not made for a Dragonfly; a load of 3 is refused by the run itself.
+    done = command(
+        "evaluate", "policies=[minimal,dim_war]", "patterns=[uniform]", "loads=[0.1,3]", "seeds=[1,2]", *SHORT
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "left out: dim_war, pattern uniform" in done.stderr
+    assert "minimal, pattern uniform (load 3 seed 1, load 3 seed 2)" in done.stderr
+    lines = table(tmp_path / "results" / "evaluation")
+    numbers = {(line["policy"], line["load"]) for line in lines if line["mean"]}
+    assert numbers == {("minimal", "0.1")}
+    assert "dim_war, pattern uniform" in (tmp_path / "results" / "evaluation" / "evaluation.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["patterns=[adverserial]"], ["traffic", "did you mean 'adversarial'?"]),
+        (["routing=par"], ["policies=[par]"]),
+        (["seed=1"], ["seeds=[1]"]),
+        (["polcies=[par]"], ["did you mean 'policies'?"]),
+        (["topology=dragonfly_73"], ["topology", "did you mean 'dragonfly_72'?"]),
+        (["run.warmup=1"], ["run", "did you mean 'warmup_ns'?"]),
+        (["-m"], ["-m", "leave it out"]),
+        (["topology.groups=99"], ["groups", "99"]),
+    ],
+)
+def test_a_typo_stops_before_anything_runs(
+    command: Command, tmp_path: Path, arguments: list[str], parts: list[str]
+) -> None:
+    done = command("evaluate", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    for part in parts:
+        assert part in done.stderr
+    assert not list(tmp_path.glob("results/*"))
+
+
+@pytest.mark.parametrize(
+    ("argument", "parts"),
+    [
+        ("policies=[minimall]", ["routing", "did you mean 'minimal'?"]),
+        ("policies=[minimal,minimal]", ["policies", "'minimal' is there twice", "name"]),
+        ("policies=[{name: a, routing: par}, {name: a, routing: minimal}]", ["policies", "'a' is there twice"]),
+        ("policies=[]", ["policies", "at least one"]),
+        ("policies=[gone/policy.safetensors]", ["gone/policy.safetensors", "no such file"]),
+        ("policies=[gone/policy.pt]", ["gone/policy.pt", "neither a routing nor a file *.safetensors"]),
+        ("policies=[{routin: par}]", ["policies", "did you mean 'routing'?"]),
+        ("policies=[{name: x}]", ["policies", "lacks 'routing'"]),
+        ("policies=[{routing: par, params: [1]}]", ["policies", "par", "no mapping"]),
+        ("policies=[{routing: par, params: {treshold: 1}}]", ["par", "did you mean 'threshold'?"]),
+        ("policies=[{routing: par, params: {threshold: much}}]", ["routing.threshold", "much"]),
+        ("policies=[{routing: q_adaptive, params: {load_q_table: gone.npz}}]", ["gone.npz"]),
+        ("policies=[{routing: par, params: {seed: 1}}]", ["seeds=[...]"]),
+        ("patterns=[{traffic: adversarial, params: {shif: 4}}]", ["did you mean 'shift'?"]),
+        ("patterns=[{traffic: adversarial, params: {load: 0.1}}]", ["loads=[...]"]),
+        ("patterns=[]", ["patterns=[...]", "workloads=[...]"]),
+        ("traffic.load=0.1", ["loads=[0.1"]),
+        ("traffic.packet_flit=4", ["did you mean 'packet_flits'?"]),
+        ("workloads=[pear]", ["workload", "did you mean 'pair'?"]),
+        ("seeds=[1,2,1]", ["seeds", "'1' is there twice"]),
+        ("loads=[]", ["loads", "at least one"]),
+        ("reference=par", ["reference", "'par'", "ugal_l"]),
+        ("confidence=95", ["confidence", "95"]),
+        ("resamples=0", ["resamples", "0"]),
+    ],
+)
+def test_a_word_that_makes_no_sense_is_refused_in_one_message(tmp_path: Path, argument: str, parts: list[str]) -> None:
+    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+        config = hydra_compose("evaluate", overrides=[argument])
+    with pytest.raises((ConfigError, CommandError, OSError)) as failure:
+        evaluate(config, [], tmp_path, "flitgym-evaluate")
+    for part in parts:
+        assert part in str(failure.value)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,234 @@
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from flitgym.agents import trainable
+from flitgym.agents.policy_file import load_policy
+from flitgym.configs.training import register_training
+from flitgym.experiments.checkpoints import load_checkpoint, save_checkpoint
+from flitgym.experiments.tracking import read_progress, trackers
+from flitgym.simcore import ConfigError
+
+# A training of a second or two.
+SMALL = [
+    "topology=dragonfly",
+    "topology.terminals_per_router=1",
+    "topology.routers_per_group=2",
+    "topology.global_ports=1",
+    "topology.groups=3",
+    "agent.run_ns=1000",
+    "agent.episode_ns=4000",
+    "agent.networks=2",
+    "agent.capacity=2048",
+    "agent.record_part=1.0",
+    "evaluation.every=0",
+    "track.to=none",
+    "vary={traffic.load: [0.2, 0.4]}",
+]
+OWN = {"dqn": ["agent=dqn", "agent.updates=3", "agent.batch=64"], "ppo": ["agent=ppo", "agent.epochs=2"]}
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "flitgym.experiments.train", *words]
+
+
+def train(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(*words), cwd=cwd, capture_output=True, text=True, check=False, timeout=300)
+
+
+def only_run(cwd: Path) -> Path:
+    (run,) = [path for path in (cwd / "results" / "training").iterdir() if path.is_dir()]
+    return run
+
+
+def rows_without_time(run: Path) -> list[dict[str, float]]:
+    return [
+        {key: value for key, value in row.items() if key != "seconds"} for row in read_progress(run / "progress.jsonl")
+    ]
+
+
+@pytest.mark.parametrize("agent", ["dqn", "ppo"])
+def test_killed_training_goes_on_to_the_same_result(tmp_path: Path, agent: str):
+    words = [*SMALL, *OWN[agent], "rounds=24", "checkpoint_every=5"]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    whole.mkdir(), killed.mkdir()
+    done = train(whole, *words)
+    assert done.returncode == 0, done.stderr
+
+    process = subprocess.Popen(command(*words), cwd=killed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 200
+    while time.monotonic() < deadline:
+        logs = list(killed.glob("results/training/*/progress.jsonl"))
+        if logs and len(read_progress(logs[0])) >= 7:
+            break
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    run = only_run(killed)
+    # Killed on the way, or the test shows nothing.
+    assert 7 <= len(read_progress(run / "progress.jsonl")) < 24
+    assert not (run / "policy.safetensors").exists()
+
+    again = train(killed, *words)
+    assert again.returncode == 0, again.stderr
+    assert "going on after round" in again.stderr
+    assert (run / "policy.safetensors").read_bytes() == (only_run(whole) / "policy.safetensors").read_bytes()
+    assert rows_without_time(run) == rows_without_time(only_run(whole))
+    assert len(rows_without_time(run)) == 24
+
+
+def test_other_seed_other_policy(tmp_path: Path):
+    for seed in (1, 2):
+        assert train(tmp_path, *SMALL, *OWN["dqn"], "rounds=3", f"seed={seed}").returncode == 0
+    first, second = (p.read_bytes() for p in tmp_path.glob("results/training/*/policy.safetensors"))
+    assert first != second
+
+
+def test_writes_policy_result_curve_and_comparison(tmp_path: Path):
+    compare = "every=2 loads=[0.2] seeds=[1] warmup_ns=1000 baseline_warmup_ns=1000 measure_ns=2000"
+    words = [*SMALL, *OWN["dqn"], "rounds=4", *(f"evaluation.{word}" for word in compare.split())]
+    done = train(tmp_path, *words)
+    assert done.returncode == 0, done.stderr
+    run = only_run(tmp_path)
+    result = json.loads((run / "training.json").read_text())
+    assert set(result["baselines"]) == {"ugal_l", "q_adaptive"}
+    compared = [row["round"] for row in read_progress(run / "progress.jsonl") if "latency_ns@0.2" in row]
+    assert compared == [2, 4]
+    assert 50 < result["last"]["latency_ns@0.2"] < 5000
+    assert (run / "training.png").stat().st_size > 10_000
+    layers, metadata = load_policy(run / "policy.safetensors")
+    assert metadata["topology"] == "dragonfly"
+    assert [weight.shape[0] for weight, _ in layers] == [32, 32, 1]
+    # The policy runs in the core, by the command that the summary names.
+    simulate = [sys.executable, "-m", "flitgym.experiments.simulate", "topology=dragonfly_72", "routing=policy",
+                f"routing.path={run / 'policy.safetensors'}", "run.warmup_ns=1000", "run.measure_ns=2000"]  # fmt: skip
+    used = subprocess.run(simulate, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert used.returncode == 0, used.stderr
+    assert "accepted" in used.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["agent=dqqn"], "did you mean 'dqn'"),
+        (["agent.learningrate=1"], "did you mean 'learning_rate'"),
+        (["agent.observation=queue"], "did you mean 'queues'"),
+        (["agent.reward=delay"], "hop_delay"),
+        (["agent.network=round"], "flat"),
+        (["rounds=0"], "rounds: 0"),
+        (["track.to=wandbb"], "did you mean 'wandb'"),
+        (["device=cuda:7"], "cuda:7"),
+        (["vary={trafic.load: [0.1]}"], "trafic"),
+        (["vary={traffic.load: [7.0]}"], "7"),
+        (["evaluation.every=1", "evaluation.baselines=[ugall]"], "did you mean 'ugal_l'"),
+        (["evaluation.every=1", "evaluation.baselines=[omni_war]"], "omni_war"),
+    ],
+)
+def test_wrong_arguments_stop_before_the_first_round(tmp_path: Path, words: list[str], said: str):
+    done = train(tmp_path, *SMALL, "rounds=2", *words)
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.glob("results/training/*/policy.safetensors"))
+
+
+@pytest.mark.parametrize("damage", ["cut", "garbage", "pickle"])
+def test_damaged_checkpoint_is_refused_and_kept(tmp_path: Path, damage: str):
+    path = tmp_path / "checkpoint.pt"
+    save_checkpoint(path, {"weights": torch.arange(1000)}, "abc")
+    whole = path.read_bytes()
+    if damage == "cut":
+        path.write_bytes(whole[: len(whole) // 2])
+    elif damage == "garbage":
+        path.write_bytes(os.urandom(500))
+    else:
+
+        class Evil:
+            def __reduce__(self):
+                return (Path.touch, (tmp_path / "owned",))
+
+        torch.save({"format": 1, "training": "abc", "state": Evil()}, path)
+    before = path.read_bytes()
+    with pytest.raises(ConfigError, match="damaged"):
+        load_checkpoint(path, "abc")
+    assert path.read_bytes() == before
+    assert not (tmp_path / "owned").exists()
+
+
+def test_checkpoint_of_another_training_is_refused(tmp_path: Path):
+    save_checkpoint(tmp_path / "c.pt", {"x": 1}, "abc")
+    assert load_checkpoint(tmp_path / "c.pt", "abc") == {"x": 1}
+    with pytest.raises(ConfigError, match="another training"):
+        load_checkpoint(tmp_path / "c.pt", "abd")
+
+
+def test_missing_tracker_is_named_and_nothing_is_lost(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    logs = trackers(tmp_path, "wandb", {}, 0)
+    logs[0].log({"loss": 1.0, "reward": float("nan")}, 1)
+    for log in logs:
+        log.close()
+    assert "pip install 'flitgym[wandb]'" in capsys.readouterr().err
+    assert read_progress(tmp_path / "progress.jsonl") == [{"round": 1, "loss": 1.0, "reward": None}]
+
+
+def test_progress_behind_the_checkpoint_is_cut_off(tmp_path: Path):
+    path = tmp_path / "progress.jsonl"
+    path.write_text('{"round": 1}\n{"round": 2}\n{"round": 3}\n{"rou')
+    (log,) = trackers(tmp_path, "none", {}, 2)
+    log.log({"loss": 0.5}, 3)
+    log.close()
+    assert read_progress(path) == [{"round": 1}, {"round": 2}, {"round": 3, "loss": 0.5}]
+
+
+def test_tensorboard_and_offline_wandb_keep_the_metrics(tmp_path: Path):
+    for to in ("tensorboard", "wandb"):
+        directory = tmp_path / to
+        logs = trackers(directory, to, {"seed": 1}, 0)
+        assert len(logs) == 2
+        for step in range(1, 4):
+            for log in logs:
+                log.log({"loss": 1.0 / step, "reward": float("nan")}, step)
+        for log in logs:
+            log.close()
+        assert len(read_progress(directory / "progress.jsonl")) == 3
+    assert list(tmp_path.glob("tensorboard/tensorboard/events.*"))
+    assert list(tmp_path.glob("wandb/wandb/offline-run-*/*.wandb"))
+
+
+def test_every_agent_has_typed_hyperparameters():
+    agents = trainable()
+    assert {"dqn", "ppo"} <= set(agents)
+    register_training(agents)
+    for name, module in agents.items():
+        assert module.Config().name == name
+
+
+def test_policy_file_is_finite_and_of_the_right_shape(tmp_path: Path):
+    from flitgym.agents.policy_file import save_policy
+
+    good = [
+        (np.ones((4, 15), np.float32), np.zeros(4, np.float32)),
+        (np.ones((1, 4), np.float32), np.zeros(1, np.float32)),
+    ]
+    kind = {"network": "slots", "slots": 8, "observation": "progress+router", "topology": "dragonfly"}
+    save_policy(tmp_path / "p.safetensors", good, **kind)
+    layers, metadata = load_policy(tmp_path / "p.safetensors")
+    assert np.array_equal(layers[0][0], good[0][0])
+    assert metadata["slots"] == "8"
+    bad = [(np.full((4, 15), np.nan, np.float32), np.zeros(4, np.float32)), good[1]]
+    with pytest.raises(ConfigError, match="diverged"):
+        save_policy(tmp_path / "p.safetensors", bad, **kind)
+    assert np.array_equal(load_policy(tmp_path / "p.safetensors")[0][0][0], good[0][0])  # the old one is still there
+    shutil.copy(tmp_path / "p.safetensors", tmp_path / "cut.safetensors")
+    (tmp_path / "cut.safetensors").write_bytes((tmp_path / "p.safetensors").read_bytes()[:-8])
+    with pytest.raises(ConfigError, match="policy file"):
+        load_policy(tmp_path / "cut.safetensors")
