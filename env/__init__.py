@@ -1,5 +1,47 @@
-"""Gymnasium, PettingZoo and RLlib faces of the core. No algorithms; those are in `flitgym.agents`."""
+"""Gymnasium, PettingZoo and RLlib faces of the core. No algorithms; those are in `flitgym.agents`.
 
+Importing this package registers the ids `flitgym/...` with Gymnasium;
+`gymnasium.make("flitgym.env:flitgym/PacketRouting-v0")` imports it by itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .packet_network import Choose, PacketOptions
+from .packet_routing import PacketRoutingEnv
+from .packet_routing_vec import PacketBatch, PacketRoutingVecEnv
+from .registration import register_envs
+from .ring import Ring
+from .sanity import SANITY, SanityWorld
 from .world import World
 
-__all__ = ["World"]
+if TYPE_CHECKING:
+    from .router_parallel import RouterParallelEnv
+
+__all__ = [
+    "SANITY",
+    "Choose",
+    "PacketBatch",
+    "PacketOptions",
+    "PacketRoutingEnv",
+    "PacketRoutingVecEnv",
+    "Ring",
+    "RouterParallelEnv",
+    "SanityWorld",
+    "World",
+    "register_envs",
+]
+
+# What needs a package of an extra is imported when it is asked for.
+_LATER = {"RouterParallelEnv": ".router_parallel"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_LATER[name], __name__), name)
+
+
+register_envs()

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from hydra.errors import HydraException
+from omegaconf.errors import OmegaConfBaseException
 
+from ..configs import compose, core_sections, explain, unknown
 from ..simcore import ConfigError, Simulation
 
 _SECTIONS = ("topology", "router", "traffic", "workload")
@@ -29,9 +32,9 @@ class World:
     vary: Mapping[str, Sequence[Any] | Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        unknown = sorted(set(self.sections) - set(_SECTIONS))
-        if unknown:
-            raise ConfigError(f"World: unknown section '{unknown[0]}'; valid sections: {', '.join(_SECTIONS)}")
+        for section in self.sections:
+            if section not in _SECTIONS:
+                raise ConfigError(unknown("World", section, _SECTIONS, "section"))
         for key, choices in self.vary.items():
             if key.split(".")[0] not in _SECTIONS:
                 raise ConfigError(f"World.vary: '{key}' lies in no section; sections: {', '.join(_SECTIONS)}")
@@ -40,6 +43,32 @@ class World:
                     raise ConfigError(f"World.vary: '{key}' takes a list, or a mapping with low <= high, not {choices}")
             elif isinstance(choices, str) or not len(choices):
                 raise ConfigError(f"World.vary: '{key}' takes a list of values, not {choices!r}")
+
+    @classmethod
+    def composed(
+        cls,
+        overrides: Sequence[str],
+        vary: Mapping[str, Sequence[Any] | Mapping[str, float]] | None = None,
+    ) -> World:
+        """The world of a configuration of the framework.
+
+        Args:
+            overrides: as after `flitgym-simulate`, e.g. `topology=dragonfly_1056`, `traffic=adversarial`,
+                `workload=mixed`; what is not named takes the framework's defaults.
+            vary: see `World`.
+
+        Raises:
+            ConfigError: an override that does not exist, or one that is not the world's.
+        """
+        for override in overrides:
+            section = override.lstrip("+~").split("=", 1)[0].split(".", 1)[0].split("@", 1)[0]
+            if section not in _SECTIONS:
+                raise ConfigError(f"overrides: '{override}' is none of the world's; a world has {', '.join(_SECTIONS)}")
+        try:
+            sections = core_sections(compose(list(overrides)))
+        except (HydraException, OmegaConfBaseException) as error:
+            raise ConfigError(f"overrides: {explain(error)}") from error
+        return cls({key: value for key, value in sections.items() if key in _SECTIONS}, vary or {})
 
     def draw(self, seed: int) -> dict[str, Any]:
         """The sections of the episode `seed`; the same seed draws the same."""

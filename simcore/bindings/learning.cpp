@@ -89,12 +89,15 @@ py::dict decisions(const py::object& self) {
   const Batch& b = sim.batch();
   const Decisions& d = b.decisions;
   const auto n = static_cast<py::ssize_t>(d.count);
-  py::array_t<u32> router(n), source(n), destination(n);
+  py::array_t<u32> router(n), source(n), destination(n), sequence(n), hops(n);
   for (py::ssize_t j = 0; j < n; j++) {
     const u32 i = d.request[static_cast<std::size_t>(j)];
+    const Packet& p = sim.state().packets[b.packet[i]];
     router.mutable_at(j) = b.router[i];
-    source.mutable_at(j) = sim.state().packets[b.packet[i]].source;
-    destination.mutable_at(j) = sim.state().packets[b.packet[i]].destination;
+    source.mutable_at(j) = p.source;
+    destination.mutable_at(j) = p.destination;
+    sequence.mutable_at(j) = p.sequence;
+    hops.mutable_at(j) = p.hops;
   }
   py::dict out;
   out["observation"] = py::array_t<float>({n, static_cast<py::ssize_t>(seam.width)}, d.observation, self);
@@ -104,6 +107,8 @@ py::dict decisions(const py::object& self) {
   out["router"] = router;
   out["source"] = source;
   out["destination"] = destination;
+  out["sequence"] = sequence;  // with the source it names the packet
+  out["hops"] = hops;
   return out;
 }
 
@@ -139,7 +144,8 @@ Matrix scores(Simulation& sim, const Matrix& observation) {
 // same cycle.
 class Worlds {
  public:
-  explicit Worlds(const py::list& simulations) : held_(simulations) {
+  // The list is the caller's and may change; the simulations are held one by one.
+  explicit Worlds(const py::list& simulations) {
     if (simulations.empty()) throw ConfigError("Worlds(): no simulation");
     std::size_t most = 0;
     for (const py::handle& item : simulations) {
@@ -154,6 +160,7 @@ class Worlds {
       for (const Simulation* other : sims_)
         if (other == &sim) throw ConfigError("Worlds(): the same simulation twice; use fork()");
       sims_.push_back(&sim);
+      held_.append(item);
       most += sim.batch().input_vc.size();
     }
     observation_.resize(most * width_);
@@ -220,7 +227,7 @@ class Worlds {
   py::array mask(const py::object& self) const { return flags(mask_.data(), {rows(), static_cast<py::ssize_t>(slots_)}, self); }
   py::array network(const py::object& self) const { return view(network_, {rows()}, self); }
   py::array router(const py::object& self) const { return view(router_, {rows()}, self); }
-  py::list simulations() const { return held_; }
+  py::list simulations() const { return py::list(held_[py::slice(0, static_cast<py::ssize_t>(held_.size()), 1)]); }
 
  private:
   py::ssize_t rows() const { return static_cast<py::ssize_t>(network_.size()); }

@@ -1,0 +1,420 @@
+"""One network whose decisions come one at a time: what the environments of single packets have in common."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..configs import unknown
+from ..simcore import ConfigError, CoreError, Simulation, Worlds
+from .ring import Ring
+from .world import World
+
+Choose = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.integer[Any]]]
+"""A rule: observations [n, width] and masks [n, slots] to n slots. The arrays are views: read them, keep none."""
+
+OBSERVATION = "progress+router+queues+path+q_values"
+DEFAULT_WORLD = ("topology=dragonfly_72", "traffic=mixed", "traffic.load=0.3")
+
+_CONTROLS = ("all", "packet")
+_INVALID = ("error", "minimal")
+_BACKGROUNDS = ("minimal", "random")
+# Cycles that are run at once while nothing is asked: often enough for the end of a workload to be seen.
+_STRIDE = 1024
+_LOOK_EVERY = 16
+
+
+class PacketKeywords(TypedDict, total=False):
+    """The keywords of the environments of packets; see `PacketOptions`."""
+
+    world: World | Mapping[str, Any]
+    overrides: Sequence[str]
+    vary: Mapping[str, Sequence[Any] | Mapping[str, float]]
+    slots: int
+    observation: str
+    reward: str
+    relation: str
+    record: int
+    control: str
+    background: str | Choose
+    invalid: str
+    episode_ns: float
+    episode_decisions: int
+    warmup_ns: float
+
+
+@dataclass(frozen=True)
+class PacketOptions:
+    """What an environment of packets is made of.
+
+    Args:
+        world: a `World`, or a mapping of its sections; none = Dragonfly of 72 terminals with mixed traffic of load 0.3.
+        overrides: instead of `world`, any configuration of the framework, as after `flitgym-simulate`.
+        vary: with `overrides` or a mapping: what is drawn anew per network; see `World`.
+        slots: candidates that are seen of each decision, 2 to 16.
+        observation: blocks of features, joined by +.
+        reward: what a decision is paid, in us; see `flitgym-simulate --help` for the choices.
+        relation: HyperX: whose candidates are offered.
+        record: transitions that the core keeps; more than arrive in one step.
+        control: `all`: every decision of the network is the agent's; `packet`: those of one packet at a time, from its
+            first decision to its delivery, while `background` decides for the others.
+        background: `minimal` (slot 0), `random`, or a rule that chooses for n decisions at once.
+        invalid: an action outside the mask is an `error`, or is replaced by slot 0 and counted (`minimal`).
+        episode_ns: simulated time of a network, after the warm-up.
+        episode_decisions: or the agent's decisions in it, if they come first; 0 = no such limit.
+        warmup_ns: simulated time in which `background` decides for all, before the first episode of a network.
+    """
+
+    world: World
+    slots: int = 8
+    observation: str = OBSERVATION
+    reward: str = "hop_delay"
+    relation: str = "widest"
+    record: int = 8192
+    control: str = "all"
+    background: str | Choose = "minimal"
+    invalid: str = "error"
+    episode_ns: float = 10_000.0
+    episode_decisions: int = 0
+    warmup_ns: float = 0.0
+
+    def __post_init__(self) -> None:
+        for key, valid in (("control", _CONTROLS), ("invalid", _INVALID)):
+            if getattr(self, key) not in valid:
+                raise ConfigError(unknown(key, str(getattr(self, key)), valid, "value"))
+        if not callable(self.background) and self.background not in _BACKGROUNDS:
+            raise ConfigError(unknown("background", str(self.background), _BACKGROUNDS, "value") + ", or a rule")
+        if not self.episode_ns > 0 or self.episode_decisions < 0 or self.warmup_ns < 0 or self.record < 1:
+            raise ConfigError(
+                f"episode_ns ({self.episode_ns}) and record ({self.record}) must be above 0, episode_decisions "
+                f"({self.episode_decisions}) and warmup_ns ({self.warmup_ns}) at least 0"
+            )
+        if self.control == "packet" and self.reward != "hop_delay":
+            raise ConfigError(
+                f"reward: '{self.reward}' pays for all that is still to come; the steps of one packet (control=packet) "
+                "add up to its delay only with reward=hop_delay"
+            )
+
+    @classmethod
+    def read(cls, keywords: Mapping[str, Any], environment: str) -> PacketOptions:
+        """Check the keywords of an environment.
+
+        Raises:
+            ConfigError: unknown keyword, contradiction, or a world that does not exist.
+        """
+        valid = PacketKeywords.__annotations__
+        for key in keywords:
+            if key not in valid:
+                raise ConfigError(unknown(environment, key, valid, "keyword"))
+        own = {field.name for field in fields(cls)} - {"world"}
+        world = world_of(keywords.get("world"), keywords.get("overrides"), keywords.get("vary"))
+        return cls(world, **{key: value for key, value in keywords.items() if key in own})
+
+    def routing(self) -> dict[str, Any]:
+        """The section `routing` of the simulations."""
+        keys = ("slots", "observation", "reward", "relation", "record")
+        return {"name": "agent", **{key: getattr(self, key) for key in keys}}
+
+
+def world_of(
+    world: World | Mapping[str, Any] | None,
+    overrides: Sequence[str] | None,
+    vary: Mapping[str, Sequence[Any] | Mapping[str, float]] | None,
+) -> World:
+    """The world that the keywords `world`, `overrides` and `vary` describe.
+
+    Raises:
+        ConfigError: they contradict each other, or there is no such world.
+    """
+    if isinstance(overrides, str):
+        raise ConfigError(f"overrides: takes a list, e.g. ['{overrides}']")
+    if world is not None and overrides is not None:
+        raise ConfigError("world and overrides both say what the network is; give one of them")
+    if isinstance(world, World):
+        if vary is not None:
+            raise ConfigError("vary: the World says itself what varies; give it there")
+        return world
+    if world is not None:
+        return World(world, vary or {})
+    if overrides is None and vary is None:
+        return _default_world()
+    return World.composed(DEFAULT_WORLD if overrides is None else overrides, vary)
+
+
+@functools.cache
+def _default_world() -> World:
+    return World.composed(DEFAULT_WORLD)
+
+
+def episode_seed(seed: int, episode: int) -> int:
+    """The seed of the network of an episode; a number of its own for each pair."""
+    return int(np.random.SeedSequence((seed, episode)).generate_state(1)[0])
+
+
+def bounds(seam: Mapping[str, Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The lowest and highest value of each number of an observation, [width] both; slots without a candidate hold 0."""
+    features = [*seam["general"], *seam["per_slot"] * seam["slots"]]
+    low = np.array([min(feature["low"], 0.0) for feature in features], np.float32)
+    return low, np.array([max(feature["high"], 0.0) for feature in features], np.float32)
+
+
+class PacketNetwork:
+    """One network, stopped at each decision of the agent's.
+
+    Args:
+        options: see `PacketOptions`.
+
+    Attributes:
+        simulation: the present one, a new one for each network.
+        seam: `Simulation.seam()`; the same for each.
+        invalid_actions: actions of this network that were replaced by slot 0.
+    """
+
+    simulation: Simulation
+
+    def __init__(self, options: PacketOptions) -> None:
+        self.options = options
+        probe = options.world.simulation(options.routing(), 0)
+        self.seam = probe.seam()
+        self.slots, self.width = int(self.seam["slots"]), int(self.seam["width"])
+        self.invalid_actions = 0
+        self._at = -1  # the row that is asked; -1: none
+        self._seed: int | None = None
+        self._network = 0  # how many networks were drawn of this seed
+        self._over = True  # the next episode needs a new network
+
+    # ---- What the agent sees ----
+
+    @property
+    def observation(self) -> NDArray[np.float32]:
+        """The present decision [width], a view; zeros when there is none."""
+        return self._nothing if self._at < 0 else self._rows[self._at]
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """Which slots hold a candidate [slots], a view; slot 0 alone when there is no decision."""
+        mask: NDArray[np.bool_] = self._only_first if self._at < 0 else self._masks[self._at]
+        return mask
+
+    @property
+    def router(self) -> int:
+        """The router that asks; -1 when there is no decision."""
+        return -1 if self._at < 0 else int(self._routers[self._at])
+
+    def describe(self) -> str:
+        """The present decision as text."""
+        if self._at < 0:
+            return f"t = {self.simulation.time_ns:.1f} ns: no decision"
+        asked = self.simulation.decisions()
+        general, per_slot = self.seam["general"], self.seam["per_slot"]
+        row, at = self.observation, self._at
+        lines = [
+            f"t = {self.simulation.time_ns:.1f} ns, router {self.router}: packet {asked['sequence'][at]} from terminal "
+            f"{asked['source'][at]} to {asked['destination'][at]}, {asked['hops'][at]} hops done"
+        ]
+        lines += [f"  {feature['name']} = {row[i]:.3f}" for i, feature in enumerate(general)]
+        for slot in range(int(asked["slots"][at])):
+            first = len(general) + slot * len(per_slot)
+            shown = (f"{feature['name']} = {row[first + i]:.3f}" for i, feature in enumerate(per_slot))
+            lines.append(f"  slot {slot}: port {asked['port'][at][slot]}, " + ", ".join(shown))
+        return "\n".join(lines)
+
+    # ---- Episodes ----
+
+    def reset(self, seed: int | None, fallback: int) -> None:
+        """Begin an episode.
+
+        Args:
+            seed: starts the sequence of networks of this seed; none goes on in the present sequence.
+            fallback: the seed where none was ever given.
+        """
+        if seed is not None:
+            self._seed, self._network, self._over = seed, 0, True
+        elif self._seed is None:
+            self._seed = fallback
+        if self._over or self.options.control == "all":
+            # A network in which the warm-up was the last of it, or that asks nothing, is of no use to an agent.
+            for _ in range(16):
+                self._draw()
+                if self._next_start():
+                    return
+            raise ConfigError(
+                f"world: 16 networks in a row asked no decision within {self.options.episode_ns:g} ns (episode_ns); "
+                "is there traffic between routers, and is there more than one way?"
+            )
+        if not self._next_start():
+            self._over = True
+            self.reset(None, fallback)
+
+    def _draw(self) -> None:
+        options = self.options
+        assert self._seed is not None
+        number = episode_seed(self._seed, self._network)
+        self._network += 1
+        self._random = np.random.default_rng([number, 1])
+        self.simulation = options.world.simulation(options.routing(), number)
+        self._worlds = Worlds([self.simulation])
+        self._rows, self._masks, self._routers = self._worlds.observation, self._worlds.mask, self._worlds.router
+        self._actions = np.zeros(len(self._rows), np.int64)
+        self._nothing = np.zeros(self.width, np.float32)
+        self._only_first = np.arange(self.slots) == 0
+        self._ring = Ring(self.simulation)
+        self._count, self._at = 0, -1
+        self._over = False
+        self._decided = 0
+        self.invalid_actions = 0
+        warmup = self.simulation.cycles(options.warmup_ns)
+        self._end = warmup + max(self.simulation.cycles(options.episode_ns), 1)
+        while self._collect(warmup):
+            self._background()
+            self._apply()
+        # What is decided from here on is the agent's; earlier transitions pay nobody.
+        self._first_decision = self.simulation.decision_count
+        self._ring.skip()
+
+    # ---- Steps ----
+
+    def step(self, action: int) -> tuple[float, bool, bool]:
+        """Decide, and go on to the agent's next decision.
+
+        Returns:
+            The reward in us, whether the episode is over (`packet`: delivered; `all`: the workload is done and all news
+            are back), and whether it is cut off.
+
+        Raises:
+            ConfigError: see `check`.
+            CoreError: see `check`, or the ranks of a workload wait for ever.
+        """
+        self.check(action)
+        if not self.mask[action]:
+            self.invalid_actions += 1
+            action = 0
+        self._actions[self._at] = action
+        self._decided += 1
+        done, reward = self._all() if self.options.control == "all" else self._packet()
+        limit = self.options.episode_decisions
+        if self.simulation.now >= self._end or 0 < limit <= self._decided or self._finished():
+            self._over = True
+        return reward, done, not done and (self._over or self._at < 0)
+
+    def check(self, action: int) -> None:
+        """Whether `step(action)` is possible.
+
+        Raises:
+            ConfigError: the action is no slot, or (invalid=error) one without a candidate; names the valid ones.
+            CoreError: there is no decision.
+        """
+        if self._at < 0:
+            raise CoreError("step() without a decision; call reset() first")
+        if not 0 <= action < self.slots:
+            raise ConfigError(f"action: {action} is no slot; there are 0 .. {self.slots - 1}")
+        if not self.mask[action] and self.options.invalid == "error":
+            valid = ", ".join(str(slot) for slot in np.flatnonzero(self.mask))
+            raise ConfigError(
+                f"action: slot {action} has no candidate; valid here: {valid} (info['action_mask'], or "
+                "invalid='minimal' replaces such actions by slot 0)"
+            )
+
+    def _all(self) -> tuple[bool, float]:
+        if self._at + 1 < self._count:
+            self._at += 1
+            return False, 0.0
+        self._apply()
+        found = self._collect(self._end + _STRIDE)
+        self._at = 0 if found else -1
+        reward = 0.0
+        for rows in self._ring.new():
+            ours = self._ring.columns["decision"][rows] >= self._first_decision
+            reward += float(self._ring.columns["reward"][rows].sum(where=ours, dtype=np.float64))
+        return not found and self._finished(), reward
+
+    def _packet(self) -> tuple[bool, float]:
+        decided = self.simulation.now
+        number = self.simulation.decision_count + self._at
+        self._apply()
+        self._at = -1
+        source, sequence = self._followed
+        batches = 0
+        while self._collect(self._end + _STRIDE):
+            asked = self.simulation.decisions()
+            here = (asked["source"] == source) & (asked["sequence"] == sequence)
+            if here.any():
+                self._background()
+                self._at = int(here.argmax())
+                return False, -(self.simulation.now - decided) * self.simulation.cycle_ns * 1e-3
+            # To look for the delivery now and then is enough: its time is in the transition.
+            batches += 1
+            if batches % _LOOK_EVERY == 0 and (paid := self._delivered(number)) is not None:
+                return True, paid
+            self._background()
+            self._apply()
+        paid = self._delivered(number)
+        return paid is not None, 0.0 if paid is None else paid
+
+    def _delivered(self, number: int) -> float | None:
+        for rows in self._ring.new():
+            ours = np.flatnonzero(self._ring.columns["decision"][rows] == number)
+            if len(ours) and self._ring.columns["done"][rows][ours[0]]:
+                return float(self._ring.columns["reward"][rows][ours[0]])
+        return None
+
+    # ---- The network ----
+
+    def _next_start(self) -> bool:
+        """Go on to the first decision of an episode; false when the network's time is over before."""
+        self._at = -1
+        while self._count or self._collect(self._end):
+            if self.options.control == "all":
+                self._at = 0
+                return True
+            # Of the packets that are asked for the first time, any.
+            asked = self.simulation.decisions()
+            self._background()
+            starts = np.flatnonzero(asked["hops"] == 0)
+            if len(starts):
+                self._at = int(starts[self._random.integers(len(starts))])
+                self._ring.skip()
+                self._followed = (int(asked["source"][self._at]), int(asked["sequence"][self._at]))
+                return True
+            self._apply()
+        return False
+
+    def _collect(self, end: int) -> int:
+        """Go on to the next cycle with decisions, before cycle `end`; their number."""
+        while self.simulation.now < end and not self._finished():
+            self._count = self._worlds.collect(min(_STRIDE, end - self.simulation.now))
+            if self._count:
+                return self._count
+        self._count = 0
+        return 0
+
+    def _apply(self) -> None:
+        self._worlds.apply(self._actions[: self._count])
+        self._count = 0
+
+    def _background(self) -> None:
+        """Decide for all rows of the cycle; the agent's own is overwritten."""
+        n, rule = self._count, self.options.background
+        actions = self._actions[:n]
+        if rule == "minimal":
+            actions[:] = 0
+        elif rule == "random":
+            actions[:] = self._random.random(n) * self._masks[:n].sum(axis=1)
+        elif callable(rule):
+            actions[:] = rule(self._rows[:n], self._masks[:n])
+
+    def _finished(self) -> bool:
+        """Whether the workload is done, the network empty, and every decision paid."""
+        simulation = self.simulation
+        if simulation.workload_stuck:
+            raise CoreError(f"the ranks of the workload wait for ever:\n{simulation.waiting()}")
+        return (
+            simulation.workload_finished
+            and simulation.packets_in_network == 0
+            and simulation.transition_count == simulation.decision_count
+        )

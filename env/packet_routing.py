@@ -1,0 +1,104 @@
+"""`flitgym/PacketRouting-v0`: one routing decision per step, for any library of single-agent reinforcement learning."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from ..configs import unknown
+from ..simcore import ConfigError, Simulation
+from .packet_network import PacketKeywords, PacketNetwork, PacketOptions, bounds
+
+
+class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
+    """A network whose packets ask, one after the other, by which port they shall leave their router.
+
+    Observation: Box float32 [width], the features of `Simulation.seam()` with their bounds: `general` ones, then those
+    of slot 0, slot 1, ... Its width depends on the keywords `observation` and `slots` alone, never on the size of the
+    network, so one policy fits all of them. At the end of an episode it is all zeros if nothing more is asked.
+
+    Action: Discrete(slots). Slot 0 is the minimal way. `info["action_mask"]` (bool [slots]) says which slots hold a
+    candidate, as does `action_masks()`.
+
+    Reward, in us: with control=all the sum of the rewards of all decisions whose news came back since the last step. A
+    decision is paid when its packet comes to the next one or is delivered, and its router learns of that a flight
+    later, so the reward of a step is that of earlier decisions, not of its own: the sum over an episode is what counts.
+    With control=packet it is minus the followed packet's delay until its next decision or its delivery: its own.
+
+    Episode, control=all: a network, drawn from (seed, number of the episode). Truncated after `episode_ns` or
+    `episode_decisions`; terminated when a workload is done, the network is empty and every decision is paid.
+    Episode, control=packet: a packet, terminated on its delivery. The network goes on from one to the next; a new one
+    is drawn when its `episode_ns` are over (the packet under way is then truncated), and by a `reset` with a seed.
+
+    info: `action_mask`, `router` (-1: none asks), `time_ns`, `invalid_actions` (of this network, replaced by slot 0)
+
+    Args:
+        render_mode: `ansi`: `render()` returns the present decision as text.
+        **keywords: see `PacketOptions`.
+
+    Raises:
+        ConfigError: unknown keyword, or a world that cannot be built.
+
+    Version history:
+        v0: the first.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - Gymnasium declares it so
+
+    def __init__(self, render_mode: str | None = None, **keywords: Unpack[PacketKeywords]) -> None:
+        self.options = PacketOptions.read(keywords, type(self).__name__)
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ConfigError(unknown("render_mode", str(render_mode), self.metadata["render_modes"], "mode"))
+        self.render_mode = render_mode
+        self._network = PacketNetwork(self.options)
+        low, high = bounds(self._network.seam)
+        self.observation_space = gymnasium.spaces.Box(low, high, dtype=np.float32)
+        self.action_space = gymnasium.spaces.Discrete(self._network.slots)
+
+    @property
+    def simulation(self) -> Simulation:
+        """The present network; it stands between `collect()` and `apply()`."""
+        return self._network.simulation
+
+    @property
+    def seam(self) -> dict[str, Any]:
+        """The features, with names, bounds and meanings."""
+        return dict(self._network.seam)
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Which slots hold a candidate, [slots]."""
+        return self._network.mask.copy()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Begin an episode; there are no options."""
+        super().reset(seed=seed)
+        self._network.reset(seed, fallback=int(self.np_random.integers(2**31)))
+        return self._network.observation.copy(), self._info()
+
+    def step(self, action: np.int64 | int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Decide.
+
+        Raises:
+            ConfigError: the action is no slot, or (invalid=error) one without a candidate.
+            CoreError: no `reset()` yet, or the ranks of a workload wait for ever.
+        """
+        reward, terminated, truncated = self._network.step(int(action))
+        return self._network.observation.copy(), reward, terminated, truncated, self._info()
+
+    def render(self) -> str | None:  # type: ignore[override]
+        """The present decision as text."""
+        return self._network.describe() if self.render_mode == "ansi" else None
+
+    def _info(self) -> dict[str, Any]:
+        network = self._network
+        return {
+            "action_mask": self.action_masks(),
+            "router": network.router,
+            "time_ns": network.simulation.time_ns,
+            "invalid_actions": network.invalid_actions,
+        }

@@ -1,0 +1,276 @@
+"""One agent per router, as a PettingZoo environment: each sets how much it prefers minimal ways."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, Unpack
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from ..configs import unknown
+from ..simcore import ConfigError, CoreError, Simulation, registered
+
+try:
+    from pettingzoo import ParallelEnv
+except ImportError as error:
+    raise ConfigError("RouterParallelEnv needs PettingZoo: pip install 'flitgym[learn]'") from error
+
+from .packet_network import episode_seed, world_of
+from .ring import Ring
+from .world import World
+
+_REWARDS = ("team", "local")
+_MOST_LOAD, _MOST_DELAY_US, _MOST_NEWS = 32.0, 100.0, 1000.0
+
+
+class RouterKeywords(TypedDict, total=False):
+    """The keywords of `RouterParallelEnv`."""
+
+    world: World | Mapping[str, Any]
+    overrides: Sequence[str]
+    vary: Mapping[str, Sequence[Any] | Mapping[str, float]]
+    interval_ns: float
+    intervals: int
+    bias_flits: float
+    reward: str
+    slots: int
+    relation: str
+    record: int
+
+
+class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
+    """A network in which every router sets biases, and its packets are routed by them for an interval.
+
+    Agents: `router_0`, `router_1`, ..., all of them until the end.
+
+    Action: Box float32 [regions], flits within +-`bias_flits`: per region of destinations, what is added to the
+    congestion of every candidate that is not minimal (`routing=biased`). 0 is UGAL; what is high keeps to minimal ways,
+    what is low leaves them. Actions are written in place into the core's table, which `table` [routers, regions] shows,
+    and stay there: an agent that gives none keeps its own.
+
+    Observation: Box float32 [3 * ports + 2], what a router can know by itself; its size depends on the network. For
+    each port to another router `load` (flits queued for the link or not yet credited / flits of one VC's buffers),
+    `utilisation` (part of the interval in which the link was sending) and `stall` (part in which it had flits but no
+    credit). Then the news that came in the interval, of packets that were decided here: their mean delay from the
+    decision to the delivery in us, and their number / 1000. A delivery is known a flight later.
+
+    Reward in us. `team`: minus the mean latency of all packets that arrived in the interval, the same for all routers.
+    `local`: minus the mean delay in the router's own news. Where nothing came it is that of the interval before, at
+    first 0.
+
+    Episode: a network drawn from (seed, number of the episode), truncated after `intervals`; terminated when a workload
+    is done.
+
+    Args:
+        render_mode: none there is.
+        **keywords: `world`, `overrides`, `vary`, `slots`, `relation`: see `PacketOptions`; `interval_ns`: simulated
+            time of a step (1,000); `intervals`: steps of an episode (100); `bias_flits`: bound of an action (64);
+            `reward`: `team` or `local`; `record`: transitions that the core keeps, at least those of an interval
+            (65,536).
+
+    Raises:
+        ConfigError: unknown keyword, or a world that cannot be built.
+
+    Version history:
+        v0: the first.
+    """
+
+    metadata: dict[str, Any] = {"name": "flitgym_router_parallel_v0", "render_modes": []}  # noqa: RUF012
+
+    def __init__(self, render_mode: None = None, **keywords: Unpack[RouterKeywords]) -> None:
+        valid = RouterKeywords.__annotations__
+        for key in keywords:
+            if key not in valid:
+                raise ConfigError(unknown(type(self).__name__, key, valid, "keyword"))
+        if render_mode is not None:
+            raise ConfigError(f"render_mode: '{render_mode}'; there is nothing to see, use None")
+        self.render_mode = None
+        self.world = world_of(keywords.get("world"), keywords.get("overrides"), keywords.get("vary"))
+        self.interval_ns = float(keywords.get("interval_ns", 1_000.0))
+        self.intervals = int(keywords.get("intervals", 100))
+        self.bias_flits = float(keywords.get("bias_flits", 64.0))
+        self.reward = keywords.get("reward", "team")
+        if self.reward not in _REWARDS:
+            raise ConfigError(unknown("reward", self.reward, _REWARDS, "value"))
+        if not (self.interval_ns > 0 and self.intervals > 0 and 0 < self.bias_flits < np.inf):
+            raise ConfigError(
+                f"interval_ns ({self.interval_ns}), intervals ({self.intervals}) and bias_flits ({self.bias_flits}) "
+                "must be above 0"
+            )
+        self._routing = {
+            "name": "biased",
+            "slots": keywords.get("slots", 8),
+            "relation": keywords.get("relation", "widest"),
+            "record": keywords.get("record", 65_536),
+            "reward": "end_to_end_delay",
+        }
+        self._random = np.random.default_rng()
+        self._seed: int | None = None
+        self._episode = 0
+
+        # The sizes of the network are those of every episode.
+        self._draw(0)
+        self.possible_agents = [f"router_{k}" for k in range(self._routers)]
+        self.agents: list[str] = []
+        ports, regions = self._load_of.shape[1], self.table.shape[1]
+        high = np.array([_MOST_LOAD, 1.0, 1.0] * ports + [_MOST_DELAY_US, _MOST_NEWS], np.float32)
+        seen = [gymnasium.spaces.Box(np.zeros_like(high), high) for _ in self.possible_agents]
+        bias = np.full(regions, self.bias_flits, np.float32)
+        done = [gymnasium.spaces.Box(-bias, bias) for _ in self.possible_agents]
+        self.observation_spaces = dict(zip(self.possible_agents, seen, strict=True))
+        self.action_spaces = dict(zip(self.possible_agents, done, strict=True))
+
+    def observation_space(self, agent: str) -> gymnasium.spaces.Box:
+        """The observations of a router."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> gymnasium.spaces.Box:
+        """The actions of a router."""
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, NDArray[np.float32]], dict[str, dict[str, Any]]]:
+        """Draw a network and begin.
+
+        Args:
+            seed: starts the sequence of networks of this seed; none goes on in the present one.
+            options: there are none.
+        """
+        if seed is not None:
+            self._seed, self._episode = seed, 0
+        elif self._seed is None:
+            self._seed = int(self._random.integers(2**31))
+        self._draw(episode_seed(self._seed, self._episode))
+        if len(self.possible_agents) != self._routers:
+            raise ConfigError(
+                f"world: networks of {len(self.possible_agents)} and of {self._routers} routers; the agents of an "
+                "environment are the same in every episode"
+            )
+        self._episode += 1
+        self._steps = 0
+        self._team, self._local = 0.0, np.zeros(self._routers)
+        self.agents = list(self.possible_agents)
+        self.simulation.begin_window()
+        rows = self._observe(0.0, np.zeros(self._routers), np.zeros(self._routers))
+        return self._by_agent(rows), {agent: {} for agent in self.agents}
+
+    def step(
+        self, actions: Mapping[str, NDArray[np.float32]]
+    ) -> tuple[
+        dict[str, NDArray[np.float32]],
+        dict[str, float],
+        dict[str, bool],
+        dict[str, bool],
+        dict[str, dict[str, Any]],
+    ]:
+        """Set the biases and run an interval.
+
+        Args:
+            actions: biases in flits per router, [regions].
+
+        Raises:
+            ConfigError: an agent or a shape that does not exist, or a bias that is no finite number.
+            CoreError: the episode is over.
+        """
+        if not self.agents:
+            raise CoreError("step(): the episode is over; call reset()")
+        for agent, action in actions.items():
+            if agent not in self.action_spaces:
+                raise ConfigError(unknown("actions", agent, self.possible_agents, "agent"))
+            bias = np.asarray(action, np.float32)
+            if bias.shape != self.table.shape[1:] or not np.isfinite(bias).all():
+                raise ConfigError(f"actions: {agent} needs {self.table.shape[1]} finite numbers, not {action!r}")
+            row = int(agent.removeprefix("router_"))
+            np.clip(bias, -self.bias_flits, self.bias_flits, out=self.table[row])
+        simulation = self.simulation
+        simulation.begin_window()
+        before = simulation.now
+        if not self._done():
+            simulation.run(max(simulation.cycles(self.interval_ns), 1))
+        span = (simulation.now - before) * simulation.cycle_ns
+        delay, news = self._news()
+        statistics = simulation.statistics()
+        if statistics["packets_delivered"] > 0:
+            self._team = -statistics["packet_latency_mean_ns"] * 1e-3
+        self._local[news > 0] = -delay[news > 0]
+
+        self._steps += 1
+        over = self._done()
+        cut = not over and self._steps >= self.intervals
+        told = {"time_ns": simulation.time_ns}
+        agents = self.agents
+        paid = np.full(self._routers, self._team) if self.reward == "team" else self._local
+        result = (
+            self._by_agent(self._observe(span, delay, news)),
+            {agent: float(reward) for agent, reward in zip(agents, paid, strict=True)},
+            dict.fromkeys(agents, bool(over)),
+            dict.fromkeys(agents, bool(cut)),
+            {agent: dict(told) for agent in agents},
+        )
+        if over or cut:
+            self.agents = []
+        return result
+
+    def render(self) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    # ---- The network ----
+
+    def _draw(self, seed: int) -> None:
+        self.simulation: Simulation = self.world.simulation(self._routing, seed)
+        facts = self.simulation.facts()
+        self._routers = int(facts["routers"])
+        table = self.simulation.q_table
+        assert table is not None
+        self.table: NDArray[np.float32] = table[:, :, 0]  # a view: what is written here is what the routers heed
+        self._ring = Ring(self.simulation)
+        # The core's ports stand in blocks of a power of two per router; `channels()` lists those that are used.
+        channels = self.simulation.channels()
+        ours = channels["peer_router"] >= 0
+        counts = np.bincount(channels["router"][ours], minlength=self._routers)
+        if counts.min() != counts.max():
+            raise ConfigError(f"world: routers with {counts.min()} and {counts.max()} links; they must have the same")
+        self._ours = np.flatnonzero(ours)
+        block = 1 << (int(facts["radix"]) - 1).bit_length()
+        self._load_of = (channels["router"].astype(np.int64) * block + channels["port"])[self._ours].reshape(
+            self._routers, -1
+        )
+        self._loads = self.simulation.arrays()["ports"]["load"]
+        buffers = ("input_buffer_flits", "output_buffer_flits")
+        router = self.world.draw(seed).get("router", "vc_router")
+        known = registered("router")[router if isinstance(router, str) else router["name"]]["params"]
+        given = {} if isinstance(router, str) else router
+        self._room = float(sum(given.get(key, known[key]["default"]) for key in buffers))
+
+    def _done(self) -> bool:
+        return self.simulation.workload_finished and self.simulation.packets_in_network == 0
+
+    def _news(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of the decisions whose news came: the mean delay in us and the number, per router."""
+        total, number = np.zeros(self._routers), np.zeros(self._routers)
+        columns = self._ring.columns
+        for rows in self._ring.new():
+            router = columns["router"][rows]
+            total -= np.bincount(router, columns["reward"][rows], self._routers)
+            number += np.bincount(router, minlength=self._routers)
+        return total / np.maximum(number, 1), number
+
+    def _observe(self, span_ns: float, delay: NDArray[np.float64], news: NDArray[np.float64]) -> NDArray[np.float32]:
+        channels = self.simulation.channels()
+        rows = np.empty((self._routers, 3 * self._load_of.shape[1] + 2), np.float32)
+        stall = channels["stall_ns"][self._ours] / span_ns if span_ns else np.zeros(len(self._ours))
+        rows[:, 0:-2:3] = np.minimum(self._loads[self._load_of] / self._room, _MOST_LOAD)
+        rows[:, 1:-2:3] = np.clip(channels["utilisation"][self._ours], 0, 1).reshape(self._load_of.shape)
+        rows[:, 2:-2:3] = np.clip(stall, 0, 1).reshape(self._load_of.shape)
+        rows[:, -2] = np.minimum(delay, _MOST_DELAY_US)
+        rows[:, -1] = np.minimum(news * 1e-3, _MOST_NEWS)
+        return rows
+
+    def _by_agent(self, rows: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+        return dict(zip(self.possible_agents, rows, strict=True))

@@ -1,0 +1,188 @@
+"""Small networks whose best policy is known: an agent must solve them in seconds before it may touch a large one.
+
+    world = SANITY["delayed_congestion"]
+    world.evaluate(choose)                               # mean latency in ns of a rule outside the core
+    world.evaluate_routing({"name": "policy", ...})      # the same of a routing inside it
+    assert world.evaluate(choose) < world.solved_below_ns
+
+In the three of them no rule that ignores what it sees wins: slot 0 is wrong in the first two and right in the third.
+Nor does the shorter queue, which is right in the first and wrong in the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..simcore import Simulation, Worlds
+from .packet_network import OBSERVATION, Choose
+from .world import World
+
+SLOTS = 8
+# The full observation, as these rules and an agent by default see it.
+_GENERAL, _PER_SLOT, _QUEUE = 8, 7, 0
+
+
+def minimal(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Slot 0, always."""
+    return np.zeros(len(observation), np.int64)
+
+
+def detour(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Slot 1, always; every decision has one."""
+    return np.ones(len(observation), np.int64)
+
+
+def shortest_queue(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The slot with the fewest flits ahead (`queues.link`), the first of equal ones."""
+    queue = observation[:, _GENERAL:].reshape(len(observation), SLOTS, _PER_SLOT)[:, :, _QUEUE]
+    return np.asarray(np.where(mask, queue, np.inf).argmin(axis=1), np.int64)
+
+
+def at_random(seed: int = 1) -> Choose:
+    """Any slot with a candidate, each as likely."""
+    random = np.random.default_rng(seed)
+
+    def choose(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return np.asarray(random.random(len(mask)) * mask.sum(axis=1), np.int64)
+
+    return choose
+
+
+@dataclass(frozen=True)
+class SanityWorld:
+    """A network with a known best policy.
+
+    Args:
+        world: the network and its traffic; works with `relation=widest`, 8 slots and any observation.
+        why: why the best policy is the best.
+        best: it.
+        best_ns: its mean packet latency, measured (`evaluate`, seed 1).
+        solved_below_ns: whoever is below this has found it.
+        warmup_ns: simulated time before measuring.
+        measure_ns: simulated time in which packets are counted.
+    """
+
+    world: World
+    why: str
+    best: Choose
+    best_ns: float
+    solved_below_ns: float
+    warmup_ns: float = 5_000.0
+    measure_ns: float = 60000.0
+
+    def evaluate(self, choose: Choose, seed: int = 1) -> float:
+        """The mean packet latency in ns if `choose(observation [n, 64], mask [n, 8])` decides."""
+        simulation = self.world.simulation({"name": "agent", "slots": SLOTS, "observation": OBSERVATION}, seed)
+        return self.latency(simulation, choose)
+
+    def evaluate_routing(self, routing: str | Mapping[str, Any], seed: int = 1) -> float:
+        """The mean packet latency in ns of a routing inside the core: a section `routing`, or its name."""
+        return self.latency(self.world.simulation(routing, seed))
+
+    def latency(self, simulation: Simulation, choose: Choose | None = None) -> float:
+        """The mean latency in ns of the packets that arrive in the window, counted from when the NIC accepted them.
+
+        Args:
+            simulation: of this world; runs on from where it is: first `warmup_ns`, then `measure_ns`.
+            choose: who decides, if the routing is `agent`.
+        """
+        worlds = Worlds([simulation]) if choose else None
+        for span, window in ((self.warmup_ns, False), (self.measure_ns, True)):
+            if window:
+                simulation.begin_window()
+            end = simulation.now + simulation.cycles(span)
+            if worlds is None or choose is None:
+                simulation.run(end - simulation.now)
+                continue
+            rows, masks = worlds.observation, worlds.mask
+            while simulation.now < end:
+                if n := worlds.collect(end - simulation.now):
+                    worlds.apply(choose(rows[:n], masks[:n]))
+        return float(simulation.statistics()["packet_latency_mean_ns"])
+
+
+# Hosts a quarter as fast as links: a link carries four of them. The crossbar is four times faster than a link, so that
+# packets wait behind the decision that is to blame, in deep output queues, and not before it.
+_ROUTER = {
+    "name": "vc_router",
+    "cycle_ns": 1.0,
+    "link_bandwidth_gb_per_s_host": 8.0,
+    "link_bandwidth_gb_per_s_local": 32.0,
+    "link_bandwidth_gb_per_s_global": 32.0,
+    "crossbar_bandwidth_gb_per_s": 128.0,
+    "output_buffer_flits": 64,
+    "latency_from": "nic",
+    "source_backlog": "lost",
+}
+
+
+def _flows(flows: list[tuple[int, int, int]], terminals: int, load: float) -> dict[str, Any]:
+    """Traffic of (how many terminals, of which router, to which router); no terminal sends or receives twice."""
+    sources: list[int] = []
+    destinations: list[int] = []
+    for count, source, destination in flows:
+        for router, taken in ((source, sources), (destination, destinations)):
+            first = router * terminals + sum(terminal // terminals == router for terminal in taken)
+            taken += range(first, first + count)
+    return {"name": "flows", "sources": sources, "destinations": destinations, "load": load}
+
+
+def _square(flows: list[tuple[int, int, int]]) -> World:
+    """Routers 0 and 1, above 2 and 3, joined in a square: 0-1 and 2-3 (x), 0-2 and 1-3 (y).
+
+    From 0 to 3 there are two ways of two hops, by 1 (slot 0) and by 2 (slot 1); from one to its neighbour there is one.
+    """
+    topology = {"name": "hyperx", "widths": [2, 2], "terminals_per_router": 5}
+    return World({"topology": topology, "router": _ROUTER, "traffic": _flows(flows, 5, 0.9)})
+
+
+SANITY: dict[str, SanityWorld] = {
+    "two_paths": SanityWorld(
+        _square([(4, 0, 1), (1, 0, 3)]),
+        why=(
+            "Four terminals of router 0 send to router 1 and fill 0.9 of the link between; they have no other way. One "
+            "sends from 0 to 3: by 1 it would bring that link to 1.125 of what it can carry, by 2 nobody else goes and "
+            "the way is as long. So by 2 (slot 1) it loses no time to anybody, and nobody to it: no policy can be "
+            "better."
+        ),
+        best=detour,
+        best_ns=93.4,
+        solved_below_ns=115.0,
+    ),
+    "delayed_congestion": SanityWorld(
+        _square([(2, 0, 2), (4, 1, 3), (1, 0, 3)]),
+        why=(
+            "The link 1-3 is filled to 0.9 by four terminals of router 1, the link 0-2 to 0.45 by two of router 0; "
+            "none of them has another way. The one that sends from 0 to 3 sees, at router 0, an empty link to 1 and a "
+            "used one to 2. But by 1 it would overload 1-3, which is out of its sight, while by 2 it brings 0-2 to "
+            "0.675 and has 2-3 for itself. So slot 1 is the best, and only what comes back can tell: the reward, or "
+            "`q_values`."
+        ),
+        best=detour,
+        best_ns=85.6,
+        solved_below_ns=115.0,
+    ),
+    "long_wire": SanityWorld(
+        World(
+            {
+                "topology": {"name": "hyperx", "widths": [3], "terminals_per_router": 4},
+                "router": {**_ROUTER, "link_latency_ns_local": 300.0, "input_buffer_flits": 1024},
+                "traffic": _flows([(4, 0, 1)], 4, 0.6),
+            }
+        ),
+        why=(
+            "Four terminals of router 0 send to router 1 over a wire of 300 ns that they fill to 0.6. Flits on the "
+            "wire, and credits on their way back, count as queued, as in any router with credits: some 90 flits are "
+            "'ahead' though none waits, and the way by router 2 looks empty. It is two such wires long. Waiting at "
+            "load 0.6 costs some ns, so slot 0 is the best."
+        ),
+        best=minimal,
+        best_ns=319.2,
+        solved_below_ns=340.0,
+    ),
+}

@@ -1,0 +1,32 @@
+"""Small worlds shared by the tests of the environments."""
+
+from typing import Any
+
+from flitgym.env import World
+
+# Three routers, each joined to each: every packet asks once, at its source router.
+TRIANGLE: dict[str, Any] = {
+    "topology": {"name": "hyperx", "widths": [3], "terminals_per_router": 2},
+    "router": {"name": "vc_router", "latency_from": "nic"},
+    "traffic": {"name": "flows", "sources": [0, 1, 2, 4], "destinations": [2, 4, 5, 1], "load": 0.2},
+}
+
+# Two jobs that end, on the smallest Dragonfly.
+JOBS = World(
+    {
+        "topology": {
+            "name": "dragonfly",
+            "terminals_per_router": 1,
+            "routers_per_group": 2,
+            "global_ports": 1,
+            "groups": 3,
+        },
+        "workload": {
+            "jobs": [
+                {"name": "first", "motif": "ur", "ranks": 3, "iterations": 2},
+                {"name": "second", "motif": "ur", "ranks": 3, "iterations": 2},
+            ],
+            "placement": "linear",
+        },
+    }
+)

@@ -1,0 +1,164 @@
+"""One agent per router: PettingZoo's contract, and that biases do what they say, in place."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from env_scenes import JOBS, TRIANGLE
+from flitgym.env import RouterParallelEnv
+from flitgym.simcore import ConfigError, CoreError
+from pettingzoo.test import parallel_api_test, parallel_seed_test
+
+
+def small(**keywords: Any) -> RouterParallelEnv:
+    return RouterParallelEnv(**{"world": TRIANGLE, "intervals": 5, "interval_ns": 200.0, **keywords})
+
+
+def test_pettingzoo_accepts_it() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parallel_api_test(small(), num_cycles=20)
+        parallel_seed_test(small, num_cycles=5)
+
+
+def test_spaces_fit_the_network() -> None:
+    env = RouterParallelEnv()
+    assert len(env.possible_agents) == 36
+    assert env.action_space("router_3").shape == (9,)  # groups
+    assert env.observation_space("router_3").shape == (3 * 5 + 2,)  # 3 local and 2 global ports
+    observations, infos = env.reset(seed=1)
+    assert list(observations) == list(infos) == env.agents == env.possible_agents
+    for _ in range(3):
+        observations, *_ = env.step({agent: env.action_space(agent).sample() for agent in env.agents})
+        assert all(env.observation_space(agent).contains(row) for agent, row in observations.items())
+
+
+def test_actions_are_written_into_the_cores_table() -> None:
+    env = small()
+    env.reset(seed=1)
+    assert np.shares_memory(env.table, env.simulation.q_table)
+    assert not env.simulation.q_table.any()
+    bias = np.arange(env.table.shape[1], dtype=np.float32) - 1
+    env.step({"router_1": bias, "router_2": bias + 1000})
+    np.testing.assert_array_equal(env.simulation.q_table[1, :, 0], bias)
+    np.testing.assert_array_equal(env.simulation.q_table[2, :, 0], 64)  # bounded
+    assert not env.simulation.q_table[0].any()
+
+
+def test_the_bias_decides() -> None:
+    parts = {}
+    for bias in (-60.0, 60.0):
+        env = small(intervals=3)
+        env.reset(seed=1)
+        action = np.full(env.table.shape[1], bias, np.float32)
+        # A queue counts times the hops of the way, so below 0 a detour always weighs less than the direct link.
+        while env.agents:
+            env.step(dict.fromkeys(env.agents, action))
+        parts[bias] = env.simulation.statistics()["nonminimal_fraction"]
+    assert parts[60.0] == 0
+    assert parts[-60.0] > 0.9
+
+
+def test_rewards_are_delays() -> None:
+    team, local = small(), small(reward="local")
+    both = []
+    for env in (team, local):
+        env.reset(seed=1)
+        env.step({})
+        observations, rewards, terminated, truncated, _ = env.step({})
+        assert not any(terminated.values())
+        assert not any(truncated.values())
+        both.append((observations, rewards))
+    mean = team.simulation.statistics()["packet_latency_mean_ns"]
+    assert both[0][1] == {f"router_{k}": pytest.approx(-mean * 1e-3) for k in range(3)}
+    # A router's own: what the core filed of its decisions in the second interval.
+    columns = local.simulation.transitions()
+    observations, rewards = both[1]
+    once = small(reward="local")
+    once.reset(seed=1)
+    once.step({})
+    before = once.simulation.transition_count
+    news = slice(before, local.simulation.transition_count)
+    for k in range(3):
+        own = columns["reward"][news][columns["router"][news] == k]
+        assert rewards[f"router_{k}"] == pytest.approx(own.mean(), rel=1e-5)
+        assert observations[f"router_{k}"][-2] == pytest.approx(-own.mean(), rel=1e-5)
+        assert observations[f"router_{k}"][-1] == pytest.approx(len(own) * 1e-3)
+
+
+def test_observations_are_the_channels() -> None:
+    env = small()
+    env.reset(seed=1)
+    observations, *_ = env.step({})
+    channels = env.simulation.channels()
+    for k in range(3):
+        own = (channels["router"] == k) & (channels["peer_router"] >= 0)
+        row = observations[f"router_{k}"]
+        np.testing.assert_allclose(row[1:-2:3], channels["utilisation"][own], rtol=1e-5)
+        np.testing.assert_allclose(row[2:-2:3], channels["stall_ns"][own] / 200, rtol=1e-5)
+    assert max(row[1:-2:3].max() for row in observations.values()) > 0.1
+    # Loads are the core's, port by port: on a link that is full they are not 0.
+    full = small(world={**TRIANGLE, "traffic": {**TRIANGLE["traffic"], "load": 1.0}})
+    full.reset(seed=1)
+    keep = np.full(full.table.shape[1], 64, np.float32)
+    observations, *_ = full.step(dict.fromkeys(full.agents, keep))
+    loads = np.array([observations[f"router_{k}"][0:-2:3] for k in range(3)])
+    used = np.array([observations[f"router_{k}"][1:-2:3] for k in range(3)])
+    assert (loads[used > 0.9] > 0).all()
+    assert (loads[used == 0] == 0).all()
+    assert 0 < (used > 0.9).sum() < used.size
+
+
+def test_episodes_end() -> None:
+    env = small()
+    env.reset(seed=1)
+    for step in range(5):
+        _, _, terminated, truncated, _ = env.step({})
+        assert set(truncated.values()) == {step == 4}
+        assert set(terminated.values()) == {False}
+    with pytest.raises(CoreError, match="reset"):
+        env.step({})
+    jobs = RouterParallelEnv(world=JOBS, interval_ns=1000.0, intervals=1000)
+    jobs.reset(seed=1)
+    while jobs.agents:
+        *_, terminated, truncated, _ = jobs.step({})
+    assert all(terminated.values())
+    assert not any(truncated.values())
+    assert jobs.simulation.workload_finished
+
+
+@pytest.mark.parametrize(
+    ("keywords", "words"),
+    [
+        ({"intervals_ns": 5}, "did you mean 'interval_ns'"),
+        ({"reward": "teem"}, "did you mean 'team'"),
+        ({"intervals": 0}, "above 0"),
+        ({"render_mode": "human"}, "nothing to see"),
+    ],
+)
+def test_wrong_arguments_are_explained(keywords: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        small(**keywords)
+
+
+def test_wrong_actions_are_explained() -> None:
+    env = small()
+    env.reset(seed=1)
+    with pytest.raises(ConfigError, match="did you mean 'router_2'"):
+        env.step({"router_22": np.zeros(3)})
+    with pytest.raises(ConfigError, match="finite numbers"):
+        env.step({"router_2": np.full(env.table.shape[1], np.nan)})
+    with pytest.raises(ConfigError, match="finite numbers"):
+        env.step({"router_2": np.zeros(99)})
+
+
+def test_networks_of_other_sizes_are_refused() -> None:
+    env = small(vary={"topology.widths": [[3], [4]]}, intervals=1)
+
+    def go_on() -> None:
+        for seed in range(20):
+            env.reset(seed=seed)
+
+    with pytest.raises(ConfigError, match=r"networks of (3 and of 4|4 and of 3) routers"):
+        go_on()

@@ -1,0 +1,92 @@
+"""The sanity worlds: what is claimed of the rules in them is measured, and an ordinary library learns the first."""
+
+from collections.abc import Callable
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from flitgym.env import SANITY, sanity
+from stable_baselines3 import PPO
+
+# Mean latency in ns, seed 1.
+MEASURED = {
+    "two_paths": {"minimal": 3965.1, "detour": 93.4, "shortest_queue": 93.5, "at_random": 843.1},
+    "delayed_congestion": {"minimal": 942.1, "detour": 85.6, "shortest_queue": 941.1, "at_random": 339.2},
+    "long_wire": {"minimal": 319.2, "detour": 621.2, "shortest_queue": 474.4, "at_random": 478.7},
+}
+SOLVED_BY = {"two_paths": {"detour", "shortest_queue"}, "delayed_congestion": {"detour"}, "long_wire": {"minimal"}}
+
+
+@pytest.mark.parametrize("name", SANITY)
+def test_rules_do_what_is_said_of_them(name: str) -> None:
+    world = SANITY[name]
+    rules = {
+        "minimal": sanity.minimal,
+        "detour": sanity.detour,
+        "shortest_queue": sanity.shortest_queue,
+        "at_random": sanity.at_random(),
+    }
+    for rule, choose in rules.items():
+        ns = world.evaluate(choose)
+        assert ns == pytest.approx(MEASURED[name][rule], abs=0.1), rule
+        if rule in SOLVED_BY[name]:
+            assert ns < world.solved_below_ns
+        else:
+            assert ns > 1.3 * world.solved_below_ns, rule
+    assert world.evaluate(world.best) == pytest.approx(world.best_ns, abs=0.1)
+    for seed in (2, 3):
+        assert world.evaluate(world.best, seed) < world.solved_below_ns
+
+
+def test_rules_in_the_core_measure_the_same() -> None:
+    for world in SANITY.values():
+        inside = world.evaluate_routing({"name": "policy"})  # its weights are 0: the first slot
+        assert inside == pytest.approx(world.evaluate(sanity.minimal), rel=0.01)
+    assert SANITY["delayed_congestion"].evaluate_routing("random") > SANITY["delayed_congestion"].solved_below_ns
+
+
+def test_feedback_shows_the_congestion_out_of_sight() -> None:
+    world = SANITY["delayed_congestion"]
+
+    def heed_news(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        slots = observation[:, 8:].reshape(-1, 8, 7)
+        return np.where(mask, slots[:, :, 2] + slots[:, :, 6], np.inf).argmin(axis=1)  # path.more_time + q_values.lost
+
+    assert world.evaluate(heed_news) < 0.5 * world.evaluate(sanity.shortest_queue)
+
+
+def mean_reward(env: gymnasium.Env, choose: Callable[[np.ndarray], int], packets: int = 60) -> float:
+    observation, _ = env.reset(seed=7)
+    total = 0.0
+    for _ in range(packets):
+        over = False
+        while not over:
+            observation, reward, terminated, truncated, _ = env.step(choose(observation))
+            total, over = total + float(reward), terminated or truncated
+        observation, _ = env.reset()
+    return total / packets
+
+
+def test_ppo_of_a_library_learns_the_first() -> None:
+    torch.set_num_threads(1)
+    env = gymnasium.make(
+        "flitgym/PacketRouting-v0",
+        world=SANITY["two_paths"].world,
+        slots=2,
+        control="packet",
+        warmup_ns=3000,
+        episode_ns=20_000,
+        invalid="minimal",
+    )
+    model = PPO("MlpPolicy", env, n_steps=128, batch_size=64, learning_rate=3e-3, gamma=1.0, seed=1, device="cpu")
+
+    def choose(observation: np.ndarray) -> int:
+        return int(model.predict(observation)[0])
+
+    before = mean_reward(env, choose)
+    model.learn(1024)
+    after = mean_reward(env, choose)
+    best = mean_reward(env, lambda observation: 1)
+    assert after > 0.4 * before
+    assert after > 1.2 * best

@@ -1,0 +1,59 @@
+"""Worlds: drawn by seed, and composed as the commands compose them."""
+
+import pytest
+from env_scenes import TRIANGLE
+from flitgym.env import World
+from flitgym.simcore import ConfigError
+
+
+def test_draws_repeat_and_differ() -> None:
+    world = World(TRIANGLE, {"traffic.load": {"low": 0.1, "high": 0.3}, "topology.terminals_per_router": [2, 3]})
+    draws = [world.draw(seed) for seed in range(20)]
+    assert draws == [world.draw(seed) for seed in range(20)]
+    loads = {draw["traffic"]["load"] for draw in draws}
+    assert len(loads) == 20
+    assert 0.1 <= min(loads) < 0.15
+    assert 0.25 < max(loads) <= 0.3
+    assert {draw["topology"]["terminals_per_router"] for draw in draws} == {2, 3}
+    assert TRIANGLE["traffic"]["load"] == 0.2  # the sections themselves stay
+
+
+def test_composed_world_is_that_of_the_command() -> None:
+    world = World.composed(["topology=dragonfly_342", "router=sc22", "traffic=adversarial", "traffic.load=0.4"])
+    facts = world.simulation("minimal", 1).facts()
+    assert (facts["terminals"], facts["cycle_ns"]) == (342, 1.28)
+    assert world.draw(1)["traffic"]["load"] == 0.4
+    assert set(world.sections) == {"topology", "router", "traffic"}
+
+
+def test_composed_workload_takes_the_place_of_traffic() -> None:
+    world = World.composed(["topology=dragonfly_72", "workload=pair", "workload.target=ur"])
+    assert set(world.sections) == {"topology", "router", "workload"}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["seed=3"], "'seed=3' is none of the world's"),
+        (["run=standard"], "a world has topology, router, traffic, workload"),
+        (["trafic=uniform"], "none of the world's"),
+        (["traffic=unifrom"], "did you mean 'uniform'"),
+        (["traffic.lod=0.3"], "did you mean 'load'"),
+        (["workload=pair", "traffic.load=0.3"], "traffic.load"),
+    ],
+)
+def test_overrides_that_make_no_world(overrides: list[str], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        World.composed(overrides)
+
+
+def test_wrong_variations() -> None:
+    for vary, words in (
+        ({"trafic.load": [1]}, "lies in no section"),
+        ({"traffic.load": {"low": 2, "high": 1}}, "low <= high"),
+        ({"traffic": "uniform"}, "takes a list"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            World(TRIANGLE, vary)
+    with pytest.raises(ConfigError, match="did you mean 'traffic'"):
+        World({"trafic": {}})
