@@ -345,6 +345,9 @@ py::dict facts(const Simulation& sim) {
     if (net.channels[p].peer != kNone) hops[net.is_nic(p) ? "nic" : names[static_cast<int>(net.channels[p].kind)]] = net.channels[p].hop_cycles;
   }
   d["hop_cycles"] = hops;
+  py::dict link_latency;
+  for (const auto& [name, kind] : {std::pair{"terminal", 0}, std::pair{"local", 1}, std::pair{"global", 2}}) link_latency[name] = net.link_latency_ns[kind];
+  d["link_latency_ns"] = link_latency;
   d["crossbar_cycles"] = net.router.crossbar_cycles;
   d["wake_cycles"] = net.router.wake_cycles;
   d["pipeline_cycles"] = net.router.pipeline_cycles;
@@ -571,16 +574,18 @@ py::dict requests(const py::object& self) {
   const auto n = static_cast<py::ssize_t>(b.count);
   py::dict d;
   for (auto [name, ids] : {std::pair{"router", &b.router}, std::pair{"packet", &b.packet}, std::pair{"input_vc", &b.input_vc}}) d[name] = view(*ids, {n}, self);
-  // Headers lie in the packet pool, which moves as it grows: these three are copies.
-  py::array_t<u32> source(n), destination(n), hops(n);
+  // Headers lie in the packet pool, which moves as it grows: these four are copies.
+  py::array_t<u32> source(n), destination(n), sequence(n), hops(n);
   for (py::ssize_t i = 0; i < n; i++) {
     const Packet& p = sim.state().packets[b.packet[static_cast<std::size_t>(i)]];
     source.mutable_at(i) = p.source;
     destination.mutable_at(i) = p.destination;
+    sequence.mutable_at(i) = p.sequence;
     hops.mutable_at(i) = p.hops;
   }
   d["source"] = source;
   d["destination"] = destination;
+  d["sequence"] = sequence;
   d["hops"] = hops;
   d["in_port"] = view(b.in_port, {n}, self);
   d["in_vc"] = view(b.in_vc, {n}, self);

@@ -2,6 +2,7 @@
 // choices. The relation keeps every choice free of deadlock and livelock, so an agent cannot pick something unsafe.
 #include "simcore/error.hpp"
 #include "simcore/registry.hpp"
+#include "routing/any_port.hpp"
 #include "routing/heard.hpp"
 #include "simcore/state.hpp"
 #include "topology/dragonfly.hpp"
@@ -11,7 +12,7 @@ namespace flitgym {
 namespace {
 
 struct Relation : ComponentData {
-  bool five_hop = true, progressive = true;
+  bool five_hop = true, progressive = true, exploring = false;
 };
 
 // Candidates of the five-hop relation, with the VC class equal to the hops done (so classes only grow):
@@ -20,10 +21,13 @@ struct Relation : ComponentData {
 //   anywhere else             the minimal port
 // The longest path is global, local, local, global, local. The progressive relation has more, in the same classes:
 //   second router of the source group   its global ports, and the minimal port
-// with local, global, local, global, local for its longest path. The minimal port is always the first candidate.
+// with local, global, local, global, local for its longest path. The relation of Q-adaptive is the five-hop one, and because that
+// routing explores by any port, too:
+//   first router of another group, reached by one global hop   every non-terminal port
+// with global, global, local, global, local for its longest path. The minimal port is always the first candidate.
 void candidates(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = dragonfly(net);
-  const auto [five_hop, progressive] = std::pair{static_cast<const Relation&>(*net.relation).five_hop, static_cast<const Relation&>(*net.relation).progressive};
+  const auto& relation = static_cast<const Relation&>(*net.relation);
   b.offsets.resize(b.count + 1);
   const std::size_t most = std::size_t{b.count} * net.radix;
   if (b.candidate_port.size() < most) b.candidate_port.resize(most), b.candidate_class.resize(most);
@@ -43,11 +47,12 @@ void candidates(const Network& net, State& s, Batch& b) {
       classes[n++] = vc_class;
     };
     offer(k_min);
-    if (five_hop && !there) {
+    if (relation.five_hop && !there) {
       const PortKind came_by = net.channels[net.port(router, b.in_port[i])].kind;
-      const bool at_source = came_by == PortKind::kTerminal, second = progressive && came_by == PortKind::kLocal && p.hops == 1;
+      const bool at_source = came_by == PortKind::kTerminal, second = relation.progressive && came_by == PortKind::kLocal && p.hops == 1;
       const u32 globals = df.p + df.a - 1, begin = second ? globals : df.p;
-      const u32 end = at_source || second ? net.radix : came_by == PortKind::kGlobal && p.hops == 1 ? globals : 0;
+      const bool entered = came_by == PortKind::kGlobal && p.hops == 1;
+      const u32 end = at_source || second || (entered && relation.exploring) ? net.radix : entered ? globals : 0;
       for (u32 k = begin; k < end; k++)
         if (k != k_min && channels[net.port(router, k)].kind != PortKind::kUnused) offer(k);
     }
@@ -60,17 +65,20 @@ void route(const Network&, State&, Batch&) {
 }
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  net.learns = params.boolean("feedback");
+  if (params.text("relation") == "q_routing") return any_port(params.count("max_hops"), net, data);
   auto relation = std::make_shared<Relation>();
   relation->five_hop = params.text("relation") != "minimal";
   relation->progressive = params.text("relation") == "progressive" || params.text("relation") == "widest";
+  relation->exploring = params.text("relation") == "q_adaptive";
   data = relation;
-  net.learns = params.boolean("feedback");
   return relation->five_hop ? RoutingFacts{5, 5} : RoutingFacts{3, 3};
 }
 
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{"external", "an agent outside the core decides", {"dragonfly"},
-                   {choice("relation", "widest", {"widest", "progressive", "five_hop", "minimal"}, "the candidates offered: the widest there are = progressive, those of Q-adaptive (five_hop), or the minimal port alone")},
+                   {choice("relation", "widest", {"widest", "progressive", "five_hop", "minimal", "q_adaptive", "q_routing"}, "the candidates offered: the widest = progressive, five_hop, the minimal port alone, or all that the routing of that name may take"),
+                    any_port_param()},
                    setup, route};
   spec.candidates = candidates;
   spec.external = true;

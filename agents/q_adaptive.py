@@ -1,0 +1,185 @@
+"""Q-adaptive (Kang, Wang, Lan, HPDC 2021), to be read: the whole algorithm in NumPy, from top to bottom.
+
+Every router of a Dragonfly keeps a two-level table of estimated times, learns it from what its neighbours report, and
+consults it at most twice per packet. `simcore/src/routing/q_adaptive.cpp` is the same algorithm, faster; both do the
+same bit for bit (`tests/agents/test_tabular.py`). To watch it learn:
+
+    python -m flitgym.agents.q_adaptive
+
+Where the paper and its authors' code (SPEAR-IIT/sst-elements, merlin/topology/dragonfly.cc) leave a choice:
+
+| | paper | here, as in the authors' code |
+|---|---|---|
+| rates | one pair for all | alpha 0.2 for good news, beta 0.04 for bad |
+| table | times | whole ns: targets and values are truncated (`integer_ns=False`: not) |
+| first values | times without congestion | links alone: global, or global + local; queues and switches are left out |
+| estimate sent back | of the port that is taken | the least of the row, whichever port is taken (off-policy) |
+| in the destination's group | | the estimate is 0, and only global hops are answered |
+| exploration | epsilon-greedy | a random port, at the source router and where the second level is consulted |
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..simcore import ConfigError, Simulation
+from .draws import below, route_draw, unit
+from .tabular import GLOBAL, LOCAL, TERMINAL, Columns, Ints, Wires, hysteretic_update, index_of, play
+
+
+class QAdaptive:
+    """The agent of all routers.
+
+    Args:
+        simulation: a Dragonfly with `QAdaptive.ROUTING`.
+        seed: of the exploration and of the random local port; the simulation's, to do as the core does.
+        alpha: learning rate of good news (the path was faster than thought).
+        beta: learning rate of bad news.
+        epsilon: probability of a random port where the table is consulted.
+        q_thld1: at the source router, relative gain below which the minimal port is kept.
+        q_thld2: at the first router of an intermediate group, the same against a random local port.
+        integer_ns: truncate estimates to whole ns.
+    """
+
+    ROUTING = {"name": "external", "relation": "q_adaptive", "feedback": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        seed: int,
+        *,
+        alpha: float = 0.2,
+        beta: float = 0.04,
+        epsilon: float = 0.001,
+        q_thld1: float = 0.2,
+        q_thld2: float = 0.35,
+        integer_ns: bool = True,
+    ) -> None:
+        facts = simulation.facts()
+        if facts["topology"] != "dragonfly":
+            raise ConfigError(f"QAdaptive: its table has a row per group; use a dragonfly, not a {facts['topology']}")
+        self.simulation, self.seed, self.wires = simulation, seed, Wires.of(simulation)
+        self.alpha, self.beta, self.integer_ns = alpha, beta, integer_ns
+        # In double precision, as the core compares: beside an array of float32 a Python number would be rounded to it.
+        self.epsilon, self.q_thld1, self.q_thld2 = np.float64(epsilon), np.float64(q_thld1), np.float64(q_thld2)
+        self.table = self.first_table(facts)
+
+    def first_table(self, facts: dict[str, Any]) -> NDArray[np.float32]:
+        """[routers, rows, ports] ns: a global link, and a local one before it unless it leads straight to the group."""
+        w, p = self.wires, self.wires.first_port
+        local, far = (np.float32(facts["link_latency_ns"][kind]) for kind in ("local", "global"))
+        routers = np.arange(facts["routers"])
+        table = np.empty((facts["routers"], (facts["groups"] - 1) * p, facts["radix"] - p), np.float32)
+        for row in range(table.shape[1]):
+            to_group = row // p + (row // p >= w.group[routers])
+            direct = (w.kind[:, p:] == GLOBAL) & (w.group[w.peer[:, p:]] == to_group[:, None])
+            table[:, row] = np.where(direct, far, far + local)
+        table[np.broadcast_to((w.peer[:, None, p:] < 0), table.shape)] = np.inf  # no link there
+        return table
+
+    def row(self, group: Ints, to_group: Ints, source: Ints) -> Ints:
+        """The row of a packet in the table of a router of `group`: destination group (own left out) and source slot."""
+        d = to_group - (to_group > group)
+        return np.where(group != to_group, d * self.wires.first_port + self.wires.terminal_port[source], 0)
+
+    def learn(self, feedback: Columns) -> None:
+        """What a packet's next router reported: the time of the hop, and its own least estimate from there."""
+        columns = (feedback[name].tolist() for name in ("router", "row", "port", "target"))
+        for router, row, port, target in zip(*columns, strict=True):
+            at = (router, row, port - self.wires.first_port)
+            hysteretic_update(self.table, at, target, self.alpha, self.beta, self.integer_ns)
+
+    def decide(self, requests: Columns) -> tuple[Ints, NDArray[np.float32], Ints]:
+        """Ports for the packets of a cycle, and what goes back to the routers they came from."""
+        w, p = self.wires, self.wires.first_port
+        router, in_port, source = (requests[name].astype(np.int64) for name in ("router", "in_port", "source"))
+        hops, n = requests["hops"], np.arange(len(router))
+        group, to_group = w.group[router], w.group[w.terminal_router[requests["destination"]]]
+        came_by, away = w.kind[router, in_port], group != to_group
+
+        def random(k: int) -> NDArray[np.uint64]:
+            return route_draw(self.seed, source, requests["sequence"], hops, k)
+
+        # The minimal port, and the packet's row of the table (without meaning where the packet is in its last group).
+        minimal = requests["candidate_port"][requests["offsets"][:-1]].astype(np.int64)
+        q = self.table[router, self.row(group, to_group, source)]
+        least, q_minimal = q.min(axis=1), q[n, np.maximum(minimal - p, 0)]
+        port = minimal.copy()
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # Level 1, the source router: the best port, if it beats the minimal one by the threshold.
+            at_source = away & (came_by == TERMINAL)
+            gain = (q_minimal - least) / q_minimal
+            leave = at_source & (q_minimal > least) & ~(gain < self.q_thld1)
+            port[leave] = p + q.argmin(axis=1)[leave]
+
+            # Level 2, the first router of an intermediate group that has no global link to the destination's: a random
+            # local port, if it beats the minimal one by the threshold.
+            local_ports = int((w.kind[0] == LOCAL).sum())
+            entered = away & (came_by == GLOBAL) & (hops == 1) & (w.kind[router, minimal] == LOCAL)
+            if entered.any():
+                detour = p + below(random(2), local_ports)
+                gain = (q_minimal - q[n, detour - p]) / q_minimal
+                turn = entered & ~(gain < self.q_thld2)
+                port[turn] = detour[turn]
+
+        # Exploration, wherever the table was consulted.
+        if self.epsilon > 0 and not self.simulation.q_frozen:
+            explore = (at_source | entered) & (unit(random(0)) < self.epsilon)
+            port[explore] = p + w.used[router, below(random(1), w.degree[router])][explore]
+
+        # Back to where the packet came from, for that router's row of it: the least estimate, whatever port is taken.
+        # There is none for the terminal, nor, at the destination's group, for a hop within it.
+        arrived = np.where(came_by == GLOBAL, np.float32(0), np.float32(-1))
+        values = np.where(away, np.where(came_by == TERMINAL, np.float32(-1), least), arrived)
+        rows = self.row(w.group[w.peer[router, in_port]], to_group, source)
+        return index_of(port, requests), values, rows
+
+
+def main() -> None:
+    """Train on a small Dragonfly and print the latency beside that of the core's own Q-adaptive."""
+    parser = argparse.ArgumentParser(prog="python -m flitgym.agents.q_adaptive", description=main.__doc__)
+    parser.add_argument("--load", type=float, default=0.3, help="flits per terminal and cycle (default 0.3)")
+    parser.add_argument("--traffic", default="adversarial", help="traffic pattern (default adversarial)")
+    parser.add_argument("--windows", type=int, default=5, help="lines to print (default 5)")
+    parser.add_argument("--cycles", type=int, default=2000, help="cycles of each (default 2000)")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    from rich.progress import Progress
+
+    world = {
+        "topology": {
+            "name": "dragonfly",
+            "terminals_per_router": 2,
+            "routers_per_group": 4,
+            "global_ports": 2,
+            "groups": 9,
+        },
+        "traffic": {"name": arguments.traffic, "load": arguments.load},
+        "seed": arguments.seed,
+    }
+    outside = Simulation({**world, "routing": QAdaptive.ROUTING})
+    inside = Simulation({**world, "routing": "q_adaptive"})
+    agent = QAdaptive(outside, arguments.seed)
+    with Progress() as progress:
+        task = progress.add_task("training", total=arguments.windows * arguments.cycles)
+        for window in range(arguments.windows):
+            for simulation in (outside, inside):
+                simulation.begin_window()
+            play(outside, agent, arguments.cycles, lambda cycles: progress.advance(task, cycles))
+            inside.run(arguments.cycles)
+            here, there = (sim.statistics()["packet_latency_mean_ns"] for sim in (outside, inside))
+            table = inside.q_table
+            same = "equal" if table is not None and np.array_equal(agent.table, table) else "not equal"
+            progress.console.print(
+                f"cycles {window * arguments.cycles:6} to {(window + 1) * arguments.cycles:6}: mean latency "
+                f"{here:7.1f} ns, in the core {there:7.1f} ns, tables {same}"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""Double DQN (van Hasselt et al., 2016) by RLlib, with transitions from inside the core: one network for all routers.
+
+    from flitgym.agents import rllib_dqn
+    layers = rllib_dqn.train(world, steps=1_000_000, policy_path="dqn.safetensors")
+
+A transition is a decision, its reward, and the packet's next decision (none, if it was delivered). Replay needs no
+order, so transitions are stored as they come, in flat arrays; RLlib's own buffer would make an object of each.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..env import World
+from ..simcore import ConfigError
+from .rllib_modules import Layers, MaskedQNetwork
+from .rllib_training import Machines, configure, learn
+
+try:
+    import torch
+    from ray.rllib.algorithms.dqn import DQNConfig
+    from ray.rllib.connectors.common import AddObservationsFromEpisodesToBatch
+    from ray.rllib.connectors.connector_v2 import ConnectorV2
+    from ray.rllib.core import DEFAULT_MODULE_ID
+    from ray.rllib.core.columns import Columns
+    from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+    from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
+    from ray.rllib.utils.replay_buffers.episode_replay_buffer import EpisodeReplayBuffer
+except ImportError as error:
+    raise ConfigError(f"flitgym.agents.rllib_dqn needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
+
+from ..env.rllib_runner import DELIVERED, NEXT_ROW, Rollout
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """Of DQN, and of the network.
+
+    Args:
+        hidden: units of the hidden layers.
+        learning_rate: of Adam.
+        fragment: decisions per call to a runner.
+        buffer: transitions kept.
+        batch: transitions per gradient step.
+        updates_per_decision: replayed over sampled transitions.
+        begin: decisions before learning begins.
+        target_update: decisions from one copy of the network to the next.
+        gamma: discount per decision; 1: a value is the whole delay still to come.
+        epsilon: probability of a random slot, at first and at last.
+        epsilon_decisions: decisions from the first to the last.
+        gradient_clip: norm above which a gradient is shortened.
+        episode_ns: simulated time until a new world is drawn.
+    """
+
+    hidden: Sequence[int] = (64, 64)
+    learning_rate: float = 5e-4
+    fragment: int = 2048
+    buffer: int = 200_000
+    batch: int = 512
+    updates_per_decision: float = 1.0
+    begin: int = 4096
+    target_update: int = 8192
+    gamma: float = 1.0
+    epsilon: tuple[float, float] = (1.0, 0.02)
+    epsilon_decisions: int = 100_000
+    gradient_clip: float = 10.0
+    episode_ns: float = 100_000.0
+    seam: Mapping[str, Any] = field(default_factory=dict)
+
+
+class TransitionBuffer(EpisodeReplayBuffer):  # type: ignore[misc]
+    """A ring of transitions in flat arrays; `sample` draws uniformly, with replacement."""
+
+    def __init__(self, capacity: int = 10_000, *, seed: int | None = None, **kwargs: Any) -> None:
+        super().__init__(capacity=capacity, **kwargs)
+        self.rng = np.random.default_rng(seed)
+        self.columns: dict[str, NDArray[Any]] = {}
+        self.added = 0
+
+    def add(self, episodes: Any) -> None:
+        """Store what runners have sampled; the oldest make room."""
+        for episode in episodes if isinstance(episodes, list) else [episodes]:
+            every = slice(0, len(episode))
+            rows = {
+                Columns.OBS: episode.get_observations(every),
+                Columns.ACTIONS: episode.get_actions(every),
+                Columns.REWARDS: episode.get_rewards(every),
+                **{name: episode.get_extra_model_outputs(name, every) for name in (DELIVERED, NEXT_ROW)},
+            }
+            at = np.arange(self.added, self.added + len(episode)) % self.capacity
+            for name, column in rows.items():
+                if name not in self.columns:
+                    self.columns[name] = np.zeros((self.capacity, *column.shape[1:]), column.dtype)
+                self.columns[name][at[-self.capacity :]] = column[-self.capacity :]
+            self.added += len(episode)
+
+    def sample(self, num_items: int | None = None, **_: Any) -> list[Any]:
+        """So many transitions as one episode; they have nothing to do with each other."""
+        at = self.rng.integers(0, len(self), num_items or 1)
+        rows = {name: column[at] for name, column in self.columns.items()}
+        observation = rows[Columns.OBS]
+        self.sampled_timesteps += len(at)
+        return [
+            SingleAgentEpisode(
+                observations=InfiniteLookbackBuffer(np.concatenate([observation, observation[-1:]]), 0),
+                actions=InfiniteLookbackBuffer(rows[Columns.ACTIONS], 0),
+                rewards=InfiniteLookbackBuffer(rows[Columns.REWARDS], 0),
+                infos=InfiniteLookbackBuffer([{}] * (len(at) + 1), 0),
+                extra_model_outputs={name: InfiniteLookbackBuffer(rows[name], 0) for name in (DELIVERED, NEXT_ROW)},
+                terminated=True,
+                len_lookback_buffer=0,
+            )
+        ]
+
+    def __len__(self) -> int:
+        return min(self.added, self.capacity)
+
+    def get_state(self) -> dict[str, Any]:
+        """All of it."""
+        return {"columns": self.columns, "added": self.added, "rng": self.rng.bit_generator.state}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """As it was."""
+        self.columns, self.added = state["columns"], state["added"]
+        self.rng.bit_generator.state = state["rng"]
+
+
+class TransitionBatch(ConnectorV2):  # type: ignore[misc]
+    """Learner connector: from the buffer's arrays straight to DQN's train batch."""
+
+    def __call__(self, *, rl_module: Any, episodes: Sequence[Any], **_: Any) -> dict[str, Any]:
+        """The batch of one module, on its device."""
+        device = next(rl_module[DEFAULT_MODULE_ID].parameters()).device
+
+        def column(get: Callable[[Any], Any]) -> torch.Tensor:
+            return torch.as_tensor(np.concatenate([get(episode) for episode in episodes]), device=device)
+
+        def extra(name: str) -> torch.Tensor:
+            return column(lambda e: e.get_extra_model_outputs(name, slice(0, len(e))))
+
+        rewards = column(lambda e: e.get_rewards(slice(0, len(e))))
+        return {
+            DEFAULT_MODULE_ID: {
+                Columns.OBS: column(lambda e: e.get_observations(slice(0, len(e)))),
+                Columns.NEXT_OBS: extra(NEXT_ROW),
+                Columns.ACTIONS: column(lambda e: e.get_actions(slice(0, len(e)))),
+                Columns.REWARDS: rewards,
+                Columns.TERMINATEDS: extra(DELIVERED),
+                "weights": torch.ones_like(rewards),
+                "n_step": torch.ones_like(rewards),
+            }
+        }
+
+
+def rollout_of(world: World, parameters: Hyperparameters) -> Rollout:
+    """What each runner samples."""
+    return Rollout(
+        world,
+        seam=parameters.seam,
+        hidden=tuple(parameters.hidden),
+        fragment=parameters.fragment,
+        chains=False,
+        epsilon=parameters.epsilon,
+        epsilon_decisions=parameters.epsilon_decisions,
+        episode_ns=parameters.episode_ns,
+    )
+
+
+def algorithm_config(
+    world: World, parameters: Hyperparameters | None = None, machines: Machines | None = None, seed: int = 0
+) -> Any:
+    """RLlib's `DQNConfig`, ready for `build_algo()`."""
+    parameters, machines = parameters or Hyperparameters(), machines or Machines()
+    config = DQNConfig().training(
+        lr=parameters.learning_rate,
+        train_batch_size_per_learner=parameters.batch // max(1, machines.learners),
+        replay_buffer_config={"type": TransitionBuffer, "capacity": parameters.buffer, "seed": seed},
+        num_steps_sampled_before_learning_starts=parameters.begin,
+        target_network_update_freq=parameters.target_update,
+        training_intensity=parameters.updates_per_decision,
+        gamma=parameters.gamma,
+        grad_clip=parameters.gradient_clip,
+        n_step=1,
+        double_q=True,
+        dueling=False,
+        num_atoms=1,
+    )
+    config.learners(
+        add_default_connectors_to_learner_pipeline=False,
+        # DQN's learner puts a piece behind the first of these, so that one has to be there; the second makes the batch.
+        learner_connector=lambda *spaces: [
+            AddObservationsFromEpisodesToBatch(*spaces, as_learner_connector=True),
+            TransitionBatch(*spaces),
+        ],
+    )
+    config.env_runners(rollout_fragment_length=parameters.fragment)
+    return configure(config, rollout_of(world, parameters), MaskedQNetwork, machines, seed)
+
+
+def train(
+    world: World,
+    steps: int,
+    *,
+    parameters: Hyperparameters | None = None,
+    machines: Machines | None = None,
+    seed: int = 0,
+    policy_path: str | os.PathLike[str] | None = None,
+    report: Callable[[Mapping[str, float]], object] = print,
+) -> Layers:
+    """Train a policy for the routers of `world` with `steps` decisions, and return its layers.
+
+    Args:
+        world: networks and traffic.
+        steps: decisions to sample, at least.
+        parameters: of the algorithm.
+        machines: runners, learners, GPUs, and the Ray cluster.
+        seed: of worlds, weights and replay.
+        policy_path: where to write the policy (safetensors), for `routing=policy`.
+        report: gets the numbers of each iteration.
+
+    Raises:
+        ConfigError: the world cannot be built, or nothing is decided in it.
+    """
+    parameters, machines = parameters or Hyperparameters(), machines or Machines()
+    config = algorithm_config(world, parameters, machines, seed)
+    return learn(config, rollout_of(world, parameters), machines, steps, policy_path, report)

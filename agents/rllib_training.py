@@ -1,0 +1,114 @@
+"""What training by RLlib needs beside the algorithm: machines, the loop, and the policy it leaves behind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..env.rllib_runner import DELAY, LATENCY, CoreEnvRunner, Rollout, spaces_of
+from ..simcore import ConfigError
+from .rllib_modules import Layers
+
+try:
+    from ray.rllib.core import DEFAULT_MODULE_ID
+    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+    from ray.rllib.utils.metrics import ENV_RUNNER_RESULTS, LEARNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME
+except ImportError as error:
+    raise ConfigError(f"flitgym.agents.rllib_training needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
+
+
+@dataclass(frozen=True)
+class Machines:
+    """Where the work is done, in Ray's terms.
+
+    Args:
+        env_runners: processes that simulate; 0: the training process itself.
+        learners: processes that learn; 0: the training process itself.
+        gpus_per_learner: GPUs of each learner (of the training process, if `learners` is 0).
+        address: of a running Ray cluster ("auto": the one that RAY_ADDRESS names or that this machine belongs to);
+            None: Ray starts here, if it does not run yet.
+    """
+
+    env_runners: int = 0
+    learners: int = 0
+    gpus_per_learner: float = 0
+    address: str | None = None
+
+
+def configure(config: Any, rollout: Rollout, module: type, machines: Machines, seed: int) -> Any:
+    """Give an `AlgorithmConfig` the core as its world and `module` as its network."""
+    observation, action = spaces_of(rollout.simulation(seed).seam())
+    return (
+        config.environment(observation_space=observation, action_space=action, env_config={"rollout": rollout})
+        .env_runners(env_runner_cls=CoreEnvRunner, num_env_runners=machines.env_runners)
+        .learners(num_learners=machines.learners, num_gpus_per_learner=machines.gpus_per_learner)
+        .rl_module(rl_module_spec=RLModuleSpec(module_class=module, model_config={"hidden": list(rollout.hidden)}))
+        .debugging(seed=seed, log_level="ERROR")
+        .reporting(min_time_s_per_iteration=None, min_sample_timesteps_per_iteration=0)
+    )
+
+
+def learn(
+    config: Any,
+    rollout: Rollout,
+    machines: Machines,
+    steps: int,
+    policy_path: str | os.PathLike[str] | None,
+    report: Callable[[Mapping[str, float]], object],
+) -> Layers:
+    """Train until so many decisions are sampled; write the policy, if a path is given, and return its layers.
+
+    `report` gets, per iteration, `steps`, `delay_us`, `latency_ns` and the learner's own numbers as `learner/...`.
+    """
+    import ray
+
+    if not ray.is_initialized():
+        ray.init(address=machines.address, include_dashboard=False, log_to_driver=False)
+    algorithm = config.build_algo()
+    try:
+        done = 0
+        while done < steps:
+            result = algorithm.train()
+            runners = result[ENV_RUNNER_RESULTS]
+            done = int(runners[NUM_ENV_STEPS_SAMPLED_LIFETIME])
+            learner = result.get(LEARNER_RESULTS, {}).get(DEFAULT_MODULE_ID, {})
+            report(
+                {
+                    "steps": done,
+                    "delay_us": float(runners[DELAY]),
+                    "latency_ns": float(runners.get(LATENCY, float("nan"))),
+                    **{f"learner/{key}": float(x) for key, x in learner.items() if isinstance(x, int | float)},
+                }
+            )
+        layers = core_layers(algorithm)
+    finally:
+        algorithm.stop()
+    if policy_path is not None:
+        export(policy_path, layers, rollout)
+    return layers
+
+
+def core_layers(algorithm: Any) -> Layers:
+    """The learners' present policy, as the core takes it."""
+    weights = algorithm.learner_group.get_weights()[DEFAULT_MODULE_ID]
+    numbers = sorted(int(name.split(".")[1]) for name in weights if name.startswith("policy.") and "bias" in name)
+    return [(weights[f"policy.{n}.weight"], weights[f"policy.{n}.bias"]) for n in numbers]
+
+
+def export(path: str | os.PathLike[str], layers: Layers, rollout: Rollout) -> None:
+    """Write the policy so that `routing=policy routing.path=...` and every evaluation can run it."""
+    from .policy_file import save_policy
+
+    facts = rollout.simulation(0).seam()
+    save_policy(
+        Path(path),
+        layers,
+        network="flat",
+        slots=facts["slots"],
+        observation=facts["observation"],
+        topology=facts["topology"],
+        relation=rollout.seam.get("relation", "widest"),
+    )

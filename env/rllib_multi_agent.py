@@ -1,0 +1,118 @@
+"""RLlib's `MultiAgentEnv` for the core: one agent per router, in plain Python, for small networks.
+
+Agents act when a packet at their router has a choice to make; a router with several such packets in a cycle is asked
+one after the other. A reward is what the router has learned, since it last acted, of the decisions it made before (the
+rewards of their transitions, added up). For training at full speed see `flitgym.env.rllib_runner`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..simcore import ConfigError, Simulation
+from .chains import RingReader
+from .rllib_runner import rows_with_mask, spaces_of
+from .world import World
+
+try:
+    from ray.rllib.env.multi_agent_env import MultiAgentEnv
+except ImportError as error:
+    raise ConfigError(f"flitgym.env.rllib_multi_agent needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
+
+_MOST_ROUTERS = 64
+
+Row = NDArray[np.float32]
+Step = tuple[dict[str, Row], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]]
+
+
+class RoutersEnv(MultiAgentEnv):  # type: ignore[misc]
+    """All routers of one network.
+
+    An observation is a row of features, and behind it 1 or 0 per slot: whether there is a candidate. An action is a
+    slot; one without candidate is refused.
+
+    Args:
+        config: `world` (a `World`), `episode_ns` (simulated time of an episode, default 10,000), `seam` (parameters of
+            routing=agent: relation, slots, observation, reward) and `seed`.
+
+    Raises:
+        ConfigError: the network has more than 64 routers.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.world: World = config["world"]
+        self.episode_ns = float(config.get("episode_ns", 10_000))
+        self.routing = {"name": "agent", "record": 1 << 14, **config.get("seam", {})}
+        self.seed = int(config.get("seed", 0))
+        self.simulation = self.world.simulation(self.routing, self.seed)
+        routers = self.simulation.facts()["routers"]
+        if routers > _MOST_ROUTERS:
+            raise ConfigError(
+                f"RoutersEnv: {routers} routers, {_MOST_ROUTERS} at most (RLlib's work per agent and step would rule); "
+                "use flitgym.env.rllib_runner"
+            )
+        observation, action = spaces_of(self.simulation.seam())
+        self.agents = self.possible_agents = [f"router_{k}" for k in range(routers)]
+        self.observation_spaces = dict.fromkeys(self.possible_agents, observation)
+        self.action_spaces = dict.fromkeys(self.possible_agents, action)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[dict[str, Row], dict[str, Any]]:
+        """A new network of the world; the routers that have a decision to make."""
+        self.seed = self.seed + 1 if seed is None else seed
+        self.simulation: Simulation = self.world.simulation(self.routing, self.seed)
+        self.reader = RingReader(self.simulation)
+        self.earned = dict.fromkeys(self.possible_agents, 0.0)
+        self.last: dict[str, Row] = {}
+        self.queues: dict[str, deque[int]] = {}
+        self._next_cycle_with_decisions()
+        return self._ask(), {}
+
+    def step(self, action_dict: Mapping[str, int]) -> Step:
+        """Take the choices of the routers that were asked; ask the next ones."""
+        for agent, action in action_dict.items():
+            decision = self.queues[agent].popleft()
+            if not self.mask[decision, action]:
+                raise ConfigError(f"RoutersEnv: slot {action} of {agent} has no candidate; see the end of its row")
+            self.choices[decision] = action
+        over = False
+        if not any(self.queues.values()):  # every packet of this cycle has its slot
+            self.simulation.apply(self.choices)
+            over = not self._next_cycle_with_decisions()
+        if over:
+            agents = list(self.last)
+            return self.last, self._pay(agents), {"__all__": False}, {"__all__": True}, {}
+        asked = self._ask()
+        return asked, self._pay(list(asked)), {"__all__": False}, {"__all__": False}, {}
+
+    def _next_cycle_with_decisions(self) -> bool:
+        """False: the episode is over before there is one."""
+        while self.simulation.time_ns < self.episode_ns and not self.simulation.workload_finished:
+            if self.simulation.collect():
+                decisions = self.simulation.decisions()
+                self.rows = rows_with_mask(decisions["observation"], decisions["mask"])
+                self.mask = decisions["mask"].copy()
+                self.choices = np.zeros(len(self.rows), np.uint32)
+                for number, router in enumerate(decisions["router"].tolist()):
+                    self.queues.setdefault(f"router_{router}", deque()).append(number)
+                return True
+            self.simulation.apply()
+        return False
+
+    def _ask(self) -> dict[str, Row]:
+        asked = {agent: self.rows[queue[0]] for agent, queue in self.queues.items() if queue}
+        self.last.update(asked)
+        return asked
+
+    def _pay(self, agents: list[str]) -> dict[str, float]:
+        rows = self.reader.take()
+        for router, reward in zip(rows["router"].tolist(), rows["reward"].tolist(), strict=True):
+            self.earned[f"router_{router}"] += reward
+        paid = {agent: self.earned[agent] for agent in agents}
+        self.earned.update(dict.fromkeys(agents, 0.0))
+        return paid

@@ -1,0 +1,285 @@
+"""RLlib's `EnvRunner` for the core: whole rollouts as flat arrays, without Python work per step or per packet.
+
+The simulation runs inside C++ with the weights of the RLModule (`routing=policy`, network `flat`). What its routers
+have learned of their decisions comes back as rows, and all rows of a call to `sample()` make one numpy-ised
+`SingleAgentEpisode`: an object per packet would cost many times the simulation itself. Where one packet ends and the
+next begins is said by the column `delivered`, which the learner connectors of `flitgym.agents` heed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from ..simcore import ConfigError, Simulation
+from .chains import Chains, RingReader, Rows, horizon_cycles
+from .world import World
+
+try:
+    import ray
+    from ray.rllib.core import COMPONENT_RL_MODULE, DEFAULT_AGENT_ID, DEFAULT_MODULE_ID
+    from ray.rllib.core.columns import Columns
+    from ray.rllib.env import INPUT_ENV_SINGLE_SPACES, INPUT_ENV_SPACES
+    from ray.rllib.env.env_runner import EnvRunner
+    from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+    from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
+    from ray.rllib.utils.checkpoints import Checkpointable
+    from ray.rllib.utils.metrics import (
+        EPISODE_LEN_MEAN,
+        EPISODE_RETURN_MEAN,
+        NUM_AGENT_STEPS_SAMPLED,
+        NUM_AGENT_STEPS_SAMPLED_LIFETIME,
+        NUM_ENV_STEPS_SAMPLED,
+        NUM_ENV_STEPS_SAMPLED_LIFETIME,
+        NUM_EPISODES,
+        NUM_EPISODES_LIFETIME,
+        NUM_MODULE_STEPS_SAMPLED,
+        NUM_MODULE_STEPS_SAMPLED_LIFETIME,
+        SAMPLE_TIMER,
+        WEIGHTS_SEQ_NO,
+    )
+except ImportError as error:
+    raise ConfigError(f"flitgym.env.rllib_runner needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
+
+DELIVERED, NEXT_ROW = "delivered", "next_row"  # columns of an episode, beside RLlib's own
+LATENCY, DELAY = "packet_latency_mean_ns", "delay_mean_us"  # metrics, beside RLlib's own
+_EMPTY_EPISODES = 3  # without a single decision in a row: this world has none
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """What a runner simulates, and what it hands out.
+
+    Args:
+        world: networks and traffic; a new one is drawn every `episode_ns`.
+        seam: parameters of the seam, as routing=policy takes them: relation, slots, observation, reward, record_part.
+        hidden: units of the policy network's hidden layers.
+        fragment: decisions per call to `sample()`, at least.
+        chains: hand out whole packets, in order (on-policy); else single transitions, as they come (replay).
+        temperature: of the softmax from which a slot is drawn; 0: the best.
+        epsilon: probability of a random slot, at first and at last.
+        epsilon_decisions: decisions, of all runners, from the first to the last.
+        episode_ns: simulated time until a new world is drawn.
+        record: room in the ring of transitions.
+    """
+
+    world: World
+    seam: Mapping[str, Any] = field(default_factory=dict)
+    hidden: tuple[int, ...] = (32, 32)
+    fragment: int = 4000
+    chains: bool = True
+    temperature: float = 0.0
+    epsilon: tuple[float, float] = (0.0, 0.0)
+    epsilon_decisions: int = 1
+    episode_ns: float = 100_000.0
+    record: int = 1 << 16
+
+    def simulation(self, seed: int) -> Simulation:
+        """A fresh world in which the policy's network decides; its weights are zeros."""
+        routing = {"name": "policy", "network": "flat", "hidden": list(self.hidden), "record": self.record}
+        routing |= {"temperature": self.temperature, "epsilon": self.epsilon[0], **self.seam}
+        return self.world.simulation(routing, seed)
+
+
+def rows_with_mask(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """What an RLModule sees: the observation, and behind it 1 for each slot that has a candidate."""
+    return np.concatenate([observation, mask.astype(np.float32)], axis=-1)
+
+
+def spaces_of(facts: Mapping[str, Any]) -> tuple[gym.spaces.Box, gym.spaces.Discrete]:
+    """Observation space (`rows_with_mask`) and action space of a seam, from `Simulation.seam()`."""
+    features = [*facts["general"], *facts["per_slot"] * facts["slots"]]
+    zeros = [0.0] * (facts["slots"] * len(facts["per_slot"]))  # a slot without candidate is all zeros
+    zeros = [float("inf")] * len(facts["general"]) + zeros
+    low = [min(f["low"], zero) for f, zero in zip(features, zeros, strict=True)] + [0.0] * facts["slots"]
+    high = [f["high"] for f in features] + [1.0] * facts["slots"]
+    box = gym.spaces.Box(np.array(low, np.float32), np.array(high, np.float32), dtype=np.float32)
+    return box, gym.spaces.Discrete(facts["slots"])
+
+
+class CoreEnvRunner(EnvRunner, Checkpointable):  # type: ignore[misc]
+    """Samples from the core; the algorithm's `env_config` holds a `Rollout` under `rollout`."""
+
+    def __init__(self, *, config: Any, **kwargs: Any) -> None:
+        super().__init__(config=config, **kwargs)
+        self.rollout: Rollout = self.config.env_config["rollout"]
+        self._seeds = np.random.SeedSequence([self._seed or 0, self.worker_index or 0])
+        self._weights_seq_no = 0
+        self._empty = 0
+        self.module: Any = None
+        self._begin_episode()
+        self.spaces = spaces_of(self.simulation.seam())
+        self.make_module()
+
+    # --- The simulation -------------------------------------------------------------------------------------------
+
+    def _begin_episode(self) -> None:
+        """A new world. Packets that are still under way in the old one are dropped: nobody will know their delay."""
+        seed = int(self._seeds.spawn(1)[0].generate_state(1)[0])
+        self.simulation = self.rollout.simulation(seed)
+        self.reader = RingReader(self.simulation)
+        self.chains = Chains(horizon_cycles(self.simulation))
+        self.simulation.begin_window()
+        if self.module is not None:
+            self._push_weights()
+
+    def _push_weights(self) -> None:
+        self.simulation.set_policy(self.module.core_layers())
+
+    def _run(self, decisions: int) -> list[Rows]:
+        """Simulate until at least so many decisions can be handed out."""
+        pieces: list[Rows] = []
+        got, stride = 0, 32
+        while got < decisions:
+            before = self.simulation.transition_count
+            self.simulation.run(stride)
+            rows = self.reader.take()
+            if self.rollout.chains:
+                self.chains.add(rows)
+                rows = self.chains.take(self.simulation.now)
+            if rows and len(rows["action"]):
+                pieces.append(rows)
+                got += len(rows["action"])
+                self._empty = 0
+            # Look about four times on the way, and never let the ring go round.
+            filed = self.simulation.transition_count - before
+            stride = int(np.clip(stride * decisions / (4 * max(filed, 1)), stride / 2, 2 * stride)) or 1
+            if filed * 4 > self.reader.capacity:
+                stride = max(1, stride // 4)
+            if self.simulation.time_ns >= self.rollout.episode_ns or self.simulation.workload_finished:
+                self._count_empty(got)
+                self._begin_episode()
+        return pieces
+
+    def _count_empty(self, got: int) -> None:
+        self._empty += got == 0
+        if self._empty >= _EMPTY_EPISODES:
+            raise ConfigError(
+                f"{_EMPTY_EPISODES} episodes of {self.rollout.episode_ns:g} ns without a decision: raise the load, "
+                "rollout.episode_ns, or record_part"
+            )
+
+    # --- What RLlib calls -----------------------------------------------------------------------------------------
+
+    def sample(self, **kwargs: Any) -> list[Any]:
+        """One episode that holds the next decisions of all routers, at least `fragment` (or `num_timesteps`)."""
+        wanted = kwargs.get("num_timesteps") or self.rollout.fragment
+        with self.metrics.log_time(SAMPLE_TIMER):
+            # While learning goes on, exploration gets less; every runner counts its own decisions, as one of many.
+            first, last = self.rollout.epsilon
+            done = self.num_env_steps_sampled_lifetime * max(1, self.num_workers or 1)
+            self.simulation.epsilon = first + (last - first) * min(1.0, done / self.rollout.epsilon_decisions)
+            pieces = self._run(wanted)
+            rows = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+            episode = self._episode(rows)
+        self._log(rows)
+        return [episode]
+
+    def _episode(self, rows: Rows) -> Any:
+        seen = rows_with_mask(rows["observation"], rows["mask"])
+        extra = {
+            Columns.ACTION_LOGP: rows["log_probability"],
+            DELIVERED: rows["done"],
+            WEIGHTS_SEQ_NO: np.full(len(seen), self._weights_seq_no),
+        }
+        if not self.rollout.chains:
+            extra[NEXT_ROW] = rows_with_mask(rows["next_observation"], rows["next_mask"])
+        space, actions = self.spaces
+        return SingleAgentEpisode(
+            # RLlib wants an observation behind the last step; nobody looks at it.
+            observations=InfiniteLookbackBuffer(np.concatenate([seen, seen[-1:]]), 0, space),
+            actions=InfiniteLookbackBuffer(rows["action"], 0, actions),
+            rewards=InfiniteLookbackBuffer(rows["reward"], 0),
+            infos=InfiniteLookbackBuffer([{}] * (len(seen) + 1), 0),
+            extra_model_outputs={name: InfiniteLookbackBuffer(column, 0) for name, column in extra.items()},
+            observation_space=space,
+            action_space=actions,
+            terminated=bool(rows["done"][-1]),
+            truncated=not bool(rows["done"][-1]),
+            len_lookback_buffer=0,
+        )
+
+    def _log(self, rows: Rows) -> None:
+        steps, packets = len(rows["action"]), int(rows["done"].sum())
+        self.num_env_steps_sampled_lifetime += steps
+        log = self.metrics.log_value
+        for key, value in (
+            (NUM_ENV_STEPS_SAMPLED, steps),
+            ((NUM_AGENT_STEPS_SAMPLED, DEFAULT_AGENT_ID), steps),
+            ((NUM_MODULE_STEPS_SAMPLED, DEFAULT_MODULE_ID), steps),
+            (NUM_EPISODES, packets),
+        ):
+            log(key, value, reduce="sum")
+        for key, value in (
+            ((NUM_AGENT_STEPS_SAMPLED_LIFETIME, DEFAULT_AGENT_ID), steps),
+            ((NUM_MODULE_STEPS_SAMPLED_LIFETIME, DEFAULT_MODULE_ID), steps),
+            (NUM_EPISODES_LIFETIME, packets),
+        ):
+            log(key, value, reduce="lifetime_sum")
+        log(NUM_ENV_STEPS_SAMPLED_LIFETIME, steps, reduce="lifetime_sum", with_throughput=True)
+        log(WEIGHTS_SEQ_NO, self._weights_seq_no, window=1)
+        # A packet is an episode: rewards of its decisions add up to its return.
+        log(EPISODE_RETURN_MEAN, float(rows["reward"].sum()) / max(packets, 1), window=1)
+        log(EPISODE_LEN_MEAN, steps / max(packets, 1), window=1)
+        log(DELAY, -float(rows["reward"].mean()), window=1)
+        statistics = self.simulation.statistics()
+        if statistics["packets_delivered"]:
+            log(LATENCY, statistics["packet_latency_mean_ns"], window=1)
+        self.simulation.begin_window()
+
+    def get_metrics(self) -> Any:
+        """What was logged since the last call."""
+        return self.metrics.reduce()
+
+    def get_spaces(self) -> dict[str, Any]:
+        """The spaces under the names by which RLlib builds the learner's module."""
+        return {INPUT_ENV_SPACES: self.spaces, INPUT_ENV_SINGLE_SPACES: self.spaces, DEFAULT_MODULE_ID: self.spaces}
+
+    def make_module(self) -> None:
+        """Build the module whose weights play, without the parts that only learn."""
+        spec = self.config.get_rl_module_spec(spaces=self.get_spaces(), inference_only=True)
+        self.module = spec.build()
+        self._push_weights()
+
+    def assert_healthy(self) -> None:
+        """There is a simulation that can go on."""
+        assert self.simulation.now >= 0
+        assert self.module is not None
+
+    def stop(self) -> None:
+        """Nothing to close."""
+
+    def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> dict[str, Any]:
+        """Weights and counters; the simulation itself starts afresh from a checkpoint."""
+        state: dict[str, Any] = {NUM_ENV_STEPS_SAMPLED_LIFETIME: self.num_env_steps_sampled_lifetime}
+        if self._check_component(COMPONENT_RL_MODULE, components, not_components):
+            state[COMPONENT_RL_MODULE] = self.module.get_state(**kwargs)
+            state[WEIGHTS_SEQ_NO] = self._weights_seq_no
+        return state
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Take in new weights, if they are newer, and hand them to the core."""
+        if COMPONENT_RL_MODULE in state:
+            number = state.get(WEIGHTS_SEQ_NO, 0)
+            if number == 0 or self._weights_seq_no < number:
+                weights = state[COMPONENT_RL_MODULE]
+                if isinstance(weights, ray.ObjectRef):
+                    weights = ray.get(weights)
+                self.module.set_state(weights.get(DEFAULT_MODULE_ID, weights))
+                self._push_weights()
+            self._weights_seq_no = max(self._weights_seq_no, number)
+        if NUM_ENV_STEPS_SAMPLED_LIFETIME in state:
+            self.num_env_steps_sampled_lifetime = state[NUM_ENV_STEPS_SAMPLED_LIFETIME]
+
+    def get_ctor_args_and_kwargs(self) -> tuple[tuple[()], dict[str, Any]]:
+        """How a checkpoint builds this object again."""
+        return (), {"config": self.config}
+
+    def get_checkpointable_components(self) -> list[tuple[str, Any]]:
+        """The module is all that is kept apart."""
+        return [(COMPONENT_RL_MODULE, self.module)]

@@ -1,0 +1,247 @@
+"""RLlib on the core: the environment's contract, the runner's arithmetic, and that both algorithms run and learn."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+ray = pytest.importorskip("ray")
+torch = pytest.importorskip("torch")
+
+from flitgym.agents import rllib_dqn, rllib_ppo  # noqa: E402
+from flitgym.agents.rllib_modules import MaskedActorCritic  # noqa: E402
+from flitgym.agents.rllib_training import Machines, core_layers  # noqa: E402
+from flitgym.env import World  # noqa: E402
+from flitgym.env.chains import Chains, RingReader, horizon_cycles  # noqa: E402
+from flitgym.env.rllib_multi_agent import RoutersEnv  # noqa: E402
+from flitgym.env.rllib_runner import DELIVERED, CoreEnvRunner, Rollout  # noqa: E402
+from flitgym.simcore import ConfigError  # noqa: E402
+from ray.rllib.core.columns import Columns  # noqa: E402
+
+TINY = {"name": "dragonfly", "terminals_per_router": 1, "routers_per_group": 3, "global_ports": 1, "groups": 4}
+# Adversarial traffic: the minimal links of each group are overloaded, so there is something to learn.
+WORLD = World({"topology": TINY, "traffic": {"name": "adversarial", "load": 0.45}})
+SEAM = {"slots": 4, "observation": "progress+queues+path"}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+# --- The environment -------------------------------------------------------------------------------------------------
+
+
+def environment(**more: Any) -> RoutersEnv:
+    return RoutersEnv({"world": WORLD, "episode_ns": 1500, "seam": SEAM, **more})
+
+
+def test_environment_keeps_its_contract() -> None:
+    env = environment()
+    assert len(env.possible_agents) == 12
+    assert set(env.observation_spaces) == set(env.action_spaces) == set(env.possible_agents)
+    rng = np.random.default_rng(1)
+    rows, _ = env.reset(seed=3)
+    acted, total, steps, several = set(), 0.0, 0, 0
+    while True:
+        assert rows
+        assert all(env.observation_spaces[agent].contains(row) for agent, row in rows.items())
+        actions = {agent: int(rng.choice(np.flatnonzero(row[-4:]))) for agent, row in rows.items()}
+        acted |= set(actions)
+        several += any(len(queue) > 1 for queue in env.queues.values())
+        rows, rewards, terminated, truncated, _ = env.step(actions)
+        assert set(rewards) == set(rows)
+        total += sum(rewards.values())
+        steps += 1
+        if truncated["__all__"]:
+            break
+    assert not terminated["__all__"]
+    assert set(rows) == acted  # everyone who acted gets a last observation and reward
+    assert several > 0
+    assert steps > 100
+    # All that was filed was paid, to the router that decided.
+    reader = env.simulation.transitions()
+    count = env.simulation.transition_count
+    assert count > 100
+    assert total == pytest.approx(float(reader["reward"][:count].sum()), rel=1e-4)
+
+
+def test_environment_repeats_and_refuses() -> None:
+    first, second = environment(), environment()
+    a, b = first.reset(seed=5)[0], second.reset(seed=5)[0]
+    assert a.keys() == b.keys()
+    assert all((a[agent] == b[agent]).all() for agent in a)
+    agent, row = next((agent, row) for agent, row in a.items() if not row[-4:].all())
+    with pytest.raises(ConfigError, match="no candidate"):
+        first.step({agent: int(np.flatnonzero(row[-4:] == 0)[0])})
+    large = World({"topology": {**TINY, "routers_per_group": 8, "global_ports": 2, "groups": 9}, "traffic": "uniform"})
+    with pytest.raises(ConfigError, match="72 routers"):
+        environment(world=large)
+
+
+# --- Chains ----------------------------------------------------------------------------------------------------------
+
+
+def rows(*triples: tuple[int, int, bool, int]) -> dict[str, Any]:
+    decision, following, done, decided = zip(*triples, strict=True)
+    return {
+        "decision": np.array(decision, np.uint64),
+        "next_decision": np.array([x % 2**64 for x in following], np.uint64),
+        "done": np.array(done),
+        "decided": np.array(decided, np.uint32),
+    }
+
+
+def test_chains_wait_until_they_are_whole() -> None:
+    chains = Chains(horizon=100)
+    # Packet A: decisions 0, 3, 5; packet B: 1; packet C: 2, 4. The last of A comes first.
+    chains.add(rows((5, -1, True, 30), (1, -1, True, 10)))
+    assert not chains.take(105)["decision"].size  # nobody can know yet that 1 has no earlier one
+    assert chains.take(110)["decision"].tolist() == [1]
+    chains.add(rows((0, 3, False, 5), (2, 4, False, 12)))
+    assert not chains.take(129)["decision"].size  # 3 is missing between 0 and 5, 4 behind 2
+    chains.add(rows((4, -1, True, 29), (3, 5, False, 20)))
+    assert chains.take(129)["decision"].tolist() == [0, 3, 5, 2, 4]
+    assert chains.waiting["decision"].size == 0
+
+
+def test_chains_of_a_simulation_lose_nothing() -> None:
+    rollout = Rollout(WORLD, seam=SEAM, hidden=(8,), temperature=1.0)
+    simulation = rollout.simulation(1)
+    reader, chains, whole = RingReader(simulation), Chains(horizon_cycles(simulation)), []
+    for _ in range(60):
+        simulation.run(50)
+        chains.add(reader.take())
+        whole.append(chains.take(simulation.now))
+    taken = {name: np.concatenate([piece[name] for piece in whole]) for name in whole[0]}
+    assert len(taken["decision"]) + len(chains.waiting["decision"]) == simulation.transition_count > 500
+    assert len(taken["decision"]) > 0.8 * simulation.transition_count
+    assert taken["done"][-1]
+    inner = ~taken["done"]
+    assert inner.sum() > 20
+    np.testing.assert_array_equal(taken["next_decision"][:-1][inner[:-1]], taken["decision"][1:][inner[:-1]])
+    # Nobody's first decision is another's next.
+    firsts = np.concatenate([[True], taken["done"][:-1]])
+    assert not np.isin(taken["decision"][firsts], taken["next_decision"]).any()
+
+
+# --- The runner ------------------------------------------------------------------------------------------------------
+
+
+def runner(config: Any) -> CoreEnvRunner:
+    return CoreEnvRunner(config=config, worker_index=0, num_workers=0)
+
+
+def columns(episode: Any) -> dict[str, Any]:
+    every = slice(0, len(episode))
+    extra = {name: episode.get_extra_model_outputs(name, every) for name in episode.extra_model_outputs}
+    return {**extra, "obs": episode.get_observations(every), "actions": episode.get_actions(every)}
+
+
+def test_log_probabilities_are_what_rllib_computes(cluster: None) -> None:
+    small = rllib_ppo.Hyperparameters(hidden=(16, 16), batch=1500, seam=SEAM)
+    sampler = runner(rllib_ppo.algorithm_config(WORLD, small))
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():  # far from uniform, so that a wrong layer or mask shows
+        for parameter in sampler.module.policy.parameters():
+            parameter.copy_(0.3 * torch.randn(parameter.shape, generator=generator))
+    sampler.set_state({"rl_module": sampler.module.get_state()})
+    (episode,) = sampler.sample()
+    data = columns(episode)
+    assert len(episode) >= 1500
+    assert data[DELIVERED][-1]
+    assert isinstance(sampler.module, MaskedActorCritic)
+    seen = torch.as_tensor(data["obs"])
+    logits = sampler.module.forward_exploration({Columns.OBS: seen})[Columns.ACTION_DIST_INPUTS]
+    distribution = sampler.module.get_exploration_action_dist_cls().from_logits(logits)
+    again = distribution.logp(torch.as_tensor(data["actions"])).numpy()
+    np.testing.assert_allclose(data[Columns.ACTION_LOGP], again, atol=1e-5, rtol=1e-5)
+    assert np.ptp(again) > 1
+    # Some slots are masked; none of those was taken.
+    mask = data["obs"][:, -4:]
+    assert (mask == 0).any()
+    assert (mask[np.arange(len(mask)), data["actions"]] == 1).all()
+    space = sampler.spaces[0]
+    assert (data["obs"] >= space.low).all()
+    assert (data["obs"] <= space.high).all()
+    assert sampler.get_metrics()["packet_latency_mean_ns"].peek() > 0
+
+
+def test_advantages_end_with_the_packet() -> None:
+    reward = np.array([-1, -2, -3, -5], np.float32)
+    value = np.array([-6, -4, -3.5, 10], np.float32)
+    delivered = np.array([False, True, True, False])  # the last packet is cut
+    plain = rllib_ppo.advantages(reward, value, delivered, gamma=1.0, lambda_=1.0)
+    assert plain.tolist() == [-1 - 2 + 6, -2 + 4, -3 + 3.5, 0]
+    mixed = rllib_ppo.advantages(reward, value, delivered, gamma=0.5, lambda_=0.5)
+    assert mixed.tolist() == [-1 + 0.5 * -4 + 6 + 0.25 * (-2 + 4), -2 + 4, -3 + 3.5, 0]
+    assert rllib_ppo.advantages(reward, value, np.zeros(4, bool), 1.0, 1.0).tolist() == [0, 0, 0, 0]
+
+
+def test_a_world_without_decisions_is_refused(cluster: None) -> None:
+    silent = World({"topology": TINY, "traffic": {"name": "uniform", "load": 0.0}})
+    small = rllib_ppo.Hyperparameters(hidden=(8,), batch=100, episode_ns=500, seam=SEAM)
+    with pytest.raises(ConfigError, match="without a decision"):
+        runner(rllib_ppo.algorithm_config(silent, small)).sample()
+
+
+# --- The algorithms --------------------------------------------------------------------------------------------------
+
+
+def test_ppo_learns(cluster: None) -> None:
+    history: list[dict[str, float]] = []
+    parameters = rllib_ppo.Hyperparameters(
+        hidden=(32,), batch=4000, minibatch=500, learning_rate=3e-3, episode_ns=8000, seam=SEAM
+    )
+    layers = rllib_ppo.train(WORLD, 48_000, parameters=parameters, seed=1, report=lambda x: history.append(dict(x)))
+    assert [bias.shape for _, bias in layers] == [(32,), (4,)]
+    assert len(history) >= 12
+    assert all(np.isfinite(x["learner/total_loss"]) for x in history)
+    delays = [x["delay_us"] for x in history]
+    assert np.mean(delays[-3:]) < 0.9 * np.mean(delays[:2]), delays
+    # What comes out is what the core can run.
+    simulation = Rollout(WORLD, seam=SEAM, hidden=(32,)).simulation(2)
+    simulation.set_policy(layers)
+    simulation.run(500)
+    assert simulation.decision_count > 0
+
+
+def test_dqn_learns(cluster: None) -> None:
+    history: list[dict[str, float]] = []
+    parameters = rllib_dqn.Hyperparameters(
+        hidden=(32,),
+        fragment=1024,
+        batch=256,
+        begin=2048,
+        target_update=2048,
+        epsilon_decisions=20_000,
+        learning_rate=2e-3,
+        episode_ns=8000,
+        seam=SEAM,
+    )
+    rllib_dqn.train(WORLD, 40_000, parameters=parameters, seed=1, report=lambda x: history.append(dict(x)))
+    losses = [x["learner/total_loss"] for x in history if "learner/total_loss" in x]
+    assert len(losses) > 20
+    assert np.isfinite(losses).all()
+    delays = [x["delay_us"] for x in history]
+    assert np.mean(delays[-4:]) < 0.9 * np.mean(delays[:3]), delays
+
+
+def test_remote_runners_get_the_weights(cluster: None) -> None:
+    parameters = rllib_ppo.Hyperparameters(hidden=(8,), batch=600, minibatch=300, episode_ns=4000, seam=SEAM)
+    algorithm = rllib_ppo.algorithm_config(WORLD, parameters, Machines(env_runners=1), seed=3).build_algo()
+    try:
+        algorithm.train()
+        remote = algorithm.env_runner_group.foreach_env_runner(
+            lambda runner: runner.module.core_layers(), local_env_runner=False
+        )[0]
+        for (weight, bias), (learned, shift) in zip(remote, core_layers(algorithm), strict=True):
+            np.testing.assert_array_equal(weight, learned)
+            np.testing.assert_array_equal(bias, shift)
+    finally:
+        algorithm.stop()
