@@ -35,8 +35,8 @@ class SlotScores(nn.Module):
     Args:
         seam: `Simulation.seam()`: numbers of general features, of features per slot, and of slots.
         hidden: units of each hidden layer.
-        network: `slots`: one network, applied to every slot, sees the general features and the slot's own, so it knows no
-            order of the slots; `flat`: one network sees the whole row.
+        network: `slots`: one network, applied to every slot, sees the general features and the slot's own, so it
+            knows no order of the slots; `flat`: one network sees the whole row.
     """
 
     def __init__(

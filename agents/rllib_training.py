@@ -71,24 +71,27 @@ def learn(
     try:
         done = 0
         while done < steps:
-            result = algorithm.train()
-            runners = result[ENV_RUNNER_RESULTS]
-            done = int(runners[NUM_ENV_STEPS_SAMPLED_LIFETIME])
-            learner = result.get(LEARNER_RESULTS, {}).get(DEFAULT_MODULE_ID, {})
-            report(
-                {
-                    "steps": done,
-                    "delay_us": float(runners[DELAY]),
-                    "latency_ns": float(runners.get(LATENCY, float("nan"))),
-                    **{f"learner/{key}": float(x) for key, x in learner.items() if isinstance(x, int | float)},
-                }
-            )
+            result = numbers(algorithm.train())
+            done = int(result["steps"])
+            report(result)
         layers = core_layers(algorithm)
     finally:
         algorithm.stop()
     if policy_path is not None:
         export(policy_path, layers, rollout)
     return layers
+
+
+def numbers(result: Mapping[str, Any]) -> dict[str, float]:
+    """What an iteration came to: `steps`, `delay_us`, `latency_ns` and the learner's own as `learner/...`."""
+    runners = result[ENV_RUNNER_RESULTS]
+    learner = result.get(LEARNER_RESULTS, {}).get(DEFAULT_MODULE_ID, {})
+    return {
+        "steps": float(runners[NUM_ENV_STEPS_SAMPLED_LIFETIME]),
+        "delay_us": float(runners[DELAY]),
+        "latency_ns": float(runners.get(LATENCY, float("nan"))),
+        **{f"learner/{key}": float(x) for key, x in learner.items() if isinstance(x, int | float)},
+    }
 
 
 def core_layers(algorithm: Any) -> Layers:

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
@@ -61,13 +60,13 @@ class Training:
     evaluation: EvaluationWhileTraining = field(default_factory=EvaluationWhileTraining)
 
 
-def register_training(agents: Mapping[str, ModuleType]) -> None:
+def register_training(agents: Mapping[str, tuple[type[Any], type[Any]]]) -> None:
     """Put the root and every agent's hyperparameters where Hydra finds them; safe to repeat."""
     OmegaConf.register_new_resolver("train_id", train_id, replace=True)
     store = ConfigStore.instance()
     store.store(name="training", node=Training)
-    for name, module in agents.items():
-        store.store(group="agent", name=name, node=module.Config)
+    for name, (hyperparameters, _) in agents.items():
+        store.store(group="agent", name=name, node=hyperparameters)
 
 
 def world_sections(config: DictConfig) -> dict[str, Any]:
@@ -88,7 +87,9 @@ def variation(config: DictConfig) -> dict[str, Any]:
     if config.vary is not None:
         given: Any = OmegaConf.to_container(config.vary, resolve=True) if OmegaConf.is_config(config.vary) else None
         if not isinstance(given, dict):
-            raise ConfigError(f"vary: {config.vary!r} is no mapping; write vary={{traffic.load: {{low: 0.1, high: 0.5}}}}")
+            raise ConfigError(
+                f"vary: {config.vary!r} is no mapping; e.g. vary={{traffic.load: {{low: 0.1, high: 0.5}}}}"
+            )
         return given
     if has_workload(config):
         return {}

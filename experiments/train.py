@@ -65,12 +65,12 @@ def train(
     _check(config)
     torch.set_num_threads(config.threads)
     device = ("cuda" if torch.cuda.is_available() else "cpu") if config.device == "auto" else config.device
-    module = trainable()[config.agent.name]
-    settings = module.Config(**_plain(config.agent))
+    hyperparameters, agent_class = trainable()[config.agent.name]
+    settings = hyperparameters(**_plain(config.agent))
     sections = world_sections(config)
     identity = training_hash(config)
     try:
-        agent = module.Agent(
+        agent = agent_class(
             settings, World(sections, variation(config)), rounds=config.rounds, seed=config.seed, device=device
         )
     except (RuntimeError, AssertionError) as error:
@@ -85,7 +85,7 @@ def train(
         agent.load_state(state["agent"])
         done, seconds = state["rounds"], state["seconds"]
 
-    comparison = Comparison(config.evaluation, sections, module.Agent.routing(settings), directory)
+    comparison = Comparison(config.evaluation, sections, agent.routing(settings), directory)
     logs = trackers(directory, config.track.to, _plain(config), done, config.track.project, config.track.online)
     began = time.monotonic() - seconds
     try:
@@ -106,17 +106,20 @@ def train(
                     save_checkpoint(checkpoint, {"agent": agent.state(), "rounds": done, "seconds": seconds}, identity)
                 progress.update(done, metrics)
                 after_round(done)
+        policy = agent.policy()
     finally:
         for log in logs:
             log.close()
-    return _finish(config, directory, agent, settings, comparison, identity, seconds)
+        if hasattr(agent, "close"):
+            agent.close()
+    return _finish(config, directory, policy, {**agent.routing(settings)}, comparison, identity, seconds)
 
 
 def _finish(
     config: DictConfig,
     directory: Path,
-    agent: Any,
-    settings: Any,
+    policy: Any,
+    routing: Mapping[str, Any],
     comparison: Comparison,
     identity: str,
     seconds: float,
@@ -125,10 +128,10 @@ def _finish(
 
     save_policy(
         directory / POLICY_FILE,
-        agent.policy(),
-        network=settings.network,
-        slots=settings.slots,
-        observation=settings.observation,
+        policy,
+        network=routing["network"],
+        slots=routing["slots"],
+        observation=routing["observation"],
         topology=config.topology.name,
     )
     rows = read_progress(directory / PROGRESS_FILE)

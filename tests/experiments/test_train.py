@@ -10,6 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir
+from hydra.errors import HydraException
+from omegaconf.errors import OmegaConfBaseException
 from flitgym.agents import trainable
 from flitgym.agents.policy_file import load_policy
 from flitgym.configs import CONFIG_DIR, explain
@@ -55,6 +59,12 @@ def rows_without_time(run: Path) -> list[dict[str, float]]:
     return [
         {key: value for key, value in row.items() if key != "seconds"} for row in read_progress(run / "progress.jsonl")
     ]
+
+
+def compose_and_train(words: list[str], directory: Path, rounds: list[int]) -> None:
+    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+        config = hydra_compose("train", overrides=words)
+    run_training(config, directory, rounds.append)
 
 
 @pytest.mark.parametrize("agent", ["dqn", "ppo"])
@@ -139,9 +149,7 @@ def test_wrong_arguments_stop_before_the_first_round(tmp_path: Path, words: list
     register_training(trainable())
     rounds: list[int] = []
     with pytest.raises((ConfigError, HydraException, OmegaConfBaseException)) as caught:
-        with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-            config = hydra_compose("train", overrides=[*SMALL, "rounds=2", *words])
-        run_training(config, tmp_path / "run", rounds.append)
+        compose_and_train([*SMALL, "rounds=2", *words], tmp_path / "run", rounds)
     assert said in explain(caught.value)
     assert rounds == []
     assert not (tmp_path / "run" / "policy.safetensors").exists()
@@ -221,10 +229,10 @@ def test_tensorboard_and_offline_wandb_keep_the_metrics(tmp_path: Path):
 
 def test_every_agent_has_typed_hyperparameters():
     agents = trainable()
-    assert {"dqn", "ppo"} <= set(agents)
+    assert set(agents) == {"dqn", "ppo", "rllib_dqn", "rllib_ppo"}
     register_training(agents)
-    for name, module in agents.items():
-        assert module.Config().name == name
+    for name, (hyperparameters, _) in agents.items():
+        assert hyperparameters().name == name
 
 
 def test_policy_file_is_finite_and_of_the_right_shape(tmp_path: Path):
