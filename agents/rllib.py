@@ -106,7 +106,7 @@ class Agent:
         losses = [value for key, value in numbers.items() if key.endswith("total_loss")]
         return {
             "decisions": self._before + numbers["steps"],
-            "reward": -numbers["delay_us"],
+            "reward": numbers["return"],
             "latency_ns": numbers["latency_ns"],
             "loss": losses[0] if losses else float("nan"),
         }

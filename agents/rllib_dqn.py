@@ -74,7 +74,7 @@ class Hyperparameters:
     seam: Mapping[str, Any] = field(default_factory=dict)
 
 
-class TransitionBuffer(EpisodeReplayBuffer):  # type: ignore[misc]
+class TransitionBuffer(EpisodeReplayBuffer):
     """A ring of transitions in flat arrays; `sample` draws uniformly, with replacement."""
 
     def __init__(self, capacity: int = 10_000, *, seed: int | None = None, **kwargs: Any) -> None:
@@ -83,7 +83,7 @@ class TransitionBuffer(EpisodeReplayBuffer):  # type: ignore[misc]
         self.columns: dict[str, NDArray[Any]] = {}
         self.added = 0
 
-    def add(self, episodes: Any) -> None:
+    def add(self, episodes: Any) -> None:  # type: ignore[override]
         """Store what runners have sampled; the oldest make room."""
         for episode in episodes if isinstance(episodes, list) else [episodes]:
             every = slice(0, len(episode))
@@ -100,7 +100,7 @@ class TransitionBuffer(EpisodeReplayBuffer):  # type: ignore[misc]
                 self.columns[name][at[-self.capacity :]] = column[-self.capacity :]
             self.added += len(episode)
 
-    def sample(self, num_items: int | None = None, **_: Any) -> list[Any]:
+    def sample(self, num_items: int | None = None, **_: Any) -> list[Any]:  # type: ignore[override]
         """So many transitions as one episode; they have nothing to do with each other."""
         at = self.rng.integers(0, len(self), num_items or 1)
         rows = {name: column[at] for name, column in self.columns.items()}
@@ -131,7 +131,7 @@ class TransitionBuffer(EpisodeReplayBuffer):  # type: ignore[misc]
         self.rng.bit_generator.state = state["rng"]
 
 
-class TransitionBatch(ConnectorV2):  # type: ignore[misc]
+class TransitionBatch(ConnectorV2):
     """Learner connector: from the buffer's arrays straight to DQN's train batch."""
 
     def __call__(self, *, rl_module: Any, episodes: Sequence[Any], **_: Any) -> dict[str, Any]:
@@ -177,10 +177,16 @@ def algorithm_config(
 ) -> Any:
     """RLlib's `DQNConfig`, ready for `build_algo()`."""
     parameters, machines = parameters or Hyperparameters(), machines or Machines()
-    config = DQNConfig().training(
+    config: Any = DQNConfig()  # type: ignore[no-untyped-call]
+    config.training(
         lr=parameters.learning_rate,
         train_batch_size_per_learner=parameters.batch // max(1, machines.learners),
-        replay_buffer_config={"type": TransitionBuffer, "capacity": parameters.buffer, "seed": seed},
+        # By its name: RLlib looks for words in it.
+        replay_buffer_config={
+            "type": f"{__name__}.{TransitionBuffer.__name__}",
+            "capacity": parameters.buffer,
+            "seed": seed,
+        },
         num_steps_sampled_before_learning_starts=parameters.begin,
         target_network_update_freq=parameters.target_update,
         training_intensity=parameters.updates_per_decision,

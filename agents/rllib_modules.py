@@ -43,18 +43,22 @@ def layers_of(network: nn.Sequential) -> Layers:
     return [(x.weight.detach().cpu().numpy().copy(), x.bias.detach().cpu().numpy().copy()) for x in linear]
 
 
-class _Masked(TorchRLModule):  # type: ignore[misc]
+class _Masked(TorchRLModule):
     """What the two have in common: `model_config` says `hidden`, the spaces say the rest."""
 
     policy: nn.Sequential
 
     def setup(self) -> None:
         """Build the network that decides."""
-        self.slots = int(self.action_space.n)
-        self.width = int(self.observation_space.shape[0]) - self.slots
-        self.policy = perceptron(self.width, self.model_config["hidden"], self.slots)
+        row: Any = self.observation_space
+        action: Any = self.action_space
+        settings: Any = self.model_config
+        self.hidden: list[int] = settings["hidden"]
+        self.slots = int(action.n)
+        self.width = int(row.shape[0]) - self.slots
+        self.policy = perceptron(self.width, self.hidden, self.slots)
 
-    def scores(self, network: nn.Sequential, rows: torch.Tensor) -> torch.Tensor:
+    def scores(self, network: nn.Module, rows: torch.Tensor) -> torch.Tensor:
         """A score per slot; minus infinity (nearly, so that gradients stay finite) where there is no candidate."""
         scores: torch.Tensor = network(rows[..., : self.width])
         return scores.masked_fill(rows[..., self.width :] == 0, torch.finfo(scores.dtype).min)
@@ -64,15 +68,15 @@ class _Masked(TorchRLModule):  # type: ignore[misc]
         return layers_of(self.policy)
 
 
-class MaskedActorCritic(_Masked, InferenceOnlyAPI, ValueFunctionAPI):  # type: ignore[misc]
+class MaskedActorCritic(_Masked, InferenceOnlyAPI, ValueFunctionAPI):
     """For PPO: a policy, and a value function of its own."""
 
     def setup(self) -> None:
         """Build both networks; a policy that starts near uniform explores."""
         super().setup()
-        self.value = perceptron(self.width, self.model_config["hidden"], 1)
+        self.value = perceptron(self.width, self.hidden, 1)
         with torch.no_grad():
-            self.policy[-1].weight.mul_(0.1)  # type: ignore[operator, union-attr]
+            self.policy[-1].weight.mul_(0.1)  # type: ignore[operator]
 
     def get_non_inference_attributes(self) -> list[str]:
         """The value function only learns."""
@@ -87,10 +91,10 @@ class MaskedActorCritic(_Masked, InferenceOnlyAPI, ValueFunctionAPI):  # type: i
         return values.squeeze(-1)
 
 
-class MaskedQNetwork(_Masked, InferenceOnlyAPI, QNetAPI, TargetNetworkAPI):  # type: ignore[misc]
+class MaskedQNetwork(_Masked, InferenceOnlyAPI, QNetAPI, TargetNetworkAPI):
     """For DQN: a value per slot, and a slower copy of the network for targets."""
 
-    target: nn.Sequential
+    target: nn.Module
 
     def get_non_inference_attributes(self) -> list[str]:
         """The slower copy only learns."""

@@ -98,7 +98,7 @@ def advantages(
     return result
 
 
-class PacketBatch(ConnectorV2):  # type: ignore[misc]
+class PacketBatch(ConnectorV2):
     """Learner connector: from the runners' arrays straight to PPO's train batch, in the place of RLlib's own pieces."""
 
     def __init__(self, *spaces: Any, gamma: float, lambda_: float, **kwargs: Any) -> None:
@@ -156,7 +156,8 @@ def algorithm_config(
     """RLlib's `PPOConfig`, ready for `build_algo()`."""
     parameters, machines = parameters or Hyperparameters(), machines or Machines()
     gamma, lambda_ = parameters.gamma, parameters.lambda_
-    config = PPOConfig().training(
+    config: Any = PPOConfig()  # type: ignore[no-untyped-call]
+    config.training(
         lr=parameters.learning_rate,
         train_batch_size_per_learner=parameters.batch // max(1, machines.learners),
         minibatch_size=parameters.minibatch,

@@ -8,14 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..env.rllib_runner import DELAY, LATENCY, CoreEnvRunner, Rollout, spaces_of
+from ..env.rllib_runner import LATENCY, CoreEnvRunner, Rollout, spaces_of
 from ..simcore import ConfigError
 from .rllib_modules import Layers
 
 try:
     from ray.rllib.core import DEFAULT_MODULE_ID
     from ray.rllib.core.rl_module.rl_module import RLModuleSpec
-    from ray.rllib.utils.metrics import ENV_RUNNER_RESULTS, LEARNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME
+    from ray.rllib.utils.metrics import (
+        ENV_RUNNER_RESULTS,
+        EPISODE_RETURN_MEAN,
+        LEARNER_RESULTS,
+        NUM_ENV_STEPS_SAMPLED_LIFETIME,
+    )
 except ImportError as error:
     raise ConfigError(f"flitgym.agents.rllib_training needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
 
@@ -61,7 +66,8 @@ def learn(
 ) -> Layers:
     """Train until so many decisions are sampled; write the policy, if a path is given, and return its layers.
 
-    `report` gets, per iteration, `steps`, `delay_us`, `latency_ns` and the learner's own numbers as `learner/...`.
+    `report` gets, per iteration, `steps` (decisions so far), `return` (a packet's rewards added up), `latency_ns` (mean
+    packet latency) and the learner's own numbers as `learner/...`.
     """
     import ray
 
@@ -83,12 +89,12 @@ def learn(
 
 
 def numbers(result: Mapping[str, Any]) -> dict[str, float]:
-    """What an iteration came to: `steps`, `delay_us`, `latency_ns` and the learner's own as `learner/...`."""
+    """What an iteration came to: `steps`, `return`, `latency_ns` and the learner's own as `learner/...`."""
     runners = result[ENV_RUNNER_RESULTS]
     learner = result.get(LEARNER_RESULTS, {}).get(DEFAULT_MODULE_ID, {})
     return {
         "steps": float(runners[NUM_ENV_STEPS_SAMPLED_LIFETIME]),
-        "delay_us": float(runners[DELAY]),
+        "return": float(runners[EPISODE_RETURN_MEAN]),
         "latency_ns": float(runners.get(LATENCY, float("nan"))),
         **{f"learner/{key}": float(x) for key, x in learner.items() if isinstance(x, int | float)},
     }
@@ -103,7 +109,7 @@ def core_layers(algorithm: Any) -> Layers:
 
 def export(path: str | os.PathLike[str], layers: Layers, rollout: Rollout) -> None:
     """Write the policy so that `routing=policy routing.path=...` and every evaluation can run it."""
-    from .policy_file import save_policy
+    from .policy_file import save_policy  # type: ignore[import-untyped, unused-ignore]
 
     facts = rollout.simulation(0).seam()
     save_policy(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..simcore import ConfigError, Simulation
+from ..simcore import ConfigError
 from .chains import RingReader
 from .rllib_runner import rows_with_mask, spaces_of
 from .world import World
@@ -27,10 +27,10 @@ except ImportError as error:
 _MOST_ROUTERS = 64
 
 Row = NDArray[np.float32]
-Step = tuple[dict[str, Row], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]]
+ByAgent = dict[Any, Any]  # as RLlib types what it takes and gets
 
 
-class RoutersEnv(MultiAgentEnv):  # type: ignore[misc]
+class RoutersEnv(MultiAgentEnv):
     """All routers of one network.
 
     An observation is a row of features, and behind it 1 or 0 per slot: whether there is a candidate. An action is a
@@ -45,7 +45,7 @@ class RoutersEnv(MultiAgentEnv):  # type: ignore[misc]
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.world: World = config["world"]
         self.episode_ns = float(config.get("episode_ns", 10_000))
         self.routing = {"name": "agent", "record": 1 << 14, **config.get("seam", {})}
@@ -62,10 +62,10 @@ class RoutersEnv(MultiAgentEnv):  # type: ignore[misc]
         self.observation_spaces = dict.fromkeys(self.possible_agents, observation)
         self.action_spaces = dict.fromkeys(self.possible_agents, action)
 
-    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[dict[str, Row], dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[ByAgent, ByAgent]:
         """A new network of the world; the routers that have a decision to make."""
         self.seed = self.seed + 1 if seed is None else seed
-        self.simulation: Simulation = self.world.simulation(self.routing, self.seed)
+        self.simulation = self.world.simulation(self.routing, self.seed)
         self.reader = RingReader(self.simulation)
         self.earned = dict.fromkeys(self.possible_agents, 0.0)
         self.last: dict[str, Row] = {}
@@ -73,7 +73,9 @@ class RoutersEnv(MultiAgentEnv):  # type: ignore[misc]
         self._next_cycle_with_decisions()
         return self._ask(), {}
 
-    def step(self, action_dict: Mapping[str, int]) -> Step:
+    def step(  # type: ignore[override]
+        self, action_dict: ByAgent
+    ) -> tuple[ByAgent, ByAgent, ByAgent, ByAgent, ByAgent]:
         """Take the choices of the routers that were asked; ask the next ones."""
         for agent, action in action_dict.items():
             decision = self.queues[agent].popleft()

@@ -47,7 +47,7 @@ except ImportError as error:
     raise ConfigError(f"flitgym.env.rllib_runner needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
 
 DELIVERED, NEXT_ROW = "delivered", "next_row"  # columns of an episode, beside RLlib's own
-LATENCY, DELAY = "packet_latency_mean_ns", "delay_mean_us"  # metrics, beside RLlib's own
+LATENCY = "packet_latency_mean_ns"  # a metric, beside RLlib's own
 _EMPTY_EPISODES = 3  # without a single decision in a row: this world has none
 
 
@@ -91,7 +91,7 @@ def rows_with_mask(observation: NDArray[np.float32], mask: NDArray[np.bool_]) ->
     return np.concatenate([observation, mask.astype(np.float32)], axis=-1)
 
 
-def spaces_of(facts: Mapping[str, Any]) -> tuple[gym.spaces.Box, gym.spaces.Discrete]:
+def spaces_of(facts: Mapping[str, Any]) -> tuple[gym.spaces.Box, gym.spaces.Discrete[Any]]:
     """Observation space (`rows_with_mask`) and action space of a seam, from `Simulation.seam()`."""
     features = [*facts["general"], *facts["per_slot"] * facts["slots"]]
     zeros = [0.0] * (facts["slots"] * len(facts["per_slot"]))  # a slot without candidate is all zeros
@@ -102,7 +102,7 @@ def spaces_of(facts: Mapping[str, Any]) -> tuple[gym.spaces.Box, gym.spaces.Disc
     return box, gym.spaces.Discrete(facts["slots"])
 
 
-class CoreEnvRunner(EnvRunner, Checkpointable):  # type: ignore[misc]
+class CoreEnvRunner(EnvRunner, Checkpointable):
     """Samples from the core; the algorithm's `env_config` holds a `Rollout` under `rollout`."""
 
     def __init__(self, *, config: Any, **kwargs: Any) -> None:
@@ -111,6 +111,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):  # type: ignore[misc]
         self._seeds = np.random.SeedSequence([self._seed or 0, self.worker_index or 0])
         self._weights_seq_no = 0
         self._empty = 0
+        self._delivered, self._latency_ns = 0.0, 0.0  # since the last call to sample(), over all episodes
         self.module: Any = None
         self._begin_episode()
         self.spaces = spaces_of(self.simulation.seam())
@@ -153,6 +154,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):  # type: ignore[misc]
                 stride = max(1, stride // 4)
             if self.simulation.time_ns >= self.rollout.episode_ns or self.simulation.workload_finished:
                 self._count_empty(got)
+                self._add_latencies()
                 self._begin_episode()
         return pieces
 
@@ -163,6 +165,12 @@ class CoreEnvRunner(EnvRunner, Checkpointable):  # type: ignore[misc]
                 f"{_EMPTY_EPISODES} episodes of {self.rollout.episode_ns:g} ns without a decision: raise the load, "
                 "rollout.episode_ns, or record_part"
             )
+
+    def _add_latencies(self) -> None:
+        statistics = self.simulation.statistics()
+        if delivered := statistics["packets_delivered"]:
+            self._delivered += delivered
+            self._latency_ns += delivered * statistics["packet_latency_mean_ns"]
 
     # --- What RLlib calls -----------------------------------------------------------------------------------------
 
@@ -226,11 +234,11 @@ class CoreEnvRunner(EnvRunner, Checkpointable):  # type: ignore[misc]
         # A packet is an episode: rewards of its decisions add up to its return.
         log(EPISODE_RETURN_MEAN, float(rows["reward"].sum()) / max(packets, 1), window=1)
         log(EPISODE_LEN_MEAN, steps / max(packets, 1), window=1)
-        log(DELAY, -float(rows["reward"].mean()), window=1)
-        statistics = self.simulation.statistics()
-        if statistics["packets_delivered"]:
-            log(LATENCY, statistics["packet_latency_mean_ns"], window=1)
+        self._add_latencies()
         self.simulation.begin_window()
+        if self._delivered:
+            log(LATENCY, self._latency_ns / self._delivered, window=1)
+        self._delivered, self._latency_ns = 0.0, 0.0
 
     def get_metrics(self) -> Any:
         """What was logged since the last call."""

@@ -22,8 +22,8 @@ from flitgym.simcore import ConfigError  # noqa: E402
 from ray.rllib.core.columns import Columns  # noqa: E402
 
 TINY = {"name": "dragonfly", "terminals_per_router": 1, "routers_per_group": 3, "global_ports": 1, "groups": 4}
-# Adversarial traffic: the minimal links of each group are overloaded, so there is something to learn.
-WORLD = World({"topology": TINY, "traffic": {"name": "adversarial", "load": 0.45}})
+# At light load minimal paths are best, and an untrained policy takes detours: there is something to learn.
+WORLD = World({"topology": TINY, "traffic": {"name": "uniform", "load": 0.3}})
 SEAM = {"slots": 4, "observation": "progress+queues+path"}
 
 
@@ -198,12 +198,13 @@ def test_ppo_learns(cluster: None) -> None:
     parameters = rllib_ppo.Hyperparameters(
         hidden=(32,), batch=4000, minibatch=500, learning_rate=3e-3, episode_ns=8000, seam=SEAM
     )
-    layers = rllib_ppo.train(WORLD, 48_000, parameters=parameters, seed=1, report=lambda x: history.append(dict(x)))
+    layers = rllib_ppo.train(WORLD, 32_000, parameters=parameters, seed=1, report=lambda x: history.append(dict(x)))
     assert [bias.shape for _, bias in layers] == [(32,), (4,)]
-    assert len(history) >= 12
+    assert len(history) >= 5
     assert all(np.isfinite(x["learner/total_loss"]) for x in history)
-    delays = [x["delay_us"] for x in history]
-    assert np.mean(delays[-3:]) < 0.9 * np.mean(delays[:2]), delays
+    latencies = [x["latency_ns"] for x in history]
+    assert np.mean(latencies[-2:]) < 0.85 * np.mean(latencies[:2]), latencies
+    assert history[-1]["return"] > history[0]["return"]
     # What comes out is what the core can run.
     simulation = Rollout(WORLD, seam=SEAM, hidden=(32,)).simulation(2)
     simulation.set_policy(layers)
@@ -228,8 +229,8 @@ def test_dqn_learns(cluster: None) -> None:
     losses = [x["learner/total_loss"] for x in history if "learner/total_loss" in x]
     assert len(losses) > 20
     assert np.isfinite(losses).all()
-    delays = [x["delay_us"] for x in history]
-    assert np.mean(delays[-4:]) < 0.9 * np.mean(delays[:3]), delays
+    latencies = [x["latency_ns"] for x in history]
+    assert np.mean(latencies[-4:]) < 0.85 * np.mean(latencies[:3]), latencies
 
 
 def test_remote_runners_get_the_weights(cluster: None) -> None:

@@ -10,10 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hydra import compose as hydra_compose
-from hydra import initialize_config_dir
-from hydra.errors import HydraException
-from omegaconf.errors import OmegaConfBaseException
 from flitgym.agents import trainable
 from flitgym.agents.policy_file import load_policy
 from flitgym.configs import CONFIG_DIR, explain
@@ -22,6 +18,10 @@ from flitgym.experiments.checkpoints import load_checkpoint, save_checkpoint
 from flitgym.experiments.tracking import read_progress, trackers
 from flitgym.experiments.train import train as run_training
 from flitgym.simcore import ConfigError
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir
+from hydra.errors import HydraException
+from omegaconf.errors import OmegaConfBaseException
 
 # A training of a second or two.
 SMALL = [
