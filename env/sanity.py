@@ -132,13 +132,13 @@ def _flows(flows: list[tuple[int, int, int]], terminals: int, load: float) -> di
     return {"name": "flows", "sources": sources, "destinations": destinations, "load": load}
 
 
-def _square(flows: list[tuple[int, int, int]]) -> World:
+def _square(flows: list[tuple[int, int, int]], load: float = 0.9, **router: Any) -> World:
     """Routers 0 and 1, above 2 and 3, joined in a square: 0-1 and 2-3 (x), 0-2 and 1-3 (y).
 
     From 0 to 3 there are two ways of two hops, by 1 (slot 0) and by 2 (slot 1); from one to its neighbour there is one.
     """
-    topology = {"name": "hyperx", "widths": [2, 2], "terminals_per_router": 5}
-    return World({"topology": topology, "router": _ROUTER, "traffic": _flows(flows, 5, 0.9)})
+    topology = {"name": "hyperx", "widths": [2, 2], "terminals_per_router": 8}
+    return World({"topology": topology, "router": {**_ROUTER, **router}, "traffic": _flows(flows, 8, load)})
 
 
 SANITY: dict[str, SanityWorld] = {
@@ -155,17 +155,18 @@ SANITY: dict[str, SanityWorld] = {
         solved_below_ns=115.0,
     ),
     "delayed_congestion": SanityWorld(
-        _square([(2, 0, 2), (4, 1, 3), (1, 0, 3)]),
+        # Four VCs for each class: with one, what comes over the first hop would have half of the second link for itself.
+        _square([(1, 0, 2), (4, 1, 3), (3, 0, 3)], load=0.8, vcs=16),
         why=(
-            "The link 1-3 is filled to 0.9 by four terminals of router 1, the link 0-2 to 0.45 by two of router 0; "
-            "none of them has another way. The one that sends from 0 to 3 sees, at router 0, an empty link to 1 and a "
-            "used one to 2. But by 1 it would overload 1-3, which is out of its sight, while by 2 it brings 0-2 to "
-            "0.675 and has 2-3 for itself. So slot 1 is the best, and only what comes back can tell: the reward, or "
+            "The link 1-3 is filled to 0.8 by four terminals of router 1, the link 0-2 to 0.2 by one of router 0; none "
+            "of them has another way. The three that send from 0 to 3 see, at router 0, an empty link to 1 and a used "
+            "one to 2. But by 1 they would overload 1-3, which is out of their sight, while by 2 they bring 0-2 to 0.8 "
+            "and have 2-3 for themselves. So slot 1 is the best, and only what comes back can tell: the reward, or "
             "`q_values`."
         ),
         best=detour,
-        best_ns=85.6,
-        solved_below_ns=115.0,
+        best_ns=53.9,
+        solved_below_ns=80.0,
     ),
     "long_wire": SanityWorld(
         World(

@@ -13,8 +13,10 @@ struct Flows : ComponentData {
 
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
   auto data = std::make_shared<Flows>();
-  const auto sources = params.counts("sources"), destinations = params.counts("destinations");
-  if (sources.empty() || sources.size() != destinations.size())
+  auto sources = params.counts("sources"), destinations = params.counts("destinations");
+  if (sources.empty() && destinations.empty())
+    for (u32 t = 0; t < net.terminals; t++) sources.push_back(t), destinations.push_back((t + net.terminals / 2) % net.terminals);
+  if (sources.size() != destinations.size())
     throw ConfigError("traffic.flows.destinations: " + std::to_string(destinations.size()) + " for " + std::to_string(sources.size()) + " sources; a flow has one of each");
   data->to.assign(net.terminals, kNone);
   for (std::size_t k = 0; k < sources.size(); k++) {
@@ -32,8 +34,8 @@ u32 round_size(const Network& net, u64, u32 terminal, u32) { return static_cast<
 
 const Register<TrafficSpec> entry({"flows", "each of some terminals to one destination; `load` is that of a sending terminal", {},
                                    {
-                                       integer_list("sources", {0}, 0, 1 << 20, "", "terminals that send"),
-                                       integer_list("destinations", {1}, 0, 1 << 20, "", "of each source, in order"),
+                                       integer_list("sources", {}, 0, 1 << 20, "", "terminals that send; none = every one, to the terminal half the network further on"),
+                                       integer_list("destinations", {}, 0, 1 << 20, "", "of each source, in order"),
                                    },
                                    setup, destination, round_size});
 
