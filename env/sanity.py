@@ -155,7 +155,7 @@ SANITY: dict[str, SanityWorld] = {
         solved_below_ns=115.0,
     ),
     "delayed_congestion": SanityWorld(
-        # Four VCs for each class: with one, what comes over the first hop would have half of the second link for itself.
+        # Four VCs per class: with one, what comes over a first hop would have half of the second link for itself.
         _square([(1, 0, 2), (4, 1, 3), (3, 0, 3)], load=0.8, vcs=16),
         why=(
             "The link 1-3 is filled to 0.8 by four terminals of router 1, the link 0-2 to 0.2 by one of router 0; none "
