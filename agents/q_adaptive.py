@@ -16,7 +16,7 @@ Q-learning would do otherwise, all of it kept here:
 | first values | any | links alone: global, or global + local; queues and switches are left out |
 | estimate sent back | the least | the least of the row, also when another port is taken (thresholds, exploration) |
 | in the destination's group | learns on | the estimate is 0, and only global hops are answered |
-| choice | the least | the minimal port, unless another beats it by a threshold; the second level tries one random port |
+| choice | the least | the minimal port, unless another beats it by a threshold; level 2 tries one random port |
 | exploration | wherever it decides | a random port, at the source router and where the second level is consulted |
 """
 
