@@ -6,16 +6,18 @@ same bit for bit (`tests/agents/test_tabular.py`). To watch it learn:
 
     python -m flitgym.agents.q_adaptive
 
-Where the paper and its authors' code (SPEAR-IIT/sst-elements, merlin/topology/dragonfly.cc) leave a choice:
+The reference is the authors' code (SPEAR-IIT/sst-elements, merlin/topology/dragonfly.cc); what it does where plain
+Q-learning would do otherwise, all of it kept here:
 
-| | paper | here, as in the authors' code |
+| | plain Q-learning | here, as in the authors' code |
 |---|---|---|
-| rates | one pair for all | alpha 0.2 for good news, beta 0.04 for bad |
-| table | times | whole ns: targets and values are truncated (`integer_ns=False`: not) |
-| first values | times without congestion | links alone: global, or global + local; queues and switches are left out |
-| estimate sent back | of the port that is taken | the least of the row, whichever port is taken (off-policy) |
-| in the destination's group | | the estimate is 0, and only global hops are answered |
-| exploration | epsilon-greedy | a random port, at the source router and where the second level is consulted |
+| rates | one | alpha 0.2 for good news, beta 0.04 for bad |
+| table | real numbers | whole ns: targets and values are truncated (`integer_ns=False`: not) |
+| first values | any | links alone: global, or global + local; queues and switches are left out |
+| estimate sent back | the least | the least of the row, also when another port is taken (thresholds, exploration) |
+| in the destination's group | learns on | the estimate is 0, and only global hops are answered |
+| choice | the least | the minimal port, unless another beats it by a threshold; level 2 tries one random port |
+| exploration | wherever it decides | a random port, at the source router and where the second level is consulted |
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ the same bit for bit (`tests/agents/test_tabular.py`).
 | paths | any, of any length | the table decides for the first `max_hops` hops, then the path is minimal: no deadlock |
 | rates | one (0.5) | `alpha` for good news, `beta` for bad news; equal by default |
 | choice | the least | the least, unless it gains less than `q_thld1` over the minimal port (0: always the least) |
-| ties | not said | the minimal port, then the lowest |
+| ties | any | the minimal port, then the lowest |
 | exploration | none | a random port with probability `epsilon`; none by default |
-| table | times | whole ns, truncated, as in the Q-adaptive authors' comparison (`integer_ns=False`: not) |
-| first values | random | links alone, as in that comparison; queues and switches are left out |
+| table | real numbers | whole ns, truncated, as in the Q-adaptive authors' comparison (`integer_ns=False`: not) |
+| first values | any | links alone, as in that comparison; queues and switches are left out |
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,12 @@ class RingReader:
 
     Args:
         simulation: one with `routing.record` > 0.
+        without: columns that are not wanted.
     """
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: Simulation, without: Sequence[str] = ()) -> None:
         self.simulation = simulation
-        self.ring = simulation.transitions()
+        self.ring = {name: column for name, column in simulation.transitions().items() if name not in without}
         self.capacity = len(self.ring["action"])
         self.seen = simulation.transition_count
 
@@ -56,42 +58,43 @@ class Chains:
 
     def __init__(self, horizon: int) -> None:
         self.horizon = horizon
-        self.waiting: Rows = {}
+        self.pieces: list[Rows] = []
 
     def add(self, rows: Rows) -> None:
         """Take in transitions as `RingReader` hands them out."""
-        self.waiting = {
-            name: np.concatenate([self.waiting[name], column]) if self.waiting else column
-            for name, column in rows.items()
-        }
+        self.pieces.append(rows)
+
+    @property
+    def waiting(self) -> int:
+        """Transitions that have not been handed out."""
+        return sum(len(piece["decision"]) for piece in self.pieces)
 
     def take(self, now: int) -> Rows:
         """The whole chains as of cycle `now`, one behind the other, each in the order of its decisions."""
         if not self.waiting:
             return {}
-        order = np.argsort(self.waiting["decision"])
-        rows = {name: column[order] for name, column in self.waiting.items()}
-        decision, following = rows["decision"], rows["next_decision"]
+        rows = {name: np.concatenate([piece[name] for piece in self.pieces]) for name in self.pieces[0]}
+        order = np.argsort(rows["decision"])
+        decision, following = rows["decision"][order], rows["next_decision"][order]
         at = np.minimum(np.searchsorted(decision, following), len(decision) - 1)
         linked = (following != _NO_DECISION) & (decision[at] == following)
 
         # From the back: whole to the end, if it was delivered or what follows is whole.
-        whole = rows["done"].copy()
+        whole = rows["done"][order]
         while (more := linked & whole[at] & ~whole).any():
             whole |= more
         # From the front: of the chains whose first decision is long ago, every row gets the number of the first.
         first = np.ones(len(decision), bool)
         first[at[linked]] = False
-        head = np.where(
-            first & whole & (rows["decided"].astype(np.int64) + self.horizon <= now), decision, _NO_DECISION
-        )
+        old = rows["decided"][order].astype(np.int64) + self.horizon <= now
+        head = np.where(first & whole & old, decision, _NO_DECISION)
         while (more := linked & (head != _NO_DECISION) & (head[at] == _NO_DECISION)).any():
             head[at[more]] = head[more]
 
         ready = head != _NO_DECISION
-        self.waiting = {name: column[~ready] for name, column in rows.items()}
-        grouped = np.lexsort((decision[ready], head[ready]))
-        return {name: column[ready][grouped] for name, column in rows.items()}
+        grouped = order[ready][np.lexsort((decision[ready], head[ready]))]
+        self.pieces = [{name: column[order[~ready]] for name, column in rows.items()}]
+        return {name: column[grouped] for name, column in rows.items()}
 
 
 def horizon_cycles(simulation: Simulation) -> int:

@@ -34,7 +34,8 @@ class RoutersEnv(MultiAgentEnv):
     """All routers of one network.
 
     An observation is a row of features, and behind it 1 or 0 per slot: whether there is a candidate. An action is a
-    slot; one without candidate is refused.
+    slot; one without candidate counts as slot 0, the minimal path, for RLlib samples actions without looking at masks
+    (when it checks an environment, or acts at random).
 
     Args:
         config: `world` (a `World`), `episode_ns` (simulated time of an episode, default 10,000), `seam` (parameters of
@@ -79,9 +80,7 @@ class RoutersEnv(MultiAgentEnv):
         """Take the choices of the routers that were asked; ask the next ones."""
         for agent, action in action_dict.items():
             decision = self.queues[agent].popleft()
-            if not self.mask[decision, action]:
-                raise ConfigError(f"RoutersEnv: slot {action} of {agent} has no candidate; see the end of its row")
-            self.choices[decision] = action
+            self.choices[decision] = action if self.mask[decision, action] else 0
         over = False
         if not any(self.queues.values()):  # every packet of this cycle has its slot
             self.simulation.apply(self.choices)

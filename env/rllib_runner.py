@@ -123,7 +123,8 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
         """A new world. Packets that are still under way in the old one are dropped: nobody will know their delay."""
         seed = int(self._seeds.spawn(1)[0].generate_state(1)[0])
         self.simulation = self.rollout.simulation(seed)
-        self.reader = RingReader(self.simulation)
+        unseen = ("next_observation", "next_mask") if self.rollout.chains else ()
+        self.reader = RingReader(self.simulation, unseen)
         self.chains = Chains(horizon_cycles(self.simulation))
         self.simulation.begin_window()
         if self.module is not None:
@@ -135,24 +136,26 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
     def _run(self, decisions: int) -> list[Rows]:
         """Simulate until at least so many decisions can be handed out."""
         pieces: list[Rows] = []
-        got, stride = 0, 32
+        got, since, stride = 0, 0, 32
         while got < decisions:
-            before = self.simulation.transition_count
             self.simulation.run(stride)
+            over = self.simulation.time_ns >= self.rollout.episode_ns or self.simulation.workload_finished
             rows = self.reader.take()
+            filed = len(rows["action"])
+            since += filed
             if self.rollout.chains:
+                # Sorting out the chains is the dearest part: not before there may be enough.
                 self.chains.add(rows)
-                rows = self.chains.take(self.simulation.now)
+                rows = self.chains.take(self.simulation.now) if over or since >= decisions - got else {}
             if rows and len(rows["action"]):
                 pieces.append(rows)
                 got += len(rows["action"])
-                self._empty = 0
+                since = self._empty = 0
             # Look about four times on the way, and never let the ring go round.
-            filed = self.simulation.transition_count - before
             stride = int(np.clip(stride * decisions / (4 * max(filed, 1)), stride / 2, 2 * stride)) or 1
             if filed * 4 > self.reader.capacity:
                 stride = max(1, stride // 4)
-            if self.simulation.time_ns >= self.rollout.episode_ns or self.simulation.workload_finished:
+            if over:
                 self._count_empty(got)
                 self._add_latencies()
                 self._begin_episode()
