@@ -79,11 +79,13 @@ struct Seam {
 
   // Without queueing: time in ns and hops from each router to each.
   u32 routers = 0;
-  std::vector<float> flight_ns;  // [routers, routers]
-  std::vector<u8> hops;          // [routers, routers]
+  std::vector<float> flight_ns;  // [to, from]: what is asked together lies together
+  std::vector<u8> hops;          // [to, from]
   std::vector<float> hop_ns;     // [router ports] from one input buffer to the next, without queueing
-  float flight(u32 from, u32 to) const { return flight_ns[std::size_t{from} * routers + to]; }
-  u32 distance(u32 from, u32 to) const { return hops[std::size_t{from} * routers + to]; }
+  std::vector<u32> next_router;  // [router ports] behind each; kNone: none
+  std::vector<u32> region;       // [routers] of Topology::region
+  float flight(u32 from, u32 to) const { return flight_ns[std::size_t{to} * routers + from]; }
+  u32 distance(u32 from, u32 to) const { return hops[std::size_t{to} * routers + from]; }
 };
 
 // ---- src/learning/seam.cpp ----

@@ -1,5 +1,6 @@
 // From the candidates of a cycle to the decisions of an agent, and back.
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "routing/choice.hpp"
@@ -59,29 +60,36 @@ void measure_flights(const Network& net, Seam& seam) {
   const u32 n = net.routers;
   seam.routers = n;
   seam.hop_ns.assign(net.router_ports, 0);
-  for (u32 port = 0; port < net.router_ports; port++)
-    if (net.channels[port].peer != kNone) seam.hop_ns[port] = static_cast<float>(hop_ns(net, port));
+  seam.next_router.assign(net.router_ports, kNone);
+  for (u32 port = 0; port < net.router_ports; port++) {
+    const u32 peer = net.channels[port].peer;
+    if (peer == kNone) continue;
+    seam.hop_ns[port] = static_cast<float>(hop_ns(net, port));
+    seam.next_router[port] = net.router_of_port(peer);
+  }
+  seam.region.resize(n);
+  for (u32 r = 0; r < n; r++) seam.region[r] = net.topology->region(r);
   seam.flight_ns.assign(std::size_t{n} * n, std::numeric_limits<float>::max());
   seam.hops.assign(std::size_t{n} * n, 0);
-  u32 most = 0;
-  for (u32 from = 0; from < n; from++) {
-    seam.flight_ns[std::size_t{from} * n + from] = 0;
-    for (u32 to = 0; to < n; to++) {
-      const u32 hops = net.topology->hops_between(net, from, to);
-      seam.hops[std::size_t{from} * n + to] = static_cast<u8>(hops);
-      most = std::max(most, hops);
+  for (u32 to = 0; to < n; to++) {
+    u8* const hops = &seam.hops[std::size_t{to} * n];
+    float* const flight = &seam.flight_ns[std::size_t{to} * n];
+    flight[to] = 0;
+    u32 most = 0;
+    for (u32 from = 0; from < n; from++) {
+      hops[from] = static_cast<u8>(net.topology->hops_between(net, from, to));
+      most = std::max<u32>(most, hops[from]);
     }
-  }
-  // By hops, so that what lies behind one is known.
-  for (u32 h = 1; h <= most; h++)
-    for (u32 from = 0; from < n; from++)
-      for (u32 local = net.topology->first_port; local < net.radix; local++) {
-        const u32 port = net.port(from, local), peer = net.channels[port].peer;
-        if (peer == kNone) continue;
-        const std::size_t here = std::size_t{from} * n, there = std::size_t{net.router_of_port(peer)} * n;
-        for (u32 to = 0; to < n; to++)
-          if (seam.hops[here + to] == h && seam.hops[there + to] == h - 1) seam.flight_ns[here + to] = std::min(seam.flight_ns[here + to], seam.hop_ns[port] + seam.flight_ns[there + to]);
+    // By hops, so that what lies behind one is known.
+    for (u32 h = 1; h <= most; h++)
+      for (u32 from = 0; from < n; from++) {
+        if (hops[from] != h) continue;
+        for (u32 local = net.topology->first_port; local < net.radix; local++) {
+          const u32 port = net.port(from, local), next = seam.next_router[port];
+          if (next != kNone && hops[next] == h - 1) flight[from] = std::min(flight[from], seam.hop_ns[port] + flight[next]);
+        }
       }
+  }
 }
 
 // Of more candidates than slots, the first stays and the others are drawn.
@@ -198,7 +206,8 @@ void make_decisions(const Network& net, State& s, Batch& b) {
     }
     std::fill(row + seam.general + count * seam.per_slot, row + seam.width, 0.0f);
     u8* const mask = d.mask + std::size_t{j} * seam.slots;
-    for (u32 k = 0; k < seam.slots; k++) mask[k] = k < count;
+    std::memset(mask, 1, count);
+    std::memset(mask + count, 0, seam.slots - count);
   }
 }
 
@@ -211,7 +220,7 @@ void settle_decisions(const Network& net, State& s, Batch& b) {
     b.out_class[i] = d.classes[k];
     Packet& p = s.packets[b.packet[i]];
     if (d.chosen[j] > 0) {
-      const u32 to = net.terminal_router[p.destination], next = net.router_of_port(net.channels[net.port(router, d.ports[k])].peer);
+      const u32 to = net.terminal_router[p.destination], next = seam.next_router[net.port(router, d.ports[k])];
       if (seam.distance(next, to) >= seam.distance(router, to)) p.nonminimal = 1;
     }
     if (seam.capacity) open_record(net, s, b, j);

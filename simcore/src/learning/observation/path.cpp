@@ -15,8 +15,7 @@ void write(const Network& net, const State&, const Asked& asked, float* general,
   general[0] = static_cast<float>(hops) * 0.125f;
   general[1] = std::min(flight * 0.001f, 100.0f);
   for (u32 k = 0; k < asked.slots; k++, slots += stride) {
-    const u32 port = net.port(asked.router, asked.ports[k]), peer = net.channels[port].peer;
-    const u32 next = net.router_of_port(peer);
+    const u32 port = net.port(asked.router, asked.ports[k]), next = seam.next_router[port];
     slots[0] = std::clamp((seam.hop_ns[port] + seam.flight(next, asked.to) - flight) * 0.001f, -10.0f, 100.0f);
     slots[1] = static_cast<float>(static_cast<int>(1 + seam.distance(next, asked.to)) - static_cast<int>(hops)) * 0.5f;
     slots[2] = std::min(seam.hop_ns[port] * 0.001f, 100.0f);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kRate = 0.1f;
 
-u32 row_of(const Network& net, u32 to) { return net.topology->region(to); }
+u32 row_of(const Network& net, u32 to) { return net.seam->region[to]; }
 
 void setup(Network& net) {
   const u32 first = net.topology->first_port, columns = net.radix - first;
@@ -42,7 +42,7 @@ void prepare(const Network& net, State& s, const Batch& b) {
     float least = std::numeric_limits<float>::max();
     for (u32 k = b.offsets[i]; k < b.offsets[i + 1]; k++) {
       const u32 local = b.candidate_port[k], port = net.port(router, local);
-      const float time = seam.hop_ns[port] + seam.flight(net.router_of_port(net.channels[port].peer), to) - direct + row[local - first];
+      const float time = seam.hop_ns[port] + seam.flight(seam.next_router[port], to) - direct + row[local - first];
       least = std::min(least, time);
     }
     detail.value = std::max(least, 0.0f);

@@ -1,0 +1,96 @@
+"""What it costs to let an agent decide: decisions per CPU second, and a network of weights inside the core.
+
+    python simcore/bench/decisions.py [--repeats 5] [--save NAME]
+
+Each pair is measured in turn and its ratio taken, so that a machine whose speed drifts does not decide the result.
+Scenes: 1,056 terminals, classic router (dragonfly defaults), uniform load 0.5, one network.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flitgym.simcore import Simulation, Worlds
+
+_WARMUP, _CYCLES = 1000, 800
+RESULTS = Path(__file__).parent / "results"
+
+
+def network(routing: str | dict[str, Any]) -> Simulation:
+    """A network that has filled."""
+    traffic = {"name": "uniform", "load": 0.5}
+    return Simulation({"topology": {"name": "dragonfly"}, "routing": routing, "traffic": traffic, "seed": 1})
+
+
+def inside(routing: str | dict[str, Any]) -> tuple[float, float]:
+    """Decisions and flit-hops per CPU second of a routing in the core."""
+    simulation = network(routing)
+    simulation.run(_WARMUP)
+    simulation.begin_window()
+    made, began = simulation.decision_count, time.process_time()
+    simulation.run(_CYCLES)
+    seconds = time.process_time() - began
+    return (simulation.decision_count - made) / seconds, simulation.statistics()["flit_hops"] / seconds
+
+
+def batched() -> float:
+    """Decisions per CPU second of a random policy in Python, over the core's own arrays."""
+    worlds = Worlds([network({"name": "agent"})])
+    random = np.random.default_rng(1)
+    observation, mask = worlds.observation, worlds.mask
+    address = observation.__array_interface__["data"][0]
+    made, began = 0, 0.0
+    for cycle in range(_WARMUP + _CYCLES):
+        if cycle == _WARMUP:
+            made, began = 0, time.process_time()
+        count = worlds.collect(1000)
+        slots = np.count_nonzero(mask[:count], axis=1)
+        worlds.apply((random.random(count) * slots).astype(np.int64))
+        made += count
+    seconds = time.process_time() - began
+    assert worlds.observation.__array_interface__["data"][0] == address, "the rows have moved"
+    return made / seconds
+
+
+def main() -> None:
+    """Measure, print, and keep if asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
+    options = parser.parse_args()
+
+    rows: dict[str, list[float]] = {}
+    for _ in range(options.repeats):
+        built_in, _ = inside("random")
+        outside = batched()
+        bare, _ = inside({"name": "random", "observation": "progress"})
+        _, flat = inside({"name": "policy", "network": "flat", "hidden": [64, 64]})
+        _, slots = inside({"name": "policy", "network": "slots", "hidden": [32, 32]})
+        _, ugal = inside("ugal_group")
+        for key, value in {
+            "random in the core, decisions/s": built_in,
+            "random in the core, least observation, decisions/s": bare,
+            "random in Python, batched, decisions/s": outside,
+            "batched / in the core (goal 0.5)": outside / built_in,
+            "batched / in the core, least observation": outside / bare,
+            "UGAL, flit-hops/s": ugal,
+            "MLP 64-64 on the whole row, flit-hops/s": flat,
+            "UGAL / MLP 64-64 (goal at most 3)": ugal / flat,
+            "UGAL / MLP 32-32 per slot": ugal / slots,
+        }.items():
+            rows.setdefault(key, []).append(value)
+    medians = {key: statistics.median(values) for key, values in rows.items()}
+    for key, value in medians.items():
+        print(f"{key:55s} {value:14,.2f}" if value < 1000 else f"{key:55s} {value:14,.0f}")
+    if options.save:
+        (RESULTS / f"{options.save}.json").write_text(json.dumps(medians, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
