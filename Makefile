@@ -84,10 +84,11 @@ test-python: venv
 	@echo "== pytest"
 	@$(BIN)/python -m pytest
 
-bench: venv ## measure the core: flit-hops per CPU second beside the yardstick
+bench: venv ## measure the core: flit-hops per CPU second beside the yardstick, and decisions of agents
 	@cmake -S simcore -B build/bench -DCMAKE_BUILD_TYPE=Release -DFLITGYM_BENCH=ON -DFLITGYM_NATIVE=ON > /dev/null
 	@cmake --build build/bench -j $(JOBS) > /dev/null
 	@$(BIN)/python simcore/bench/run.py
+	@$(BIN)/python simcore/bench/decisions.py
 
 # --- Housekeeping --------------------------------------------------------------------------------------------------
 
