@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Sequence
@@ -60,7 +61,15 @@ def save_policy(
         "topology": topology,
         "relation": relation,
     }
-    write_whole(path, save(tensors, metadata))
+    write_whole(path, _in_order(save(tensors, metadata)))
+
+
+def _in_order(data: bytes) -> bytes:
+    # The library writes its header in an order that changes from run to run; equal policies shall be equal files.
+    length = int.from_bytes(data[:8], "little")
+    header = json.dumps(json.loads(data[8 : 8 + length]), sort_keys=True, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + data[8 + length :]
 
 
 def load_policy(
