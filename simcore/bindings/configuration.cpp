@@ -1,0 +1,291 @@
+#include "configuration.hpp"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+
+#include "simcore/error.hpp"
+#include "simcore/learning.hpp"
+#include "simcore/registry.hpp"
+#include "simcore/workload.hpp"
+#include "workload/array_program.hpp"
+#include "workload/goal.hpp"
+#include "workload/program_totals.hpp"
+
+namespace py = pybind11;
+using namespace flitgym;
+
+namespace {
+
+// ---- configuration: a mapping of sections, each with a name and parameters ----
+
+}  // namespace
+
+Value to_value(const std::string& where, const py::handle& item) {
+  if (py::isinstance<py::bool_>(item)) return item.cast<bool>();
+  if (py::isinstance<py::int_>(item)) {
+    if (item.attr("bit_length")().cast<int>() > 63) throw ConfigError(where + ": " + std::string(py::repr(item)) + " is too large");
+    return item.cast<i64>();
+  }
+  if (py::isinstance<py::float_>(item)) return item.cast<double>();
+  if (py::isinstance<py::str>(item)) return item.cast<std::string>();
+  if (py::isinstance<py::list>(item) || py::isinstance<py::tuple>(item)) {
+    std::vector<double> values;
+    for (const py::handle& x : item) {
+      if (!py::isinstance<py::int_>(x) && !py::isinstance<py::float_>(x)) throw ConfigError(where + ": " + std::string(py::repr(item)) + " is not a list of numbers");
+      values.push_back(x.cast<double>());
+    }
+    return values;
+  }
+  throw ConfigError(where + ": " + std::string(py::repr(item)) + " is no number, word, truth value or list of numbers");
+}
+
+Section to_section(const py::dict& config, const char* key, const char* default_name) {
+  Section section;
+  section.name = default_name;
+  if (!config.contains(key)) {
+    if (!*default_name) throw ConfigError(std::string(key) + ": missing; give {'name': ..., parameters}");
+    return section;
+  }
+  const py::object given = config[key];
+  if (py::isinstance<py::str>(given)) {
+    section.name = given.cast<std::string>();
+    return section;
+  }
+  if (!py::isinstance<py::dict>(given)) throw ConfigError(std::string(key) + ": " + std::string(py::repr(given)) + " is no mapping and no name");
+  for (const auto& [k, v] : given.cast<py::dict>()) {
+    const auto name = k.cast<std::string>();
+    if (name == "name") section.name = py::str(v).cast<std::string>();
+    else section.values[name] = to_value(std::string(key) + "." + name, v);
+  }
+  if (section.name.empty()) throw ConfigError(std::string(key) + ".name: missing");
+  return section;
+}
+
+// NumPy arrays by the names of ProgramArrays; those left out are empty.
+std::shared_ptr<const Program> program_from_arrays(const py::dict& given) {
+  using Column = py::array_t<i64, py::array::c_style>;
+  std::map<std::string, Column> held;
+  ProgramArrays arrays;
+  const std::map<std::string, ProgramArrays::Column*> columns = {
+      {"op_rank", &arrays.op_rank}, {"op_block", &arrays.op_block}, {"op_kind", &arrays.op_kind}, {"op_size", &arrays.op_size}, {"op_peer", &arrays.op_peer}, {"op_tag", &arrays.op_tag},
+      {"op_cpu", &arrays.op_cpu}, {"dependency_rank", &arrays.dependency_rank}, {"dependency_block", &arrays.dependency_block}, {"dependency_before", &arrays.dependency_before},
+      {"dependency_after", &arrays.dependency_after}, {"dependency_on_start", &arrays.dependency_on_start}, {"repeat_rank", &arrays.repeat_rank}, {"repeat_block", &arrays.repeat_block},
+      {"repeat_count", &arrays.repeat_count}};
+  std::vector<std::string> valid = {"ranks"};
+  for (const auto& [name, column] : columns) valid.push_back(name);
+  for (const auto& [key, value] : given) {
+    const auto name = key.cast<std::string>();
+    if (name == "ranks") {
+      arrays.ranks = value.cast<i64>();
+      continue;
+    }
+    const auto found = columns.find(name);
+    if (found == columns.end()) throw ConfigError("Program: unknown array '" + name + "'" + did_you_mean(name, valid) + "; valid names: " + join(valid));
+    const py::array array = py::array::ensure(value);
+    if (!array || array.ndim() != 1 || (array.dtype().kind() != 'i' && array.dtype().kind() != 'u' && array.dtype().kind() != 'b' && array.size() > 0))
+      throw ConfigError("Program: " + name + " is no one-dimensional array of integers");
+    const Column column = Column(array.attr("astype")("int64"));
+    held[name] = column;
+    *found->second = {column.data(), static_cast<std::size_t>(column.size())};
+  }
+  auto program = looped_program(arrays);
+  check_program(*program, "Program");
+  return program;
+}
+
+namespace {
+
+std::vector<u32> to_terminals(const std::string& where, const py::handle& item) {
+  std::vector<u32> terminals;
+  for (const py::handle& t : py::list(py::reinterpret_borrow<py::object>(item))) {
+    const auto value = py::reinterpret_borrow<py::object>(t).attr("__index__")().cast<i64>();
+    if (value < 0 || value > 0xffffffff) throw ConfigError(where + ": " + std::to_string(value) + " is no terminal");
+    terminals.push_back(static_cast<u32>(value));
+  }
+  return terminals;
+}
+
+// {parameters, 'jobs': [{'name', 'motif' or 'goal_file' or 'program', 'terminals', parameters of the motif}]}
+WorkloadSection to_workload(const py::object& given) {
+  if (!py::isinstance<py::dict>(given)) throw ConfigError("workload: " + std::string(py::repr(given)) + " is no mapping");
+  WorkloadSection section;
+  for (const auto& [k, v] : given.cast<py::dict>()) {
+    const auto key = k.cast<std::string>();
+    if (key != "jobs") {
+      section.values[key] = to_value("workload." + key, v);
+      continue;
+    }
+    for (const py::handle& item : py::list(py::reinterpret_borrow<py::object>(v))) {
+      if (!py::isinstance<py::dict>(item)) throw ConfigError("workload.jobs: " + std::string(py::repr(item)) + " is no mapping");
+      JobSection job;
+      for (const auto& [jk, jv] : py::reinterpret_borrow<py::dict>(item)) {
+        const auto name = jk.cast<std::string>();
+        if (name == "name") job.name = py::str(jv).cast<std::string>();
+        else if (name == "motif") job.motif.name = py::str(jv).cast<std::string>();
+        else if (name == "terminals") job.terminals = jv.is_none() ? std::vector<u32>() : to_terminals("workload.jobs.terminals", jv);
+        else if (name == "goal_file") job.program = read_goal_file(py::str(jv).cast<std::string>());
+        else if (name == "program") job.program = jv.cast<std::shared_ptr<PyProgram>>()->program;
+        else job.motif.values[name] = to_value("workload.jobs." + name, jv);
+      }
+      if (job.name.empty()) job.name = job.motif.name;
+      section.jobs.push_back(std::move(job));
+    }
+  }
+  if (section.jobs.empty()) throw ConfigError("workload.jobs: there are none");
+  return section;
+}
+
+}  // namespace
+
+Config to_config(const py::object& mapping) {
+  const py::dict given(mapping);
+  const std::vector<std::string> valid = {"topology", "router", "routing", "traffic", "workload", "seed"};
+  for (const auto& item : given) {
+    const auto key = py::str(item.first).cast<std::string>();
+    if (std::find(valid.begin(), valid.end(), key) == valid.end()) throw ConfigError(key + ": unknown section" + did_you_mean(key, valid) + "; valid sections: " + join(valid));
+  }
+  Config config;
+  config.topology = to_section(given, "topology", "");
+  config.router = to_section(given, "router", "vc_router");
+  config.routing = to_section(given, "routing", "");
+  if (given.contains("workload") && !given["workload"].is_none()) {
+    config.workload = to_workload(given["workload"]);
+    if (given.contains("traffic") && !given["traffic"].is_none()) config.traffic = to_section(given, "traffic", "");
+  } else {
+    config.traffic = to_section(given, "traffic", "");
+  }
+  if (given.contains("seed")) {
+    const py::object seed = given["seed"];
+    const bool integer = py::isinstance<py::int_>(seed) && !py::isinstance<py::bool_>(seed);
+    if (!integer || seed.attr("__lt__")(0).cast<bool>() || seed.attr("bit_length")().cast<int>() > 63)
+      throw ConfigError("seed: " + std::string(py::repr(seed)) + " is not an integer from 0 to 2^63 - 1");
+    config.seed = seed.cast<u64>();
+  }
+  return config;
+}
+
+namespace {
+
+py::object from_value(const Value& value) {
+  return std::visit([](const auto& x) -> py::object { return py::cast(x); }, value);
+}
+
+py::dict describe(const ParamSpec& spec) {
+  static const char* const types[] = {"bool", "int", "float", "str", "list_float", "list_int"};
+  py::dict d;
+  d["type"] = types[static_cast<int>(spec.type)];
+  if (spec.type == ParamSpec::Type::kIntList) {
+    py::list items;
+    for (const double x : std::get<std::vector<double>>(spec.fallback)) items.append(static_cast<i64>(x));
+    d["default"] = items;
+  } else {
+    d["default"] = from_value(spec.fallback);
+  }
+  const bool number = spec.type == ParamSpec::Type::kInt || spec.type == ParamSpec::Type::kFloat || spec.type == ParamSpec::Type::kList || spec.type == ParamSpec::Type::kIntList;
+  d["min"] = number ? py::object(py::float_(spec.min)) : py::none();
+  d["max"] = number ? py::object(py::float_(spec.max)) : py::none();
+  d["unit"] = spec.unit;
+  d["choices"] = spec.choices;
+  d["doc"] = spec.doc;
+  return d;
+}
+
+py::dict describe(const std::string& summary, const std::vector<ParamSpec>& params, const py::dict& facts) {
+  py::dict d, p;
+  for (const ParamSpec& spec : params) p[py::str(spec.key)] = describe(spec);
+  d["summary"] = summary;
+  d["params"] = p;
+  d["facts"] = facts;
+  return d;
+}
+
+// Adds the keys that are not there yet; of a key that is, the choices.
+void merge(std::vector<ParamSpec>& params, const std::vector<ParamSpec>& more) {
+  for (const ParamSpec& spec : more) {
+    const auto found = std::find_if(params.begin(), params.end(), [&](const ParamSpec& p) { return p.key == spec.key; });
+    if (found == params.end()) {
+      params.push_back(spec);
+      continue;
+    }
+    if (found->choices.empty() || spec.choices.empty()) found->choices.clear();  // any word
+    else for (const std::string& word : spec.choices)
+      if (std::find(found->choices.begin(), found->choices.end(), word) == found->choices.end()) found->choices.push_back(word);
+  }
+}
+
+}  // namespace
+
+py::dict registered(const std::string& kind) {
+  py::dict out;
+  if (kind == "topology") {
+    for (const auto& [name, spec] : registry<TopologySpec>()) out[py::str(name)] = describe(spec.summary, spec.params, py::dict());
+  } else if (kind == "routing") {
+    // Files of one name are one choice: the keys of all of them, on the topologies of all of them.
+    for (const std::string& name : registered_names<RoutingSpec>()) {
+      std::vector<std::string> topologies;
+      std::vector<ParamSpec> params;
+      std::string summary;
+      bool learns = false, external = false;
+      const auto [first, last] = registry<RoutingSpec>().equal_range(name);
+      for (auto at = first; at != last; ++at) {
+        const RoutingSpec& spec = at->second;
+        const auto& accepted = spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
+        topologies.insert(topologies.end(), accepted.begin(), accepted.end());
+        merge(params, spec.params);
+        learns |= spec.learn != nullptr;
+        external |= spec.external;
+        summary = at == first || spec.summary == summary ? spec.summary : summary + "; " + spec.summary;
+      }
+      std::sort(topologies.begin(), topologies.end());
+      py::dict facts;
+      facts["topologies"] = topologies;
+      facts["learns"] = learns;
+      facts["external"] = external;
+      out[py::str(name)] = describe(summary, params, facts);
+    }
+  } else if (kind == "traffic") {
+    for (const auto& [name, spec] : registry<TrafficSpec>()) {
+      std::vector<ParamSpec> params = common_traffic_params();
+      params.insert(params.end(), spec.params.begin(), spec.params.end());
+      py::dict facts;
+      facts["topologies"] = spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
+      out[py::str(name)] = describe(spec.summary, params, facts);
+    }
+  } else if (kind == "motif") {
+    for (const auto& [name, spec] : registry<MotifSpec>()) {
+      std::vector<ParamSpec> params = common_motif_params();
+      params.insert(params.end(), spec.params.begin(), spec.params.end());
+      out[py::str(name)] = describe(spec.summary, params, py::dict());
+    }
+  } else if (kind == "workload") {
+    out["workload"] = describe("jobs that share the network: placement, hosts, packets", workload_params(), py::dict());
+  } else if (kind == "observation") {
+    for (const auto& [name, spec] : registry<ObservationSpec>()) {
+      py::dict facts;
+      for (const auto& [key, features] : {std::pair{"general", &spec.general}, std::pair{"per_slot", &spec.per_slot}}) {
+        py::dict docs;
+        for (const Feature& f : *features) docs[py::str(f.name)] = f.doc;
+        facts[key] = docs;
+      }
+      out[py::str(name)] = describe(spec.summary, {}, facts);
+    }
+  } else if (kind == "reward") {
+    for (const auto& [name, spec] : registry<RewardSpec>()) {
+      py::dict facts;
+      facts["at_next_decision"] = spec.at_next_decision;
+      out[py::str(name)] = describe(spec.summary, {}, facts);
+    }
+  } else if (kind == "router") {
+    out["vc_router"] = describe("virtual-channel router: input-queued, or combined input- and output-queued with crossbar speedup", router_params(), py::dict());
+  } else {
+    const std::vector<std::string> kinds = {"topology", "router", "routing", "traffic", "motif", "workload", "observation", "reward"};
+    throw ConfigError("registered(): unknown kind '" + kind + "'" + did_you_mean(kind, kinds) + "; valid kinds: " + join(kinds));
+  }
+  return out;
+}
+
+namespace {
+
+}  // namespace
