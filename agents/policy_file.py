@@ -111,6 +111,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)  # as any other file, not for its maker alone
         os.replace(temporary, target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

@@ -6,6 +6,7 @@ misspelt key or a word where a number belongs stops before anything runs, and a 
 
 from dataclasses import dataclass, field, make_dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
@@ -160,6 +161,11 @@ def workload_schemas() -> dict[str, type]:
     }
 
 
+def shipped_policy(name: str) -> str:
+    """The path of a policy that comes with flitgym."""
+    return str(Path(__file__).resolve().parent.parent / "agents" / "policies" / f"{name}.safetensors")
+
+
 def _fields(params: dict[str, dict[str, Any]]) -> list[tuple[str, Any, Any]]:
     fields = []
     for key, spec in params.items():
@@ -172,6 +178,7 @@ def _fields(params: dict[str, dict[str, Any]]) -> list[tuple[str, Any, Any]]:
 def register_schema() -> None:
     """Put the root schema, every registered component and the resolvers where Hydra finds them; safe to repeat."""
     OmegaConf.register_new_resolver("run_id", run_id, replace=True)
+    OmegaConf.register_new_resolver("shipped_policy", shipped_policy, replace=True)
     store = ConfigStore.instance()
     store.store(name="experiment", node=Experiment)
     evaluation = OmegaConf.structured(Evaluation)
