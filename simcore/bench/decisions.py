@@ -71,6 +71,7 @@ def main() -> None:
         outside = batched()
         bare, _ = inside({"name": "random", "observation": "progress"})
         _, flat = inside({"name": "policy", "network": "flat", "hidden": [64, 64]})
+        _, deaf = inside({"name": "policy", "network": "flat", "hidden": [64, 64], "observation": "queues+path"})
         _, slots = inside({"name": "policy", "network": "slots", "hidden": [32, 32]})
         _, ugal = inside("ugal_group")
         for key, value in {
@@ -82,6 +83,7 @@ def main() -> None:
             "UGAL, flit-hops/s": ugal,
             "MLP 64-64 on the whole row, flit-hops/s": flat,
             "UGAL / MLP 64-64 (goal at most 3)": ugal / flat,
+            "UGAL / the same without what neighbours report": ugal / deaf,
             "UGAL / MLP 32-32 per slot": ugal / slots,
         }.items():
             rows.setdefault(key, []).append(value)
