@@ -11,7 +11,8 @@ best slot is the fastest way as far as can be told at this router.
     Boyan and Littman, NIPS 1993        the packet's delay as the reward, in a table (Q-routing)
 
 Deviations: the target network follows by averaging instead of copies; no discount (a packet always arrives); the replay
-memory is the core's ring, so it holds the present episode of every network only. Masked slots never count.
+memory is the core's ring, so it holds the present episode of every network only, and packets that are still under way
+when an episode ends are not learned from. Masked slots never count.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from ..env.world import World
+from .bounds import ROLLOUTS, check
 from .networks import Layers, SlotScores, StateValue
 from .rollouts import Rollouts
 
@@ -57,6 +59,19 @@ class Config:
     dueling: bool = False
     hysteresis: float = 1.0  # weight of the errors of news that are worse than expected; 1 = as all others
     gradient_norm: float = 10.0
+
+    def __post_init__(self) -> None:
+        check(
+            self,
+            **ROLLOUTS,
+            epsilon_first=(0, 1),
+            epsilon_last=(0, 1),
+            epsilon_part=(0, 1),
+            batch=(1, 1 << 24),
+            updates=(1, 1 << 20),
+            target_rate=(0, 1),
+            hysteresis=(0, 1e6),
+        )
 
 
 class QNetwork(nn.Module):

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from ..env.world import World
+from .bounds import ROLLOUTS, check
 from .networks import Layers, SlotScores, StateValue
 from .rollouts import Rollouts
 
@@ -49,6 +50,18 @@ class Config:
     entropy: float = 0.003
     critic_weight: float = 0.5
     gradient_norm: float = 0.5
+
+    def __post_init__(self) -> None:
+        check(
+            self,
+            **ROLLOUTS,
+            epochs=(1, 1000),
+            minibatch=(1, 1 << 24),
+            gae_lambda=(0, 1),
+            clip=(0, 1e6),
+            entropy=(0, 1e6),
+            critic_weight=(0, 1e6),
+        )
 
 
 class Agent:

@@ -5,7 +5,9 @@ The algorithms stand in rllib_ppo.py and rllib_dqn.py, which import Ray; this fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import importlib
+import sys
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -69,28 +71,38 @@ _SEAM = ("observation", "reward", "slots")
 class Agent:
     """One round is an iteration of RLlib. A checkpoint keeps the weights; RLlib's own files could run code.
 
-    A training that goes on from a checkpoint begins with its weights and a fresh optimiser, so unlike the other agents'
-    it does not repeat an uninterrupted one bit for bit.
+    A training that goes on from a checkpoint has its weights, its counts and its epsilon, but a fresh optimiser, an
+    empty replay memory and other episodes. Unlike the other agents' it does not repeat an uninterrupted one.
     """
 
     def __init__(self, config: Any, world: World, *, rounds: int, seed: int, device: str = "cpu") -> None:
         if device != "cpu":
             raise ConfigError(f"device={device}: with RLlib set agent.gpus_per_learner and agent.learners instead")
-        import importlib
-
         import ray
 
-        self.config = config
-        module = importlib.import_module(f".{config.name}", __package__)
+        self.config, self.world, self.seed = config, world, seed
+        self._module = importlib.import_module(f".{config.name}", __package__)
         self._training = importlib.import_module(".rllib_training", __package__)
-        given = {key: value for key, value in vars(config).items() if key not in (*_MACHINES, *_SEAM, "name")}
-        parameters = module.Hyperparameters(**given, seam={key: getattr(config, key) for key in _SEAM})
-        machines = self._training.Machines(**{key: getattr(config, key) for key in _MACHINES})
-        if not ray.is_initialized():
-            ray.init(address=machines.address, include_dashboard=False, log_to_driver=False)
+        self._machines = self._training.Machines(**{key: getattr(config, key) for key in _MACHINES})
         self.seam = world.simulation({**self.routing(config), "name": "policy"}, seed).seam()
-        self._algorithm = module.algorithm_config(world, parameters, machines, seed).build_algo()
-        self._before = 0
+        if not ray.is_initialized():
+            where = f"joining the Ray cluster at {config.address}" if config.address else "starting Ray"
+            print(f"{config.name}: {where}", file=sys.stderr, flush=True)
+            ray.init(address=config.address, include_dashboard=False, log_to_driver=False)
+        self._before, self._steps, self.round = 0.0, 0.0, 0
+        self._algorithm = self._build()
+
+    def _build(self) -> Any:
+        given = {key: value for key, value in vars(self.config).items() if key not in (*_MACHINES, *_SEAM, "name")}
+        parameters = self._module.Hyperparameters(**given, seam={key: getattr(self.config, key) for key in _SEAM})
+        if self._before and hasattr(parameters, "epsilon"):  # where it had come to
+            first, last = parameters.epsilon
+            part = min(1.0, self._before / parameters.epsilon_decisions)
+            left = max(1, int(parameters.epsilon_decisions - self._before))
+            parameters = replace(parameters, epsilon=(first + (last - first) * part, last), epsilon_decisions=left)
+        # Episodes are numbered from the seed: what goes on must not repeat them.
+        seed = self.seed + 1_000_003 * self.round
+        return self._module.algorithm_config(self.world, parameters, self._machines, seed).build_algo()
 
     @staticmethod
     def routing(config: Any) -> dict[str, Any]:
@@ -99,7 +111,10 @@ class Agent:
 
     def train_round(self) -> dict[str, float]:
         """One iteration of RLlib."""
-        return self._numbers(self._algorithm.train())
+        numbers = self._numbers(self._algorithm.train())
+        self.round += 1
+        self._steps = numbers["decisions"]
+        return numbers
 
     def _numbers(self, result: dict[str, Any]) -> dict[str, float]:
         numbers: dict[str, float] = self._training.numbers(result)
@@ -117,17 +132,23 @@ class Agent:
         return layers
 
     def state(self) -> dict[str, Any]:
-        """The weights of all networks."""
+        """The weights of all networks, and how far the training is."""
         weights = self._algorithm.learner_group.get_weights()
         return {
+            "steps": self._steps,
+            "round": self.round,
             "weights": {
                 module: {name: torch.from_numpy(np.array(value)) for name, value in parts.items()}
                 for module, parts in weights.items()
-            }
+            },
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Begin with the weights of a `state()`."""
+        """Go on with the weights of a `state()`."""
+        self._before = self._steps = float(state["steps"])
+        self.round = int(state["round"])
+        self._algorithm.stop()
+        self._algorithm = self._build()
         weights = {
             module: {name: value.numpy() for name, value in parts.items()} for module, parts in state["weights"].items()
         }

@@ -82,7 +82,8 @@ class Rollouts:
         """Let every network run for `ns` under these weights.
 
         Returns:
-            `latency_ns`: mean over the packets delivered; `throughput`: part of the offered flits that arrived;
+            `latency_ns`: mean over the packets delivered; `throughput`: flits that arrived of those offered (in a short
+            window it may pass 1);
             `decisions`: made in all. NaN where nothing was delivered.
         """
         delivered = latency = accepted = offered = 0.0
@@ -114,7 +115,7 @@ class Rollouts:
 
         Returns:
             `observation`, `next_observation` [n, width], `mask`, `next_mask` [n, slots], `action`, `reward`, `done`,
-            `log_probability` [n]; n is `count`, or less while some network has no transition yet (0 if none has).
+            `log_probability` [n]; n is `count`, or less while some network has no transition yet; empty if none has.
         """
         parts = []
         for simulation in self.simulations:
@@ -125,7 +126,7 @@ class Rollouts:
             share = -(-count // len(self.simulations))
             rows = (filed - kept + torch.randint(kept, (share,), generator=generator)) % self.capacity
             parts.append(_columns(simulation, rows.numpy()))
-        return _joined(parts)
+        return {name: column[:count] for name, column in _joined(parts).items()}
 
     def take(self) -> dict[str, Tensor]:
         """The transitions filed since the last call, in order, network by network; `network` [n] says of which.

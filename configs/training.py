@@ -37,6 +37,7 @@ class EvaluationWhileTraining:
     warmup_ns: float = MISSING
     baseline_warmup_ns: float = MISSING
     measure_ns: float = MISSING
+    workload_max_ns: float = MISSING
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,9 +39,9 @@ class World:
             if key.split(".")[0] not in _SECTIONS:
                 raise ConfigError(f"World.vary: '{key}' lies in no section; sections: {', '.join(_SECTIONS)}")
             if isinstance(choices, Mapping):
-                if sorted(choices) != ["high", "low"] or not choices["low"] <= choices["high"]:
+                if sorted(choices) != ["high", "low"] or not _ordered(choices["low"], choices["high"]):
                     raise ConfigError(f"World.vary: '{key}' takes a list, or a mapping with low <= high, not {choices}")
-            elif isinstance(choices, str) or not len(choices):
+            elif isinstance(choices, str) or not isinstance(choices, Sequence) or not len(choices):
                 raise ConfigError(f"World.vary: '{key}' takes a list of values, not {choices!r}")
 
     @classmethod
@@ -72,13 +72,13 @@ class World:
 
     def draw(self, seed: int) -> dict[str, Any]:
         """The sections of the episode `seed`; the same seed draws the same."""
-        drawn = copy.deepcopy(dict(self.sections))
+        drawn: dict[str, Any] = _copied(self.sections)
         random = np.random.default_rng([seed, 0x776F726C64])
         for key, choices in self.vary.items():
             if isinstance(choices, Mapping):
                 value: Any = float(random.uniform(choices["low"], choices["high"]))
             else:
-                value = copy.deepcopy(choices[int(random.integers(len(choices)))])
+                value = _copied(choices[int(random.integers(len(choices)))])
             _put(drawn, key, value)
         return drawn
 
@@ -89,6 +89,20 @@ class World:
             ConfigError: the sections, as drawn, cannot be built.
         """
         return Simulation({**self.draw(seed), "routing": routing, "seed": seed})
+
+
+def _ordered(low: Any, high: Any) -> bool:
+    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x) for x in (low, high))
+    return numbers and bool(low <= high)
+
+
+def _copied(value: Any) -> Any:
+    # Programs of a job never change, and are large: they are shared.
+    if isinstance(value, Mapping):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copied(item) for item in value]
+    return value
 
 
 def _put(sections: dict[str, Any], key: str, value: Any) -> None:

@@ -41,8 +41,9 @@ def run_command(name: str, command: Callable[[], object]) -> int:
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         return _fail(name, f"{error.strerror or error}{where}", EXIT_RUN_FAILED)
-    except KeyboardInterrupt:
-        return _fail(name, "interrupted; finished runs are kept, start again to go on", EXIT_INTERRUPTED)
+    except KeyboardInterrupt as interruption:
+        kept = str(interruption) or "finished runs are kept, start again to go on"
+        return _fail(name, f"interrupted; {kept}", EXIT_INTERRUPTED)
     finally:
         del os.environ["HYDRA_FULL_ERROR"]
     return 0

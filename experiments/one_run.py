@@ -127,6 +127,8 @@ def prepare(config: DictConfig) -> Simulation:
     Raises:
         ConfigError: the configuration cannot run.
     """
+    if config.routing.name == "policy" and not config.routing.path:
+        raise ConfigError("routing.path: name a policy file (flitgym-train makes one), or use routing=dqn_dragonfly")
     simulation = Simulation(core_sections(config))
     if has_workload(config):
         Limits.of(config.workload, simulation)

@@ -56,6 +56,9 @@ class _Wandb:
             "project": project,
             "name": directory.name,
             "dir": str(directory),
+            # A training that goes on is the same run.
+            "id": directory.name[-64:],
+            "resume": "allow",
             "config": dict(config),
             "settings": settings,
         }
@@ -75,10 +78,10 @@ class _Wandb:
 
 
 class _TensorBoard:
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, rounds_done: int) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
-        self._writer = SummaryWriter(str(directory / "tensorboard"))
+        self._writer = SummaryWriter(str(directory / "tensorboard"), purge_step=rounds_done + 1)
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
         for key, value in metrics.items():
@@ -112,7 +115,7 @@ def trackers(
             os.environ.setdefault("WANDB_SILENT", "true")
             chosen.append(_Wandb(directory, config, project, online))
         elif to == "tensorboard":
-            chosen.append(_TensorBoard(directory))
+            chosen.append(_TensorBoard(directory, rounds_done))
     except ModuleNotFoundError as error:
         extra = "wandb" if to == "wandb" else "learn"
         print(

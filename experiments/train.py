@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import hydra
+import numpy as np
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
@@ -17,14 +18,14 @@ from ..agents import trainable
 from ..configs import CONFIG_DIR
 from ..configs.training import register_training, training_hash, variation, world_sections
 from ..env.world import World
-from ..simcore import ConfigError, __version__
+from ..simcore import ConfigError, CoreError, __version__
 from .checkpoints import CHECKPOINT_FILE, load_checkpoint, save_checkpoint
 from .commandline import EXIT_BAD_CONFIG, run_command
 from .learning_curve import draw_learning_curve
 from .results import write_json
 from .tracking import PROGRESS_FILE, read_progress, trackers
-from .train_progress import TrainProgress
-from .while_training import Comparison
+from .train_progress import Stop, TrainProgress
+from .while_training import COMPARED, Comparison
 
 POLICY_FILE = "policy.safetensors"
 RESULT_FILE = "training.json"
@@ -81,31 +82,35 @@ def train(
     done, seconds = 0, 0.0
     checkpoint = directory / CHECKPOINT_FILE
     if checkpoint.exists() and not config.overwrite:
-        state = load_checkpoint(checkpoint, identity)
-        agent.load_state(state["agent"])
-        done, seconds = state["rounds"], state["seconds"]
+        done, seconds = _go_on(agent, checkpoint, identity)
 
     comparison = Comparison(config.evaluation, sections, agent.routing(settings), directory)
-    logs = trackers(directory, config.track.to, _plain(config), done, config.track.project, config.track.online)
+    left = config.rounds - done
+    track = config.track
+    logs = trackers(directory, track.to, _plain(config), done, track.project, track.online) if left else []
     began = time.monotonic() - seconds
     try:
-        with TrainProgress(f"{config.agent.name} on {config.topology.name}", config.rounds, done) as progress:
-            if done < config.rounds:
-                comparison.prepare(progress.say)
+        with (
+            TrainProgress(f"{config.agent.name} on {config.topology.name}", config.rounds, done) as progress,
+            Stop() as stop,
+        ):
+            comparison.prepare(progress.say)
             while done < config.rounds:
                 metrics = agent.train_round()
+                _require_finite(agent.policy(), done, checkpoint)
                 done += 1
                 if comparison.due(done, config.rounds):
                     progress.say("comparing with the baselines")
                     metrics |= comparison.of(agent.policy())
-                metrics["seconds"] = time.monotonic() - began
+                seconds = metrics["seconds"] = time.monotonic() - began
                 for log in logs:
                     log.log(metrics, done)
-                if done % config.checkpoint_every == 0 or done == config.rounds:
-                    seconds = time.monotonic() - began
+                if done % config.checkpoint_every == 0 or done == config.rounds or stop.asked:
                     save_checkpoint(checkpoint, {"agent": agent.state(), "rounds": done, "seconds": seconds}, identity)
                 progress.update(done, metrics)
                 after_round(done)
+                if stop.asked and done < config.rounds:
+                    raise KeyboardInterrupt(f"round {done} is saved, start again to go on")
         policy = agent.policy()
     finally:
         for log in logs:
@@ -113,6 +118,25 @@ def train(
         if hasattr(agent, "close"):
             agent.close()
     return _finish(config, directory, policy, {**agent.routing(settings)}, comparison, identity, seconds)
+
+
+def _go_on(agent: Any, checkpoint: Path, identity: str) -> tuple[int, float]:
+    state = load_checkpoint(checkpoint, identity)
+    try:
+        agent.load_state(state["agent"])
+        return int(state["rounds"]), float(state["seconds"])
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        what = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        raise ConfigError(f"{checkpoint} is damaged ({what}); remove it or start with overwrite=true") from error
+
+
+def _require_finite(layers: Any, done: int, checkpoint: Path) -> None:
+    if all(np.isfinite(weight).all() and np.isfinite(bias).all() for weight, bias in layers):
+        return
+    kept = f"the last checkpoint is good ({checkpoint}), but leads here again; " if checkpoint.exists() else ""
+    raise CoreError(
+        f"the training diverged in round {done + 1}: a weight is not finite; {kept}take a smaller agent.learning_rate"
+    )
 
 
 def _finish(
@@ -126,6 +150,12 @@ def _finish(
 ) -> dict[str, Any]:
     from ..agents.policy_file import save_policy
 
+    rows = read_progress(directory / PROGRESS_FILE)
+    if all(row.get("loss") is None for row in rows):
+        raise CoreError(
+            "nothing was learned: no decision was ever paid; is the load 0, do all packets have one way, or is "
+            "agent.run_ns * agent.record_part too small?"
+        )
     save_policy(
         directory / POLICY_FILE,
         policy,
@@ -134,7 +164,6 @@ def _finish(
         observation=routing["observation"],
         topology=config.topology.name,
     )
-    rows = read_progress(directory / PROGRESS_FILE)
     result = {
         "agent": config.agent.name,
         "rounds": config.rounds,
@@ -159,21 +188,35 @@ def summary(result: Mapping[str, Any], directory: Path) -> str:
     made = f"{result['rounds']} rounds, {result['decisions'] or 0:,.0f} decisions, {result['wall_seconds']:.0f} s"
     lines = [f"{shown / POLICY_FILE}: {made}"]
     baselines, last = result["baselines"], result["last"]
-    loads = sorted({float(key.rsplit("@", 1)[1]) for key in last if key.startswith("latency_ns@")})
-    for load in loads:
-        parts = [f"{name} {values[f'latency_ns@{load:g}']:,.0f}" for name, values in baselines.items()]
-        parts.insert(0, f"policy {last[f'latency_ns@{load:g}']:,.0f}")
-        lines.append(f"  load {load:g}: mean latency in ns: " + ", ".join(parts))
+    for key in (key for key in last if key.startswith(COMPARED)):
+        what, label = key.rsplit("@", 1)
+        parts = [f"{name} {_ns(values[key])}" for name, values in {"policy": last, **baselines}.items()]
+        title = f"load {label}: mean latency" if what == "latency_ns" else f"{label}: mean communication time"
+        lines.append(f"  {title} in ns: " + ", ".join(parts))
     lines.append(f"use it: flitgym-simulate topology=... routing=policy routing.path={shown / POLICY_FILE}")
     return "\n".join(lines)
+
+
+def _ns(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}"
 
 
 def _check(config: DictConfig) -> None:
     for key in ("rounds", "threads", "checkpoint_every"):
         if config[key] < 1:
             raise ConfigError(f"{key}: {config[key]} is less than 1")
-    if config.evaluation.every < 0 or not math.isfinite(config.evaluation.measure_ns):
-        raise ConfigError(f"evaluation.every: {config.evaluation.every} is negative; 0 = never")
+    if config.seed < 0:
+        raise ConfigError(f"seed: {config.seed} is negative")
+    evaluation = config.evaluation
+    if evaluation.every < 0:
+        raise ConfigError(f"evaluation.every: {evaluation.every} is negative; 0 = never")
+    for key in ("warmup_ns", "baseline_warmup_ns", "measure_ns", "workload_max_ns"):
+        least = 0 if key.endswith("warmup_ns") else 1
+        if not (math.isfinite(evaluation[key]) and evaluation[key] >= least):
+            raise ConfigError(f"evaluation.{key}: {evaluation[key]} ns; it must be {least} or more")
+    for key in ("loads", "seeds"):
+        if evaluation.every and not evaluation[key]:
+            raise ConfigError(f"evaluation.{key}: there are none; evaluation.every=0 compares with nothing")
 
 
 def _plain(node: DictConfig) -> dict[str, Any]:

@@ -1,9 +1,12 @@
 """The live line of a training: reward, latency, throughput, loss, and the time that is left."""
 
 import math
+import signal
 import sys
+import threading
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from rich.progress import TextColumn
 
@@ -63,3 +66,29 @@ class TrainProgress:
     def __exit__(self, *details: object) -> None:
         if self._bars is not None:
             self._bars.stop()
+
+
+class Stop:
+    """Ctrl-C or SIGTERM ends a training between two rounds, where it can be saved; a second one ends it at once.
+
+    A context manager. Outside the main thread, where signals cannot be caught, it does nothing.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[signal.Signals, Any] = {}
+
+    def _ask(self, number: int, frame: object) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        print("finishing this round; once more ends it at once", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> "Stop":
+        if threading.current_thread() is threading.main_thread():
+            self._before = {kind: signal.signal(kind, self._ask) for kind in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        for kind, handler in self._before.items():
+            signal.signal(kind, handler)

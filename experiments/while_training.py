@@ -1,6 +1,5 @@
 """A policy beside the baselines while it is being trained, on seeds that it is not trained on."""
 
-import copy
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -16,9 +15,12 @@ from .results import write_json
 
 _FILE = "baselines.json"
 
+# What is compared: `<one of these><load or job>`.
+COMPARED = ("latency_ns@", "comm_time_ns@")
+
 
 class Comparison:
-    """Mean latency and accepted load at a few loads of the world as it stands (nothing drawn).
+    """Mean latency and accepted load at a few loads of the world as it stands; of a workload, communication times.
 
     Args:
         settings: The section `evaluation` of a training.
@@ -48,7 +50,9 @@ class Comparison:
         if self._settings.every == 0:
             return
         plain: Any = OmegaConf.to_container(self._settings, resolve=True)
-        asked = hashlib.sha256(json.dumps([plain, self._sections], sort_keys=True, default=str).encode()).hexdigest()
+        asked = hashlib.sha256(
+            json.dumps([plain, self._sections], sort_keys=True, default=_content).encode()
+        ).hexdigest()
         if self._file.exists():
             known = json.loads(self._file.read_text())
             if known["asked"] == asked:
@@ -62,32 +66,47 @@ class Comparison:
         write_json(self._file, {"asked": asked, "baselines": self.baselines})
 
     def of(self, layers: Any) -> dict[str, float]:
-        """The policy's numbers: `latency_ns@<load>` and `accepted_load@<load>`, means over the seeds."""
+        """The policy's numbers: `latency_ns@<load>` and `accepted_load@<load>`, or `comm_time_ns@<job>`.
+
+        Means over the seeds; NaN where nothing arrived, or a job was not done in time.
+        """
         return self._measure({**self._routing, "name": "policy"}, self._settings.warmup_ns, layers)
 
     def _measure(self, routing: Mapping[str, Any], warmup_ns: float, layers: Any = None) -> dict[str, float]:
-        numbers: dict[str, float] = {}
+        found: dict[str, list[float]] = {}
         traffic = "traffic" in self._sections
-        for load in self._settings.loads if traffic else [1.0]:
-            latencies, accepted = [], []
+        for load in self._settings.loads if traffic else [0.0]:
             for seed in self._settings.seeds:
-                sections = copy.deepcopy(dict(self._sections))
+                sections = dict(self._sections)
                 if traffic:
-                    sections["traffic"]["load"] = load
+                    sections["traffic"] = {**sections["traffic"], "load": load}
                 simulation = Simulation({**sections, "routing": dict(routing), "seed": seed})
                 if layers is not None:
                     simulation.set_policy(layers)
-                simulation.run_ns(warmup_ns if traffic else 0)
-                simulation.begin_window()
-                simulation.run_ns(self._settings.measure_ns)
-                statistics = simulation.statistics()
-                latencies.append(statistics["packet_latency_mean_ns"] if statistics["packets_delivered"] else np.nan)
-                accepted.append(statistics["accepted_load"])
-            numbers[f"latency_ns@{load:g}"] = float(np.mean(latencies))
-            numbers[f"accepted_load@{load:g}"] = float(np.mean(accepted))
-        return numbers
+                numbers = self._windows(simulation, load, warmup_ns) if traffic else self._jobs(simulation)
+                for key, value in numbers.items():
+                    found.setdefault(key, []).append(value)
+        return {key: float(np.mean(values)) for key, values in found.items()}
+
+    def _windows(self, simulation: Simulation, load: float, warmup_ns: float) -> dict[str, float]:
+        simulation.run_ns(warmup_ns)
+        simulation.begin_window()
+        simulation.run_ns(self._settings.measure_ns)
+        statistics = simulation.statistics()
+        latency = statistics["packet_latency_mean_ns"] if statistics["packets_delivered"] else np.nan
+        return {f"latency_ns@{load:g}": latency, f"accepted_load@{load:g}": statistics["accepted_load"]}
+
+    def _jobs(self, simulation: Simulation) -> dict[str, float]:
+        done = simulation.run_workload(simulation.cycles(self._settings.workload_max_ns))
+        times = {job["name"]: float(np.mean(job["rank_comm_time_ns"])) for job in simulation.jobs()}
+        return {f"comm_time_ns@{name}": time if done else np.nan for name, time in times.items()}
 
 
 def _routing_section(name: str) -> DictConfig:
     section: DictConfig = compose([f"routing={name}"]).routing
     return section
+
+
+def _content(value: Any) -> Any:
+    # What a configuration holds besides plain values: the program of a job.
+    return value.totals()

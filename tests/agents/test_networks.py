@@ -151,6 +151,17 @@ def test_a_policy_that_does_not_fit_is_refused(tmp_path: Path, change: dict[str,
         world(SMALL).simulation({"name": "policy", "path": str(path)}, 1)
 
 
+def test_what_contradicts_a_policy_file_is_refused(tmp_path: Path):
+    path = str(tmp_path / "p.safetensors")
+    seam = world(SMALL).simulation("agent", 1).seam()
+    layers = SlotScores(seam, [8]).export()
+    save_policy(path, layers, network="slots", slots=8, observation=seam["observation"], topology="any")
+    for key, value in (("slots", 4), ("network", "flat"), ("relation", "minimal"), ("observation", "queues")):
+        with pytest.raises(ConfigError, match=f"{key}.*leave it out"):
+            world(SMALL).simulation({"name": "policy", "path": path, key: value}, 1)
+    world(SMALL).simulation({"name": "policy", "path": path, "slots": 8}, 1)
+
+
 def test_weights_that_are_no_numbers_or_of_another_shape_are_refused():
     simulation = world(SMALL).simulation({"name": "policy", "hidden": [8]}, 1)
     layers = SlotScores(simulation.seam(), [8]).export()

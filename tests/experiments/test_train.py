@@ -6,18 +6,19 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from flitgym.agents import trainable
+from flitgym.agents import dqn, trainable
 from flitgym.agents.policy_file import load_policy
 from flitgym.configs import CONFIG_DIR, explain
 from flitgym.configs.training import register_training
 from flitgym.experiments.checkpoints import load_checkpoint, save_checkpoint
 from flitgym.experiments.tracking import read_progress, trackers
 from flitgym.experiments.train import train as run_training
-from flitgym.simcore import ConfigError
+from flitgym.simcore import ConfigError, CoreError
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra.errors import HydraException
@@ -140,6 +141,16 @@ def test_writes_policy_result_curve_and_comparison(tmp_path: Path):
         (["device=cuda:7"], "cuda:7"),
         (["vary={trafic.load: [0.1]}"], "trafic"),
         (["vary=7"], "no mapping"),
+        (["vary={traffic.load: 0.3}"], "takes a list"),
+        (["vary={traffic.shift: {low: a, high: 3}}"], "takes a list"),
+        (["agent.batch=0"], "agent.batch: 0"),
+        (["agent.networks=0"], "agent.networks: 0"),
+        (["agent.record_part=0"], "agent.record_part: 0"),
+        (["agent.learning_rate=nan"], "agent.learning_rate: nan"),
+        (["agent.hidden=[0]"], "agent.hidden"),
+        (["seed=-2"], "seed: -2"),
+        (["evaluation.every=1", "evaluation.seeds=[]"], "evaluation.seeds"),
+        (["evaluation.every=1", "evaluation.measure_ns=nan"], "evaluation.measure_ns: nan"),
         (["vary={traffic.load: [7.0]}"], "7"),
         (["evaluation.every=1", "evaluation.baselines=[ugall]"], "did you mean 'ugal_l'"),
         (["evaluation.every=1", "evaluation.baselines=[omni_war]"], "omni_war"),
@@ -225,6 +236,76 @@ def test_tensorboard_and_offline_wandb_keep_the_metrics(tmp_path: Path):
         assert len(read_progress(directory / "progress.jsonl")) == 3
     assert list(tmp_path.glob("tensorboard/tensorboard/events.*"))
     assert list(tmp_path.glob("wandb/wandb/offline-run-*/*.wandb"))
+
+
+def quick(directory: Path, *words: str) -> dict[str, Any]:
+    register_training(trainable())
+    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+        config = hydra_compose("train", overrides=[*SMALL, *OWN["dqn"], *words])
+    return run_training(config, directory)
+
+
+def test_a_finished_training_that_is_started_again_changes_nothing(tmp_path: Path):
+    words = ["rounds=2", "evaluation.every=2", "evaluation.loads=[0.2]", "evaluation.seeds=[1]",
+             "evaluation.warmup_ns=500", "evaluation.baseline_warmup_ns=500", "evaluation.measure_ns=1000"]  # fmt: skip
+    first = quick(tmp_path, *words)
+    kept = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    second = quick(tmp_path, *words)
+    assert set(first["baselines"]) == {"ugal_l", "q_adaptive"}
+    assert second == first
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == kept
+
+
+def test_divergence_is_said_and_keeps_the_last_good_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    learn = dqn.Agent.update
+
+    def explode(self: dqn.Agent, batch: dict[str, torch.Tensor]) -> float:
+        loss = learn(self, batch)
+        if self.round >= 2:
+            with torch.no_grad():
+                next(self.online.scores.parameters()).fill_(torch.nan)
+        return loss
+
+    monkeypatch.setattr(dqn.Agent, "update", explode)
+    with pytest.raises(CoreError, match=r"diverged in round 3.*learning_rate"):
+        quick(tmp_path, "rounds=5", "checkpoint_every=1")
+    monkeypatch.undo()
+    assert quick(tmp_path, "rounds=5", "checkpoint_every=1")["rounds"] == 5
+    assert [row["round"] for row in read_progress(tmp_path / "progress.jsonl")] == [1, 2, 3, 4, 5]
+
+
+def test_nothing_to_learn_from_is_an_error(tmp_path: Path):
+    with pytest.raises(CoreError, match="nothing was learned"):
+        quick(tmp_path, "rounds=2", "vary={traffic.load: [0.0]}")
+    assert not (tmp_path / "policy.safetensors").exists()
+
+
+def test_ctrl_c_saves_the_round(tmp_path: Path):
+    words = [*SMALL, *OWN["dqn"], "rounds=5000", "checkpoint_every=5000"]
+    process = subprocess.Popen(
+        command(*words), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 100
+    while time.monotonic() < deadline and not any(
+        len(read_progress(log)) > 3 for log in tmp_path.glob("results/training/*/progress.jsonl")
+    ):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=100)
+    assert process.returncode == 130
+    assert "is saved, start again to go on" in said
+    rounds = len(read_progress(only_run(tmp_path) / "progress.jsonl"))
+    assert f"round {rounds} is saved" in said
+    assert (only_run(tmp_path) / "checkpoint.pt").exists()
+
+
+def test_jobs_of_a_goal_file_are_a_world(tmp_path: Path):
+    goal = Path(__file__).parents[1] / "data" / "goal" / "ring_any_source.goal"
+    ranks = int(goal.read_text().split("num_ranks", 1)[1].split()[0])
+    words = [f"topology.terminals_per_router={-(-ranks // 6)}", "workload=goal", f"workload.file={goal}", "vary=null",
+             "evaluation.every=1", "evaluation.seeds=[1]", "agent.run_ns=20000", "rounds=2"]  # fmt: skip
+    numbers = quick(tmp_path, *words)["last"]
+    assert numbers["comm_time_ns@ring_any_source"] > 0
 
 
 def test_every_agent_has_typed_hyperparameters():

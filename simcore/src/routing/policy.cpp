@@ -89,6 +89,13 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
     file = read_policy_file(path);
     const Values said_there = parameters_of(file, path, net);
     Params("policy file " + path, params(), said_there);  // held against the same bounds
+    // Who sets one of them as well must not be left to think that it counts.
+    const Params untouched("routing.policy", params(), {});
+    for (const auto& [key, value] : said_there) {
+      const auto text_of = [&](const Params& p) { return key == "slots" ? std::to_string(p.integer(key)) : p.text(key); };
+      if (text_of(given) != text_of(untouched) && text_of(given) != to_string(value))
+        throw ConfigError("routing.policy." + key + ": " + text_of(given) + ", but the policy file " + path + " says " + to_string(value) + "; leave it out");
+    }
     effective = given.with(said_there);
     // A snapshot fits no policy of another shape.
     net.identity += "policy of";
