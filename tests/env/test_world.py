@@ -6,6 +6,18 @@ from flitgym.env import World
 from flitgym.simcore import ConfigError
 
 
+def test_bounds_are_numbers() -> None:
+    for wrong in (
+        {"low": "a", "high": 3},
+        {"low": 0.1, "high": float("inf")},
+        {"low": 2, "high": 1},
+        {"low": 0.1},
+        0.3,
+    ):
+        with pytest.raises(ConfigError, match="takes a list"):
+            World({"topology": "dragonfly"}, {"traffic.load": wrong})  # type: ignore[dict-item]
+
+
 def test_draws_repeat_and_differ() -> None:
     world = World(TRIANGLE, {"traffic.load": {"low": 0.1, "high": 0.3}, "topology.terminals_per_router": [2, 3]})
     draws = [world.draw(seed) for seed in range(20)]

@@ -142,7 +142,6 @@ def test_writes_policy_result_curve_and_comparison(tmp_path: Path):
         (["vary={trafic.load: [0.1]}"], "trafic"),
         (["vary=7"], "no mapping"),
         (["vary={traffic.load: 0.3}"], "takes a list"),
-        (["vary={traffic.shift: {low: a, high: 3}}"], "takes a list"),
         (["agent.batch=0"], "agent.batch: 0"),
         (["agent.networks=0"], "agent.networks: 0"),
         (["agent.record_part=0"], "agent.record_part: 0"),
