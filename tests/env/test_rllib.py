@@ -11,7 +11,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 ray = pytest.importorskip("ray")
 torch = pytest.importorskip("torch")
 
-from flitgym.agents import rllib_dqn, rllib_ppo  # noqa: E402
+from flitgym.agents import rllib_dqn, rllib_ppo, trainable  # noqa: E402
 from flitgym.agents.rllib_modules import MaskedActorCritic  # noqa: E402
 from flitgym.agents.rllib_training import Machines, core_layers  # noqa: E402
 from flitgym.env import World  # noqa: E402
@@ -252,3 +252,29 @@ def test_remote_runners_get_the_weights(cluster: None) -> None:
             np.testing.assert_array_equal(bias, shift)
     finally:
         algorithm.stop()
+
+
+# --- As agents of flitgym-train --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["rllib_ppo", "rllib_dqn"])
+def test_an_agent_goes_on_where_it_was(cluster: None, name: str) -> None:
+    hyperparameters, kind = trainable()[name]
+    config = hyperparameters(**SEAM, hidden=[16], episode_ns=1500)
+    first = kind(config, WORLD, rounds=2, seed=1)
+    before = first.train_round()
+    state = first.state()
+    policy = first.policy()
+    first.close()
+
+    again = kind(config, WORLD, rounds=2, seed=1)
+    again.load_state(state)
+    for one, other in zip(policy, again.policy(), strict=True):
+        assert np.array_equal(one[0], other[0])
+        assert np.array_equal(one[1], other[1])
+    after = again.train_round()
+    again.close()
+    # Counts go on, and the episodes are others.
+    assert again.round == 2
+    assert after["decisions"] > before["decisions"]
+    assert after["latency_ns"] != before["latency_ns"]
