@@ -59,7 +59,9 @@ demo: venv ## draw the two figures of the HPDC'21 study with the quick preset
 
 # --- Checks --------------------------------------------------------------------------------------------------------
 
-test: lint types test-cpp test-python ## run every check: lint, types, C++ tests with sanitizers, Python tests
+# Two at a time: the C++ tests compile beside the rest, which mostly uses one core.
+test: ## run every check: lint, types, C++ tests with sanitizers, Python tests
+	@$(MAKE) --no-print-directory -j2 test-cpp lint types test-python
 
 lint: venv
 	@echo "== ruff"

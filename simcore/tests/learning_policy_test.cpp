@@ -353,7 +353,8 @@ TEST(policy_file_is_loaded) {
     CHECK(read.metadata == but("network", network));
     CHECK(read.tensors.at("layers.0.weight").values == weights.weight[0] && read.tensors.at("layers.1.bias").values == weights.bias[1]);
 
-    Simulation from_file(file.config({{"slots", i64{7}}, {"epsilon", 0.1}}));  // the file says how many slots
+    CHECK_THROWS(ConfigError, file.build({{"slots", i64{7}}}), "slots", "7", "says 4", "leave it out");
+    Simulation from_file(file.config({{"slots", i64{4}}, {"epsilon", 0.1}}));
     const Seam& seam = *from_file.network().seam;
     CHECK(seam.slots == 4 && seam.general == 5 && seam.per_slot == 4 && from_file.network().routing_facts.max_hops == 5);
     std::vector<double> hidden = {static_cast<double>(weights.layers[1])};
