@@ -77,6 +77,7 @@ types: venv
 
 test-cpp:
 	@echo "== C++ tests with address and undefined-behaviour sanitizers"
+	@mkdir -p build
 	@cmake -S simcore -B build/test -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFLITGYM_TESTS=ON -DFLITGYM_SANITIZE=ON > build/test.log \
 		|| { cat build/test.log; exit 1; }
 	@cmake --build build/test -j $(JOBS) >> build/test.log || { tail -n 60 build/test.log; exit 1; }
