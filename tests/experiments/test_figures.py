@@ -12,6 +12,7 @@ from flitgym.experiments import reproduce
 from flitgym.experiments.results import row
 from flitgym.experiments.sweep import PlannedRun
 from omegaconf import OmegaConf
+from plans import planned
 
 FIGURES = reproduce.available()
 PLANS = [(figure, preset) for figure, presets in FIGURES.items() for preset in presets]
@@ -21,7 +22,7 @@ OF_JOBS = {"sc19_stencil"}  # the others offer loads of traffic patterns
 @cache
 def quick(figure: str) -> Sequence[dict[str, Any]]:
     """Synthetic rows of a figure's quick preset."""
-    return [synthetic_row(run) for run in reproduce.plan(figure, "quick", Path("results"))]
+    return [synthetic_row(run) for run in planned(figure, "quick")]
 
 
 def synthetic_row(run: PlannedRun) -> dict[str, Any]:
@@ -49,8 +50,8 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("figure", "preset"), PLANS)
-def test_runs_of_a_plan_are_all_different(figure: str, preset: str, tmp_path: Path) -> None:
-    runs = reproduce.plan(figure, preset, tmp_path)
+def test_runs_of_a_plan_are_all_different(figure: str, preset: str) -> None:
+    runs = planned(figure, preset)
     assert runs
     assert len({run.directory for run in runs}) == len(runs)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,14 +11,14 @@ from flitgym.experiments.figures.sc19_synthetic import plot
 from flitgym.experiments.results import row
 from flitgym.experiments.sweep import PlannedRun
 from omegaconf import OmegaConf
+from plans import planned
 
 FIGURE = "sc19_synthetic"
 STATIC = {"dimension_order", "minimal_adaptive", "valiant", "ugal", "clos_ad", "dal", "dim_war", "omni_war"}
 
 
-@cache
 def runs(preset: str) -> Sequence[PlannedRun]:
-    return reproduce.plan(FIGURE, preset, Path("results"))
+    return planned(FIGURE, preset)
 
 
 @cache

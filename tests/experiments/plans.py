@@ -1,0 +1,12 @@
+"""The runs of a figure, composed once for all tests: a large sweep takes Hydra ten seconds."""
+
+from functools import cache
+from pathlib import Path
+
+from flitgym.experiments import reproduce
+from flitgym.experiments.sweep import PlannedRun
+
+
+@cache
+def planned(figure: str, preset: str) -> tuple[PlannedRun, ...]:
+    return tuple(reproduce.plan(figure, preset, Path("results")))
