@@ -79,7 +79,7 @@ class QNetwork(nn.Module):
 
     def __init__(self, seam: dict[str, Any], config: Config) -> None:
         super().__init__()
-        self.scores = SlotScores(seam, config.hidden, config.network)  # type: ignore[arg-type]
+        self.scores = SlotScores(seam, config.hidden, config.network)
         self.value = StateValue(seam, config.hidden) if config.dueling else None
 
     def forward(self, observation: Tensor, mask: Tensor) -> Tensor:

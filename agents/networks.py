@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,9 +39,7 @@ class SlotScores(nn.Module):
             knows no order of the slots; `flat`: one network sees the whole row.
     """
 
-    def __init__(
-        self, seam: dict[str, Any], hidden: Sequence[int], network: Literal["slots", "flat"] = "slots"
-    ) -> None:
+    def __init__(self, seam: dict[str, Any], hidden: Sequence[int], network: str = "slots") -> None:
         super().__init__()
         self.general, self.per_slot = len(seam["general"]), len(seam["per_slot"])
         self.slots, self.network = int(seam["slots"]), network

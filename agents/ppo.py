@@ -72,7 +72,7 @@ class Agent:
         self.rollouts = rollouts = Rollouts.of(config, self.routing(config), world, seed)
         self.seam = rollouts.seam
         torch.manual_seed(seed)
-        self.actor = SlotScores(rollouts.seam, config.hidden, config.network).to(device)  # type: ignore[arg-type]
+        self.actor = SlotScores(rollouts.seam, config.hidden, config.network).to(device)
         self.critic = StateValue(rollouts.seam, [64, 64]).to(device)
         self.optimiser = torch.optim.Adam([*self.actor.parameters(), *self.critic.parameters()], config.learning_rate)
         self.generator = torch.Generator().manual_seed(seed)

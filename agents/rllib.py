@@ -27,9 +27,8 @@ class PpoConfig:
     env_runners: int = 0
     learners: int = 0
     gpus_per_learner: float = 0
-    address: str | None = (
-        None  # of a running Ray cluster; auto: this machine's or that of RAY_ADDRESS; null: Ray starts here
-    )
+    # Of a running Ray cluster; auto: that of RAY_ADDRESS or of this machine; null: Ray starts here.
+    address: str | None = None
     # what the routers see and are paid
     hidden: list[int] = field(default_factory=lambda: [64, 64])
     observation: str = "progress+router+queues+path+q_values"

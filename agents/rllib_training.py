@@ -109,7 +109,7 @@ def core_layers(algorithm: Any) -> Layers:
 
 def export(path: str | os.PathLike[str], layers: Layers, rollout: Rollout) -> None:
     """Write the policy so that `routing=policy routing.path=...` and every evaluation can run it."""
-    from .policy_file import save_policy  # type: ignore[import-untyped, unused-ignore]
+    from .policy_file import save_policy
 
     facts = rollout.simulation(0).seam()
     save_policy(

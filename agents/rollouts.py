@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..env.ring import Ring
 from ..env.world import World
 from ..simcore import ConfigError, Simulation
 from .networks import Layers
@@ -44,14 +45,15 @@ class Rollouts:
     ) -> None:
         self.world, self.episode_ns, self.capacity = world, episode_ns, capacity
         self.routing = {**routing, "name": "policy", "record": capacity, "record_part": record_part}
-        self.next_seed = seed
-        self.seeds: list[int] = []
+        self.next_seed, self.decisions = seed, 0
+        self.seeds = [0] * networks
+        self.ends_ns = [0.0] * networks
         self.simulations: list[Simulation] = []
-        self.ends_ns: list[float] = []
-        self.taken: list[int] = []
-        self.decisions = 0
+        self.rings: list[Ring] = []
         for k in range(networks):
-            self._begin(k, episode_ns * (k + 1) / networks)
+            simulation = self._begin(k, episode_ns * (k + 1) / networks)
+            self.simulations.append(simulation)
+            self.rings.append(Ring(simulation))
         self.seam = self.simulations[0].seam()
 
     @classmethod
@@ -70,13 +72,10 @@ class Rollouts:
             seed=1_000_000 * (seed + 1),
         )
 
-    def _begin(self, k: int, length_ns: float) -> None:
-        if k == len(self.simulations):
-            for per_network in (self.simulations, self.seeds, self.ends_ns, self.taken):
-                per_network.append(None)  # type: ignore[arg-type]
-        self.simulations[k] = self.world.simulation(self.routing, self.next_seed)
-        self.seeds[k], self.ends_ns[k], self.taken[k] = self.next_seed, length_ns, 0
+    def _begin(self, k: int, length_ns: float) -> Simulation:
+        self.seeds[k], self.ends_ns[k] = self.next_seed, length_ns
         self.next_seed += 1
+        return self.world.simulation(self.routing, self.seeds[k])
 
     def run(self, ns: float, layers: Layers, *, epsilon: float = 0.0, temperature: float = 0.0) -> dict[str, float]:
         """Let every network run for `ns` under these weights.
@@ -89,8 +88,8 @@ class Rollouts:
         delivered = latency = accepted = offered = 0.0
         for k, simulation in enumerate(self.simulations):
             if simulation.time_ns >= self.ends_ns[k] or simulation.workload_finished:
-                self._begin(k, self.episode_ns)
-                simulation = self.simulations[k]
+                simulation = self.simulations[k] = self._begin(k, self.episode_ns)
+                self.rings[k] = Ring(simulation)
             simulation.set_policy(layers)
             simulation.epsilon, simulation.temperature = epsilon, temperature
             made = simulation.decision_count
@@ -135,18 +134,15 @@ class Rollouts:
             ConfigError: more were filed than the ring holds.
         """
         parts = []
-        for k, simulation in enumerate(self.simulations):
-            filed = simulation.transition_count
-            if filed - self.taken[k] > self.capacity:
-                raise ConfigError(
-                    f"{filed - self.taken[k]} transitions in one run, but the ring keeps {self.capacity}: "
-                    "take a larger agent.capacity, a smaller agent.record_part or a shorter agent.run_ns"
-                )
-            rows = np.arange(self.taken[k], filed) % self.capacity
-            self.taken[k] = filed
-            part = _columns(simulation, rows, ("decision", "next_decision"))
-            part["network"] = torch.full((len(rows),), k)
-            parts.append(part)
+        for k, (simulation, ring) in enumerate(zip(self.simulations, self.rings, strict=True)):
+            try:
+                slices = ring.new()
+            except ConfigError as error:
+                raise ConfigError(f"{error} (agent.capacity), or run less: agent.run_ns, agent.record_part") from None
+            for rows in slices:
+                part = _columns(simulation, rows, ("decision", "next_decision"))
+                part["network"] = torch.full((rows.stop - rows.start,), k)
+                parts.append(part)
         return _joined(parts)
 
     def state(self) -> dict[str, Any]:
@@ -157,7 +153,7 @@ class Rollouts:
             ],
             "seeds": list(self.seeds),
             "ends_ns": list(self.ends_ns),
-            "taken": list(self.taken),
+            "read": [ring.read for ring in self.rings],
             "next_seed": self.next_seed,
             "decisions": self.decisions,
         }
@@ -173,7 +169,10 @@ class Rollouts:
         for k, seed in enumerate(state["seeds"]):
             self.simulations[k] = self.world.simulation(self.routing, seed)
             self.simulations[k].restore(state["snapshots"][k].numpy().tobytes())
-        self.seeds, self.ends_ns, self.taken = list(state["seeds"]), list(state["ends_ns"]), list(state["taken"])
+        self.rings = [Ring(simulation) for simulation in self.simulations]
+        for ring, read in zip(self.rings, state["read"], strict=True):
+            ring.read = read
+        self.seeds, self.ends_ns = list(state["seeds"]), list(state["ends_ns"])
         self.next_seed, self.decisions = state["next_seed"], state["decisions"]
 
 
@@ -189,7 +188,7 @@ _SAMPLED = (
 )
 
 
-def _columns(simulation: Simulation, rows: NDArray[Any], more: tuple[str, ...] = ()) -> dict[str, Tensor]:
+def _columns(simulation: Simulation, rows: NDArray[Any] | slice, more: tuple[str, ...] = ()) -> dict[str, Tensor]:
     ring = simulation.transitions()
     columns = {name: torch.from_numpy(ring[name][rows]) for name in _SAMPLED}
     # Numbers of decisions are unsigned; torch has no such integers that it can compare. "None" becomes -1.

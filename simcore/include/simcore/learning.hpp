@@ -48,9 +48,8 @@ struct ObservationSpec {
 struct Closing {
   const Packet& packet;
   Cycle decided, now;
-  u32 router, to;    // where it was decided, and the destination's router
-  bool delivered;
 };
+inline double delay_us(const Network& net, const Closing& c) { return (c.now - c.decided) * net.cycle_ns * 0.001; }
 struct RewardSpec {
   std::string name, summary;
   bool at_next_decision;

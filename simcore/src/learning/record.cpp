@@ -35,7 +35,7 @@ void send_news(const Network& net, State& s, u32 id, u32 here) {
 
 void close(const Network& net, State& s, u32 id, const Packet& p, bool delivered) {
   OpenDecision& open = s.open_decisions[id];
-  const Closing closing{p, open.decided, s.totals.now, open.router, net.terminal_router[p.destination], delivered};
+  const Closing closing{p, open.decided, s.totals.now};
   open.reward = net.seam->reward->reward(net, s, closing);
   open.done = delivered;
 }

@@ -6,7 +6,7 @@ namespace flitgym {
 
 namespace {
 
-float reward(const Network& net, const State&, const Closing& c) { return -static_cast<float>((c.now - c.decided) * net.cycle_ns * 0.001); }
+float reward(const Network& net, const State&, const Closing& c) { return -static_cast<float>(delay_us(net, c)); }
 
 const Register<RewardSpec> entry({"hop_delay", "minus the us to the packet's next decision or its delivery", true, reward});
 

@@ -13,7 +13,7 @@ float reward(const Network& net, const State& s, const Closing& c) {
   for (const double slowdown : s.job_slowdown) sum += slowdown;
   const double mean = sum / static_cast<double>(s.job_slowdown.size());
   const double weight = std::clamp(s.job_slowdown[c.packet.job] / mean, 0.1, 10.0);
-  return -static_cast<float>((c.now - c.decided) * net.cycle_ns * 0.001 * weight);
+  return -static_cast<float>(delay_us(net, c) * weight);
 }
 
 const Register<RewardSpec> entry({"job_slowdown", "minus the us to the packet's delivery x its job's slowdown / the mean of all jobs", false, reward});
