@@ -18,7 +18,7 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 
 CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' \) 2>/dev/null)
 
-.PHONY: help venv demo test lint types test-cpp test-python bench format constraints clean
+.PHONY: help venv demo test lint types test-cpp test-python fuzz bench format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,16 @@ test-cpp:
 test-python: venv
 	@echo "== pytest"
 	@$(BIN)/python -m pytest
+
+# Every reader's fuzzing stands in `make test` with a fixed budget; here each goes on for FUZZ_SECONDS.
+FUZZ_SECONDS ?= 120
+FUZZ_CASES   := $(shell sed -n 's/^TEST(\(fuzz_[a-z0-9_]*\)).*/\1/p' simcore/tests/*.cpp)
+
+fuzz: venv ## mutated files for every reader, sanitizers on: FUZZ_SECONDS=120 each
+	@cmake -S simcore -B build/test -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFLITGYM_TESTS=ON -DFLITGYM_SANITIZE=ON > /dev/null
+	@cmake --build build/test -j $(JOBS) > /dev/null
+	@for case in $(FUZZ_CASES); do echo "== $$case"; FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) build/test/simcore_tests $$case || exit 1; done
+	@FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests/fuzz
 
 bench: venv ## measure the core: flit-hops per CPU second beside the yardstick, and decisions of agents
 	@cmake -S simcore -B build/bench -DCMAKE_BUILD_TYPE=Release -DFLITGYM_BENCH=ON -DFLITGYM_NATIVE=ON > /dev/null
