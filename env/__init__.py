@@ -9,9 +9,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ..simcore import NO_DECISION
+from .packet_batch import PacketBatch
 from .packet_network import Choose, PacketOptions
 from .packet_routing import PacketRoutingEnv
-from .packet_routing_vec import PacketBatch, PacketRoutingVecEnv
+from .packet_routing_vec import PacketRoutingVecEnv
 from .registration import register_envs
 from .ring import Ring
 from .sanity import SANITY, SanityWorld
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from .router_parallel import RouterParallelEnv
 
 __all__ = [
+    "NO_DECISION",
     "SANITY",
     "Choose",
     "PacketBatch",

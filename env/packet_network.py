@@ -64,7 +64,7 @@ class PacketOptions:
         control: `all`: every decision of the network is the agent's; `packet`: those of one packet at a time, from its
             first decision to its delivery, while `background` decides for the others.
         background: `minimal` (slot 0), `random`, or a rule that chooses for n decisions at once.
-        invalid: an action outside the mask is an `error`, or is replaced by slot 0 and counted (`minimal`).
+        invalid: an action outside the mask is replaced by slot 0 and counted (`minimal`), or is an `error`.
         episode_ns: simulated time of a network, after the warm-up.
         episode_decisions: or the agent's decisions in it, if they come first; 0 = no such limit.
         warmup_ns: simulated time in which `background` decides for all, before the first episode of a network.
@@ -78,7 +78,7 @@ class PacketOptions:
     record: int = 8192
     control: str = "all"
     background: str | Choose = "minimal"
-    invalid: str = "error"
+    invalid: str = "minimal"
     episode_ns: float = 10_000.0
     episode_decisions: int = 0
     warmup_ns: float = 0.0
@@ -154,6 +154,19 @@ def _default_world() -> World:
 def episode_seed(seed: int, episode: int) -> int:
     """The seed of the network of an episode; a number of its own for each pair."""
     return int(np.random.SeedSequence((seed, episode)).generate_state(1)[0])
+
+
+def check_options(options: Mapping[str, Any] | None, valid: Sequence[str] = ()) -> None:
+    """Refuse what `reset(options=...)` does not know.
+
+    Raises:
+        ConfigError: names the option and the valid ones.
+    """
+    for key in options or ():
+        if not valid:
+            raise ConfigError(f"reset(): unknown option '{key}'; there are none")
+        if key not in valid:
+            raise ConfigError(unknown("reset()", str(key), valid, "option"))
 
 
 def bounds(seam: Mapping[str, Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -258,8 +271,7 @@ class PacketNetwork:
         self._network += 1
         self._random = np.random.default_rng([number, 1])
         self.simulation = options.world.simulation(options.routing(), number)
-        self._worlds = Worlds([self.simulation])
-        self._rows, self._masks, self._routers = self._worlds.observation, self._worlds.mask, self._worlds.router
+        self._look()
         self._actions = np.zeros(len(self._rows), np.int64)
         self._nothing = np.zeros(self.width, np.float32)
         self._only_first = np.arange(self.slots) == 0
@@ -276,6 +288,20 @@ class PacketNetwork:
         # What is decided from here on is the agent's; earlier transitions pay nobody.
         self._first_decision = self.simulation.decision_count
         self._ring.skip()
+
+    def _look(self) -> None:
+        self._worlds = Worlds([self.simulation])
+        self._rows, self._masks, self._routers = self._worlds.observation, self._worlds.mask, self._worlds.router
+
+    # Views of the core's memory are no part of a copy, which looks at its own.
+    def __getstate__(self) -> dict[str, Any]:
+        views = ("_worlds", "_rows", "_masks", "_routers")
+        return {key: value for key, value in self.__dict__.items() if key not in views}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "simulation" in state:
+            self._look()
 
     # ---- Steps ----
 

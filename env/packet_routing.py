@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..configs import unknown
 from ..simcore import ConfigError, Simulation
-from .packet_network import PacketKeywords, PacketNetwork, PacketOptions, bounds
+from .packet_network import PacketKeywords, PacketNetwork, PacketOptions, bounds, check_options
 
 
 class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
@@ -75,13 +75,25 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Begin an episode; there are no options."""
+        """Begin an episode.
+
+        Args:
+            seed: starts the sequence of networks of this seed; none goes on in the present one.
+            options: there are none.
+
+        Raises:
+            ConfigError: an option.
+        """
+        check_options(options)
         super().reset(seed=seed)
         self._network.reset(seed, fallback=int(self.np_random.integers(2**31)))
         return self._network.observation.copy(), self._info()
 
     def step(self, action: np.int64 | int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Decide.
+
+        Args:
+            action: a slot; one without a candidate is slot 0 and counted, or (invalid=error) refused.
 
         Raises:
             ConfigError: the action is no slot, or (invalid=error) one without a candidate.

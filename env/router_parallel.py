@@ -56,6 +56,8 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
     credit). Then the news that came in the interval, of packets that were decided here: their mean delay from the
     decision to the delivery in us, and their number / 1000. A delivery is known a flight later.
 
+    State: `state()` and `state_space`, Box float32 [routers, 3 * ports + 2]: all observations, row k of `router_k`.
+
     Reward in us. `team`: minus the mean latency of all packets that arrived in the interval, the same for all routers.
     `local`: minus the mean delay in the router's own news. Where nothing came it is that of the interval before, at
     first 0.
@@ -109,6 +111,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self._random = np.random.default_rng()
         self._seed: int | None = None
         self._episode = 0
+        self._seen: NDArray[np.float32] | None = None
 
         # The sizes of the network are those of every episode.
         self._draw(0)
@@ -121,6 +124,8 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         done = [gymnasium.spaces.Box(-bias, bias) for _ in self.possible_agents]
         self.observation_spaces = dict(zip(self.possible_agents, seen, strict=True))
         self.action_spaces = dict(zip(self.possible_agents, done, strict=True))
+        most = np.tile(high, (self._routers, 1))
+        self.state_space = gymnasium.spaces.Box(np.zeros_like(most), most)
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Box:
         """The observations of a router."""
@@ -130,6 +135,18 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         """The actions of a router."""
         return self.action_spaces[agent]
 
+    def state(self) -> NDArray[np.float32]:
+        """What all routers know together, for a critic that sees everything: float32 [routers, 3 * ports + 2].
+
+        Row k is the latest observation of `router_k`; it stays after the last step of an episode.
+
+        Raises:
+            CoreError: before the first `reset()`.
+        """
+        if self._seen is None:
+            raise CoreError("state(): nothing has been observed yet; call reset() first")
+        return self._seen.copy()
+
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, NDArray[np.float32]], dict[str, dict[str, Any]]]:
@@ -137,7 +154,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
         Args:
             seed: starts the sequence of networks of this seed; none goes on in the present one.
-            options: there are none.
+            options: not looked at; PettingZoo's contract wants any accepted.
         """
         if seed is not None:
             self._seed, self._episode = seed, 0
@@ -226,9 +243,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self.simulation: Simulation = self.world.simulation(self._routing, seed)
         facts = self.simulation.facts()
         self._routers = int(facts["routers"])
-        table = self.simulation.q_table
-        assert table is not None
-        self.table: NDArray[np.float32] = table[:, :, 0]  # a view: what is written here is what the routers heed
+        self._look()
         self._ring = Ring(self.simulation)
         # The core's ports stand in blocks of a power of two per router; `channels()` lists those that are used.
         channels = self.simulation.channels()
@@ -241,12 +256,25 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self._load_of = (channels["router"].astype(np.int64) * block + channels["port"])[self._ours].reshape(
             self._routers, -1
         )
-        self._loads = self.simulation.arrays()["ports"]["load"]
         buffers = ("input_buffer_flits", "output_buffer_flits")
         router = self.world.draw(seed).get("router", "vc_router")
         known = registered("router")[router if isinstance(router, str) else router["name"]]["params"]
         given = {} if isinstance(router, str) else router
         self._room = float(sum(given.get(key, known[key]["default"]) for key in buffers))
+
+    def _look(self) -> None:
+        table = self.simulation.q_table
+        assert table is not None
+        self.table: NDArray[np.float32] = table[:, :, 0]  # a view: what is written here is what the routers heed
+        self._loads = self.simulation.arrays()["ports"]["load"]
+
+    # Views of the core's memory are no part of a copy, which looks at its own.
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key not in ("table", "_loads")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._look()
 
     def _done(self) -> bool:
         return self.simulation.workload_finished and self.simulation.packets_in_network == 0
@@ -270,6 +298,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         rows[:, 2:-2:3] = np.clip(stall, 0, 1).reshape(self._load_of.shape)
         rows[:, -2] = np.minimum(delay, _MOST_DELAY_US)
         rows[:, -1] = np.minimum(news * 1e-3, _MOST_NEWS)
+        self._seen = rows.copy()  # the agents' rows are theirs to change
         return rows
 
     def _by_agent(self, rows: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:

@@ -248,7 +248,7 @@ struct LearningTotals {
 
 // A decision whose reward is not known yet.
 struct OpenDecision {
-  u64 number;                    // decisions that are recorded are numbered in order
+  u64 number;                    // decisions made before it in this network, recorded or not
   u64 next;                      // number of the packet's next decision, where that closed this one; ~0: none
   Cycle decided, due;            // due: the cycle at which the news is back at the router
   u32 router;
@@ -376,7 +376,7 @@ struct Decisions {
   std::vector<u32> slot_count;          // [count]
   std::vector<u16> ports, classes;      // [count, slots]
   std::vector<u32> chosen;              // [count]
-  std::vector<float> log_probability;   // [count] of the choice; 0 where the decision came from outside
+  std::vector<float> log_probability;   // [count] of the choice; not a number where whoever decided did not say
   std::vector<float> gathered, rows, scores;  // scratch of the network
 };
 
@@ -412,6 +412,7 @@ void prepare(const Network& network, Workspace& workspace);  // sizes the batch 
 // One cycle, whole or cut where the agent sits.
 void step(const Network& network, State& state, Workspace& workspace);
 void collect(const Network& network, State& state, Workspace& workspace);
+void resume(const Network& network, State& state, Workspace& workspace);  // the end of collect(): `routes` to batch
 void apply(const Network& network, State& state, Workspace& workspace);
 
 }  // namespace flitgym
