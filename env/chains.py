@@ -61,8 +61,5 @@ class Chains:
 
 
 def horizon_cycles(simulation: Simulation) -> int:
-    """Cycles that news between two routers take at most: a longest path of the slowest hops, without queueing."""
-    facts = simulation.facts()
-    slowest = max(cycles for name, cycles in facts["hop_cycles"].items() if name in ("local", "global"))
-    # Two more cycles a hop: a separate VC allocation, and an output that wakes.
-    return int(facts["max_hops"] * (slowest + facts["pipeline_cycles"] + facts["wake_cycles"] + 2) + 2)
+    """Cycles that news between two routers take at most, from the end of a decision to its transition."""
+    return int(simulation.seam()["news_cycles"])

@@ -12,7 +12,7 @@ from ..simcore import NO_DECISION, ConfigError
 from .ring import Rows
 
 _FIRST_ROOM = 1024
-_NOT_FILED = np.iinfo(np.int64).max
+_NOT_FILED = np.iinfo(np.int64).max // 2
 
 
 class OwnColumns:
@@ -28,9 +28,9 @@ class OwnColumns:
 
     def __init__(self, horizons: NDArray[np.int64], reserved: tuple[str, ...]) -> None:
         self._horizons, self._reserved = horizons, reserved
-        self._networks = np.uint64(len(horizons))
         self._count = 0
-        self._key = np.empty(0, np.uint64)  # number of the decision * networks + network
+        self._network = np.empty(0, np.uint32)
+        self._decision = np.empty(0, np.uint64)
         self._filed = np.empty(0, np.int64)  # cycle at which that was seen
         self._columns: Rows = {}
 
@@ -44,7 +44,7 @@ class OwnColumns:
 
     def has_room(self, rows: int) -> bool:
         """Whether so many rows more fit into the memory that is there."""
-        return self._count + rows <= len(self._key)
+        return self._count + rows <= len(self._decision)
 
     def add(self, network: NDArray[np.uint32], decision: NDArray[np.uint64], given: Mapping[str, Any]) -> None:
         """Keep a value per decision, [n, ...] each.
@@ -58,9 +58,10 @@ class OwnColumns:
             self._begin(n, values)
         self._check(n, values)
         if not self.has_room(n):
-            self._resize(max(2 * len(self._key), self._count + n, _FIRST_ROOM))
+            self._resize(max(2 * len(self._decision), self._count + n, _FIRST_ROOM))
         rows = slice(self._count, self._count + n)
-        self._key[rows] = decision * self._networks + network
+        self._network[rows] = network
+        self._decision[rows] = decision
         self._filed[rows] = _NOT_FILED
         for name, column in values.items():
             self._columns[name][rows] = column
@@ -70,7 +71,8 @@ class OwnColumns:
         """Forget the last ones: they were not decided after all."""
         self._count -= rows
         if not self._count:
-            self._columns, self._key, self._filed = {}, self._key[:0], self._filed[:0]
+            self._columns = {}
+            self._resize(0)
 
     def join(self, rows: Rows, now: NDArray[np.int64]) -> Rows:
         """The columns of these transitions, and under `next_...` those of the packets' next decisions.
@@ -83,10 +85,11 @@ class OwnColumns:
             [n, ...] each. NaN (0 where there is none) for a decision of which nothing was noted; 0 where there is no
             next decision.
         """
-        order = np.argsort(self._key[: self._count], kind="stable")
-        ordered = self._key[order]
-        own, known = self._places(ordered, order, rows["decision"], rows["network"])
-        following, follows = self._places(ordered, order, rows["next_decision"], rows["network"])
+        # Within a network they come in the order of their numbers.
+        order = np.argsort(self._network[: self._count].astype(np.min_scalar_type(len(now))), kind="stable")
+        keys = _key(self._network[order], self._decision[order])
+        own, known = self._places(keys, order, rows["decision"], rows["network"])
+        following, follows = self._places(keys, order, rows["next_decision"], rows["network"])
         linked = rows["next_decision"] != NO_DECISION
         follows &= linked
 
@@ -103,19 +106,20 @@ class OwnColumns:
         return joined
 
     def _places(
-        self, ordered: NDArray[np.uint64], order: NDArray[np.intp], decision: NDArray[Any], network: NDArray[Any]
+        self, keys: NDArray[np.uint64], order: NDArray[np.intp], decision: NDArray[Any], network: NDArray[Any]
     ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        wanted = decision * self._networks + network
-        if not len(ordered):
+        wanted = _key(network, decision)
+        if not len(keys):
             return np.zeros(len(wanted), np.intp), np.zeros(len(wanted), np.bool_)
-        at = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
-        return order[at], ordered[at] == wanted
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return order[at], keys[at] == wanted
 
     def _forget(self, now: NDArray[np.int64]) -> None:
         filed = self._filed[: self._count]
-        network = (self._key[: self._count] % self._networks).astype(np.intp)
-        kept = np.flatnonzero((filed == _NOT_FILED) | (now[network] - filed < self._horizons[network]))
-        for array in (self._key, self._filed, *self._columns.values()):
+        gone = filed + self._horizons[self._network[: self._count]] <= now[self._network[: self._count]]
+        kept = np.flatnonzero(~gone)
+        arrays: list[NDArray[Any]] = [self._network, self._decision, self._filed, *self._columns.values()]
+        for array in arrays:
             array[: len(kept)] = array[kept]
         self._count = len(kept)
 
@@ -153,8 +157,14 @@ class OwnColumns:
             new[: self._count] = array[: self._count]
             return new
 
-        self._key, self._filed = larger(self._key), larger(self._filed)
+        self._network, self._decision = larger(self._network), larger(self._decision)
+        self._filed = larger(self._filed)
         self._columns = {name: larger(column) for name, column in self._columns.items()}
+
+
+def _key(network: NDArray[Any], decision: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """In the order of networks, and of the numbers within each. "None" gives the number of no decision."""
+    return network.astype(np.uint64) << np.uint64(40) | decision
 
 
 def _nothing(dtype: np.dtype[Any]) -> float:

@@ -12,7 +12,7 @@ from ..simcore import ConfigError, CoreError, Simulation, Worlds
 from .chains import horizon_cycles
 from .own_columns import OwnColumns
 from .packet_network import PacketOptions, episode_seed
-from .ring import Ring, Rows, joined
+from .ring import Ring, Rows
 
 _VIEWS = ("_worlds", "observation", "mask", "network", "router", "decision")
 
@@ -163,11 +163,11 @@ class PacketBatch:
         """
         self._built()
         self._check_rings()
-        pieces = [(ring.columns, ring.new()) for ring in self._rings]
-        counts = [sum(part.stop - part.start for part in parts) for _, parts in pieces]
-        found = [joined(columns, parts) for columns, parts in pieces if parts] or [joined(pieces[0][0], [])]
-        rows = {name: np.concatenate([piece[name] for piece in found]) for name in found[0]}
-        rows["network"] = np.repeat(np.arange(self.num_envs, dtype=np.uint32), counts)
+        new = [(ring.columns, part, k) for k, ring in enumerate(self._rings) for part in ring.new()]
+        new = new or [(self._rings[0].columns, slice(0, 0), 0)]
+        rows = {name: np.concatenate([columns[name][part] for columns, part, _ in new]) for name in new[0][0]}
+        counts = [part.stop - part.start for _, part, _ in new]
+        rows["network"] = np.repeat(np.array([k for *_, k in new], np.uint32), counts)
         if self._own.names:
             now = np.array([simulation.now for simulation in self.simulations], np.int64)
             rows |= self._own.join(rows, now)

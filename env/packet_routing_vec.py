@@ -159,8 +159,8 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         final: dict[str, Any] = {}
         if mode is AutoresetMode.SAME_STEP and ended.any():
             final = self._final(ended)
-            for k in np.flatnonzero(ended):
-                self._networks[k].reset(None, fallback=0)
+            for done in np.flatnonzero(ended):
+                self._networks[done].reset(None, fallback=0)
         self._look()
         out, told = self._out, {**self._told(), **final}
         return out(self._observation), out(self._reward), out(self._terminated), out(self._truncated), told

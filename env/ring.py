@@ -67,7 +67,8 @@ class Ring:
         Raises:
             ConfigError: see `new`.
         """
-        return joined(self.columns, self.new())
+        parts = self.new() or [slice(0, 0)]
+        return {name: np.concatenate([column[part] for part in parts]) for name, column in self.columns.items()}
 
     def _look(self) -> None:
         columns: Rows = self.simulation.transitions()
@@ -80,11 +81,3 @@ class Ring:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._look()
-
-
-def joined(columns: Rows, parts: list[slice]) -> Rows:
-    """Copies of these rows, one part behind the other."""
-    if len(parts) == 1:
-        return {name: column[parts[0]].copy() for name, column in columns.items()}
-    none = [slice(0, 0)]
-    return {name: np.concatenate([column[part] for part in parts or none]) for name, column in columns.items()}

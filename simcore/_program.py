@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -120,8 +120,9 @@ class Program(_core.Program):
         return _made, self._recipe
 
     def _hold(self, kind: str, *given: Any) -> None:
-        made = {"arrays": _core.Program, "motif": _core.Program.motif, "goal": _core.Program.goal}[kind]
-        super().__init__(made(*given))
+        makers: dict[str, Callable[..., _core.Program]]
+        makers = {"arrays": _core.Program, "motif": _core.Program.motif, "goal": _core.Program.goal}
+        super().__init__(makers[kind](*given))
         self._recipe = (kind, *given)  # what a pickle holds
 
 

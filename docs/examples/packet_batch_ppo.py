@@ -20,8 +20,10 @@ from torch import Tensor, nn
 
 UGAL_L = {"name": "ugal_group", "threshold": 1.0, "hop_weighted": True, "bias_flits": 0}  # the preset `ugal_l`
 WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
-NETWORKS, EPISODE_NS = 16, 30_000  # side by side; simulated time after which they are drawn anew
-ROUND, EPOCHS, MINIBATCH = 8192, 4, 1024  # transitions per round; passes over them; rows per step of gradient descent
+NETWORKS, EPISODE_NS = 4, 30_000  # side by side; simulated time after which they are drawn anew
+# Transitions per round, passes over them, rows per step of gradient descent. A round should last longer than a packet
+# is under way (here about 5 us): what a policy does to the network is seen only then.
+ROUND, EPOCHS, MINIBATCH = 16_384, 4, 1024
 LEARNING_RATE, CLIP, ENTROPY, CRITIC = 1e-3, 0.2, 0.01, 0.5
 
 
@@ -122,6 +124,8 @@ def main(arguments: list[str] | None = None) -> tuple[float, float]:
     optimiser = torch.optim.Adam(policy.parameters(), LEARNING_RATE)
     learned, began = 0, time.perf_counter()
     while learned < options.decisions:
+        for group in optimiser.param_groups:
+            group["lr"] = LEARNING_RATE * (1 - learned / options.decisions)
         rows = gather(batch, policy, ROUND)
         learn(policy, optimiser, rows)
         learned += len(rows["action"])

@@ -10,6 +10,7 @@ from env_scenes import JOBS, TRIANGLE
 from flitgym.env import PacketRoutingEnv, World
 from flitgym.simcore import ConfigError, CoreError
 from gymnasium.utils.env_checker import check_env
+from stable_baselines3.common.env_checker import check_env as checked_by_sb3
 
 ID = "flitgym/PacketRouting-v0"
 
@@ -33,11 +34,20 @@ def same(first: list[Any], second: list[Any]) -> bool:
     return all(np.array_equal(a, b) for x, y in zip(first, second, strict=True) for a, b in zip(x, y, strict=True))
 
 
-@pytest.mark.parametrize("control", ["all", "packet"])
-def test_gymnasium_accepts_it(control: str) -> None:
+@pytest.mark.parametrize("name", [name for name in gymnasium.registry if name.startswith("flitgym/")])
+def test_checkers_accept_every_id_as_it_is(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_env(gymnasium.make(ID, control=control, invalid="minimal").unwrapped)
+        for _ in range(5):
+            check_env(gymnasium.make(name).unwrapped)
+            checked_by_sb3(gymnasium.make(name))
+
+
+def test_checkers_accept_single_packets() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(gymnasium.make(ID, control="packet").unwrapped)
+        checked_by_sb3(gymnasium.make(ID, control="packet"))
 
 
 def test_no_arguments_are_needed() -> None:
@@ -134,6 +144,7 @@ def test_invalid_actions_are_refused_or_counted() -> None:
         strict.step(5)
     with pytest.raises(ConfigError, match=r"8 is no slot; there are 0 .. 7"):
         strict.step(8)
+    assert PacketRoutingEnv(world=TRIANGLE).options.invalid == "minimal"
     lenient.reset(seed=1)
     for step in range(30):  # what was refused is not half done
         wanted = strict.step(0)

@@ -9,6 +9,7 @@ from env_scenes import JOBS, TRIANGLE
 from flitgym.env import RouterParallelEnv
 from flitgym.simcore import ConfigError, CoreError
 from pettingzoo.test import parallel_api_test, parallel_seed_test
+from pettingzoo.test.state_test import test_state_space as check_state_space
 
 
 def small(**keywords: Any) -> RouterParallelEnv:
@@ -20,6 +21,25 @@ def test_pettingzoo_accepts_it() -> None:
         warnings.simplefilter("error")
         parallel_api_test(small(), num_cycles=20)
         parallel_seed_test(small, num_cycles=5)
+
+
+def test_the_state_is_all_observations() -> None:
+    env = small()
+    with pytest.raises(CoreError, match="reset"):
+        env.state()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_state_space(env)
+    observations, _ = env.reset(seed=1)
+    for _ in range(5):
+        state = env.state()
+        assert env.state_space.contains(state)
+        np.testing.assert_array_equal(state, [observations[agent] for agent in env.possible_agents])
+        observations["router_0"][:] = -1  # an agent's row is its own
+        np.testing.assert_array_equal(env.state(), state)
+        observations, *_ = env.step({})
+    assert not env.agents
+    np.testing.assert_array_equal(env.state(), [observations[agent] for agent in env.possible_agents])
 
 
 def test_spaces_fit_the_network() -> None:
