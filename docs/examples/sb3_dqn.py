@@ -33,10 +33,7 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
     model.learn(options.decisions, log_interval=5_000)
 
     def policy(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The best slot of each decision; DQN knows no masks, so what has no candidate is left out here."""
-        with torch.no_grad():
-            values = model.q_net(torch.as_tensor(observation)).numpy()
-        return np.where(mask, values, -np.inf).argmax(axis=1)
+        return np.asarray(model.predict(observation, deterministic=True)[0])
 
     results = {"DQN": play(policy, overrides=WORLD), "UGAL-L": play("ugal_l", overrides=WORLD)}
     for name, row in results.items():

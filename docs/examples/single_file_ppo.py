@@ -18,8 +18,10 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
-ENVS, STEPS, EPOCHS, MINIBATCHES = 8, 128, 4, 4
-LEARNING_RATE, GAMMA, GAE_LAMBDA, CLIP, ENTROPY, CRITIC, MOST_NORM = 1e-3, 0.99, 0.95, 0.2, 0.01, 0.5, 0.5
+# The usual numbers of continuous control: a rollout should last longer than a packet is under way, for what a policy does to
+# the network is seen only then.
+ENVS, STEPS, EPOCHS, MINIBATCHES = 4, 512, 10, 32
+LEARNING_RATE, GAMMA, GAE_LAMBDA, CLIP, ENTROPY, CRITIC, MOST_NORM = 3e-4, 0.99, 0.95, 0.2, 0.0, 0.5, 0.5
 
 
 def layer(inputs: int, outputs: int, std: float = 2**0.5) -> nn.Linear:

@@ -26,7 +26,7 @@ class Rules:
         return (self.random_numbers.random(len(observation)) * mask.sum(axis=1)).astype(int)
 
     def ugal_l(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """At the source one global port drawn at random against the minimal one, by queue x hops; minimal afterwards."""
+        """At the source a global port drawn at random against the minimal one, by queue x hops; then minimal."""
         n, width = len(observation), len(self.per_slot)
         slots = observation[:, len(self.general) :].reshape(n, -1, width)
         hops = 8 * observation[:, [self.general.index("path.hops_left")]]
@@ -107,10 +107,10 @@ def test_an_episode_that_is_cut_anywhere_pays() -> None:
         TimeLimit(PacketRoutingEnv(overrides=LOADED, control="all"), 100),
         PacketRoutingEnv(overrides=LOADED, control="all", episode_decisions=50),
     ):
-        _, info = env.reset(seed=1)
+        env.reset(seed=1)
         total, over = 0.0, False
         while not over:
-            _, reward, terminated, truncated, info = env.step(0)
+            _, reward, terminated, truncated, _ = env.step(0)
             total += float(reward)
             over = terminated or truncated
         assert total == pytest.approx(-env.unwrapped.simulation.accrued_delay_us())
@@ -147,7 +147,7 @@ def test_routers_in_parallel_rank_policies(reward: str) -> None:
 
 
 def test_workloads_are_charged_until_their_last_byte() -> None:
-    """All that a job sends is due from its start on, so faster is better and an unfinished one is charged to the end."""
+    """All that a job sends is due from its start on: faster is better, and what is unfinished is charged to the end."""
     overrides = ["topology=dragonfly_72", "workload=pair", "workload.target=halo3d", "workload.background=none"]
     overrides += ["workload.scale=0.001", "workload.size_scale=0.1"]
     env = PacketRoutingEnv(overrides=overrides, control="all", episode_ns=1e9)

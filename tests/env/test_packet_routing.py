@@ -279,8 +279,6 @@ def test_a_warm_up_pays_nobody(control: str) -> None:
         paid, steps = paid + env.step(0)[1], steps + 1
         if control == "packet":
             env.reset()
-    # The first that the agent is paid for are its own.
-    own = simulation.transitions()["decision"] >= decided
     if control == "all":
         assert -paid == pytest.approx(simulation.accrued_delay_us() - owed)
     assert paid < 0 < steps
