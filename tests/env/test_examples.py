@@ -26,4 +26,5 @@ def test_packet_batch_ppo() -> None:
     printed = run("packet_batch_ppo.py", "--decisions", "30000")
     assert printed.count(" decisions, ") == 2
     assert 1100 < latency(printed, "UGAL-L") < 1300
-    assert 600 < latency(printed, "learned") < 3000  # minimal ways take more than 10,000
+    assert latency(printed, "learned") > 600
+    assert float(printed.split("accepted load")[1].split()[0]) > 0.3  # by minimal ways 0.13
