@@ -1,7 +1,7 @@
 """Gymnasium, PettingZoo and RLlib faces of the core. No algorithms; those are in `flitgym.agents`.
 
 Importing this package registers the ids `flitgym/...` with Gymnasium;
-`gymnasium.make("flitgym.env:flitgym/PacketRouting-v0")` imports it by itself.
+`gymnasium.make("flitgym.env:flitgym/PacketRouting-v1")` imports it by itself.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from .packet_batch import PacketBatch
 from .packet_network import Choose, PacketOptions
 from .packet_routing import PacketRoutingEnv
 from .packet_routing_vec import PacketRoutingVecEnv
+from .playing import play
 from .registration import register_envs
 from .ring import Ring
 from .sanity import SANITY, SanityWorld
@@ -34,6 +35,7 @@ __all__ = [
     "RouterParallelEnv",
     "SanityWorld",
     "World",
+    "play",
     "register_envs",
 ]
 

@@ -1,4 +1,4 @@
-"""Several networks side by side: `flitgym/PacketRoutingVec-v0`."""
+"""Several networks side by side: `flitgym/PacketRoutingVec-v1`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         num_envs: K.
         render_mode: `ansi`: `render()` returns a text per network.
         copy: return copies; without, the next step overwrites what this one has returned.
-        autoreset_mode: an `AutoresetMode` or its name.
+        autoreset_mode: an `AutoresetMode` or its name; by default SameStep where every decision is an episode
+            (control=decision), else NextStep.
         **keywords: see `PacketOptions`.
 
     Raises:
@@ -43,12 +44,13 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
 
     Version history:
         v0: the first.
+        v1: see `PacketRoutingEnv`.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
         "render_modes": ["ansi"],
         "render_fps": 1,
-        "autoreset_mode": AutoresetMode.NEXT_STEP,  # where nothing else is asked for
+        "autoreset_mode": AutoresetMode.SAME_STEP,  # where nothing else is asked for
     }
 
     def __init__(
@@ -56,7 +58,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         num_envs: int = 1,
         render_mode: str | None = None,
         copy: bool = True,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        autoreset_mode: AutoresetMode | str | None = None,
         **keywords: Unpack[PacketKeywords],
     ) -> None:
         self.options = PacketOptions.read(keywords, type(self).__name__)
@@ -65,6 +67,9 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         if num_envs < 1:
             raise ConfigError(f"num_envs: {num_envs}; there must be at least one network")
         modes = [mode.value for mode in AutoresetMode]
+        if autoreset_mode is None:
+            one_step = self.options.control == "decision"
+            autoreset_mode = AutoresetMode.SAME_STEP if one_step else AutoresetMode.NEXT_STEP
         if not isinstance(autoreset_mode, AutoresetMode) and autoreset_mode not in modes:
             raise ConfigError(unknown("autoreset_mode", str(autoreset_mode), modes, "mode"))
         self.autoreset_mode = AutoresetMode(autoreset_mode)

@@ -9,8 +9,8 @@ def register_envs() -> None:
     `gymnasium.make` gives one network, `gymnasium.make_vec` several in one object, by either id.
     """
     for name, single, vector in (
-        ("PacketRouting-v0", "packet_routing:PacketRoutingEnv", "packet_routing_vec:PacketRoutingVecEnv"),
-        ("PacketRoutingVec-v0", "packet_routing:PacketRoutingEnv", "packet_routing_vec:PacketRoutingVecEnv"),
+        ("PacketRouting-v1", "packet_routing:PacketRoutingEnv", "packet_routing_vec:PacketRoutingVecEnv"),
+        ("PacketRoutingVec-v1", "packet_routing:PacketRoutingEnv", "packet_routing_vec:PacketRoutingVecEnv"),
     ):
         if f"flitgym/{name}" not in gymnasium.registry:
             gymnasium.register(

@@ -58,9 +58,9 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
     State: `state()` and `state_space`, Box float32 [routers, 3 * ports + 2]: all observations, row k of `router_k`.
 
-    Reward in us. `team`: minus the mean latency of all packets that arrived in the interval, the same for all routers.
-    `local`: minus the mean delay in the router's own news. Where nothing came it is that of the interval before, at
-    first 0.
+    Reward, packet-us per terminal: minus the delay that accrued in the interval, of every packet that is due and not
+    delivered, wherever it waits. `team`: over all packets, the same for all routers. `local`: over those whose source
+    hangs on the router, and 0 where there is none.
 
     Episode: a network drawn from (seed, number of the episode), truncated after `intervals`; terminated when a workload
     is done.
@@ -76,10 +76,11 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         ConfigError: unknown keyword, or a world that cannot be built.
 
     Version history:
-        v0: the first.
+        v0: the first; paid minus the mean latency of what had arrived, which jamming improves.
+        v1: pays for what has not arrived, too.
     """
 
-    metadata: dict[str, Any] = {"name": "flitgym_router_parallel_v0", "render_modes": []}  # noqa: RUF012
+    metadata: dict[str, Any] = {"name": "flitgym_router_parallel_v1", "render_modes": []}  # noqa: RUF012
 
     def __init__(self, render_mode: None = None, **keywords: Unpack[RouterKeywords]) -> None:
         valid = RouterKeywords.__annotations__
@@ -168,7 +169,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             )
         self._episode += 1
         self._steps = 0
-        self._team, self._local = 0.0, np.zeros(self._routers)
+        self._charged = self._accrued()
         self.agents = list(self.possible_agents)
         self.simulation.begin_window()
         rows = self._observe(0.0, np.zeros(self._routers), np.zeros(self._routers))
@@ -209,17 +210,18 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             simulation.run(max(simulation.cycles(self.interval_ns), 1))
         span = (simulation.now - before) * simulation.cycle_ns
         delay, news = self._news()
-        statistics = simulation.statistics()
-        if statistics["packets_delivered"] > 0:
-            self._team = -statistics["packet_latency_mean_ns"] * 1e-3
-        self._local[news > 0] = -delay[news > 0]
+        before_us, self._charged = self._charged, self._accrued()
+        owed = self._charged - before_us
 
         self._steps += 1
         over = self._done()
         cut = not over and self._steps >= self.intervals
         told = {"time_ns": simulation.time_ns}
         agents = self.agents
-        paid = np.full(self._routers, self._team) if self.reward == "team" else self._local
+        if self.reward == "team":
+            paid = np.full(self._routers, -owed.sum() / self._terminals.sum())
+        else:
+            paid = -owed / np.maximum(self._terminals, 1)
         result = (
             self._by_agent(self._observe(span, delay, news)),
             {agent: float(reward) for agent, reward in zip(agents, paid, strict=True)},
@@ -248,6 +250,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         # The core's ports stand in blocks of a power of two per router; `channels()` lists those that are used.
         channels = self.simulation.channels()
         ours = channels["peer_router"] >= 0
+        self._terminals = np.bincount(channels["router"][~ours], minlength=self._routers)
         counts = np.bincount(channels["router"][ours], minlength=self._routers)
         if counts.min() != counts.max():
             raise ConfigError(f"world: routers with {counts.min()} and {counts.max()} links; they must have the same")
@@ -278,6 +281,10 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
     def _done(self) -> bool:
         return self.simulation.workload_finished and self.simulation.packets_in_network == 0
+
+    def _accrued(self) -> NDArray[np.float64]:
+        """Delay so far in packet-us, per router of the source."""
+        return self.simulation.accrued_delay_by_router_us()
 
     def _news(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Of the decisions whose news came: the mean delay in us and the number, per router."""

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "learning/demand.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "stage/stage.hpp"
@@ -21,6 +22,13 @@ Simulation::Simulation(const Simulation& other)
     : network_(other.network_), state_(other.state_), workspace_(other.workspace_), guarded_moves_(other.guarded_moves_), guarded_at_(other.guarded_at_) {
   prepare(*network_, workspace_);
   if (network_->seam) own_rows(*network_, workspace_.batch);
+}
+
+Simulation::~Simulation() = default;
+
+const std::vector<double>& Simulation::accrued_delay() {
+  if (!demand_) demand_ = std::make_unique<Demand>();
+  return demand_->accrued(*network_, state_);
 }
 
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
@@ -99,6 +107,11 @@ bool Simulation::drain(u64 most_cycles, const std::function<void()>& keep_going)
 
 void Simulation::stop_sources() {
   if (network_->workload) throw CoreError("stop_sources() and drain() are for traffic patterns; the jobs of a workload end by themselves: run_workload()");
+  if (state_.totals.sources_stopped) return;
+  if (!state_.delivered_from.empty()) {
+    accrued_delay();
+    demand_->stop(*network_, state_);
+  }
   state_.totals.sources_stopped = 1;
   state_.totals.backlogged = 0;
   for (Terminal& x : state_.terminals) x.left = 0;

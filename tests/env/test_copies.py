@@ -208,7 +208,7 @@ def test_single_environments(control: str, copied: Callable[[Any], Any]) -> None
 
 
 def test_workloads_of_environments(copied: Callable[[Any], Any]) -> None:
-    env = PacketRoutingEnv(world=JOBS, reward="job_slowdown", episode_ns=1e6)
+    env = PacketRoutingEnv(world=JOBS, control="all", reward="job_slowdown", episode_ns=1e6)
     env.reset(seed=3)
     for _ in range(5):
         env.step(0)

@@ -22,21 +22,21 @@ def choose(mask: np.ndarray, step: int) -> np.ndarray:
 def test_made_without_a_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        made = [gymnasium.make_vec(f"flitgym/{name}-v0", num_envs=K) for name in ("PacketRoutingVec", "PacketRouting")]
+        made = [gymnasium.make_vec(f"flitgym/{name}-v1", num_envs=K) for name in ("PacketRoutingVec", "PacketRouting")]
     for env in made:
         assert isinstance(env, PacketRoutingVecEnv)
         observation, info = env.reset(seed=1)
         assert env.observation_space.contains(observation)
         assert env.single_observation_space.shape == (64,)
         assert info["action_mask"].shape == (K, 8)
-        assert env.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.NEXT_STEP
+        assert env.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.SAME_STEP
 
 
 @pytest.mark.parametrize("control", ["all", "packet"])
 def test_equals_single_environments(control: str) -> None:
     keywords: dict[str, Any] = {"world": TRIANGLE, "control": control, "background": "random", "episode_ns": 80}
-    vector = gymnasium.make_vec("flitgym/PacketRoutingVec-v0", num_envs=K, **keywords)
-    singles = [gymnasium.make("flitgym/PacketRouting-v0", **keywords) for _ in range(K)]
+    vector = gymnasium.make_vec("flitgym/PacketRoutingVec-v1", num_envs=K, **keywords)
+    singles = [gymnasium.make("flitgym/PacketRouting-v1", **keywords) for _ in range(K)]
     observation, info = vector.reset(seed=7)
     begun = [single.reset(seed=7 + k) for k, single in enumerate(singles)]
     np.testing.assert_array_equal(observation, [one[0] for one in begun])
@@ -107,8 +107,9 @@ def alike(first: Any, second: Any) -> None:
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
-def test_ends_are_followed_as_gymnasium_has_it(mode: AutoresetMode) -> None:
-    keywords: dict[str, Any] = {"world": TRIANGLE, "episode_ns": 60}
+@pytest.mark.parametrize("control", ["decision", "all"])
+def test_ends_are_followed_as_gymnasium_has_it(control: str, mode: AutoresetMode) -> None:
+    keywords: dict[str, Any] = {"world": TRIANGLE, "episode_ns": 60, "control": control}
     ours = PacketRoutingVecEnv(K, autoreset_mode=mode.value, **keywords)
     assert ours.metadata["autoreset_mode"] is mode
     # One after the other, as Gymnasium runs them; episodes of single environments with the same seeds are the same.
@@ -132,16 +133,16 @@ def test_ends_are_followed_as_gymnasium_has_it(mode: AutoresetMode) -> None:
             np.testing.assert_array_equal(*(observation for observation, _ in first))
             shown = tuple((observation, first[0][1]) for observation, _ in first)
     assert ends > 2 * K
-    assert type(ours).metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    assert type(ours).metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
 
 
 def test_one_network_by_either_id() -> None:
     for name in ("PacketRoutingVec", "PacketRouting"):
-        env = gymnasium.make(f"flitgym/{name}-v0", world=TRIANGLE)
+        env = gymnasium.make(f"flitgym/{name}-v1", world=TRIANGLE)
         assert isinstance(env.unwrapped, PacketRoutingEnv)
         assert env.spec is not None
-        assert env.spec.id == f"flitgym/{name}-v0"
-    assert isinstance(gymnasium.make_vec("flitgym/PacketRoutingVec-v0", autoreset_mode="SameStep"), PacketRoutingVecEnv)
+        assert env.spec.id == f"flitgym/{name}-v1"
+    assert isinstance(gymnasium.make_vec("flitgym/PacketRoutingVec-v1", autoreset_mode="SameStep"), PacketRoutingVecEnv)
 
 
 def test_options_and_modes_that_do_not_exist() -> None:

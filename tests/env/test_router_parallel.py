@@ -80,21 +80,24 @@ def test_the_bias_decides() -> None:
     assert parts[-60.0] > 0.9
 
 
-def test_rewards_are_delays() -> None:
+def test_rewards_are_what_accrued() -> None:
     team, local = small(), small(reward="local")
     both = []
     for env in (team, local):
         env.reset(seed=1)
         env.step({})
+        before_us = env.simulation.accrued_delay_by_router_us()
         observations, rewards, terminated, truncated, _ = env.step({})
         assert not any(terminated.values())
         assert not any(truncated.values())
-        both.append((observations, rewards))
-    mean = team.simulation.statistics()["packet_latency_mean_ns"]
-    assert both[0][1] == {f"router_{k}": pytest.approx(-mean * 1e-3) for k in range(3)}
-    # A router's own: what the core filed of its decisions in the second interval.
+        both.append((observations, rewards, env.simulation.accrued_delay_by_router_us() - before_us))
+    terminals = team.simulation.facts()["terminals"] // 3
+    assert both[0][1] == {f"router_{k}": pytest.approx(-both[0][2].sum() / 3 / terminals) for k in range(3)}
+    assert both[1][1] == {f"router_{k}": pytest.approx(-both[1][2][k] / terminals) for k in range(3)}
+    assert all(reward < 0 for reward in both[1][1].values())
+    # The news: what the core filed of a router's decisions in the second interval.
     columns = local.simulation.transitions()
-    observations, rewards = both[1]
+    observations = both[1][0]
     once = small(reward="local")
     once.reset(seed=1)
     once.step({})
@@ -102,7 +105,6 @@ def test_rewards_are_delays() -> None:
     news = slice(before, local.simulation.transition_count)
     for k in range(3):
         own = columns["reward"][news][columns["router"][news] == k]
-        assert rewards[f"router_{k}"] == pytest.approx(own.mean(), rel=1e-5)
         assert observations[f"router_{k}"][-2] == pytest.approx(-own.mean(), rel=1e-5)
         assert observations[f"router_{k}"][-1] == pytest.approx(len(own) * 1e-3)
 
