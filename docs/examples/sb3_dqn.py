@@ -25,6 +25,7 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--decisions", type=int, default=40_000, help="to learn from")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--networks", type=int, default=3, help="in which both are measured")
     options = parser.parse_args(arguments)
 
     torch.set_num_threads(1)
@@ -35,7 +36,11 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
     def policy(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
         return np.asarray(model.predict(observation, deterministic=True)[0])
 
-    results = {"DQN": play(policy, overrides=WORLD), "UGAL-L": play("ugal_l", overrides=WORLD)}
+    seeds = range(101, 101 + options.networks)
+    results = {
+        "DQN": play(policy, overrides=WORLD, seeds=seeds),
+        "UGAL-L": play("ugal_l", overrides=WORLD, seeds=seeds),
+    }
     for name, row in results.items():
         print(f"{name:8s} {row['packet_latency_mean_ns']:7.0f} ns, accepted load {row['accepted_load']:.3f}")
     return results

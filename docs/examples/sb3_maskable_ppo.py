@@ -26,6 +26,7 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
     parser.add_argument("--decisions", type=int, default=65_536, help="to learn from")
     parser.add_argument("--steps", type=int, default=2_048, help="of each network between two updates; SB3's default")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--networks", type=int, default=3, help="in which both are measured")
     options = parser.parse_args(arguments)
 
     torch.set_num_threads(1)
@@ -36,7 +37,11 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
     def policy(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
         return np.asarray(model.predict(observation, action_masks=mask, deterministic=True)[0])
 
-    results = {"PPO": play(policy, overrides=WORLD), "UGAL-L": play("ugal_l", overrides=WORLD)}
+    seeds = range(101, 101 + options.networks)
+    results = {
+        "PPO": play(policy, overrides=WORLD, seeds=seeds),
+        "UGAL-L": play("ugal_l", overrides=WORLD, seeds=seeds),
+    }
     for name, row in results.items():
         print(f"{name:8s} {row['packet_latency_mean_ns']:7.0f} ns, accepted load {row['accepted_load']:.3f}")
     return results

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
-# The usual numbers of continuous control: a rollout should last longer than a packet is under way, for what a policy does to
-# the network is seen only then.
+# The usual numbers of continuous control. A rollout should not be short against a packet's time under way: what a policy
+# does to the network is seen only then.
 ENVS, STEPS, EPOCHS, MINIBATCHES = 4, 512, 10, 32
 LEARNING_RATE, GAMMA, GAE_LAMBDA, CLIP, ENTROPY, CRITIC, MOST_NORM = 3e-4, 0.99, 0.95, 0.2, 0.0, 0.5, 0.5
 
@@ -50,6 +50,7 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--decisions", type=int, default=100_000, help="to learn from")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--networks", type=int, default=3, help="in which both are measured")
     options = parser.parse_args(arguments)
 
     torch.set_num_threads(1)
@@ -115,7 +116,11 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
             best = agent.choices(torch.as_tensor(observation), torch.as_tensor(mask)).logits.argmax(dim=1)
         return np.asarray(best.numpy())
 
-    results = {"PPO": play(policy, overrides=WORLD), "UGAL-L": play("ugal_l", overrides=WORLD)}
+    seeds = range(101, 101 + options.networks)
+    results = {
+        "PPO": play(policy, overrides=WORLD, seeds=seeds),
+        "UGAL-L": play("ugal_l", overrides=WORLD, seeds=seeds),
+    }
     for name, row in results.items():
         print(f"{name:8s} {row['packet_latency_mean_ns']:7.0f} ns, accepted load {row['accepted_load']:.3f}")
     return results
