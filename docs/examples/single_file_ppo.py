@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
-# The usual numbers of continuous control. A rollout should not be short against a packet's time under way: what a policy
-# does to the network is seen only then.
+# The usual numbers of continuous control. A rollout should not be short against a packet's time under way: what a
+# policy does to the network is seen only then.
 ENVS, STEPS, EPOCHS, MINIBATCHES = 4, 512, 10, 32
 LEARNING_RATE, GAMMA, GAE_LAMBDA, CLIP, ENTROPY, CRITIC, MOST_NORM = 3e-4, 0.99, 0.95, 0.2, 0.0, 0.5, 0.5
 
