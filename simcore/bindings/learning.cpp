@@ -242,8 +242,13 @@ class Worlds {
   }
 
   u32 count() const { return count_; }
-  py::array observation(const py::object& self) const { return view(observation_, {rows(), static_cast<py::ssize_t>(width_)}, self); }
-  py::array mask(const py::object& self) const { return flags(mask_.data(), {rows(), static_cast<py::ssize_t>(slots_)}, self); }
+  // These two can be written to, as what makes tensors of arrays wants them: nothing follows what stands there.
+  py::array observation(const py::object& self) const {
+    return py::array_t<float>({rows(), static_cast<py::ssize_t>(width_)}, observation_.data(), self);
+  }
+  py::array mask(const py::object& self) const {
+    return py::array(py::dtype("bool"), {rows(), static_cast<py::ssize_t>(slots_)}, {}, mask_.data(), self);
+  }
   py::array network(const py::object& self) const { return view(network_, {rows()}, self); }
   py::array router(const py::object& self) const { return view(router_, {rows()}, self); }
   py::list simulations() const { return py::list(held_[py::slice(0, static_cast<py::ssize_t>(held_.size()), 1)]); }

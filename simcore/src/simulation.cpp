@@ -36,6 +36,9 @@ void Simulation::whole_or_broken(Work work) {
     broken_ = error.what();
     if (table_exposed_) check_table();  // names the entry that has led astray
     throw;
+  } catch (const ConfigError& error) {
+    broken_ = error.what();
+    throw;
   } catch (const std::bad_alloc&) {
     broken_ = "there was no memory left";
     throw;

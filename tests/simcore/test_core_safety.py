@@ -103,7 +103,7 @@ def views() -> Iterator[tuple[str, np.ndarray]]:
     yield "job_slowdown", sim.job_slowdown
     worlds = Worlds([agent(seed=2)])
     worlds.collect(1000)
-    for name in ("observation", "mask", "network", "router"):
+    for name in ("network", "router"):
         yield name, getattr(worlds, name)
     yield from workload().arrays().items()
 
