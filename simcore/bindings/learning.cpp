@@ -12,6 +12,7 @@
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
+#include "simcore/workload.hpp"
 #include "views.hpp"
 
 namespace py = pybind11;
@@ -241,6 +242,19 @@ class Worlds {
     if (!raised.empty()) throw CoreError(raised);
   }
 
+  // Rows that are decisions now are written; the others are left from before.
+  py::array path_delay(const py::object& self) {
+    const Busy busy(*this);
+    if (path_delay_.empty()) path_delay_.resize(mask_.size());
+    std::size_t at = 0;
+    for (u32 k = 0; waiting_ && k < sims_.size(); k++) {
+      const Exclusive alone(*sims_[k]);
+      if (counts_[k]) path_delays(sims_[k]->network(), sims_[k]->state(), sims_[k]->batch(), &path_delay_[at * slots_]);
+      at += counts_[k];
+    }
+    return view(path_delay_, {rows(), static_cast<py::ssize_t>(slots_)}, self);
+  }
+
   u32 count() const { return count_; }
   // These two can be written to, as what makes tensors of arrays wants them: nothing follows what stands there.
   py::array observation(const py::object& self) const {
@@ -328,10 +342,22 @@ class Worlds {
   bool waiting_ = false, busy_ = false;
   u64 cycles_ = 0;
   std::chrono::steady_clock::time_point looked_up_;
-  std::vector<float> observation_;
+  std::vector<float> observation_, path_delay_;
   std::vector<u8> mask_;
   std::vector<u32> network_, router_, actions_, counts_;
 };
+
+// Packet-us from packet-cycles, by some grouping of the terminals.
+template <class Group>
+py::array_t<double> accrued(Simulation& sim, u32 groups, Group&& group) {
+  const std::vector<double>& delay = sim.accrued_delay();
+  py::array_t<double> out(static_cast<py::ssize_t>(groups));
+  double* const sums = out.mutable_data();
+  std::fill_n(sums, groups, 0.0);
+  for (u32 t = 0; t < delay.size(); t++)
+    if (const u32 g = group(t); g < groups) sums[g] += delay[t] * sim.network().cycle_ns * 1e-3;
+  return out;
+}
 
 template <class T>
 using Choices = py::array_t<T, py::array::c_style>;
@@ -344,6 +370,14 @@ void bind_learning(py::module_& m, py::class_<Simulation>& simulation) {
       .def("transitions", [](Live<Simulation> live) { return transitions(live); })
       .def_property_readonly("transition_count", alone([](Simulation& s) { return s.state().learning.transitions; }))
       .def_property_readonly("decision_count", alone([](Simulation& s) { return s.state().learning.decisions; }))
+      .def("accrued_delay_us", alone([](Simulation& s) { return accrued(s, 1, [](u32) { return 0u; }).at(0); }))
+      .def("accrued_delay_by_router_us", alone([](Simulation& s) {
+        return accrued(s, s.network().routers, [&](u32 t) { return s.network().terminal_router[t]; });
+      }))
+      .def("accrued_delay_by_job_us", alone([](Simulation& s) {
+        const Workload* const w = s.network().workload.get();
+        return accrued(s, w ? w->job_count() : 1, [&](u32 t) { return !w ? 0u : w->terminal_rank[t] == kNone ? kNone : w->rank_job[w->terminal_rank[t]]; });
+      }))
       .def_property_readonly("job_slowdown", [](Live<Simulation> live) {
         const Exclusive held(*live);
         return view(live->state().job_slowdown, live.owner());
@@ -386,6 +420,7 @@ void bind_learning(py::module_& m, py::class_<Simulation>& simulation) {
       .def("apply", [](Live<Worlds> w, const Choices<i64>& choices) { w->apply(choices); }, py::arg("actions").noconvert())
       .def("apply", [](Live<Worlds> w, const Choices<i32>& choices) { w->apply(choices); }, py::arg("actions").noconvert())
       .def("apply", [](Live<Worlds> w, const Choices<i64>& choices) { w->apply(choices); }, py::arg("actions"))
+      .def("path_delay_us", [](Live<Worlds> w) { return w->path_delay(w.owner()); })
       .def_property_readonly("count", [](Live<Worlds> w) { return w->count(); })
       .def_property_readonly("observation", [](Live<Worlds> w) { return w->observation(w.owner()); })
       .def_property_readonly("mask", [](Live<Worlds> w) { return w->mask(w.owner()); })

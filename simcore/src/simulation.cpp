@@ -4,6 +4,7 @@
 #include <cmath>
 #include <new>
 
+#include "learning/demand.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "stage/stage.hpp"
@@ -91,6 +92,13 @@ void Simulation::show_progress() {
   progress_.now.store(state_.totals.now, std::memory_order_relaxed);
   progress_.packets_in_network.store(state_.totals.packets_in_network, std::memory_order_relaxed);
   progress_.blocks_done.store(state_.host.blocks_done, std::memory_order_relaxed);
+}
+
+Simulation::~Simulation() = default;
+
+const std::vector<double>& Simulation::accrued_delay() {
+  if (!demand_) demand_ = std::make_unique<Demand>();
+  return demand_->accrued(*network_, state_);
 }
 
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {

@@ -96,6 +96,11 @@ void own_rows(const Network&, Batch&);  // gives the decisions rows of their own
 // Writes the chosen slots of all decisions into the batch, and opens a record of each.
 void settle_decisions(const Network&, State&, Batch&);
 
+// ---- src/learning/path_delay.cpp ----
+
+// Of each slot of each decision, [decisions, slots]: us to the destination if every queue stood still; 0 where there is no candidate.
+void path_delays(const Network&, const State&, const Batch&, float* us);
+
 // ---- src/learning/record.cpp ----
 
 void start_record(const Network&, State&);

@@ -18,6 +18,7 @@ class Simulation {
   explicit Simulation(std::shared_ptr<const Network> network);
   Simulation(const Simulation& other);  // a fork: the state is copied, the network shared
   Simulation& operator=(const Simulation&) = delete;
+  ~Simulation();
 
   const Network& network() const { return *network_; }
   State& state() { return state_; }
@@ -48,6 +49,9 @@ class Simulation {
   void end_window() { flitgym::end_window(*network_, state_); }
   void set_series_interval(u32 cycles);
   void watch(u32 terminal, u32 sequence);
+
+  // Delay of all packets up to now, per terminal by source, in packet-cycles; see src/learning/demand.hpp.
+  const std::vector<double>& accrued_delay();
 
   u64 hash() const;                       // of all of State
   std::string snapshot();                 // State as bytes
@@ -86,6 +90,7 @@ class Simulation {
   Workspace workspace_;
   std::atomic<u32> holder_{0};
   Progress progress_;
+  std::unique_ptr<class Demand> demand_;    // counted so far; not state
   u64 guarded_moves_ = 0, guarded_at_ = 0;  // the watchdog
   std::string broken_;                      // why it stopped in the middle of a cycle; empty: it did not
   std::shared_ptr<const std::vector<u64>> used_entries_;  // of the learned table; made when it is first asked for

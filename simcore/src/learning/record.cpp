@@ -49,6 +49,7 @@ void start_record(const Network& net, State& s) {
   s.learning.epsilon = seam.epsilon;
   s.learning.temperature = seam.temperature;
   s.job_slowdown.assign(net.workload ? net.workload->job_count() : 1, 1.0);
+  s.delivered_from.assign(net.terminals, {});
   const std::size_t n = seam.capacity;
   s.news.reset(1023);
   for (auto* rows : {&s.ring_observation, &s.ring_next_observation}) rows->assign(n * seam.width, 0.0f);
