@@ -212,7 +212,7 @@ TEST(a_snapshot_that_contradicts_itself_is_refused) {
   };
   const Config plain = worlds()[0], learned = worlds()[1], agent = worlds()[10], jobs = worlds()[15];
   refused(plain, [](State& s) { s.free_packets.push_back(0x10000000u); }, "free packets");
-  refused(plain, [](State& s) { s.free_packets.push_back(s.free_packets.front()); }, "free packets");
+  refused(plain, [](State& s) { s.free_packets.insert(s.free_packets.end(), {0, 0}); }, "free packets");
   refused(plain, [](State& s) { s.input_vcs.pop_back(); }, "an array of");
   refused(plain, [](State& s) { s.totals.now = kEndOfTime + 1; }, "time");
   refused(plain, [](State& s) { s.flit_lines.lines[0].end++; }, "delay line");
@@ -256,7 +256,7 @@ TEST(a_table_of_nonsense_is_refused) {
 TEST(a_table_that_is_written_to_later_harms_nobody) {
   for (const u32 world : {1u, 2u, 9u}) {
     const Config scene = worlds()[world];
-    for (u64 seed = 0; seed < 40; seed++) {
+    for (u64 seed = 0; seed < 5; seed++) {
       Simulation sim(scene);
       sim.expose_table();
       sim.run(300);
@@ -267,14 +267,14 @@ TEST(a_table_that_is_written_to_later_harms_nobody) {
       };
       bool refused = false;
       try {
-        sim.run(20000, meddle);
+        sim.run(8192, meddle);
       } catch (const ConfigError&) {
         refused = true;
       } catch (const CoreError&) {
         refused = true;
       }
       if (refused) continue;
-      CHECK_THROWS(ConfigError, sim.run(20000), "q_table");
+      CHECK_THROWS(ConfigError, sim.run(8192), "q_table");
     }
   }
 }
