@@ -69,7 +69,7 @@ class PacketOptions:
             every packet that is due and not delivered; `packet`: those of one packet at a time, from its first decision
             to its delivery, while `background` decides for the others.
         background: `minimal` (slot 0), `random`, or a rule that chooses for n decisions at once.
-        invalid: an action outside the mask is an `error`, or is replaced by slot 0 and counted (`minimal`).
+        invalid: an action outside the mask is replaced by slot 0 and counted (`minimal`), or is an `error`.
         episode_ns: simulated time of a network, after the warm-up.
         episode_decisions: or the agent's decisions in it, if they come first; 0 = no such limit.
         warmup_ns: simulated time in which `background` decides for all, before the first episode of a network.
@@ -83,7 +83,7 @@ class PacketOptions:
     record: int = 8192
     control: str = "decision"
     background: str | Choose = "minimal"
-    invalid: str = "error"
+    invalid: str = "minimal"
     episode_ns: float = 10_000.0
     episode_decisions: int = 0
     warmup_ns: float = 0.0
@@ -98,11 +98,6 @@ class PacketOptions:
             raise ConfigError(
                 f"episode_ns ({self.episode_ns}) and record ({self.record}) must be above 0, episode_decisions "
                 f"({self.episode_decisions}) and warmup_ns ({self.warmup_ns}) at least 0"
-            )
-        if self.control != "all" and self.reward != "hop_delay":
-            raise ConfigError(
-                f"reward: '{self.reward}' with control={self.control}, which pays every step with its own delay; "
-                "another reward needs control=all, or PacketBatch"
             )
 
     @classmethod
@@ -161,6 +156,19 @@ def episode_seed(seed: int, episode: int) -> int:
     return int(np.random.SeedSequence((seed, episode)).generate_state(1)[0])
 
 
+def check_options(options: Mapping[str, Any] | None, valid: Sequence[str] = ()) -> None:
+    """Refuse what `reset(options=...)` does not know.
+
+    Raises:
+        ConfigError: names the option and the valid ones.
+    """
+    for key in options or ():
+        if not valid:
+            raise ConfigError(f"reset(): unknown option '{key}'; there are none")
+        if key not in valid:
+            raise ConfigError(unknown("reset()", str(key), valid, "option"))
+
+
 def bounds(seam: Mapping[str, Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """The lowest and highest value of each number of an observation, [width] both; slots without a candidate hold 0."""
     features = [*seam["general"], *seam["per_slot"] * seam["slots"]]
@@ -186,6 +194,11 @@ class PacketNetwork:
         self.options = options
         probe = options.world.simulation(options.routing(), 0)
         self.seam = probe.seam()
+        if options.control != "all" and options.reward != "hop_delay":
+            raise ConfigError(
+                f"reward: '{options.reward}' with control={options.control}, which pays every step with its own delay "
+                "(hop_delay); another reward needs control=all, or PacketBatch"
+            )
         self.slots, self.width = int(self.seam["slots"]), int(self.seam["width"])
         self.invalid_actions = 0
         self._at = -1  # the row that is asked; -1: none
@@ -274,8 +287,7 @@ class PacketNetwork:
         self._network += 1
         self._random = np.random.default_rng([number, 1])
         self.simulation = options.world.simulation(options.routing(), number)
-        self._worlds = Worlds([self.simulation])
-        self._rows, self._masks, self._routers = self._worlds.observation, self._worlds.mask, self._worlds.router
+        self._look()
         self._actions = np.zeros(len(self._rows), np.int64)
         self._nothing = np.zeros(self.width, np.float32)
         self._only_first = np.arange(self.slots) == 0
@@ -292,6 +304,21 @@ class PacketNetwork:
         # What is due from here on is the agent's.
         self._ring.skip()
         self._charged = self._accrued()
+
+    def _look(self) -> None:
+        self._worlds = Worlds([self.simulation])
+        self._rows, self._masks, self._routers = self._worlds.observation, self._worlds.mask, self._worlds.router
+        self._path_us = self._worlds.path_delay_us()
+
+    # Views of the core's memory are no part of a copy, which looks at its own.
+    def __getstate__(self) -> dict[str, Any]:
+        views = ("_worlds", "_rows", "_masks", "_routers", "_path_us")
+        return {key: value for key, value in self.__dict__.items() if key not in views}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "simulation" in state:
+            self._look()
 
     # ---- Steps ----
 

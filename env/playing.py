@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from hydra.errors import HydraException
+from omegaconf.errors import OmegaConfBaseException
 
-from ..configs import compose, core_sections
-from ..simcore import Simulation
+from ..configs import compose, core_sections, explain
+from ..simcore import ConfigError, Simulation
 from .packet_batch import PacketBatch
 from .packet_network import Choose, episode_seed, world_of
 from .world import World
@@ -28,8 +30,8 @@ def play(
     """Mean latency, accepted load and more of a policy that makes every decision of a network.
 
     Args:
-        policy: a rule, observations [n, width] and masks [n, slots] to slots [n]; or a routing of the core as after
-            `routing=`, e.g. `ugal_l`.
+        policy: a rule, observations [n, width] and masks [n, slots] to slots [n] (one without a candidate is replaced
+            by slot 0, as in the environments); or a routing of the core as after `routing=`, e.g. `ugal_l`.
         world: as in `PacketOptions`.
         overrides: as in `PacketOptions`.
         seeds: of the networks; the same for all policies that are to be compared.
@@ -46,7 +48,10 @@ def play(
     """
     if isinstance(policy, str):
         made = world_of(world, overrides, None)
-        routing = core_sections(compose([f"routing={policy}"]))["routing"]
+        try:
+            routing = core_sections(compose([f"routing={policy}"]))["routing"]
+        except (HydraException, OmegaConfBaseException) as error:
+            raise ConfigError(f"policy: {explain(error)}") from error
         runs = [_measured(made.simulation(routing, episode_seed(seed, 0)), warmup_ns, measure_ns) for seed in seeds]
     else:
         runs = []
@@ -72,5 +77,7 @@ def _played(batch: PacketBatch, policy: Choose, warmup_ns: float, measure_ns: fl
             simulation.begin_window()
         while simulation.now < until:
             if n := batch.collect(until - simulation.now):
-                batch.apply(np.asarray(policy(batch.observation[:n], batch.mask[:n]), np.int64))
+                mask = batch.mask[:n]
+                chosen = np.asarray(policy(batch.observation[:n], mask), np.int64)
+                batch.apply(np.where(np.take_along_axis(mask, chosen[:, None], axis=1)[:, 0], chosen, 0))
     return simulation.statistics()

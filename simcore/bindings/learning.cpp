@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "exclusive.hpp"
 #include "live.hpp"
@@ -51,6 +52,7 @@ py::dict seam_facts(const Simulation& sim) {
   d["observation"] = observation;
   d["reward"] = seam.reward->name;
   d["capacity"] = seam.capacity;
+  d["news_cycles"] = 2 + static_cast<u64>(seam.longest_flight_ns / sim.network().cycle_ns);  // as in send_news()
   d["network"] = seam.policy.layers.empty() ? "" : seam.policy.per_slot ? "slots" : "flat";
   d["layers"] = seam.policy.layers;
   d["topology"] = sim.network().topology_name;
@@ -81,6 +83,54 @@ py::dict transitions(const Live<Simulation>& live) {
   d["job"] = view(s.ring_job, {n}, self);
   return d;
 }
+
+const char* const kTransitionsDoc = R"(The ring of transitions, decisions with what came of them: views of the core's memory.
+
+The n-th transition that was ever filed (n from 0) lies in row n mod capacity; `transition_count` have been. Needs
+`routing.record`, the capacity. A decision is filed when its reward is known *and* the news has travelled back to the
+router that made it (the time of an empty path), so those of a packet come in any order. What was overwritten is lost
+without a word: `flitgym.env.Ring` reads what is new and raises when that happens.
+
+    observation       float32 [capacity, width]  what was seen; `seam()` names the features
+    mask              bool    [capacity, slots]  slots that held a candidate
+    action            int64   [capacity]         slot chosen
+    log_probability   float32 [capacity]         of the choice, when it was made; NaN where an agent outside did not say
+    reward            float32 [capacity]         us, negative: see `registered("reward")`
+    done              bool    [capacity]         the packet was delivered, no decision is behind the reward
+    next_observation  float32 [capacity, width]  at the packet's next decision; zeros where done
+    next_mask         bool    [capacity, slots]  at the packet's next decision; all False where done
+    decision          uint64  [capacity]         its number: decisions made in this network before it
+    next_decision     uint64  [capacity]         number of the packet's next decision; `NO_DECISION`: none
+    router            uint32  [capacity]         that decided
+    decided           uint32  [capacity]         cycle
+    job               uint32  [capacity]         of the packet; 0 without a workload
+
+With a reward that is paid on delivery (`end_to_end_delay`, `job_slowdown`) all of a packet's decisions are filed then,
+`done`, and `next_decision` still links them.
+
+Raises:
+    ConfigError: the routing asks no agent, or keeps no transitions.
+)";
+
+const char* const kDecisionsDoc = R"(The decisions of this cycle, between `collect()` and `apply()`.
+
+Row j is decision number `decision_count` + j. `observation`, `mask`, `slots` and `port` are views that are good until
+`apply()` (of a simulation in `Worlds` the first two are copies), the others copies.
+
+    observation  float32 [n, width]  `seam()` names the features
+    mask         bool    [n, slots]  slots that hold a candidate; those come first
+    slots        uint32  [n]         how many those are
+    port         uint16  [n, slots]  output port of each candidate, counted in the router; nothing behind those
+    router       uint32  [n]         that asks
+    source       uint32  [n]         terminal of the packet; with `sequence` it names the packet
+    destination  uint32  [n]         terminal
+    sequence     uint32  [n]         how many packets its source made before
+    hops         uint32  [n]         links between routers that lie behind it
+
+Raises:
+    ConfigError: the routing asks no agent.
+    CoreError: before `collect()`.
+)";
 
 // The decisions between collect() and apply(); the rows keep their place from cycle to cycle. Where they lie in the memory of
 // Worlds, which may go before the simulation does or after it, they are copies.
@@ -174,7 +224,11 @@ class Worlds {
     observation_.resize(most * width_);
     mask_.resize(most * slots_);
     for (auto* column : {&network_, &router_, &actions_}) column->resize(most);
+    decision_.resize(most);
     counts_.assign(sims_.size(), 0);
+    for (const Simulation* sim : sims_) filed_.push_back(sim->state().learning.transitions);
+    for (u32 k = 0; k < sims_.size(); k++) take_over(k);
+    waiting_ = count_ > 0;
   }
   // The simulations outlive it and must not write into its memory.
   ~Worlds() {
@@ -189,6 +243,7 @@ class Worlds {
     const Busy busy(*this);
     if (waiting_) throw CoreError("Worlds.collect() was called twice without apply()");
     count_ = 0;
+    most_filed_ = 0;
     std::vector<std::unique_ptr<Exclusive>> held = hold();
     const py::gil_scoped_release release;
     // Rows that stand may lie where others will be written: away with them first.
@@ -204,14 +259,20 @@ class Worlds {
         count_ = 0;
         throw;
       }
-      count_ += counts_[k];
+      // A member may have been put back to an earlier state.
+      const u64 filed = sims_[k]->state().learning.transitions;
+      most_filed_ = std::max(most_filed_, filed - std::min(filed, filed_[k]));
+      filed_[k] = filed;
     }
     waiting_ = count_ > 0;
     return count_;
   }
 
+  using LogProbabilities = py::array_t<float, py::array::c_style | py::array::forcecast>;
+
   template <class T>
-  void apply(const py::array_t<T, py::array::c_style>& choices) {
+  void apply(const py::array_t<T, py::array::c_style>& choices,
+             const std::optional<LogProbabilities>& log_probability) {
     const Busy busy(*this);
     if (!waiting_) throw CoreError("Worlds.apply() without decisions; call collect() first");
     if (choices.ndim() != 1 || choices.shape(0) != static_cast<py::ssize_t>(count_))
@@ -225,6 +286,8 @@ class Worlds {
         throw ConfigError("Worlds.apply(): slot " + std::to_string(given[j]) + " of decision " + std::to_string(j) + " is masked out");
       actions_[j] = static_cast<u32>(given[j]);
     }
+    const float* const told = log_probability ? log_probability->data() : nullptr;
+    if (told) check_log_probabilities(*log_probability);
     const py::gil_scoped_release release;
     // All of them are applied, also when one raises: who has not been told can go on after the next collect().
     std::string raised;
@@ -232,7 +295,7 @@ class Worlds {
     for (u32 k = 0; k < sims_.size(); k++) {
       if (counts_[k] == 0) continue;
       try {
-        sims_[k]->apply(&actions_[at], counts_[k]);
+        sims_[k]->apply(&actions_[at], counts_[k], told ? told + at : nullptr);
       } catch (const CoreError& error) {
         raised += (raised.empty() ? "" : "\n") + ("Worlds: network " + std::to_string(k) + ": ") + error.what();
       }
@@ -256,6 +319,7 @@ class Worlds {
   }
 
   u32 count() const { return count_; }
+  u64 most_filed() const { return most_filed_; }
   // These two can be written to, as what makes tensors of arrays wants them: nothing follows what stands there.
   py::array observation(const py::object& self) const {
     return py::array_t<float>({rows(), static_cast<py::ssize_t>(width_)}, observation_.data(), self);
@@ -265,6 +329,7 @@ class Worlds {
   }
   py::array network(const py::object& self) const { return view(network_, {rows()}, self); }
   py::array router(const py::object& self) const { return view(router_, {rows()}, self); }
+  py::array decision(const py::object& self) const { return view(decision_, {rows()}, self); }
   py::list simulations() const { return py::list(held_[py::slice(0, static_cast<py::ssize_t>(held_.size()), 1)]); }
 
  private:
@@ -309,10 +374,7 @@ class Worlds {
       sim.apply(nullptr, 0);
       look_up();
     }
-    for (u32 j = 0; j < counts_[k]; j++) {
-      network_[count_ + j] = k;
-      router_[count_ + j] = b.router[b.decisions.request[j]];
-    }
+    add_rows(k);
   }
 
   // Lets Ctrl-C in some twenty times a second, however long a cycle takes.
@@ -334,6 +396,42 @@ class Worlds {
     throw CoreError("Worlds.apply(): network " + std::to_string(k) + " no longer stands where collect() left it; call collect() again");
   }
 
+  // The decisions of network k become the next rows; their numbers are those by which the transitions name them.
+  void add_rows(u32 k) {
+    Simulation& sim = *sims_[k];
+    const Batch& b = sim.batch();
+    const u64 first = sim.state().learning.decisions;
+    for (u32 j = 0; j < counts_[k]; j++) {
+      network_[count_ + j] = k;
+      router_[count_ + j] = b.router[b.decisions.request[j]];
+      decision_[count_ + j] = first + j;
+    }
+    count_ += counts_[k];
+  }
+  // A simulation that stands between collect() and apply(), of a copy for instance: its rows come here.
+  void take_over(u32 k) {
+    Simulation& sim = *sims_[k];
+    if (!sim.state().totals.collected) return;
+    Decisions& d = sim.batch().decisions;
+    if (d.count == 0) return;  // collect() goes on from there
+    float* const rows = observation_.data() + std::size_t{count_} * width_;
+    u8* const mask = mask_.data() + std::size_t{count_} * slots_;
+    std::copy_n(d.observation, std::size_t{d.count} * width_, rows);
+    std::copy_n(d.mask, std::size_t{d.count} * slots_, mask);
+    d.observation = rows;
+    d.mask = mask;
+    counts_[k] = d.count;
+    add_rows(k);
+  }
+  void check_log_probabilities(const LogProbabilities& given) const {
+    if (given.ndim() != 1 || given.shape(0) != static_cast<py::ssize_t>(count_))
+      throw ConfigError("Worlds.apply(): " + std::to_string(given.size()) + " log-probabilities for " +
+                        std::to_string(count_) + " decisions");
+    for (u32 j = 0; j < count_; j++)  // what rounding makes of a certain one is let through
+      if (!(given.data()[j] <= 1e-4f))
+        throw ConfigError("Worlds.apply(): log_probability " + std::to_string(given.data()[j]) + " of decision " +
+                          std::to_string(j) + " is not the logarithm of a probability");
+  }
   py::ssize_t rows() const { return static_cast<py::ssize_t>(network_.size()); }
 
   py::list held_;
@@ -345,6 +443,8 @@ class Worlds {
   std::vector<float> observation_, path_delay_;
   std::vector<u8> mask_;
   std::vector<u32> network_, router_, actions_, counts_;
+  std::vector<u64> decision_, filed_;
+  u64 most_filed_ = 0;  // transitions of a network between the last two collect()
 };
 
 // Packet-us from packet-cycles, by some grouping of the terminals.
@@ -361,13 +461,14 @@ py::array_t<double> accrued(Simulation& sim, u32 groups, Group&& group) {
 
 template <class T>
 using Choices = py::array_t<T, py::array::c_style>;
+using Told = std::optional<Worlds::LogProbabilities>;
 
 }  // namespace
 
 void bind_learning(py::module_& m, py::class_<Simulation>& simulation) {
   simulation.def("seam", alone([](Simulation& s) { return seam_facts(s); }))
-      .def("decisions", [](Live<Simulation> live) { return decisions(live); })
-      .def("transitions", [](Live<Simulation> live) { return transitions(live); })
+      .def("decisions", [](Live<Simulation> live) { return decisions(live); }, kDecisionsDoc)
+      .def("transitions", [](Live<Simulation> live) { return transitions(live); }, kTransitionsDoc)
       .def_property_readonly("transition_count", alone([](Simulation& s) { return s.state().learning.transitions; }))
       .def_property_readonly("decision_count", alone([](Simulation& s) { return s.state().learning.decisions; }))
       .def("accrued_delay_us", alone([](Simulation& s) { return accrued(s, 1, [](u32) { return 0u; }).at(0); }))
@@ -417,14 +518,16 @@ void bind_learning(py::module_& m, py::class_<Simulation>& simulation) {
   py::class_<Worlds>(m, "Worlds")
       .def(py::init<const py::list&>(), py::arg("simulations"))
       .def("collect", [](Live<Worlds> w, u64 most_cycles) { return w->collect(most_cycles); }, py::arg("max_cycles"))
-      .def("apply", [](Live<Worlds> w, const Choices<i64>& choices) { w->apply(choices); }, py::arg("actions").noconvert())
-      .def("apply", [](Live<Worlds> w, const Choices<i32>& choices) { w->apply(choices); }, py::arg("actions").noconvert())
-      .def("apply", [](Live<Worlds> w, const Choices<i64>& choices) { w->apply(choices); }, py::arg("actions"))
+      .def("apply", [](Live<Worlds> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); }, py::arg("actions").noconvert(), py::arg("log_probability") = py::none())
+      .def("apply", [](Live<Worlds> w, const Choices<i32>& choices, const Told& told) { w->apply(choices, told); }, py::arg("actions").noconvert(), py::arg("log_probability") = py::none())
+      .def("apply", [](Live<Worlds> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); }, py::arg("actions"), py::arg("log_probability") = py::none())
       .def("path_delay_us", [](Live<Worlds> w) { return w->path_delay(w.owner()); })
       .def_property_readonly("count", [](Live<Worlds> w) { return w->count(); })
+      .def_property_readonly("most_filed", [](Live<Worlds> w) { return w->most_filed(); })
       .def_property_readonly("observation", [](Live<Worlds> w) { return w->observation(w.owner()); })
       .def_property_readonly("mask", [](Live<Worlds> w) { return w->mask(w.owner()); })
       .def_property_readonly("network", [](Live<Worlds> w) { return w->network(w.owner()); })
       .def_property_readonly("router", [](Live<Worlds> w) { return w->router(w.owner()); })
+      .def_property_readonly("decision", [](Live<Worlds> w) { return w->decision(w.owner()); })
       .def_property_readonly("simulations", [](Live<Worlds> w) { return w->simulations(); });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <new>
 
 #include "learning/demand.hpp"
@@ -184,6 +185,11 @@ bool Simulation::drain(u64 most_cycles, const std::function<void()>& keep_going)
 
 void Simulation::stop_sources() {
   if (network_->workload) throw CoreError("stop_sources() and drain() are for traffic patterns; the jobs of a workload end by themselves: run_workload()");
+  if (state_.totals.sources_stopped) return;
+  if (!state_.delivered_from.empty()) {
+    accrued_delay();
+    demand_->stop(*network_, state_);
+  }
   state_.totals.sources_stopped = 1;
   state_.totals.backlogged = 0;
   for (Terminal& x : state_.terminals) x.left = 0;
@@ -199,7 +205,7 @@ u32 Simulation::collect() {
   return network_->external && network_->seam ? workspace_.batch.decisions.count : workspace_.batch.count;
 }
 
-void Simulation::apply(const u32* choices, std::size_t count) {
+void Simulation::apply(const u32* choices, std::size_t count, const float* log_probability) {
   ready(0);
   if (!state_.totals.collected) throw CoreError("apply() without collect()");
   Batch& b = workspace_.batch;
@@ -212,7 +218,8 @@ void Simulation::apply(const u32* choices, std::size_t count) {
         throw ConfigError("apply(): slot " + std::to_string(choices[j]) + " of decision " + std::to_string(j) + " is masked out; it has " + std::to_string(d.slot_count[j]) + " candidates in " +
                           std::to_string(slots) + " slots");
     std::copy_n(choices, count, d.chosen.begin());
-    std::fill_n(d.log_probability.begin(), count, 0.0f);
+    if (log_probability) std::copy_n(log_probability, count, d.log_probability.begin());
+    else std::fill_n(d.log_probability.begin(), count, std::numeric_limits<float>::quiet_NaN());
     whole_or_broken([&] { settle_decisions(*network_, state_, b); });
   } else if (!network_->external) {
     if (count) throw ConfigError("apply(): routing." + network_->routing_name + " decides by itself; choices are for routing=external");
@@ -234,6 +241,18 @@ void Simulation::apply(const u32* choices, std::size_t count) {
   }
   whole_or_broken([&] { flitgym::apply(*network_, state_, workspace_); });
   guard();
+}
+
+void Simulation::resume(const std::vector<u32>& asking) {
+  if (state_.totals.collected) throw CoreError("resume() between collect() and apply()");
+  std::vector<bool> seen(state_.input_vcs.size());
+  for (const u32 v : asking) {
+    if (v >= seen.size() || seen[v] || state_.input_vcs[v].front == kNone || state_.input_vcs[v].routed)
+      throw ConfigError("resume(): input VC " + std::to_string(v) + " has no packet that asks for a route");
+    seen[v] = true;
+  }
+  workspace_.routes = asking;
+  flitgym::resume(*network_, state_, workspace_);
 }
 
 void Simulation::answer(const float* values, const u32* rows, std::size_t count) {

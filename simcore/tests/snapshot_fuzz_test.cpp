@@ -216,7 +216,10 @@ TEST(a_snapshot_that_contradicts_itself_is_refused) {
   refused(plain, [](State& s) { s.input_vcs.pop_back(); }, "an array of");
   refused(plain, [](State& s) { s.totals.now = kEndOfTime + 1; }, "time");
   refused(plain, [](State& s) { s.flit_lines.lines[0].end++; }, "delay line");
-  refused(plain, [](State& s) { s.sources_due.chunks.at(0).next = 0; }, "timing wheel");
+  refused(plain, [](State& s) {
+    for (const u32 chunk : s.sources_due.first)
+      if (chunk != kNone) s.sources_due.chunks[chunk].next = chunk;
+  }, "timing wheel");
   refused(plain, [](State& s) { s.outputs_asked[0] ^= 1; }, "requests");
   refused(plain, [](State& s) { s.totals.packets_in_network++; }, "packets in the network");
   refused(plain, [](State& s) { s.terminals[0].step = 1; }, "load of a source");

@@ -79,6 +79,7 @@ struct Seam {
   // Without queueing: time in ns and hops from each router to each.
   u32 routers = 0;
   std::vector<float> flight_ns;  // [to, from]: what is asked together lies together
+  float longest_flight_ns = 0;
   std::vector<u8> hops;          // [to, from]
   std::vector<float> hop_ns;     // [router ports] from one input buffer to the next, without queueing
   std::vector<u32> next_router;  // [router ports] behind each; kNone: none

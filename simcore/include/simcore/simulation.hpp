@@ -40,7 +40,8 @@ class Simulation {
   // The two halves of a cycle. Between them, batch() holds the requests; choices[i] is an index into the candidates of
   // request i. Throws ConfigError on a choice outside its candidates and leaves the batch as it was.
   u32 collect();
-  void apply(const u32* choices, std::size_t count);
+  // `log_probability`, one per choice of a seam's decisions, goes into the transitions; none: not a number.
+  void apply(const u32* choices, std::size_t count, const float* log_probability = nullptr);
   // Before apply(), with routing=external and feedback: the estimate in ns that goes back upstream with the packet of each request
   // (negative: none), and the row of the upstream router's table that it belongs to.
   void answer(const float* values, const u32* rows, std::size_t count);
@@ -58,6 +59,9 @@ class Simulation {
   // Takes bytes from anywhere: whole or not at all, and only if the state in them holds together (src/verify).
   // `asking`: the input VCs whose heads ask for a route, of a state that was taken between collect() and apply().
   void restore(const std::string& bytes, const std::vector<u32>* asking = nullptr);
+  // A simulation between collect() and apply() is its State and the list of input VCs that ask; the batch follows.
+  const std::vector<u32>& asking() const { return workspace_.routes; }
+  void resume(const std::vector<u32>& asking);  // after collect() has been done elsewhere
 
   // A user is about to write into the learned table, and may keep on doing so: it is checked before the simulation goes on.
   void expose_table();

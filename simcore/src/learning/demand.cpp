@@ -28,8 +28,7 @@ void Demand::begin(const Network& net) {
 }
 
 const std::vector<double>& Demand::accrued(const Network& net, const State& s) {
-  if (s.delivered_from.empty()) throw CoreError("accrued delay: routing." + net.routing_name + " asks no agent, and keeps no account; use routing=agent, policy, random or biased");
-  if (s.totals.sources_stopped) throw CoreError("accrued delay: the sources were stopped, and what they would have sent is not known any more");
+  if (s.delivered_from.empty()) throw CoreError("accrued delay: routing." + net.routing_name + " asks no agent and keeps no account; use routing=agent, policy, random or biased");
   const Cycle now = s.totals.now;
   if (due_.empty() || now < counted_to_) begin(net);
   counted_to_ = now;
@@ -42,7 +41,7 @@ const std::vector<double>& Demand::accrued(const Network& net, const State& s) {
       accrued_[t] = asked > 0 ? asked - got : 0;
       continue;
     }
-    for (Terminal& clock = clocks_[t]; clock.next_tick != kNever && passed(cycle_of(clock.next_tick), now);) {
+    for (Terminal& clock = clocks_[t]; due.packets < delivered.most_due && clock.next_tick != kNever && passed(cycle_of(clock.next_tick), now);) {
       const double packets = net.round_size ? net.round_size(net, net.seed, t, clock.round) : 1;
       due.packets += packets;
       due.moment += packets * cycle_of(clock.next_tick);
@@ -52,6 +51,15 @@ const std::vector<double>& Demand::accrued(const Network& net, const State& s) {
     accrued_[t] = (due.packets - delivered.packets) * now - (due.moment - delivered.moment);
   }
   return accrued_;
+}
+
+void Demand::stop(const Network& net, State& s) {
+  accrued(net, s);
+  for (u32 t = 0; t < net.terminals; t++) {
+    const double waiting = due_[t].packets - s.terminals[t].sequence;
+    count_delivered(s, t, waiting);
+    s.delivered_from[t].most_due = due_[t].packets;
+  }
 }
 
 }  // namespace flitgym

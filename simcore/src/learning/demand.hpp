@@ -17,6 +17,8 @@ class Demand {
  public:
   // Delay up to now per terminal, by source, in packet-cycles (of a workload: of packets of the full size).
   const std::vector<double>& accrued(const Network&, const State&);
+  // The sources have been stopped: what still waits outside the network is given up, and nothing more is due.
+  void stop(const Network&, State&);
 
  private:
   struct Due {

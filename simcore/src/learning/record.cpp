@@ -70,7 +70,8 @@ void open_record(const Network& net, State& s, const Batch& b, u32 j) {
   if (packet >= s.last_decision.size()) s.last_decision.resize(s.packets.size(), kNone);
 
   const u32 id = new_entry(seam, s), before = s.last_decision[packet];
-  const u64 number = s.learning.recorded++;
+  const u64 number = s.learning.decisions + j;
+  s.learning.recorded++;
   const float* const row = d.observation + std::size_t{j} * seam.width;
   const u8* const mask = d.mask + std::size_t{j} * seam.slots;
   OpenDecision& open = s.open_decisions[id];

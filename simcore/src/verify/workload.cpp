@@ -194,14 +194,14 @@ class WorkloadCheck {
         hold(open(id) && !in_outbox_[id] && ends_are_ranks(id) && sent_from_here(id), broken);
         in_outbox_[id] = 1;
       }
-      hold(length == s_.terminals[t].left && (box.first == kNone || last == box.last), broken);
+      hold(length == s_.terminals[t].left && last == box.last, broken);
       last = kNone;
       for (u32 id = box.sent; id != kNone; last = id, id = s_.messages[id].later) {
         hold(open(id) && !in_sent_[id] && ends_are_ranks(id) && sent_from_here(id), broken);
         hold(s_.messages[id].earlier == last && transfer(id) != Transfer::kFetch, broken);
         in_sent_[id] = 1;
       }
-      hold(box.sent == kNone || last == box.last_sent, broken);
+      hold(last == box.last_sent, broken);
     }
   }
   bool ends_are_ranks(u32 id) const {
@@ -237,7 +237,8 @@ class WorkloadCheck {
       const Message& m = s_.messages[id];
       const char* const broken = "a message contradicts itself";
       hold(ends_are_ranks(id) && m.cpu < w_.cpus && m.nic < w_.nics && m.begun < kEndOfHosts && m.served < kEndOfHosts &&
-               m.held <= 1 && (transfer(id) == Transfer::kEager) == is_eager(w_.host, m.bytes),
+               m.held <= 1 && m.bytes / w_.packet_bytes <= 0xffff0000u &&
+               (transfer(id) == Transfer::kEager) == is_eager(w_.host, m.bytes),
            broken);
       const bool on_way = in_sent_[id] || (transfer(id) == Transfer::kFetch && (in_outbox_[id] || packets_of_[id] > 0));
       if (on_way) {

@@ -1,0 +1,47 @@
+"""The example files run as they are given, in short form."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
+
+def run(name: str, *arguments: str) -> str:
+    pytest.importorskip("torch")
+    done = subprocess.run([sys.executable, EXAMPLES / name, *arguments], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def latency(printed: str, name: str) -> float:
+    line = next(line for line in printed.splitlines() if line.startswith(name))
+    return float(line.removeprefix(name).split()[0])
+
+
+def test_packet_batch_ppo() -> None:
+    printed = run("packet_batch_ppo.py", "--decisions", "30000")
+    assert printed.count("decisions,") >= 3
+    assert latency(printed, "learned") < latency(printed, "UGAL-L")
+
+
+def test_sb3_dqn() -> None:
+    printed = run("sb3_dqn.py", "--decisions", "6000")
+    assert 1_000 < latency(printed, "UGAL-L") < 1_400
+    assert latency(printed, "DQN") > 600
+
+
+def test_sb3_maskable_ppo() -> None:
+    pytest.importorskip("sb3_contrib")
+    printed = run("sb3_maskable_ppo.py", "--decisions", "1024", "--steps", "128")
+    assert latency(printed, "PPO") > 600
+
+
+def test_single_file_ppo() -> None:
+    """The reward of the last updates is better than that of a network that has just filled up."""
+    printed = run("single_file_ppo.py", "--decisions", "35000")
+    rewards = [float(line.split()[-2]) for line in printed.splitlines() if "mean reward" in line]
+    assert rewards[-1] > rewards[1]
+    assert latency(printed, "PPO") > 600
