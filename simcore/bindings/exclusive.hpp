@@ -1,5 +1,5 @@
-// One at a time: whoever reads or writes a simulation holds it, above all a run while the GIL is free. A simulation is taken
-// with the GIL held, so that two short calls never meet.
+// One at a time: whoever reads or writes a simulation holds it, above all a run while the GIL is free. A simulation is
+// taken with the GIL held, so that two short calls never meet.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -11,8 +11,8 @@
 #include "simcore/error.hpp"
 #include "simcore/simulation.hpp"
 
-// Counts the forks that led to this process (from 1 on): what another process held when it was copied stays held for ever,
-// and may stand half-way through a cycle.
+// Counts the forks that led to this process (from 1 on): what another process held when it was copied stays held for
+// ever, and may stand half-way through a cycle.
 std::uint32_t process_number();
 
 class Exclusive {

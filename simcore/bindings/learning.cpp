@@ -132,8 +132,8 @@ Raises:
     CoreError: before `collect()`.
 )";
 
-// The decisions between collect() and apply(); the rows keep their place from cycle to cycle. Where they lie in the memory of
-// Worlds, which may go before the simulation does or after it, they are copies.
+// The decisions between collect() and apply(); the rows keep their place from cycle to cycle. Where they lie in the
+// memory of Worlds, which may go before the simulation does or after it, they are copies.
 py::dict decisions(const Live<Simulation>& live) {
   const Exclusive held(*live);
   Simulation& sim = *live;
@@ -155,7 +155,8 @@ py::dict decisions(const Live<Simulation>& live) {
   }
   py::dict out;
   const bool own = d.observation == d.own_observation.data();
-  const std::vector<py::ssize_t> rows{n, static_cast<py::ssize_t>(seam.width)}, slots{n, static_cast<py::ssize_t>(seam.slots)};
+  const std::vector<py::ssize_t> rows{n, static_cast<py::ssize_t>(seam.width)}, slots{n,
+      static_cast<py::ssize_t>(seam.slots)};
   out["observation"] = own ? view(d.observation, rows, self) : read_only(copied(d.observation, rows));
   out["mask"] = own ? flags(d.mask, slots, self) : read_only(py::array(py::dtype("bool"), slots, d.mask));
   out["slots"] = view(d.slot_count, {n}, self);
@@ -238,7 +239,8 @@ class Worlds {
   Worlds(const Worlds&) = delete;
   Worlds& operator=(const Worlds&) = delete;
 
-  // When a network raises, or Ctrl-C gets in, the others stay where they are: the next call takes the decisions that stand.
+  // When a network raises, or Ctrl-C gets in, the others stay where they are: the next call takes the decisions that
+  // stand.
   u32 collect(u64 most_cycles) {
     const Busy busy(*this);
     if (waiting_) throw CoreError("Worlds.collect() was called twice without apply()");
@@ -361,8 +363,10 @@ class Worlds {
     Batch& b = sim.batch();
     const bool stands = sim.state().totals.collected;
     if (stands && b.decisions.count > 0) {
-      std::copy_n(b.decisions.observation, std::size_t{b.decisions.count} * width_, observation_.data() + std::size_t{count_} * width_);
-      std::copy_n(b.decisions.mask, std::size_t{b.decisions.count} * slots_, mask_.data() + std::size_t{count_} * slots_);
+      std::copy_n(b.decisions.observation, std::size_t{b.decisions.count} * width_, observation_.data() +
+          std::size_t{count_} * width_);
+      std::copy_n(b.decisions.mask, std::size_t{b.decisions.count} * slots_, mask_.data() +
+          std::size_t{count_} * slots_);
     }
     b.decisions.observation = observation_.data() + std::size_t{count_} * width_;
     b.decisions.mask = mask_.data() + std::size_t{count_} * slots_;
@@ -393,7 +397,8 @@ class Worlds {
     Simulation& sim = *sims_[k];
     if (sim.state().totals.collected && sim.batch().decisions.count == counts_[k] && is_ours(sim)) return;
     waiting_ = false;
-    throw CoreError("Worlds.apply(): network " + std::to_string(k) + " no longer stands where collect() left it; call collect() again");
+    throw CoreError("Worlds.apply(): network " + std::to_string(k) +
+        " no longer stands where collect() left it; call collect() again");
   }
 
   // The decisions of network k become the next rows; their numbers are those by which the transitions name them.
@@ -484,17 +489,20 @@ void bind_learning(py::module_& m, py::class_<Simulation>& simulation) {
         return view(live->state().job_slowdown, live.owner());
       })
       .def_property(
-          "epsilon", alone([](Simulation& s) { return s.state().learning.epsilon; }), alone([](Simulation& s, double epsilon) {
+          "epsilon", alone([](Simulation& s) { return s.state().learning.epsilon; }), alone([](Simulation& s,
+              double epsilon) {
             if (!(epsilon >= 0 && epsilon <= 1)) throw ConfigError("epsilon: " + std::to_string(epsilon) + " is no probability");
             s.state().learning.epsilon = epsilon;
           }))
       .def_property(
-          "temperature", alone([](Simulation& s) { return s.state().learning.temperature; }), alone([](Simulation& s, double temperature) {
+          "temperature", alone([](Simulation& s) { return s.state().learning.temperature; }), alone([](Simulation& s,
+              double temperature) {
             if (!(temperature >= 0 && temperature <= 1e6)) throw ConfigError("temperature: " + std::to_string(temperature) + " is outside 0 .. 1e6");
             s.state().learning.temperature = temperature;
           }))
       .def("set_policy", alone([](Simulation& s, const Layers& layers) { set_policy(s, layers); }), py::arg("layers"))
-      .def("policy_scores", alone([](Simulation& s, const Matrix& observation) { return scores(s, observation); }), py::arg("observation"))
+      .def("policy_scores", alone([](Simulation& s, const Matrix& observation) { return scores(s, observation); }),
+          py::arg("observation"))
       .def("feedback", alone([](Simulation& sim) {
         const auto& heard = sim.state().heard;
         const auto n = static_cast<py::ssize_t>(heard.size());
@@ -518,9 +526,12 @@ void bind_learning(py::module_& m, py::class_<Simulation>& simulation) {
   py::class_<Worlds>(m, "Worlds")
       .def(py::init<const py::list&>(), py::arg("simulations"))
       .def("collect", [](Live<Worlds> w, u64 most_cycles) { return w->collect(most_cycles); }, py::arg("max_cycles"))
-      .def("apply", [](Live<Worlds> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); }, py::arg("actions").noconvert(), py::arg("log_probability") = py::none())
-      .def("apply", [](Live<Worlds> w, const Choices<i32>& choices, const Told& told) { w->apply(choices, told); }, py::arg("actions").noconvert(), py::arg("log_probability") = py::none())
-      .def("apply", [](Live<Worlds> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); }, py::arg("actions"), py::arg("log_probability") = py::none())
+      .def("apply", [](Live<Worlds> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); },
+          py::arg("actions").noconvert(), py::arg("log_probability") = py::none())
+      .def("apply", [](Live<Worlds> w, const Choices<i32>& choices, const Told& told) { w->apply(choices, told); },
+          py::arg("actions").noconvert(), py::arg("log_probability") = py::none())
+      .def("apply", [](Live<Worlds> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); },
+          py::arg("actions"), py::arg("log_probability") = py::none())
       .def("path_delay_us", [](Live<Worlds> w) { return w->path_delay(w.owner()); })
       .def_property_readonly("count", [](Live<Worlds> w) { return w->count(); })
       .def_property_readonly("most_filed", [](Live<Worlds> w) { return w->most_filed(); })

@@ -1,5 +1,5 @@
-// Python makes objects in two steps, and the second may be left out: `Simulation.__new__(Simulation)`. What is bound takes
-// `Live<T>` in the place of `T&`, which refuses an object that was never initialised.
+// Python makes objects in two steps, and the second may be left out: `Simulation.__new__(Simulation)`. What is bound
+// takes `Live<T>` in the place of `T&`, which refuses an object that was never initialised.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -18,9 +18,11 @@ template <class T>
 T& built(const pybind11::handle& item, const std::string& where) {
   if (!pybind11::isinstance<T>(item)) {
     const std::string type = pybind11::str(pybind11::type::of(item).attr("__name__"));
-    throw flitgym::ConfigError(where + ": an object of type " + type + " is no " + pybind11::type::of<T>().attr("__name__").template cast<std::string>());
+    throw flitgym::ConfigError(where + ": an object of type " + type + " is no " +
+        pybind11::type::of<T>().attr("__name__").template cast<std::string>());
   }
-  if (!is_built(item)) throw flitgym::CoreError(where + ": this object was never initialised (__new__ without __init__)");
+  if (!is_built(item)) throw flitgym::CoreError(where +
+      ": this object was never initialised (__new__ without __init__)");
   return item.cast<T&>();
 }
 

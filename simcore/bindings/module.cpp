@@ -212,7 +212,8 @@ py::object table_view(const Live<Simulation>& live) {
   const TableShape& t = live->network().table;
   if (t.rows == 0) return py::none();
   const auto item = static_cast<py::ssize_t>(sizeof(float));
-  return py::array(py::dtype::of<float>(), {static_cast<py::ssize_t>(live->network().routers), static_cast<py::ssize_t>(t.rows), static_cast<py::ssize_t>(t.columns)},
+  return py::array(py::dtype::of<float>(), {static_cast<py::ssize_t>(live->network().routers),
+      static_cast<py::ssize_t>(t.rows), static_cast<py::ssize_t>(t.columns)},
                    {item * t.rows * t.stride, item * t.stride, item}, live->state().table.data(), live.owner());
 }
 
@@ -226,8 +227,10 @@ py::object q_table(const Live<Simulation>& live) {
 void set_q_table(Simulation& sim, const py::array_t<float, py::array::c_style | py::array::forcecast>& values) {
   const TableShape& t = sim.network().table;
   if (t.rows == 0) throw ConfigError("routing." + sim.network().routing_name + " has no Q-table");
-  if (values.ndim() != 3 || values.shape(0) != sim.network().routers || values.shape(1) != t.rows || values.shape(2) != t.columns)
-    throw ConfigError("q_table: the table has " + std::to_string(sim.network().routers) + " routers x " + std::to_string(t.rows) + " rows x " + std::to_string(t.columns) + " columns");
+  if (values.ndim() != 3 || values.shape(0) != sim.network().routers || values.shape(1) != t.rows ||
+      values.shape(2) != t.columns)
+    throw ConfigError("q_table: the table has " + std::to_string(sim.network().routers) + " routers x " +
+        std::to_string(t.rows) + " rows x " + std::to_string(t.columns) + " columns");
   sim.set_table(values.data());
 }
 
@@ -237,14 +240,16 @@ std::vector<u32> whole_numbers(const py::handle& given, const char* what) {
   const char kind = array ? array.dtype().kind() : 'O';
   if (!array || array.ndim() != 1 || (array.size() > 0 && kind != 'i' && kind != 'u')) {
     PyErr_Clear();
-    throw ConfigError(std::string("apply(): ") + what + " are one whole number per request, in a list or a one-dimensional array of integers");
+    throw ConfigError(std::string("apply(): ") + what +
+        " are one whole number per request, in a list or a one-dimensional array of integers");
   }
   std::vector<u32> numbers(static_cast<std::size_t>(array.size()));
   const auto take = [&](const auto& all) {
     for (py::ssize_t i = 0; i < all.size(); i++) {
       const auto value = all.data()[i];
       if (value < 0 || static_cast<u64>(value) > 0xffffffffu)
-        throw ConfigError(std::string("apply(): ") + what + "[" + std::to_string(i) + "] is " + std::to_string(value) + "; valid are 0 to 2^32 - 1");
+        throw ConfigError(std::string("apply(): ") + what + "[" + std::to_string(i) + "] is " + std::to_string(value) +
+            "; valid are 0 to 2^32 - 1");
       numbers[static_cast<std::size_t>(i)] = static_cast<u32>(value);
     }
   };
@@ -271,7 +276,8 @@ void apply(Simulation& s, const py::object& choices, const std::optional<Floats>
 
 // What a message holds that is no UTF-8 (a name out of a damaged file) is shown as its bytes.
 void raise_python(const py::handle& type, const char* what) {
-  const auto text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(what, static_cast<py::ssize_t>(std::strlen(what)), "backslashreplace"));
+  const auto text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(what,
+      static_cast<py::ssize_t>(std::strlen(what)), "backslashreplace"));
   PyErr_SetObject(type.ptr(), text.ptr());
 }
 
@@ -366,26 +372,31 @@ PYBIND11_MODULE(_core, m) {
       // What shows progress can be read while another thread runs, a few thousand cycles late.
       .def_property_readonly("now", [](Live<Simulation> s) { return now(*s); })
       .def_property_readonly("cycle_ns", [](Live<Simulation> s) { return s->network().cycle_ns; })
-      .def_property_readonly("time_ns", [](Live<Simulation> s) { return static_cast<double>(now(*s)) * s->network().cycle_ns; })
+      .def_property_readonly("time_ns",
+          [](Live<Simulation> s) { return static_cast<double>(now(*s)) * s->network().cycle_ns; })
       .def_property_readonly("packets_in_network", [](Live<Simulation> s) { return packets_in_network(*s); })
       .def_property_readonly("workload_progress", [](Live<Simulation> s) { return workload_progress(*s); })
       .def("run", long_run([](Simulation& s, u64 cycles) { s.run(cycles, interruptible()); }), py::arg("cycles"))
-      .def("drain", long_run([](Simulation& s, u64 most) { return s.drain(most, interruptible()); }), py::arg("max_cycles"))
-      .def("run_workload", long_run([](Simulation& s, u64 most) { return s.run_workload(most, interruptible()); }), py::arg("max_cycles"))
+      .def("drain", long_run([](Simulation& s, u64 most) { return s.drain(most, interruptible()); }),
+          py::arg("max_cycles"))
+      .def("run_workload", long_run([](Simulation& s, u64 most) { return s.run_workload(most, interruptible()); }),
+          py::arg("max_cycles"))
       .def_property_readonly("workload_finished", alone([](Simulation& s) { return s.workload_finished(); }))
       .def_property_readonly("workload_stuck", alone([](Simulation& s) { return s.workload_stuck(); }))
       .def("waiting", alone([](Simulation& s, u32 most) { return s.waiting(most); }), py::arg("most") = 16)
       .def("stop_sources", alone([](Simulation& s) { s.stop_sources(); }))
       .def("begin_window", alone([](Simulation& s) { s.begin_window(); }))
       .def("end_window", alone([](Simulation& s) { s.end_window(); }))
-      .def("set_series_interval", alone([](Simulation& s, u32 cycles) { s.set_series_interval(cycles); }), py::arg("cycles"))
+      .def("set_series_interval", alone([](Simulation& s, u32 cycles) { s.set_series_interval(cycles); }),
+          py::arg("cycles"))
       .def("statistics", alone([](Simulation& s) { return statistics(s.network(), s.state()); }))
       .def("series", alone([](Simulation& s) { return series(s); }))
       .def("channels", alone([](Simulation& s) { return channels(s); }))
       .def("facts", alone([](Simulation& s) { return facts(s); }))
       .def("collect", alone([](Simulation& s) { return s.collect(); }))
       .def("requests", [](Live<Simulation> live) { return requests(live); })
-      .def("apply", alone([](Simulation& s, const py::object& choices, const std::optional<Floats>& values, const py::object& rows) { apply(s, choices, values, rows); }),
+      .def("apply", alone([](Simulation& s, const py::object& choices, const std::optional<Floats>& values,
+          const py::object& rows) { apply(s, choices, values, rows); }),
            py::arg("choices") = py::none(), py::arg("values") = py::none(), py::arg("rows") = py::none())
       .def("arrays",
            [](Live<Simulation> live) {
@@ -407,8 +418,10 @@ PYBIND11_MODULE(_core, m) {
       })
       .def("_set_table", alone([](Simulation& s, const Floats& values) { set_q_table(s, values); }), py::arg("values"))
       .def_property(
-          "q_frozen", alone([](Simulation& s) { return s.state().totals.frozen != 0; }), alone([](Simulation& s, bool frozen) { s.state().totals.frozen = frozen; }))
-      .def("watch", alone([](Simulation& s, u32 terminal, u32 sequence) { s.watch(terminal, sequence); }), py::arg("terminal"), py::arg("sequence"))
+          "q_frozen", alone([](Simulation& s) { return s.state().totals.frozen != 0; }), alone([](Simulation& s,
+              bool frozen) { s.state().totals.frozen = frozen; }))
+      .def("watch", alone([](Simulation& s, u32 terminal, u32 sequence) { s.watch(terminal, sequence); }),
+          py::arg("terminal"), py::arg("sequence"))
       .def("watch_log", alone([](Simulation& s) { return s.watch_log(); }))
       .def("state_hash", alone([](Simulation& s) {
         char text[17];

@@ -1,5 +1,5 @@
-// NumPy arrays of the core's own memory. The owner stays alive with them; they are read-only, since nothing looks at what is
-// written there before the next cycle follows it.
+// NumPy arrays of the core's own memory. The owner stays alive with them; they are read-only, since nothing looks at
+// what is written there before the next cycle follows it.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -17,7 +17,8 @@ pybind11::array view(const T* data, std::vector<pybind11::ssize_t> shape, const 
   return read_only(pybind11::array(pybind11::dtype::of<T>(), std::move(shape), data, owner));
 }
 template <class T, class A>
-pybind11::array view(const std::vector<T, A>& array, std::vector<pybind11::ssize_t> shape, const pybind11::object& owner) {
+pybind11::array view(const std::vector<T, A>& array, std::vector<pybind11::ssize_t> shape,
+    const pybind11::object& owner) {
   return view(array.data(), std::move(shape), owner);
 }
 template <class T, class A>
@@ -25,7 +26,8 @@ pybind11::array view(const std::vector<T, A>& array, const pybind11::object& own
   return view(array, {static_cast<pybind11::ssize_t>(array.size())}, owner);
 }
 // Bytes of 0 and 1.
-inline pybind11::array flags(const std::uint8_t* data, std::vector<pybind11::ssize_t> shape, const pybind11::object& owner) {
+inline pybind11::array flags(const std::uint8_t* data, std::vector<pybind11::ssize_t> shape,
+    const pybind11::object& owner) {
   return read_only(pybind11::array(pybind11::dtype("bool"), std::move(shape), data, owner));
 }
 

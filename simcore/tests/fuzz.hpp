@@ -64,7 +64,8 @@ inline void fuzz(const std::function<std::string(flitgym::u64)>& make, flitgym::
 }
 
 // Hands mutations of `corpus` (which must be readable as it is) to `read`; `words` are what the format is made of.
-inline void fuzz(const std::vector<std::string>& corpus, const std::vector<std::string>& words, flitgym::u32 runs, const std::function<void(const std::string&)>& read) {
+inline void fuzz(const std::vector<std::string>& corpus, const std::vector<std::string>& words, flitgym::u32 runs,
+    const std::function<void(const std::string&)>& read) {
   for (const std::string& whole : corpus) read(whole);
   fuzz([&](flitgym::u64 seed) { return mutated(corpus, words, seed); }, runs, read);
 }

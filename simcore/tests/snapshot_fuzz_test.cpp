@@ -1,5 +1,5 @@
-// Snapshots from strangers: what is damaged is refused, and what somebody has changed on purpose, the hash with it, is refused or
-// played on without a sanitizer's report. And what a simulation writes itself is always taken back.
+// Snapshots from strangers: what is damaged is refused, and what somebody has changed on purpose, the hash with it, is
+// refused or played on without a sanitizer's report. And what a simulation writes itself is always taken back.
 #include <cstring>
 
 #include "fuzz.hpp"
@@ -53,8 +53,10 @@ std::vector<JobSection> two_jobs() {
 // Small networks, so that a change meets something that matters.
 std::vector<Config> worlds() {
   const Section df = dragonfly_section(1, 2, 1, 3), hx = hyperx_section({3, 2}, 2);
-  const Values small = merge(hpdc21(), {{"input_buffer_flits", i64{8}}, {"output_buffer_flits", i64{8}}, {"nic_buffer_flits", i64{8}}});
-  const Values aged = merge(sc19(), {{"input_buffer_flits", i64{12}}, {"output_buffer_flits", i64{12}}, {"vcs", i64{0}}});
+  const Values small = merge(hpdc21(), {{"input_buffer_flits", i64{8}}, {"output_buffer_flits", i64{8}},
+      {"nic_buffer_flits", i64{8}}});
+  const Values aged = merge(sc19(), {{"input_buffer_flits", i64{12}}, {"output_buffer_flits", i64{12}}, {"vcs",
+      i64{0}}});
   const auto traffic = [](const std::string& name, double load, i64 flits = 1, i64 most = 0) {
     return Section{name, {{"load", load}, {"packet_flits", flits}, {"packet_flits_max", most}}};
   };
@@ -64,20 +66,26 @@ std::vector<Config> worlds() {
       config(df, small, {"q_adaptive", {}}, traffic("adversarial", 0.9, 4)),
       config(df, small, {"q_routing", {}}, traffic("uniform", 0.9)),
       config(dragonfly_section(1, 2, 1, 3), small_wormhole(), {"ugal_group", {}}, traffic("uniform", 0.9, 5)),
-      config(df, merge(small_wormhole(), {{"vc_allocation", std::string("before_switch")}}), {"par", {}}, traffic("uniform", 0.9, 1, 5)),
+      config(df, merge(small_wormhole(), {{"vc_allocation", std::string("before_switch")}}), {"par", {}},
+          traffic("uniform", 0.9, 1, 5)),
       config(df, small, {"valiant_router", {}}, traffic("random_neighbors", 0.8, 2)),
       config(hx, aged, {"omni_war", {{"allocation", std::string("sequential")}}}, traffic("uniform", 0.9, 1, 8)),
       config(hx, aged, {"dal", {}}, traffic("uniform", 0.9, 1, 8)),
       config(hx, aged, {"clos_ad", {}}, traffic("uniform", 0.9, 1, 3)),
       config(hx, input_queued(), {"q_adaptive", {}}, traffic("many_to_many", 0.9)),
       config(df, small, {"agent", recorded}, traffic("uniform", 0.9)),
-      config(hx, aged, {"agent", merge(recorded, {{"reward", std::string("end_to_end_delay")}})}, traffic("uniform", 0.9, 1, 4)),
-      config(df, small, {"policy", merge(recorded, {{"temperature", 0.5}, {"hidden", std::vector<double>{5}}})}, traffic("uniform", 0.9)),
+      config(hx, aged, {"agent", merge(recorded, {{"reward", std::string("end_to_end_delay")}})}, traffic("uniform",
+          0.9, 1, 4)),
+      config(df, small, {"policy", merge(recorded, {{"temperature", 0.5}, {"hidden", std::vector<double>{5}}})},
+          traffic("uniform", 0.9)),
       config(df, small, {"biased", recorded}, traffic("uniform", 0.9)),
       with_jobs(two_jobs(), {{"blame", true}}, hyperx_section({3, 2}, 2), aged, "dim_war"),
-      with_jobs(two_jobs(), {{"nic_order", std::string("packet")}, {"mpi_eager_bytes", i64{100}}}, dragonfly_section(2, 2, 1, 3), small),
-      with_jobs(two_jobs(), {{"host", std::string("loggops")}, {"loggops_S_bytes", i64{1000}}}, dragonfly_section(2, 2, 1, 3), small),
-      with_jobs(two_jobs(), {{"host", std::string("loggops")}, {"network", std::string("none")}, {"loggops_S_bytes", i64{1000}}},
+      with_jobs(two_jobs(), {{"nic_order", std::string("packet")}, {"mpi_eager_bytes", i64{100}}}, dragonfly_section(2,
+          2, 1, 3), small),
+      with_jobs(two_jobs(), {{"host", std::string("loggops")}, {"loggops_S_bytes", i64{1000}}}, dragonfly_section(2, 2,
+          1, 3), small),
+      with_jobs(two_jobs(), {{"host", std::string("loggops")}, {"network", std::string("none")}, {"loggops_S_bytes",
+          i64{1000}}},
                 dragonfly_section(2, 2, 1, 3), small),
   };
 }
@@ -105,7 +113,8 @@ void look_at(Simulation& sim) {
   sim.hash();
 }
 
-// Every array and every group of scalars of a state, as bytes: each is changed as often as any other, however large it is.
+// Every array and every group of scalars of a state, as bytes: each is changed as often as any other, however large it
+// is.
 struct Fields {
   struct Bytes {
     void* at;
@@ -131,10 +140,12 @@ struct Fields {
   }
 };
 
-// Changes one to three numbers of a state: to ends of ranges, to small ones, to its neighbours, to another of the same array.
+// Changes one to three numbers of a state: to ends of ranges, to small ones, to its neighbours, to another of the same
+// array.
 void disturb(State& s, u64 seed) {
   u64 counter = 0;
-  const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(below(draw(seed, 3, counter++), static_cast<u32>(n))); };
+  const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(below(draw(seed, 3, counter++),
+      static_cast<u32>(n))); };
   Fields fields;
 #define FLITGYM_FIELD(type, name) fields.field(s.name);
   FLITGYM_STATE(FLITGYM_FIELD)
@@ -165,7 +176,8 @@ TEST(own_snapshots_are_taken_back) {
   std::vector<Config> all = worlds();
   for (const std::string& routing : kRoutings)
     for (const Values& router : {input_queued(), hpdc21(), sc22()})
-      all.push_back(config(small_network(), router, {routing, {}}, {"mixed", {{"load", 0.8}, {"packet_flits_max", i64{6}}}}));
+      all.push_back(config(small_network(), router, {routing, {}}, {"mixed", {{"load", 0.8}, {"packet_flits_max",
+          i64{6}}}}));
   for (const std::string& routing : kHyperXRoutings)
     all.push_back(seam_on_hyperx({routing, {}}));
   for (const Config& each : all) {
@@ -240,7 +252,8 @@ TEST(a_table_of_nonsense_is_refused) {
       u32 column = 0;
       while (!(used[0] >> column & 1)) column++;
       forged.state().table[column] = nonsense;
-      CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "q_table[0, 0, " + std::to_string(column) + "]", "finite");
+      CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "q_table[0, 0, " + std::to_string(column) + "]",
+          "finite");
       sim.expose_table();
       sim.state().table[column] = nonsense;
       const std::string message = CHECK_THROWS(ConfigError, sim.run(1), "q_table[0, 0, ");
@@ -249,13 +262,15 @@ TEST(a_table_of_nonsense_is_refused) {
       sim.run(100);
     }
   // An entry behind which there is no channel.
-  Simulation sim(config(dragonfly_section(2, 4, 2, 5, {{"links_per_group_pair", i64{1}}}), hpdc21(), {"q_routing", {}}, {"uniform", {{"load", 0.5}}}));
+  Simulation sim(config(dragonfly_section(2, 4, 2, 5, {{"links_per_group_pair", i64{1}}}), hpdc21(), {"q_routing", {}},
+      {"uniform", {{"load", 0.5}}}));
   sim.expose_table();
   std::fill(sim.state().table.begin(), sim.state().table.end(), 0.0f);
   CHECK_THROWS(ConfigError, sim.run(1), "q_table[", "must stay infinite");
 }
 
-// Written into while it runs, or between two runs of a table that is not looked at every time: an error, and nothing worse.
+// Written into while it runs, or between two runs of a table that is not looked at every time: an error, and nothing
+// worse.
 TEST(a_table_that_is_written_to_later_harms_nobody) {
   for (const u32 world : {1u, 2u, 9u}) {
     const Config scene = worlds()[world];
@@ -263,10 +278,12 @@ TEST(a_table_that_is_written_to_later_harms_nobody) {
       Simulation sim(scene);
       sim.expose_table();
       sim.run(300);
-      const float values[] = {-1.0f, 0.0f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38f};
+      const float values[] = {-1.0f, 0.0f, std::numeric_limits<float>::quiet_NaN(),
+          std::numeric_limits<float>::infinity(), 3e38f};
       std::function<void()> meddle = [&, k = u64{0}]() mutable {
         for (u32 n = 0; n < 200; n++, k++)
-          sim.state().table[below(draw(seed, 5, 2 * k), static_cast<u32>(sim.state().table.size()))] = values[below(draw(seed, 5, 2 * k + 1), 5)];
+          sim.state().table[below(draw(seed, 5, 2 * k),
+              static_cast<u32>(sim.state().table.size()))] = values[below(draw(seed, 5, 2 * k + 1), 5)];
       };
       bool refused = false;
       try {

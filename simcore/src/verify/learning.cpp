@@ -24,7 +24,8 @@ void verify_learning(const Network& net, const State& s, const std::vector<u8>& 
   hold(t.epsilon >= 0 && t.epsilon <= 1 && t.temperature >= 0 && t.temperature <= 1e6, "the agent's exploration");
   for (const float weight : s.weights) hold(std::isfinite(weight), "a weight of the policy");
   for (const double slowdown : s.job_slowdown) hold(std::isfinite(slowdown) && slowdown > 0, "the slowdown of a job");
-  for (const Delivered& d : s.delivered_from) hold(std::isfinite(d.packets) && std::isfinite(d.moment), "the account of what was delivered");
+  for (const Delivered& d : s.delivered_from) hold(std::isfinite(d.packets) && std::isfinite(d.moment),
+      "the account of what was delivered");
 
   // A decision that is not free belongs to a packet under way, or its news are.
   std::vector<u8> placed = marked_free(s.free_decisions, n, "the list of free decisions");
@@ -42,7 +43,8 @@ void verify_learning(const Network& net, const State& s, const std::vector<u8>& 
   for (std::size_t id = 0; id < n; id++) {
     const OpenDecision& open = s.open_decisions[id];
     hold(placed[id], "an open decision is nowhere");
-    hold(open.router < net.routers && open.action < seam.slots && open.done <= 1 && open.job < jobs, "an open decision");
+    hold(open.router < net.routers && open.action < seam.slots && open.done <= 1 && open.job < jobs,
+        "an open decision");
   }
 }
 

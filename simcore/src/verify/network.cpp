@@ -25,7 +25,8 @@ struct Stream {
 class NetworkCheck {
  public:
   NetworkCheck(const Network& net, const State& s, const std::vector<u32>* asking)
-      : net_(net), s_(s), asking_(asking), router_vcs_(net.vc_id(net.router_ports, 0)), all_vcs_(net.vc_id(net.port_count, 0)) {}
+      : net_(net), s_(s), asking_(asking), router_vcs_(net.vc_id(net.router_ports, 0)),
+          all_vcs_(net.vc_id(net.port_count, 0)) {}
 
   std::vector<u8> run() {
     scalars();
@@ -59,7 +60,8 @@ class NetworkCheck {
     hold(t.sources_stopped <= 1 && t.frozen <= 1, "its flags");
     hold(s_.window.open <= 1 && s_.window.begin <= t.now && s_.window.end <= t.now, "its measuring window");
     hold(std::isfinite(s_.window.missed) && s_.window.missed >= 0, "its measuring window");
-    // A time series goes on from cycle 0: no more of it than the state's own time allows, nor so much that it fills the memory.
+    // A time series goes on from cycle 0: no more of it than the state's own time allows, nor so much that it fills
+    // the memory.
     const u64 interval = s_.series_interval[0], intervals = interval ? t.now / interval + 1 : 0, most = u64{1} << 24;
     hold(s_.series.size() <= intervals && intervals <= s_.series.size() + most, "its time series");
     hold(s_.job_series.size() <= intervals * jobs() && intervals * jobs() <= s_.job_series.size() + most,
@@ -83,7 +85,8 @@ class NetworkCheck {
       hold(p.generated <= s_.totals.now && p.injected <= s_.totals.now, "a packet's age");
       hold(p.flits >= net_.least_packet_flits && p.flits <= net_.most_packet_flits, "a packet's flits");
       hold(p.phase <= kFromIntermediate && p.nonminimal <= 1 && p.job < jobs(), "a packet's header");
-      hold(p.intermediate < middles || (p.intermediate == kNone && p.phase != kToIntermediate), "a packet's intermediate");
+      hold(p.intermediate < middles || (p.intermediate == kNone && p.phase != kToIntermediate),
+          "a packet's intermediate");
       if (!net_.learns) continue;
       const PacketDetail& d = s_.details[id];
       hold(!(d.value >= 0) || (std::isfinite(d.value) && (net_.table.rows == 0 || d.row < net_.table.rows)),
@@ -115,7 +118,8 @@ class NetworkCheck {
     u32 rest = vc.count, sent = vc.sent;
     for (Flit at = vc.front;; sent = 0) {
       const u32 id = packet_of(at);
-      hold((at & (kHead | kTail)) == 0 && id < live_.size() && live_[id], "a queue holds a packet that is not in the network");
+      hold((at & (kHead | kTail)) == 0 && id < live_.size() && live_[id],
+          "a queue holds a packet that is not in the network");
       const u32 flits = s_.packets[id].flits;
       hold(sent < flits, broken);
       if (at == vc.back) {
@@ -178,11 +182,13 @@ class NetworkCheck {
       if (!has_vc(u)) continue;
       const bool to_terminal = !net_.is_nic(port) && net_.channels[port].kind == PortKind::kTerminal;
       hold(!to_terminal || out.credits == 65535, "the credits of a terminal");
-      hold(holder_[u] == kNone || out.owner == holder_[u], "an output VC does not belong to the packet that goes through it");
+      hold(holder_[u] == kNone || out.owner == holder_[u],
+          "an output VC does not belong to the packet that goes through it");
       if (out.owner == kNone) continue;
       hold(out.owner < router_vcs_ && !net_.is_nic(port) && router_of_vc(out.owner) == net_.router_of_port(port),
            "an output VC belongs to another router's packet");
-      hold(s_.input_vcs[out.owner].routed && output_of(out.owner) == u, "an output VC belongs to a packet that goes elsewhere");
+      hold(s_.input_vcs[out.owner].routed && output_of(out.owner) == u,
+          "an output VC belongs to a packet that goes elsewhere");
     }
   }
 
@@ -190,7 +196,8 @@ class NetworkCheck {
     const Cycle now = s_.totals.now;
     each_event(s_.flit_lines, net_.delays, now, asking_, [&](u32 line, const FlitEvent& e) {
       hold(e.vc < all_vcs_ && has_vc(e.vc), "a flit is on a channel that is not there");
-      hold(net_.channels[net_.channels[net_.port_of_vc(e.vc)].peer].line == line, "a flit is on another channel's delay line");
+      hold(net_.channels[net_.channels[net_.port_of_vc(e.vc)].peer].line == line,
+          "a flit is on another channel's delay line");
       const u32 id = packet_of(e.flit);
       hold(id < live_.size() && live_[id], "a channel holds a packet that is not in the network");
       const bool head = e.flit & kHead, tail = e.flit & kTail, to_terminal = e.vc >= router_vcs_;
@@ -300,7 +307,8 @@ class NetworkCheck {
       hold(!net_.is_nic(p) || queued <= net_.router.nic_depth, "a NIC is fuller than it can be");
       hold(o.awake == scheduled[p] && (!scheduled[p] || queued_at_output(p)), "the ports that are about to send");
       hold(o.stalled <= 1 && o.next_vc < net_.vcs && o.next_request < 64 * net_.request_words, "the turns of a port");
-      hold(o.busy_until <= latest && o.input_busy_until <= latest && o.output_busy_until <= latest, "the times of a port");
+      hold(o.busy_until <= latest && o.input_busy_until <= latest && o.output_busy_until <= latest,
+          "the times of a port");
     }
     check_conservation(net_, s_);
   }
@@ -319,7 +327,8 @@ class NetworkCheck {
       if (net_.workload) continue;
       if (x.left > 0) {
         const u32 all = x.round == 0 ? 0 : net_.round_size ? net_.round_size(net_, net_.seed, t, x.round - 1) : 1;
-        hold(x.left <= all && x.index == all - x.left && !due[t] && !s_.totals.sources_stopped, "the round of a source");
+        hold(x.left <= all && x.index == all - x.left && !due[t] && !s_.totals.sources_stopped,
+            "the round of a source");
       } else {
         hold(s_.totals.sources_stopped || x.next_tick >> 32 >= s_.totals.now, "the clock of a source");
       }
@@ -330,7 +339,8 @@ class NetworkCheck {
   // The last flit of a packet that is in the network is in one place.
   void tails() const {
     for (std::size_t id = 0; id < live_.size(); id++)
-      hold(!live_[id] || (tails_[id] == 1 && present_[id] <= s_.packets[id].flits), "a packet is in no place, or in two");
+      hold(!live_[id] || (tails_[id] == 1 && present_[id] <= s_.packets[id].flits),
+          "a packet is in no place, or in two");
   }
 
   const Network& net_;

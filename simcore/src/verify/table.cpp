@@ -22,7 +22,8 @@ namespace {
 [[noreturn]] void refuse_entry(const Network& net, std::size_t row, u32 column, float value, bool used) {
   const TableShape& t = net.table;
   const std::string where = "q_table[" + std::to_string(row / t.rows) + ", " + std::to_string(row % t.rows) + ", " +
-                            std::to_string(column) + "] (router, row, column; " + t.layout + "): " + std::to_string(value);
+                            std::to_string(column) + "] (router, row, column; " + t.layout + "): " +
+                                std::to_string(value);
   if (!used) throw ConfigError(where + ", but no packet can use this entry, and it must stay infinite");
   if (std::isfinite(value)) throw ConfigError(where + " is negative; valid are finite values from 0 on, in ns");
   throw ConfigError(where + " is not finite; valid are finite values" + (t.signed_values ? "" : " from 0 on, in ns"));

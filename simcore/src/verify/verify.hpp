@@ -1,6 +1,7 @@
-// Does a state hold together? Bytes that came from elsewhere are looked through before they become the state of a simulation:
-// every id, link, count and bit that the stages of a cycle follow without looking. What passes can be played on without
-// touching memory that is not the state's own, whoever wrote it; what the state means is the writer's affair.
+// Does a state hold together? Bytes that came from elsewhere are looked through before they become the state of a
+// simulation: every id, link, count and bit that the stages of a cycle follow without looking. What passes can be
+// played on without touching memory that is not the state's own, whoever wrote it; what the state means is the
+// writer's affair.
 #pragma once
 
 #include <string>
@@ -14,7 +15,8 @@ namespace flitgym {
 void check_conservation(const Network& net, const State& s);
 
 // Throws ConfigError; `s` has the arrays of fixed size of a state of this network.
-// `asking`: it stands between the halves of a cycle, and these input VCs ask for a route; null: it stands before a cycle.
+// `asking`: it stands between the halves of a cycle, and these input VCs ask for a route; null: it stands before a
+// cycle.
 void verify_state(const Network& net, const State& s, const std::vector<u32>* asking);
 
 // The parts of it. `live` marks the packets that are in the network.
@@ -24,10 +26,11 @@ void verify_learning(const Network& net, const State& s, const std::vector<u8>& 
 
 // ---- the learned table (table.cpp) ----
 
-// A bit per column that means something, a word per router and row; of a fresh network's table, where the others hold infinity.
+// A bit per column that means something, a word per router and row; of a fresh network's table, where the others hold
+// infinity.
 std::vector<u64> used_entries(const Network& net, const State& fresh);
-// Throws ConfigError that names the first entry no routing could work with: one that is not finite or below the least value,
-// or one that has been given a value and means nothing.
+// Throws ConfigError that names the first entry no routing could work with: one that is not finite or below the least
+// value, or one that has been given a value and means nothing.
 void verify_table(const Network& net, const State& s, const std::vector<u64>& used);
 
 // ---- what they share ----
@@ -71,8 +74,8 @@ void each_item(const Wheel<T>& wheel, Visit visit) {
   }
 }
 
-// visit(line, event) for everything on delay lines, in the order of arrival. In the middle of a cycle what is due has come out,
-// and what this cycle has put in is not marked yet.
+// visit(line, event) for everything on delay lines, in the order of arrival. In the middle of a cycle what is due has
+// come out, and what this cycle has put in is not marked yet.
 template <class T, class Visit>
 void each_event(const DelayLines<T>& lines, const std::vector<u32>& delays, Cycle now, bool middle, Visit visit) {
   const char* const broken = "a delay line is broken";
@@ -85,7 +88,8 @@ void each_event(const DelayLines<T>& lines, const std::vector<u32>& delays, Cycl
     u32 before = 0;  // how far the line had been filled, cycle by cycle
     for (u32 k = line.delay; k > 0; k--) {
       const u32 reached = line.marks[(now - k) & (slots - 1)] - line.first;
-      hold(reached >= before && reached <= line.end - line.first && (!middle || k < line.delay || reached == 0), broken);
+      hold(reached >= before && reached <= line.end - line.first && (!middle || k < line.delay || reached == 0),
+          broken);
       before = reached;
     }
     hold(middle || before == line.end - line.first, broken);

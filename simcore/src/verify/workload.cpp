@@ -1,5 +1,5 @@
-// The part of a state that a workload has: ranks and their operations, messages, and the events to come. Each operation and
-// each message is waited for by exactly one thing, or it would be completed twice or never.
+// The part of a state that a workload has: ranks and their operations, messages, and the events to come. Each
+// operation and each message is waited for by exactly one thing, or it would be completed twice or never.
 #include <algorithm>
 
 #include "simcore/workload.hpp"
@@ -18,7 +18,8 @@ class WorkloadCheck {
  public:
   WorkloadCheck(const Network& net, const State& s, const std::vector<u8>& live)
       : net_(net), w_(*net.workload), s_(s), live_(live), owner_(s.ops.size(), kNone), begins_(s.ops.size(), 0),
-        readies_(s.ops.size(), 0), ends_(s.ops.size(), 0), tokens_(s.messages.size(), 0), packets_of_(s.messages.size(), 0),
+        readies_(s.ops.size(), 0), ends_(s.ops.size(), 0), tokens_(s.messages.size(), 0),
+            packets_of_(s.messages.size(), 0),
         in_outbox_(s.messages.size(), 0), in_sent_(s.messages.size(), 0), starts_(w_.ranks(), 0) {}
 
   void run() {
@@ -54,7 +55,8 @@ class WorkloadCheck {
 
   // The pieces of a pool: those that ranks have, and those in the lists of free ones.
   template <class Next>
-  void pieces(std::size_t pool, const std::vector<u32>& free, const char* broken, u32 Rank::*first, u32 Rank::*size, Next next) {
+  void pieces(std::size_t pool, const std::vector<u32>& free, const char* broken, u32 Rank::*first, u32 Rank::*size,
+      Next next) {
     std::vector<u8> taken(pool, 0);
     const auto take = [&](u32 piece, u32 size_class) {
       hold(size_class < 32 && piece <= pool && (std::size_t{1} << size_class) <= pool - piece, broken);
@@ -163,7 +165,8 @@ class WorkloadCheck {
           hold(open(e.id) && s_.messages[e.id].transfer <= static_cast<u8>(Transfer::kAcknowledge), broken);
           const bool fresh = transfer(e.id) == Transfer::kEager || transfer(e.id) == Transfer::kRequest;
           const auto action = static_cast<HostAction>(e.action);
-          hold(w_.host.network ? action != HostAction::kMatch || fresh : action != HostAction::kHandOver && fresh, broken);
+          hold(w_.host.network ? action != HostAction::kMatch || fresh : action != HostAction::kHandOver && fresh,
+              broken);
           add_token(e.id);
           break;
         }
@@ -220,7 +223,8 @@ class WorkloadCheck {
       hold(rank.posted == kNone || last == rank.last_posted, broken);
       last = kNone;
       for (u32 id = rank.unexpected; id != kNone; last = id, id = s_.messages[id].next) {
-        hold(open(id) && s_.messages[id].destination == r && s_.messages[id].transfer <= static_cast<u8>(Transfer::kRequest),
+        hold(open(id) && s_.messages[id].destination == r &&
+            s_.messages[id].transfer <= static_cast<u8>(Transfer::kRequest),
              broken);
         add_token(id);
       }
@@ -236,7 +240,8 @@ class WorkloadCheck {
       }
       const Message& m = s_.messages[id];
       const char* const broken = "a message contradicts itself";
-      hold(ends_are_ranks(id) && m.cpu < w_.cpus && m.nic < w_.nics && m.begun < kEndOfHosts && m.served < kEndOfHosts &&
+      hold(ends_are_ranks(id) && m.cpu < w_.cpus && m.nic < w_.nics && m.begun < kEndOfHosts &&
+          m.served < kEndOfHosts &&
                m.held <= 1 && m.bytes / w_.packet_bytes <= 0xffff0000u &&
                (transfer(id) == Transfer::kEager) == is_eager(w_.host, m.bytes),
            broken);
