@@ -15,7 +15,6 @@ namespace {
 // Between collect() and apply() a snapshot alone does not do: who asks is in no field of State. With that list, the
 // batch is made anew.
 py::tuple save(Simulation& sim) {
-  const Exclusive held(sim);
   u32& collected = sim.state().totals.collected;
   if (!collected) return py::make_tuple(py::bytes(sim.snapshot()), py::none());
   collected = 0;
@@ -30,13 +29,15 @@ py::tuple save(Simulation& sim) {
 }
 
 void load(Simulation& sim, const py::bytes& snapshot, const std::optional<std::vector<u32>>& asking) {
-  const Exclusive held(sim);
-  sim.restore(snapshot);
+  sim.restore(snapshot, asking ? &*asking : nullptr);
   if (asking) sim.resume(*asking);
 }
 
 }  // namespace
 
 void bind_pickling(py::class_<Simulation>& simulation) {
-  simulation.def("_save", &save).def("_load", &load, py::arg("snapshot"), py::arg("asking").none(true));
+  simulation.def("_save", alone([](Simulation& s) { return save(s); }))
+      .def("_load", alone([](Simulation& s, const py::bytes& snapshot,
+          const std::optional<std::vector<u32>>& asking) { load(s, snapshot, asking); }),
+           py::arg("snapshot"), py::arg("asking").none(true));
 }

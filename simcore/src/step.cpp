@@ -81,6 +81,7 @@ void resume(const Network& net, State& s, Workspace& w) {
 
 void apply(const Network& net, State& s, Workspace& w) {
   Frame f{net, s, w, s.totals.now};
+  if (w.wary) [[unlikely]] verify_routes(f);
   apply_routes(f);
   switch_allocation(f);
   s.flit_lines.close(f.now);

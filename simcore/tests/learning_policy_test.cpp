@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 
+#include "fuzz.hpp"
 #include "seam.hpp"
 
 using namespace scenes;
@@ -478,4 +479,23 @@ TEST(snapshot_of_another_policy_is_refused) {
   Simulation same(file.config({{"record", i64{32}}}));
   same.restore(bytes);
   CHECK_EQ(same.hash(), one.hash());
+}
+
+// A file from anybody: read, or refused with its name; what is read plays.
+TEST(fuzz_policy_file) {
+  const std::vector<std::string> corpus = {safetensors(kMetadata, tensors_of(exported())), safetensors({}, {{"x", "F32", {2, 2}, {1, 2, 3, 4}}, {"y", "F32", {0}, {}}})};
+  const std::vector<std::string> words = {"{", "}", "[", "]", ",", ":", "\"", "\\", "\"dtype\":\"F32\"", "\"shape\":[", "\"data_offsets\":[", "\"__metadata__\":{", "layers.0.weight", "4294967296",
+                                          "18446744073709551615", "\xff\xfe", "slots", "999"};
+  const File file;
+  testing::fuzz(corpus, words, 1500, [&](const std::string& bytes) {
+    file.write(bytes);
+    read_policy_file(file.path.string());
+    try {
+      Simulation sim(file.config());
+      sim.run(100);
+    } catch (const ConfigError& error) {
+      if (bytes == corpus[0]) throw;
+      CHECK(std::string(error.what()).find("olicy") != std::string::npos);
+    }
+  });
 }

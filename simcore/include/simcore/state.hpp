@@ -411,6 +411,7 @@ struct Workspace {
   std::vector<u32> degrees;
   std::vector<u32> ids, routes;
   std::string log;      // of watched packets
+  bool wary = false;    // the state or its table came from elsewhere: every choice is looked at before it is followed
 };
 
 void initialise(const Network& network, State& state);
