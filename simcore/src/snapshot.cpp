@@ -4,6 +4,7 @@
 #include "simcore/error.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/simulation.hpp"
+#include "simcore/workload.hpp"
 
 namespace flitgym {
 
@@ -142,6 +143,9 @@ u64 Simulation::hash() const {
     FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_HASH)
     FLITGYM_STATE_WORKLOAD_GROWING(FLITGYM_HASH)
   }
+  if (network_->workload && network_->workload->host.kind == HostKind::kLogGops) {
+    FLITGYM_STATE_LOGGOPS(FLITGYM_HASH)
+  }
   if (network_->seam) {
     FLITGYM_STATE_LEARNING_FIXED(FLITGYM_HASH)
     FLITGYM_STATE_LEARNING_GROWING(FLITGYM_HASH)
@@ -152,6 +156,7 @@ u64 Simulation::hash() const {
 
 std::string Simulation::snapshot() const {
   if (state_.totals.collected) throw CoreError("snapshot() between collect() and apply(): apply the choices first");
+  if (workspace_.at_hosts) throw CoreError("snapshot(): the run was interrupted in the middle of a cycle; run() a cycle first");
   std::string out;
   Writer w{out};
   w.field(kMagic);
@@ -177,6 +182,7 @@ void Simulation::restore(const std::string& bytes) {
   FLITGYM_STATE(FLITGYM_READ)
 #undef FLITGYM_READ
   if (r.at != bytes.size()) throw ConfigError("restore(): the snapshot is longer than its contents");
+  workspace_.at_hosts = workspace_.at_routing = false;
   state_ = fresh;  // into the arrays that are there, so that views of them stay good
 }
 

@@ -99,6 +99,7 @@ void settle_decisions(const Network&, State&, Batch&);
 // ---- src/learning/record.cpp ----
 
 void start_record(const Network&, State&);
+void shape_record(const Network&, State&, Shaper&);
 void open_record(const Network&, State&, const Batch&, u32 decision);
 void close_on_delivery(const Network&, State&, u32 packet);
 void file_transitions(const Network&, State&, std::vector<u32>& scratch);  // those whose news have arrived go into the ring

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "simcore/error.hpp"
+#include "simcore/limits.hpp"
 #include "simcore/learning.hpp"
 
 namespace flitgym {
@@ -86,6 +87,8 @@ PolicyFile read_policy_file(const std::string& path) {
   std::ostringstream content;
   std::error_code none;
   if (!file || std::filesystem::is_directory(path, none)) throw ConfigError("policy file " + path + ": it cannot be read");
+  const auto whole = std::filesystem::file_size(path, none);
+  if (!none) claim_memory(3 * u64{whole}, "policy file " + path, "its " + std::to_string(whole) + " bytes");
   content << file.rdbuf();
   const std::string bytes = content.str();
   u64 length = 0;
@@ -126,6 +129,7 @@ PolicyFile read_policy_file(const std::string& path) {
     tensor.shape = shape;
     tensor.values.resize(count);
     if (count > 0) std::memcpy(tensor.values.data(), data + span[0], 4 * count);
+    worked(count);
     for (const float x : tensor.values)
       if (!std::isfinite(x)) header.fail("tensor '" + name + "' holds a weight that is not finite (" + std::to_string(x) + ")");
   });

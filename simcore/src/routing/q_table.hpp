@@ -102,6 +102,7 @@ void fill_table(const Network& net, State& s, Estimate estimate) {
   const u32 first = net.topology->first_port;
   for (u32 r = 0; r < net.routers; r++)
     for (u32 row = 0; row < net.table.rows; row++) {
+      worked(4 * net.table.stride);
       float* values = q_row(net, s, r, row);
       for (u32 c = 0; c < net.table.stride; c++) {
         const bool used = c < net.table.columns && net.channels[net.port(r, first + c)].kind != PortKind::kUnused;

@@ -157,6 +157,7 @@ void fill_nic(Frame& f, u32 terminal, bool backlogged) {
 
 void start_sources(Frame& f) {
   for (u32 t = 0; t < f.net.terminals; t++) {
+    worked(8);
     Terminal& x = f.s.terminals[t];
     // Fixed intervals begin together at cycle 0, as the generators of the papers' code do.
     const bool at_once = f.net.fixed_interval && f.net.load_values[0] > 0;
