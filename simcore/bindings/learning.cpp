@@ -8,6 +8,7 @@
 #include "exclusive.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
+#include "simcore/workload.hpp"
 
 namespace py = pybind11;
 using namespace flitgym;
@@ -222,6 +223,18 @@ class Worlds {
     waiting_ = false;
   }
 
+  // Rows that are decisions now are written; the others are left from before.
+  py::array path_delay(const py::object& self) {
+    if (path_delay_.empty()) path_delay_.resize(mask_.size());
+    std::size_t at = 0;
+    for (u32 k = 0; waiting_ && k < sims_.size(); k++) {
+      const Exclusive alone(*sims_[k]);
+      if (counts_[k]) path_delays(sims_[k]->network(), sims_[k]->state(), sims_[k]->batch(), &path_delay_[at * slots_]);
+      at += counts_[k];
+    }
+    return view(path_delay_, {rows(), static_cast<py::ssize_t>(slots_)}, self);
+  }
+
   u32 count() const { return count_; }
   py::array observation(const py::object& self) const { return view(observation_, {rows(), static_cast<py::ssize_t>(width_)}, self); }
   py::array mask(const py::object& self) const { return flags(mask_.data(), {rows(), static_cast<py::ssize_t>(slots_)}, self); }
@@ -236,10 +249,23 @@ class Worlds {
   std::vector<Simulation*> sims_;
   u32 slots_ = 0, width_ = 0, count_ = 0;
   bool waiting_ = false;
-  std::vector<float> observation_;
+  std::vector<float> observation_, path_delay_;
   std::vector<u8> mask_;
   std::vector<u32> network_, router_, actions_, counts_;
 };
+
+// Packet-us from packet-cycles, by some grouping of the terminals.
+template <class Group>
+py::array_t<double> accrued(Simulation& sim, u32 groups, Group&& group) {
+  const Exclusive alone(sim);
+  const std::vector<double>& delay = sim.accrued_delay();
+  py::array_t<double> out(static_cast<py::ssize_t>(groups));
+  double* const sums = out.mutable_data();
+  std::fill_n(sums, groups, 0.0);
+  for (u32 t = 0; t < delay.size(); t++)
+    if (const u32 g = group(t); g < groups) sums[g] += delay[t] * sim.network().cycle_ns * 1e-3;
+  return out;
+}
 
 }  // namespace
 
@@ -249,6 +275,12 @@ void bind_learning(py::module_& m, py::class_<Simulation>& simulation) {
       .def("transitions", &transitions)
       .def_property_readonly("transition_count", [](const Simulation& s) { return s.state().learning.transitions; })
       .def_property_readonly("decision_count", [](const Simulation& s) { return s.state().learning.decisions; })
+      .def("accrued_delay_us", [](Simulation& s) { return accrued(s, 1, [](u32) { return 0u; }).at(0); })
+      .def("accrued_delay_by_router_us", [](Simulation& s) { return accrued(s, s.network().routers, [&](u32 t) { return s.network().terminal_router[t]; }); })
+      .def("accrued_delay_by_job_us", [](Simulation& s) {
+        const Workload* const w = s.network().workload.get();
+        return accrued(s, w ? w->job_count() : 1, [&](u32 t) { return !w ? 0u : w->terminal_rank[t] == kNone ? kNone : w->rank_job[w->terminal_rank[t]]; });
+      })
       .def_property_readonly("job_slowdown", [](const py::object& self) {
         auto& s = self.cast<Simulation&>().state();
         return view(s.job_slowdown, {static_cast<py::ssize_t>(s.job_slowdown.size())}, self);
@@ -293,6 +325,7 @@ void bind_learning(py::module_& m, py::class_<Simulation>& simulation) {
       .def("apply", &Worlds::apply<i64>, py::arg("actions").noconvert())
       .def("apply", &Worlds::apply<i32>, py::arg("actions").noconvert())
       .def("apply", &Worlds::apply<i64>, py::arg("actions"))
+      .def("path_delay_us", [](const py::object& self) { return self.cast<Worlds&>().path_delay(self); })
       .def_property_readonly("count", &Worlds::count)
       .def_property_readonly("observation", [](const py::object& self) { return self.cast<Worlds&>().observation(self); })
       .def_property_readonly("mask", [](const py::object& self) { return self.cast<Worlds&>().mask(self); })

@@ -433,6 +433,12 @@ void identify_workload(const WorkloadSection& section, Network& net) {
 
 }  // namespace
 
+void claim_table(const Network& net) {
+  const TableShape& t = net.table;
+  claim_memory(u64{net.routers} * t.rows * t.stride * sizeof(float), "routing." + net.routing_name,
+               "the tables of " + std::to_string(net.routers) + " routers, of " + std::to_string(t.rows) + " rows each,");
+}
+
 u32 count_terminals(const Section& topology) {
   Network net;
   Config config;
@@ -474,7 +480,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
                  std::to_string(capacity) + " transitions and " + std::to_string(net->seam->policy.size) + " weights");
   }
   claim_memory(memory_to_run(*net) - learning, "topology." + net->topology_name,
-               "the buffers and tables of " + std::to_string(net->routers) + " routers and " +
+               "the buffers of " + std::to_string(net->routers) + " routers and " +
                    std::to_string(net->terminals) + " terminals");
   net->memory_bytes = scope.claimed();
   return net;

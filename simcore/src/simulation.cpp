@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "learning/demand.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "stage/stage.hpp"
@@ -21,6 +22,13 @@ Simulation::Simulation(const Simulation& other)
     : network_(other.network_), state_(other.state_), workspace_(other.workspace_), guarded_moves_(other.guarded_moves_), guarded_at_(other.guarded_at_) {
   prepare(*network_, workspace_);
   if (network_->seam) own_rows(*network_, workspace_.batch);
+}
+
+Simulation::~Simulation() = default;
+
+const std::vector<double>& Simulation::accrued_delay() {
+  if (!demand_) demand_ = std::make_unique<Demand>();
+  return demand_->accrued(*network_, state_);
 }
 
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {

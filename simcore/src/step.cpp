@@ -21,7 +21,7 @@ void shape(const Network& net, State& s, Shaper& make) {
   make(s.ports_due, net.longest_delay);
   make(s.routes_due, net.longest_delay);
   make(s.sources_due, 1023);  // generation gaps are long; longer ones are looked at again on the way
-  make(s.table, std::size_t{net.routers} * net.table.rows * net.table.stride, 0.0f);
+  if (!make.only_counts()) make(s.table, std::size_t{net.routers} * net.table.rows * net.table.stride, 0.0f);  // claim_table()
   make(s.histogram_nic, kHistogramBins, 0u);
   make(s.histogram_generation, kHistogramBins, 0u);
   make(s.series_interval, 1, 0u);

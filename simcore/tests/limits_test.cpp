@@ -183,7 +183,7 @@ TEST(memory_is_counted_before_it_is_taken) {
   };
   const std::string most = "max_memory_gb allows 2 GB";
   refused(small(hyperx_section(std::vector<double>(16, 2), 1), {"agent", {}}), 2, {"routing.agent", "65536 routers", "21.", most});
-  refused(small(hyperx_section(std::vector<double>(16, 2), 1), {"q_routing", {}}), 2, {"topology.hyperx", "65536 routers", most});
+  refused(small(hyperx_section(std::vector<double>(16, 2), 1), {"q_routing", {}}), 2, {"routing.q_routing", "65536 routers", most});
   refused(small(hyperx_section(std::vector<double>(20, 2), 1), {"dimension_order", {}}), 2, {"topology.hyperx", "1048576 routers", most});
   refused(small(small_network(), {"agent", {{"record", i64{1} << 24}}}), 2, {"routing.agent.record", "16777216 transitions", most});
   refused(small(small_network(), {"policy", {{"hidden", std::vector<double>(16, 4096)}}}), 0.5, {"routing.policy", "weights", "allows 0.5 GB"});

@@ -36,7 +36,8 @@ struct ObservationSpec {
   std::vector<Feature> general, per_slot;
   // Writes `general` values, and `per_slot` values for each slot of `asked`, those of slot k at slots + k * stride.
   void (*write)(const Network&, const State&, const Asked&, float* general, float* slots, u32 stride);
-  // Called once at build; may shape the learned table, read from network.seam what it needs.
+  // Called once at build; may shape the learned table and then calls claim_table(). Of network.seam there is all but the times
+  // and hops between routers.
   void (*setup)(Network&) = nullptr;
   void (*initialise)(const Network&, State&) = nullptr;                // fills the learned table
   void (*prepare)(const Network&, State&, const Batch&) = nullptr;     // before the rows of a cycle: every request, decision or not
@@ -95,6 +96,11 @@ void make_decisions(const Network&, State&, Batch&);
 void own_rows(const Network&, Batch&);  // gives the decisions rows of their own, with what is in the present ones
 // Writes the chosen slots of all decisions into the batch, and opens a record of each.
 void settle_decisions(const Network&, State&, Batch&);
+
+// ---- src/learning/path_delay.cpp ----
+
+// Of each slot of each decision, [decisions, slots]: us to the destination if every queue stood still; 0 where there is no candidate.
+void path_delays(const Network&, const State&, const Batch&, float* us);
 
 // ---- src/learning/record.cpp ----
 

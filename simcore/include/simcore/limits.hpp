@@ -19,6 +19,7 @@ class LimitScope {
   // `keep_going` is asked some twenty times a second and must outlive the scope. `max_memory_gb` bounds what is claimed, in
   // GB of 1e9 bytes; 0 leaves it to what the machine has free.
   explicit LimitScope(const KeepGoing& keep_going, double max_memory_gb = 0);
+  explicit LimitScope(const KeepGoing&&, double = 0) = delete;  // it would not outlive the scope
   ~LimitScope();
   LimitScope(const LimitScope&) = delete;
   LimitScope& operator=(const LimitScope&) = delete;

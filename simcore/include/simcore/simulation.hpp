@@ -19,6 +19,7 @@ class Simulation {
   explicit Simulation(std::shared_ptr<const Network> network, const KeepGoing& keep_going = {});
   Simulation(const Simulation& other);  // a fork: the state is copied, the network shared
   Simulation& operator=(const Simulation&) = delete;
+  ~Simulation();
 
   const Network& network() const { return *network_; }
   State& state() { return state_; }
@@ -50,6 +51,9 @@ class Simulation {
   void set_series_interval(u32 cycles);
   void watch(u32 terminal, u32 sequence);
 
+  // Delay of all packets up to now, per terminal by source, in packet-cycles; see src/learning/demand.hpp.
+  const std::vector<double>& accrued_delay();
+
   u64 hash() const;                       // of all of State
   std::string snapshot() const;           // State as bytes
   void restore(const std::string& bytes);
@@ -68,6 +72,7 @@ class Simulation {
   State state_;
   Workspace workspace_;
   std::atomic<bool> busy_{false};
+  std::unique_ptr<class Demand> demand_;    // counted so far; not state
   u64 guarded_moves_ = 0, guarded_at_ = 0;  // the watchdog
 };
 

@@ -264,6 +264,10 @@ struct LearningTotals {
   double temperature = 0;        // of the softmax from which a slot is drawn; 0 = the best (policy)
 };
 
+struct Delivered {               // of the packets of a terminal
+  double packets = 0, moment = 0;  // that were delivered, and the sum of the cycles at which they were
+};
+
 // A decision whose reward is not known yet.
 struct OpenDecision {
   u64 number;                    // decisions that are recorded are numbered in order
@@ -366,7 +370,8 @@ static_assert(sizeof(OpenDecision) == 48);
   X(std::vector<u32>, ring_router)      /* [capacity] where it was made */                                               \
   X(std::vector<u32>, ring_decided)     /* [capacity] cycle */                                                           \
   X(std::vector<u32>, ring_job)         /* [capacity] of the packet */                                                   \
-  X(std::vector<double>, job_slowdown)  /* [jobs] running mean of latency over latency without queueing */
+  X(std::vector<double>, job_slowdown)  /* [jobs] running mean of latency over latency without queueing */               \
+  X(std::vector<Delivered>, delivered_from) /* [terminals] by source */
 
 #define FLITGYM_STATE_LEARNING_GROWING(X)                                                            \
   X(std::vector<OpenDecision>, open_decisions) /* [pool] */                                          \

@@ -48,6 +48,7 @@ void shape_record(const Network& net, State& s, Shaper& make) {
   make(s.weights, seam.policy.size, 0.0f);
   make(s.job_slowdown, net.workload ? net.workload->job_count() : 1, 1.0);
   make(s.news, 1023);
+  make(s.delivered_from, net.terminals, Delivered{});
   for (auto* rows : {&s.ring_observation, &s.ring_next_observation}) make(*rows, n * seam.width, 0.0f);
   for (auto* rows : {&s.ring_mask, &s.ring_next_mask}) make(*rows, n * seam.slots, u8{0});
   for (auto* column : {&s.ring_reward, &s.ring_log_probability}) make(*column, n, 0.0f);

@@ -86,11 +86,9 @@ Neighbors neighbors_of(const Network& net, const Seam& seam) {
   return all;
 }
 
-// Hops of the topology's minimal paths, and the time of the fastest of as many hops. On a Dragonfly two global hops by a third group
-// may be fewer than local, global, local: they are no minimal path, and take longer.
-void measure_flights(const Network& net, Seam& seam) {
-  const u32 n = net.routers;
-  seam.routers = n;
+// What leads where, and how fast.
+void measure_hops(const Network& net, Seam& seam) {
+  seam.routers = net.routers;
   seam.hop_ns.assign(net.router_ports, 0);
   seam.next_router.assign(net.router_ports, kNone);
   for (u32 port = 0; port < net.router_ports; port++) {
@@ -99,8 +97,14 @@ void measure_flights(const Network& net, Seam& seam) {
     seam.hop_ns[port] = static_cast<float>(hop_ns(net, port));
     seam.next_router[port] = net.router_of_port(peer);
   }
-  seam.region.resize(n);
-  for (u32 r = 0; r < n; r++) seam.region[r] = net.topology->region(r);
+  seam.region.resize(net.routers);
+  for (u32 r = 0; r < net.routers; r++) seam.region[r] = net.topology->region(r);
+}
+
+// Hops of the topology's minimal paths, and the time of the fastest of as many hops. On a Dragonfly two global hops by a third group
+// may be fewer than local, global, local: they are no minimal path, and take longer.
+void measure_flights(const Network& net, Seam& seam) {
+  const u32 n = net.routers;
   claim_memory(u64{n} * n * (sizeof(float) + 1), "routing." + net.routing_name, "the times between any two of " + std::to_string(n) + " routers");
   seam.flight_ns.assign(std::size_t{n} * n, std::numeric_limits<float>::max());
   seam.hops.assign(std::size_t{n} * n, 0);
@@ -189,7 +193,7 @@ RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
   seam.reward = &named<RewardSpec>(where + ".reward", params.text("reward"));
   seam.capacity = params.count("record");
   seam.record_part = params.real("record_part");
-  measure_flights(net, seam);
+  measure_hops(net, seam);
   for (const ObservationSpec* block : seam.blocks) {
     if (block->setup) block->setup(net);
     if (!block->learn) continue;
@@ -197,6 +201,7 @@ RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
     net.learn = block->learn;
     net.initialise_table = block->initialise;
   }
+  measure_flights(net, seam);
   return facts;
 }
 

@@ -90,6 +90,7 @@ inline void shape_table(Network& net, QRule& rule, u32 rows, std::string layout)
   const u32 first = net.topology->first_port;
   net.learns = true;
   net.table = {rows, net.radix - first, (net.radix - first + 7) / 8 * 8, std::move(layout)};
+  claim_table(net);
   rule.ports.assign(std::size_t{net.routers} * net.table.columns, 0);
   rule.port_count.assign(net.routers, 0);
   for (u32 r = 0; r < net.routers; r++)
