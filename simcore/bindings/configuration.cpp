@@ -31,7 +31,7 @@ std::string shown(const py::handle& item) {
   std::string text;
   try {
     text = py::str(py::module_::import("builtins").attr("ascii")(item)).cast<std::string>();
-  } catch (const py::error_already_set&) {  // a number of more digits than Python writes, an object that cannot say what it is
+  } catch (const py::error_already_set&) {  // more digits than Python writes, an object that cannot say what it is
     text = "a value of type " + py::str(py::type::of(item).attr("__name__")).cast<std::string>();
   }
   return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
@@ -77,7 +77,8 @@ Value to_value(const std::string& where, const py::handle& item) {
   if (py::isinstance<py::list>(item) || py::isinstance<py::tuple>(item)) {
     std::vector<double> values;
     for (const py::handle& x : item) {
-      if (!py::isinstance<py::int_>(x) && !py::isinstance<py::float_>(x)) throw ConfigError(where + ": " + shown(item) + " is not a list of numbers");
+      if (!py::isinstance<py::int_>(x) && !py::isinstance<py::float_>(x))
+        throw ConfigError(where + ": " + shown(item) + " is not a list of numbers");
       values.push_back(to_real(where, x));
     }
     return values;
@@ -97,7 +98,8 @@ Section to_section(const py::dict& config, const char* key, const char* default_
     section.name = to_text(key, given);
     return section;
   }
-  if (!py::isinstance<py::dict>(given)) throw ConfigError(std::string(key) + ": " + shown(given) + " is no mapping and no name");
+  if (!py::isinstance<py::dict>(given))
+    throw ConfigError(std::string(key) + ": " + shown(given) + " is no mapping and no name");
   for (const auto& [k, v] : given.cast<py::dict>()) {
     const std::string name = to_text(key, k);
     if (name == "name") section.name = to_text(std::string(key) + ".name", py::str(v));
@@ -146,7 +148,8 @@ namespace {
 
 std::vector<u32> to_terminals(const std::string& where, const py::handle& item) {
   std::vector<u32> terminals;
-  if (!PySequence_Check(item.ptr()) || py::isinstance<py::str>(item)) throw ConfigError(where + ": " + shown(item) + " is no list of terminals");
+  if (!PySequence_Check(item.ptr()) || py::isinstance<py::str>(item))
+    throw ConfigError(where + ": " + shown(item) + " is no list of terminals");
   for (const py::handle& t : py::list(py::reinterpret_borrow<py::object>(item))) {
     if (!PyIndex_Check(t.ptr())) throw ConfigError(where + ": " + shown(t) + " is no terminal");
     const i64 value = to_integer(where, py::reinterpret_borrow<py::object>(t).attr("__index__")());
@@ -173,7 +176,8 @@ WorkloadSection to_workload(const py::object& given) {
       section.values[key] = to_value("workload." + key, v);
       continue;
     }
-    if (!py::isinstance<py::list>(v) && !py::isinstance<py::tuple>(v)) throw ConfigError("workload.jobs: " + shown(v) + " is no list of jobs");
+    if (!py::isinstance<py::list>(v) && !py::isinstance<py::tuple>(v))
+      throw ConfigError("workload.jobs: " + shown(v) + " is no list of jobs");
     for (const py::handle& item : v) {
       if (!py::isinstance<py::dict>(item)) throw ConfigError("workload.jobs: " + shown(item) + " is no mapping");
       JobSection job;
@@ -199,9 +203,11 @@ WorkloadSection to_workload(const py::object& given) {
 }  // namespace
 
 Config to_config(const py::object& mapping) {
-  if (!PyMapping_Check(mapping.ptr()) || py::isinstance<py::str>(mapping)) throw ConfigError("the configuration: " + shown(mapping) + " is no mapping of sections");
+  if (!PyMapping_Check(mapping.ptr()) || py::isinstance<py::str>(mapping))
+    throw ConfigError("the configuration: " + shown(mapping) + " is no mapping of sections");
   const py::dict given(mapping);
-  const std::vector<std::string> valid = {"topology", "router", "routing", "traffic", "workload", "seed", "max_memory_gb"};
+  const std::vector<std::string> valid = {"topology", "router", "routing",      "traffic",
+                                          "workload", "seed",   "max_memory_gb"};
   for (const auto& item : given) {
     const std::string key = to_text("the configuration", item.first);
     if (std::find(valid.begin(), valid.end(), key) == valid.end()) throw ConfigError(key + ": unknown section" + did_you_mean(key, valid) + "; valid sections: " + join(valid));
@@ -225,8 +231,10 @@ Config to_config(const py::object& mapping) {
   }
   if (given.contains("max_memory_gb")) {
     const py::object most = given["max_memory_gb"];
-    const bool number = (py::isinstance<py::int_>(most) && !py::isinstance<py::bool_>(most)) || py::isinstance<py::float_>(most);
-    if (!number) throw ConfigError("max_memory_gb: " + shown(most) + " is not a number from 0 on; 0 = what the machine has free");
+    const bool number =
+        (py::isinstance<py::int_>(most) && !py::isinstance<py::bool_>(most)) || py::isinstance<py::float_>(most);
+    if (!number)
+      throw ConfigError("max_memory_gb: " + shown(most) + " is not a number from 0 on; 0 = what the machine has free");
     config.max_memory_gb = to_real("max_memory_gb", most);
   }
   return config;

@@ -12,8 +12,8 @@ inline flitgym::KeepGoing interruptible() {
   };
 }
 
-// Does `work`, which touches nothing of Python's, without the GIL; it can be interrupted, and is refused memory that the
-// machine does not have.
+// Does `work`, which touches nothing of Python's, without the GIL; it can be interrupted, and is refused memory that
+// the machine does not have.
 template <class Work>
 auto without_gil(Work&& work) {
   pybind11::gil_scoped_release release;

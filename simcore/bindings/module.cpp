@@ -213,8 +213,8 @@ PYBIND11_MODULE(_core, m) {
   py::register_exception<ConfigError>(m, "ConfigError", PyExc_ValueError);
   py::register_exception<CoreError>(m, "CoreError", PyExc_RuntimeError);
   m.def("registered", &registered, py::arg("kind"));
-  m.def("motif_ranks", [](const std::string& name, u32 available) { return without_gil([&] { return motif_ranks(name, available); }); },
-        py::arg("name"), py::arg("available"));
+  const auto ranks = [](const std::string& name, u32 most) { return without_gil([&] { return motif_ranks(name, most); }); };
+  m.def("motif_ranks", ranks, py::arg("name"), py::arg("available"));
   m.def("available_memory", &available_memory);
   m.def("terminals", [](const py::dict& topology) {
     Config config;
@@ -244,7 +244,9 @@ PYBIND11_MODULE(_core, m) {
         }
         return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return motif_program(section, "motif"); })});
       }, py::arg("name"), py::arg("params") = py::dict())
-      .def_static("goal", [](const std::string& text, const std::string& name) { return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return read_goal(text, name); })}); }, py::arg("text"), py::arg("name") = "goal")
+      .def_static("goal", [](const std::string& text, const std::string& name) {
+        return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return read_goal(text, name); })});
+      }, py::arg("text"), py::arg("name") = "goal")
       .def("to_goal", [](const PyProgram& p) { return without_gil([&] { return write_goal(*p.program); }); })
       .def("check", [](const PyProgram& p) { without_gil([&] { check_program(*p.program, "program"); }); })
       .def("totals", [](const PyProgram& p) {

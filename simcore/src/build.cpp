@@ -100,7 +100,8 @@ void wire(const Config& config, Network& net) {
   while ((1u << net.radix_shift) < net.radix) net.radix_shift++;
   net.router_ports = net.routers << net.radix_shift;
   net.port_count = net.router_ports + net.terminals;
-  claim_memory(net.port_count * u64{sizeof(Channel)} + net.terminals * u64{8}, "topology." + spec.name, std::to_string(net.port_count) + " channels");
+  claim_memory(net.port_count * u64{sizeof(Channel)} + net.terminals * u64{8}, "topology." + spec.name,
+               std::to_string(net.port_count) + " channels");
   net.channels.resize(net.port_count);
   const auto id = [&](u32 p) { return p == kNone ? kNone : net.port(p / net.radix, p % net.radix); };  // a wiring counts ports without gaps
   for (u32 p = 0; p < net.routers * net.radix; p++) {
@@ -327,7 +328,8 @@ void choose_traffic(const Config& config, Network& net) {
 
 void Wiring::resize(u32 router_count, u32 ports) {
   if (ports > kMaxRadix)
-    throw ConfigError("topology: a router would have " + std::to_string(ports) + " ports, the core takes at most " + std::to_string(kMaxRadix));
+    throw ConfigError("topology: a router would have " + std::to_string(ports) + " ports, the core takes at most " +
+                      std::to_string(kMaxRadix));
   if (u64{router_count} * ports >= (u64{1} << 26))
     throw ConfigError("topology: " + std::to_string(router_count) + " routers of " + std::to_string(ports) + " ports are more than the core can number");
   claim_memory(u64{router_count} * (ports * 5 + 8), "topology", std::to_string(router_count) + " routers");
@@ -435,8 +437,9 @@ void identify_workload(const WorkloadSection& section, Network& net) {
 
 void claim_table(const Network& net) {
   const TableShape& t = net.table;
-  claim_memory(u64{net.routers} * t.rows * t.stride * sizeof(float), "routing." + net.routing_name,
-               "the tables of " + std::to_string(net.routers) + " routers, of " + std::to_string(t.rows) + " rows each,");
+  claim_memory(
+      u64{net.routers} * t.rows * t.stride * sizeof(float), "routing." + net.routing_name,
+      "the tables of " + std::to_string(net.routers) + " routers, of " + std::to_string(t.rows) + " rows each,");
 }
 
 u32 count_terminals(const Section& topology) {
@@ -449,7 +452,8 @@ u32 count_terminals(const Section& topology) {
 
 std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going) {
   if (!(config.max_memory_gb >= 0 && config.max_memory_gb <= std::numeric_limits<double>::max()))
-    throw ConfigError("max_memory_gb: " + text(config.max_memory_gb) + " is not a number from 0 on; 0 = what the machine has free");
+    throw ConfigError("max_memory_gb: " + text(config.max_memory_gb) +
+                      " is not a number from 0 on; 0 = what the machine has free");
   const LimitScope scope(keep_going, config.max_memory_gb);
   auto net = std::make_shared<Network>();
   net->seed = config.seed;

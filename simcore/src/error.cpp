@@ -8,8 +8,8 @@ namespace flitgym {
 
 namespace {
 
-// Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions, swapped neighbours. Anything
-// above `most` stands for more than that; only what lies within `most` of the diagonal is looked at.
+// Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions, swapped neighbours.
+// Anything above `most` stands for more than that; only what lies within `most` of the diagonal is looked at.
 std::size_t distance(const std::string& a, const std::string& b, std::size_t most) {
   const std::size_t n = a.size(), m = b.size(), far = most + 1;
   if (n > m + most || m > n + most) return far;

@@ -124,7 +124,8 @@ Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, co
     if (spec.type == Type::kString && !spec.choices.empty()) {
       const std::string& word = std::get<std::string>(value);
       if (std::find(spec.choices.begin(), spec.choices.end(), word) == spec.choices.end())
-        throw ConfigError(name + ": unknown value '" + shown(value) + "'" + did_you_mean(word, spec.choices) + "; valid values: " + join(spec.choices));
+        throw ConfigError(name + ": unknown value '" + shown(value) + "'" + did_you_mean(word, spec.choices) +
+                          "; valid values: " + join(spec.choices));
     }
     values_[spec.key] = std::move(value);
   }

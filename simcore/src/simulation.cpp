@@ -10,9 +10,11 @@
 
 namespace flitgym {
 
-Simulation::Simulation(const Config& config, const KeepGoing& keep_going) : Simulation(build(config, keep_going), keep_going) {}
+Simulation::Simulation(const Config& config, const KeepGoing& keep_going)
+    : Simulation(build(config, keep_going), keep_going) {}
 
-Simulation::Simulation(std::shared_ptr<const Network> network, const KeepGoing& keep_going) : network_(std::move(network)) {
+Simulation::Simulation(std::shared_ptr<const Network> network, const KeepGoing& keep_going)
+    : network_(std::move(network)) {
   const LimitScope scope(keep_going);
   initialise(*network_, state_);
   prepare(*network_, workspace_);
@@ -33,7 +35,8 @@ const std::vector<double>& Simulation::accrued_delay() {
 
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
   if (network_->external) throw CoreError("routing." + network_->routing_name + ": decisions come from outside; call collect() and apply() instead of run()");
-  if (state_.totals.collected && !workspace_.at_routing) throw CoreError("run() between collect() and apply(): apply the choices first");
+  if (state_.totals.collected && !workspace_.at_routing)
+    throw CoreError("run() between collect() and apply(): apply the choices first");
   if (cycles > kEndOfTime - u64{state_.totals.now})
     throw CoreError("the run would pass cycle " + std::to_string(kEndOfTime) + ", the end of simulated time; use a longer cycle_ns");
   const u64 stride = std::min<u64>(network_->router.watchdog_cycles, 4096);

@@ -156,7 +156,8 @@ u64 Simulation::hash() const {
 
 std::string Simulation::snapshot() const {
   if (state_.totals.collected) throw CoreError("snapshot() between collect() and apply(): apply the choices first");
-  if (workspace_.at_hosts) throw CoreError("snapshot(): the run was interrupted in the middle of a cycle; run() a cycle first");
+  if (workspace_.at_hosts)
+    throw CoreError("snapshot(): the run was interrupted in the middle of a cycle; run() a cycle first");
   std::string out;
   Writer w{out};
   w.field(kMagic);

@@ -21,7 +21,8 @@ void shape(const Network& net, State& s, Shaper& make) {
   make(s.ports_due, net.longest_delay);
   make(s.routes_due, net.longest_delay);
   make(s.sources_due, 1023);  // generation gaps are long; longer ones are looked at again on the way
-  if (!make.only_counts()) make(s.table, std::size_t{net.routers} * net.table.rows * net.table.stride, 0.0f);  // claim_table()
+  if (!make.only_counts())
+    make(s.table, std::size_t{net.routers} * net.table.rows * net.table.stride, 0.0f);  // claim_table()
   make(s.histogram_nic, kHistogramBins, 0u);
   make(s.histogram_generation, kHistogramBins, 0u);
   make(s.series_interval, 1, 0u);
@@ -67,7 +68,8 @@ void initialise(const Network& net, State& s) {
     worked(net.vcs);
     for (u32 vc = 0; vc < net.vcs; vc++) s.output_vcs[net.vc_id(p, vc)].credits = static_cast<u16>(to_terminal ? 65535 : net.router.input_depth);
   }
-  for (u32 v = 0; v < s.input_vcs.size(); v++) s.input_vcs[v].served = v & ((1u << (net.radix_shift + net.vc_shift)) - 1);
+  for (u32 v = 0; v < s.input_vcs.size(); v++)
+    s.input_vcs[v].served = v & ((1u << (net.radix_shift + net.vc_shift)) - 1);
 
   s.flit_lines.reset(net.delays);
   s.credit_lines.reset(net.delays);

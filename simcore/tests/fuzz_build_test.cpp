@@ -12,7 +12,8 @@ using namespace scenes;
 
 namespace {
 
-// A configuration as text, a parameter per line: "topology.widths [4, 4]". Sections without a name are the router and the jobs.
+// A configuration as text, a parameter per line: "topology.widths [4, 4]". Sections without a name are the router and
+// the jobs.
 std::string text_of(const Config& c) {
   std::string text;
   const auto write = [&](const std::string& name, const Section& section) {
@@ -52,9 +53,11 @@ Config config_of(const std::string& text) {
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
     const std::size_t blank = std::min(line.find(' '), line.size()), dot = std::min(line.find('.'), blank);
-    const std::string name = line.substr(0, dot), key = line.substr(std::min(dot + 1, blank), blank - std::min(dot + 1, blank));
+    const std::string name = line.substr(0, dot),
+                      key = line.substr(std::min(dot + 1, blank), blank - std::min(dot + 1, blank));
     const std::string word = line.substr(std::min(blank + 1, line.size()));
-    if (name == "job" && dot == blank) c.workload.jobs.push_back({"j" + std::to_string(c.workload.jobs.size()), {word, {}}, nullptr, {}});
+    if (name == "job" && dot == blank)
+      c.workload.jobs.push_back({"j" + std::to_string(c.workload.jobs.size()), {word, {}}, nullptr, {}});
     Section* const section = name == "topology"                              ? &c.topology
                              : name == "router"                              ? &c.router
                              : name == "routing"                             ? &c.routing
@@ -90,23 +93,35 @@ void build_and_run(const std::string& text) {
 TEST(fuzz_configuration) {
   std::vector<std::string> corpus = {
       text_of(config(small_network(), hpdc21(), {"q_adaptive", {{"alpha", 0.2}}}, {"adversarial", {{"load", 0.4}}})),
-      text_of(config(hyperx_section({4, 4}, 2, {{"links", std::vector<double>{2}}}), sc19(), {"omni_war", {}}, {"uniform", {{"packet_flits", i64{16}}}})),
-      text_of(config(dragonfly_section(2, 4, 2, 5, {{"arrangement", std::string("palmtree")}, {"links_per_group_pair", i64{2}}}), small_wormhole(),
-                     {"policy", {{"hidden", std::vector<double>{8, 8}}, {"record", i64{100}}, {"observation", std::string("path+queues")}}},
-                     {"mixed", {{"load", 0.3}, {"load_step_times_ns", std::vector<double>{50}}, {"load_step_loads", std::vector<double>{0.9}}}})),
+      text_of(config(hyperx_section({4, 4}, 2, {{"links", std::vector<double>{2}}}), sc19(), {"omni_war", {}},
+                     {"uniform", {{"packet_flits", i64{16}}}})),
+      text_of(config(
+          dragonfly_section(2, 4, 2, 5, {{"arrangement", std::string("palmtree")}, {"links_per_group_pair", i64{2}}}),
+          small_wormhole(),
+          {"policy",
+           {{"hidden", std::vector<double>{8, 8}}, {"record", i64{100}}, {"observation", std::string("path+queues")}}},
+          {"mixed",
+           {{"load", 0.3},
+            {"load_step_times_ns", std::vector<double>{50}},
+            {"load_step_loads", std::vector<double>{0.9}}}})),
   };
   for (const char* name : {"halo3d", "ur", "collective", "lulesh"}) {
     Config c = config(small_network(), sc22(), {"par", {}}, {"", {}});
     c.workload = {{{"host", std::string(corpus.size() % 2 ? "mpi" : "loggops")}, {"packet_bytes", i64{512}}},
-                  {{"a", {name, {{"ranks", i64{27}}, {"iterations", i64{2}}}}, nullptr, {}}, {"b", {"dl", {{"ranks", i64{8}}, {"bytes", i64{3000}}}}, nullptr, {}}}};
+                  {{"a", {name, {{"ranks", i64{27}}, {"iterations", i64{2}}}}, nullptr, {}},
+                   {"b", {"dl", {{"ranks", i64{8}}, {"bytes", i64{3000}}}}, nullptr, {}}}};
     corpus.push_back(text_of(c));
   }
-  std::vector<std::string> words = {"0", "1", "-1", "63", "64", "65", "4096", "16777216", "4294967296", "1e300", "nan", "inf", "0.001", "[]", "[2, 2, 2, 2, 2, 2, 2]",
-                                    "true", "\nrouting ", "\ntraffic ", "\njob ", "\ntopology "};
-  for (const auto& kind : {registered_names<RoutingSpec>(), registered_names<TrafficSpec>(), registered_names<MotifSpec>(), registered_names<TopologySpec>()})
+  std::vector<std::string> words = {"0",    "1",          "-1",         "63",         "64",
+                                    "65",   "4096",       "16777216",   "4294967296", "1e300",
+                                    "nan",  "inf",        "0.001",      "[]",         "[2, 2, 2, 2, 2, 2, 2]",
+                                    "true", "\nrouting ", "\ntraffic ", "\njob ",     "\ntopology "};
+  for (const auto& kind : {registered_names<RoutingSpec>(), registered_names<TrafficSpec>(),
+                           registered_names<MotifSpec>(), registered_names<TopologySpec>()})
     for (const std::string& name : kind) words.push_back(name);
   for (const auto& specs : {router_params(), common_traffic_params(), workload_params(), common_motif_params()})
-    for (const ParamSpec& spec : specs) words.push_back("\nrouter." + spec.key + " "), words.push_back("." + spec.key + " ");
+    for (const ParamSpec& spec : specs)
+      words.push_back("\nrouter." + spec.key + " "), words.push_back("." + spec.key + " ");
   testing::fuzz(corpus, words, 250, build_and_run);
 }
 
@@ -114,12 +129,17 @@ TEST(fuzz_goal) {
   const std::vector<std::string> corpus = {
       "num_ranks 2\nrank 0 {\nc: calc 4000\ns: send 1000b to 1 tag 7\nr: recv 1000b from 1 tag 9\ns requires c\n}\n"
       "rank 1 {\nr: recv 1000b from 0 tag 7\nk: calc 500\nk requires r\ns: send 1000b to 0 tag 9\ns requires k\n}\n",
-      "num_ranks 3 // a comment\nrank 0 {\na: recv 70000b from -1 tag -1\nb: calc 1 cpu 2\nb irequires a\n}\nrank 1 { /* two */\n"
+      "num_ranks 3 // a comment\nrank 0 {\na: recv 70000b from -1 tag -1\nb: calc 1 cpu 2\nb irequires a\n}\nrank 1 { "
+      "/* two */\n"
       "a: send 70000b to 0 nic 1\n}\nrank 2 {\n}\n",
       write_goal(*motif_program({"collective", {{"ranks", i64{6}}, {"collective", std::string("alltoall")}}}, "motif")),
   };
-  const std::vector<std::string> words = {"num_ranks", "rank", "calc", "send", "recv", "requires", "irequires", "b", "to", "from", "tag", "cpu", "nic", "{", "}", "-1", "0", "255",
-                                          "256", "4294967295", "18446744073709551615", "/*", "*/", "//", "\n", ":", "o1", "a", "s"};
+  const std::vector<std::string> words = {
+      "num_ranks", "rank", "calc", "send", "recv", "requires",   "irequires",
+      "b",         "to",   "from", "tag",  "cpu",  "nic",        "{",
+      "}",         "-1",   "0",    "255",  "256",  "4294967295", "18446744073709551615",
+      "/*",        "*/",   "//",   "\n",   ":",    "o1",         "a",
+      "s"};
   u32 ran = 0;
   testing::fuzz(corpus, words, 2500, [&](const std::string& text) {
     const auto program = read_goal(text, "fuzz.goal");

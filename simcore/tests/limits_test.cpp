@@ -1,5 +1,5 @@
-// Nothing hangs or eats the machine: long work can be interrupted, what is cheap to refuse is refused first, and what needs
-// more memory than it may is refused before it is made.
+// Nothing hangs or eats the machine: long work can be interrupted, what is cheap to refuse is refused first, and what
+// needs more memory than it may is refused before it is made.
 #include "simcore/limits.hpp"
 
 #include <chrono>
@@ -47,7 +47,8 @@ void stops(const std::string& what, const std::function<void(const KeepGoing&)>&
     }
   });
   CHECK_FOR(stopped, what);
-  CHECK_FOR(seconds < 8, what + " took " + std::to_string(seconds) + " s to stop");  // sanitizers and a busy machine included
+  CHECK_FOR(seconds < 8,
+            what + " took " + std::to_string(seconds) + " s to stop");  // sanitizers and a busy machine included
 }
 
 Config small(Section topology, Section routing) {
@@ -62,14 +63,16 @@ Config jobs(std::vector<JobSection> list, Values values = {}, Section topology =
 
 const Values kLogGops{{"host", std::string("loggops")}, {"network", std::string("none")}};
 
-std::shared_ptr<const Program> motif(const std::string& name, Values values) { return motif_program({name, std::move(values)}, "motif"); }
+std::shared_ptr<const Program> motif(const std::string& name, Values values) {
+  return motif_program({name, std::move(values)}, "motif");
+}
 
 std::shared_ptr<const Program> repeated_calc(i64 repeats, i64 ns) {
   const std::vector<i64> zero{0}, size{ns}, times{repeats};
   ProgramArrays arrays;
   arrays.ranks = 1;
-  for (auto* column : {&arrays.op_rank, &arrays.op_block, &arrays.op_kind, &arrays.op_peer, &arrays.op_tag, &arrays.op_cpu,
-                       &arrays.repeat_rank, &arrays.repeat_block})
+  for (auto* column : {&arrays.op_rank, &arrays.op_block, &arrays.op_kind, &arrays.op_peer, &arrays.op_tag,
+                       &arrays.op_cpu, &arrays.repeat_rank, &arrays.repeat_block})
     *column = zero;
   arrays.op_size = size;
   arrays.repeat_count = times;
@@ -83,8 +86,10 @@ TEST(builds_can_be_interrupted) {
   stops("wiring", building(small(dragonfly_section(1, 32, 32, 1025), {"minimal", {}})));
   stops("times between routers", building(small(hyperx_section({16, 16, 8}, 1), {"agent", {}})));
   stops("tables", building(small(hyperx_section({16, 16, 8}, 1), {"q_routing", {}})));
-  stops("programs", building(jobs({{"a", {"collective", {{"collective", std::string("alltoall")}, {"ranks", i64{8192}}}}, nullptr, {}}}, {},
-                                  hyperx_section({16, 16, 4}, 8))));
+  stops("programs",
+        building(
+            jobs({{"a", {"collective", {{"collective", std::string("alltoall")}, {"ranks", i64{8192}}}}, nullptr, {}}},
+                 {}, hyperx_section({16, 16, 4}, 8))));
 }
 
 TEST(reading_and_checking_can_be_interrupted) {
@@ -121,7 +126,8 @@ TEST(host_operations_that_take_no_time_can_be_interrupted) {
 
 TEST(interrupted_runs_go_on_to_the_same_bits) {
   // Now among the host events of a cycle, now between cycles.
-  const auto both = jobs({{"a", {}, repeated_calc(500000, 0), {}}, {"b", {"ur", {{"ranks", i64{40}}, {"iterations", i64{20}}}}, nullptr, {}}});
+  const auto both = jobs({{"a", {}, repeated_calc(500000, 0), {}},
+                          {"b", {"ur", {{"ranks", i64{40}}, {"iterations", i64{20}}}}, nullptr, {}}});
   Simulation whole(both), parts(both);
   CHECK(whole.run_workload(1000000));
   u32 interrupted = 0;
@@ -146,11 +152,13 @@ TEST(interrupted_runs_go_on_to_the_same_bits) {
 
 TEST(interrupted_decisions_are_made_again) {
   // A network so wide that one cycle's decisions take long.
-  Config c = config(small_network(), input_queued(), {"policy", {{"hidden", std::vector<double>{256, 256}}, {"record", i64{256}}}},
+  Config c = config(small_network(), input_queued(),
+                    {"policy", {{"hidden", std::vector<double>{256, 256}}, {"record", i64{256}}}},
                     {"uniform", {{"load", 0.2}}});
   Simulation whole(c), parts(c);
   for (Simulation* sim : {&whole, &parts})
-    for (std::size_t k = 0; k < sim->state().weights.size(); k++) sim->state().weights[k] = static_cast<float>((k * 2654435761u >> 8) % 1000) * 1e-4f - 0.05f;
+    for (std::size_t k = 0; k < sim->state().weights.size(); k++)
+      sim->state().weights[k] = static_cast<float>((k * 2654435761u >> 8) % 1000) * 1e-4f - 0.05f;
   whole.run(12);
   u32 in_decisions = 0;
   while (parts.state().totals.now < 12) {
@@ -178,15 +186,21 @@ TEST(ports_are_counted_before_they_are_wired) {
 TEST(memory_is_counted_before_it_is_taken) {
   const auto refused = [](Config c, double gb, const std::vector<std::string>& parts) {
     c.max_memory_gb = gb;
-    const double seconds = seconds_of([&] { testing::thrown<ConfigError>(__FILE__, __LINE__, "build", [&] { build(c); }, parts); });
+    const double seconds =
+        seconds_of([&] { testing::thrown<ConfigError>(__FILE__, __LINE__, "build", [&] { build(c); }, parts); });
     CHECK_FOR(seconds < 15, parts[0]);
   };
   const std::string most = "max_memory_gb allows 2 GB";
-  refused(small(hyperx_section(std::vector<double>(16, 2), 1), {"agent", {}}), 2, {"routing.agent", "65536 routers", "21.", most});
-  refused(small(hyperx_section(std::vector<double>(16, 2), 1), {"q_routing", {}}), 2, {"routing.q_routing", "65536 routers", most});
-  refused(small(hyperx_section(std::vector<double>(20, 2), 1), {"dimension_order", {}}), 2, {"topology.hyperx", "1048576 routers", most});
-  refused(small(small_network(), {"agent", {{"record", i64{1} << 24}}}), 2, {"routing.agent.record", "16777216 transitions", most});
-  refused(small(small_network(), {"policy", {{"hidden", std::vector<double>(16, 4096)}}}), 0.5, {"routing.policy", "weights", "allows 0.5 GB"});
+  refused(small(hyperx_section(std::vector<double>(16, 2), 1), {"agent", {}}), 2,
+          {"routing.agent", "65536 routers", "21.", most});
+  refused(small(hyperx_section(std::vector<double>(16, 2), 1), {"q_routing", {}}), 2,
+          {"routing.q_routing", "65536 routers", most});
+  refused(small(hyperx_section(std::vector<double>(20, 2), 1), {"dimension_order", {}}), 2,
+          {"topology.hyperx", "1048576 routers", most});
+  refused(small(small_network(), {"agent", {{"record", i64{1} << 24}}}), 2,
+          {"routing.agent.record", "16777216 transitions", most});
+  refused(small(small_network(), {"policy", {{"hidden", std::vector<double>(16, 4096)}}}), 0.5,
+          {"routing.policy", "weights", "allows 0.5 GB"});
   refused(small(small_network(), {"minimal", {}}), 1e-4, {"max_memory_gb allows 0.0001 GB"});
   refused(small(small_network(), {"minimal", {}}), -1, {"max_memory_gb", "-1"});
 
@@ -194,7 +208,8 @@ TEST(memory_is_counted_before_it_is_taken) {
   CHECK(free > 100 << 20 && free < u64{1} << 60);
   const KeepGoing on;
   const LimitScope scope(on);
-  CHECK_THROWS(ConfigError, claim_memory(free + (u64{1} << 34), "routing.x", "tables"), "routing.x: tables take", "GB free");
+  CHECK_THROWS(ConfigError, claim_memory(free + (u64{1} << 34), "routing.x", "tables"), "routing.x: tables take",
+               "GB free");
 }
 
 TEST(memory_estimates_fit_what_states_hold) {
@@ -212,7 +227,8 @@ TEST(memory_estimates_fit_what_states_hold) {
 TEST(host_chains_of_any_length) {
   constexpr u32 n = 1000000;
   std::string text = "num_ranks 1\nrank 0 {\nc0: calc 0\n";
-  for (u32 k = 1; k < n; k++) text += "c" + std::to_string(k) + ": calc 0\nc" + std::to_string(k) + " irequires c" + std::to_string(k - 1) + "\n";
+  for (u32 k = 1; k < n; k++)
+    text += "c" + std::to_string(k) + ": calc 0\nc" + std::to_string(k) + " irequires c" + std::to_string(k - 1) + "\n";
   const auto chain = read_goal(text + "}\n", "chain");
   for (const Values& values : {Values{}, kLogGops}) {
     Simulation sim(jobs({{"a", {}, chain, {}}}, values));
@@ -254,7 +270,8 @@ TEST(scaled_iterations_do_not_wrap_around) {
 TEST(jobs_are_counted_before_their_programs_are_looked_at) {
   for (const char* name : {"stencil27", "collective"}) {
     const double seconds = seconds_of([&] {
-      CHECK_THROWS(ConfigError, build(jobs({{"a", {name, {{"ranks", i64{1} << 24}}}, nullptr, {}}})), "16777216 ranks", "72 terminals");
+      CHECK_THROWS(ConfigError, build(jobs({{"a", {name, {{"ranks", i64{1} << 24}}}, nullptr, {}}})), "16777216 ranks",
+                   "72 terminals");
     });
     CHECK_FOR(seconds < 5, name);
   }
@@ -265,8 +282,11 @@ TEST(spelling_is_looked_for_as_long_as_it_takes_little) {
   const double seconds = seconds_of([&] {
     CHECK_EQ(did_you_mean(letters, {letters + "b", "x"}), "");
     CHECK_EQ(did_you_mean("calx", std::vector<std::string>(2000000, std::string(190, 'x'))), "");
-    CHECK_THROWS(ConfigError, read_goal("num_ranks 1\nrank 0 {\n" + letters + "b: calc 1\n" + letters + "c requires " + letters + "b\n}\n", "g"),
-                 "unknown label", "aaa...'");
+    CHECK_THROWS(
+        ConfigError,
+        read_goal("num_ranks 1\nrank 0 {\n" + letters + "b: calc 1\n" + letters + "c requires " + letters + "b\n}\n",
+                  "g"),
+        "unknown label", "aaa...'");
   });
   CHECK(seconds < 10);
   CHECK_EQ(did_you_mean("topolgoy", {"router", "topology"}), " (did you mean 'topology'?)");

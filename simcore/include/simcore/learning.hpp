@@ -36,8 +36,8 @@ struct ObservationSpec {
   std::vector<Feature> general, per_slot;
   // Writes `general` values, and `per_slot` values for each slot of `asked`, those of slot k at slots + k * stride.
   void (*write)(const Network&, const State&, const Asked&, float* general, float* slots, u32 stride);
-  // Called once at build; may shape the learned table and then calls claim_table(). Of network.seam there is all but the times
-  // and hops between routers.
+  // Called once at build; may shape the learned table and then calls claim_table(). Of network.seam there is all but
+  // the times and hops between routers.
   void (*setup)(Network&) = nullptr;
   void (*initialise)(const Network&, State&) = nullptr;                // fills the learned table
   void (*prepare)(const Network&, State&, const Batch&) = nullptr;     // before the rows of a cycle: every request, decision or not

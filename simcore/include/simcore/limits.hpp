@@ -1,7 +1,7 @@
-// What work outside the cycle loop owes its user: it can be interrupted, and it says what memory it needs before it takes
-// it. Whoever starts such work (building a simulation, reading a schedule, checking one) opens a LimitScope; the loops of
-// the work call worked(), and whoever is about to allocate calls claim_memory(). Without a scope neither does anything.
-// A scope holds for its thread.
+// What work outside the cycle loop owes its user: it can be interrupted, and it says what memory it needs before it
+// takes it. Whoever starts such work (building a simulation, reading a schedule, checking one) opens a LimitScope; the
+// loops of the work call worked(), and whoever is about to allocate calls claim_memory(). Without a scope neither does
+// anything. A scope holds for its thread.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@ using KeepGoing = std::function<void()>;  // asked now and then; throws what end
 
 class LimitScope {
  public:
-  // `keep_going` is asked some twenty times a second and must outlive the scope. `max_memory_gb` bounds what is claimed, in
-  // GB of 1e9 bytes; 0 leaves it to what the machine has free.
+  // `keep_going` is asked some twenty times a second and must outlive the scope. `max_memory_gb` bounds what is
+  // claimed, in GB of 1e9 bytes; 0 leaves it to what the machine has free.
   explicit LimitScope(const KeepGoing& keep_going, double max_memory_gb = 0);
   explicit LimitScope(const KeepGoing&&, double = 0) = delete;  // it would not outlive the scope
   ~LimitScope();

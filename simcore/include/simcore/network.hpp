@@ -170,8 +170,8 @@ inline bool Topology::is_minimal(const Network& net, u32 router, u32 port, u32 t
   return 1 + hops_between(net, net.router_of_port(net.channels[net.port(router, port)].peer), to) <= hops_between(net, router, to);
 }
 
-// Checks everything; throws ConfigError naming key, value and valid choices, also where the simulation would need more memory
-// than it may. Throws what `keep_going` throws.
+// Checks everything; throws ConfigError naming key, value and valid choices, also where the simulation would need more
+// memory than it may. Throws what `keep_going` throws.
 std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going = {});
 void claim_table(const Network& network);  // whoever shapes network.table claims its memory
 u32 count_terminals(const Section& topology);  // checks that section alone

@@ -218,8 +218,8 @@ struct HostEvent {
   u32 action, id;                // rank, operation or message
 };
 
-// LogGOPS: what has to wait for a processor, or for one direction of an interface, waits in its queue by order. The one in
-// front is among the host events, for when the resource is free; the others are asked when it has gone on.
+// LogGOPS: what has to wait for a processor, or for one direction of an interface, waits in its queue by order. The one
+// in front is among the host events, for when the resource is free; the others are asked when it has gone on.
 struct HostQueue {
   u64 order = ~u64{0};           // of the one in front
   u32 front = kNone;             // its operation or message, kNone: nobody
@@ -386,7 +386,9 @@ static_assert(sizeof(OpenDecision) == 48);
 
 #define FLITGYM_STATE_LEARNING(X) FLITGYM_STATE_LEARNING_FIXED(X) FLITGYM_STATE_LEARNING_GROWING(X)
 
-#define FLITGYM_STATE(X) FLITGYM_STATE_FIXED(X) FLITGYM_STATE_GROWING(X) FLITGYM_STATE_WORKLOAD_FIXED(X) FLITGYM_STATE_WORKLOAD_GROWING(X) \
+#define FLITGYM_STATE(X)                                               \
+  FLITGYM_STATE_FIXED(X) FLITGYM_STATE_GROWING(X)                       \
+  FLITGYM_STATE_WORKLOAD_FIXED(X) FLITGYM_STATE_WORKLOAD_GROWING(X)     \
   FLITGYM_STATE_LOGGOPS(X) FLITGYM_STATE_LEARNING(X)
 
 struct State {

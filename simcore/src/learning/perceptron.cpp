@@ -61,7 +61,8 @@ void layer(const float* in, u32 in_stride, u32 rows, u32 inputs, const float* we
 
 constexpr std::size_t kScratch = 1 << 22;  // floats
 
-// Returns the scores [rows, padded outputs]. Many rows go through a wide network in parts, so that the scratch stays small.
+// Returns the scores [rows, padded outputs]. Many rows go through a wide network in parts, so that the scratch stays
+// small.
 const float* forward(const PolicyShape& shape, const float* weights, const float* in, u32 in_stride, u32 rows, std::vector<float>& a, std::vector<float>& b) {
   u32 widest = 0;
   for (const u32 n : shape.layers) widest = std::max(widest, padded(n));

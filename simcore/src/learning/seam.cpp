@@ -77,7 +77,8 @@ Neighbors neighbors_of(const Network& net, const Seam& seam) {
       if (next == kNone) continue;
       const float ns = seam.hop_ns[port];
       all.least_ns = std::min(all.least_ns, ns);
-      const auto same = std::find_if(all.links.begin() + static_cast<std::ptrdiff_t>(mine), all.links.end(), [&](const auto& l) { return l.next == next; });
+      const auto same = std::find_if(all.links.begin() + static_cast<std::ptrdiff_t>(mine), all.links.end(),
+                                     [&](const auto& l) { return l.next == next; });
       if (same == all.links.end()) all.links.push_back({next, ns});
       else same->ns = std::min(same->ns, ns);
     }
@@ -101,11 +102,12 @@ void measure_hops(const Network& net, Seam& seam) {
   for (u32 r = 0; r < net.routers; r++) seam.region[r] = net.topology->region(r);
 }
 
-// Hops of the topology's minimal paths, and the time of the fastest of as many hops. On a Dragonfly two global hops by a third group
-// may be fewer than local, global, local: they are no minimal path, and take longer.
+// Hops of the topology's minimal paths, and the time of the fastest of as many hops. On a Dragonfly two global hops by
+// a third group may be fewer than local, global, local: they are no minimal path, and take longer.
 void measure_flights(const Network& net, Seam& seam) {
   const u32 n = net.routers;
-  claim_memory(u64{n} * n * (sizeof(float) + 1), "routing." + net.routing_name, "the times between any two of " + std::to_string(n) + " routers");
+  claim_memory(u64{n} * n * (sizeof(float) + 1), "routing." + net.routing_name,
+               "the times between any two of " + std::to_string(n) + " routers");
   seam.flight_ns.assign(std::size_t{n} * n, std::numeric_limits<float>::max());
   seam.hops.assign(std::size_t{n} * n, 0);
   const Neighbors neighbors = neighbors_of(net, seam);

@@ -46,7 +46,8 @@ void wire(const Params& params, Wiring& w) {
 
   w.resize(a * g, p + a - 1 + h);
   df->links = std::max(1u, links);
-  claim_memory(u64{w.routers} * g * df->links + u64{w.routers} * (4 * h + 4), "topology.dragonfly", "the ways from " + std::to_string(w.routers) + " routers to " + std::to_string(g) + " groups");
+  claim_memory(u64{w.routers} * g * df->links + u64{w.routers} * (4 * h + 4), "topology.dragonfly",
+               "the ways from " + std::to_string(w.routers) + " routers to " + std::to_string(g) + " groups");
   for (u32 r = 0; r < a * g; r++) {
     df->group_of.push_back(static_cast<u16>(r / a));
     df->place_of.push_back(static_cast<u16>(r % a));

@@ -36,7 +36,8 @@ class LoopedProgram : public Program {
   explicit LoopedProgram(const ProgramArrays& a) {
     if (a.ranks < 1 || a.ranks >= kNone) throw ConfigError("ranks: " + std::to_string(a.ranks) + " is out of range; expected " + range(1, kNone - 1));
     ranks = static_cast<u32>(a.ranks);
-    claim_memory(ranks * u64{32} + a.op_rank.size() * u64{96} + a.dependency_rank.size() * u64{40}, "ranks", std::to_string(ranks) + " ranks and their operations");
+    claim_memory(ranks * u64{32} + a.op_rank.size() * u64{96} + a.dependency_rank.size() * u64{40}, "ranks",
+                 std::to_string(ranks) + " ranks and their operations");
     check_lengths(a);
     lay_out_blocks(a);
     add_ops(a);
@@ -83,7 +84,8 @@ class LoopedProgram : public Program {
   // A rank has the blocks up to the last one with an operation. Too many for its operations are refused before anything is as large.
   void lay_out_blocks(const ProgramArrays& a) {
     std::vector<i64> ops(ranks), count(ranks);
-    for (std::size_t k = 0; k < a.op_rank.size(); k++, worked(4)) ops[static_cast<u64>(checked("op_rank", a.op_rank, k, 0, ranks - i64{1}, "a rank"))]++;
+    for (std::size_t k = 0; k < a.op_rank.size(); k++, worked(4))
+      ops[static_cast<u64>(checked("op_rank", a.op_rank, k, 0, ranks - i64{1}, "a rank"))]++;
     for (std::size_t k = 0; k < a.op_rank.size(); k++) {
       const auto rank = static_cast<u64>(a.op_rank[k]);
       const i64 block = checked("op_block", a.op_block, k, 0, std::min(ops[rank] - 1, kMostRepeats), "a block (each has at least one operation)");
@@ -142,7 +144,8 @@ class LoopedProgram : public Program {
   void add_dependencies(const ProgramArrays& a) {
     const std::size_t entries = a.dependency_rank.size();
     std::vector<u64> block(entries);
-    for (std::size_t k = 0; k < entries; k++, worked(8)) block[k] = named_block("dependency_rank", a.dependency_rank, "dependency_block", a.dependency_block, k);
+    for (std::size_t k = 0; k < entries; k++, worked(8))
+      block[k] = named_block("dependency_rank", a.dependency_rank, "dependency_block", a.dependency_block, k);
     const std::vector<u64> order = sorted(entries, first_dependency_, [&](std::size_t k) { return block[k]; });
     for (const u64 k : order) {
       const i64 last = static_cast<i64>(first_op_[block[k] + 1] - first_op_[block[k]]) - 1;

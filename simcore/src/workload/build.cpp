@@ -68,7 +68,8 @@ struct Resized : Program {
     inner->block(rank, index, out);
     for (Op& op : out.ops)
       if (op.kind != OpKind::kCalc && op.size > 0)
-        op.size = std::max<u64>(1, static_cast<u64>(std::llround(std::min(9e18, static_cast<double>(op.size) * factor))));
+        op.size =
+            std::max<u64>(1, static_cast<u64>(std::llround(std::min(9e18, static_cast<double>(op.size) * factor))));
   }
 };
 
@@ -217,7 +218,8 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, c
     wanted += program->ranks;
   }
   if (wanted > net.terminals)
-    throw ConfigError("workload: the jobs have " + std::to_string(wanted) + " ranks in all, the network has " + std::to_string(net.terminals) + " terminals (one rank each)");
+    throw ConfigError("workload: the jobs have " + std::to_string(wanted) + " ranks in all, the network has " +
+                      std::to_string(net.terminals) + " terminals (one rank each)");
   for (const Job& job : w->jobs) examine(*job.program, "workload.jobs." + job.name, *w);
   if (w->job_count() > 255) throw ConfigError("workload.jobs: " + std::to_string(w->job_count()) + " jobs, the core takes at most 255");
   if (w->blame && w->job_count() > 16)

@@ -226,8 +226,10 @@ void alltoallv(Script& script, const Communicator& comm, const Bytes& to, const 
       exchange(script, comm.rank(after(step)), to(after(step)), comm.rank(before(step)), from(before(step)), tag);
   } else if (algorithm == Algorithm::kLinear) {
     std::vector<Script::Request> requests;
-    for (u32 step = 1; step < size; step++) requests.push_back(script.ireceive(comm.rank(before(step)), from(before(step)), tag));
-    for (u32 step = 1; step < size; step++) requests.push_back(script.isend(comm.rank(after(step)), to(after(step)), tag));
+    for (u32 step = 1; step < size; step++)
+      requests.push_back(script.ireceive(comm.rank(before(step)), from(before(step)), tag));
+    for (u32 step = 1; step < size; step++)
+      requests.push_back(script.isend(comm.rank(after(step)), to(after(step)), tag));
     script.wait_all(requests);
   } else {
     refuse(Collective::kAlltoall, algorithm);

@@ -52,11 +52,12 @@ class Engine {
   u64& nic(u32 rank, u32 k, bool receive) { return s_.nic_free[(std::size_t{rank} * w_.nics + k) * 2 + receive]; }
   const Job& job_of(u32 rank) const { return w_.jobs[w_.rank_job[rank]]; }
 
-  // LogGOPS: what needs a processor and a NIC, and both at once, comes again when they are free and holds neither until then; it
-  // keeps its turn. An MPI host has no such gap, and work that waits for its processor is put behind the rest right away.
+  // LogGOPS: what needs a processor and a NIC, and both at once, comes again when they are free and holds neither until
+  // then; it keeps its turn. An MPI host has no such gap, and work that waits for its processor is put behind the rest
+  // right away.
   //
-  // Of all that wait for the same resource only the one in front is looked at when it is free: the others, whose turn is
-  // later, would find it taken. `kNoNic`: it takes a processor alone.
+  // Of all that wait for the same resource only the one in front is looked at when it is free: the others, whose turn
+  // is later, would find it taken. `kNoNic`: it takes a processor alone.
   bool comes_again(u32 rank, u32 cpu_number, u32 nic_way, HostAction action, u32 id) {
     if (h_.kind != HostKind::kLogGops) return false;
     const std::size_t first = std::size_t{rank} * (w_.cpus + 2 * w_.nics), of_cpu = first + cpu_number;
@@ -74,7 +75,8 @@ class Engine {
     HostQueue& queue = s_.host_queues[blocked];
     const bool in_front = queue.front == id && queue.order == turn_;
     // Where nobody is in front, but some wait, the first of them is about to be: see ask_next().
-    const bool first_in_turn = turn_ < queue.order && (queue.front != kNone || queue.waiting == kNone || turn_ < s_.host_waiting[queue.waiting].order);
+    const bool first_in_turn = turn_ < queue.order && (queue.front != kNone || queue.waiting == kNone ||
+                                                       turn_ < s_.host_waiting[queue.waiting].order);
     if (!in_front && !first_in_turn) {
       wait(queue, action, id);
       return true;
@@ -92,7 +94,8 @@ class Engine {
     std::push_heap(s_.host_events.begin(), s_.host_events.end(), later);
   }
 
-  // Who was in front has got what it waited for, or waits for something else now: the next one is asked as soon as can be.
+  // Who was in front has got what it waited for, or waits for something else now: the next one is asked as soon as can
+  // be.
   void leave(std::size_t index, u32 id) {
     HostQueue& queue = s_.host_queues[index];
     if (queue.front != id || queue.order != turn_) return;
@@ -266,8 +269,8 @@ class Engine {
 
   // ---- operations ----
 
-  // One that begins lets others begin on the spot, and those others again: first all that hangs on the first of them, then
-  // the next. Chains may be of any length.
+  // One that begins lets others begin on the spot, and those others again: first all that hangs on the first of them,
+  // then the next. Chains may be of any length.
   void ready(u32 id) {
     attempt(id);
     follow();
@@ -285,7 +288,8 @@ class Engine {
       u32 next = kNone;
       while (edge < s_.ops[op].edges && next == kNone) {
         const u32 to = s_.edges[from + edge++];
-        if ((to & kOnStart) && --s_.ops[rank.first_op + (to & ~kOnStart)].waits == 0) next = rank.first_op + (to & ~kOnStart);
+        if ((to & kOnStart) && --s_.ops[rank.first_op + (to & ~kOnStart)].waits == 0)
+          next = rank.first_op + (to & ~kOnStart);
       }
       if (next != kNone) {
         attempt(next);
@@ -519,7 +523,8 @@ void shape_workload(const Network& net, State& s, Shaper& make) {
   make(s.ranks, w.ranks(), Rank{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, kNone, kNone, 0, 0, kNone, kNone, kNone, kNone, 0});
   make(s.cpu_free, std::size_t{w.ranks()} * w.cpus, u64{0});
   make(s.nic_free, std::size_t{w.ranks()} * w.nics * 2, u64{0});
-  if (w.host.kind == HostKind::kLogGops) make(s.host_queues, std::size_t{w.ranks()} * (w.cpus + 2 * w.nics), HostQueue{});
+  if (w.host.kind == HostKind::kLogGops)
+    make(s.host_queues, std::size_t{w.ranks()} * (w.cpus + 2 * w.nics), HostQueue{});
   make(s.outboxes, net.terminals, Outbox{kNone, kNone, kNone, kNone});
   make(s.job_totals, w.job_count(), JobTotals{});
   make(s.job_histogram, std::size_t{w.job_count()} * kHistogramBins, 0u);

@@ -56,7 +56,8 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   program->n = params.count("n");
   program->algorithm = algorithm_named(params.text("algorithm"));
   const u64 n = program->n;
-  program->compute_ns = static_cast<u64>(std::min(1e18, params.real("ns_per_element") * static_cast<double>(n * (n * n / ranks))));
+  program->compute_ns =
+      static_cast<u64>(std::min(1e18, params.real("ns_per_element") * static_cast<double>(n * (n * n / ranks))));
   return program;
 }
 

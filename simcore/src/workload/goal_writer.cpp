@@ -22,7 +22,9 @@ class Writer {
       program.block(rank, index, block);
       worked(8 + 32 * block.ops.size());
       if (text.size() >= claimed_) {
-        claim_memory(kClaim, "Program.to_goal()", "the text of a program of " + std::to_string(program.ranks) + " ranks takes " + gigabytes(static_cast<double>(text.size())) + " so far; its next parts");
+        claim_memory(kClaim, "Program.to_goal()",
+                     "the text of a program of " + std::to_string(program.ranks) + " ranks takes " +
+                         gigabytes(static_cast<double>(text.size())) + " so far; its next parts");
         claimed_ += kClaim;
       }
       if (!block.ops.empty()) add(block);

@@ -10,7 +10,8 @@
 
 namespace flitgym {
 
-// A number of iterations shortened or lengthened by `scale`; never below one. At most 2^30 times 10^6: 64 bits are enough.
+// A number of iterations shortened or lengthened by `scale`; never below one. At most 2^30 times 10^6: 64 bits are
+// enough.
 inline u64 scaled(u32 iterations, double scale) {
   return std::max<u64>(1, static_cast<u64>(std::llround(iterations * scale)));
 }
