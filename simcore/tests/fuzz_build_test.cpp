@@ -122,7 +122,12 @@ TEST(fuzz_configuration) {
   for (const auto& specs : {router_params(), common_traffic_params(), workload_params(), common_motif_params()})
     for (const ParamSpec& spec : specs)
       words.push_back("\nrouter." + spec.key + " "), words.push_back("." + spec.key + " ");
-  testing::fuzz(corpus, words, 250, build_and_run);
+  u32 ran = 0;
+  testing::fuzz(corpus, words, 600, [&](const std::string& text) {
+    build_and_run(text);
+    ran++;
+  });
+  CHECK(ran > 20);
 }
 
 TEST(fuzz_goal) {

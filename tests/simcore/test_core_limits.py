@@ -208,18 +208,23 @@ def test_every_bad_number_of_ranks_is_refused(ranks: Any) -> None:
 
 
 def test_ctrl_c_at_the_command_during_the_build(tmp_path: Path) -> None:
-    words = ["topology=hyperx_4096", "topology.widths=[16,16,16]", "topology.terminals_per_router=1", "routing=policy"]
+    words = [
+        "topology=hyperx_4096",
+        "topology.widths=[16,16,8]",
+        "topology.terminals_per_router=1",
+        "routing=q_routing",
+    ]
     code = textwrap.dedent("""
         import flitgym.experiments.one_run as one_run, flitgym.experiments.simulate as simulate
         build = one_run.Simulation
         def announced(sections):
             print("building", flush=True)
-            return build({**sections, "routing": "q_routing"})
+            return build(sections)
         one_run.Simulation = announced
         simulate.main()
     """)
     process = subprocess.Popen(
-        [sys.executable, "-c", code, *words, "routing.path=unused"],
+        [sys.executable, "-c", code, *words, "traffic=uniform"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout is not None
@@ -234,9 +239,9 @@ def test_ctrl_c_at_the_command_during_the_build(tmp_path: Path) -> None:
 
 def test_the_command_refuses_what_is_too_large(tmp_path: Path) -> None:
     run = subprocess.run(
-        [sys.executable, "-m", "flitgym.experiments.simulate", "topology=dragonfly_72", "run.max_memory_gb=1e-3"],
+        [sys.executable, "-m", "flitgym.experiments.simulate", "topology=dragonfly_72", "run.max_memory_gb=1e-5"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == 2
-    assert "max_memory_gb allows 0.001 GB" in run.stderr
+    assert "max_memory_gb allows 1e-05 GB" in run.stderr
     assert run.stderr.count("\n") == 1
