@@ -10,7 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 from .jobs import core_workload, has_workload, workload_identity, workload_label
 
 # Keys that say where or whether a run is stored, not what it computes.
-_NOT_IDENTITY = {"overwrite"}
+_NOT_IDENTITY = {"overwrite", "max_memory_gb"}
 # Of `run`, what a workload heeds.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
 _COMPONENTS = ("topology", "router", "routing")

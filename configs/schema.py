@@ -41,6 +41,7 @@ class Run:
     load_q_table: str | None = MISSING
     freeze_q_table: bool = MISSING
     save_q_table: bool = MISSING
+    max_memory_gb: float = MISSING
     overwrite: bool = MISSING
 
 

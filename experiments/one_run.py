@@ -129,7 +129,7 @@ def prepare(config: DictConfig) -> Simulation:
     """
     if config.routing.name == "policy" and not config.routing.path:
         raise ConfigError("routing.path: name a policy file (flitgym-train makes one), or use routing=dqn_dragonfly")
-    simulation = Simulation(core_sections(config))
+    simulation = Simulation({**core_sections(config), "max_memory_gb": config.run.max_memory_gb})
     if has_workload(config):
         Limits.of(config.workload, simulation)
     else:

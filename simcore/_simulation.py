@@ -28,9 +28,12 @@ class Simulation(_core.Simulation):
             missing parameters take the defaults of `registered(kind)`), and an integer `seed`. Instead of `traffic`,
             `workload`: parameters as in `registered("workload")` and `jobs`, a list of mappings with `name`, either
             `motif` and its parameters (`registered("motif")`), `goal_file` or `program`, and optionally `terminals`.
+            `max_memory_gb` (GB of 1e9 bytes; 0, the default = what the machine has free) bounds what the simulation
+            may need to begin with; `facts()["memory_estimate_bytes"]` is that need.
 
     Raises:
-        ConfigError: before cycle 0, naming the key, its value and the valid choices.
+        ConfigError: before cycle 0, naming the key, its value and the valid choices; also where it would need more
+            memory than there is, with both numbers.
 
     `copy.deepcopy` and `fork()` copy a simulation as it stands, also between `collect()` and `apply()`, and share its
     network, which never changes. A pickle holds the configuration and the state: whoever loads it builds the network

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "interrupt.hpp"
 #include "live.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
@@ -23,23 +24,67 @@ namespace {
 
 }  // namespace
 
+namespace {
+
+// For a message: as Python writes it, cut where it is long, and without what no message can hold.
+std::string shown(const py::handle& item) {
+  constexpr std::size_t kMost = 200;
+  std::string text;
+  try {
+    text = py::str(py::module_::import("builtins").attr("ascii")(item)).cast<std::string>();
+  } catch (const py::error_already_set&) {  // more digits than Python writes, an object that cannot say what it is
+    text = "a value of type " + py::str(py::type::of(item).attr("__name__")).cast<std::string>();
+  }
+  return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
+}
+
+i64 to_integer(const std::string& where, const py::handle& item) {
+  const i64 value = PyLong_AsLongLong(item.ptr());
+  if (value == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    throw ConfigError(where + ": " + shown(item) + " is too large; whole numbers have 64 bits");
+  }
+  return value;
+}
+
+// Of an integer as well; one that is beyond all floats is refused.
+double to_real(const std::string& where, const py::handle& item) {
+  const double value = PyFloat_AsDouble(item.ptr());
+  if (value == -1.0 && PyErr_Occurred()) {
+    PyErr_Clear();
+    throw ConfigError(where + ": " + shown(item) + " is too large");
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string to_text(const std::string& where, const py::handle& item) {
+  if (!py::isinstance<py::str>(item)) throw ConfigError(where + ": " + shown(item) + " is no text");
+  py::ssize_t size = 0;
+  const char* const bytes = PyUnicode_AsUTF8AndSize(item.ptr(), &size);
+  if (!bytes) {
+    PyErr_Clear();
+    throw ConfigError(where + ": " + shown(item) + " is no text that can be written as UTF-8");
+  }
+  return {bytes, static_cast<std::size_t>(size)};
+}
+
 Value to_value(const std::string& where, const py::handle& item) {
   if (py::isinstance<py::bool_>(item)) return item.cast<bool>();
-  if (py::isinstance<py::int_>(item)) {
-    if (item.attr("bit_length")().cast<int>() > 63) throw ConfigError(where + ": " + std::string(py::repr(item)) + " is too large");
-    return item.cast<i64>();
-  }
-  if (py::isinstance<py::float_>(item)) return item.cast<double>();
-  if (py::isinstance<py::str>(item)) return item.cast<std::string>();
+  if (py::isinstance<py::int_>(item)) return to_integer(where, item);
+  if (py::isinstance<py::float_>(item)) return to_real(where, item);
+  if (py::isinstance<py::str>(item)) return to_text(where, item);
   if (py::isinstance<py::list>(item) || py::isinstance<py::tuple>(item)) {
     std::vector<double> values;
     for (const py::handle& x : item) {
-      if (!py::isinstance<py::int_>(x) && !py::isinstance<py::float_>(x)) throw ConfigError(where + ": " + std::string(py::repr(item)) + " is not a list of numbers");
-      values.push_back(x.cast<double>());
+      if (!py::isinstance<py::int_>(x) && !py::isinstance<py::float_>(x))
+        throw ConfigError(where + ": " + shown(item) + " is not a list of numbers");
+      values.push_back(to_real(where, x));
     }
     return values;
   }
-  throw ConfigError(where + ": " + std::string(py::repr(item)) + " is no number, word, truth value or list of numbers");
+  throw ConfigError(where + ": " + shown(item) + " is no number, word, truth value or list of numbers");
 }
 
 Section to_section(const py::dict& config, const char* key, const char* default_name) {
@@ -51,13 +96,14 @@ Section to_section(const py::dict& config, const char* key, const char* default_
   }
   const py::object given = config[key];
   if (py::isinstance<py::str>(given)) {
-    section.name = given.cast<std::string>();
+    section.name = to_text(key, given);
     return section;
   }
-  if (!py::isinstance<py::dict>(given)) throw ConfigError(std::string(key) + ": " + std::string(py::repr(given)) + " is no mapping and no name");
+  if (!py::isinstance<py::dict>(given))
+    throw ConfigError(std::string(key) + ": " + shown(given) + " is no mapping and no name");
   for (const auto& [k, v] : given.cast<py::dict>()) {
-    const auto name = k.cast<std::string>();
-    if (name == "name") section.name = py::str(v).cast<std::string>();
+    const std::string name = to_text(key, k);
+    if (name == "name") section.name = to_text(std::string(key) + ".name", py::str(v));
     else section.values[name] = to_value(std::string(key) + "." + name, v);
   }
   if (section.name.empty()) throw ConfigError(std::string(key) + ".name: missing");
@@ -77,9 +123,10 @@ std::shared_ptr<const Program> program_from_arrays(const py::dict& given) {
   std::vector<std::string> valid = {"ranks"};
   for (const auto& [name, column] : columns) valid.push_back(name);
   for (const auto& [key, value] : given) {
-    const auto name = key.cast<std::string>();
+    const std::string name = to_text("Program", key);
     if (name == "ranks") {
-      arrays.ranks = value.cast<i64>();
+      if (!PyIndex_Check(value.ptr())) throw ConfigError("ranks: " + shown(value) + " is not an integer");
+      arrays.ranks = to_integer("ranks", py::reinterpret_borrow<py::object>(value).attr("__index__")());
       continue;
     }
     const auto found = columns.find(name);
@@ -91,44 +138,60 @@ std::shared_ptr<const Program> program_from_arrays(const py::dict& given) {
     held[name] = column;
     *found->second = {column.data(), static_cast<std::size_t>(column.size())};
   }
-  auto program = looped_program(arrays);
-  check_program(*program, "Program");
-  return program;
+  return without_gil([&] {
+    auto program = looped_program(arrays);
+    check_program(*program, "Program");
+    return program;
+  });
 }
 
 namespace {
 
 std::vector<u32> to_terminals(const std::string& where, const py::handle& item) {
   std::vector<u32> terminals;
+  if (!PySequence_Check(item.ptr()) || py::isinstance<py::str>(item))
+    throw ConfigError(where + ": " + shown(item) + " is no list of terminals");
   for (const py::handle& t : py::list(py::reinterpret_borrow<py::object>(item))) {
-    const auto value = py::reinterpret_borrow<py::object>(t).attr("__index__")().cast<i64>();
+    if (!PyIndex_Check(t.ptr())) throw ConfigError(where + ": " + shown(t) + " is no terminal");
+    const i64 value = to_integer(where, py::reinterpret_borrow<py::object>(t).attr("__index__")());
     if (value < 0 || value > 0xffffffff) throw ConfigError(where + ": " + std::to_string(value) + " is no terminal");
     terminals.push_back(static_cast<u32>(value));
   }
   return terminals;
 }
 
+std::shared_ptr<const Program> to_program(const std::string& where, const py::handle& item) {
+  if (!py::isinstance<PyProgram>(item)) throw ConfigError(where + ": " + shown(item) + " is no Program");
+  const auto held = item.cast<std::shared_ptr<PyProgram>>();
+  if (!held || !held->program) throw ConfigError(where + ": a Program that was never initialised");
+  return held->program;
+}
+
 // {parameters, 'jobs': [{'name', 'motif' or 'goal_file' or 'program', 'terminals', parameters of the motif}]}
 WorkloadSection to_workload(const py::object& given) {
-  if (!py::isinstance<py::dict>(given)) throw ConfigError("workload: " + std::string(py::repr(given)) + " is no mapping");
+  if (!py::isinstance<py::dict>(given)) throw ConfigError("workload: " + shown(given) + " is no mapping");
   WorkloadSection section;
   for (const auto& [k, v] : given.cast<py::dict>()) {
-    const auto key = k.cast<std::string>();
+    const std::string key = to_text("workload", k);
     if (key != "jobs") {
       section.values[key] = to_value("workload." + key, v);
       continue;
     }
-    for (const py::handle& item : py::list(py::reinterpret_borrow<py::object>(v))) {
-      if (!py::isinstance<py::dict>(item)) throw ConfigError("workload.jobs: " + std::string(py::repr(item)) + " is no mapping");
+    if (!py::isinstance<py::list>(v) && !py::isinstance<py::tuple>(v))
+      throw ConfigError("workload.jobs: " + shown(v) + " is no list of jobs");
+    for (const py::handle& item : v) {
+      if (!py::isinstance<py::dict>(item)) throw ConfigError("workload.jobs: " + shown(item) + " is no mapping");
       JobSection job;
       for (const auto& [jk, jv] : py::reinterpret_borrow<py::dict>(item)) {
-        const auto name = jk.cast<std::string>();
-        if (name == "name") job.name = py::str(jv).cast<std::string>();
-        else if (name == "motif") job.motif.name = py::str(jv).cast<std::string>();
-        else if (name == "terminals") job.terminals = jv.is_none() ? std::vector<u32>() : to_terminals("workload.jobs.terminals", jv);
-        else if (name == "goal_file") job.program = read_goal_file(py::str(jv).cast<std::string>());
-        else if (name == "program") job.program = built<PyProgram>(jv, "workload.jobs.program").program;
-        else job.motif.values[name] = to_value("workload.jobs." + name, jv);
+        const std::string name = to_text("workload.jobs", jk), where = "workload.jobs." + name;
+        if (name == "name") job.name = to_text(where, py::str(jv));
+        else if (name == "motif") job.motif.name = to_text(where, py::str(jv));
+        else if (name == "terminals") job.terminals = jv.is_none() ? std::vector<u32>() : to_terminals(where, jv);
+        else if (name == "goal_file") {
+          const std::string path = to_text(where, py::str(jv));
+          job.program = without_gil([&] { return read_goal_file(path); });
+        } else if (name == "program") job.program = built<PyProgram>(jv, where).program;
+        else job.motif.values[name] = to_value(where, jv);
       }
       if (job.name.empty()) job.name = job.motif.name;
       section.jobs.push_back(std::move(job));
@@ -141,10 +204,13 @@ WorkloadSection to_workload(const py::object& given) {
 }  // namespace
 
 Config to_config(const py::object& mapping) {
+  if (!PyMapping_Check(mapping.ptr()) || py::isinstance<py::str>(mapping))
+    throw ConfigError("the configuration: " + shown(mapping) + " is no mapping of sections");
   const py::dict given(mapping);
-  const std::vector<std::string> valid = {"topology", "router", "routing", "traffic", "workload", "seed"};
+  const std::vector<std::string> valid = {"topology", "router", "routing",      "traffic",
+                                          "workload", "seed",   "max_memory_gb"};
   for (const auto& item : given) {
-    const auto key = py::str(item.first).cast<std::string>();
+    const std::string key = to_text("the configuration", item.first);
     if (std::find(valid.begin(), valid.end(), key) == valid.end()) throw ConfigError(key + ": unknown section" + did_you_mean(key, valid) + "; valid sections: " + join(valid));
   }
   Config config;
@@ -161,8 +227,16 @@ Config to_config(const py::object& mapping) {
     const py::object seed = given["seed"];
     const bool integer = py::isinstance<py::int_>(seed) && !py::isinstance<py::bool_>(seed);
     if (!integer || seed.attr("__lt__")(0).cast<bool>() || seed.attr("bit_length")().cast<int>() > 63)
-      throw ConfigError("seed: " + std::string(py::repr(seed)) + " is not an integer from 0 to 2^63 - 1");
+      throw ConfigError("seed: " + shown(seed) + " is not an integer from 0 to 2^63 - 1");
     config.seed = seed.cast<u64>();
+  }
+  if (given.contains("max_memory_gb")) {
+    const py::object most = given["max_memory_gb"];
+    const bool number =
+        (py::isinstance<py::int_>(most) && !py::isinstance<py::bool_>(most)) || py::isinstance<py::float_>(most);
+    if (!number)
+      throw ConfigError("max_memory_gb: " + shown(most) + " is not a number from 0 on; 0 = what the machine has free");
+    config.max_memory_gb = to_real("max_memory_gb", most);
   }
   return config;
 }

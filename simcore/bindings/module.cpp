@@ -14,6 +14,7 @@
 
 #include "configuration.hpp"
 #include "exclusive.hpp"
+#include "interrupt.hpp"
 #include "jobs.hpp"
 #include "learning.hpp"
 #include "live.hpp"
@@ -51,13 +52,6 @@ void add_view(py::dict& out, const char* name, std::vector<T, A>& array, const p
 void add_view(py::dict&, const char*, Totals&, const py::object&) {}
 void add_view(py::dict&, const char*, Window&, const py::object&) {}
 void add_view(py::dict&, const char*, HostTotals&, const py::object&) {}
-
-std::function<void()> interruptible() {
-  return [] {
-    py::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-  };
-}
 
 py::dict facts(const Simulation& sim) {
   const Network& net = sim.network();
@@ -107,6 +101,7 @@ py::dict facts(const Simulation& sim) {
   }
   d["rounding"] = rounding;
   d["memory_bytes"] = state_bytes(s);
+  d["memory_estimate_bytes"] = net.memory_bytes;
   d["workload"] = net.workload != nullptr;
   return d;
 }
@@ -313,12 +308,15 @@ PYBIND11_MODULE(_core, m) {
     }
   });
   m.def("registered", &registered, py::arg("kind"));
-  m.def("motif_ranks", &motif_ranks, py::arg("name"), py::arg("available"));
+  const auto ranks = [](const std::string& name, u32 most) { return without_gil([&] { return motif_ranks(name, most); }); };
+  m.def("motif_ranks", ranks, py::arg("name"), py::arg("available"));
+  m.def("available_memory", &available_memory);
   m.def("terminals", [](const py::dict& topology) {
     Config config;
     py::dict given;
     given["topology"] = topology;
-    return count_terminals(to_section(given, "topology", ""));
+    const Section section = to_section(given, "topology", "");
+    return without_gil([&] { return count_terminals(section); });
   }, py::arg("topology"));
 
   PYBIND11_NUMPY_DTYPE(InputVc, front, back, count, sent, out_port, out_vc, routed, parked, park_next, served);
@@ -336,14 +334,19 @@ PYBIND11_MODULE(_core, m) {
       .def(py::init([](Live<PyProgram> other) { return std::make_shared<PyProgram>(*other); }), py::arg("other"))
       .def_static("motif", [](const std::string& name, const py::dict& params) {
         Section section{name, {}};
-        for (const auto& [key, value] : params) section.values[key.cast<std::string>()] = to_value("motif." + key.cast<std::string>(), value);
-        return std::make_shared<PyProgram>(PyProgram{motif_program(section, "motif")});
+        for (const auto& [key, value] : params) {
+          const std::string text = to_text("motif", key);
+          section.values[text] = to_value("motif." + text, value);
+        }
+        return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return motif_program(section, "motif"); })});
       }, py::arg("name"), py::arg("params") = py::dict())
-      .def_static("goal", [](const std::string& text, const std::string& name) { return std::make_shared<PyProgram>(PyProgram{read_goal(text, name)}); }, py::arg("text"), py::arg("name") = "goal")
-      .def("to_goal", [](Live<PyProgram> p) { return write_goal(*p->program); })
-      .def("check", [](Live<PyProgram> p) { check_program(*p->program, "program"); })
+      .def_static("goal", [](const std::string& text, const std::string& name) {
+        return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return read_goal(text, name); })});
+      }, py::arg("text"), py::arg("name") = "goal")
+      .def("to_goal", [](Live<PyProgram> p) { return without_gil([&] { return write_goal(*p->program); }); })
+      .def("check", [](Live<PyProgram> p) { without_gil([&] { check_program(*p->program, "program"); }); })
       .def("totals", [](Live<PyProgram> p) {
-        const ProgramTotals t = totals(*p->program);
+        const ProgramTotals t = without_gil([&] { return totals(*p->program); });
         py::dict d;
         d["messages"] = t.messages;
         d["bytes"] = t.bytes;
@@ -366,7 +369,7 @@ PYBIND11_MODULE(_core, m) {
       .def(py::init([](const py::object& config) {
              const Config parsed = to_config(config);
              py::gil_scoped_release release;
-             return std::make_unique<Simulation>(parsed);
+             return std::make_unique<Simulation>(parsed, interruptible());
            }),
            py::arg("config"))
       // What shows progress can be read while another thread runs, a few thousand cycles late.

@@ -5,9 +5,12 @@
 #include <sstream>
 
 #include "simcore/error.hpp"
+#include "simcore/learning.hpp"
+#include "simcore/limits.hpp"
 #include "simcore/network.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
+#include "simcore/state.hpp"
 #include "simcore/workload.hpp"
 #include "workload/build.hpp"
 
@@ -97,16 +100,17 @@ void wire(const Config& config, Network& net) {
   while ((1u << net.radix_shift) < net.radix) net.radix_shift++;
   net.router_ports = net.routers << net.radix_shift;
   net.port_count = net.router_ports + net.terminals;
-  if (net.radix > kMaxRadix)
-    throw ConfigError("topology." + spec.name + ": a router would have " + std::to_string(net.radix) + " ports, the core takes at most " + std::to_string(kMaxRadix));
-
+  claim_memory(net.port_count * u64{sizeof(Channel)} + net.terminals * u64{8}, "topology." + spec.name,
+               std::to_string(net.port_count) + " channels");
   net.channels.resize(net.port_count);
   const auto id = [&](u32 p) { return p == kNone ? kNone : net.port(p / net.radix, p % net.radix); };  // a wiring counts ports without gaps
   for (u32 p = 0; p < net.routers * net.radix; p++) {
+    worked();
     net.channels[id(p)].peer = id(wiring.peer[p]);
     net.channels[id(p)].kind = wiring.kind[p];
   }
   for (u32 t = 0; t < net.terminals; t++) {
+    worked();
     const u32 p = id(wiring.terminal_port[t]);
     net.channels[p].peer = net.nic(t);
     net.channels[net.nic(t)].peer = p;
@@ -117,6 +121,7 @@ void wire(const Config& config, Network& net) {
 
   // Going over a link and coming back must end where it began, and every used port must have a peer of its own kind.
   for (u32 p = 0; p < net.port_count; p++) {
+    worked();
     if ((net.channels[p].peer == kNone) != (net.channels[p].kind == PortKind::kUnused)) throw CoreError("topology " + spec.name + ": port without a peer");
     if (net.channels[p].peer != kNone && (net.channels[net.channels[p].peer].peer != p || net.channels[net.channels[p].peer].kind != net.channels[p].kind))
       throw CoreError("topology " + spec.name + ": port " + std::to_string(p) + " does not come back over its own link");
@@ -171,6 +176,7 @@ void time_channels(const Params& params, Network& net) {
   net.flit_cycles_host = flit[0];
 
   for (u32 p = 0; p < net.port_count; p++) {
+    worked();
     if (net.channels[p].kind == PortKind::kUnused) continue;
     const auto k = static_cast<u32>(net.channels[p].kind);
     net.channels[p].hop_cycles = net.is_nic(p) ? nic_hop : hop[k];
@@ -321,8 +327,12 @@ void choose_traffic(const Config& config, Network& net) {
 }  // namespace
 
 void Wiring::resize(u32 router_count, u32 ports) {
+  if (ports > kMaxRadix)
+    throw ConfigError("topology: a router would have " + std::to_string(ports) + " ports, the core takes at most " +
+                      std::to_string(kMaxRadix));
   if (u64{router_count} * ports >= (u64{1} << 26))
     throw ConfigError("topology: " + std::to_string(router_count) + " routers of " + std::to_string(ports) + " ports are more than the core can number");
+  claim_memory(u64{router_count} * (ports * 5 + 8), "topology", std::to_string(router_count) + " routers");
   routers = router_count;
   radix = ports;
   peer.assign(std::size_t{router_count} * ports, kNone);
@@ -403,6 +413,7 @@ u64 digest(const Program& program) {
     for (u64 k = 0, n = program.blocks(r); k < n; k += program.repeats(r, k)) {
       block.clear();
       program.block(r, k, block);
+      worked(1 + block.ops.size() + block.dependencies.size());
       word(program.repeats(r, k));
       for (const Op& op : block.ops) word(op.size), word(u64{op.peer} << 32 | static_cast<u32>(op.tag)), word(u64{static_cast<u8>(op.kind)} << 16 | op.cpu << 8 | op.nic);
       for (const Dependency& d : block.dependencies) word(u64{d.before} << 32 | d.after), word(d.on_start);
@@ -424,6 +435,13 @@ void identify_workload(const WorkloadSection& section, Network& net) {
 
 }  // namespace
 
+void claim_table(const Network& net) {
+  const TableShape& t = net.table;
+  claim_memory(
+      u64{net.routers} * t.rows * t.stride * sizeof(float), "routing." + net.routing_name,
+      "the tables of " + std::to_string(net.routers) + " routers, of " + std::to_string(t.rows) + " rows each,");
+}
+
 u32 count_terminals(const Section& topology) {
   Network net;
   Config config;
@@ -432,7 +450,11 @@ u32 count_terminals(const Section& topology) {
   return net.terminals;
 }
 
-std::shared_ptr<const Network> build(const Config& config) {
+std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going) {
+  if (!(config.max_memory_gb >= 0 && config.max_memory_gb <= std::numeric_limits<double>::max()))
+    throw ConfigError("max_memory_gb: " + text(config.max_memory_gb) +
+                      " is not a number from 0 on; 0 = what the machine has free");
+  const LimitScope scope(keep_going, config.max_memory_gb);
   auto net = std::make_shared<Network>();
   net->seed = config.seed;
   if (config.router.name != "vc_router")
@@ -451,6 +473,20 @@ std::shared_ptr<const Network> build(const Config& config) {
   }
   identify_workload(config.workload, *net);
   net->identity += "seed=" + std::to_string(config.seed);
+  u64 learning = 0;
+  if (net->seam) {
+    State state;
+    Shaper count(true);
+    shape_record(*net, state, count);
+    learning = count.bytes();
+    const u32 capacity = net->seam->capacity;
+    claim_memory(learning, "routing." + net->routing_name + (capacity ? ".record" : ""),
+                 std::to_string(capacity) + " transitions and " + std::to_string(net->seam->policy.size) + " weights");
+  }
+  claim_memory(memory_to_run(*net) - learning, "topology." + net->topology_name,
+               "the buffers of " + std::to_string(net->routers) + " routers and " +
+                   std::to_string(net->terminals) + " terminals");
+  net->memory_bytes = scope.claimed();
   return net;
 }
 

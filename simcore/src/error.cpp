@@ -1,35 +1,57 @@
 #include "simcore/error.hpp"
 
 #include <algorithm>
-#include <numeric>
+
+#include "simcore/limits.hpp"
 
 namespace flitgym {
 
 namespace {
 
 // Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions, swapped neighbours.
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); i++) d[i][0] = i;
-  std::iota(d[0].begin(), d[0].end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); i++)
-    for (std::size_t j = 1; j <= b.size(); j++) {
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+// Anything above `most` stands for more than that; only what lies within `most` of the diagonal is looked at.
+std::size_t distance(const std::string& a, const std::string& b, std::size_t most) {
+  const std::size_t n = a.size(), m = b.size(), far = most + 1;
+  if (n > m + most || m > n + most) return far;
+  std::vector<std::size_t> last(m + 1), row(m + 1), before(m + 1);  // rows i - 2, i, i - 1
+  for (std::size_t j = 0; j <= m; j++) before[j] = std::min(j, far);
+  for (std::size_t i = 1; i <= n; i++) {
+    const std::size_t from = i > most ? i - most : 1, to = std::min(m, i + most);
+    row.assign(m + 1, far);
+    if (i <= most) row[0] = i;
+    std::size_t least = row[0];
+    for (std::size_t j = from; j <= to; j++) {
+      std::size_t d = std::min({before[j] + 1, row[j - 1] + 1, before[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d = std::min(d, last[j - 2] + 1);
+      row[j] = std::min(d, far);
+      least = std::min(least, row[j]);
     }
-  return d[a.size()][b.size()];
+    if (least > most) return far;
+    last.swap(before);
+    before.swap(row);
+  }
+  return before[m];
 }
+
+constexpr std::size_t kLongestWord = 200;     // longer ones are no misspelt names
+constexpr std::size_t kMostLooked = 1 << 26;  // letters compared in all; what comes later is not looked at
 
 }  // namespace
 
 std::string did_you_mean(const std::string& given, const std::vector<std::string>& valid) {
   const std::string* best = nullptr;
   std::size_t least = std::max<std::size_t>(2, given.size() / 2);
-  for (const std::string& word : valid)
-    if (const std::size_t d = distance(given, word); d < least || (d == least && !best)) {
+  if (given.size() > kLongestWord) return "";
+  std::size_t looked = 0;
+  for (const std::string& word : valid) {
+    if (word.size() > kLongestWord) continue;
+    worked(given.size() * word.size());
+    if ((looked += given.size() * (word.size() + 1)) > kMostLooked) break;
+    if (const std::size_t d = distance(given, word, least); d < least || (d == least && !best)) {
       least = d;
       best = &word;
     }
+  }
   return best ? " (did you mean '" + *best + "'?)" : "";
 }
 

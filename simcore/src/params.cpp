@@ -55,6 +55,13 @@ bool convert(Type type, const Value& given, Value& out) {
   return false;
 }
 
+// For a message: a long list or word is cut.
+std::string shown(const Value& value) {
+  constexpr std::size_t kMost = 200;
+  const std::string text = to_string(value);
+  return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
+}
+
 }  // namespace
 
 std::string to_string(const Value& value) {
@@ -103,11 +110,11 @@ Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, co
     Value value = spec.fallback;
     if (const auto found = given.find(spec.key); found != given.end())
       if (!convert(spec.type, found->second, value))
-        throw ConfigError(name + ": " + to_string(found->second) + " is not " + type_name(spec.type));
+        throw ConfigError(name + ": " + shown(found->second) + " is not " + type_name(spec.type));
 
     const auto check = [&](double x) {
       if (!(x >= spec.min && x <= spec.max))
-        throw ConfigError(name + ": " + to_string(value) + " is outside " + to_string(Value{spec.min}) + " .. " +
+        throw ConfigError(name + ": " + shown(value) + " is outside " + to_string(Value{spec.min}) + " .. " +
                           to_string(Value{spec.max}) + (spec.unit.empty() ? "" : " " + spec.unit));
     };
     if (spec.type == Type::kInt) check(static_cast<double>(std::get<i64>(value)));
@@ -117,7 +124,8 @@ Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, co
     if (spec.type == Type::kString && !spec.choices.empty()) {
       const std::string& word = std::get<std::string>(value);
       if (std::find(spec.choices.begin(), spec.choices.end(), word) == spec.choices.end())
-        throw ConfigError(name + ": unknown value '" + word + "'" + did_you_mean(word, spec.choices) + "; valid values: " + join(spec.choices));
+        throw ConfigError(name + ": unknown value '" + shown(value) + "'" + did_you_mean(word, spec.choices) +
+                          "; valid values: " + join(spec.choices));
     }
     values_[spec.key] = std::move(value);
   }

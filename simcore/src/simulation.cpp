@@ -14,9 +14,12 @@
 
 namespace flitgym {
 
-Simulation::Simulation(const Config& config) : Simulation(build(config)) {}
+Simulation::Simulation(const Config& config, const KeepGoing& keep_going)
+    : Simulation(build(config, keep_going), keep_going) {}
 
-Simulation::Simulation(std::shared_ptr<const Network> network) : network_(std::move(network)) {
+Simulation::Simulation(std::shared_ptr<const Network> network, const KeepGoing& keep_going)
+    : network_(std::move(network)) {
+  const LimitScope scope(keep_going);
   initialise(*network_, state_);
   prepare(*network_, workspace_);
 }
@@ -105,17 +108,25 @@ const std::vector<double>& Simulation::accrued_delay() {
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
   ready(cycles);
   if (network_->external) throw CoreError("routing." + network_->routing_name + ": decisions come from outside; call collect() and apply() instead of run()");
-  if (state_.totals.collected) throw CoreError("run() between collect() and apply(): apply the choices first");
+  if (state_.totals.collected && !workspace_.at_routing)
+    throw CoreError("run() between collect() and apply(): apply the choices first");
   if (cycles > kEndOfTime - u64{state_.totals.now})
     throw CoreError("the run would pass cycle " + std::to_string(kEndOfTime) + ", the end of simulated time; use a longer cycle_ns");
   const u64 stride = std::min<u64>(network_->router.watchdog_cycles, 4096);
   const u64 end = state_.totals.now + cycles;
+  const LimitScope scope(keep_going);
+  u64 steps = 0;  // a cycle's work is in proportion to what is under way
   while (state_.totals.now < end) {
     const u64 until = std::min(end, state_.totals.now + stride);
     whole_or_broken([&] {
       while (state_.totals.now < until) {
         step(*network_, state_, workspace_);
         if (network_->workload && state_.totals.packets_in_network == 0) skip_idle(static_cast<Cycle>(until));
+        steps += 32 + state_.totals.flits_in_network;
+        if (steps >= 4 * kPatience) [[unlikely]] {
+          steps = 0;
+          worked(kPatience);
+        }
       }
     });
     show_progress();
@@ -153,6 +164,7 @@ bool Simulation::run_workload(u64 most_cycles, const std::function<void()>& keep
   if (!net.workload->host.network) {
     ready(most_cycles);
     // Nothing but the hosts: from event to event, in whole strides so that Ctrl-C gets in.
+    const LimitScope scope(keep_going);
     Frame f{net, state_, workspace_, state_.totals.now};
     const u64 until = end * net.workload->cycle_ps;
     while (!state_.host_events.empty() && state_.host_events.front().when <= until && !workload_finished()) {
@@ -224,6 +236,7 @@ void Simulation::apply(const u32* choices, std::size_t count, const float* log_p
   } else if (!network_->external) {
     if (count) throw ConfigError("apply(): routing." + network_->routing_name + " decides by itself; choices are for routing=external");
     if (b.count) whole_or_broken([&] { network_->route(*network_, state_, b); });
+    workspace_.at_routing = false;
   } else {
     if (count != b.count) throw ConfigError("apply(): " + std::to_string(count) + " choices for " + std::to_string(b.count) + " requests");
     for (u32 i = 0; i < b.count; i++)

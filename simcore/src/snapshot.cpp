@@ -4,6 +4,7 @@
 #include "simcore/error.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/simulation.hpp"
+#include "simcore/workload.hpp"
 #include "verify/verify.hpp"
 
 namespace flitgym {
@@ -166,6 +167,9 @@ u64 Simulation::hash() const {
     FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_HASH)
     FLITGYM_STATE_WORKLOAD_GROWING(FLITGYM_HASH)
   }
+  if (network_->workload && network_->workload->host.kind == HostKind::kLogGops) {
+    FLITGYM_STATE_LOGGOPS(FLITGYM_HASH)
+  }
   if (network_->seam) {
     FLITGYM_STATE_LEARNING_FIXED(FLITGYM_HASH)
     FLITGYM_STATE_LEARNING_GROWING(FLITGYM_HASH)
@@ -178,6 +182,8 @@ u64 Simulation::hash() const {
 std::string Simulation::snapshot() {
   ready(1);
   if (state_.totals.collected) throw CoreError("snapshot() between collect() and apply(): apply the choices first");
+  if (workspace_.at_hosts)
+    throw CoreError("snapshot(): the run was interrupted in the middle of a cycle; run() a cycle first");
   std::string out(4 * sizeof(u64), '\0');
   Writer w{out};
 #define FLITGYM_WRITE(type, name) w.field(state_.name);
@@ -221,6 +227,8 @@ void Simulation::restore(const std::string& bytes, const std::vector<u32>* askin
   forget_delivered(fresh.feedback_lines);
 
   broken_ = "restore() was interrupted";
+  workspace_.at_hosts = workspace_.at_routing = false;
+  workspace_.starting.clear();
   state_ = fresh;  // into the arrays that are there, so that views of them stay good
   broken_.clear();
   workspace_.batch.count = workspace_.batch.decisions.count = 0;

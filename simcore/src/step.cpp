@@ -1,4 +1,6 @@
 // The cycle: two halves, cut where the agent sits.
+#include <algorithm>
+
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
 #include "stage/stage.hpp"
@@ -6,36 +8,85 @@
 
 namespace flitgym {
 
+namespace {
+
+// Every array that has a size from the beginning.
+void shape(const Network& net, State& s, Shaper& make) {
+  make(s.input_vcs, net.vc_id(net.router_ports, 0), InputVc{kNone, kNone, 0, 0, 0, 0, 0, 0, kNone, 0});
+  make(s.output_vcs, net.vc_id(net.port_count, 0), OutputVc{kNone, kNone, 0, 0, 0, 0, kNone, 0, kNone});
+  make(s.ports, net.port_count, Port{});
+  make(s.terminals, net.terminals, Terminal{});
+  make(s.stamps, net.routers, 1u << (net.radix_shift + net.vc_shift));
+  make(s.requests, std::size_t{net.router_ports} * net.request_words, u64{0});
+  make(s.outputs_asked, net.routers, u64{0});
+  make(s.active_routers, (net.routers + 63) / 64, u64{0});
+  make(s.ports_due, net.longest_delay);
+  make(s.routes_due, net.longest_delay);
+  make(s.sources_due, 1023);  // generation gaps are long; longer ones are looked at again on the way
+  if (!make.only_counts())
+    make(s.table, std::size_t{net.routers} * net.table.rows * net.table.stride, 0.0f);  // claim_table()
+  make(s.histogram_nic, kHistogramBins, 0u);
+  make(s.histogram_generation, kHistogramBins, 0u);
+  make(s.series_interval, 1, 0u);
+  if (net.workload) shape_workload(net, s, make);
+  if (net.seam) shape_record(net, s, make);
+}
+
+// At most one request per input VC and cycle.
+void shape(const Network& net, Batch& b, Shaper& make) {
+  const std::size_t most = net.vc_id(net.router_ports, 0);
+  for (auto* ids : {&b.input_vc, &b.packet, &b.router}) make(*ids, most, 0u);
+  for (auto* numbers : {&b.in_port, &b.in_vc, &b.out_port, &b.out_class}) make(*numbers, most, u16{0});
+  if (net.seam && make.only_counts()) {  // what the first decision makes: see make_decisions()
+    const std::size_t slots = net.seam->slots;
+    make.count(most * (net.seam->width * sizeof(float) + slots * (1 + 2 * sizeof(u16)) + 4 * sizeof(u32)));
+  }
+}
+
+// At the highest load that is offered, on minimal paths and without queueing.
+u64 packets_under_way(const Network& net) {
+  u64 cycles = 0, channels = 0;
+  for (const Channel& c : net.channels)
+    if (c.peer != kNone) cycles += c.hop_cycles, channels++, worked();
+  const double hop = static_cast<double>(cycles) / static_cast<double>(std::max<u64>(1, channels));
+  const double load = net.workload ? 0.5 : *std::max_element(net.load_values.begin(), net.load_values.end());
+  const double rate = load / (net.mean_packet_flits() * net.flit_cycles_host);  // of a terminal, in a cycle
+  return static_cast<u64>(net.terminals * (4 + rate * hop * (net.topology->diameter + 1)));
+}
+
+}  // namespace
+
+u64 memory_to_run(const Network& net) {
+  State state;
+  Batch batch;
+  Shaper counter(true);
+  shape(net, state, counter);
+  shape(net, batch, counter);
+  // Delay lines and the pool of packets grow with what is under way.
+  const u64 of_packet = sizeof(Packet) + sizeof(PacketDetail) + sizeof(Flit) + sizeof(FlitEvent) + sizeof(CreditEvent);
+  counter.count(packets_under_way(net) * of_packet);
+  return counter.bytes();
+}
+
 void initialise(const Network& net, State& s) {
   s = State{};
-  const std::size_t vcs = net.vc_id(net.router_ports, 0);
-  s.input_vcs.assign(vcs, InputVc{kNone, kNone, 0, 0, 0, 0, 0, 0, kNone, 0});
-  s.output_vcs.assign(net.vc_id(net.port_count, 0), OutputVc{kNone, kNone, 0, 0, 0, 0, kNone, 0, kNone});
-  s.ports.assign(net.port_count, Port{});
-  s.terminals.assign(net.terminals, Terminal{});
-  s.stamps.assign(net.routers, 1u << (net.radix_shift + net.vc_shift));
-  s.requests.assign(std::size_t{net.router_ports} * net.request_words, 0);
-  s.outputs_asked.assign(net.routers, 0);
-  s.active_routers.assign((net.routers + 63) / 64, 0);
+  Shaper make(false);
+  shape(net, s, make);
 
   // Credits are the slots of the buffer downstream; a terminal's never run out.
   for (u32 p = 0; p < net.port_count; p++) {
     if (net.channels[p].peer == kNone) continue;
     const bool to_terminal = !net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal;
+    worked(net.vcs);
     for (u32 vc = 0; vc < net.vcs; vc++) s.output_vcs[net.vc_id(p, vc)].credits = static_cast<u16>(to_terminal ? 65535 : net.router.input_depth);
   }
-  for (u32 v = 0; v < vcs; v++) s.input_vcs[v].served = v & ((1u << (net.radix_shift + net.vc_shift)) - 1);
+  for (u32 v = 0; v < s.input_vcs.size(); v++)
+    s.input_vcs[v].served = v & ((1u << (net.radix_shift + net.vc_shift)) - 1);
 
-  for (auto* wheel : {&s.ports_due, &s.routes_due}) wheel->reset(net.longest_delay);
   s.flit_lines.reset(net.delays);
   s.credit_lines.reset(net.delays);
   s.feedback_lines.reset(net.learns ? net.delays : std::vector<u32>{});
-  s.sources_due.reset(1023);  // generation gaps are long; longer ones are looked at again on the way
-  s.table.assign(std::size_t{net.routers} * net.table.rows * net.table.stride, 0);
   if (net.initialise_table) net.initialise_table(net, s);
-  s.histogram_nic.assign(kHistogramBins, 0);
-  s.histogram_generation.assign(kHistogramBins, 0);
-  s.series_interval.assign(1, 0);
   Workspace workspace;
   Frame frame{net, s, workspace, 0};
   start_sources(frame);
@@ -44,11 +95,12 @@ void initialise(const Network& net, State& s) {
 }
 
 void prepare(const Network& net, Workspace& w) {
-  // At most one request per input VC and cycle.
-  const std::size_t most = net.vc_id(net.router_ports, 0);
   Batch& b = w.batch;
-  for (auto* ids : {&b.input_vc, &b.packet, &b.router}) ids->resize(most);
-  for (auto* numbers : {&b.in_port, &b.in_vc, &b.out_port, &b.out_class}) numbers->resize(most);
+  const std::size_t most = net.vc_id(net.router_ports, 0);
+  if (b.input_vc.empty()) {
+    Shaper make(false);
+    shape(net, b, make);
+  }
   if (!net.external && !net.seam) return;
   b.offsets.reserve(most + 1);
   b.candidate_port.reserve(most * net.radix);
@@ -57,13 +109,19 @@ void prepare(const Network& net, Workspace& w) {
 
 void collect(const Network& net, State& s, Workspace& w) {
   Frame f{net, s, w, s.totals.now};
-  w.routes.swap(s.route_list);  // heads that came to the front of their VC in the cycle before
-  s.route_list.clear();
-  arrivals(f);
-  credits(f);
-  s.heard.clear();
-  if (net.learns) feedback(f);
-  if (net.workload) host_events(f, u64{f.now} * net.workload->cycle_ps);
+  if (!w.at_hosts) {
+    w.routes.swap(s.route_list);  // heads that came to the front of their VC in the cycle before
+    s.route_list.clear();
+    arrivals(f);
+    credits(f);
+    s.heard.clear();
+    if (net.learns) feedback(f);
+  }
+  if (net.workload) {
+    w.at_hosts = true;  // who interrupts them finds the cycle as it is now
+    host_events(f, u64{f.now} * net.workload->cycle_ps);
+    w.at_hosts = false;
+  }
   injection(f);
   traversal(f);
   s.routes_due.take(f.now, w.routes);
@@ -92,8 +150,10 @@ void apply(const Network& net, State& s, Workspace& w) {
 }
 
 void step(const Network& net, State& s, Workspace& w) {
-  collect(net, s, w);
+  if (!w.at_routing) collect(net, s, w);
+  w.at_routing = true;
   if (w.batch.count) net.route(net, s, w.batch);
+  w.at_routing = false;
   apply(net, s, w);
 }
 

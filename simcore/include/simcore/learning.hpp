@@ -36,7 +36,8 @@ struct ObservationSpec {
   std::vector<Feature> general, per_slot;
   // Writes `general` values, and `per_slot` values for each slot of `asked`, those of slot k at slots + k * stride.
   void (*write)(const Network&, const State&, const Asked&, float* general, float* slots, u32 stride);
-  // Called once at build; may shape the learned table, read from network.seam what it needs.
+  // Called once at build; may shape the learned table and then calls claim_table(). Of network.seam there is all but
+  // the times and hops between routers.
   void (*setup)(Network&) = nullptr;
   void (*initialise)(const Network&, State&) = nullptr;                // fills the learned table
   void (*prepare)(const Network&, State&, const Batch&) = nullptr;     // before the rows of a cycle: every request, decision or not
@@ -105,6 +106,7 @@ void path_delays(const Network&, const State&, const Batch&, float* us);
 // ---- src/learning/record.cpp ----
 
 void start_record(const Network&, State&);
+void shape_record(const Network&, State&, Shaper&);
 void open_record(const Network&, State&, const Batch&, u32 decision);
 void close_on_delivery(const Network&, State&, u32 packet);
 void file_transitions(const Network&, State&, std::vector<u32>& scratch);  // those whose news have arrived go into the ring

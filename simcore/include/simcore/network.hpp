@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "simcore/limits.hpp"
 #include "simcore/params.hpp"
 #include "simcore/types.hpp"
 
@@ -132,6 +133,7 @@ struct Network {
   std::string topology_name, routing_name, traffic_name;
   std::string fingerprint;        // topology and its parameters: what a saved Q-table must match
   std::string identity;           // the whole configuration: what a snapshot must match
+  u64 memory_bytes = 0;           // what a simulation of it needs to begin with, as build() has counted it
   RoutingFacts routing_facts{};
   TableShape table;
   bool learns = false;            // the routing returns feedback
@@ -170,8 +172,10 @@ inline bool Topology::is_minimal(const Network& net, u32 router, u32 port, u32 t
   return 1 + hops_between(net, net.router_of_port(net.channels[net.port(router, port)].peer), to) <= hops_between(net, router, to);
 }
 
-// Checks everything; throws ConfigError naming key, value and valid choices.
-std::shared_ptr<const Network> build(const Config& config);
+// Checks everything; throws ConfigError naming key, value and valid choices, also where the simulation would need more
+// memory than it may. Throws what `keep_going` throws.
+std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going = {});
+void claim_table(const Network& network);  // whoever shapes network.table claims its memory
 u32 count_terminals(const Section& topology);  // checks that section alone
 
 }  // namespace flitgym

@@ -40,6 +40,7 @@ struct Config {
   Section topology, router, routing, traffic;
   u64 seed = 0;
   WorkloadSection workload = {};
+  double max_memory_gb = 0;  // 0 = what the machine has free
 };
 
 struct ParamSpec {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "simcore/limits.hpp"
 #include "simcore/state.hpp"
 #include "simcore/stats.hpp"
 
@@ -14,8 +15,8 @@ namespace flitgym {
 
 class Simulation {
  public:
-  explicit Simulation(const Config& config);
-  explicit Simulation(std::shared_ptr<const Network> network);
+  explicit Simulation(const Config& config, const KeepGoing& keep_going = {});
+  explicit Simulation(std::shared_ptr<const Network> network, const KeepGoing& keep_going = {});
   Simulation(const Simulation& other);  // a fork: the state is copied, the network shared
   Simulation& operator=(const Simulation&) = delete;
   ~Simulation();
@@ -26,7 +27,7 @@ class Simulation {
   Batch& batch() { return workspace_.batch; }
   const std::string& watch_log() const { return workspace_.log; }
 
-  // `keep_going` is asked now and then and may throw; it is how Ctrl-C gets in.
+  // `keep_going` is asked now and then and may throw; it is how Ctrl-C gets in. The next call goes on where it was.
   void run(u64 cycles, const std::function<void()>& keep_going = {});
   bool drain(u64 most_cycles, const std::function<void()>& keep_going = {});
   // Runs a workload until every rank has finished, none can go on, or `most_cycles` have passed. Returns true when finished.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "simcore/delay_line.hpp"
+#include "simcore/limits.hpp"
 #include "simcore/network.hpp"
 #include "simcore/program.hpp"
 #include "simcore/wheel.hpp"
@@ -218,6 +219,23 @@ struct HostEvent {
   u32 action, id;                // rank, operation or message
 };
 
+// LogGOPS: what has to wait for a processor, or for one direction of an interface, waits in its queue by order. The one
+// in front is among the host events, for when the resource is free; the others are asked when it has gone on.
+struct HostQueue {
+  u64 order = ~u64{0};           // of the one in front
+  u32 front = kNone;             // its operation or message, kNone: nobody
+  u32 waiting = kNone;           // root of a pairing heap of the others, in State::host_waiting
+  u32 came = 0, reserved = 0;    // so many have come to wait: the first of equal orders goes first
+};
+struct HostWaiting {
+  u64 order;
+  u32 number;                    // breaks ties
+  u32 action, id;                // as in HostEvent
+  u32 child, sibling;            // of the pairing heap
+  u32 reserved;
+};
+static_assert(sizeof(HostQueue) == 24 && sizeof(HostWaiting) == 32);
+
 struct HostTotals {
   u64 order = 0;                 // events so far
   u64 now = 0;                   // ps, of the last event
@@ -330,6 +348,12 @@ static_assert(sizeof(OpenDecision) == 48);
   X(std::vector<PacketPayload>, payloads) /* [pool] by packet id */                                  \
   X(std::vector<JobPoint>, job_series)  /* [intervals, jobs] from cycle 0 */
 
+// The same of LogGOPS hosts; empty with others.
+#define FLITGYM_STATE_LOGGOPS(X)                                                                   \
+  X(std::vector<HostQueue>, host_queues) /* [ranks, cpus + 2 nics] processors, interfaces (send, receive) */ \
+  X(std::vector<HostWaiting>, host_waiting) /* [pool] */                                            \
+  X(std::vector<u32>, free_waiting)     /* entries of the pool not in use */
+
 // The same of the learning seam (learning.hpp); empty without one. A transition is a decision with what came of it; transition n
 // lies in row n mod capacity of the ring.
 #define FLITGYM_STATE_LEARNING_FIXED(X)                                                                                  \
@@ -364,7 +388,10 @@ static_assert(sizeof(OpenDecision) == 48);
 
 #define FLITGYM_STATE_LEARNING(X) FLITGYM_STATE_LEARNING_FIXED(X) FLITGYM_STATE_LEARNING_GROWING(X)
 
-#define FLITGYM_STATE(X) FLITGYM_STATE_FIXED(X) FLITGYM_STATE_GROWING(X) FLITGYM_STATE_WORKLOAD_FIXED(X) FLITGYM_STATE_WORKLOAD_GROWING(X) FLITGYM_STATE_LEARNING(X)
+#define FLITGYM_STATE(X)                                               \
+  FLITGYM_STATE_FIXED(X) FLITGYM_STATE_GROWING(X)                       \
+  FLITGYM_STATE_WORKLOAD_FIXED(X) FLITGYM_STATE_WORKLOAD_GROWING(X)     \
+  FLITGYM_STATE_LOGGOPS(X) FLITGYM_STATE_LEARNING(X)
 
 struct State {
 #define FLITGYM_DECLARE(type, name) type name{};
@@ -412,10 +439,43 @@ struct Workspace {
   std::vector<u32> ids, routes;
   std::string log;      // of watched packets
   bool wary = false;    // the state or its table came from elsewhere: every choice is looked at before it is followed
+  struct Starting {     // an operation whose start lets others start
+    u32 op, edge;
+  };
+  std::vector<Starting> starting;
+  // An interrupted cycle goes on where it was: among the host events, or at its decisions.
+  bool at_hosts = false, at_routing = false;
+};
+
+// Gives arrays their first size, or only counts what that takes.
+class Shaper {
+ public:
+  explicit Shaper(bool only_counts) : only_counts_(only_counts) {}
+  template <class T, class A>
+  void operator()(std::vector<T, A>& array, std::size_t size, const T& value) {
+    bytes_ += size * sizeof(T);
+    if (only_counts_) return;
+    array.assign(size, value);
+    worked(size * sizeof(T) / 4);
+  }
+  template <class T>
+  void operator()(Wheel<T>& wheel, u32 longest) {
+    bytes_ += std::size_t{longest} * 2 * sizeof(u32);
+    if (!only_counts_) wheel.reset(longest);
+  }
+  bool only_counts() const { return only_counts_; }
+  void count(u64 bytes) { bytes_ += bytes; }
+  u64 bytes() const { return bytes_; }
+
+ private:
+  const bool only_counts_;
+  u64 bytes_ = 0;
 };
 
 void initialise(const Network& network, State& state);
 void prepare(const Network& network, Workspace& workspace);  // sizes the batch for good: views of it never move
+// Bytes that both take, and what the packets under way take later on: an estimate.
+u64 memory_to_run(const Network& network);
 
 // One cycle, whole or cut where the agent sits.
 void step(const Network& network, State& state, Workspace& workspace);

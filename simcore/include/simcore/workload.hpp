@@ -44,6 +44,7 @@ struct Workload {
   bool interleave;                 // the NIC takes packets from its messages in turn; else one message after the other
   bool blame;                      // account for who delays whom on every channel
   u32 cpus = 1, nics = 1;          // per rank
+  u64 memory_bytes = 0;            // of the largest block of each rank, all at once
 
   u32 ranks() const { return static_cast<u32>(rank_terminal.size()); }
   u32 job_count() const { return static_cast<u32>(jobs.size()); }

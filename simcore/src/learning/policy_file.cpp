@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "simcore/error.hpp"
+#include "simcore/limits.hpp"
 #include "simcore/learning.hpp"
 
 namespace flitgym {
@@ -88,6 +89,8 @@ PolicyFile read_policy_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream content;
   if (!file) throw ConfigError("policy file " + path + ": it cannot be read");
+  const auto whole = std::filesystem::file_size(path, none);
+  if (!none) claim_memory(3 * u64{whole}, "policy file " + path, "its " + std::to_string(whole) + " bytes");
   content << file.rdbuf();
   const std::string bytes = content.str();
   u64 length = 0;

@@ -42,23 +42,27 @@ void close(const Network& net, State& s, u32 id, const Packet& p, bool delivered
 
 }  // namespace
 
+void shape_record(const Network& net, State& s, Shaper& make) {
+  const Seam& seam = *net.seam;
+  const std::size_t n = seam.capacity;
+  make(s.weights, seam.policy.size, 0.0f);
+  make(s.job_slowdown, net.workload ? net.workload->job_count() : 1, 1.0);
+  make(s.news, 1023);
+  make(s.delivered_from, net.terminals, Delivered{});
+  for (auto* rows : {&s.ring_observation, &s.ring_next_observation}) make(*rows, n * seam.width, 0.0f);
+  for (auto* rows : {&s.ring_mask, &s.ring_next_mask}) make(*rows, n * seam.slots, u8{0});
+  for (auto* column : {&s.ring_reward, &s.ring_log_probability}) make(*column, n, 0.0f);
+  for (auto* column : {&s.ring_decision, &s.ring_next_decision}) make(*column, n, u64{0});
+  for (auto* column : {&s.ring_router, &s.ring_decided, &s.ring_job}) make(*column, n, 0u);
+  make(s.ring_action, n, i64{0});
+  make(s.ring_done, n, u8{0});
+}
+
 void start_record(const Network& net, State& s) {
   const Seam& seam = *net.seam;
-  s.weights.assign(seam.policy.size, 0.0f);
   std::copy(seam.weights.begin(), seam.weights.end(), s.weights.begin());
   s.learning.epsilon = seam.epsilon;
   s.learning.temperature = seam.temperature;
-  s.job_slowdown.assign(net.workload ? net.workload->job_count() : 1, 1.0);
-  s.delivered_from.assign(net.terminals, {});
-  const std::size_t n = seam.capacity;
-  s.news.reset(1023);
-  for (auto* rows : {&s.ring_observation, &s.ring_next_observation}) rows->assign(n * seam.width, 0.0f);
-  for (auto* rows : {&s.ring_mask, &s.ring_next_mask}) rows->assign(n * seam.slots, 0);
-  for (auto* column : {&s.ring_reward, &s.ring_log_probability}) column->assign(n, 0.0f);
-  for (auto* column : {&s.ring_decision, &s.ring_next_decision}) column->assign(n, 0);
-  for (auto* column : {&s.ring_router, &s.ring_decided, &s.ring_job}) column->assign(n, 0);
-  s.ring_action.assign(n, 0);
-  s.ring_done.assign(n, 0);
 }
 
 void open_record(const Network& net, State& s, const Batch& b, u32 j) {

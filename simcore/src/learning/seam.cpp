@@ -6,6 +6,7 @@
 #include "routing/choice.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
+#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym {
@@ -54,11 +55,41 @@ double hop_ns(const Network& net, u32 port) {
   return (net.channels[port].hop_cycles + r.pipeline_cycles + switched) * net.cycle_ns;
 }
 
-// Hops of the topology's minimal paths, and the time of the fastest of as many hops. On a Dragonfly two global hops by a third group
-// may be fewer than local, global, local: they are no minimal path, and take longer.
-void measure_flights(const Network& net, Seam& seam) {
-  const u32 n = net.routers;
-  seam.routers = n;
+// Where the links of each router lead; of those that run side by side the fastest.
+struct Neighbors {
+  struct Link {
+    u32 next;
+    float ns;
+  };
+  std::vector<u32> first;  // [routers + 1] in links
+  std::vector<Link> links;
+  float least_ns = std::numeric_limits<float>::max();
+};
+
+Neighbors neighbors_of(const Network& net, const Seam& seam) {
+  Neighbors all;
+  all.first.push_back(0);
+  for (u32 r = 0; r < net.routers; r++) {
+    worked(net.radix);
+    const auto mine = all.links.size();
+    for (u32 local = net.topology->first_port; local < net.radix; local++) {
+      const u32 port = net.port(r, local), next = seam.next_router[port];
+      if (next == kNone) continue;
+      const float ns = seam.hop_ns[port];
+      all.least_ns = std::min(all.least_ns, ns);
+      const auto same = std::find_if(all.links.begin() + static_cast<std::ptrdiff_t>(mine), all.links.end(),
+                                     [&](const auto& l) { return l.next == next; });
+      if (same == all.links.end()) all.links.push_back({next, ns});
+      else same->ns = std::min(same->ns, ns);
+    }
+    all.first.push_back(static_cast<u32>(all.links.size()));
+  }
+  return all;
+}
+
+// What leads where, and how fast.
+void measure_hops(const Network& net, Seam& seam) {
+  seam.routers = net.routers;
   seam.hop_ns.assign(net.router_ports, 0);
   seam.next_router.assign(net.router_ports, kNone);
   for (u32 port = 0; port < net.router_ports; port++) {
@@ -67,29 +98,52 @@ void measure_flights(const Network& net, Seam& seam) {
     seam.hop_ns[port] = static_cast<float>(hop_ns(net, port));
     seam.next_router[port] = net.router_of_port(peer);
   }
-  seam.region.resize(n);
-  for (u32 r = 0; r < n; r++) seam.region[r] = net.topology->region(r);
+  seam.region.resize(net.routers);
+  for (u32 r = 0; r < net.routers; r++) seam.region[r] = net.topology->region(r);
+}
+
+// Hops of the topology's minimal paths, and the time of the fastest of as many hops. On a Dragonfly two global hops by
+// a third group may be fewer than local, global, local: they are no minimal path, and take longer.
+void measure_flights(const Network& net, Seam& seam) {
+  const u32 n = net.routers;
+  claim_memory(u64{n} * n * (sizeof(float) + 1), "routing." + net.routing_name,
+               "the times between any two of " + std::to_string(n) + " routers");
   seam.flight_ns.assign(std::size_t{n} * n, std::numeric_limits<float>::max());
   seam.hops.assign(std::size_t{n} * n, 0);
+  const Neighbors neighbors = neighbors_of(net, seam);
+  std::vector<u32> by_hops(n), begin(258);
   for (u32 to = 0; to < n; to++) {
     u8* const hops = &seam.hops[std::size_t{to} * n];
     float* const flight = &seam.flight_ns[std::size_t{to} * n];
-    flight[to] = 0;
-    u32 most = 0;
     for (u32 from = 0; from < n; from++) {
+      worked(4);
       hops[from] = static_cast<u8>(net.topology->hops_between(net, from, to));
-      most = std::max<u32>(most, hops[from]);
     }
-    // By hops, so that what lies behind one is known.
-    for (u32 h = 1; h <= most; h++)
-      for (u32 from = 0; from < n; from++) {
-        if (hops[from] != h) continue;
-        for (u32 local = net.topology->first_port; local < net.radix; local++) {
-          const u32 port = net.port(from, local), next = seam.next_router[port];
-          if (next != kNone && hops[next] == h - 1) flight[from] = std::min(flight[from], seam.hop_ns[port] + flight[next]);
+    // Routers by their hops, so that what lies behind one is known.
+    std::fill(begin.begin(), begin.end(), 0u);
+    for (u32 from = 0; from < n; from++) begin[hops[from] + 2u]++;
+    for (u32 h = 2; h < begin.size(); h++) begin[h] += begin[h - 1];
+    for (u32 from = 0; from < n; from++) by_hops[begin[hops[from] + 1u]++] = from;  // leaves the begin of h at begin[h]
+    flight[to] = 0;
+    float nearest = 0;  // of the routers one hop nearer
+    for (u32 h = 1; h < 256 && begin[h] < n; h++) {
+      float least = std::numeric_limits<float>::max();
+      for (u32 k = begin[h]; k < begin[h + 1]; k++) {
+        const u32 from = by_hops[k];
+        float best = std::numeric_limits<float>::max();
+        for (u32 link = neighbors.first[from]; link < neighbors.first[from + 1]; link++) {
+          const auto [next, ns] = neighbors.links[link];
+          if (hops[next] != h - 1) continue;
+          best = std::min(best, ns + flight[next]);
+          if (best <= neighbors.least_ns + nearest) break;  // none is faster
         }
-        seam.longest_flight_ns = std::max(seam.longest_flight_ns, flight[from]);
+        seam.longest_flight_ns = std::max(seam.longest_flight_ns, best);
+        flight[from] = best;
+        least = std::min(least, best);
       }
+      worked(8 * (begin[h + 1] - begin[h]));
+      nearest = least;
+    }
   }
 }
 
@@ -142,7 +196,7 @@ RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
   seam.reward = &named<RewardSpec>(where + ".reward", params.text("reward"));
   seam.capacity = params.count("record");
   seam.record_part = params.real("record_part");
-  measure_flights(net, seam);
+  measure_hops(net, seam);
   for (const ObservationSpec* block : seam.blocks) {
     if (block->setup) block->setup(net);
     if (!block->learn) continue;
@@ -150,6 +204,7 @@ RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
     net.learn = block->learn;
     net.initialise_table = block->initialise;
   }
+  measure_flights(net, seam);
   return facts;
 }
 

@@ -48,7 +48,9 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   data = rule;
   const RoutingFacts facts = build_seam(params, net, *seam);
   if (net.learns) throw ConfigError("routing.biased.observation: a block that learns from feedback would take the table that holds the biases");
-  net.table = {net.topology->regions(net), 1, 8, "biased: flits added to what is not minimal, region of the destination x 1", true};
+  net.table = {net.topology->regions(net), 1, 8,
+               "biased: flits added to what is not minimal, region of the destination x 1", true};
+  claim_table(net);
   net.initialise_table = initialise;
   return facts;
 }

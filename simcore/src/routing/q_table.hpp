@@ -95,6 +95,7 @@ inline void shape_table(Network& net, QRule& rule, u32 rows, std::string layout)
   const u32 first = net.topology->first_port;
   net.learns = true;
   net.table = {rows, net.radix - first, (net.radix - first + 7) / 8 * 8, std::move(layout)};
+  claim_table(net);
   rule.ports.assign(std::size_t{net.routers} * net.table.columns, 0);
   rule.port_count.assign(net.routers, 0);
   for (u32 r = 0; r < net.routers; r++)
@@ -107,6 +108,7 @@ void fill_table(const Network& net, State& s, Estimate estimate) {
   const u32 first = net.topology->first_port;
   for (u32 r = 0; r < net.routers; r++)
     for (u32 row = 0; row < net.table.rows; row++) {
+      worked(4 * net.table.stride);
       float* values = q_row(net, s, r, row);
       for (u32 c = 0; c < net.table.stride; c++) {
         const bool used = c < net.table.columns && net.channels[net.port(r, first + c)].kind != PortKind::kUnused;

@@ -147,6 +147,7 @@ void fill_nic(Frame& f, u32 terminal, bool backlogged) {
 
 void start_sources(Frame& f) {
   for (u32 t = 0; t < f.net.terminals; t++) {
+    worked(8);
     Terminal& x = f.s.terminals[t];
     x.next_tick = first_tick(f.net, x, t);
     schedule(f, x, t);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "simcore/error.hpp"
+#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 
@@ -32,10 +33,6 @@ void wire(const Params& params, Wiring& w) {
   auto df = std::make_shared<Dragonfly>();
   const u32 p = df->p = params.count("terminals_per_router"), a = df->a = params.count("routers_per_group");
   const u32 h = df->h = params.count("global_ports"), g = df->g = params.count("groups");
-  for (u32 r = 0; r < a * g; r++) {
-    df->group_of.push_back(static_cast<u16>(r / a));
-    df->place_of.push_back(static_cast<u16>(r % a));
-  }
   df->first_port = p;
   df->diameter = 3;
   if (g > a * h + 1)
@@ -48,8 +45,16 @@ void wire(const Params& params, Wiring& w) {
   const Arrangement arrangement{g, params.text("arrangement")};
 
   w.resize(a * g, p + a - 1 + h);
+  df->links = std::max(1u, links);
+  claim_memory(u64{w.routers} * g * df->links + u64{w.routers} * (4 * h + 4), "topology.dragonfly",
+               "the ways from " + std::to_string(w.routers) + " routers to " + std::to_string(g) + " groups");
+  for (u32 r = 0; r < a * g; r++) {
+    df->group_of.push_back(static_cast<u16>(r / a));
+    df->place_of.push_back(static_cast<u16>(r % a));
+  }
   w.groups = g;
   for (u32 r = 0; r < w.routers; r++) {
+    worked(w.radix);
     w.router_group[r] = r / a;
     for (u32 k = 0; k < p; k++) w.attach_terminal(r * w.radix + k);
     for (u32 to = r + 1; to < (r / a + 1) * a; to++)
@@ -59,6 +64,7 @@ void wire(const Params& params, Wiring& w) {
   // Where a link hangs: in order, or shuffled per group.
   std::vector<std::vector<u32>> place(g, std::vector<u32>(std::size_t{a} * h));
   for (u32 group = 0; group < g; group++) {
+    worked(2 * a * h);
     std::iota(place[group].begin(), place[group].end(), 0u);
     if (arrangement.name == "random")
       for (u32 k = a * h; k > 1; k--)
@@ -68,23 +74,26 @@ void wire(const Params& params, Wiring& w) {
   for (u32 group = 0; group < g; group++)
     for (u32 k = 0; k < links; k++)
       for (u32 d = 0; d + 1 < g; d++) {
+        worked(2);
         const u32 other = arrangement.other(group, d);
         if (group < other) w.connect(global_port(group, k * (g - 1) + d), global_port(other, k * (g - 1) + arrangement.back(group, d)), PortKind::kGlobal);
       }
 
   // First hop towards each group by the k-th link: an own link if there is one (the packets take turns if there are
   // several), else to the router that has the k-th.
-  df->links = std::max(1u, links);
   df->exit_port.assign(std::size_t{w.routers} * g * df->links, 0);
+  std::vector<u32> ports(links), own;
   for (u32 group = 0; group < g; group++)
     for (u32 d = 0; d + 1 < g; d++) {
       const u32 other = arrangement.other(group, d);
+      for (u32 k = 0; k < links; k++) ports[k] = global_port(group, k * (g - 1) + d);
       for (u32 r = group * a; r < (group + 1) * a; r++) {
-        std::vector<u32> own;
-        for (u32 k = 0; k < links; k++)
-          if (const u32 port = global_port(group, k * (g - 1) + d); port / w.radix == r) own.push_back(port);
+        worked(2 * links);
+        own.clear();
+        for (const u32 port : ports)
+          if (port / w.radix == r) own.push_back(port);
         for (u32 k = 0; k < links; k++) {
-          const u32 chosen = own.empty() ? global_port(group, k * (g - 1) + d) : own[k % own.size()], owner = chosen / w.radix;
+          const u32 chosen = own.empty() ? ports[k] : own[k % own.size()], owner = chosen / w.radix;
           df->exit_port[(std::size_t{r} * g + other) * links + k] = static_cast<u8>(owner == r ? chosen % w.radix : df->local_port(r, owner));
         }
       }

@@ -1,6 +1,7 @@
 #include "topology/hyperx.hpp"
 
 #include "simcore/error.hpp"
+#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym {
@@ -49,12 +50,13 @@ void wire(const Params& params, Wiring& w) {
     for (u32 p = hx->base[k]; p < hx->end_of(k); p++) hx->dimension_of_port[p] = static_cast<u8>(k);
   }
   hx->place.assign(w.routers, 0);
-  for (u32 r = 0; r < w.routers; r++)
+  for (u32 r = 0; r < w.routers; r++, worked(dimensions))
     for (u32 k = 0; k < dimensions; k++) hx->place[r] |= u64{r / hx->stride[k] % hx->widths[k]} << hx->field[k];
 
   // Groups are the planes of the last dimension.
   w.groups = hx->widths.back();
   for (u32 r = 0; r < w.routers; r++) {
+    worked(w.radix);
     w.router_group[r] = hx->coordinate(r, dimensions - 1);
     for (u32 t = 0; t < terminals; t++) w.attach_terminal(r * w.radix + t);
     for (u32 k = 0; k < dimensions; k++)

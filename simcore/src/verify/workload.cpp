@@ -29,6 +29,7 @@ class WorkloadCheck {
     pools();
     operations();
     events();
+    waiting();
     packets();
     outboxes();
     queues();
@@ -76,6 +77,33 @@ class WorkloadCheck {
            [&](u32 piece) { return s_.ops[piece].next; });
     pieces(s_.edges.size(), s_.free_edges, "the pool of dependencies", &Rank::first_edge, &Rank::edge_class,
            [&](u32 piece) { return s_.edges[piece]; });
+  }
+
+  // LogGOPS: what waits for a processor or an interface behind another. Each entry of the pool is free or in one heap.
+  void waiting() {
+    const char* const broken = "the queue of a processor or an interface is broken";
+    const bool queues = w_.host.kind == HostKind::kLogGops;
+    hold(s_.host_queues.size() == (queues ? std::size_t{w_.ranks()} * (w_.cpus + 2 * w_.nics) : 0), broken);
+    std::vector<u8> seen = marked_free(s_.free_waiting, s_.host_waiting.size(), broken);
+    std::vector<u32> left;
+    for (const HostQueue& queue : s_.host_queues) {
+      if (queue.waiting != kNone) left.push_back(queue.waiting);
+      while (!left.empty()) {
+        const u32 entry = left.back();
+        left.pop_back();
+        hold(entry < seen.size() && !seen[entry], broken);
+        seen[entry] = 1;
+        const HostWaiting& x = s_.host_waiting[entry];
+        for (const u32 next : {x.child, x.sibling})
+          if (next != kNone) left.push_back(next);
+        if (static_cast<HostAction>(x.action) == HostAction::kReady) {
+          hold(x.id < s_.ops.size() && owner_[x.id] != kNone && readies_[x.id]++ == 0, broken);
+        } else {
+          hold(static_cast<HostAction>(x.action) == HostAction::kArrive && open(x.id), broken);
+          add_token(x.id);
+        }
+      }
+    }
   }
 
   // The operations of every rank are those of its program's block.
@@ -310,7 +338,7 @@ class WorkloadCheck {
 void verify_workload(const Network& net, const State& s, const std::vector<u8>& live) {
   if (net.workload) return WorkloadCheck(net, s, live).run();
   hold(s.host_events.empty() && s.ops.empty() && s.messages.empty() && s.free_messages.empty() && s.payloads.empty() &&
-           s.job_series.empty(),
+           s.job_series.empty() && s.host_queues.empty() && s.host_waiting.empty() && s.free_waiting.empty(),
        "a workload, where there is none");
 }
 

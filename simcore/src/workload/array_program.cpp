@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "simcore/error.hpp"
+#include "simcore/limits.hpp"
 #include "workload/check_program.hpp"
 
 namespace flitgym {
@@ -35,6 +36,8 @@ class LoopedProgram : public Program {
   explicit LoopedProgram(const ProgramArrays& a) {
     if (a.ranks < 1 || a.ranks >= kNone) throw ConfigError("ranks: " + std::to_string(a.ranks) + " is out of range; expected " + range(1, kNone - 1));
     ranks = static_cast<u32>(a.ranks);
+    claim_memory(ranks * u64{32} + a.op_rank.size() * u64{96} + a.dependency_rank.size() * u64{40}, "ranks",
+                 std::to_string(ranks) + " ranks and their operations");
     check_lengths(a);
     lay_out_blocks(a);
     add_ops(a);
@@ -81,14 +84,15 @@ class LoopedProgram : public Program {
   // A rank has the blocks up to the last one with an operation. Too many for its operations are refused before anything is as large.
   void lay_out_blocks(const ProgramArrays& a) {
     std::vector<i64> ops(ranks), count(ranks);
-    for (std::size_t k = 0; k < a.op_rank.size(); k++) ops[static_cast<u64>(checked("op_rank", a.op_rank, k, 0, ranks - i64{1}, "a rank"))]++;
+    for (std::size_t k = 0; k < a.op_rank.size(); k++, worked(4))
+      ops[static_cast<u64>(checked("op_rank", a.op_rank, k, 0, ranks - i64{1}, "a rank"))]++;
     for (std::size_t k = 0; k < a.op_rank.size(); k++) {
       const auto rank = static_cast<u64>(a.op_rank[k]);
       const i64 block = checked("op_block", a.op_block, k, 0, std::min(ops[rank] - 1, kMostRepeats), "a block (each has at least one operation)");
       count[rank] = std::max(count[rank], block + 1);
     }
     first_block_.assign(1, 0);
-    for (const i64 n : count) first_block_.push_back(first_block_.back() + static_cast<u64>(n));
+    for (const i64 n : count) worked(), first_block_.push_back(first_block_.back() + static_cast<u64>(n));
   }
 
   // Entries in the order of their blocks, those of one block in the order given; the first of each block, and the end, in `first`.
@@ -120,6 +124,7 @@ class LoopedProgram : public Program {
                           " is in the block before this one; expected numbers without gaps");
     ops_.reserve(given_.size());
     for (const u64 k : given_) {
+      worked(8);
       Op op{};
       op.kind = static_cast<OpKind>(checked("op_kind", a.op_kind, k, 0, 2, "a kind (0 calc, 1 send, 2 receive)"));
       op.size = static_cast<u64>(checked("op_size", a.op_size, k, 0, std::numeric_limits<i64>::max(), "nanoseconds or bytes"));
@@ -139,7 +144,8 @@ class LoopedProgram : public Program {
   void add_dependencies(const ProgramArrays& a) {
     const std::size_t entries = a.dependency_rank.size();
     std::vector<u64> block(entries);
-    for (std::size_t k = 0; k < entries; k++) block[k] = named_block("dependency_rank", a.dependency_rank, "dependency_block", a.dependency_block, k);
+    for (std::size_t k = 0; k < entries; k++, worked(8))
+      block[k] = named_block("dependency_rank", a.dependency_rank, "dependency_block", a.dependency_block, k);
     const std::vector<u64> order = sorted(entries, first_dependency_, [&](std::size_t k) { return block[k]; });
     for (const u64 k : order) {
       const i64 last = static_cast<i64>(first_op_[block[k] + 1] - first_op_[block[k]]) - 1;
@@ -151,6 +157,7 @@ class LoopedProgram : public Program {
     }
 
     for (u64 b = 0; b < first_block_.back(); b++) {
+      worked(8);
       const auto mine = dependencies(b);
       const auto cycle = find_cycle(first_op_[b + 1] - first_op_[b], mine);
       if (cycle.empty()) continue;

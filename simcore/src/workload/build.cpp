@@ -1,11 +1,14 @@
 // From the `workload` section to a checked Workload.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <set>
 
 #include "simcore/error.hpp"
+#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
+#include "simcore/state.hpp"
 #include "workload/build.hpp"
 
 namespace flitgym {
@@ -64,7 +67,9 @@ struct Resized : Program {
   void block(u32 rank, u64 index, Block& out) const override {
     inner->block(rank, index, out);
     for (Op& op : out.ops)
-      if (op.kind != OpKind::kCalc && op.size > 0) op.size = std::max<u64>(1, static_cast<u64>(std::llround(static_cast<double>(op.size) * factor)));
+      if (op.kind != OpKind::kCalc && op.size > 0)
+        op.size =
+            std::max<u64>(1, static_cast<u64>(std::llround(std::min(9e18, static_cast<double>(op.size) * factor))));
   }
 };
 
@@ -75,10 +80,14 @@ constexpr u64 kLongestNs = 1000000000000000;  // as start_ns
 void examine(const Program& program, const std::string& where, Workload& w) {
   const u64 most = std::min<u64>(kLongestNs, u64{0xffff0000} * w.packet_bytes);
   Block block;
-  for (u32 r = 0; r < program.ranks; r++)
+  for (u32 r = 0; r < program.ranks; r++) {
+    u64 largest = 0;
     for (u64 k = 0, n = program.blocks(r); k < n; k += program.repeats(r, k)) {
       block.clear();
       program.block(r, k, block);
+      worked(8 + block.ops.size());
+      largest = std::max(largest, std::bit_ceil(block.ops.size()) * sizeof(ActiveOp) +
+                                      std::bit_ceil(block.dependencies.size()) * sizeof(u32));
       for (const Op& op : block.ops) {
         const bool calc = op.kind == OpKind::kCalc;
         if (op.size > (calc ? kLongestNs : most)) {
@@ -90,6 +99,8 @@ void examine(const Program& program, const std::string& where, Workload& w) {
         w.nics = std::max(w.nics, u32{op.nic} + 1);
       }
     }
+    w.memory_bytes += largest;
+  }
 }
 
 }  // namespace
@@ -113,6 +124,7 @@ u32 motif_ranks(const std::string& name, u32 available) {
   const auto found = registry<MotifSpec>().find(name);
   const bool cubic = found != registry<MotifSpec>().end() && found->second.cubic;
   for (u32 ranks = available; ranks > 1; ranks--) {
+    worked(1000);
     if (const long side = std::lround(std::cbrt(ranks)); cubic && side * side * side != ranks) continue;
     try {
       return motif_program({name, {{"ranks", i64{ranks}}}}, "workload")->ranks;
@@ -127,13 +139,7 @@ namespace {
 
 void place(const WorkloadSection& section, const Params& params, const Network& net, Workload& w) {
   std::vector<u32> sizes;
-  u64 wanted = 0;
-  for (const Job& job : w.jobs) {
-    sizes.push_back(job.ranks);
-    wanted += job.ranks;
-  }
-  if (wanted > net.terminals)
-    throw ConfigError("workload: the jobs have " + std::to_string(wanted) + " ranks in all, the network has " + std::to_string(net.terminals) + " terminals (one rank each)");
+  for (const Job& job : w.jobs) sizes.push_back(job.ranks);
   std::vector<char> used(net.terminals, 0);
   std::vector<u32> left = sizes;
   for (u32 j = 0; j < w.job_count(); j++) {
@@ -154,6 +160,7 @@ void place(const WorkloadSection& section, const Params& params, const Network& 
   for (u32 j = 0; j < w.job_count(); j++) {
     const auto& given = section.jobs[j].terminals;
     for (u32 r = 0; r < w.jobs[j].ranks; r++) {
+      worked(8);
       u32 terminal;
       if (given.empty()) {
         while (used[order[at]]) at++;
@@ -189,6 +196,7 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, c
 
   std::set<std::string> names;
   u32 ranks = 0;
+  u64 wanted = 0;
   for (const JobSection& job : section.jobs) {
     const std::string where = "workload.jobs." + job.name;
     if (!job.program && job.motif.name.empty()) throw ConfigError("workload.jobs: a job" + (job.name.empty() ? std::string() : " called '" + job.name + "'") + " has neither motif nor goal_file nor program");
@@ -207,11 +215,16 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, c
     const double start_ns = Params(where, common, own).real("start_ns");
     w->jobs.push_back({job.name, job.program ? "program" : job.motif.name, program, program->ranks, ranks, static_cast<u64>(std::llround(start_ns * 1000))});
     ranks += program->ranks;
-    examine(*program, where, *w);
+    wanted += program->ranks;
   }
+  if (wanted > net.terminals)
+    throw ConfigError("workload: the jobs have " + std::to_string(wanted) + " ranks in all, the network has " +
+                      std::to_string(net.terminals) + " terminals (one rank each)");
+  for (const Job& job : w->jobs) examine(*job.program, "workload.jobs." + job.name, *w);
   if (w->job_count() > 255) throw ConfigError("workload.jobs: " + std::to_string(w->job_count()) + " jobs, the core takes at most 255");
   if (w->blame && w->job_count() > 16)
     throw ConfigError("workload.blame: the account of who delays whom on every channel is for at most 16 jobs, there are " + std::to_string(w->job_count()) + "; use workload.blame=false");
+  claim_memory(w->memory_bytes, "workload.jobs", "the operations of " + std::to_string(wanted) + " ranks");
   w->terminal_rank.assign(net.terminals, kNone);
   place(section, params, net, *w);
   return w;

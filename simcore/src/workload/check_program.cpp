@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "simcore/limits.hpp"
+
 namespace flitgym {
 
 namespace {
@@ -94,7 +96,10 @@ std::vector<u32> find_cycle(std::size_t ops, std::span<const Dependency> depende
 
 Unmatched find_unmatched(std::vector<Endpoint>&& endpoints) {
   const auto key = [](const Endpoint& e) { return std::tuple(e.destination, e.source, e.tag); };
-  std::sort(endpoints.begin(), endpoints.end(), [&](const Endpoint& a, const Endpoint& b) { return std::tuple(key(a), a.op) < std::tuple(key(b), b.op); });
+  std::sort(endpoints.begin(), endpoints.end(), [&](const Endpoint& a, const Endpoint& b) {
+    worked();
+    return std::tuple(key(a), a.op) < std::tuple(key(b), b.op);
+  });
 
   Unmatched first;
   for (std::size_t begin = 0, end; begin < endpoints.size(); begin = end) {

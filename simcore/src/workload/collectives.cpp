@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 #include "simcore/error.hpp"
 
@@ -53,7 +52,7 @@ Tree flat_tree(u32 size, u32 place) {
 Tree tree_of(const Communicator& comm, u32 root, Algorithm algorithm) {
   const u32 size = comm.size(), place = (comm.me + size - root) % size;
   Tree tree = algorithm == Algorithm::kTree ? binary_tree(size, place) : algorithm == Algorithm::kBinomial ? binomial_tree(size, place) : flat_tree(size, place);
-  const auto rank = [&](u32 p) { return comm.ranks[(p + root) % size]; };
+  const auto rank = [&](u32 p) { return comm.rank((p + root) % size); };
   if (tree.parent != kNone) tree.parent = rank(tree.parent);
   for (u32& child : tree.children) child = rank(child);
   return tree;
@@ -79,24 +78,24 @@ void down(Script& script, const Tree& tree, u64 bytes, i32 tag) {
 void recursive_doubling(Script& script, const Communicator& comm, u64 bytes, i32 tag) {
   const u32 size = comm.size(), power = std::bit_floor(size), excess = size - power, me = comm.me;
   if (me < 2 * excess && me % 2 == 0) {
-    script.send(comm.ranks[me + 1], bytes, tag);
-    script.receive(comm.ranks[me + 1], bytes, tag + 1);
+    script.send(comm.rank(me + 1), bytes, tag);
+    script.receive(comm.rank(me + 1), bytes, tag + 1);
     return;
   }
   const bool served = me < 2 * excess;
-  if (served) script.receive(comm.ranks[me - 1], bytes, tag);
+  if (served) script.receive(comm.rank(me - 1), bytes, tag);
   const u32 place = served ? me / 2 : me - excess;
   i32 step = 2;
   for (u32 bit = 1; bit < power; bit *= 2, step++) {
-    const u32 other = place ^ bit, partner = comm.ranks[other < excess ? 2 * other + 1 : other + excess];
+    const u32 other = place ^ bit, partner = comm.rank(other < excess ? 2 * other + 1 : other + excess);
     exchange(script, partner, bytes, partner, bytes, tag + step);
   }
-  if (served) script.send(comm.ranks[me - 1], bytes, tag + 1);
+  if (served) script.send(comm.rank(me - 1), bytes, tag + 1);
 }
 
 // size - 1 steps round the ring; `first` says which part goes out at the start, every other one came in the step before.
 void ring(Script& script, const Communicator& comm, u32 first, const Bytes& bytes, i32 tag) {
-  const u32 size = comm.size(), to = comm.ranks[(comm.me + 1) % size], from = comm.ranks[(comm.me + size - 1) % size];
+  const u32 size = comm.size(), to = comm.rank((comm.me + 1) % size), from = comm.rank((comm.me + size - 1) % size);
   for (u32 step = 0; step + 1 < size; step++) {
     const u32 out = (first + size - step % size) % size, in = (out + size - 1) % size;
     exchange(script, to, bytes(out), from, bytes(in), tag + static_cast<i32>(step));
@@ -108,8 +107,8 @@ void dissemination(Script& script, const Communicator& comm, const std::function
   const u32 size = comm.size();
   std::vector<Script::Request> sends;
   for (u32 distance = 1; distance < size; distance *= 2, tag++) {
-    const auto request = script.ireceive(comm.ranks[(comm.me + size - distance) % size], bytes(distance), tag);
-    sends.push_back(script.isend(comm.ranks[(comm.me + distance) % size], bytes(distance), tag));
+    const auto request = script.ireceive(comm.rank((comm.me + size - distance) % size), bytes(distance), tag);
+    sends.push_back(script.isend(comm.rank((comm.me + distance) % size), bytes(distance), tag));
     script.wait(request);
   }
   script.wait_all(sends);
@@ -224,11 +223,13 @@ void alltoallv(Script& script, const Communicator& comm, const Bytes& to, const 
   const auto after = [&](u32 step) { return (me + step) % size; };
   if (algorithm == Algorithm::kPairwise) {
     for (u32 step = 1; step < size; step++)
-      exchange(script, comm.ranks[after(step)], to(after(step)), comm.ranks[before(step)], from(before(step)), tag);
+      exchange(script, comm.rank(after(step)), to(after(step)), comm.rank(before(step)), from(before(step)), tag);
   } else if (algorithm == Algorithm::kLinear) {
     std::vector<Script::Request> requests;
-    for (u32 step = 1; step < size; step++) requests.push_back(script.ireceive(comm.ranks[before(step)], from(before(step)), tag));
-    for (u32 step = 1; step < size; step++) requests.push_back(script.isend(comm.ranks[after(step)], to(after(step)), tag));
+    for (u32 step = 1; step < size; step++)
+      requests.push_back(script.ireceive(comm.rank(before(step)), from(before(step)), tag));
+    for (u32 step = 1; step < size; step++)
+      requests.push_back(script.isend(comm.rank(after(step)), to(after(step)), tag));
     script.wait_all(requests);
   } else {
     refuse(Collective::kAlltoall, algorithm);
@@ -253,11 +254,7 @@ void collective(Script& script, const Communicator& comm, Collective which, u64 
 }
 
 Communicator world(u32 ranks, u32 rank) {
-  Communicator comm;
-  comm.ranks.resize(ranks);
-  std::iota(comm.ranks.begin(), comm.ranks.end(), 0u);
-  comm.me = rank;
-  return comm;
+  return {{}, rank, 0, 1, ranks};
 }
 
 }  // namespace flitgym

@@ -27,6 +27,7 @@ class Engine {
   void run(u64 until) {
     auto& heap = s_.host_events;
     while (!heap.empty() && heap.front().when <= until) {
+      worked(16);  // time need not pass between two events
       const HostEvent e = heap.front();
       std::pop_heap(heap.begin(), heap.end(), later);
       heap.pop_back();
@@ -41,6 +42,7 @@ class Engine {
         case HostAction::kArrive: arrive(e.id); break;
         case HostAction::kMatch: look_for_receive(e.id); break;
       }
+      if (!gone_.empty()) ask_next();
     }
   }
 
@@ -50,13 +52,120 @@ class Engine {
   u64& nic(u32 rank, u32 k, bool receive) { return s_.nic_free[(std::size_t{rank} * w_.nics + k) * 2 + receive]; }
   const Job& job_of(u32 rank) const { return w_.jobs[w_.rank_job[rank]]; }
 
-  // LogGOPS: what needs a processor and a NIC, and both at once, comes again when they are free and holds neither until then; it
-  // keeps its turn. An MPI host has no such gap, and work that waits for its processor is put behind the rest right away.
-  bool comes_again(u64 free, HostAction action, u32 id) {
-    if (h_.kind != HostKind::kLogGops || free <= now_) return false;
-    s_.host_events.push_back({free, turn_, static_cast<u32>(action), id});
-    std::push_heap(s_.host_events.begin(), s_.host_events.end(), later);
+  // LogGOPS: what needs a processor and a NIC, and both at once, comes again when they are free and holds neither until
+  // then; it keeps its turn. An MPI host has no such gap, and work that waits for its processor is put behind the rest
+  // right away.
+  //
+  // Of all that wait for the same resource only the one in front is looked at when it is free: the others, whose turn
+  // is later, would find it taken. `kNoNic`: it takes a processor alone.
+  bool comes_again(u32 rank, u32 cpu_number, u32 nic_way, HostAction action, u32 id) {
+    if (h_.kind != HostKind::kLogGops) return false;
+    const std::size_t first = std::size_t{rank} * (w_.cpus + 2 * w_.nics), of_cpu = first + cpu_number;
+    const std::size_t of_nic = nic_way == kNoNic ? of_cpu : first + w_.cpus + nic_way;
+    const u64 cpu_free = cpu(rank, cpu_number);
+    const u64 nic_free = nic_way == kNoNic ? 0 : s_.nic_free[std::size_t{rank} * w_.nics * 2 + nic_way];
+    const u64 free = std::max(cpu_free, nic_free);
+    if (free <= now_) {
+      leave(of_cpu, id);
+      if (of_nic != of_cpu) leave(of_nic, id);
+      return false;
+    }
+    const std::size_t blocked = cpu_free >= nic_free ? of_cpu : of_nic;
+    if (of_nic != of_cpu) leave(blocked == of_cpu ? of_nic : of_cpu, id);
+    HostQueue& queue = s_.host_queues[blocked];
+    const bool in_front = queue.front == id && queue.order == turn_;
+    // Where nobody is in front, but some wait, the first of them is about to be: see ask_next().
+    const bool first_in_turn = turn_ < queue.order && (queue.front != kNone || queue.waiting == kNone ||
+                                                       turn_ < s_.host_waiting[queue.waiting].order);
+    if (!in_front && !first_in_turn) {
+      wait(queue, action, id);
+      return true;
+    }
+    queue.front = id;
+    queue.order = turn_;
+    come(free, turn_, action, id);
     return true;
+  }
+  static constexpr u32 kNoNic = kNone;
+  static u32 way(u32 nic_number, bool receive) { return nic_number * 2 + receive; }
+
+  void come(u64 when, u64 order, HostAction action, u32 id) {
+    s_.host_events.push_back({when, order, static_cast<u32>(action), id});
+    std::push_heap(s_.host_events.begin(), s_.host_events.end(), later);
+  }
+
+  // Who was in front has got what it waited for, or waits for something else now: the next one is asked as soon as can
+  // be.
+  void leave(std::size_t index, u32 id) {
+    HostQueue& queue = s_.host_queues[index];
+    if (queue.front != id || queue.order != turn_) return;
+    queue.front = kNone;
+    queue.order = ~u64{0};
+    if (queue.waiting != kNone) gone_.push_back(index);
+  }
+
+  // After the event that took the resource, so that it is known when that is free again.
+  void ask_next() {
+    for (const std::size_t index : gone_) {
+      HostQueue& queue = s_.host_queues[index];
+      if (queue.front != kNone || queue.waiting == kNone) continue;
+      const u32 entry = queue.waiting;
+      const HostWaiting next = s_.host_waiting[entry];
+      queue.waiting = merged_children(next.child);
+      s_.free_waiting.push_back(entry);
+      queue.front = next.id;
+      queue.order = next.order;
+      come(std::max(now_, free_of(index)), next.order, static_cast<HostAction>(next.action), next.id);
+    }
+    gone_.clear();
+  }
+  u64 free_of(std::size_t index) const {
+    const std::size_t each = w_.cpus + 2 * w_.nics, rank = index / each, k = index % each;
+    return k < w_.cpus ? s_.cpu_free[rank * w_.cpus + k] : s_.nic_free[rank * w_.nics * 2 + k - w_.cpus];
+  }
+
+  // ---- a pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986): the least order on top ----
+
+  void wait(HostQueue& queue, HostAction action, u32 id) {
+    u32 entry = static_cast<u32>(s_.host_waiting.size());
+    if (s_.free_waiting.empty()) {
+      s_.host_waiting.emplace_back();
+    } else {
+      entry = s_.free_waiting.back();
+      s_.free_waiting.pop_back();
+    }
+    s_.host_waiting[entry] = {turn_, queue.came++, static_cast<u32>(action), id, kNone, kNone, 0};
+    queue.waiting = merged(queue.waiting, entry);
+  }
+  u32 merged(u32 a, u32 b) {
+    if (a == kNone || b == kNone) return a == kNone ? b : a;
+    HostWaiting &x = s_.host_waiting[a], &y = s_.host_waiting[b];
+    const bool a_first = x.order != y.order ? x.order < y.order : x.number < y.number;
+    HostWaiting &above = a_first ? x : y, &below = a_first ? y : x;
+    below.sibling = above.child;
+    above.child = a_first ? b : a;
+    return a_first ? a : b;
+  }
+  // In pairs from the left, then from the right into one.
+  u32 merged_children(u32 child) {
+    u32 pairs = kNone;
+    while (child != kNone) {
+      const u32 one = child, two = s_.host_waiting[one].sibling;
+      child = two == kNone ? kNone : s_.host_waiting[two].sibling;
+      s_.host_waiting[one].sibling = kNone;
+      if (two != kNone) s_.host_waiting[two].sibling = kNone;
+      const u32 pair = merged(one, two);
+      s_.host_waiting[pair].sibling = pairs;
+      pairs = pair;
+    }
+    u32 all = kNone;
+    while (pairs != kNone) {
+      const u32 next = s_.host_waiting[pairs].sibling;
+      s_.host_waiting[pairs].sibling = kNone;
+      all = merged(all, pairs);
+      pairs = next;
+    }
+    return all;
   }
 
   // Takes a processor as soon as it is free, in the order of asking; returns when the work begins.
@@ -73,11 +182,15 @@ class Engine {
     Rank& rank = s_.ranks[r];
     const Job& job = job_of(r);
     const u64 blocks = job.program->blocks(r - job.first_rank);
-    for (; rank.block < blocks; rank.block++, s_.host.blocks_done++) {
+    const Uninterrupted whole;  // an event is done as a whole
+    while (rank.block < blocks) {
       Block& block = f_.w.block;
       block.clear();
       job.program->block(r - job.first_rank, rank.block, block);
       if (!block.ops.empty()) return install(r, block);
+      const u64 alike = job.program->repeats(r - job.first_rank, rank.block);  // as empty as this one
+      rank.block += alike;
+      s_.host.blocks_done += alike;
     }
     rank.finished = now_;
     rank.done = 1;
@@ -156,18 +269,50 @@ class Engine {
 
   // ---- operations ----
 
+  // One that begins lets others begin on the spot, and those others again: first all that hangs on the first of them,
+  // then the next. Chains may be of any length.
   void ready(u32 id) {
+    attempt(id);
+    follow();
+  }
+  void begin(u32 id) {
+    start(id);
+    follow();
+  }
+  void follow() {
+    auto& starting = f_.w.starting;
+    while (!starting.empty()) {
+      auto& [op, edge] = starting.back();
+      const Rank& rank = s_.ranks[s_.ops[op].rank];
+      const u32 from = rank.first_edge + s_.ops[op].first_edge;
+      u32 next = kNone;
+      while (edge < s_.ops[op].edges && next == kNone) {
+        const u32 to = s_.edges[from + edge++];
+        if ((to & kOnStart) && --s_.ops[rank.first_op + (to & ~kOnStart)].waits == 0)
+          next = rank.first_op + (to & ~kOnStart);
+      }
+      if (next != kNone) {
+        attempt(next);
+        continue;
+      }
+      const u32 started = op;
+      starting.pop_back();
+      if (static_cast<OpKind>(s_.ops[started].kind) == OpKind::kReceive) look_for_message(started);
+    }
+  }
+
+  void attempt(u32 id) {
     const ActiveOp op = s_.ops[id];
     u64 from = now_;
     switch (static_cast<OpKind>(op.kind)) {
       case OpKind::kCalc:
-        if (comes_again(cpu(op.rank, op.cpu), HostAction::kReady, id)) return;
+        if (comes_again(op.rank, op.cpu, kNoNic, HostAction::kReady, id)) return;
         from = take_cpu(op.rank, op.cpu, op.size * 1000);
         push(from + op.size * 1000, HostAction::kDone, id);
         break;
       case OpKind::kSend: {
         u64& gap = nic(op.rank, op.nic, false);
-        if (comes_again(std::max(gap, cpu(op.rank, op.cpu)), HostAction::kReady, id)) return;
+        if (comes_again(op.rank, op.cpu, way(op.nic, false), HostAction::kReady, id)) return;
         from = take_cpu(op.rank, op.cpu, send_work(h_, op.size));
         gap = from + nic_work(h_, op.size);
         send(id, op, from);
@@ -180,7 +325,7 @@ class Engine {
       }
     }
     if (from > now_) push(from, HostAction::kBegin, id);
-    else begin(id);
+    else start(id);
   }
 
   void send(u32 id, const ActiveOp& op, u64 from) {
@@ -198,14 +343,13 @@ class Engine {
     push(worked + back, HostAction::kDone, id);
   }
 
-  void begin(u32 id) {
+  // Those that wait for its start come in follow().
+  void start(u32 id) {
     ActiveOp& op = s_.ops[id];
     Rank& rank = s_.ranks[op.rank];
     op.running = 1;
-    const auto kind = static_cast<OpKind>(op.kind);
-    if (kind == OpKind::kCalc && rank.calculating++ == 0) rank.calc_since = now_;
-    release(id, true);
-    if (kind == OpKind::kReceive) look_for_message(id);
+    if (static_cast<OpKind>(op.kind) == OpKind::kCalc && rank.calculating++ == 0) rank.calc_since = now_;
+    f_.w.starting.push_back({id, 0});
   }
 
   void done(u32 id) {
@@ -214,22 +358,21 @@ class Engine {
     Rank& rank = s_.ranks[r];
     op.running = 2;
     if (static_cast<OpKind>(op.kind) == OpKind::kCalc && --rank.calculating == 0) rank.calc += now_ - rank.calc_since;
-    release(id, false);
+    release(id);
     if (--rank.left > 0) return;
     rank.block++;
     s_.host.blocks_done++;
     enter(r);
   }
 
-  // Those that waited for the start, or for the end, of an operation.
-  void release(u32 id, bool start) {
+  // Those that waited for the end of an operation.
+  void release(u32 id) {
     const Rank& rank = s_.ranks[s_.ops[id].rank];
     const u32 first_op = rank.first_op, from = rank.first_edge + s_.ops[id].first_edge, n = s_.ops[id].edges;
     for (u32 k = from; k < from + n; k++) {
       const u32 edge = s_.edges[k];
-      if (((edge & kOnStart) != 0) != start) continue;
-      const u32 next = first_op + (edge & ~kOnStart);
-      if (--s_.ops[next].waits == 0) ready(next);
+      if (edge & kOnStart) continue;
+      if (--s_.ops[first_op + edge].waits == 0) ready(first_op + edge);
     }
   }
 
@@ -246,7 +389,7 @@ class Engine {
       case Transfer::kRequest: {
         const u64 bytes = h_.network && !is_eager(h_, m.bytes) ? 0 : m.bytes;
         u64& gap = nic(m.destination, m.nic, true);
-        if (comes_again(std::max(gap, cpu(m.destination, m.cpu)), HostAction::kArrive, id)) return;
+        if (comes_again(m.destination, m.cpu, way(m.nic, true), HostAction::kArrive, id)) return;
         const u64 work = arrival_work(h_, bytes), from = take_cpu(m.destination, m.cpu, work);
         gap = from + nic_work(h_, bytes);
         if (h_.network) {
@@ -360,6 +503,7 @@ class Engine {
   const HostModel& h_;
   State& s_;
   u64 now_ = 0, turn_ = 0;  // time and order of the present event
+  std::vector<std::size_t> gone_;  // queues that the present event has left
 };
 
 }  // namespace
@@ -374,29 +518,36 @@ void host_events(Frame& f, u64 until) {
   Engine(f).run(until);
 }
 
+void shape_workload(const Network& net, State& s, Shaper& make) {
+  const Workload& w = *net.workload;
+  make(s.ranks, w.ranks(), Rank{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, kNone, kNone, 0, 0, kNone, kNone, kNone, kNone, 0});
+  make(s.cpu_free, std::size_t{w.ranks()} * w.cpus, u64{0});
+  make(s.nic_free, std::size_t{w.ranks()} * w.nics * 2, u64{0});
+  if (w.host.kind == HostKind::kLogGops)
+    make(s.host_queues, std::size_t{w.ranks()} * (w.cpus + 2 * w.nics), HostQueue{});
+  make(s.outboxes, net.terminals, Outbox{kNone, kNone, kNone, kNone});
+  make(s.job_totals, w.job_count(), JobTotals{});
+  make(s.job_histogram, std::size_t{w.job_count()} * kHistogramBins, 0u);
+  make(s.message_histogram, std::size_t{w.job_count()} * kHistogramBins, 0u);
+  make(s.free_ops, 32, kNone);
+  make(s.free_edges, 32, kNone);
+  if (const std::size_t jobs = net.accounted_jobs) {
+    const std::size_t ports = net.router_ports, vcs = net.vc_id(net.router_ports, 0);
+    make(s.job_flits, ports * jobs, u64{0});
+    make(s.job_queued, vcs * jobs, 0u);
+    make(s.job_waiting, ports * jobs, 0u);
+    make(s.job_downstream, vcs * jobs, 0u);
+    make(s.job_stall, ports * jobs, u64{0});
+    make(s.job_sending, ports, 0u);
+    make(s.sending_until, ports, 0u);
+    make(s.stall_charged, ports, 0u);
+    make(s.wait_blame, ports * jobs * jobs, u64{0});
+    make(s.stall_blame, ports * jobs * jobs, 0.0);
+  }
+}
+
 void start_workload(const Network& net, State& s) {
   const Workload& w = *net.workload;
-  s.ranks.assign(w.ranks(), Rank{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, kNone, kNone, 0, 0, kNone, kNone, kNone, kNone, 0});
-  s.cpu_free.assign(std::size_t{w.ranks()} * w.cpus, 0);
-  s.nic_free.assign(std::size_t{w.ranks()} * w.nics * 2, 0);
-  s.outboxes.assign(net.terminals, Outbox{kNone, kNone, kNone, kNone});
-  s.job_totals.assign(w.job_count(), JobTotals{});
-  s.job_histogram.assign(std::size_t{w.job_count()} * kHistogramBins, 0);
-  s.message_histogram.assign(std::size_t{w.job_count()} * kHistogramBins, 0);
-  s.free_ops.assign(32, kNone);
-  s.free_edges.assign(32, kNone);
-  if (const std::size_t jobs = net.accounted_jobs) {
-    s.job_flits.assign(net.router_ports * jobs, 0);
-    s.job_queued.assign(std::size_t{net.vc_id(net.router_ports, 0)} * jobs, 0);
-    s.job_waiting.assign(net.router_ports * jobs, 0);
-    s.job_downstream.assign(std::size_t{net.vc_id(net.router_ports, 0)} * jobs, 0);
-    s.job_stall.assign(net.router_ports * jobs, 0);
-    s.job_sending.assign(net.router_ports, 0);
-    s.sending_until.assign(net.router_ports, 0);
-    s.stall_charged.assign(net.router_ports, 0);
-    s.wait_blame.assign(net.router_ports * jobs * jobs, 0);
-    s.stall_blame.assign(net.router_ports * jobs * jobs, 0);
-  }
   for (u32 r = 0; r < w.ranks(); r++) push_event(s, w.jobs[w.rank_job[r]].start_ps, HostAction::kStartRank, r);
 }
 

@@ -6,9 +6,10 @@
 
 namespace flitgym {
 
+void shape_workload(const Network& network, State& state, Shaper& make);
 void start_workload(const Network& network, State& state);
 
-// Everything that is due at the hosts up to a time in ps.
+// Everything that is due at the hosts up to a time in ps. May be interrupted between two events.
 void host_events(Frame& f, u64 until);
 
 void push_event(State& s, u64 when, HostAction action, u32 id);

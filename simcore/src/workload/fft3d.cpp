@@ -26,9 +26,7 @@ struct Fft3d : Loop {
 
   void iteration(u32 rank, Script& script) const override {
     const u32 row = grid.coordinate(rank, 0), column = grid.coordinate(rank, 1);
-    Communicator of_column{{}, row}, of_row{{}, column};
-    for (u32 k = 0; k < rows(); k++) of_column.ranks.push_back(column * rows() + k);
-    for (u32 k = 0; k < columns(); k++) of_row.ranks.push_back(row + k * rows());
+    const Communicator of_column{{}, row, column * rows(), 1, rows()}, of_row{{}, column, row, rows(), columns()};
     const Communicator all = world(ranks, rank);
     const auto exchange_in_row = [&](i32 tag) {
       alltoallv(script, of_row, [&](u32 k) { return along_row(row, column, k); }, [&](u32 k) { return along_row(row, k, column); }, algorithm, tag);
@@ -58,7 +56,8 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   program->n = params.count("n");
   program->algorithm = algorithm_named(params.text("algorithm"));
   const u64 n = program->n;
-  program->compute_ns = static_cast<u64>(params.real("ns_per_element") * static_cast<double>(n * (n * n / ranks)));
+  program->compute_ns =
+      static_cast<u64>(std::min(1e18, params.real("ns_per_element") * static_cast<double>(n * (n * n / ranks))));
   return program;
 }
 

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
 
 #include "simcore/error.hpp"
+#include "simcore/limits.hpp"
 #include "workload/check_program.hpp"
 #include "workload/goal.hpp"
 #include "workload/goal_labels.hpp"
@@ -35,7 +37,11 @@ struct GoalProgram : Program {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-std::string quoted(std::string_view word) { return "'" + std::string(word) + "'"; }
+// A word of a message; one without end is cut.
+std::string quoted(std::string_view word) {
+  constexpr std::size_t kMost = 80;
+  return "'" + std::string(word.substr(0, kMost)) + (word.size() > kMost ? "..." : "") + "'";
+}
 
 constexpr u64 kLargestSize = std::numeric_limits<i64>::max();
 constexpr u64 kLargestTag = std::numeric_limits<i32>::max();
@@ -133,6 +139,7 @@ class Reader {
   // ---- statements ----
 
   void read_rank(u32 rank) {
+    worked(32);
     across_lines();
     const char* const begin = p_;
     if (!take("rank")) {
@@ -160,6 +167,7 @@ class Reader {
 
   void read_statement() {
     std::string_view first = word();
+    worked(32 + first.size());
     if (first.empty()) {
       if (p_ == end_) fail(p_, "the file ends inside rank " + std::to_string(rank_) + "; expected '}'");
       fail(p_, here() + "; expected a statement: calc, send, recv, LABEL: or LABEL requires LABEL, or '}'");
@@ -294,6 +302,7 @@ class Reader {
     std::string elsewhere;
     u32 rank = kNone;
     for (all.p_ = text_; all.p_ != end_;) {
+      worked(32);
       all.across_lines();
       const std::string_view found = all.word();
       const char* const begin = all.word_;
@@ -301,7 +310,7 @@ class Reader {
         all.p_ += all.p_ != end_;
       } else if (all.blanks(); found == "rank" && is_digit(*all.p_)) {
         rank++;
-      } else if (*all.p_ == ':' && found == label) {
+      } else if (*all.p_ == ':' && found == label && (rank == rank_ || elsewhere.empty())) {
         const std::string line = std::to_string(1 + std::count(text_, begin, '\n'));
         if (rank == rank_) fail(at, "label " + quoted(label) + " is used above its line " + line + "; expected a label that is defined before its use");
         if (elsewhere.empty()) elsewhere = "label " + quoted(label) + " belongs to rank " + std::to_string(rank) + " (line " + line + "); expected a label of " + of_rank;
@@ -362,6 +371,9 @@ std::shared_ptr<const Program> read_goal_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::string text;
   if (in) {
+    std::error_code none;
+    const auto bytes = std::filesystem::file_size(path, none);
+    if (!none) claim_memory(4 * u64{bytes}, "goal_file " + path, std::to_string(bytes) + " bytes of text");
     std::ostringstream all;
     all << in.rdbuf();
     text = std::move(all).str();

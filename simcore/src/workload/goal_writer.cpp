@@ -1,6 +1,7 @@
 #include <charconv>
 #include <utility>
 
+#include "simcore/limits.hpp"
 #include "workload/goal.hpp"
 
 namespace flitgym {
@@ -19,6 +20,13 @@ class Writer {
     for (u64 index = 0, blocks = program.blocks(rank); index < blocks; index++) {
       block.clear();
       program.block(rank, index, block);
+      worked(8 + 32 * block.ops.size());
+      if (text.size() >= claimed_) {
+        claim_memory(kClaim, "Program.to_goal()",
+                     "the text of a program of " + std::to_string(program.ranks) + " ranks takes " +
+                         gigabytes(static_cast<double>(text.size())) + " so far; its next parts");
+        claimed_ += kClaim;
+      }
       if (!block.ops.empty()) add(block);
     }
     *this << "}\n";
@@ -79,6 +87,8 @@ class Writer {
     *this << "o" << after << (on_start ? " irequires o" : " requires o") << before << "\n";
   }
 
+  static constexpr std::size_t kClaim = 64 << 20;
+  std::size_t claimed_ = kClaim;  // bytes of the text
   u64 ops_ = 0;             // of this rank so far; their labels are o0, o1, ...
   std::vector<u64> ends_;   // of the block before
 };

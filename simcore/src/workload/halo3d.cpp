@@ -37,11 +37,13 @@ std::vector<u32> least_variance(u32 ranks) {
     const u32 mean = (a + b + c) / 3;
     return (a * a + b * b + c * c) / 3 - mean * mean;
   };
+  std::vector<u32> divisors;  // in ascending order, but for the number itself
+  for (u32 i = 1; i < ranks; i++, worked())
+    if (ranks % i == 0) divisors.push_back(i);
   std::vector<u32> best{ranks, 1, 1};
   u32 least = variance(ranks, 1, 1);
-  for (u32 i = 1; i < ranks; i++) {
-    if (ranks % i != 0) continue;
-    for (u32 j = 1; j < ranks; j++) {
+  for (const u32 i : divisors) {
+    for (const u32 j : divisors) {
       if (ranks / i % j != 0) continue;
       const u32 k = ranks / i / j, v = variance(i, j, k);
       if (k == ranks || v > least) continue;

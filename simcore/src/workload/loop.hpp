@@ -6,7 +6,7 @@
 namespace flitgym {
 
 struct Loop : Program {
-  u32 iterations = 1;
+  u64 iterations = 1;
 
   virtual void iteration(u32 rank, Script& script) const = 0;
 

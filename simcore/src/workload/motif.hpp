@@ -10,7 +10,10 @@
 
 namespace flitgym {
 
-// A number of iterations shortened by `scale`; never below one.
-inline u32 scaled(u32 iterations, double scale) { return std::max(1u, static_cast<u32>(std::lround(iterations * scale))); }
+// A number of iterations shortened or lengthened by `scale`; never below one. At most 2^30 times 10^6: 64 bits are
+// enough.
+inline u64 scaled(u32 iterations, double scale) {
+  return std::max<u64>(1, static_cast<u64>(std::llround(iterations * scale)));
+}
 
 }  // namespace flitgym

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "simcore/error.hpp"
+#include "simcore/limits.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/workload.hpp"
 
@@ -15,7 +16,8 @@ constexpr u64 kStream = u64{0x706c6163} << 32;  // of draws, apart from every pa
 // Fisher and Yates.
 template <class T>
 void shuffle(std::vector<T>& items, u64 seed) {
-  for (u32 n = static_cast<u32>(items.size()); n > 1; n--) std::swap(items[n - 1], items[below(draw(seed, kStream, n), n)]);
+  for (u32 n = static_cast<u32>(items.size()); n > 1; n--, worked(4))
+    std::swap(items[n - 1], items[below(draw(seed, kStream, n), n)]);
 }
 
 // Terminals, ordered by the place of their router or group in `order`.

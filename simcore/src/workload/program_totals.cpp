@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "simcore/error.hpp"
+#include "simcore/limits.hpp"
 
 namespace flitgym {
 
@@ -43,6 +44,7 @@ class Checker {
         const u64 times = whole ? 1 : program_.repeats(rank, index);
         block.clear();
         program_.block(rank, index, block);
+        worked(8 + 4 * (block.ops.size() + block.dependencies.size()));
         check_block(rank, index, block);
         for (u32 op = 0; op < block.ops.size(); op++) count(rank, index, op, block.ops[op], static_cast<i64>(times));
         index += times;
@@ -61,6 +63,7 @@ class Checker {
     Block first, other;
     for (u32 rank = 0; rank < program_.ranks; rank++)
       for (u64 index = 0; index < program_.blocks(rank);) {
+        worked(8);
         const u64 times = program_.repeats(rank, index), step = std::max<u64>(1, (times - 1) / kSample);
         if (times > 1) {
           first.clear();
@@ -69,6 +72,7 @@ class Checker {
         for (u64 k = step; k < times; k += step) {
           other.clear();
           program_.block(rank, index + k, other);
+          worked(8 + other.ops.size());
           if (!same_peers(first, other)) return false;
         }
         index += times;
@@ -141,7 +145,10 @@ class Checker {
 
   // The example kept is the last of those on the side that has too many.
   void merge() {
-    std::stable_sort(balances_.begin(), balances_.end(), [](const Balance& a, const Balance& b) { return a.key() < b.key(); });
+    std::stable_sort(balances_.begin(), balances_.end(), [](const Balance& a, const Balance& b) {
+      worked();
+      return a.key() < b.key();
+    });
     std::size_t kept = 0;
     for (std::size_t k = 0; k < balances_.size();) {
       const Balance first = balances_[k];
@@ -213,6 +220,15 @@ class Checker {
 
 }  // namespace
 
+namespace {
+
+// What is too large for 64 bits stays at the largest number.
+void add(u64& sum, u64 times, u64 each) {
+  sum = static_cast<u64>(std::min<u128>(u128{sum} + u128{times} * each, ~u64{0}));
+}
+
+}  // namespace
+
 ProgramTotals totals(const Program& program) {
   ProgramTotals sum;
   Block block;
@@ -222,13 +238,14 @@ ProgramTotals totals(const Program& program) {
       const u64 times = program.repeats(rank, index);
       block.clear();
       program.block(rank, index, block);
+      worked(8 + block.ops.size());
       for (const Op& op : block.ops) {
-        sum.operations += times;
-        if (op.kind == OpKind::kCalc) sum.calc_ns += times * op.size;
-        if (op.kind == OpKind::kReceive) sum.receives += times;
+        add(sum.operations, times, 1);
+        if (op.kind == OpKind::kCalc) add(sum.calc_ns, times, op.size);
+        if (op.kind == OpKind::kReceive) add(sum.receives, times, 1);
         if (op.kind != OpKind::kSend) continue;
-        sum.messages += times;
-        sum.bytes += times * op.size;
+        add(sum.messages, times, 1);
+        add(sum.bytes, times, op.size);
       }
       index += times;
     }
@@ -245,7 +262,8 @@ std::vector<u64> bytes_sent(const Program& program) {
       block.clear();
       program.block(rank, index, block);
       for (const Op& op : block.ops)
-        if (op.kind == OpKind::kSend) bytes[rank] += times * op.size;
+        if (op.kind == OpKind::kSend) add(bytes[rank], times, op.size);
+      worked(8 + block.ops.size());
     }
   return bytes;
 }

@@ -8,7 +8,7 @@
 
 namespace flitgym {
 
-// Over all ranks and blocks.
+// Over all ranks and blocks; 2^64 - 1 stands for that and more.
 struct ProgramTotals {
   u64 messages = 0;    // sends
   u64 bytes = 0;       // sent, without headers

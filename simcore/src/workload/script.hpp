@@ -1,6 +1,7 @@
 // Writes a block in the words of MPI: blocking calls follow each other, requests run beside them until waited for.
 #pragma once
 
+#include "simcore/limits.hpp"
 #include "simcore/program.hpp"
 
 namespace flitgym {
@@ -35,6 +36,7 @@ class Script {
   // What was waited for since the last operation comes before whatever is next.
   template <class Add>
   u32 begin(Add add) {
+    worked(8);
     if (done_.size() > 1) {  // one join, so that each of many successors names one predecessor
       const u32 join = block_.calc(0);
       for (const u32 before : done_) block_.require(join, before);
@@ -54,11 +56,14 @@ class Script {
   std::vector<u32> done_;
 };
 
-// A group of ranks of a job, in the order of the collective; `me` is the caller's place in it.
+// A group of ranks of a job, in the order of the collective; `me` is the caller's place in it. Without a list they are
+// first, first + step, ...: a job of millions of ranks needs no list of them for each.
 struct Communicator {
   std::vector<u32> ranks;
   u32 me;
-  u32 size() const { return static_cast<u32>(ranks.size()); }
+  u32 first = 0, step = 1, count = 0;
+  u32 size() const { return ranks.empty() ? count : static_cast<u32>(ranks.size()); }
+  u32 rank(u32 place) const { return ranks.empty() ? first + place * step : ranks[place]; }
 };
 
 }  // namespace flitgym

@@ -10,8 +10,7 @@ namespace flitgym {
 namespace {
 
 struct UniformRandom : Program {
-  u32 iterations = 1;
-  u64 bytes = 0, compute_ns = 0, seed = 0;
+  u64 iterations = 1, bytes = 0, compute_ns = 0, seed = 0;
 
   KeyedPermutation permutation(u64 index) const { return {ranks, ranks + index + (seed << 32)}; }
 

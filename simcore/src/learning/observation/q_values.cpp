@@ -18,6 +18,7 @@ void setup(Network& net) {
   const u32 first = net.topology->first_port, columns = net.radix - first;
   net.learns = true;
   net.table = {net.topology->regions(net), columns, (columns + 7) / 8 * 8, "q_values: ns lost to queueing, (region of the destination) x non-terminal port"};
+  claim_table(net);
 }
 
 void initialise(const Network&, State& s) { std::fill(s.table.begin(), s.table.end(), 0.0f); }

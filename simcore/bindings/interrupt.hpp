@@ -1,0 +1,23 @@
+// How Ctrl-C gets into long calls, which run without the GIL.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include "simcore/limits.hpp"
+
+inline flitgym::KeepGoing interruptible() {
+  return [] {
+    pybind11::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
+  };
+}
+
+// Does `work`, which touches nothing of Python's, without the GIL; it can be interrupted, and is refused memory that
+// the machine does not have.
+template <class Work>
+auto without_gil(Work&& work) {
+  pybind11::gil_scoped_release release;
+  const flitgym::KeepGoing keep_going = interruptible();
+  const flitgym::LimitScope scope(keep_going);
+  return work();
+}

@@ -1,0 +1,247 @@
+"""Nothing hangs or eats the machine: Ctrl-C gets in wherever time goes, and memory is counted before it is taken."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from core_scenes import SMALL, config
+from flitgym.simcore import CALC, ConfigError, Program, Simulation, _core
+
+HYPERCUBE = {"name": "hyperx", "terminals_per_router": 1}
+LOGGOPS = {"host": "loggops", "network": "none"}
+NOTHING_TAKES_SO_LONG = 15  # s, on a machine that others use too
+
+
+@contextmanager
+def ctrl_c(after: float = 0.3) -> Iterator[None]:
+    """Ctrl-C arrives while the body runs, which must end by it and soon."""
+    old = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, after)
+    begin = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert time.monotonic() - begin < NOTHING_TAKES_SO_LONG
+
+
+def jobs(*given: dict[str, Any], **parameters: Any) -> dict[str, Any]:
+    return config(routing="minimal", workload={"jobs": list(given), **parameters}, traffic=None)
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"topology": {"name": "dragonfly", "routers_per_group": 32, "global_ports": 32, "groups": 1025}},
+        {"topology": {**HYPERCUBE, "widths": [16, 16, 16]}, "routing": "agent"},
+        {"topology": {**HYPERCUBE, "widths": [16, 16, 8]}, "routing": "q_routing"},
+    ],
+)
+def test_a_build_is_interrupted(sections: dict[str, Any]) -> None:
+    if sections["topology"]["name"] == "dragonfly":
+        sections["topology"]["terminals_per_router"] = 1
+    with ctrl_c(0.2):
+        Simulation({"routing": "minimal", "traffic": "uniform", **sections})
+
+
+def _program(kind: str) -> Program:
+    if kind == "alltoall":
+        return Program.motif("collective", {"collective": "alltoall", "ranks": 1 << 20})
+    return Program.motif("ur", {"iterations": 1 << 30, "ranks": 64})
+
+
+@pytest.mark.parametrize("work", ["check", "to_goal", "totals"])
+def test_a_program_that_takes_long_is_interrupted(work: str) -> None:
+    program = _program("alltoall" if work == "totals" else "ur")
+    with ctrl_c():
+        getattr(program, work)()
+
+
+@pytest.mark.parametrize("host", [{}, LOGGOPS])
+def test_operations_that_take_no_time_are_interrupted(host: dict[str, Any]) -> None:
+    program = Program(1, op_rank=[0], op_kind=[CALC], op_size=[0], repeats={(0, 0): 2**32 - 1})
+    simulation = Simulation(jobs({"name": "a", "program": program}, **host))
+    for _ in range(2):  # and goes on where it was
+        done = simulation.workload_progress
+        with ctrl_c():
+            simulation.run_workload(1000)
+        assert simulation.workload_progress > done
+
+
+def test_a_wide_policy_is_interrupted() -> None:
+    routing = {"name": "policy", "hidden": [4096] * 8}
+    simulation = Simulation(config(routing=routing, traffic={"name": "uniform", "load": 1.0}))
+    with ctrl_c():
+        simulation.run(100)
+
+
+def test_a_job_of_empty_iterations_ends() -> None:
+    simulation = Simulation(jobs({"name": "a", "motif": "halo3d", "ranks": 1, "iterations": 1 << 30}))
+    assert simulation.run_workload(1000)
+
+
+def test_chains_of_starts_may_be_long() -> None:
+    n = 300_000
+    chain = np.arange(n - 1)
+    program = Program(
+        1,
+        op_rank=np.zeros(n, int),
+        op_kind=np.full(n, CALC),
+        op_size=np.zeros(n, int),
+        before=chain,
+        after=chain + 1,
+        on_start=np.ones(n - 1, bool),
+    )
+    assert Simulation(jobs({"name": "a", "program": program})).run_workload(10)
+
+
+@pytest.mark.parametrize(
+    ("sections", "names"),
+    [
+        ({"routing": {"name": "agent", "record": 1 << 24}}, ["routing.agent.record", "16777216", "max_memory_gb"]),
+        (
+            {"topology": {**HYPERCUBE, "widths": [2] * 16}, "routing": "agent"},
+            ["65536 routers", "21.", "max_memory"],
+        ),
+        ({"topology": {**HYPERCUBE, "widths": [2] * 20}}, ["1048576 routers", "max_memory_gb"]),
+        ({"routing": {"name": "policy", "hidden": [4096] * 16}}, ["weights", "max_memory_gb"]),
+    ],
+)
+def test_what_needs_more_memory_than_it_may_is_refused(sections: dict[str, Any], names: list[str]) -> None:
+    given = {**config(routing="minimal", traffic="uniform"), **sections, "max_memory_gb": 0.9}
+    if "topology" in sections and sections.get("routing") != "agent":
+        given["routing"] = "dimension_order"
+    with pytest.raises(ConfigError) as refusal:
+        Simulation(given)
+    for name in [*names, "0.9 GB"]:
+        assert name in str(refusal.value)
+
+
+def test_the_machine_s_own_memory_is_a_bound() -> None:
+    assert 1e8 < _core.available_memory() < 1e15
+    with pytest.raises(ConfigError, match="free"):
+        Simulation({"topology": {**HYPERCUBE, "widths": [2] * 20}, "routing": "agent", "traffic": "uniform"})
+
+
+@pytest.mark.parametrize("value", [-1, "2", None, True, float("nan"), float("inf"), 10**400])
+def test_max_memory_is_a_number(value: Any) -> None:
+    with pytest.raises(ConfigError, match="max_memory_gb"):
+        Simulation({**config(routing="minimal", traffic="uniform"), "max_memory_gb": value})
+
+
+_MEASURE = """
+import resource, sys
+from flitgym.configs import compose, core_sections
+from flitgym.simcore import Simulation
+sections = core_sections(compose(sys.argv[1:]))
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
+Simulation({**sections, "topology": {"name": "hyperx", "widths": [2, 2]}, "routing": "minimal_adaptive",
+            "traffic": "uniform"}) if "workload" not in sections else None
+before = resident()
+simulation = Simulation(sections)
+simulation.run(500) if "workload" not in sections else simulation.run_workload(500)
+print(simulation.facts()["memory_estimate_bytes"] / (resident() - before))
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["topology=dragonfly_1056", "routing=q_adaptive", "router=sc22", "traffic.load=0.6"],
+        ["topology=hyperx_4096", "routing=dim_war", "router=sc19", "traffic=uniform", "traffic.load=0.4"],
+        ["topology=dragonfly_1056", "routing=dqn_dragonfly", "traffic.load=0.5"],
+    ],
+)
+def test_the_estimate_fits_what_the_process_takes(words: list[str]) -> None:
+    run = subprocess.run([sys.executable, "-c", _MEASURE, *words], capture_output=True, text=True, check=True)
+    assert 1 / 1.6 < float(run.stdout) < 1.6, f"{words}: estimate / resident = {run.stdout}"
+
+
+BAD_VALUES = {
+    "a lone surrogate": {"topology": {**SMALL, "arrangement": "\udcff"}},
+    "a name that is one": {"routing": "\udcff"},
+    "a key that is no text": {"topology": {**SMALL, 5: 1}},
+    "a section that is no text": {7: 1},
+    "a huge load": {"traffic": {"name": "uniform", "load_step_loads": [10**400], "load_step_times_ns": [1]}},
+    "a huge number": {"topology": {**SMALL, "groups": 10**5000}},
+    "2^70": {"topology": {**SMALL, "groups": 2**70}},
+    "an object": {"topology": {**SMALL, "groups": object()}},
+    "no topology": {"topology": None},
+    "jobs of None": {"traffic": None, "workload": {"jobs": None}},
+    "a job of None": {"traffic": None, "workload": {"jobs": [None]}},
+    **{
+        f"a program of {value!r}": {"traffic": None, "workload": {"jobs": [{"name": "a", "program": value}]}}
+        for value in (None, 7, "halo3d")
+    },
+    **{
+        f"terminals of {str(value)[:10]}": {
+            "traffic": None,
+            "workload": {"jobs": [{"name": "a", "motif": "ur", "ranks": 2, "terminals": value}]},
+        }
+        for value in (5, "01", [0.5, 1], [2**70, 1], [-1, 0], [None, 1])
+    },
+}
+
+
+@pytest.mark.parametrize("changed", BAD_VALUES.values(), ids=BAD_VALUES.keys())
+def test_every_bad_value_is_refused_by_name(changed: dict[Any, Any]) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        Simulation({**config(routing="minimal", traffic="uniform"), **changed})
+    assert len(str(refusal.value)) < 2000
+
+
+@pytest.mark.parametrize("ranks", ["2", 2.5, None, 2**70, -1, 2**32 - 2])
+def test_every_bad_number_of_ranks_is_refused(ranks: Any) -> None:
+    with pytest.raises(ConfigError, match="ranks"):
+        Program(ranks, op_rank=[0], op_kind=[CALC], op_size=[1])
+
+
+def test_ctrl_c_at_the_command_during_the_build(tmp_path: Path) -> None:
+    words = [
+        "topology=hyperx_4096",
+        "topology.widths=[16,16,8]",
+        "topology.terminals_per_router=1",
+        "routing=q_routing",
+    ]
+    code = textwrap.dedent("""
+        import flitgym.experiments.one_run as one_run, flitgym.experiments.simulate as simulate
+        build = one_run.Simulation
+        def announced(sections):
+            print("building", flush=True)
+            return build(sections)
+        one_run.Simulation = announced
+        simulate.main()
+    """)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *words, "routing=q_routing", "traffic=uniform"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "building\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=NOTHING_TAKES_SO_LONG)
+    assert process.returncode == 130
+    assert said.count("\n") == 1
+    assert "interrupted" in said
+
+
+def test_the_command_refuses_what_is_too_large(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "flitgym.experiments.simulate", "topology=dragonfly_72", "run.max_memory_gb=1e-5"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 2
+    assert "max_memory_gb allows 1e-05 GB" in run.stderr.splitlines()[-1]
+    assert "Traceback" not in run.stderr
