@@ -16,9 +16,15 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 
+# A compiler cache is used where there is one. It takes precompiled headers only if told that their dates do not matter.
+ifneq ($(shell command -v ccache),)
+export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
+export CCACHE_SLOPPINESS ?= pch_defines,time_macros,include_file_mtime,include_file_ctime
+endif
+
 CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' \) 2>/dev/null)
 
-.PHONY: help venv demo test lint types test-cpp test-python fuzz bench format constraints clean
+.PHONY: help venv dev wheel demo test lint types test-cpp test-python fuzz bench format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,14 +37,25 @@ $(VENV)/created:
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
+# What pip is to install, from pyproject.toml alone: what the build and the package need, or what one extra adds.
+REQUIREMENTS := import re, sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb")); extras = p["project"]["optional-dependencies"]; \
+	expand = lambda name: [y for x in extras[name] for y in (sum(map(expand, re.findall(r"[\w-]+", x[x.index("["):])), []) if x.startswith("flitgym[") else [x])]; \
+	print(*(expand(sys.argv[1]) if sys.argv[1:] else p["build-system"]["requires"] + p["project"]["dependencies"]), sep="\n")
+
 # Dependencies come first and in isolation of each other: one of Hydra's is a source package that brings its own build tools.
 $(VENV)/dependencies: $(VENV)/created pyproject.toml constraints.txt
-	@echo "== installing dependencies"
-	@$(BIN)/python -c 'import re, tomllib; p = tomllib.load(open("pyproject.toml", "rb")); extras = p["project"]["optional-dependencies"]; \
-		expand = lambda name: [y for x in extras[name] for y in (sum(map(expand, re.findall(r"\w+", x[x.index("["):])), []) if x.startswith("flitgym[") else [x])]; \
-		print(*p["build-system"]["requires"], *p["project"]["dependencies"], *expand("dev"), sep="\n")' \
-		> $(VENV)/requirements.txt
+	@echo "== installing what the simulation needs"
+	@$(BIN)/python -c '$(REQUIREMENTS)' > $(VENV)/requirements.txt
 	@$(BIN)/python -m pip install --quiet -c constraints.txt -r $(VENV)/requirements.txt
+	@touch $@
+
+# Learning and the checks. The common registry has torch for CUDA alone (5 GB); TORCH_INDEX names another index to take it from.
+$(VENV)/dependencies-dev: $(VENV)/dependencies
+	@echo "== installing what learning and the checks need (the extra [dev])"
+	@$(BIN)/python -c '$(REQUIREMENTS)' dev > $(VENV)/requirements-dev.txt
+	@if [ -n "$(TORCH_INDEX)" ]; then \
+		$(BIN)/python -m pip install --quiet -c constraints.txt --no-deps --index-url "$(TORCH_INDEX)" torch; fi
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -r $(VENV)/requirements-dev.txt
 	@touch $@
 
 # Editable, so Python and YAML edits need no rebuild; build/ is kept, so a C++ edit recompiles only what it touches.
@@ -50,11 +67,28 @@ $(VENV)/installed: $(VENV)/dependencies $(CPP_SOURCES)
 
 venv: $(VENV)/installed ## create .venv and build the core into it (nothing to do when up to date)
 
+dev: $(VENV)/dependencies-dev $(VENV)/installed ## the same with torch and all else that learning and the checks need (TORCH_INDEX=... for torch)
+
+# Portable: no instructions but those that every machine of the kind has. Any Python >= 3.11 can build it for itself.
+wheel: $(VENV)/dependencies ## build a wheel for this Python into dist/ and try it in an environment of its own
+	@echo "== building the wheel"
+	@rm -rf build/wheel && mkdir -p build/wheel dist
+	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --config-settings=build-dir=build/wheel/cmake \
+		--wheel-dir build/wheel .
+	@echo "== trying it"
+	@$(BIN)/python -m venv build/wheel/venv
+	@build/wheel/venv/bin/python -m pip install --quiet -c constraints.txt build/wheel/*.whl
+	@cd build/wheel && venv/bin/flitgym-simulate topology=dragonfly_72 routing=ugal_l traffic.load=0.3 run.warmup_ns=1000 run.measure_ns=1000
+	@cp build/wheel/*.whl dist/ && ls dist/*.whl
+
 # --- Main job ------------------------------------------------------------------------------------------------------
 
 FIGURES := hpdc21_load_latency hpdc21_convergence
 
-demo: venv ## draw the two figures of the HPDC'21 study with the quick preset
+demo: venv ## a first picture within a minute, then the two figures of the HPDC'21 study with the quick preset
+	@echo "== a first picture, in seconds: two routings and an agent on the smallest Dragonfly"
+	@$(BIN)/flitgym-reproduce figure=first_look preset=quick
+	@echo "== the two figures of the HPDC'21 study, in minutes"
 	@for figure in $(FIGURES); do $(BIN)/flitgym-reproduce figure=$$figure preset=quick; done
 
 # --- Checks --------------------------------------------------------------------------------------------------------
@@ -63,13 +97,13 @@ demo: venv ## draw the two figures of the HPDC'21 study with the quick preset
 test: ## run every check: lint, types, C++ tests with sanitizers, Python tests
 	@$(MAKE) --no-print-directory -j2 test-cpp lint types test-python
 
-lint: venv
+lint: $(VENV)/dependencies-dev
 	@echo "== ruff"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
 # The checker sees the packages under the names users import: links stand in for the mapping that the build makes.
-types: venv
+types: dev
 	@echo "== mypy"
 	@mkdir -p build/types/flitgym
 	@for package in simcore env agents configs experiments; do ln -sfn ../../../$$package build/types/flitgym/$$package; done
@@ -83,7 +117,7 @@ test-cpp:
 	@cmake --build build/test -j $(JOBS) >> build/test.log || { tail -n 60 build/test.log; exit 1; }
 	@ctest --test-dir build/test --output-on-failure -j $(JOBS)
 
-test-python: venv
+test-python: dev
 	@echo "== pytest"
 	@$(BIN)/python -m pytest
 
@@ -91,7 +125,7 @@ test-python: venv
 FUZZ_SECONDS ?= 120
 FUZZ_CASES   := $(shell sed -n 's/^TEST(\(fuzz_[a-z0-9_]*\)).*/\1/p' simcore/tests/*.cpp)
 
-fuzz: venv ## mutated files for every reader, sanitizers on: FUZZ_SECONDS=120 each
+fuzz: dev ## mutated files for every reader, sanitizers on: FUZZ_SECONDS=120 each
 	@cmake -S simcore -B build/test -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFLITGYM_TESTS=ON -DFLITGYM_SANITIZE=ON > /dev/null
 	@cmake --build build/test -j $(JOBS) > /dev/null
 	@for case in $(FUZZ_CASES); do echo "== $$case"; FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) build/test/simcore_tests $$case || exit 1; done
@@ -105,11 +139,11 @@ bench: venv ## measure the core: flit-hops per CPU second beside the yardstick, 
 
 # --- Housekeeping --------------------------------------------------------------------------------------------------
 
-format: venv ## format the Python sources and mend what the linter can
+format: $(VENV)/dependencies-dev ## format the Python sources and mend what the linter can
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-constraints: venv ## pin the newest versions that fit pyproject.toml (needs uv)
+constraints: ## pin the newest versions that fit pyproject.toml (needs uv)
 	@printf '%s\n' 'scikit-build-core>=1.1,<1.2' 'pybind11>=3.1,<3.2' | \
 		uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --extra dev pyproject.toml - -o constraints.txt
 

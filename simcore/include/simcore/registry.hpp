@@ -65,27 +65,17 @@ struct MotifSpec {
   bool cubic = false;                     // runs on a cube of ranks unless told otherwise
 };
 
+// Defined in src/registry.cpp for every kind of Spec, so that each file that registers something does not compile them anew.
 template <class Spec>
-std::multimap<std::string, Spec>& registry() {
-  static std::multimap<std::string, Spec> entries;
-  return entries;
-}
+std::multimap<std::string, Spec>& registry();
 
 template <class Spec>
 struct Register {
-  explicit Register(Spec spec) {
-    std::string name = spec.name;
-    registry<Spec>().emplace(std::move(name), std::move(spec));
-  }
+  explicit Register(Spec spec);
 };
 
 template <class Spec>
-std::vector<std::string> registered_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : registry<Spec>())
-    if (names.empty() || names.back() != entry.first) names.push_back(entry.first);
-  return names;
-}
+std::vector<std::string> registered_names();
 
 const std::vector<ParamSpec>& router_params();          // the one router model, src/build.cpp
 const std::vector<ParamSpec>& common_traffic_params();  // load, injection, packet size, load steps

@@ -1,0 +1,44 @@
+// What the registries have in common, compiled once for every kind of thing that can be registered.
+#include "simcore/registry.hpp"
+
+#include <utility>
+
+#include "simcore/learning.hpp"
+
+namespace flitgym {
+
+template <class Spec>
+std::multimap<std::string, Spec>& registry() {
+  static std::multimap<std::string, Spec> entries;  // made by whichever file registers first
+  return entries;
+}
+
+template <class Spec>
+Register<Spec>::Register(Spec spec) {
+  std::string name = spec.name;
+  registry<Spec>().emplace(std::move(name), std::move(spec));
+}
+
+template <class Spec>
+std::vector<std::string> registered_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : registry<Spec>())
+    if (names.empty() || names.back() != entry.first) names.push_back(entry.first);
+  return names;
+}
+
+#define FLITGYM_REGISTRY(Spec)                               \
+  template std::multimap<std::string, Spec>& registry();     \
+  template struct Register<Spec>;                            \
+  template std::vector<std::string> registered_names<Spec>();
+
+FLITGYM_REGISTRY(TopologySpec)
+FLITGYM_REGISTRY(RoutingSpec)
+FLITGYM_REGISTRY(TrafficSpec)
+FLITGYM_REGISTRY(MotifSpec)
+FLITGYM_REGISTRY(ObservationSpec)
+FLITGYM_REGISTRY(RewardSpec)
+
+#undef FLITGYM_REGISTRY
+
+}  // namespace flitgym

@@ -1,0 +1,74 @@
+"""The simulation needs little: no package of an extra, neither to run nor to draw, and `make` installs just that."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# Import names that differ from those of the packages.
+IMPORTED_AS = {"stable-baselines3": "stable_baselines3"}
+
+# Packages that are missing: importing one raises ImportError.
+WITHOUT = "import sys; sys.modules.update(dict.fromkeys({missing!r})); "
+
+
+def packages(requirements: list[str]) -> Iterator[str]:
+    """Names of what is required, without versions; the extras of this package are followed."""
+    for requirement in requirements:
+        name, extras = re.match(r"([\w.-]+)(?:\[([\w,-]+)\])?", requirement).groups()  # type: ignore[union-attr]
+        if name == "flitgym":
+            for extra in extras.split(","):
+                yield from packages(PROJECT["optional-dependencies"][extra])
+        else:
+            yield name
+
+
+OF_EXTRAS = sorted({name for extra in PROJECT["optional-dependencies"].values() for name in packages(extra)})
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["simulate", "topology=dragonfly_72", "routing=dqn_dragonfly", "run.warmup_ns=500", "run.measure_ns=500"],
+        ["reproduce", "--help"],
+        ["evaluate", "--help"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_commands_run_without_any_extra(words: list[str], tmp_path: Path) -> None:
+    missing = [IMPORTED_AS.get(name, name) for name in OF_EXTRAS]
+    assert {"torch", "ray", "wandb", "pytest"} <= set(missing)
+    code = WITHOUT.format(missing=missing) + (
+        f"sys.argv = {words!r}; from flitgym.experiments.{words[0]} import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def requirements_of_make(*extra: str) -> list[str]:
+    """What the Makefile hands to pip."""
+    show = ["make", "--no-print-directory", "-f", "Makefile", "--eval", "show:;@printf '%s' '$(REQUIREMENTS)'", "show"]
+    code = subprocess.run(show, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
+    done = subprocess.run(
+        [sys.executable, "-c", code, *extra], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    return done.stdout.split("\n")[:-1]
+
+
+def test_make_installs_what_the_simulation_needs_and_the_rest_for_the_tests() -> None:
+    light = requirements_of_make()
+    assert set(PROJECT["dependencies"]) < set(light)
+    assert not set(packages(light)) & set(OF_EXTRAS)
+    assert set(packages(requirements_of_make("dev"))) == set(packages(PROJECT["optional-dependencies"]["dev"]))
+
+
+def test_every_package_is_pinned() -> None:
+    pins = {line.split("==")[0] for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
+    wanted = {*packages(PROJECT["dependencies"]), *OF_EXTRAS}
+    assert {name.lower() for name in wanted} <= pins
