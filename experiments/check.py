@@ -1,6 +1,7 @@
 """Before a sweep (`-m`) starts, its networks are built: what cannot run stops it before its first run, not later."""
 
 import itertools
+import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +17,8 @@ from ..configs import GROUPS, compose
 from ..simcore import ConfigError
 from .commandline import EXIT_BAD_CONFIG
 from .one_run import prepare
+from .sweep import WORKERS
+from .sweep_forecast import announce
 
 # Keys whose every value is tried: groups of components, and words that name motifs.
 _EVERY_VALUE = {*GROUPS, "workload.target", "workload.background"}
@@ -27,7 +30,7 @@ class CheckBeforeSweep(Callback):
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """End the program with the core's message if a combination of the sweep cannot run."""
         try:
-            check(list(config.hydra.overrides.task))
+            announce(check(list(config.hydra.overrides.task)), WORKERS)
         except HydraException:
             return  # Hydra composes every run itself in a moment and says so
         except ConfigError as error:
@@ -36,24 +39,28 @@ class CheckBeforeSweep(Callback):
             raise SystemExit(EXIT_BAD_CONFIG) from None
 
 
-def check(words: Sequence[str]) -> None:
+def check(words: Sequence[str]) -> int:
     """Build every combination of components that a sweep asks for, each with the first value of every other swept key.
 
     Args:
         words: The overrides of the command line.
+
+    Returns:
+        The number of runs.
 
     Raises:
         ConfigError: one of them cannot run.
         hydra.errors.HydraException: the overrides cannot be composed.
     """
     parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
-    for chosen in itertools.product(*(_choices(override) for override in parser.parse_overrides(list(words)))):
+    overrides = [(override, _values(override)) for override in parser.parse_overrides(list(words))]
+    tried = [values if override.get_key_element() in _EVERY_VALUE else values[:1] for override, values in overrides]
+    for chosen in itertools.product(*tried):
         prepare(compose(chosen))
+    return math.prod(len(values) for _, values in overrides)
 
 
-def _choices(override: Override) -> list[str]:
+def _values(override: Override) -> list[str]:
     if not override.is_sweep_override():
         return [str(override.input_line)]
-    key = override.get_key_element()
-    values = [f"{key}={value}" for value in override.sweep_string_iterator()]
-    return values if key in _EVERY_VALUE else values[:1]
+    return [f"{override.get_key_element()}={value}" for value in override.sweep_string_iterator()]

@@ -21,7 +21,9 @@ from omegaconf import DictConfig, OmegaConf
 from ..configs import GROUPS, compose, config_hash, core_sections, has_workload, refuse_unused, run_id
 from ..simcore import ConfigError, CoreError, __version__
 from ..simcore._core import Program
+from .cautions import say_cautions
 from .one_run import execute
+from .parent import end_with_parent
 from .progress import SweepProgress
 from .results import finished, read_result
 from .workload_run import require_finished
@@ -109,8 +111,9 @@ def run_all(
     )
     if todo:
         _run_in_processes(todo, description, workers, keep_going)
-    results = [read_result(run.directory) for run in runs]
-    return [result for result in results if result is not None]
+    results = [result for run in runs if (result := read_result(run.directory)) is not None]
+    say_cautions(description, results)
+    return results
 
 
 def collect(runs: Iterable[PlannedRun]) -> dict[Path, dict[str, Any]]:
@@ -195,6 +198,7 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
     # Ctrl-C reaches every process of the terminal and terminate() only this one; both end the run cleanly.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    end_with_parent()
     last = time.monotonic()
 
     def report(phase: str, part: float) -> None:

@@ -240,7 +240,10 @@ PYBIND11_MODULE(_core, m) {
       .def(py::init([](const py::dict& arrays) { return std::make_shared<PyProgram>(PyProgram{program_from_arrays(arrays)}); }), py::arg("arrays"))
       .def_static("motif", [](const std::string& name, const py::dict& params) {
         Section section{name, {}};
-        for (const auto& [key, value] : params) section.values[key.cast<std::string>()] = to_value("motif." + key.cast<std::string>(), value);
+        for (const auto& [key, value] : params) {
+          const auto word = to_text("motif, key", key);
+          section.values[word] = to_value("motif." + word, value);
+        }
         return std::make_shared<PyProgram>(PyProgram{motif_program(section, "motif")});
       }, py::arg("name"), py::arg("params") = py::dict())
       .def_static("goal", [](const std::string& text, const std::string& name) { return std::make_shared<PyProgram>(PyProgram{read_goal(text, name)}); }, py::arg("text"), py::arg("name") = "goal")

@@ -1,0 +1,43 @@
+"""How long a sweep (`-m`) will take, told while its runs end in processes that know nothing of each other.
+
+What they share is the environment, where the command leaves when it began and how many runs there are, and the folder of the
+results.
+"""
+
+import os
+import time
+from pathlib import Path
+
+from .results import RESULT_FILE
+from .times import duration_text
+
+_RUNS, _BEGAN, _WORKERS = "FLITGYM_SWEEP_RUNS", "FLITGYM_SWEEP_BEGAN", "FLITGYM_SWEEP_WORKERS"
+_LINES = 20  # in a sweep of any length
+_LONG_SECONDS = 60.0  # what takes longer is announced
+
+
+def announce(runs: int, workers: int) -> None:
+    """Leave for the processes of a sweep how many runs it has, and how many at a time."""
+    os.environ[_RUNS], os.environ[_BEGAN], os.environ[_WORKERS] = str(runs), repr(time.time()), str(workers)
+
+
+def size() -> tuple[int, int]:
+    """The runs of this process's sweep, and how many of them run at a time; 0 and 1 where nothing was announced."""
+    return int(os.environ.get(_RUNS, 0)), int(os.environ.get(_WORKERS, 1))
+
+
+def after_run(number: int, directory: Path) -> str | None:
+    """What is left of the sweep after its run of that number, if it is a minute or more and not said too often.
+
+    Args:
+        number: Of the run, from 0 on.
+        directory: Of the sweep, with a folder per run.
+    """
+    runs, _ = size()
+    if not runs or (number + 1) % max(1, runs // _LINES):
+        return None
+    began = float(os.environ[_BEGAN])
+    # Runs that were finished before took no time; later ones may be among those, too, so that this is the most.
+    ended = sum(path.stat().st_mtime >= began for path in directory.glob(f"*/{RESULT_FILE}"))
+    left = (time.time() - began) / max(ended, 1) * (runs - number - 1)
+    return f"{number + 1} of {runs} runs, about {duration_text(left)} left" if left >= _LONG_SECONDS else None
