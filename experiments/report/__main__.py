@@ -4,8 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..commandline import CommandError, run_command
 from ...simcore import CoreError
+from ..commandline import CommandError, run_command
 from ..gather import say_damaged
 from ..results import DamagedError, results_below
 from .page import REPORT_FILE, can_be_shown, write_report
