@@ -24,9 +24,6 @@ def refuse_added(config: DictConfig, where: str = "") -> None:
         for key in config:
             if key not in valid:
                 raise ConfigError(unknown(where or "configuration", str(key), valid - {"name"}, "key"))
-    for key in config:
-        if OmegaConf.is_missing(config, key) or OmegaConf.is_interpolation(config, key):
-            continue
-        node = config[key]
-        if isinstance(node, DictConfig):
-            refuse_added(node, f"{where}.{key}" if where else str(key))
+    for key in map(str, config):
+        if key in config and not OmegaConf.is_interpolation(config, key) and isinstance(config[key], DictConfig):
+            refuse_added(config[key], f"{where}.{key}" if where else key)

@@ -59,7 +59,7 @@ def _drift(numbers: Mapping[str, Any]) -> str | None:
     if first is None or second is None or abs(second - first) <= _DRIFT * first:
         return None
     return (
-        f"the mean latency is {first:,.0f} ns in the window's first half and {second:,.0f} ns in its second: the network "
-        f"is saturated (accepted {numbers['accepted_load']:.3f} of {numbers['offered_load']:.3f}), or run.warmup_ns is "
-        "too short"
+        f"the mean latency is {first:,.0f} ns in the window's first half and {second:,.0f} ns in its second: the "
+        f"network is saturated (accepted {numbers['accepted_load']:.3f} of {numbers['offered_load']:.3f}), or "
+        "run.warmup_ns is too short"
     )

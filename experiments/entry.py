@@ -35,7 +35,7 @@ def report() -> None:
 
 
 def _begin(module: str) -> None:
-    # While modules are imported there is nothing to keep or to clean up: Ctrl-C may end the process as it ends any other.
+    # While modules are imported there is nothing to clean up: Ctrl-C may end the process as it ends any other.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # a background job of a shell without job control
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     importlib.import_module(f".{module}", __package__).main()

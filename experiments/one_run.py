@@ -209,7 +209,7 @@ def _run_windows(
 
 
 def _advance(simulation: Simulation, phases: Phases, drain: bool, report: Report) -> dict[str, Any]:
-    """Step through the phases; how long the loop took, the window's halves, and whether the network is empty at the end."""
+    """Step through the phases; how long that took, the window's halves, and whether the network is empty at the end."""
     expected = phases.warmup + phases.measure
     cpu, wall = time.process_time(), time.perf_counter()
 

@@ -1,7 +1,7 @@
 """How long a sweep (`-m`) will take, told while its runs end in processes that know nothing of each other.
 
-What they share is the environment, where the command leaves when it began and how many runs there are, and the folder of the
-results.
+What they share is the folder of the results, and the environment: the command leaves there when it began and how many
+runs there are.
 """
 
 import os
