@@ -143,7 +143,7 @@ def read_result(directory: Path) -> dict[str, Any] | None:
         raise
     if not isinstance(result, dict):
         raise DamagedError(path, f"it holds a {type(result).__name__}, no mapping")
-    if "checksum" in result and result["checksum"] != _own_checksum(result):
+    if ("checksum" in result or "checksums" in result) and result.get("checksum") != _own_checksum(result):
         raise DamagedError(path, "it does not match its checksum")
     return result
 
