@@ -38,8 +38,13 @@ def explain(error: BaseException) -> str:
         error: What Hydra, OmegaConf or the core raised.
 
     Returns:
-        One line, or the exception's own text where it says enough.
+        One line, or the exception's own text where it says enough. Bytes of the command line that are no text are shown
+        by their numbers.
     """
+    return _explain(error).encode("utf-8", "backslashreplace").decode()
+
+
+def _explain(error: BaseException) -> str:
     if isinstance(error, MissingConfigException):
         return _unknown_option(error)
     if isinstance(error, OverrideParseException):
@@ -48,7 +53,7 @@ def explain(error: BaseException) -> str:
         cause = _configuration_cause(error)
         if cause is None:
             return _first_line(str(error))
-        return _no_list(error) if "is not a ListConfig" in str(cause) else explain(cause)
+        return _no_list(error) if "is not a ListConfig" in str(cause) else _explain(cause)
     if isinstance(error, (ConfigKeyError, ConfigAttrError)):
         return _unknown_key(error)
     if isinstance(error, RecursionError):

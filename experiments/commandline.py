@@ -1,5 +1,6 @@
 """What every command does about errors: the user's own in one clear line, the program's with a traceback."""
 
+import io
 import os
 import signal
 import sys
@@ -47,6 +48,9 @@ def run_command(name: str, command: Callable[[], object]) -> int:
     # Imports are over: from here on there is something to clean up.
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # A path may have bytes that are no text; shown, it is to have the same.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="surrogateescape")
     # A batch system ends a job by SIGTERM: like Ctrl-C, so that nothing half done is left.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if os.environ.get("HYDRA_FULL_ERROR"):

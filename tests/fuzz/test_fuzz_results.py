@@ -1,8 +1,9 @@
-"""Damaged files of a study: named and left out, or run again; never taken for whole, and never in the way of the others."""
+"""Damaged files of a study: named and left out, or run again; never taken for whole, never in the way of others."""
 
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,13 @@ def test_a_damaged_file(copy: Path, file: str, runs: int, checked: bool) -> None
     fuzz([whole], WORDS, runs, reader(copy, path, checked), ())
 
 
+def read_or_none(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text())
+    except ValueError:
+        return None
+
+
 def test_every_single_bit_counts(study: Path, copy: Path) -> None:
     path = copy / "traffic" / RESULT_FILE
     whole = bytearray(path.read_bytes())
@@ -122,10 +130,9 @@ def test_every_single_bit_counts(study: Path, copy: Path) -> None:
     for at in range(0, len(whole), max(1, len(whole) // 150)):
         whole[at] ^= 1
         path.write_bytes(whole)
-        try:
-            assert read_result(copy / "traffic") == original  # a space for a tab
-        except DamagedError as error:
-            assert str(path) in str(error)
+        refused = pytest.raises(DamagedError, match=RESULT_FILE) if read_or_none(path) != original else nullcontext()
+        with refused:
+            read_result(copy / "traffic")
         whole[at] ^= 1
 
 
@@ -135,12 +142,9 @@ def test_a_damaged_table_of_rows(copy: Path) -> None:
 
     def read(data: bytes) -> None:
         path.write_bytes(data)
-        try:
-            read_rows(path)
-        except DamagedError as error:
-            assert str(path) in str(error)
+        read_rows(path)
 
-    fuzz([path.read_bytes()], WORDS, 100, read, ())
+    fuzz([path.read_bytes()], WORDS, 100, read, (DamagedError,))
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"[1]", b"7", b'{"config": 5}', b'{"a": ' * 5000, b'{"x": 1'])
