@@ -26,7 +26,7 @@ from .evaluation.figure import draw
 from .evaluation.plan import Policy, Scenario, Trial, check_axis, plan, policies_of, refused, scenarios_of
 from .evaluation.summary import Bootstrap, Cell, summarise
 from .evaluation.text import About, markdown, print_tables, write_csv
-from .results import ROWS_FILE, atomic_path, row, write_rows
+from .results import ROWS_FILE, atomic_path, require_writable, row, write_rows
 from .sweep import WORKERS, PlannedRun, RunFailedError, collect, run_all
 
 NAME = "evaluation"  # of the files written
@@ -74,6 +74,7 @@ def evaluate(config: DictConfig, common: Sequence[str], directory: Path, command
     """
     given: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     policies, scenarios, reference = _players(given)
+    require_writable(directory)
     trials = plan(policies, scenarios, common, given["loads"], given["seeds"], directory)
     results, failures = _run(trials, given["workers"] or WORKERS)
     rows = [row(results[d], d) | trial.labels for trial in trials if (d := trial.run.directory) in results]

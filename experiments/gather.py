@@ -10,8 +10,9 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
 from ..simcore import CoreError
+from .cautions import say_cautions
 from .commandline import CommandError, run_command
-from .results import ROWS_FILE, DamagedError, gather
+from .results import ROWS_FILE, DamagedError, gather, results_below
 
 
 class GatherAfterSweep(Callback):
@@ -22,6 +23,7 @@ class GatherAfterSweep(Callback):
         directory = Path(config.hydra.sweep.dir)
         count, damaged = gather(directory)
         say_damaged("flitgym-simulate", damaged)
+        say_cautions("flitgym-simulate", [result for result, _ in results_below(directory)[0]])
         print(f"{directory / ROWS_FILE}: {count} rows")
 
 

@@ -234,7 +234,7 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
             elif key == "jobs":
                 flat.update(_flatten(value, "jobs."))
             elif key == "warnings":
-                flat[key] = "; ".join(value) or None
+                flat.update(_flatten(value, "warnings."))
             elif key not in _NOT_COLUMNS:
                 flat[key] = value
         series = read_columns(result, directory, "series") or {}

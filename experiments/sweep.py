@@ -23,7 +23,7 @@ from ..simcore import ConfigError, CoreError, __version__
 from ..simcore._core import Program
 from .cautions import say_cautions
 from .one_run import execute
-from .parent import end_with_parent
+from .parent import end_with
 from .progress import SweepProgress
 from .results import finished, read_result
 from .workload_run import require_finished
@@ -198,7 +198,9 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
     # Ctrl-C reaches every process of the terminal and terminate() only this one; both end the run cleanly.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    end_with_parent()
+    sweep = multiprocessing.parent_process()
+    if sweep is not None and sweep.pid is not None:
+        end_with(sweep.pid)
     last = time.monotonic()
 
     def report(phase: str, part: float) -> None:
