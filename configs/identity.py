@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
 from ..simcore import ConfigError
-from .jobs import core_workload, file_word, has_workload, workload_identity, workload_label
+from .jobs import core_workload, file_hash, file_word, has_workload, workload_identity, workload_label
 
 # Keys that say where or whether a run is stored, not what it computes.
 _NOT_IDENTITY = {"overwrite"}
@@ -47,9 +46,9 @@ def config_hash(config: DictConfig) -> str:
     else:
         identity["traffic"] = _plain(config.traffic)
     if run["load_q_table"] is not None:
-        run["load_q_table"] = _content(run["load_q_table"])
+        run["load_q_table"] = file_hash("run.load_q_table", run["load_q_table"])
     if identity["routing"].get("path"):
-        identity["routing"]["path"] = _content(identity["routing"]["path"])
+        identity["routing"]["path"] = file_hash("routing.path", identity["routing"]["path"])
     return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -70,10 +69,6 @@ def run_id(*, _root_: DictConfig) -> str:
 
 def _traffic_label(traffic: DictConfig) -> str:
     return f"{traffic.name}_load{traffic.load:g}"
-
-
-def _content(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def _plain(node: Any) -> Any:

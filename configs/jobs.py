@@ -64,10 +64,10 @@ def workload_identity(section: Section) -> dict[str, Any]:
     """
     identity = dict(section)
     if section["name"] == "goal":
-        identity["file"] = _content(section["file"])
+        identity["file"] = file_hash("workload.file", section["file"])
     if section["name"] == "jobs":
         identity["jobs"] = [
-            {**job, "goal_file": _content(job["goal_file"])} if "goal_file" in job else job
+            {**job, "goal_file": file_hash("workload.jobs.goal_file", job["goal_file"])} if "goal_file" in job else job
             for job in _mappings(section["jobs"])
         ]
     return identity
@@ -233,5 +233,13 @@ def _mappings(jobs: list[Any]) -> list[Section]:
     return jobs
 
 
-def _content(path: str) -> str:
-    return hashlib.sha256(Path(str(path)).read_bytes()).hexdigest()
+def file_hash(key: str, path: str) -> str:
+    """A hash of what a file holds.
+
+    Raises:
+        OSError: it cannot be read; names the key of the configuration, too.
+    """
+    try:
+        return hashlib.sha256(Path(str(path)).read_bytes()).hexdigest()
+    except OSError as error:
+        raise OSError(error.errno, f"{key}: {error.strerror}", str(path)) from None

@@ -107,7 +107,7 @@ def _execute(
 
     # Arrays first: result.json is the mark that the run is complete.
     if has_workload(config):
-        numbers, files = run_workload(simulation, config.workload, directory, report)
+        numbers, files = run_workload(simulation, config, directory, report)
     else:
         numbers, files = _run_windows(simulation, run, directory, report)
     if run.save_q_table:
