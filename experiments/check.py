@@ -29,38 +29,49 @@ class CheckBeforeSweep(Callback):
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """End the program with the core's message if a combination of the sweep cannot run."""
+        words = list(config.hydra.overrides.task)
         try:
-            announce(check(list(config.hydra.overrides.task)), WORKERS)
+            check(words)
         except HydraException:
             return  # Hydra composes every run itself in a moment and says so
         except ConfigError as error:
             # Hydra turns the exceptions of its hooks into warnings, but lets an exit through.
             print(f"flitgym-simulate: {error}", file=sys.stderr)
             raise SystemExit(EXIT_BAD_CONFIG) from None
+        announce(runs_of(words), WORKERS)
 
 
-def check(words: Sequence[str]) -> int:
+def check(words: Sequence[str]) -> None:
     """Build every combination of components that a sweep asks for, each with the first value of every other swept key.
 
     Args:
         words: The overrides of the command line.
-
-    Returns:
-        The number of runs.
 
     Raises:
         ConfigError: one of them cannot run.
         hydra.errors.HydraException: the overrides cannot be composed.
     """
     parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
-    overrides = [(override, _values(override)) for override in parser.parse_overrides(list(words))]
-    tried = [values if override.get_key_element() in _EVERY_VALUE else values[:1] for override, values in overrides]
-    for chosen in itertools.product(*tried):
+    for chosen in itertools.product(*(_choices(override) for override in parser.parse_overrides(list(words)))):
         prepare(compose(chosen))
-    return math.prod(len(values) for _, values in overrides)
 
 
-def _values(override: Override) -> list[str]:
+def _choices(override: Override) -> list[str]:
     if not override.is_sweep_override():
         return [str(override.input_line)]
-    return [f"{override.get_key_element()}={value}" for value in override.sweep_string_iterator()]
+    key = override.get_key_element()
+    values = [f"{key}={value}" for value in override.sweep_string_iterator()]
+    return values if key in _EVERY_VALUE else values[:1]
+
+
+def runs_of(words: Sequence[str]) -> int:
+    """How many runs a sweep over these overrides has; 0 where a sweeper picks its values itself.
+
+    Raises:
+        hydra.errors.HydraException: the overrides cannot be read.
+    """
+    parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
+    swept = [override for override in parser.parse_overrides(list(words)) if override.is_sweep_override()]
+    if any(override.is_interval_sweep() for override in swept):
+        return 0
+    return math.prod(len(list(override.sweep_string_iterator())) for override in swept)
