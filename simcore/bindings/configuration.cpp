@@ -16,110 +16,50 @@
 namespace py = pybind11;
 using namespace flitgym;
 
+namespace {
+
 // ---- configuration: a mapping of sections, each with a name and parameters ----
 
-namespace {
-
-constexpr int kShown = 200;  // characters of a value in a message
-
-// A value as a message shows it. Python refuses to write integers of more than some thousand digits.
-std::string shown(const py::handle& item) {
-  try {
-    const py::str text = py::repr(item);
-    const bool fits = py::len(text) <= kShown;
-    return py::str(fits ? py::object(text) : text[py::slice(0, kShown, 1)]).cast<std::string>() + (fits ? "" : "...");
-  } catch (const py::error_already_set&) {
-    return "a value of type " + py::str(py::type::of(item).attr("__name__")).cast<std::string>();
-  }
-}
-
-[[noreturn]] void refuse(const std::string& where, const py::handle& item, const std::string& why) {
-  throw ConfigError(where + ": " + shown(item) + " " + why);
-}
-
-// NumPy's scalars and arrays as Python's own numbers and lists.
-py::object plain(const py::handle& item) {
-  return py::hasattr(item, "dtype") ? item.attr("tolist")() : py::reinterpret_borrow<py::object>(item);
-}
-
 }  // namespace
 
-// Half of a surrogate pair is a character to Python and has no bytes.
-std::string to_text(const std::string& where, const py::handle& item) {
-  if (!py::isinstance<py::str>(item)) refuse(where, item, "is no text");
-  try {
-    return item.cast<std::string>();
-  } catch (const py::cast_error&) {
-    refuse(where, item, "has characters that cannot be encoded");
-  }
-}
-
-namespace {
-
-i64 to_whole(const std::string& where, const py::handle& given) {
-  const py::object item = plain(given);
-  if (!py::isinstance<py::int_>(item) || py::isinstance<py::bool_>(item)) refuse(where, item, "is no whole number");
-  if (item.attr("bit_length")().cast<i64>() > 63) refuse(where, item, "is too large");
-  return item.cast<i64>();
-}
-
-py::list to_list(const std::string& where, const py::handle& given, const char* of) {
-  const py::object item = plain(given);
-  const bool listed = py::isinstance<py::list>(item) || py::isinstance<py::tuple>(item);
-  if (!listed) refuse(where, item, std::string("is no list of ") + of);
-  return py::list(item);
-}
-
-std::string to_path(const std::string& where, const py::handle& item) {
-  if (py::hasattr(item, "__fspath__")) return to_text(where, item.attr("__fspath__")());
-  return to_text(where, item);
-}
-
-}  // namespace
-
-Value to_value(const std::string& where, const py::handle& given) {
-  const py::object item = plain(given);
+Value to_value(const std::string& where, const py::handle& item) {
   if (py::isinstance<py::bool_>(item)) return item.cast<bool>();
-  if (py::isinstance<py::int_>(item)) return to_whole(where, item);
+  if (py::isinstance<py::int_>(item)) {
+    if (item.attr("bit_length")().cast<int>() > 63) throw ConfigError(where + ": " + std::string(py::repr(item)) + " is too large");
+    return item.cast<i64>();
+  }
   if (py::isinstance<py::float_>(item)) return item.cast<double>();
-  if (py::isinstance<py::str>(item)) return to_text(where, item);
+  if (py::isinstance<py::str>(item)) return item.cast<std::string>();
   if (py::isinstance<py::list>(item) || py::isinstance<py::tuple>(item)) {
     std::vector<double> values;
-    for (const py::handle& element : item) {
-      const py::object x = plain(element);
-      const bool number = py::isinstance<py::int_>(x) || py::isinstance<py::float_>(x);
-      if (!number) refuse(where, item, "is not a list of numbers");
-      try {
-        values.push_back(x.cast<double>());
-      } catch (const py::cast_error&) {
-        refuse(where, x, "is too large");
-      }
+    for (const py::handle& x : item) {
+      if (!py::isinstance<py::int_>(x) && !py::isinstance<py::float_>(x)) throw ConfigError(where + ": " + std::string(py::repr(item)) + " is not a list of numbers");
+      values.push_back(x.cast<double>());
     }
     return values;
   }
-  refuse(where, item, "is no number, word, truth value or list of numbers");
+  throw ConfigError(where + ": " + std::string(py::repr(item)) + " is no number, word, truth value or list of numbers");
 }
 
 Section to_section(const py::dict& config, const char* key, const char* default_name) {
-  const std::string where = key;
   Section section;
   section.name = default_name;
   if (!config.contains(key)) {
-    if (!*default_name) throw ConfigError(where + ": missing; give {'name': ..., parameters}");
+    if (!*default_name) throw ConfigError(std::string(key) + ": missing; give {'name': ..., parameters}");
     return section;
   }
   const py::object given = config[key];
   if (py::isinstance<py::str>(given)) {
-    section.name = to_text(where, given);
+    section.name = given.cast<std::string>();
     return section;
   }
-  if (!py::isinstance<py::dict>(given)) refuse(where, given, "is no mapping and no name");
+  if (!py::isinstance<py::dict>(given)) throw ConfigError(std::string(key) + ": " + std::string(py::repr(given)) + " is no mapping and no name");
   for (const auto& [k, v] : given.cast<py::dict>()) {
-    const auto name = to_text(where + ", key", k);
-    if (name == "name") section.name = to_text(where + ".name", v);
-    else section.values[name] = to_value(where + "." + name, v);
+    const auto name = k.cast<std::string>();
+    if (name == "name") section.name = py::str(v).cast<std::string>();
+    else section.values[name] = to_value(std::string(key) + "." + name, v);
   }
-  if (section.name.empty()) throw ConfigError(where + ".name: missing");
+  if (section.name.empty()) throw ConfigError(std::string(key) + ".name: missing");
   return section;
 }
 
@@ -136,9 +76,9 @@ std::shared_ptr<const Program> program_from_arrays(const py::dict& given) {
   std::vector<std::string> valid = {"ranks"};
   for (const auto& [name, column] : columns) valid.push_back(name);
   for (const auto& [key, value] : given) {
-    const auto name = to_text("Program, key", key);
+    const auto name = key.cast<std::string>();
     if (name == "ranks") {
-      arrays.ranks = to_whole("Program: ranks", value);
+      arrays.ranks = value.cast<i64>();
       continue;
     }
     const auto found = columns.find(name);
@@ -159,41 +99,34 @@ namespace {
 
 std::vector<u32> to_terminals(const std::string& where, const py::handle& item) {
   std::vector<u32> terminals;
-  for (const py::handle& t : to_list(where, item, "terminals")) {
-    const i64 value = to_whole(where, t);
+  for (const py::handle& t : py::list(py::reinterpret_borrow<py::object>(item))) {
+    const auto value = py::reinterpret_borrow<py::object>(t).attr("__index__")().cast<i64>();
     if (value < 0 || value > 0xffffffff) throw ConfigError(where + ": " + std::to_string(value) + " is no terminal");
     terminals.push_back(static_cast<u32>(value));
   }
   return terminals;
 }
 
-std::shared_ptr<const Program> to_program(const py::handle& item) {
-  if (!py::isinstance<PyProgram>(item)) {
-    refuse("workload.jobs.program", item, "is no Program; a file is given as goal_file");
-  }
-  return item.cast<std::shared_ptr<PyProgram>>()->program;
-}
-
 // {parameters, 'jobs': [{'name', 'motif' or 'goal_file' or 'program', 'terminals', parameters of the motif}]}
 WorkloadSection to_workload(const py::object& given) {
-  if (!py::isinstance<py::dict>(given)) refuse("workload", given, "is no mapping");
+  if (!py::isinstance<py::dict>(given)) throw ConfigError("workload: " + std::string(py::repr(given)) + " is no mapping");
   WorkloadSection section;
   for (const auto& [k, v] : given.cast<py::dict>()) {
-    const auto key = to_text("workload, key", k);
+    const auto key = k.cast<std::string>();
     if (key != "jobs") {
       section.values[key] = to_value("workload." + key, v);
       continue;
     }
-    for (const py::handle& item : to_list("workload.jobs", v, "jobs")) {
-      if (!py::isinstance<py::dict>(item)) refuse("workload.jobs", item, "is no mapping");
+    for (const py::handle& item : py::list(py::reinterpret_borrow<py::object>(v))) {
+      if (!py::isinstance<py::dict>(item)) throw ConfigError("workload.jobs: " + std::string(py::repr(item)) + " is no mapping");
       JobSection job;
       for (const auto& [jk, jv] : py::reinterpret_borrow<py::dict>(item)) {
-        const auto name = to_text("workload.jobs, key", jk);
-        if (name == "name") job.name = to_text("workload.jobs.name", jv);
-        else if (name == "motif") job.motif.name = to_text("workload.jobs.motif", jv);
+        const auto name = jk.cast<std::string>();
+        if (name == "name") job.name = py::str(jv).cast<std::string>();
+        else if (name == "motif") job.motif.name = py::str(jv).cast<std::string>();
         else if (name == "terminals") job.terminals = jv.is_none() ? std::vector<u32>() : to_terminals("workload.jobs.terminals", jv);
-        else if (name == "goal_file") job.program = read_goal_file(to_path("workload.jobs.goal_file", jv));
-        else if (name == "program") job.program = to_program(jv);
+        else if (name == "goal_file") job.program = read_goal_file(py::str(jv).cast<std::string>());
+        else if (name == "program") job.program = jv.cast<std::shared_ptr<PyProgram>>()->program;
         else job.motif.values[name] = to_value("workload.jobs." + name, jv);
       }
       if (job.name.empty()) job.name = job.motif.name;
@@ -207,11 +140,10 @@ WorkloadSection to_workload(const py::object& given) {
 }  // namespace
 
 Config to_config(const py::object& mapping) {
-  if (!py::hasattr(mapping, "keys")) refuse("configuration", mapping, "is no mapping of sections");
   const py::dict given(mapping);
   const std::vector<std::string> valid = {"topology", "router", "routing", "traffic", "workload", "seed"};
   for (const auto& item : given) {
-    const auto key = to_text("configuration, key", item.first);
+    const auto key = py::str(item.first).cast<std::string>();
     if (std::find(valid.begin(), valid.end(), key) == valid.end()) throw ConfigError(key + ": unknown section" + did_you_mean(key, valid) + "; valid sections: " + join(valid));
   }
   Config config;
@@ -225,10 +157,10 @@ Config to_config(const py::object& mapping) {
     config.traffic = to_section(given, "traffic", "");
   }
   if (given.contains("seed")) {
-    const py::object seed = plain(given["seed"]);
+    const py::object seed = given["seed"];
     const bool integer = py::isinstance<py::int_>(seed) && !py::isinstance<py::bool_>(seed);
     if (!integer || seed.attr("__lt__")(0).cast<bool>() || seed.attr("bit_length")().cast<int>() > 63)
-      refuse("seed", seed, "is not an integer from 0 to 2^63 - 1");
+      throw ConfigError("seed: " + std::string(py::repr(seed)) + " is not an integer from 0 to 2^63 - 1");
     config.seed = seed.cast<u64>();
   }
   return config;

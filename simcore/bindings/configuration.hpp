@@ -14,8 +14,6 @@ struct PyProgram {
   std::shared_ptr<const flitgym::Program> program;
 };
 
-// These name what they read as `where` and refuse what is of another type.
-std::string to_text(const std::string& where, const pybind11::handle& item);
 flitgym::Value to_value(const std::string& where, const pybind11::handle& item);
 flitgym::Section to_section(const pybind11::dict& config, const char* key, const char* default_name);
 flitgym::Config to_config(const pybind11::object& mapping);

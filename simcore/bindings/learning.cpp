@@ -4,10 +4,12 @@
 #include <pybind11/stl.h>
 
 #include <cmath>
+#include <optional>
 
 #include "exclusive.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
+#include "simcore/workload.hpp"
 
 namespace py = pybind11;
 using namespace flitgym;
@@ -52,6 +54,7 @@ py::dict seam_facts(const Simulation& sim) {
   d["observation"] = observation;
   d["reward"] = seam.reward->name;
   d["capacity"] = seam.capacity;
+  d["news_cycles"] = 2 + static_cast<u64>(seam.longest_flight_ns / sim.network().cycle_ns);  // as in send_news()
   d["network"] = seam.policy.layers.empty() ? "" : seam.policy.per_slot ? "slots" : "flat";
   d["layers"] = seam.policy.layers;
   d["topology"] = sim.network().topology_name;
@@ -80,6 +83,54 @@ py::dict transitions(const py::object& self) {
   d["job"] = view(s.ring_job, {n}, self);
   return d;
 }
+
+const char* const kTransitionsDoc = R"(The ring of transitions, decisions with what came of them: views of the core's memory.
+
+The n-th transition that was ever filed (n from 0) lies in row n mod capacity; `transition_count` have been. Needs
+`routing.record`, the capacity. A decision is filed when its reward is known *and* the news has travelled back to the
+router that made it (the time of an empty path), so those of a packet come in any order. What was overwritten is lost
+without a word: `flitgym.env.Ring` reads what is new and raises when that happens.
+
+    observation       float32 [capacity, width]  what was seen; `seam()` names the features
+    mask              bool    [capacity, slots]  slots that held a candidate
+    action            int64   [capacity]         slot chosen
+    log_probability   float32 [capacity]         of the choice, when it was made; NaN where an agent outside did not say
+    reward            float32 [capacity]         us, negative: see `registered("reward")`
+    done              bool    [capacity]         the packet was delivered, no decision is behind the reward
+    next_observation  float32 [capacity, width]  at the packet's next decision; zeros where done
+    next_mask         bool    [capacity, slots]  at the packet's next decision; all False where done
+    decision          uint64  [capacity]         its number: decisions made in this network before it
+    next_decision     uint64  [capacity]         number of the packet's next decision; `NO_DECISION`: none
+    router            uint32  [capacity]         that decided
+    decided           uint32  [capacity]         cycle
+    job               uint32  [capacity]         of the packet; 0 without a workload
+
+With a reward that is paid on delivery (`end_to_end_delay`, `job_slowdown`) all of a packet's decisions are filed then,
+`done`, and `next_decision` still links them.
+
+Raises:
+    ConfigError: the routing asks no agent, or keeps no transitions.
+)";
+
+const char* const kDecisionsDoc = R"(The decisions of this cycle, between `collect()` and `apply()`.
+
+Row j is decision number `decision_count` + j. `observation`, `mask`, `slots` and `port` are views that are good until
+`apply()`, the others copies.
+
+    observation  float32 [n, width]  `seam()` names the features
+    mask         bool    [n, slots]  slots that hold a candidate; those come first
+    slots        uint32  [n]         how many those are
+    port         uint16  [n, slots]  output port of each candidate, counted in the router; nothing behind those
+    router       uint32  [n]         that asks
+    source       uint32  [n]         terminal of the packet; with `sequence` it names the packet
+    destination  uint32  [n]         terminal
+    sequence     uint32  [n]         how many packets its source made before
+    hops         uint32  [n]         links between routers that lie behind it
+
+Raises:
+    ConfigError: the routing asks no agent.
+    CoreError: before `collect()`.
+)";
 
 // The decisions between collect() and apply(); the rows keep their place from cycle to cycle.
 py::dict decisions(const py::object& self) {
@@ -152,7 +203,6 @@ class Worlds {
       auto& sim = item.cast<Simulation&>();
       const Seam& seam = seam_of(sim, "Worlds()");
       if (!sim.network().external) throw ConfigError("Worlds(): routing." + sim.network().routing_name + " decides by itself; use routing=agent");
-      if (sim.state().totals.collected) throw CoreError("Worlds(): a simulation stands between collect() and apply()");
       if (sims_.empty()) slots_ = seam.slots, width_ = seam.width;
       if (seam.slots != slots_ || seam.width != width_)
         throw ConfigError("Worlds(): networks with " + std::to_string(slots_) + " and " + std::to_string(seam.slots) + " slots, " + std::to_string(width_) + " and " + std::to_string(seam.width) +
@@ -166,7 +216,11 @@ class Worlds {
     observation_.resize(most * width_);
     mask_.resize(most * slots_);
     for (auto* column : {&network_, &router_, &actions_}) column->resize(most);
+    decision_.resize(most);
     counts_.assign(sims_.size(), 0);
+    for (const Simulation* sim : sims_) filed_.push_back(sim->state().learning.transitions);
+    for (u32 k = 0; k < sims_.size(); k++) take_over(k);
+    waiting_ = count_ > 0;
   }
   // The simulations outlive it and must not write into its memory.
   ~Worlds() {
@@ -178,6 +232,7 @@ class Worlds {
   u32 collect(u64 most_cycles) {
     if (waiting_) throw CoreError("Worlds.collect() was called twice without apply()");
     count_ = 0;
+    most_filed_ = 0;
     for (u32 k = 0; k < sims_.size(); k++) {
       Simulation& sim = *sims_[k];
       const Exclusive alone(sim);
@@ -190,18 +245,20 @@ class Worlds {
         if (counts_[k] > 0) break;
         sim.apply(nullptr, 0);
       }
-      for (u32 j = 0; j < counts_[k]; j++) {
-        network_[count_ + j] = k;
-        router_[count_ + j] = b.router[b.decisions.request[j]];
-      }
-      count_ += counts_[k];
+      add_rows(k);
+      const u64 filed = sim.state().learning.transitions;
+      most_filed_ = std::max(most_filed_, filed - filed_[k]);
+      filed_[k] = filed;
     }
     waiting_ = count_ > 0;
     return count_;
   }
 
+  using LogProbabilities = py::array_t<float, py::array::c_style | py::array::forcecast>;
+
   template <class T>
-  void apply(const py::array_t<T, py::array::c_style>& choices) {
+  void apply(const py::array_t<T, py::array::c_style>& choices,
+             const std::optional<LogProbabilities>& log_probability) {
     if (!waiting_) throw CoreError("Worlds.apply() without decisions; call collect() first");
     if (choices.ndim() != 1 || choices.shape(0) != static_cast<py::ssize_t>(count_))
       throw ConfigError("Worlds.apply(): " + std::to_string(choices.size()) + " choices for " + std::to_string(count_) + " decisions");
@@ -211,44 +268,118 @@ class Worlds {
         throw ConfigError("Worlds.apply(): slot " + std::to_string(given[j]) + " of decision " + std::to_string(j) + " is masked out");
       actions_[j] = static_cast<u32>(given[j]);
     }
+    const float* const told = log_probability ? log_probability->data() : nullptr;
+    if (told) check_log_probabilities(*log_probability);
     py::gil_scoped_release release;
     u32 at = 0;
     for (u32 k = 0; k < sims_.size(); k++) {
       if (counts_[k] == 0) continue;
       const Exclusive alone(*sims_[k]);
-      sims_[k]->apply(&actions_[at], counts_[k]);
+      sims_[k]->apply(&actions_[at], counts_[k], told ? told + at : nullptr);
       at += counts_[k];
     }
     waiting_ = false;
   }
 
+  // Rows that are decisions now are written; the others are left from before.
+  py::array path_delay(const py::object& self) {
+    if (path_delay_.empty()) path_delay_.resize(mask_.size());
+    std::size_t at = 0;
+    for (u32 k = 0; waiting_ && k < sims_.size(); k++) {
+      const Exclusive alone(*sims_[k]);
+      if (counts_[k]) path_delays(sims_[k]->network(), sims_[k]->state(), sims_[k]->batch(), &path_delay_[at * slots_]);
+      at += counts_[k];
+    }
+    return view(path_delay_, {rows(), static_cast<py::ssize_t>(slots_)}, self);
+  }
+
   u32 count() const { return count_; }
+  u64 most_filed() const { return most_filed_; }
   py::array observation(const py::object& self) const { return view(observation_, {rows(), static_cast<py::ssize_t>(width_)}, self); }
   py::array mask(const py::object& self) const { return flags(mask_.data(), {rows(), static_cast<py::ssize_t>(slots_)}, self); }
   py::array network(const py::object& self) const { return view(network_, {rows()}, self); }
   py::array router(const py::object& self) const { return view(router_, {rows()}, self); }
+  py::array decision(const py::object& self) const { return view(decision_, {rows()}, self); }
   py::list simulations() const { return py::list(held_[py::slice(0, static_cast<py::ssize_t>(held_.size()), 1)]); }
 
  private:
+  // The decisions of network k become the next rows; their numbers are those by which the transitions name them.
+  void add_rows(u32 k) {
+    Simulation& sim = *sims_[k];
+    const Batch& b = sim.batch();
+    const u64 first = sim.state().learning.decisions;
+    for (u32 j = 0; j < counts_[k]; j++) {
+      network_[count_ + j] = k;
+      router_[count_ + j] = b.router[b.decisions.request[j]];
+      decision_[count_ + j] = first + j;
+    }
+    count_ += counts_[k];
+  }
+  // A simulation that stands between collect() and apply(), of a copy for instance: its rows come here.
+  void take_over(u32 k) {
+    Simulation& sim = *sims_[k];
+    if (!sim.state().totals.collected) return;
+    Decisions& d = sim.batch().decisions;
+    if (d.count == 0)
+      throw CoreError("Worlds(): a simulation stands between collect() and apply() without a decision; apply() first");
+    float* const rows = observation_.data() + std::size_t{count_} * width_;
+    u8* const mask = mask_.data() + std::size_t{count_} * slots_;
+    std::copy_n(d.observation, std::size_t{d.count} * width_, rows);
+    std::copy_n(d.mask, std::size_t{d.count} * slots_, mask);
+    d.observation = rows;
+    d.mask = mask;
+    counts_[k] = d.count;
+    add_rows(k);
+  }
+  void check_log_probabilities(const LogProbabilities& given) const {
+    if (given.ndim() != 1 || given.shape(0) != static_cast<py::ssize_t>(count_))
+      throw ConfigError("Worlds.apply(): " + std::to_string(given.size()) + " log-probabilities for " +
+                        std::to_string(count_) + " decisions");
+    for (u32 j = 0; j < count_; j++)  // what rounding makes of a certain one is let through
+      if (!(given.data()[j] <= 1e-4f))
+        throw ConfigError("Worlds.apply(): log_probability " + std::to_string(given.data()[j]) + " of decision " +
+                          std::to_string(j) + " is not the logarithm of a probability");
+  }
   py::ssize_t rows() const { return static_cast<py::ssize_t>(network_.size()); }
 
   py::list held_;
   std::vector<Simulation*> sims_;
   u32 slots_ = 0, width_ = 0, count_ = 0;
   bool waiting_ = false;
-  std::vector<float> observation_;
+  std::vector<float> observation_, path_delay_;
   std::vector<u8> mask_;
   std::vector<u32> network_, router_, actions_, counts_;
+  std::vector<u64> decision_, filed_;
+  u64 most_filed_ = 0;  // transitions of a network between the last two collect()
 };
+
+// Packet-us from packet-cycles, by some grouping of the terminals.
+template <class Group>
+py::array_t<double> accrued(Simulation& sim, u32 groups, Group&& group) {
+  const Exclusive alone(sim);
+  const std::vector<double>& delay = sim.accrued_delay();
+  py::array_t<double> out(static_cast<py::ssize_t>(groups));
+  double* const sums = out.mutable_data();
+  std::fill_n(sums, groups, 0.0);
+  for (u32 t = 0; t < delay.size(); t++)
+    if (const u32 g = group(t); g < groups) sums[g] += delay[t] * sim.network().cycle_ns * 1e-3;
+  return out;
+}
 
 }  // namespace
 
 void bind_learning(py::module_& m, py::class_<Simulation>& simulation) {
   simulation.def("seam", &seam_facts)
-      .def("decisions", &decisions)
-      .def("transitions", &transitions)
+      .def("decisions", &decisions, kDecisionsDoc)
+      .def("transitions", &transitions, kTransitionsDoc)
       .def_property_readonly("transition_count", [](const Simulation& s) { return s.state().learning.transitions; })
       .def_property_readonly("decision_count", [](const Simulation& s) { return s.state().learning.decisions; })
+      .def("accrued_delay_us", [](Simulation& s) { return accrued(s, 1, [](u32) { return 0u; }).at(0); })
+      .def("accrued_delay_by_router_us", [](Simulation& s) { return accrued(s, s.network().routers, [&](u32 t) { return s.network().terminal_router[t]; }); })
+      .def("accrued_delay_by_job_us", [](Simulation& s) {
+        const Workload* const w = s.network().workload.get();
+        return accrued(s, w ? w->job_count() : 1, [&](u32 t) { return !w ? 0u : w->terminal_rank[t] == kNone ? kNone : w->rank_job[w->terminal_rank[t]]; });
+      })
       .def_property_readonly("job_slowdown", [](const py::object& self) {
         auto& s = self.cast<Simulation&>().state();
         return view(s.job_slowdown, {static_cast<py::ssize_t>(s.job_slowdown.size())}, self);
@@ -290,13 +421,16 @@ void bind_learning(py::module_& m, py::class_<Simulation>& simulation) {
   py::class_<Worlds>(m, "Worlds")
       .def(py::init<const py::list&>(), py::arg("simulations"))
       .def("collect", &Worlds::collect, py::arg("max_cycles"), py::call_guard<py::gil_scoped_release>())
-      .def("apply", &Worlds::apply<i64>, py::arg("actions").noconvert())
-      .def("apply", &Worlds::apply<i32>, py::arg("actions").noconvert())
-      .def("apply", &Worlds::apply<i64>, py::arg("actions"))
+      .def("apply", &Worlds::apply<i64>, py::arg("actions").noconvert(), py::arg("log_probability") = py::none())
+      .def("apply", &Worlds::apply<i32>, py::arg("actions").noconvert(), py::arg("log_probability") = py::none())
+      .def("apply", &Worlds::apply<i64>, py::arg("actions"), py::arg("log_probability") = py::none())
+      .def("path_delay_us", [](const py::object& self) { return self.cast<Worlds&>().path_delay(self); })
       .def_property_readonly("count", &Worlds::count)
+      .def_property_readonly("most_filed", &Worlds::most_filed)
       .def_property_readonly("observation", [](const py::object& self) { return self.cast<Worlds&>().observation(self); })
       .def_property_readonly("mask", [](const py::object& self) { return self.cast<Worlds&>().mask(self); })
       .def_property_readonly("network", [](const py::object& self) { return self.cast<Worlds&>().network(self); })
       .def_property_readonly("router", [](const py::object& self) { return self.cast<Worlds&>().router(self); })
+      .def_property_readonly("decision", [](const py::object& self) { return self.cast<Worlds&>().decision(self); })
       .def_property_readonly("simulations", &Worlds::simulations);
 }

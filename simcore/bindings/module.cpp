@@ -13,6 +13,7 @@
 #include "exclusive.hpp"
 #include "jobs.hpp"
 #include "learning.hpp"
+#include "pickling.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
@@ -238,12 +239,10 @@ PYBIND11_MODULE(_core, m) {
   // What a job does, rank by rank.
   py::class_<PyProgram, std::shared_ptr<PyProgram>>(m, "Program")
       .def(py::init([](const py::dict& arrays) { return std::make_shared<PyProgram>(PyProgram{program_from_arrays(arrays)}); }), py::arg("arrays"))
+      .def(py::init([](const PyProgram& other) { return std::make_shared<PyProgram>(other); }), py::arg("other"))
       .def_static("motif", [](const std::string& name, const py::dict& params) {
         Section section{name, {}};
-        for (const auto& [key, value] : params) {
-          const auto word = to_text("motif, key", key);
-          section.values[word] = to_value("motif." + word, value);
-        }
+        for (const auto& [key, value] : params) section.values[key.cast<std::string>()] = to_value("motif." + key.cast<std::string>(), value);
         return std::make_shared<PyProgram>(PyProgram{motif_program(section, "motif")});
       }, py::arg("name"), py::arg("params") = py::dict())
       .def_static("goal", [](const std::string& text, const std::string& name) { return std::make_shared<PyProgram>(PyProgram{read_goal(text, name)}); }, py::arg("text"), py::arg("name") = "goal")
@@ -346,4 +345,5 @@ PYBIND11_MODULE(_core, m) {
       .def("check_conservation", &Simulation::check_conservation);
   bind_jobs(simulation);
   bind_learning(m, simulation);
+  bind_pickling(simulation);
 }
