@@ -6,12 +6,17 @@ import os
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from . import _core
 from ._core import ConfigError
+
+NO_DECISION = np.uint64(2**64 - 1)
+"""In `Simulation.transitions()["next_decision"]`: the packet made no further decision."""
 
 
 class Simulation(_core.Simulation):
@@ -25,7 +30,17 @@ class Simulation(_core.Simulation):
 
     Raises:
         ConfigError: before cycle 0, naming the key, its value and the valid choices.
+
+    `copy.deepcopy` and `fork()` copy a simulation as it stands, also between `collect()` and `apply()`, and share its
+    network, which never changes. A pickle holds the configuration and the state: whoever loads it builds the network
+    anew (files of GOAL schedules are read again). Neither holds the log of watched packets.
     """
+
+    _config: Any
+
+    def __init__(self, config: Mapping[str, Any] | _core.Simulation) -> None:
+        super().__init__(config)
+        self._config = config._config if isinstance(config, Simulation) else _copied(config)
 
     def cycles(self, ns: float) -> int:
         """The number of cycles nearest to a time in ns."""
@@ -91,6 +106,28 @@ class Simulation(_core.Simulation):
 
     def fork(self) -> Simulation:
         """An independent copy at the same instant; the network itself is shared."""
-        copy = Simulation.__new__(Simulation)
-        _core.Simulation.__init__(copy, self)
-        return copy
+        return Simulation(self)
+
+    def __copy__(self) -> Simulation:
+        return self.fork()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Simulation:
+        return self.fork()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _loaded, (self._config, *self._save())
+
+
+def _loaded(config: Mapping[str, Any], snapshot: bytes, asking: list[int] | None) -> Simulation:
+    simulation = Simulation(config)
+    simulation._load(snapshot, asking)
+    return simulation
+
+
+def _copied(value: Any) -> Any:
+    # Programs of a job never change, and are large: they are shared.
+    if isinstance(value, Mapping):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copied(item) for item in value]
+    return value

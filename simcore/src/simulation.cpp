@@ -1,7 +1,9 @@
 #include "simcore/simulation.hpp"
 
 #include <algorithm>
+#include <limits>
 
+#include "learning/demand.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "stage/stage.hpp"
@@ -20,6 +22,13 @@ Simulation::Simulation(const Simulation& other)
     : network_(other.network_), state_(other.state_), workspace_(other.workspace_), guarded_moves_(other.guarded_moves_), guarded_at_(other.guarded_at_) {
   prepare(*network_, workspace_);
   if (network_->seam) own_rows(*network_, workspace_.batch);
+}
+
+Simulation::~Simulation() = default;
+
+const std::vector<double>& Simulation::accrued_delay() {
+  if (!demand_) demand_ = std::make_unique<Demand>();
+  return demand_->accrued(*network_, state_);
 }
 
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
@@ -98,6 +107,11 @@ bool Simulation::drain(u64 most_cycles, const std::function<void()>& keep_going)
 
 void Simulation::stop_sources() {
   if (network_->workload) throw CoreError("stop_sources() and drain() are for traffic patterns; the jobs of a workload end by themselves: run_workload()");
+  if (state_.totals.sources_stopped) return;
+  if (!state_.delivered_from.empty()) {
+    accrued_delay();
+    demand_->stop(*network_, state_);
+  }
   state_.totals.sources_stopped = 1;
   state_.totals.backlogged = 0;
   for (Terminal& x : state_.terminals) x.left = 0;
@@ -112,7 +126,7 @@ u32 Simulation::collect() {
   return network_->external && network_->seam ? workspace_.batch.decisions.count : workspace_.batch.count;
 }
 
-void Simulation::apply(const u32* choices, std::size_t count) {
+void Simulation::apply(const u32* choices, std::size_t count, const float* log_probability) {
   if (!state_.totals.collected) throw CoreError("apply() without collect()");
   Batch& b = workspace_.batch;
   if (network_->external && network_->seam) {
@@ -124,7 +138,8 @@ void Simulation::apply(const u32* choices, std::size_t count) {
         throw ConfigError("apply(): slot " + std::to_string(choices[j]) + " of decision " + std::to_string(j) + " is masked out; it has " + std::to_string(d.slot_count[j]) + " candidates in " +
                           std::to_string(slots) + " slots");
     std::copy_n(choices, count, d.chosen.begin());
-    std::fill_n(d.log_probability.begin(), count, 0.0f);
+    if (log_probability) std::copy_n(log_probability, count, d.log_probability.begin());
+    else std::fill_n(d.log_probability.begin(), count, std::numeric_limits<float>::quiet_NaN());
     settle_decisions(*network_, state_, b);
   } else if (!network_->external) {
     if (count) throw ConfigError("apply(): routing." + network_->routing_name + " decides by itself; choices are for routing=external");
@@ -145,6 +160,18 @@ void Simulation::apply(const u32* choices, std::size_t count) {
     }
   }
   flitgym::apply(*network_, state_, workspace_);
+}
+
+void Simulation::resume(const std::vector<u32>& asking) {
+  if (state_.totals.collected) throw CoreError("resume() between collect() and apply()");
+  std::vector<bool> seen(state_.input_vcs.size());
+  for (const u32 v : asking) {
+    if (v >= seen.size() || seen[v] || state_.input_vcs[v].front == kNone || state_.input_vcs[v].routed)
+      throw ConfigError("resume(): input VC " + std::to_string(v) + " has no packet that asks for a route");
+    seen[v] = true;
+  }
+  workspace_.routes = asking;
+  flitgym::resume(*network_, state_, workspace_);
 }
 
 void Simulation::answer(const float* values, const u32* rows, std::size_t count) {

@@ -18,6 +18,7 @@ class Simulation {
   explicit Simulation(std::shared_ptr<const Network> network);
   Simulation(const Simulation& other);  // a fork: the state is copied, the network shared
   Simulation& operator=(const Simulation&) = delete;
+  ~Simulation();
 
   const Network& network() const { return *network_; }
   State& state() { return state_; }
@@ -39,7 +40,8 @@ class Simulation {
   // The two halves of a cycle. Between them, batch() holds the requests; choices[i] is an index into the candidates of
   // request i. Throws ConfigError on a choice outside its candidates and leaves the batch as it was.
   u32 collect();
-  void apply(const u32* choices, std::size_t count);
+  // `log_probability`, one per choice of a seam's decisions, goes into the transitions; none: not a number.
+  void apply(const u32* choices, std::size_t count, const float* log_probability = nullptr);
   // Before apply(), with routing=external and feedback: the estimate in ns that goes back upstream with the packet of each request
   // (negative: none), and the row of the upstream router's table that it belongs to.
   void answer(const float* values, const u32* rows, std::size_t count);
@@ -49,9 +51,15 @@ class Simulation {
   void set_series_interval(u32 cycles);
   void watch(u32 terminal, u32 sequence);
 
+  // Delay of all packets up to now, per terminal by source, in packet-cycles; see src/learning/demand.hpp.
+  const std::vector<double>& accrued_delay();
+
   u64 hash() const;                       // of all of State
   std::string snapshot() const;           // State as bytes
   void restore(const std::string& bytes);
+  // A simulation between collect() and apply() is its State and the list of input VCs that ask; the batch follows.
+  const std::vector<u32>& asking() const { return workspace_.routes; }
+  void resume(const std::vector<u32>& asking);  // after collect() has been done elsewhere
 
   std::atomic<bool>& busy() { return busy_; }  // held by whoever lets another thread run meanwhile
 
@@ -67,6 +75,7 @@ class Simulation {
   State state_;
   Workspace workspace_;
   std::atomic<bool> busy_{false};
+  std::unique_ptr<class Demand> demand_;    // counted so far; not state
   u64 guarded_moves_ = 0, guarded_at_ = 0;  // the watchdog
 };
 

@@ -88,6 +88,7 @@ void measure_flights(const Network& net, Seam& seam) {
           const u32 port = net.port(from, local), next = seam.next_router[port];
           if (next != kNone && hops[next] == h - 1) flight[from] = std::min(flight[from], seam.hop_ns[port] + flight[next]);
         }
+        seam.longest_flight_ns = std::max(seam.longest_flight_ns, flight[from]);
       }
   }
 }

@@ -33,7 +33,7 @@ void route(const Network& net, State& s, Batch& b) {
       best = k;
     }
     b.decisions.chosen[j] = best;
-    b.decisions.log_probability[j] = 0;
+    b.decisions.log_probability[j] = 0;  // certain
   }
   settle_decisions(net, s, b);
 }

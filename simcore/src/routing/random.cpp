@@ -1,4 +1,6 @@
 // Any candidate with equal probability: what an agent that knows nothing does, and the measure of what asking one costs.
+#include <cmath>
+
 #include "routing/choice.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
@@ -12,7 +14,7 @@ void route(const Network& net, State& s, Batch& b) {
   for (u32 j = 0; j < b.decisions.count; j++) {
     const Packet& p = s.packets[b.packet[b.decisions.request[j]]];
     b.decisions.chosen[j] = below(route_draw(net, p, 0), b.decisions.slot_count[j]);
-    b.decisions.log_probability[j] = 0;
+    if (net.seam->capacity) b.decisions.log_probability[j] = -std::log(static_cast<float>(b.decisions.slot_count[j]));
   }
   settle_decisions(net, s, b);
 }

@@ -27,7 +27,6 @@ u32 pick_vc(const Network& net, const State& s, u32 port, u32 vc_class) {
 void route_requests(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
-  s.routes_due.take(f.now, f.w.routes);
   Batch& b = f.w.batch;
   const std::size_t n = f.w.routes.size();
   b.count = static_cast<u32>(n);
