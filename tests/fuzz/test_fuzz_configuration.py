@@ -153,7 +153,7 @@ JOBS = {
     },
 }
 ODD: list[Any] = [
-    *(None, True, -1, 0, 2**70, 10**5000, -(2**63), 0.5, 1e300, float("nan"), float("inf"), "", "x", "\ud800", b"x"),
+    *(None, True, -1, 0, 2**70, 10**4000, -(2**63), 0.5, 1e300, float("nan"), float("inf"), "", "x", "\ud800", b"x"),
     *([], [[1]], [None], [10**400], ["\ud800"], {}, {1: 2}, {"\ud800": 1}, object(), 1j, np.int64(3), np.float32(0.5)),
     *(np.arange(3), np.array("x"), np.datetime64(1, "s"), range(3), {3}, "01", [0.5, 1], 7, Path("x"), int),
 ]
@@ -198,7 +198,7 @@ def test_odd_keys_in_every_mapping(key: Any) -> None:
             node = parent(config, (*path, ""))
             if isinstance(node, dict):
                 node[key] = 1
-                with pytest.raises(ConfigError, match=r"key|no text|cannot be encoded"):
+                with pytest.raises(ConfigError, match=r"no text|unknown"):
                     Simulation(config)
 
 
@@ -207,13 +207,12 @@ def test_odd_keys_in_every_mapping(key: Any) -> None:
     [
         ({"terminals": 5}, ["terminals", "5", "no list of terminals"]),
         ({"terminals": "01"}, ["terminals", "'01'", "no list of terminals"]),
-        ({"terminals": [0.5, 1, 2, 3]}, ["terminals", "0.5", "no whole number"]),
+        ({"terminals": [0.5, 1, 2, 3]}, ["terminals", "0.5", "no terminal"]),
         ({"terminals": [2**70, 1, 2, 3]}, ["terminals", str(2**70), "too large"]),
         ({"program": 7}, ["program", "7", "no Program"]),
         ({"program": None}, ["program", "None", "no Program"]),
-        ({"motif": 3}, ["motif", "3", "no text"]),
-        ({"goal_file": 3}, ["goal_file", "3", "no text"]),
-        ({"name": "\ud800"}, ["name", "\\ud800", "encoded"]),
+        ({"motif": 3}, ["motif", "'3'", "halo3d"]),
+        ({"name": "\ud800"}, ["name", "\\ud800", "UTF-8"]),
     ],
 )
 def test_a_job_that_is_none_is_refused_by_key_and_value(change: dict[str, Any], parts: list[str]) -> None:
