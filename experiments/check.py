@@ -1,7 +1,6 @@
 """Before a sweep (`-m`) starts, its networks are built: what cannot run stops it before its first run, not later."""
 
 import itertools
-import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +17,7 @@ from ..simcore import ConfigError
 from .commandline import EXIT_BAD_CONFIG
 from .one_run import prepare
 from .sweep import WORKERS
-from .sweep_forecast import announce
+from .sweep_forecast import announce, runs_of
 
 # Keys whose every value is tried: groups of components, and words that name motifs.
 _EVERY_VALUE = {*GROUPS, "workload.target", "workload.background"}
@@ -62,16 +61,3 @@ def _choices(override: Override) -> list[str]:
     key = override.get_key_element()
     values = [f"{key}={value}" for value in override.sweep_string_iterator()]
     return values if key in _EVERY_VALUE else values[:1]
-
-
-def runs_of(words: Sequence[str]) -> int:
-    """How many runs a sweep over these overrides has; 0 where a sweeper picks its values itself.
-
-    Raises:
-        hydra.errors.HydraException: the overrides cannot be read.
-    """
-    parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
-    swept = [override for override in parser.parse_overrides(list(words)) if override.is_sweep_override()]
-    if any(override.is_interval_sweep() for override in swept):
-        return 0
-    return math.prod(len(list(override.sweep_string_iterator())) for override in swept)

@@ -4,9 +4,14 @@ What they share is the folder of the results, and the environment: the command l
 runs there are.
 """
 
+import math
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
+
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from .results import RESULT_FILE
 from .times import duration_text
@@ -14,6 +19,19 @@ from .times import duration_text
 _RUNS, _BEGAN, _WORKERS = "FLITGYM_SWEEP_RUNS", "FLITGYM_SWEEP_BEGAN", "FLITGYM_SWEEP_WORKERS"
 _LINES = 20  # in a sweep of any length
 _LONG_SECONDS = 60.0  # what takes longer is announced
+
+
+def runs_of(words: Sequence[str]) -> int:
+    """How many runs a sweep over these overrides has; 0 where a sweeper picks its values itself.
+
+    Raises:
+        hydra.errors.HydraException: the overrides cannot be read.
+    """
+    parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
+    swept = [override for override in parser.parse_overrides(list(words)) if override.is_sweep_override()]
+    if any(override.is_interval_sweep() for override in swept):
+        return 0
+    return math.prod(len(list(override.sweep_string_iterator())) for override in swept)
 
 
 def announce(runs: int, workers: int) -> None:
