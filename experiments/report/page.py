@@ -363,6 +363,7 @@ def _provenance(runs: Sequence[Run], settings: Settings, command: str | None) ->
         details.append(
             f"<details><summary>{escape(_label(result, settings, several))}</summary>"
             + (f'<p class="warn">Not finished: {escape(stuck.splitlines()[0])}</p>' if stuck else "")
+            + "".join(f'<p class="warn">{escape(text)}</p>' for text in (result.get("warnings") or {}).values())
             + (f"<p>Again: <code class='command'>{escape(again)}</code></p>" if again else "")
             + f"<p>Folder <code>{escape(directory.name)}</code>, configuration <code>{escape(result['config_hash'])}"
             f"</code>, state <code>{escape(str(result['state_hash']))}</code>, "
