@@ -3,23 +3,27 @@
 Importing this package registers the schema, so that every entry point and every worker process sees the same one.
 """
 
+from .added import refuse_added
 from .composition import CONFIG_DIR, compose
 from .errors import explain, unknown
 from .identity import config_hash, core_sections, run_id
 from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, workload_label
 from .schema import GROUPS, KINDS, register_schema
+from .warmup import cold_table
 
 __all__ = [
     "CONFIG_DIR",
     "GROUPS",
     "KINDS",
     "WINDOWS",
+    "cold_table",
     "compose",
     "config_hash",
     "core_jobs",
     "core_sections",
     "explain",
     "has_workload",
+    "refuse_added",
     "refuse_unused",
     "register_schema",
     "run_id",

@@ -6,8 +6,13 @@ from pathlib import Path
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException
 from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 
+from ..simcore import ConfigError
+from .added import refuse_added
+from .errors import explain, refuse_valueless_groups
 from .jobs import refuse_unused
 
 CONFIG_DIR = Path(__file__).parent.resolve()
@@ -17,13 +22,22 @@ def compose(overrides: Sequence[str] = ()) -> DictConfig:
     """The configuration that `flitgym-simulate <overrides>` would run with.
 
     Raises:
-        ConfigError: an override that the workload makes useless.
+        ConfigError: an override that the workload makes useless, or one that adds a key nobody reads; a preset that
+            cannot be read.
         hydra.errors.HydraException: unknown option or key, or a value of the wrong type; see `explain`.
     """
-    if GlobalHydra.instance().is_initialized():
-        config = hydra_compose("config", overrides=list(overrides))
-    else:
-        with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+    refuse_valueless_groups(overrides)
+    try:
+        if GlobalHydra.instance().is_initialized():
             config = hydra_compose("config", overrides=list(overrides))
+        else:
+            with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+                config = hydra_compose("config", overrides=list(overrides))
+    except (HydraException, OmegaConfBaseException, ConfigError):
+        raise
+    except Exception as error:
+        # Of a preset that cannot be read, in the words of whoever reads it.
+        raise ConfigError(explain(error)) from error
+    refuse_added(config)
     refuse_unused(config, overrides)
     return config

@@ -1,21 +1,34 @@
 """Errors of configuration in one sentence: the key, the value, the valid choices and the nearest spelling."""
 
 import difflib
+import re
+import sys
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 
+from hydra.core.config_store import ConfigStore
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from omegaconf import ListConfig
 from omegaconf.errors import ConfigAttributeError as ConfigAttrError
 from omegaconf.errors import ConfigKeyError, InterpolationResolutionError, OmegaConfBaseException
+from yaml import MarkedYAMLError, YAMLError
 
 from ..simcore import ConfigError
+
+# What reads the configuration, and whose errors are about it: by the first part of a module's name.
+_READERS = {"hydra", "omegaconf", "yaml", "antlr4"}
+_LONGEST = 400  # characters of another's message
+_LONGEST_WORD = 100  # characters of a word in a message
 
 
 def unknown(where: str, word: str, valid: Iterable[str], noun: str = "name") -> str:
     """The message for a word that is not among the valid ones, with the nearest spelling if one is near."""
     choices = sorted(valid)
+    word = word if len(word) <= _LONGEST_WORD else f"{word[:_LONGEST_WORD]}..."
     near = difflib.get_close_matches(word, choices, n=1, cutoff=0.5)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    return f"{where}: unknown {noun} '{word}'{hint}; valid {noun}s: {', '.join(choices)}"
+    return f"{where}: unknown {noun} '{word}'{hint}; valid {noun}s: {', '.join(choices) or 'none'}"
 
 
 def explain(error: BaseException) -> str:
@@ -25,8 +38,13 @@ def explain(error: BaseException) -> str:
         error: What Hydra, OmegaConf or the core raised.
 
     Returns:
-        One line, or the exception's own text where it says enough.
+        One line, or the exception's own text where it says enough. Bytes of the command line that are no text are shown
+        by their numbers.
     """
+    return _explain(error).encode("utf-8", "backslashreplace").decode()
+
+
+def _explain(error: BaseException) -> str:
     if isinstance(error, MissingConfigException):
         return _unknown_option(error)
     if isinstance(error, OverrideParseException):
@@ -35,15 +53,69 @@ def explain(error: BaseException) -> str:
         cause = _configuration_cause(error)
         if cause is None:
             return _first_line(str(error))
-        return _no_list(error) if "is not a ListConfig" in str(cause) else explain(cause)
+        return _no_list(error) if "is not a ListConfig" in str(cause) else _explain(cause)
     if isinstance(error, (ConfigKeyError, ConfigAttrError)):
         return _unknown_key(error)
+    if isinstance(error, RecursionError):
+        return _in_file(error, "values, presets or interpolations contain themselves, or nest too deeply")
+    if isinstance(error, MarkedYAMLError) and error.problem_mark is not None:
+        mark = error.problem_mark
+        return f"{mark.name}, line {mark.line + 1}: {_first_line(error.problem or str(error))}"
     if isinstance(error, InterpolationResolutionError) and (own := _raised_by_resolver(error)) is not None:
         return f"{own.strerror}: {own.filename}" if isinstance(own, OSError) else str(own)
     if isinstance(error, OmegaConfBaseException):
         key = f"{error.full_key}: " if error.full_key else ""
         return key + _first_line(error.msg or str(error))
+    if isinstance(error, ConfigError):
+        return str(error)
+    if isinstance(error, (YAMLError, UnicodeError)) or is_of_composition(error):
+        return _in_file(error, _first_line(str(error)))
     return str(error)
+
+
+def is_of_composition(error: BaseException) -> bool:
+    """Whether an error comes from what reads the configuration, which has errors of many types, and so is about it."""
+    inside = False
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in sys.stdlib_module_names:
+            inside = package in _READERS
+    return inside
+
+
+def refuse_valueless_groups(words: Iterable[str]) -> None:
+    """Refuse `topology=null` and the like, of which Hydra does not say which group is meant.
+
+    Args:
+        words: Overrides as they were typed.
+
+    Raises:
+        ConfigError: names the group, the value and the valid options.
+    """
+    for word in words:
+        key, sign, value = word.lstrip("+").partition("=")
+        if sign and re.fullmatch(r"null|~|true|false|[-+.\d][-+.\de]*", value.strip(), re.IGNORECASE):
+            options = _options(key)
+            if options:
+                raise ConfigError(unknown(key, value, options, "option"))
+
+
+def _options(group: str) -> list[str]:
+    """The options of a group of the configuration; none where there is no such group."""
+    if not re.fullmatch(r"\w+", group):
+        return []
+    store = ConfigStore.instance()
+    registered = [name.removesuffix(".yaml") for name in store.list(group)] if group in store.repo else []
+    return registered + [path.stem for path in Path(__file__).parent.glob(f"{group}/*.yaml")]
+
+
+def _in_file(error: BaseException, text: str) -> str:
+    # Where a preset is read, Hydra's loader knows its path and the error does not.
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        path = frame.f_locals.get("full_path")
+        if isinstance(path, str) and path.endswith(".yaml"):
+            return f"{path}: {text}"
+    return text
 
 
 def _unknown_option(error: MissingConfigException) -> str:
@@ -58,6 +130,10 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
     parent = error.parent_node
     valid = {str(key) for key in parent} - {"name", "hydra"} if parent is not None else set()
     section = str(error.full_key).rpartition(".")[0]
+    if isinstance(parent, ListConfig):
+        return f"{parent} is a list where a mapping of keys belongs"
+    if error.key == "name" and section and "name" not in (parent or {}):
+        return f"{section}: it has no 'name'; begin a preset with `defaults: [<registered name>, _self_]`"
     return unknown(section or "configuration", str(error.key), valid, "key")
 
 
@@ -83,4 +159,7 @@ def _raised_by_resolver(error: BaseException) -> ConfigError | OSError | None:
 
 
 def _first_line(text: str) -> str:
-    return text.strip().split("\n", 1)[0]
+    lines = text.strip().split("\n", 2)
+    # A heading alone says nothing.
+    line = " ".join(part.strip() for part in lines[:2]) if lines[0].endswith(":") else lines[0]
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."

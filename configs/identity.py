@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from .jobs import core_workload, has_workload, workload_identity, workload_label
+from ..simcore import ConfigError
+from .jobs import core_workload, file_hash, file_word, has_workload, workload_identity, workload_label
 
 # Keys that say where or whether a run is stored, not what it computes.
 _NOT_IDENTITY = {"overwrite", "max_memory_gb"}
@@ -46,24 +46,29 @@ def config_hash(config: DictConfig) -> str:
     else:
         identity["traffic"] = _plain(config.traffic)
     if run["load_q_table"] is not None:
-        run["load_q_table"] = _content(run["load_q_table"])
+        run["load_q_table"] = file_hash("run.load_q_table", run["load_q_table"])
     if identity["routing"].get("path"):
-        identity["routing"]["path"] = _content(identity["routing"]["path"])
+        identity["routing"]["path"] = file_hash("routing.path", identity["routing"]["path"])
     return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def run_id(*, _root_: DictConfig) -> str:
-    """The name of a run's directory: readable, stable, and different for different configurations."""
+    """The name of a run's directory: readable, stable, and different for different configurations.
+
+    Raises:
+        ConfigError: the seed is none.
+        ConfigError, OSError: as `config_hash`.
+    """
+    if not 0 <= _root_.seed < 2**63:
+        raise ConfigError(f"seed: {str(_root_.seed)[:40]} is not an integer from 0 to 2^63 - 1")
     what = workload_label(_root_.workload) if has_workload(_root_) else _traffic_label(_root_.traffic)
-    return f"{_root_.topology.name}_{_root_.routing.name}_{what}_seed{_root_.seed}_{config_hash(_root_)}"
+    # A file system takes 255 bytes in all.
+    words = [file_word(_root_.topology.name, 40), file_word(_root_.routing.name, 40), file_word(what, 120)]
+    return f"{'_'.join(words)}_seed{_root_.seed}_{config_hash(_root_)}"
 
 
 def _traffic_label(traffic: DictConfig) -> str:
     return f"{traffic.name}_load{traffic.load:g}"
-
-
-def _content(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def _plain(node: Any) -> Any:

@@ -50,7 +50,10 @@ def core_jobs(section: Section, available: int) -> list[dict[str, Any]]:
         ConfigError: no such motif, or a GOAL file with an error in it, with line and column.
         OSError: a GOAL file cannot be read.
     """
-    return _JOBS[section["name"]](section, available)
+    jobs = _JOBS[section["name"]](section, available)
+    for job in jobs:
+        _check_terminals(job)
+    return jobs
 
 
 def workload_identity(section: Section) -> dict[str, Any]:
@@ -61,10 +64,10 @@ def workload_identity(section: Section) -> dict[str, Any]:
     """
     identity = dict(section)
     if section["name"] == "goal":
-        identity["file"] = _content(section["file"])
+        identity["file"] = file_hash("workload.file", section["file"])
     if section["name"] == "jobs":
         identity["jobs"] = [
-            {**job, "goal_file": _content(job["goal_file"])} if "goal_file" in job else job
+            {**job, "goal_file": file_hash("workload.jobs.goal_file", job["goal_file"])} if "goal_file" in job else job
             for job in _mappings(section["jobs"])
         ]
     return identity
@@ -85,6 +88,12 @@ def workload_label(section: Section) -> str:
     if len(words) > 4:
         words = [str(len(words))]
     return "-".join(re.sub(r"[^\w.]+", "_", str(word)) for word in [name, *words])
+
+
+def file_word(label: str, longest: int) -> str:
+    """A label as part of a folder's name: nothing that leads elsewhere, and no longer than file systems take."""
+    word = re.sub(r"[^\w.-]+", "_", label, flags=re.ASCII)
+    return word if len(word) <= longest else f"{word[:longest]}..."
 
 
 def refuse_unused(config: DictConfig, overrides: Iterable[str]) -> None:
@@ -126,9 +135,11 @@ def _pair(section: Section, available: int) -> list[dict[str, Any]]:
 
 def _mixed(section: Section, available: int) -> list[dict[str, Any]]:
     given, whole = section["params"], sum(MIXED.values())
-    for motif in given:
+    for motif, parameters in given.items():
         if motif not in MIXED:
             raise ConfigError(unknown("workload.params", str(motif), MIXED, "job"))
+        if not isinstance(parameters, Mapping):
+            raise ConfigError(f"workload.params.{motif}: {parameters!r} is no mapping; write {{iterations: 2}}")
     return [
         _job(motif, motif, available * part // whole, section, given.get(motif, {})) for motif, part in MIXED.items()
     ]
@@ -155,7 +166,12 @@ def _goal(section: Section, available: int) -> list[dict[str, Any]]:
 def _free(section: Section, available: int) -> list[dict[str, Any]]:
     jobs = _mappings(section["jobs"])
     for job in jobs:
+        # Before they are counted: so many ranks a job has.
         _check_terminals(job)
+        if "program" in job:
+            raise ConfigError(
+                "workload.jobs: 'program' is given from Python alone; a schedule in a file is 'goal_file'"
+            )
     return [_goal_job(job) if "goal_file" in job else _free_job(job) for job in jobs]
 
 
@@ -171,6 +187,8 @@ def _check_terminals(job: Section) -> None:
 def _free_job(given: Section) -> dict[str, Any]:
     # A list of terminals says how many ranks there are.
     job = dict(given)
+    if "name" in job:
+        job["name"] = str(job["name"])
     if job.get("terminals") is not None:
         job.setdefault("ranks", len(job["terminals"]))
     if job.get("ranks") == 0:
@@ -215,5 +233,13 @@ def _mappings(jobs: list[Any]) -> list[Section]:
     return jobs
 
 
-def _content(path: str) -> str:
-    return hashlib.sha256(Path(str(path)).read_bytes()).hexdigest()
+def file_hash(key: str, path: str) -> str:
+    """A hash of what a file holds.
+
+    Raises:
+        OSError: it cannot be read; names the key of the configuration, too.
+    """
+    try:
+        return hashlib.sha256(Path(str(path)).read_bytes()).hexdigest()
+    except OSError as error:
+        raise OSError(error.errno, f"{key}: {error.strerror}", str(path)) from None

@@ -14,6 +14,7 @@ from omegaconf import MISSING, OmegaConf
 
 from ..simcore import registered
 from .identity import run_id
+from .warmup import warmup_ns
 
 KINDS = ("topology", "router", "routing", "traffic")
 GROUPS = (*KINDS, "workload")
@@ -179,6 +180,7 @@ def _fields(params: dict[str, dict[str, Any]]) -> list[tuple[str, Any, Any]]:
 def register_schema() -> None:
     """Put the root schema, every registered component and the resolvers where Hydra finds them; safe to repeat."""
     OmegaConf.register_new_resolver("run_id", run_id, replace=True)
+    OmegaConf.register_new_resolver("warmup_ns", warmup_ns, replace=True)
     OmegaConf.register_new_resolver("shipped_policy", shipped_policy, replace=True)
     store = ConfigStore.instance()
     store.store(name="experiment", node=Experiment)
@@ -190,6 +192,9 @@ def register_schema() -> None:
         for name, entry in registered(kind).items():
             store.store(group=kind, name=name, node=component_schema(kind, name, entry["params"]))
     # The options of this group are YAML files, which take their types from here.
+    store.store(
+        group="hydra/schema/workload", name="none", node=make_dataclass("workload_none", [("name", str, "none")])
+    )
     for name, schema in workload_schemas().items():
         node = OmegaConf.structured(schema)
         for key in ("target_params", "background_params", "params"):

@@ -16,6 +16,8 @@ from ..configs import GROUPS, compose
 from ..simcore import ConfigError
 from .commandline import EXIT_BAD_CONFIG
 from .one_run import prepare
+from .sweep import WORKERS
+from .sweep_forecast import announce, runs_of
 
 # Keys whose every value is tried: groups of components, and words that name motifs.
 _EVERY_VALUE = {*GROUPS, "workload.target", "workload.background"}
@@ -26,14 +28,16 @@ class CheckBeforeSweep(Callback):
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """End the program with the core's message if a combination of the sweep cannot run."""
+        words = list(config.hydra.overrides.task)
         try:
-            check(list(config.hydra.overrides.task))
+            check(words)
         except HydraException:
             return  # Hydra composes every run itself in a moment and says so
         except ConfigError as error:
             # Hydra turns the exceptions of its hooks into warnings, but lets an exit through.
             print(f"flitgym-simulate: {error}", file=sys.stderr)
             raise SystemExit(EXIT_BAD_CONFIG) from None
+        announce(runs_of(words), WORKERS)
 
 
 def check(words: Sequence[str]) -> None:

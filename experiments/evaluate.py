@@ -18,15 +18,15 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
-from ..configs import CONFIG_DIR, unknown
+from ..configs import CONFIG_DIR, refuse_added, unknown
 from ..simcore import ConfigError, CoreError
-from .commandline import CommandError, run_command
+from .commandline import CommandError, past_hydra, run_command
 from .drawing import distinct_styles, save_figure
 from .evaluation.figure import draw
 from .evaluation.plan import Policy, Scenario, Trial, check_axis, plan, policies_of, refused, scenarios_of
 from .evaluation.summary import Bootstrap, Cell, summarise
 from .evaluation.text import About, markdown, print_tables, write_csv
-from .results import ROWS_FILE, atomic_path, row, write_rows
+from .results import ROWS_FILE, atomic_path, require_writable, row, write_rows
 from .sweep import WORKERS, PlannedRun, RunFailedError, collect, run_all
 
 NAME = "evaluation"  # of the files written
@@ -48,7 +48,9 @@ def app(config: DictConfig) -> None:
     common = [f"{group}={hydra_config.runtime.choices[group]}" for group in _COMMON]
     common += [word for word in words if word.lstrip("+~").partition(".")[0] in _COMMON]
     try:
-        evaluate(config, common, directory, shlex.join(["flitgym-evaluate", *words]))
+        with past_hydra():
+            refuse_added(config)
+            evaluate(config, common, directory, shlex.join(["flitgym-evaluate", *words]))
     except BaseException:
         # Hydra has made the folder already; an evaluation that came to nothing leaves none behind.
         with suppress(OSError):
@@ -72,6 +74,7 @@ def evaluate(config: DictConfig, common: Sequence[str], directory: Path, command
     """
     given: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     policies, scenarios, reference = _players(given)
+    require_writable(directory)
     trials = plan(policies, scenarios, common, given["loads"], given["seeds"], directory)
     results, failures = _run(trials, given["workers"] or WORKERS)
     rows = [row(results[d], d) | trial.labels for trial in trials if (d := trial.run.directory) in results]

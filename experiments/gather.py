@@ -2,14 +2,17 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
+from ..simcore import CoreError
+from .cautions import say_cautions
 from .commandline import CommandError, run_command
-from .results import ROWS_FILE, gather
+from .results import ROWS_FILE, DamagedError, gather, results_below
 
 
 class GatherAfterSweep(Callback):
@@ -18,7 +21,16 @@ class GatherAfterSweep(Callback):
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         """Gather every finished run of the study."""
         directory = Path(config.hydra.sweep.dir)
-        print(f"{directory / ROWS_FILE}: {gather(directory)} rows")
+        count, damaged = gather(directory)
+        say_damaged("flitgym-simulate", damaged)
+        say_cautions("flitgym-simulate", [result for result, _ in results_below(directory)[0]])
+        print(f"{directory / ROWS_FILE}: {count} rows")
+
+
+def say_damaged(name: str, damaged: Sequence[DamagedError]) -> None:
+    """Name the runs that a command leaves out, on stderr."""
+    for error in damaged:
+        print(f"{name}: left out: {error}", file=sys.stderr, flush=True)
 
 
 def main() -> None:
@@ -30,10 +42,13 @@ def main() -> None:
     directory = parser.parse_args().directory
 
     def command() -> None:
-        count = gather(directory)
+        count, damaged = gather(directory)
+        say_damaged("flitgym-gather", damaged)
         if count == 0:
             raise CommandError(f"no finished run below {directory}")
         print(f"{directory / ROWS_FILE}: {count} rows")
+        if damaged:
+            raise CoreError(f"{len(damaged)} damaged runs are not among them; the command that made one makes it again")
 
     sys.exit(run_command("flitgym-gather", command))
 

@@ -3,6 +3,7 @@
 import math
 import resource
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from ..configs import config_hash, core_sections, has_workload
 from ..simcore import ConfigError, Simulation, __version__, registered
+from .cautions import cautions, halves
 from .progress import Report
-from .results import RESULT_FILE, finished, write_json, write_table
+from .results import finished, require_writable, write_result, write_table
 from .workload_run import Limits, run_workload
 
 _COUNTS = {
@@ -24,8 +26,8 @@ _COUNTS = {
     "flits_delivered",
     "flit_hops",
 }
-_REPORTS_PER_RUN = 200
-_LEAST_CHUNK = 500  # cycles; shorter calls into the core would cost more than they show
+_FIRST_CHUNK = 500  # cycles; shorter calls into the core would cost more than they show
+_CHUNK_SECONDS = 0.2  # about so long is a call into the core, between two reports
 
 
 @dataclass
@@ -85,7 +87,18 @@ def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, An
     began = time.process_time()
     simulation = prepare(config)
     build_cpu_seconds = time.process_time() - began
+    require_writable(directory)
+    try:
+        return _execute(config, simulation, build_cpu_seconds, directory, report)
+    except BaseException:
+        with suppress(OSError):
+            directory.rmdir()  # unless there is something in it
+        raise
 
+
+def _execute(
+    config: DictConfig, simulation: Simulation, build_cpu_seconds: float, directory: Path, report: Report
+) -> dict[str, Any]:
     run = config.run
     if run.load_q_table is not None:
         simulation.load_q_table(run.load_q_table)
@@ -94,12 +107,11 @@ def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, An
 
     # Arrays first: result.json is the mark that the run is complete.
     if has_workload(config):
-        numbers, files = run_workload(simulation, config.workload, directory, report)
+        numbers, files = run_workload(simulation, config, directory, report)
     else:
         numbers, files = _run_windows(simulation, run, directory, report)
     if run.save_q_table:
         files["q_table"] = "q_table.npz"
-        directory.mkdir(parents=True, exist_ok=True)
         simulation.save_q_table(str(directory / files["q_table"]))
     result = {
         **_statistics(simulation),
@@ -117,7 +129,8 @@ def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, An
         "config_hash": config_hash(config),
         "config": OmegaConf.to_container(config, resolve=True, throw_on_missing=True),
     }
-    write_json(directory / RESULT_FILE, result)
+    result["warnings"] = cautions(config, result)
+    write_result(directory, result)
     return result
 
 
@@ -142,6 +155,12 @@ def _check_windows(run: DictConfig, simulation: Simulation) -> None:
     """What would only fail after hours is refused before the first cycle."""
     phases = Phases.of(run, simulation.cycle_ns)
     end = simulation.facts()["end_of_time_cycles"]
+    for key in ("warmup", "measure", "drain_max", "series_interval"):
+        if getattr(phases, key) > end:
+            raise ConfigError(
+                f"run.{key}_ns: {run[f'{key}_ns']:g} ns is beyond the end of simulated time "
+                f"({end * simulation.cycle_ns:g} ns); use a shorter time or a longer router.cycle_ns"
+            )
     cycles = phases.warmup + phases.measure + (phases.drain_max if run.drain else 0)
     if cycles > end:
         raise ConfigError(
@@ -178,7 +197,7 @@ def _run_windows(
     phases = Phases.of(run, simulation.cycle_ns)
     if phases.series_interval:
         simulation.set_series_interval(phases.series_interval)
-    timing = _advance(simulation, phases, run.drain, report)
+    numbers = _advance(simulation, phases, run.drain, report)
     files = {}
     if run.series_interval_ns > 0:
         files["series"] = "series.parquet"
@@ -186,20 +205,23 @@ def _run_windows(
     if run.channels:
         files["channels"] = "channels.parquet"
         write_table(directory / files["channels"], simulation.channels())
-    return timing, files
+    return numbers, files
 
 
 def _advance(simulation: Simulation, phases: Phases, drain: bool, report: Report) -> dict[str, Any]:
-    """Step through the phases; how long the loop took, and whether the network is empty at the end."""
+    """Step through the phases; how long that took, the window's halves, and whether the network is empty at the end."""
     expected = phases.warmup + phases.measure
     cpu, wall = time.process_time(), time.perf_counter()
 
     _run(simulation, phases.warmup, "warm-up", expected, report)
     simulation.begin_window()
     measure_cpu = time.process_time()
-    _run(simulation, phases.measure, "measure", expected, report)
+    _run(simulation, phases.measure // 2, "measure", expected, report)
+    middle = simulation.statistics()
+    _run(simulation, phases.measure - phases.measure // 2, "measure", expected, report)
     measure_cpu_seconds = time.process_time() - measure_cpu
     simulation.end_window()
+    parts = halves(middle, simulation.statistics())
 
     drained = None
     if drain:
@@ -211,12 +233,17 @@ def _advance(simulation: Simulation, phases: Phases, drain: bool, report: Report
         "wall_seconds": time.perf_counter() - wall,
         "measure_cpu_seconds": measure_cpu_seconds,
         "drained": drained,
+        **parts,
     }
 
 
 def _run(simulation: Simulation, cycles: int, phase: str, expected: int, report: Report) -> None:
-    chunk = max(_LEAST_CHUNK, expected // _REPORTS_PER_RUN)
+    chunk = _FIRST_CHUNK
     end = simulation.now + cycles
     while simulation.now < end:
         report(phase, simulation.now / expected)
-        simulation.run(min(chunk, end - simulation.now))
+        began, step = time.perf_counter(), min(chunk, end - simulation.now)
+        simulation.run(step)
+        # Never more than twice as long as the last one: a network fills up, and then takes longer.
+        speed = step / max(time.perf_counter() - began, 1e-6)
+        chunk = max(_FIRST_CHUNK, min(2 * step, round(speed * _CHUNK_SECONDS)))

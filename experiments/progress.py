@@ -4,29 +4,39 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from .times import duration_text
+
+# Rich takes time to import, and only a terminal needs it.
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 # Called with what a run does ("warm-up", "measure", "1.25 ms simulated") and the part of it that is done, 0..1.
 Report = Callable[[str, float], None]
 
 _LINE_EVERY_SECONDS = 15
 
+_FORECAST_AFTER_SECONDS = 3.0  # of a run
+_LONG_SECONDS = 60.0  # what takes longer is announced
+
 
 def no_report(phase: str, part: float) -> None:
     """A `Report` that shows nothing."""
 
 
-def bars() -> Progress:
+def bars() -> "Progress":
     """The one look of every progress bar; on stderr, so that what is printed can be piped."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -64,7 +74,7 @@ class SweepProgress:
             self._last_line = time.monotonic()
             elapsed, whole = self._last_line - self._began, sum(self._costs)
             left = elapsed * (whole - done) / done
-            print(f"{label} runs, {done / whole:.0%}, about {left:.0f} s left", file=sys.stderr, flush=True)
+            print(f"{label} runs, {done / whole:.0%}, about {duration_text(left)} left", file=sys.stderr, flush=True)
 
     def __enter__(self) -> "SweepProgress":
         if self._bars is not None:
@@ -97,3 +107,38 @@ class RunBar:
         if kind is None:
             self._progress.update(self._task, completed=1.0, description="done")
         self._progress.stop()
+
+
+class Forecast:
+    """A `Report` that says, a few seconds into a run that takes more than a minute, how long it will take.
+
+    Said again when it turns out to take twice as long: a network that fills up slows down.
+
+    Args:
+        report: Told of everything.
+        say: Called with the seconds that the whole run will take.
+    """
+
+    def __init__(self, report: Report, say: Callable[[float], None]) -> None:
+        self._report, self._say = report, say
+        self._seen: list[tuple[float, float]] = []  # time and part
+        self._said = _LONG_SECONDS / 2
+
+    def __call__(self, phase: str, part: float) -> None:
+        """Show the phase and the part (0..1) of the run that is done."""
+        self._report(phase, part)
+        now = time.monotonic()
+        if len(self._seen) > 500:
+            self._seen = self._seen[::2]
+        self._seen.append((now, part))
+        began = self._seen[0][0]
+        if now - began < _FORECAST_AFTER_SECONDS:
+            return
+        # By the speed since half of the time, since it was empty at first.
+        then, before = next(seen for seen in self._seen if now - seen[0] <= (now - began) / 2 or seen is self._seen[-2])
+        if part <= before or now <= then:
+            return
+        whole = now - began + (1 - part) * (now - then) / (part - before)
+        if whole >= 2 * self._said:
+            self._said = whole
+            self._say(whole)

@@ -17,7 +17,7 @@ from .commandline import CommandError, run_command
 from .drawing import save_figure
 from .metrics import relative_difference
 from .report import write_report
-from .results import ROWS_FILE, atomic_path, row, write_rows
+from .results import ROWS_FILE, atomic_path, require_writable, row, write_rows
 from .sweep import WORKERS, PlannedRun, RunFailedError, expand, run_all
 from .workload_rows import workload_row
 
@@ -59,6 +59,7 @@ def reproduce(options: Options) -> None:
     _check(options)
     name = options.figure or options.study
     directory = Path(options.results) / f"{name}_{options.preset}"
+    require_writable(directory)
     runs = plan(name, options.preset, directory, STUDIES if options.study else FIGURES)
     try:
         results = run_all(runs, name, options.workers, keep_going=bool(options.study))

@@ -1,28 +1,86 @@
-"""Results on disk: written whole or not at all, found again by the hash of their configuration, gathered into rows."""
+"""Results on disk: written whole or not at all, found again by the hash of their configuration, gathered into rows.
 
+What a disk, a copy or a hand has changed since is noticed by checksums and never taken for a result.
+"""
+
+import hashlib
 import json
 import math
 import os
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+# PyArrow takes longer to import than a short run to run, so that only functions that need it do.
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 RESULT_FILE = "result.json"
 ROWS_FILE = "rows.parquet"
 
 # Parts of a result that are no columns: lists and free-form facts. They stay in result.json.
-_NOT_COLUMNS = {"facts", "rounding", "files", "blame"}
+_NOT_COLUMNS = {"facts", "rounding", "files", "blame", "checksum", "checksums"}
+# What reading the wrong thing ends in; PyArrow's own errors are ValueErrors, OSErrors and so on, too.
+_MISREAD = (
+    *(ArithmeticError, AttributeError, LookupError, MemoryError),
+    *(NotImplementedError, RecursionError, TypeError, ValueError),
+)
+
+
+class DamagedError(Exception):
+    """A file of a run is not as it was written, or cannot be read.
+
+    Args:
+        path: Of the file.
+        why: What is wrong with it.
+    """
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{path} is damaged: {why}")
+        self.path = path
 
 
 @contextmanager
-def atomic_path(path: Path) -> Iterator[Path]:
+def read_with_care(path: Path) -> Iterator[None]:
+    """Turn every error of a block that reads what `path` holds into one that names it.
+
+    Raises:
+        DamagedError: instead of what such a block raises.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise DamagedError(path, error.strerror or str(error).strip().split("\n", 1)[0]) from error
+    except _MISREAD as error:
+        text = str(error).strip().split("\n", 1)[0]
+        raise DamagedError(path, f"{type(error).__name__}: {text}" if text else type(error).__name__) from error
+
+
+def require_writable(directory: Path) -> None:
+    """Make a folder and try to write into it: what cannot be kept need not be simulated.
+
+    Raises:
+        OSError: names the folder.
+    """
+    with atomic_path(directory / RESULT_FILE, keep=False):
+        pass
+    if (directory / RESULT_FILE).is_dir():
+        raise IsADirectoryError(21, "Is a directory", str(directory / RESULT_FILE))
+
+
+@contextmanager
+def atomic_path(path: Path, keep: bool = True) -> Iterator[Path]:
     """A temporary path beside `path` that replaces it when the block ends, and vanishes when the block fails.
+
+    Args:
+        path: The file to be.
+        keep: Whether it comes to be; otherwise this only finds out if it could.
 
     Raises:
         OSError: the folder cannot be written or the disk is full; `path` is then as it was before.
@@ -36,8 +94,9 @@ def atomic_path(path: Path) -> Iterator[Path]:
         yield temporary
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(path)
+        if keep:
+            temporary.chmod(0o644)
+            temporary.replace(path)
     except OSError as error:
         error.filename = error.filename or str(path)  # a full disk says nothing of where
         raise
@@ -51,30 +110,107 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
         temporary.write_text(json.dumps(_jsonable(data), indent=2, allow_nan=False) + "\n")
 
 
-def write_table(path: Path, columns: Mapping[str, np.ndarray[Any, Any]]) -> None:
+def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
     """Write equally long one-dimensional arrays as a Parquet table, in one step."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     with atomic_path(path) as temporary:
         pq.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), temporary)
 
 
+def write_result(directory: Path, result: Mapping[str, Any]) -> None:
+    """Write `result.json`, with checksums of itself and of the files beside it that its `files` names."""
+    plain: dict[str, Any] = _jsonable(result)
+    plain["checksums"] = {name: _checksum((directory / name).read_bytes()) for name in plain["files"].values()}
+    write_json(directory / RESULT_FILE, {**plain, "checksum": _own_checksum(plain)})
+
+
 def read_result(directory: Path) -> dict[str, Any] | None:
-    """The result in a run's directory, or None if there is none that can be read."""
+    """The result in a run's directory, or None if there is none.
+
+    Raises:
+        DamagedError: there is one that cannot be read, is not what was written, or is no result.
+    """
+    path = directory / RESULT_FILE
     try:
-        result = json.loads((directory / RESULT_FILE).read_text())
-    except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError):
+        with read_with_care(path):
+            result = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+            json.dumps(result, ensure_ascii=False).encode()  # half a character has no bytes, and no table takes it
+    except DamagedError as error:
+        if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
+            return None
+        raise
+    if not isinstance(result, dict):
+        raise DamagedError(path, f"it holds a {type(result).__name__}, no mapping")
+    if ("checksum" in result or "checksums" in result) and result.get("checksum") != _own_checksum(result):
+        raise DamagedError(path, "it does not match its checksum")
+    return result
+
+
+def is_checked(result: Mapping[str, Any]) -> bool:
+    """Whether a result that was read is known to be what was written; those of earlier versions have no checksum."""
+    return "checksum" in result
+
+
+def read_columns(result: Mapping[str, Any], directory: Path, key: str) -> dict[str, NDArray[Any]] | None:
+    """The table of a result that its `files` has under `key`, as arrays; None where none was kept, or it was removed.
+
+    Raises:
+        DamagedError: it cannot be read, or is not what was written.
+    """
+    import pyarrow.parquet as pq
+
+    name = result.get("files", {}).get(key)
+    if name is None or not (directory / name).exists():
         return None
-    return result if isinstance(result, dict) else None
+    _check_file(result, directory, name)
+    with read_with_care(directory / name):
+        table = pq.read_table(directory / name)
+        return {column: table[column].to_numpy() for column in table.column_names}
+
+
+def check_table(result: Mapping[str, Any], directory: Path, key: str) -> None:
+    """Compare the file that `files` of a result has under `key` with its checksum, if it is still there.
+
+    Raises:
+        DamagedError: it is not what was written.
+    """
+    name = result["files"][key]
+    if (directory / name).exists():
+        _check_file(result, directory, name)
 
 
 def finished(directory: Path, config_hash: str, version: str) -> dict[str, Any] | None:
     """The result in `directory` if it is of this very configuration, made by this version of the core.
 
-    That of a workload counts only if all its jobs were done.
+    That of a workload counts only if all its jobs were done. A damaged one does not count; stderr says so.
     """
-    result = read_result(directory)
-    if result is None or result.get("config_hash") != config_hash or result.get("version") != version:
+    try:
+        result = read_result(directory)
+        if result is None or result.get("config_hash") != config_hash or result.get("version") != version:
+            return None
+        with read_with_care(directory / RESULT_FILE):
+            for name in result.get("files", {}).values():
+                _check_file(result, directory, name)
+    except DamagedError as error:
+        print(f"{error}; the run is run again", file=sys.stderr, flush=True)
         return None
     return result if result.get("workload_finished", True) else None
+
+
+def results_below(directory: Path) -> tuple[list[tuple[dict[str, Any], Path]], list[DamagedError]]:
+    """Every result below a folder with its own folder, and what cannot be taken for one."""
+    found, damaged = [], []
+    for path in sorted(directory.glob(f"**/{RESULT_FILE}")):
+        try:
+            result = read_result(path.parent)
+            if result is not None:
+                _check_shape(result, path)
+                found.append((result, path.parent))
+        except DamagedError as error:
+            damaged.append(error)
+    return found, damaged
 
 
 def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
@@ -86,36 +222,50 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     Args:
         result: What `result.json` holds.
         directory: Where it lies, for the files beside it.
+
+    Raises:
+        DamagedError: the result or its series is not what was written.
     """
     flat: dict[str, Any] = {}
-    for key, value in result.items():
-        if key == "config":
-            flat.update(_flatten(value))
-        elif key == "jobs":
-            flat.update(_flatten(value, "jobs."))
-        elif key not in _NOT_COLUMNS:
-            flat[key] = value
-    if "series" in result.get("files", {}):
-        series = pq.read_table(directory / result["files"]["series"])
-        flat.update({f"series.{name}": series[name].to_pylist() for name in series.column_names})
+    with read_with_care(directory / RESULT_FILE):
+        for key, value in result.items():
+            if key == "config":
+                flat.update(_flatten(value))
+            elif key == "jobs":
+                flat.update(_flatten(value, "jobs."))
+            elif key == "warnings":
+                flat.update(_flatten(value, "warnings."))
+            elif key not in _NOT_COLUMNS:
+                flat[key] = value
+        series = read_columns(result, directory, "series") or {}
+        flat.update({f"series.{name}": values.tolist() for name, values in series.items()})
     return flat
 
 
-def gather(directory: Path) -> int:
+def gather(directory: Path) -> tuple[int, list[DamagedError]]:
     """Put every finished run below `directory` into one Parquet table, `rows.parquet`.
 
     Returns:
-        The number of rows. Without any finished run nothing is written.
+        The number of rows, and the runs that are left out because they are damaged. Without any finished run nothing
+        is written.
     """
-    directories = [path.parent for path in sorted(directory.glob(f"**/{RESULT_FILE}"))]
-    rows = [row(result, where) for where in directories if (result := read_result(where)) is not None]
+    found, damaged = results_below(directory)
+    rows = []
+    for result, where in found:
+        try:
+            rows.append(row(result, where))
+        except DamagedError as error:
+            damaged.append(error)
     if rows:
         write_rows(directory / ROWS_FILE, rows)
-    return len(rows)
+    return len(rows), damaged
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write rows as Parquet. Runs of different routings have different parameters: what a row lacks is null."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     names: dict[str, None] = {}
     for entry in rows:
         names.update(dict.fromkeys(entry))
@@ -125,19 +275,28 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a Parquet table, in the order they were written."""
-    rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+    """The rows of a Parquet table, in the order they were written.
+
+    Raises:
+        DamagedError: it cannot be read.
+    """
+    import pyarrow.parquet as pq
+
+    with read_with_care(path):
+        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
     return rows
 
 
-def _column(values: list[Any]) -> pa.Array:
+def _column(values: list[Any]) -> "pa.Array":
+    import pyarrow as pa
+
     # 1 in one run and 0.5 in the next is one column of numbers; a mixture of kinds is text.
     present = [value for value in values if value is not None]
     if any(isinstance(value, float) for value in present) and all(_is_number(value) for value in present):
         return pa.array(values, pa.float64())
     try:
         return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except (pa.ArrowException, OverflowError, TypeError):
         return pa.array([None if value is None else json.dumps(value) for value in values], pa.string())
 
 
@@ -167,3 +326,40 @@ def _jsonable(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def _checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _own_checksum(result: Mapping[str, Any]) -> str:
+    # Of the values, not of the bytes: another layout of the same JSON is the same result.
+    rest = {key: value for key, value in result.items() if key != "checksum"}
+    return _checksum(json.dumps(rest, sort_keys=True).encode())
+
+
+def _check_file(result: Mapping[str, Any], directory: Path, name: str) -> None:
+    path = directory / name
+    with read_with_care(path):
+        known = result.get("checksums", {}).get(name)
+        if known is None:
+            path.stat()
+        elif _checksum(path.read_bytes()) != known:
+            raise ValueError("it does not match its checksum")
+
+
+def _check_shape(result: Mapping[str, Any], path: Path) -> None:
+    """What every result has, for those that have no checksum: anybody may have written them."""
+    config = result.get("config")
+    if not isinstance(config, Mapping):
+        raise DamagedError(path, "it has no configuration")
+    for key, kind, noun in (("jobs", Mapping, "mapping"), ("files", Mapping, "mapping"), ("version", str, "text")):
+        if key in result and not isinstance(result[key], kind):
+            raise DamagedError(path, f"'{key}' is no {noun}")
+    for name in result.get("files", {}).values():
+        if not isinstance(name, str) or Path(name).name != name:
+            raise DamagedError(path, f"'files' has {name!r}, which is no name of a file")
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number of JSON")

@@ -10,33 +10,73 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from ..configs import CONFIG_DIR, refuse_unused
-from . import ray_launcher
-from .commandline import run_command
+from ..configs import CONFIG_DIR, has_workload, refuse_added, refuse_unused
+from . import ray_launcher, sweep_forecast
+from .cautions import say_cautions
+from .commandline import past_hydra, run_command
 from .one_run import obtain
-from .progress import RunBar, no_report
-from .times import time_text
+from .parent import end_with_command, have_workers
+from .progress import Forecast, RunBar, no_report
+from .times import duration_text, time_text
 from .workload_run import require_finished
+
+NAME = "flitgym-simulate"
 
 
 @hydra.main(config_path=str(CONFIG_DIR), config_name="config", version_base="1.3")
 def app(config: DictConfig) -> None:
     """Simulate one configuration in Hydra's run directory."""
+    end_with_command()
+    if HydraConfig.get().mode == RunMode.RUN:
+        with past_hydra():
+            _simulate(config, None)
+    else:
+        _simulate(config, int(HydraConfig.get().job.num))
+
+
+def _simulate(config: DictConfig, number: int | None) -> None:
+    # A run of a sweep has a number.
     hydra_config = HydraConfig.get()
     directory = Path(hydra_config.runtime.output_dir)
-    alone = hydra_config.mode == RunMode.RUN
     # The runs of a sweep share one terminal, and several bars at once would write over each other.
     try:
+        refuse_added(config)
         refuse_unused(config, hydra_config.overrides.task)
-        with RunBar() if alone and sys.stderr.isatty() else nullcontext() as bar:
-            result, ran_now = obtain(config, directory, bar.report if bar else no_report)
+        with RunBar() if number is None and sys.stderr.isatty() else nullcontext() as bar:
+            report = bar.report if bar else no_report
+            if not number:  # of a sweep, the first run stands for the others
+                report = Forecast(report, lambda seconds: _say(forecast(config, seconds, number is not None)))
+            result, ran_now = obtain(config, directory, report)
     except BaseException:
         # Hydra has made the folder already; a run that came to nothing leaves none behind.
         with suppress(OSError):
             directory.rmdir()
         raise
     print(summary(result, directory, ran_now), flush=True)
+    if number is None:
+        say_cautions(NAME, [result])
+    elif ran_now and (left := sweep_forecast.after_run(number, directory.parent)):
+        _say(left)
     require_finished(result)
+
+
+def forecast(config: DictConfig, seconds: float, in_sweep: bool) -> str:
+    """What a long run will take, and the keys that shorten it."""
+    text = f"this run will take about {duration_text(seconds)}"
+    runs, workers = sweep_forecast.size()
+    if in_sweep and runs > 1:
+        whole = duration_text(seconds * -(-runs // workers))
+        text += f", all {runs} runs about {whole} if they are alike and none is finished"
+    if has_workload(config):
+        shorter = "workload.scale=0.1, workload.size_scale=0.1"
+    else:
+        run = config.run
+        shorter = f"run.warmup_ns (now {run.warmup_ns:,.0f}), run.measure_ns ({run.measure_ns:,.0f})"
+    return f"{text}; shorter with {shorter}, a smaller topology"
+
+
+def _say(text: str) -> None:
+    print(f"{NAME}: {text}", file=sys.stderr, flush=True)
 
 
 def summary(result: dict[str, Any], directory: Path, ran_now: bool) -> str:
@@ -74,8 +114,9 @@ def _shown(directory: Path) -> Path:
 
 def main() -> None:
     """Entry point of the command."""
+    have_workers()
     ray_launcher.register()
-    sys.exit(run_command("flitgym-simulate", app))
+    sys.exit(run_command(NAME, app))
 
 
 if __name__ == "__main__":

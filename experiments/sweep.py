@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import json
 import multiprocessing
 import operator
 import os
@@ -18,13 +17,14 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ..configs import GROUPS, compose, config_hash, core_sections, has_workload, refuse_unused, run_id
+from ..configs import GROUPS, compose, config_hash, has_workload, refuse_unused, run_id
 from ..simcore import ConfigError, CoreError, __version__
-from ..simcore._core import Program
+from .cautions import say_cautions
 from .one_run import execute
+from .parent import end_with
 from .progress import SweepProgress
 from .results import finished, read_result
-from .workload_run import require_finished
+from .workload_run import bytes_of_jobs, require_finished
 
 # The cores this process may use, which can be fewer than the machine has.
 WORKERS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -109,8 +109,9 @@ def run_all(
     )
     if todo:
         _run_in_processes(todo, description, workers, keep_going)
-    results = [read_result(run.directory) for run in runs]
-    return [result for result in results if result is not None]
+    results = [result for run in runs if (result := read_result(run.directory)) is not None]
+    say_cautions(description, results)
+    return results
 
 
 def collect(runs: Iterable[PlannedRun]) -> dict[Path, dict[str, Any]]:
@@ -195,6 +196,9 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
     # Ctrl-C reaches every process of the terminal and terminate() only this one; both end the run cleanly.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sweep = multiprocessing.parent_process()
+    if sweep is not None and sweep.pid is not None:
+        end_with(sweep.pid)
     last = time.monotonic()
 
     def report(phase: str, part: float) -> None:
@@ -224,20 +228,8 @@ def _finished(run: PlannedRun) -> dict[str, Any] | None:
 def _cost(config: DictConfig) -> float:
     # Work follows what moves: the bytes of the jobs; or flits, in proportion to load and time, and a little per cycle.
     if has_workload(config):
-        return float(1 + sum(_bytes_sent(job) for job in core_sections(config)["workload"]["jobs"]))
+        return float(1 + sum(bytes_of_jobs(config)))
     return float((config.run.warmup_ns + config.run.measure_ns) * (0.1 + config.traffic.load))
-
-
-def _bytes_sent(job: Mapping[str, Any]) -> int:
-    if "program" in job:
-        return int(job["program"].totals()["bytes"])
-    parameters = {key: value for key, value in job.items() if key not in ("name", "motif", "terminals")}
-    return _bytes_of_motif(job["motif"], json.dumps(parameters))
-
-
-@functools.cache
-def _bytes_of_motif(motif: str, parameters: str) -> int:
-    return Program.motif(motif, json.loads(parameters)).totals()["bytes"]
 
 
 def _product(axes: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:

@@ -19,5 +19,13 @@ def time_text(ns: float, deviation: float | None = None, digits: int = 3) -> str
     return f"{' ± '.join(shown)} {'ms' if in_ms else 'us'}"
 
 
+def duration_text(seconds: float) -> str:
+    """A time that a person waits: seconds, minutes from two on, hours from two on."""
+    for unit, name in ((3600.0, "h"), (60.0, "min")):
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:.0f} {name}"
+    return f"{seconds:.0f} s"
+
+
 def _significant(value: float) -> str:
     return f"{value:,.{max(0, 2 - floor(log10(abs(value))))}f}" if value else "0"

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from .results import row
+from .results import RESULT_FILE, DamagedError, read_columns, read_with_care, row
 
 _LOCAL, _GLOBAL = 1, 2  # `kind` of a channel
 _NS_PER_MS = 1e6
@@ -28,24 +27,25 @@ def workload_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     Args:
         result: What `result.json` holds.
         directory: Where it lies, for the files beside it.
+
+    Raises:
+        DamagedError: the result or a file beside it is not what was written, or the table of channels is not there.
     """
     flat = row(result, directory)
-    files = result["files"]
-    if "job_series" in files:
-        flat |= _series(_columns(directory / files["job_series"]))
-    flit_bytes = result["config"]["router"]["flit_bytes"]
-    flat |= _groups(_columns(directory / files["channels"]), result["facts"]["groups"], flit_bytes)
-    for key, value in (result["blame"] or {}).items():
-        flat[f"blame.{key}"] = value
+    channels = read_columns(result, directory, "channels")
+    if channels is None:
+        raise DamagedError(directory / RESULT_FILE, "the table of its channels is missing")
+    with read_with_care(directory / RESULT_FILE):
+        flat |= _series(read_columns(result, directory, "job_series") or {})
+        flat |= _groups(channels, result["facts"]["groups"], result["config"]["router"]["flit_bytes"])
+        for key, value in (result["blame"] or {}).items():
+            flat[f"blame.{key}"] = value
     return flat
 
 
-def _columns(path: Path) -> dict[str, NDArray[Any]]:
-    table = pq.read_table(path)
-    return {name: table[name].to_numpy() for name in table.column_names}
-
-
 def _series(series: Mapping[str, NDArray[Any]]) -> dict[str, list[float]]:
+    if not series:
+        return {}
     time = np.unique(series["time_ns"])
     interval_ms = np.diff(time, prepend=0) / _NS_PER_MS
     columns = {"time_ns": time.tolist()}

@@ -1,8 +1,10 @@
 """A workload from its first cycle until its jobs are done: who took how long, and who delayed whom."""
 
+import functools
+import json
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from omegaconf import DictConfig
 
-from ..configs import unknown
+from ..configs import core_sections, unknown
 from ..simcore import ConfigError, CoreError, Simulation
+from ..simcore._core import Program
 from .link_frames import LinkFrames, channel_groups
 from .progress import Report
 from .results import write_table
@@ -82,20 +85,27 @@ class Limits:
         return bool(target["ranks_finished"] == target["ranks"])
 
 
+def bytes_of_jobs(config: DictConfig) -> list[int]:
+    """The bytes that each job of a workload will send, headers not counted."""
+    return [_bytes_sent(job) for job in core_sections(config)["workload"]["jobs"]]
+
+
 def run_workload(
-    simulation: Simulation, workload: DictConfig, directory: Path, report: Report
+    simulation: Simulation, config: DictConfig, directory: Path, report: Report
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Run until the jobs are done, are stuck, or `max_ns` is over; what they did by then is written in any case.
 
     Returns:
         The numbers for `result.json`, and the files that were written beside it.
     """
+    workload = config.workload
     limits = Limits.of(workload, simulation)
     if workload.network == "none":
         limits.series_interval = limits.map_interval = 0  # there are no packets and no links
     if limits.series_interval:
         simulation.set_series_interval(limits.series_interval)
-    timing, frames = _advance(simulation, limits, report)
+    counted = bytes_of_jobs(config)[: 1 if limits.target_only else None]
+    timing, frames = _advance(simulation, limits, lambda phase: report(phase, _part(simulation, config, counted)))
 
     jobs, blame, channels = simulation.jobs(), simulation.blame(), simulation.channels()
     names = [job["name"] for job in jobs]
@@ -132,13 +142,35 @@ def require_finished(result: Mapping[str, Any]) -> None:
         raise CoreError(result["stuck"])
 
 
-def _advance(simulation: Simulation, limits: Limits, report: Report) -> tuple[dict[str, float], LinkFrames | None]:
+def _part(simulation: Simulation, config: DictConfig, counted: list[int]) -> float:
+    """The part of a workload that is done, by the bytes of the first jobs: messages that are under way count, too."""
+    if config.workload.network == "none" or not sum(counted):
+        return float(simulation.workload_progress)
+    flits = sum(job["flits"] for job, _ in zip(simulation.jobs(), counted, strict=False))
+    return float(min(flits * config.router.flit_bytes / sum(counted), 0.999))
+
+
+def _bytes_sent(job: Mapping[str, Any]) -> int:
+    if "program" in job:
+        return int(job["program"].totals()["bytes"])
+    parameters = {key: value for key, value in job.items() if key not in ("name", "motif", "terminals")}
+    return _bytes_of_motif(job["motif"], json.dumps(parameters))
+
+
+@functools.cache
+def _bytes_of_motif(motif: str, parameters: str) -> int:
+    return Program.motif(motif, json.loads(parameters)).totals()["bytes"]
+
+
+def _advance(
+    simulation: Simulation, limits: Limits, report: Callable[[str], None]
+) -> tuple[dict[str, float], LinkFrames | None]:
     """Run to the end; how long the loop took, and the load of the links over time, if it was asked for."""
     cpu, wall = time.process_time(), time.perf_counter()
     simulation.begin_window()
     frames = LinkFrames(simulation, limits.map_interval) if limits.map_interval else None
     while simulation.now < limits.most and not (limits.done(simulation) or simulation.workload_stuck):
-        report(f"{simulation.time_ns / 1e6:.2f} ms simulated", simulation.workload_progress)
+        report(f"{simulation.time_ns / 1e6:.2f} ms simulated")
         until = min(simulation.now + _CHUNK, limits.most, frames.next if frames else limits.most)
         simulation.run_workload(until - simulation.now)
         if frames:

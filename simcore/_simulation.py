@@ -43,8 +43,9 @@ class Simulation(_core.Simulation):
     _config: Any
 
     def __init__(self, config: Mapping[str, Any] | _core.Simulation) -> None:
-        super().__init__(config)
-        self._config = config._config if isinstance(config, Simulation) else _copied(config)
+        own = config if isinstance(config, _core.Simulation) else _copied(config)
+        super().__init__(own)
+        self._config = own._config if isinstance(own, Simulation) else own
 
     def cycles(self, ns: float) -> int:
         """The number of cycles nearest to a time in ns."""
@@ -105,6 +106,9 @@ def _loaded(config: Mapping[str, Any], snapshot: bytes, asking: list[int] | None
 
 
 def _copied(value: Any) -> Any:
+    # NumPy's numbers and arrays are Python's own to the core.
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
     # Programs of a job never change, and are large: they are shared.
     if isinstance(value, Mapping):
         return {key: _copied(item) for key, item in value.items()}

@@ -4,22 +4,32 @@ import argparse
 import sys
 from pathlib import Path
 
+from ...simcore import CoreError
 from ..commandline import CommandError, run_command
-from ..results import RESULT_FILE, read_result
-from .page import REPORT_FILE, write_report
+from ..gather import say_damaged
+from ..results import DamagedError, results_below
+from .page import REPORT_FILE, can_be_shown, write_report
 
 
 def report(directory: Path, output: Path | None) -> Path:
-    """Write the page of all runs below `directory`.
+    """Write the page of all runs below `directory` that are not damaged, and print its path.
 
     Raises:
         CommandError: there is none.
+        CoreError: some are damaged; the page shows the others.
         OSError: the page cannot be written.
     """
     if not directory.is_dir():
         raise CommandError(f"{directory} is not a folder; name one that holds runs, e.g. results/<study>")
-    folders = [path.parent for path in sorted(directory.glob(f"**/{RESULT_FILE}"))]
-    results = [(result, folder) for folder in folders if (result := read_result(folder)) is not None]
+    found, damaged = results_below(directory)
+    results = []
+    for run in found:
+        try:
+            can_be_shown(run)
+            results.append(run)
+        except DamagedError as error:
+            damaged.append(error)
+    say_damaged("flitgym-report", damaged)
     if not results:
         raise CommandError(
             f"no run below {directory}; make one with `flitgym-simulate study=<name> workload=pair`, then give "
@@ -28,7 +38,11 @@ def report(directory: Path, output: Path | None) -> Path:
     figures = sorted(path for path in directory.iterdir() if path.suffix in (".png", ".svg"))
     name = directory.resolve().name
     command = f"flitgym-report {directory}"
-    return write_report(directory, name, results, figures, output=output, command=command)
+    page = write_report(directory, name, results, figures, output=output, command=command)
+    print(page)
+    if damaged:
+        raise CoreError(f"{len(damaged)} damaged runs are not shown; the command that made one makes it again")
+    return page
 
 
 def main() -> None:
@@ -39,7 +53,7 @@ def main() -> None:
     parser.add_argument("directory", type=Path, help="a folder that holds runs, e.g. results/<study>")
     parser.add_argument("--output", type=Path, help=f"default: <directory>/{REPORT_FILE}")
     arguments = parser.parse_args()
-    sys.exit(run_command("flitgym-report", lambda: print(report(arguments.directory, arguments.output))))
+    sys.exit(run_command("flitgym-report", lambda: report(arguments.directory, arguments.output)))
 
 
 if __name__ == "__main__":

@@ -70,6 +70,7 @@ def _composed(overrides: tuple[str, ...]) -> dict[str, Any]:
     return dict(plain)
 
 
+@cache
 def _default(group: str) -> str | None:
     for entry in OmegaConf.load(CONFIG_DIR / "config.yaml").defaults:
         if not isinstance(entry, str) and group in entry:

@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ...simcore import ConfigError
-from ..results import RESULT_FILE, atomic_path
+from ..results import RESULT_FILE, atomic_path, check_table, is_checked, read_with_care
 from ..times import time_text
 from .commands import command as command_of
 from .data import (
@@ -86,10 +86,31 @@ def write_report(
     """
     if not results:
         raise ValueError("a report needs at least one run")
+    page = _page(title, results, figures, command)
+    path = output or directory / REPORT_FILE
+    with atomic_path(path) as temporary:
+        temporary.write_text(page)
+    return path
+
+
+def can_be_shown(run: Run) -> None:
+    """Find out whether a run that was read from a folder makes a page.
+
+    Raises:
+        DamagedError: a file of it is not what was written, or lacks what every result has.
+    """
+    result, directory = run
+    for key in result.get("files", {}):
+        check_table(result, directory, key)
+    if not is_checked(result):
+        with read_with_care(directory / RESULT_FILE):
+            _page("", [run], [], None)
+
+
+def _page(title: str, results: Sequence[Run], figures: Sequence[Path], command: str | None) -> str:
     settings = Settings([result["config"] for result, _ in results])
     runs = sorted(results, key=lambda run: _order(run, settings))
-    path = output or directory / REPORT_FILE
-    page = Template((_HERE / "page.html").read_text()).substitute(
+    return Template((_HERE / "page.html").read_text()).substitute(
         title=escape(title),
         facts=_facts(runs, settings),
         style=(_HERE / "report.css").read_text(),
@@ -101,9 +122,6 @@ def write_report(
         # "<" could end the element that holds the data.
         data=json.dumps(_data(runs, settings), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
     )
-    with atomic_path(path) as temporary:
-        temporary.write_text(page)
-    return path
 
 
 def _order(run: Run, settings: Settings) -> tuple[Any, ...]:
@@ -345,6 +363,7 @@ def _provenance(runs: Sequence[Run], settings: Settings, command: str | None) ->
         details.append(
             f"<details><summary>{escape(_label(result, settings, several))}</summary>"
             + (f'<p class="warn">Not finished: {escape(stuck.splitlines()[0])}</p>' if stuck else "")
+            + "".join(f'<p class="warn">{escape(text)}</p>' for text in (result.get("warnings") or {}).values())
             + (f"<p>Again: <code class='command'>{escape(again)}</code></p>" if again else "")
             + f"<p>Folder <code>{escape(directory.name)}</code>, configuration <code>{escape(result['config_hash'])}"
             f"</code>, state <code>{escape(str(result['state_hash']))}</code>, "

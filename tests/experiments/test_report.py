@@ -474,3 +474,10 @@ def test_a_folder_without_runs_says_what_to_do(command: Command, tmp_path: Path)
     assert str(folder) in done.stderr
     assert "flitgym-simulate" in done.stderr
     assert not list(tmp_path.glob("**/report.html"))
+
+
+def test_what_a_result_warns_of_is_told(runs: dict[str, Any], tmp_path: Path) -> None:
+    result, folder = runs["traffic"]
+    warned = {**result, "warnings": {"cold_table": "it was <cold>"}}
+    page = write_report(tmp_path, "study", [(warned, folder)], []).read_text()
+    assert '<p class="warn">it was &lt;cold&gt;</p>' in page

@@ -1,7 +1,10 @@
 """`flitgym-reproduce`: its own errors. What it draws is tested with the figures."""
 
+from pathlib import Path
+
 import pytest
 from conftest import Command
+from flitgym.experiments import reproduce, results
 
 
 @pytest.mark.parametrize(
@@ -31,3 +34,26 @@ def test_help_lists_figures_and_studies(command: Command) -> None:
     assert done.returncode == 0
     assert "hpdc21_load_latency: preset=quick|paper" in done.stdout
     assert "interference: preset=quick|paper" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["reproduce", "evaluate", "simulate"])
+def test_what_cannot_be_kept_is_not_simulated(command: Command, tmp_path: Path, name: str) -> None:
+    (tmp_path / "results").write_text("in the way")
+    done = command(name, *(["figure=hpdc21_load_latency"] if name == "reproduce" else []))
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert "results" in line
+    assert "runs" not in line  # the sweep's first words
+
+
+def test_a_folder_that_takes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def simulate(*arguments: object) -> None:
+        raise AssertionError("a run was started")
+
+    def full(*arguments: object, **named: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(reproduce, "run_all", simulate)
+    monkeypatch.setattr(results.tempfile, "mkstemp", full)
+    with pytest.raises(OSError, match="No space left"):
+        reproduce.reproduce(reproduce.Options(figure="hpdc21_load_latency", results=str(tmp_path)))

@@ -77,7 +77,7 @@ def test_gathering(tmp_path: Path) -> None:
             results.write_table(tmp_path / f"run{k}" / "series.parquet", {"time_ns": np.array([5.0, 10.0])})
         results.write_json(tmp_path / f"run{k}" / "result.json", result)
     (tmp_path / "unfinished").mkdir()
-    assert results.gather(tmp_path) == 2
+    assert results.gather(tmp_path) == (2, [])
     rows = results.read_rows(tmp_path / "rows.parquet")
     assert [row["routing.name"] for row in rows] == ["minimal", "par"]
     assert [row["hops_mean"] for row in rows] == [2.0, 2.5]
@@ -87,5 +87,5 @@ def test_gathering(tmp_path: Path) -> None:
 
 
 def test_gathering_nothing_writes_nothing(tmp_path: Path) -> None:
-    assert results.gather(tmp_path) == 0
+    assert results.gather(tmp_path) == (0, [])
     assert list(tmp_path.iterdir()) == []

@@ -6,12 +6,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Command
+from flitgym.configs import compose, run_id
+from flitgym.experiments.gather import GatherAfterSweep
+from flitgym.experiments.one_run import execute
+from flitgym.experiments.progress import no_report
 from flitgym.experiments.results import read_rows
+from omegaconf import OmegaConf
 
 # What every result holds, as the README lists it.
 FIELDS = (
@@ -201,3 +207,130 @@ def test_ctrl_c(small: Sequence[str], tmp_path: Path, mode: list[str]) -> None:
     assert "Traceback" not in errors
     assert "interrupted" in errors
     assert len(results(tmp_path)) == 1
+
+
+def processes_in(folder: Path) -> list[int]:
+    """Processes that work in a folder."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):
+            if (
+                link.readlink() == folder
+                and "Z" not in (link.parent / "stat").read_text().rpartition(")")[2].split()[0]
+            ):
+                found.append(int(link.parent.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="looks for processes in /proc")
+def test_workers_end_when_their_command_is_killed(small: Sequence[str], tmp_path: Path) -> None:
+    endless = [*small, "traffic.load=0.5", "run.measure_ns=1e9", "seed=1,2,3"]
+    program = [sys.executable, "-m", "flitgym.experiments.simulate", "-m", *endless]
+    process = subprocess.Popen(program, cwd=tmp_path, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 90
+    while not list(tmp_path.glob("results/default/*/")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(1)
+    assert len(processes_in(tmp_path)) > 1
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 30
+    while processes_in(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert processes_in(tmp_path) == []
+    assert not results(tmp_path)
+
+
+# Ctrl-C at the moment at which a package is first looked for.
+STOP = """
+import os, signal, sys
+class Stop:
+    def find_spec(self, name, *rest):
+        if name == "hydra":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Stop())
+from flitgym.experiments.entry import simulate
+simulate()
+"""
+
+
+def test_ctrl_c_while_the_command_starts(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", STOP], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr == ""
+
+
+def test_the_command_starts_without_what_a_run_may_not_need() -> None:
+    program = "import sys, flitgym.experiments.simulate; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert not {"matplotlib", "pandas", "pyarrow", "rich", "scipy", "torch"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["+bogus=1"], ["configuration", "bogus", "routing"]),
+        (["++run.measure=1"], ["run", "'measure'", "did you mean 'measure_ns'?"]),
+        (["+workload.scale=2"], ["workload", "'scale'"]),
+        (["topology=null"], ["topology", "'null'", "dragonfly_72"]),
+        (["router=null"], ["router", "'null'", "hpdc21"]),
+        (["--resolve"], ["--resolve"]),
+        (["run.series_interval_ns=1e300"], ["run.series_interval_ns", "1e+300"]),
+        (["seed=" + "9" * 300], ["seed", "999", "2^63"]),
+        (["topology={name: " + "x" * 300 + "}"], ["topology", "xxx", "dragonfly"]),
+    ],
+)
+def test_what_is_no_configuration_is_refused_in_one_line(
+    command: Command, small: Sequence[str], tmp_path: Path, arguments: list[str], parts: list[str]
+) -> None:
+    done = command("simulate", *small, *arguments)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    for part in parts:
+        assert part in line
+    assert not list(tmp_path.glob("results/*/*/*"))
+
+
+def test_a_job_of_any_name_has_a_folder(command: Command, tmp_path: Path) -> None:
+    jobs = ",".join(f"{{name: {letter * 90},motif: ur,ranks: 4,iterations: 1}}" for letter in "abcd")
+    done = command("simulate", "topology=dragonfly_72", "routing=minimal", "workload=jobs", f"workload.jobs=[{jobs}]")
+    assert done.returncode == 0, done.stderr
+    assert len(results(tmp_path)[0]["jobs"]) == 4
+
+
+def test_a_learned_table_that_is_measured_cold_says_so(
+    command: Command, small: Sequence[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = command("simulate", *small, "routing=q_adaptive")
+    assert done.returncode == 0, done.stderr
+    assert "warning: routing=q_adaptive learns" in done.stderr
+    assert "run=settled" in done.stderr
+    study = tmp_path / "results" / "default"
+    assert list(results(tmp_path)[0]["warnings"]) == ["cold_table"]
+    # The hook at the end of a sweep.
+    execute(compose([*small, "traffic.load=0.1"]), study / "other", no_report)
+    GatherAfterSweep().on_multirun_end(OmegaConf.create({"hydra": {"sweep": {"dir": str(study)}}}))
+    assert "warning: 1 of 2 runs, for example: routing=q_adaptive" in capsys.readouterr().err
+    cold = {row["routing.name"]: row["warnings.cold_table"] for row in read_rows(study / "rows.parquet")}
+    assert cold["minimal"] is None
+    assert "run=settled" in cold["q_adaptive"]
+
+
+def test_a_damaged_run_does_not_stop_a_study(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+    config = compose(small)
+    broken = tmp_path / "results" / "default" / run_id(_root_=config) / "result.json"
+    execute(config, broken.parent, no_report)
+    execute(compose([*small, "seed=2"]), tmp_path / "results" / "default" / "whole", no_report)
+    broken.write_bytes(b"\xff" + broken.read_bytes())
+    for name, arguments in (("gather", ["results"]), ("report", ["results/default"])):
+        done = command(name, *arguments)
+        assert done.returncode == 1, done.stderr
+        assert f"left out: {broken.relative_to(tmp_path)} is damaged" in done.stderr
+        assert "Traceback" not in done.stderr
+    assert [row["seed"] for row in read_rows(tmp_path / "results" / "rows.parquet")] == [2]
+    assert (tmp_path / "results" / "default" / "report.html").exists()
+    done = command("simulate", *small)
+    assert done.returncode == 0, done.stderr
+    assert f"{broken} is damaged" in done.stderr
+    assert "finished before" not in done.stdout
+    assert len(results(tmp_path)) == 2

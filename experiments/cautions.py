@@ -1,0 +1,65 @@
+"""What a reader of a run's numbers should know before believing them: said on the screen and kept in the result."""
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from omegaconf import DictConfig
+
+from ..configs import cold_table
+
+_LEAST_PACKETS = 1_000  # in each half of the window; fewer differ by chance
+_DRIFT = 0.1  # of the latency, from one half of the window to the other
+
+
+def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
+    """The `warnings` of a result, by kind.
+
+    Args:
+        config: Of the run.
+        numbers: Of the result so far.
+
+    Returns:
+        `cold_table`: the routing learns, and was measured before it had time to. `drift`: the mean latency of the
+        window's second half differs from that of its first by more than a tenth.
+    """
+    found = {"cold_table": cold_table(config), "drift": _drift(numbers)}
+    return {kind: text for kind, text in found.items() if text is not None}
+
+
+def halves(middle: Mapping[str, float], end: Mapping[str, float]) -> dict[str, float | None]:
+    """The mean packet latency of each half of a window, in ns; None where too few packets arrived to tell.
+
+    Args:
+        middle: The core's statistics in the middle of the window.
+        end: The same at its end.
+    """
+    first, both = middle["packets_delivered"], end["packets_delivered"]
+    times: list[float | None] = [None, None]
+    if min(first, both - first) >= _LEAST_PACKETS:
+        early, late = (s["packet_latency_mean_ns"] * s["packets_delivered"] for s in (middle, end))
+        times = [early / first, (late - early) / (both - first)]
+    return dict(zip(("packet_latency_first_half_ns", "packet_latency_second_half_ns"), times, strict=True))
+
+
+def say_cautions(name: str, results: Iterable[Mapping[str, Any]]) -> None:
+    """Say on stderr what the results warn of: each kind once, with the number of runs if there are several."""
+    every = list(results)
+    said: dict[str, list[str]] = {}
+    for result in every:
+        for kind, text in (result.get("warnings") or {}).items():
+            said.setdefault(kind, []).append(text)
+    for texts in said.values():
+        runs = f"{len(texts)} of {len(every)} runs, for example: " if len(every) > 1 else ""
+        print(f"{name}: warning: {runs}{texts[0]}", file=sys.stderr, flush=True)
+
+
+def _drift(numbers: Mapping[str, Any]) -> str | None:
+    first, second = (numbers.get(f"packet_latency_{which}_half_ns") for which in ("first", "second"))
+    if first is None or second is None or abs(second - first) <= _DRIFT * first:
+        return None
+    return (
+        f"the mean latency is {first:,.0f} ns in the window's first half and {second:,.0f} ns in its second: the "
+        f"network is saturated (accepted {numbers['accepted_load']:.3f} of {numbers['offered_load']:.3f}), or "
+        "run.warmup_ns is too short"
+    )

@@ -1,0 +1,54 @@
+"""A routing that learns is warmed up by default, and whoever measures it earlier is told."""
+
+from pathlib import Path
+
+import pytest
+from flitgym.configs import cold_table, compose, config_hash
+from flitgym.simcore import registered
+
+LEARNED = {
+    name for name, entry in registered("routing").items() if entry["facts"]["learns"] and not entry["facts"]["external"]
+}
+
+
+def test_the_registry_knows_who_learns() -> None:
+    assert {"q_adaptive", "q_routing"} <= LEARNED
+    assert not LEARNED & {"minimal", "par", "dim_war", "random", "external", "agent", "policy"}
+
+
+@pytest.mark.parametrize("routing", sorted(registered("routing")))
+def test_the_default_warm_up_follows_the_routing(routing: str) -> None:
+    config = compose([f"routing={routing}"])
+    assert config.run.warmup_ns == (500_000 if routing in LEARNED else 20_000)
+    assert config.run.measure_ns == 20_000
+    assert cold_table(config) is None
+
+
+def test_what_is_asked_for_is_done_and_told() -> None:
+    for words in (["run=standard"], ["run.warmup_ns=499999"], ["run.warmup_ns=0"]):
+        config = compose(["routing=q_adaptive", *words])
+        assert config.run.warmup_ns < 500_000
+        text = cold_table(config)
+        assert text is not None
+        assert f"{config.run.warmup_ns:,.0f} ns" in text
+        assert "run=settled" in text
+        assert cold_table(compose(["routing=minimal", *words])) is None
+    for words in (["run=settled"], ["run=convergence"], ["run.load_q_table=table.npz"], ["run.freeze_q_table=true"]):
+        assert cold_table(compose(["routing=q_adaptive", *words])) is None
+
+
+def test_a_table_that_is_there_needs_no_long_warm_up(tmp_path: Path) -> None:
+    assert compose(["routing=q_adaptive", f"run.load_q_table={tmp_path}"]).run.warmup_ns == 20_000
+
+
+def test_jobs_on_an_empty_table_are_told() -> None:
+    assert "empty table" in str(cold_table(compose(["routing=q_adaptive", "workload=pair"])))
+    assert cold_table(compose(["routing=par", "workload=pair"])) is None
+
+
+def test_the_same_windows_are_the_same_run() -> None:
+    default = config_hash(compose(["routing=q_adaptive"]))
+    assert default == config_hash(compose(["routing=q_adaptive", "run=settled", "run.measure_ns=20000"]))
+    assert default == config_hash(compose(["routing=q_adaptive", "run=standard", "run.warmup_ns=500000"]))
+    assert default != config_hash(compose(["routing=q_adaptive", "run=standard"]))
+    assert config_hash(compose(["routing=par"])) == config_hash(compose(["routing=par", "run=standard"]))

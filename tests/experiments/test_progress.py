@@ -1,0 +1,87 @@
+"""Long runs and sweeps say how long they will take; what is short says nothing."""
+
+import os
+from pathlib import Path
+
+import pytest
+from flitgym.configs import compose
+from flitgym.experiments import progress, sweep_forecast
+from flitgym.experiments.cautions import cautions, halves
+from flitgym.experiments.progress import Forecast, no_report
+from flitgym.experiments.simulate import forecast
+from flitgym.experiments.times import duration_text
+
+
+def told(monkeypatch: pytest.MonkeyPatch, parts: list[tuple[float, float]]) -> list[float]:
+    """What is said of a run that has done these parts at these times, in s."""
+    said: list[float] = []
+    run = Forecast(no_report, said.append)
+    for now, part in parts:
+        monkeypatch.setattr(progress.time, "monotonic", lambda now=now: now)
+        run("measure", part)
+    return said
+
+
+def test_a_long_run_is_announced_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    steady = [(0.2 * k, 0.2 * k / 600) for k in range(600)]
+    (seconds,) = told(monkeypatch, steady)
+    assert seconds == pytest.approx(600)
+
+
+def test_a_short_run_is_not_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert told(monkeypatch, [(0.2 * k, 0.2 * k / 50) for k in range(250)]) == []
+    assert told(monkeypatch, [(0.0, 0.0), (2.0, 0.001)]) == []
+
+
+def test_a_run_that_slows_down_is_announced_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = [(0.2 * k, 0.2 * k / 100) for k in range(50)]
+    slow = [(10 + 0.2 * k, 0.1 + 0.2 * k / 1000) for k in range(500)]
+    first, *_, last = told(monkeypatch, quick + slow)
+    assert first == pytest.approx(100)
+    assert last == pytest.approx(910, rel=0.3)
+
+
+def test_a_long_call_does_not_divide_by_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert told(monkeypatch, [(0.0, 0.0), (9.0, 0.0), (9.0, 0.0), (18.0, 0.5)]) == []
+
+
+def test_the_keys_that_shorten_a_run_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FLITGYM_SWEEP_RUNS", raising=False)
+    text = forecast(compose(["topology=hyperx_4096", "routing=omni_war", "router=sc19"]), 620.0, in_sweep=False)
+    for part in ("about 10 min", "run.warmup_ns (now 20,000)", "run.measure_ns (20,000)", "topology"):
+        assert part in text
+    assert "workload.scale" in forecast(compose(["workload=pair"]), 620.0, in_sweep=False)
+
+
+def test_a_sweep_is_forecast_by_its_first_run_and_then_by_those_that_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for key in ("RUNS", "BEGAN", "WORKERS"):
+        monkeypatch.setenv(f"FLITGYM_SWEEP_{key}", "0")  # as it was, when the test is over
+    sweep_forecast.announce(12, 4)
+    assert "all 12 runs about 30 min" in forecast(compose(), 600.0, in_sweep=True)
+    for k in range(3):
+        (tmp_path / str(k)).mkdir()
+        (tmp_path / str(k) / "result.json").write_text("{}")
+    os.environ["FLITGYM_SWEEP_BEGAN"] = repr(float(os.environ["FLITGYM_SWEEP_BEGAN"]) - 300)
+    assert sweep_forecast.after_run(2, tmp_path) == "3 of 12 runs, about 15 min left"
+    assert sweep_forecast.after_run(11, tmp_path) is None
+
+
+def test_durations_as_people_say_them() -> None:
+    assert [duration_text(seconds) for seconds in (59, 119, 120, 3600, 7200, 1e5)] == [
+        *("59 s", "119 s", "2 min", "60 min", "2 h", "28 h")
+    ]
+
+
+def test_a_latency_that_drifts_is_told() -> None:
+    window = [{"packets_delivered": n, "packet_latency_mean_ns": mean} for n, mean in ((1000, 100.0), (3000, 200.0))]
+    times = halves(*window)
+    assert times == {"packet_latency_first_half_ns": 100.0, "packet_latency_second_half_ns": 250.0}
+    config = compose(["routing=minimal"])
+    found = cautions(config, {**times, "accepted_load": 0.3, "offered_load": 0.5})
+    assert "100 ns" in found["drift"]
+    assert "accepted 0.300 of 0.500" in found["drift"]
+    few = halves({**window[0], "packets_delivered": 999}, window[1])
+    assert set(few.values()) == {None}
+    assert cautions(config, few) == {}
