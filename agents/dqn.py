@@ -24,8 +24,11 @@ import torch
 from torch import Tensor, nn
 
 from ..env.world import World
+from . import stored
 from .bounds import ROLLOUTS, check
+from .divergence import require_finite
 from .networks import Layers, SlotScores, StateValue
+from .replay import Replay
 from .rollouts import Rollouts
 
 
@@ -59,6 +62,9 @@ class Config:
     dueling: bool = False
     hysteresis: float = 1.0  # weight of the errors of news that are worse than expected; 1 = as all others
     gradient_norm: float = 10.0
+    tail_ns: float = 0.0
+    huber_us: float = 1.0
+    replay: str = "networks"
 
     def __post_init__(self) -> None:
         check(
@@ -72,6 +78,9 @@ class Config:
             target_rate=(0, 1),
             hysteresis=(0, 1e6),
         )
+
+
+_STORED = ("online", "target", "optimiser", "generator", "round", "rollouts", "replay")
 
 
 class QNetwork(nn.Module):
@@ -105,6 +114,7 @@ class Agent:
         self.target.load_state_dict(self.online.state_dict())
         self.optimiser = torch.optim.Adam(self.online.parameters(), config.learning_rate)
         self.generator = torch.Generator().manual_seed(seed)
+        self.replay = Replay(config.networks * config.capacity)
         self.round = 0
 
     @staticmethod
@@ -118,11 +128,18 @@ class Agent:
         falling = max(0.0, 1 - done / config.epsilon_part) if config.epsilon_part > 0 else 0.0
         epsilon = config.epsilon_last + (config.epsilon_first - config.epsilon_last) * falling
         metrics = self.rollouts.run(config.run_ns, self.policy(), epsilon=epsilon)
+        if config.replay == "transitions":
+            self.replay.add(self.rollouts.take())
         for group in self.optimiser.param_groups:  # falls to a tenth, so that the last policies differ little
             group["lr"] = config.learning_rate * (1 - 0.9 * done)
         losses, rewards = [], []
         for _ in range(config.updates):
-            batch = self.rollouts.sample(config.batch, self.generator)
+            if config.replay == "transitions":
+                batch = self.replay.sample(config.batch, self.generator)
+            elif config.replay == "rings":
+                batch = self.rollouts.sample_uniform(config.batch, self.generator)
+            else:
+                batch = self.rollouts.sample(config.batch, self.generator)
             if not batch:
                 break
             batch = {name: column.to(self.device) for name, column in batch.items()}
@@ -149,15 +166,18 @@ class Agent:
             goes_on = next_mask.any(1) & ~batch["done"]
             goal = batch["reward"] + torch.where(goes_on, config.discount * judged.gather(1, best).squeeze(1), 0.0)
         weight = torch.where(goal < q, config.hysteresis, 1.0)
-        loss = (weight * nn.functional.huber_loss(q, goal, reduction="none")).mean()
+        loss = (weight * nn.functional.huber_loss(q, goal, reduction="none", delta=config.huber_us)).mean()
         self.optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.online.parameters(), config.gradient_norm)
+        norm = nn.utils.clip_grad_norm_(self.online.parameters(), config.gradient_norm)
+        value = require_finite(
+            loss, norm, observation=batch["observation"], reward=batch["reward"], estimate_q=q, goal=goal
+        )
         self.optimiser.step()
         with torch.no_grad():
             for slow, fast in zip(self.target.parameters(), self.online.parameters(), strict=True):
                 slow.lerp_(fast, config.target_rate)
-        return float(loss.detach())
+        return value
 
     def policy(self) -> Layers:
         """The network that the core follows."""
@@ -172,13 +192,23 @@ class Agent:
             "generator": self.generator.get_state(),
             "round": self.round,
             "rollouts": self.rollouts.state(),
+            "replay": self.replay.state(),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a `state()`."""
-        self.online.load_state_dict(state["online"])
-        self.target.load_state_dict(state["target"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        self.generator.set_state(state["generator"].cpu())
-        self.round = state["round"]
-        self.rollouts.load_state(state["rollouts"])
+        """Go on from a `state()`.
+
+        Raises:
+            ConfigError: it is none of this agent, or damaged; the message names the piece.
+        """
+        given = stored.entries(state, "agent", _STORED)
+        self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
+        online = stored.like(given["online"], "agent.online", self.online.state_dict())
+        target = stored.like(given["target"], "agent.target", self.target.state_dict())
+        optimiser = stored.adam(given["optimiser"], "agent.optimiser", self.optimiser)
+        self.online.load_state_dict(online)
+        self.target.load_state_dict(target)
+        self.optimiser.load_state_dict(optimiser)
+        self.generator.set_state(stored.generator(given["generator"], "agent.generator"))
+        self.rollouts.load_state(given["rollouts"])
+        self.replay.load_state(given["replay"], "agent.replay", self.rollouts.no_rows())
