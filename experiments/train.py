@@ -83,6 +83,8 @@ def train(
         try:
             return _train(config, plain, directory, identity, after_round, label)
         except OSError as error:
+            if error.errno is None:  # Hydra's words for an option that does not exist are one, too
+                raise
             kept = "; the last checkpoint is good, start again to go on" if _exists(directory / CHECKPOINT_FILE) else ""
             raise OSError(error.errno, f"{error.strerror or error}{kept}", error.filename) from error
 
