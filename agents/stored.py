@@ -73,7 +73,13 @@ def like(stored: Any, where: str, example: Mapping[str, Tensor]) -> Mapping[str,
 
 def generator(stored: Any, where: str) -> Tensor:
     """The state of a random generator of torch on the CPU."""
-    return tensor(stored, where, torch.uint8, list(torch.Generator().get_state().shape))
+    own = torch.Generator()
+    state = tensor(stored, where, torch.uint8, list(own.get_state().shape))
+    try:
+        own.set_state(state)
+    except RuntimeError as error:
+        raise ConfigError(f"{where}: {str(error).strip().splitlines()[0]}") from error
+    return state
 
 
 def adam(stored: Any, where: str, optimiser: torch.optim.Adam) -> dict[str, Any]:
