@@ -42,7 +42,7 @@ class Config:
     episode_ns: float = 60000
     capacity: int = 16384
     record_part: float = 0.3
-    tail_ns: float = 0.0
+    tail_ns: float = 0.0  # for which an episode is carried on, for the sake of decisions made before its end
     # learning
     learning_rate: float = 1e-3
     epochs: int = 4

@@ -139,7 +139,7 @@ class Rollouts:
         return part
 
     def sample(self, count: int, generator: torch.Generator) -> dict[str, Tensor]:
-        """Transitions at random, as many from each network; from those it still keeps.
+        """Transitions at random, as many from each network however few it has; from those it still keeps.
 
         Returns:
             `observation`, `next_observation` [n, width], `mask`, `next_mask` [n, slots], `action`, `reward`, `done`,
@@ -155,20 +155,6 @@ class Rollouts:
             rows = (filed - kept + torch.randint(kept, (share,), generator=generator)) % self.capacity
             parts.append(_columns(simulation, rows.numpy()))
         return {name: column[:count] for name, column in _joined(parts).items()}
-
-    def sample_uniform(self, count: int, generator: torch.Generator) -> dict[str, Tensor]:
-        kept = torch.tensor([min(s.transition_count, self.capacity) for s in self.simulations])
-        if not int(kept.sum()):
-            return {}
-        ends = kept.cumsum(0)
-        drawn = torch.randint(int(ends[-1]), (count,), generator=generator)
-        parts = []
-        for simulation, n, end in zip(self.simulations, kept.tolist(), ends.tolist(), strict=True):
-            mine = drawn[(drawn >= end - n) & (drawn < end)] - (end - n)
-            if len(mine):
-                rows = (simulation.transition_count - n + mine) % self.capacity
-                parts.append(_columns(simulation, rows.numpy()))
-        return _joined(parts)
 
     def take(self) -> dict[str, Tensor]:
         """The transitions filed since the last call, in order, network by network; `network` [n] says of which.
@@ -225,7 +211,7 @@ class Rollouts:
         self.simulations, self.rings, self.seeds, self.ends_ns = simulations, rings, seeds, ends_ns
 
 
-_TAIL_STEP_NS = 2000.0  # so that no ring overruns
+_TAIL_STEP_NS = 2000.0  # between two looks at a ring, so that it does not overrun
 
 _SAMPLED = (
     "observation",

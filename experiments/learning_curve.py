@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -100,7 +100,7 @@ def draw_study(groups: Sequence["Group"], stem: Path) -> list[Path]:
     return save_figure(figure, stem, "trainings")
 
 
-def _look(k: int) -> tuple[str, str, str]:
+def _look(k: int) -> tuple[str, Literal["-", "--"], str]:
     """Colour, line and marker of the k-th group; once round, the colours come back dashed."""
     n = len(FURTHER_COLORS)
     return FURTHER_COLORS[k % n], "-" if k < n else "--", FURTHER_MARKERS[k % len(FURTHER_MARKERS)]
@@ -117,7 +117,7 @@ def _curves(group: "Group", key: str) -> tuple[NDArray[np.float64], NDArray[np.f
         # Metrics of single rounds are noisy, and a curve of hundreds is drawn by a part of its points.
         values = np.array([running_median(curve, 2 * (length // 40) + 1) for curve in values])
         measured = measured[np.linspace(0, len(measured) - 1, _POINTS).astype(int)]
-    return measured + 1.0, values[:, measured]
+    return (measured + 1).astype(np.float64), values[:, measured]
 
 
 def _baselines(rows: Sequence[Mapping[str, Any]], metric: str) -> dict[str, float]:
