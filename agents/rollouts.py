@@ -94,7 +94,7 @@ class Rollouts:
         delivered = latency = accepted = offered = 0.0
         for k, simulation in enumerate(self.simulations):
             if simulation.time_ns >= self.ends_ns[k] or simulation.workload_finished:
-                self._carry_on(k)
+                self._carry_on(k, ns)
                 simulation = self.simulations[k] = self._begin(k, self.episode_ns)
                 self.rings[k] = Ring(simulation)
             simulation.set_policy(layers)
@@ -116,7 +116,7 @@ class Rollouts:
             "decisions": float(self.decisions),
         }
 
-    def _carry_on(self, k: int) -> None:
+    def _carry_on(self, k: int, step_ns: float) -> None:
         """Let an episode that is over run on, and keep what comes back of the decisions made before its end."""
         simulation = self.simulations[k]
         if self.tail_ns <= 0 or simulation.workload_finished:
@@ -124,8 +124,8 @@ class Rollouts:
         end = simulation.now
         stop_ns = simulation.time_ns + self.tail_ns
         while simulation.time_ns < stop_ns:
-            simulation.run_ns(min(_TAIL_STEP_NS, self.tail_ns))
-            for rows in self.rings[k].new():
+            simulation.run_ns(min(step_ns, self.tail_ns))
+            for rows in self._new(k):
                 early = np.flatnonzero(simulation.transitions()["decided"][rows] < end) + rows.start
                 self.late.append(self._part(k, early, len(self.simulations) + k))
 
@@ -159,17 +159,21 @@ class Rollouts:
     def take(self) -> dict[str, Tensor]:
         """The transitions filed since the last call, in order, network by network; `network` [n] says of which.
 
+        Those of episodes that are over have numbers of their own, behind the networks'.
+
         Raises:
             ConfigError: more were filed than the ring holds.
         """
         parts, self.late = self.late, []
-        for k, ring in enumerate(self.rings):
-            try:
-                slices = ring.new()
-            except ConfigError as error:
-                raise ConfigError(f"{error} (agent.capacity), or run less: agent.run_ns, agent.record_part") from None
-            parts += [self._part(k, rows, k) for rows in slices]
+        for k in range(len(self.rings)):
+            parts += [self._part(k, rows, k) for rows in self._new(k)]
         return _joined(parts)
+
+    def _new(self, k: int) -> list[slice]:
+        try:
+            return self.rings[k].new()
+        except ConfigError as error:
+            raise ConfigError(f"{error} (agent.capacity), or run less: agent.run_ns, agent.record_part") from None
 
     def state(self) -> dict[str, Any]:
         """Everything needed to go on in the same way: tensors, numbers and lists."""
@@ -210,8 +214,6 @@ class Rollouts:
         self.decisions = stored.whole(given["decisions"], f"{where}.decisions")
         self.simulations, self.rings, self.seeds, self.ends_ns = simulations, rings, seeds, ends_ns
 
-
-_TAIL_STEP_NS = 2000.0  # between two looks at a ring, so that it does not overrun
 
 _SAMPLED = (
     "observation",

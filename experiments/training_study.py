@@ -53,7 +53,7 @@ class CheckTrainings(Callback):
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """End the program with the message if a combination of the sweep cannot run."""
         try:
-            check(list(config.hydra.overrides.task), _prepare, {"agent"})
+            check(list(config.hydra.overrides.task), prepare_training, {"agent"})
         except HydraException:
             return  # Hydra composes every training itself in a moment and says so
         except ConfigError as error:
@@ -72,8 +72,15 @@ class GatherTrainings(Callback):
             print(path)
 
 
-def _prepare(words: Sequence[str]) -> None:
-    """Everything about a training that can be refused before its first round, but its baselines."""
+def prepare_training(words: Sequence[str]) -> None:
+    """Refuse what can be refused of a training before its first round, but its baselines.
+
+    Args:
+        words: Overrides of `train.yaml`.
+
+    Raises:
+        ConfigError: it cannot be trained.
+    """
     from ..agents import trainable
     from ..configs.training import variation, world_sections
     from ..env.world import World

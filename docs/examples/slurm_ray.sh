@@ -18,7 +18,7 @@ trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
 
 # Until the head answers, for two minutes at most; whoever comes to a head that is not there yet gives up.
 for _ in {1..60}; do
-    ray status --address "$head:$port" > /dev/null 2>&1 && break
+    timeout 20 ray status --address "$head:$port" > /dev/null 2>&1 && break
     sleep 2
 done
 if [ "$SLURM_NNODES" -gt 1 ]; then
@@ -26,7 +26,7 @@ if [ "$SLURM_NNODES" -gt 1 ]; then
         ray start --address="$head:$port" --num-cpus="$SLURM_CPUS_PER_TASK" --block &
 fi
 for _ in {1..60}; do
-    [ "$(ray status --address "$head:$port" 2> /dev/null | grep -c ' node_')" -ge "$SLURM_NNODES" ] && break
+    [ "$(timeout 20 ray status --address "$head:$port" 2> /dev/null | grep -c ' node_')" -ge "$SLURM_NNODES" ] && break
     sleep 2
 done
 

@@ -104,7 +104,8 @@ def test_what_a_stranger_changed_is_refused_by_name(trained: tuple[str, Path], t
         (lambda whole: next(iter(whole["state"]["agent"][weights].values())).fill_(NAN), "had diverged"),
         (lambda whole: whole["state"]["agent"].pop(weights), "agent holds"),
     ]
-    for change, said in [*DAMAGES, *own]:
+    # What the two have in common is tried with one of them.
+    for change, said in [*(DAMAGES if agent == "dqn" else ()), *own]:
         changed = rewritten(directory, tmp_path / "changed", change)
         before = (changed / "checkpoint.pt").read_bytes()
         rounds: list[int] = []
