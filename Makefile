@@ -18,7 +18,7 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 
 CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' \) 2>/dev/null)
 
-.PHONY: help venv demo test lint types test-cpp test-python fuzz bench format constraints clean
+.PHONY: help venv demo test lint types test-cpp test-python cluster-test fuzz bench format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,9 @@ test-cpp:
 test-python: venv
 	@echo "== pytest"
 	@$(BIN)/python -m pytest
+
+cluster-test: venv ## a Ray cluster of two nodes on this machine, with and without a token (minutes)
+	@FLITGYM_CLUSTER_TEST=1 $(BIN)/python -m pytest tests/cluster
 
 # Every reader's fuzzing stands in `make test` with a fixed budget; here each goes on for FUZZ_SECONDS.
 FUZZ_SECONDS ?= 120

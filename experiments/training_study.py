@@ -152,17 +152,18 @@ def grouped(rows: Sequence[Mapping[str, Any]]) -> list[Group]:
 def _identity(entry: Mapping[str, Any]) -> dict[str, Any]:
     sections = ("agent.", "topology.", "router.", "traffic.", "workload.", "evaluation.", "vary")
     chosen = {key: value for key, value in entry.items() if key == "rounds" or key.startswith(sections)}
-    return {key: value for key, value in chosen.items() if key.split(".", 1)[0] not in _ALIKE}
+    # A table has every column in every row: what a training has not is null there.
+    return {k: value for k, value in chosen.items() if value is not None and k.split(".", 1)[0] not in _ALIKE}
 
 
 def _labels(identities: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What differs, as on the command line; keys that only some have are left out unless nothing else differs."""
+    """What differs, as on the command line: options if they say enough, else the keys that all have, else all keys."""
     if len(identities) == 1:
         return [f"{identities[0].get('agent.name')} on {identities[0].get('topology.name')}"]
     common = [key for key in identities[0] if all(key in other for other in identities)]
     every = list(dict.fromkeys(key for identity in identities for key in identity))
     labels: list[str] = []
-    for keys in (common, every):
+    for keys in ([key for key in common if key.endswith(".name")], common, every):
         differing = [key for key in keys if len({str(identity.get(key)) for identity in identities}) > 1]
         labels = [
             ", ".join(f"{key.removesuffix('.name')}={identity[key]}" for key in differing if key in identity)

@@ -91,8 +91,12 @@ def test_dqn_learns_from_the_whole_memory() -> None:
         "updates": 2,
         "record_part": 0.1,
     }
+    torch.set_num_threads(1)
     learner = dqn.Agent(
-        dqn.Config(**settings, replay="transitions", tail_ns=200, hidden=[8], huber_us=5.0), JAMMED, rounds=6, seed=1
+        dqn.Config(**settings, batch=64, replay="transitions", tail_ns=200, hidden=[8], huber_us=5.0),
+        JAMMED,
+        rounds=6,
+        seed=1,
     )
     filed = 0
     for _ in range(6):
