@@ -1,7 +1,7 @@
 """Gymnasium, PettingZoo and RLlib faces of the core. No algorithms; those are in `flitgym.agents`.
 
 Importing this package registers the ids `flitgym/...` with Gymnasium;
-`gymnasium.make("flitgym.env:flitgym/PacketRouting-v0")` imports it by itself.
+`gymnasium.make("flitgym.env:flitgym/PacketRouting-v1")` imports it by itself.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ..simcore import NO_DECISION
+from .packet_batch import PacketBatch
 from .packet_network import Choose, PacketOptions
 from .packet_routing import PacketRoutingEnv
-from .packet_routing_vec import PacketBatch, PacketRoutingVecEnv
+from .packet_routing_vec import PacketRoutingVecEnv
+from .playing import play
 from .registration import register_envs
 from .ring import Ring
 from .sanity import SANITY, SanityWorld
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from .router_parallel import RouterParallelEnv
 
 __all__ = [
+    "NO_DECISION",
     "SANITY",
     "Choose",
     "PacketBatch",
@@ -31,6 +35,7 @@ __all__ = [
     "RouterParallelEnv",
     "SanityWorld",
     "World",
+    "play",
     "register_envs",
 ]
 

@@ -2,47 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from ..simcore import ConfigError, Simulation
-
-Rows = dict[str, NDArray[Any]]
-_NO_DECISION = np.uint64(2**64 - 1)
-
-
-class RingReader:
-    """Hands out each transition of a simulation's ring once.
-
-    Args:
-        simulation: one with `routing.record` > 0.
-        without: columns that are not wanted.
-    """
-
-    def __init__(self, simulation: Simulation, without: Sequence[str] = ()) -> None:
-        self.simulation = simulation
-        self.ring = {name: column for name, column in simulation.transitions().items() if name not in without}
-        self.capacity = len(self.ring["action"])
-        self.seen = simulation.transition_count
-
-    def take(self) -> Rows:
-        """The transitions that have been filed since the last call (copies).
-
-        Raises:
-            ConfigError: more were filed than the ring holds.
-        """
-        count = self.simulation.transition_count
-        if count - self.seen > self.capacity:
-            raise ConfigError(
-                f"{count - self.seen} transitions were filed between two looks at a ring of {self.capacity}; raise "
-                "routing.record, lower routing.record_part, or look more often"
-            )
-        index = np.arange(self.seen, count) % self.capacity
-        self.seen = count
-        return {name: column[index] for name, column in self.ring.items()}
+from ..simcore import NO_DECISION, Simulation
+from .ring import Rows
 
 
 class Chains:
@@ -61,7 +24,7 @@ class Chains:
         self.pieces: list[Rows] = []
 
     def add(self, rows: Rows) -> None:
-        """Take in transitions as `RingReader` hands them out."""
+        """Take in transitions as `Ring.take` hands them out."""
         self.pieces.append(rows)
 
     @property
@@ -77,7 +40,7 @@ class Chains:
         order = np.argsort(rows["decision"])
         decision, following = rows["decision"][order], rows["next_decision"][order]
         at = np.minimum(np.searchsorted(decision, following), len(decision) - 1)
-        linked = (following != _NO_DECISION) & (decision[at] == following)
+        linked = (following != NO_DECISION) & (decision[at] == following)
 
         # From the back: whole to the end, if it was delivered or what follows is whole.
         whole = rows["done"][order]
@@ -87,18 +50,16 @@ class Chains:
         first = np.ones(len(decision), bool)
         first[at[linked]] = False
         old = rows["decided"][order].astype(np.int64) + self.horizon <= now
-        head = np.where(first & whole & old, decision, _NO_DECISION)
-        while (more := linked & (head != _NO_DECISION) & (head[at] == _NO_DECISION)).any():
+        head = np.where(first & whole & old, decision, NO_DECISION)
+        while (more := linked & (head != NO_DECISION) & (head[at] == NO_DECISION)).any():
             head[at[more]] = head[more]
 
-        ready = head != _NO_DECISION
+        ready = head != NO_DECISION
         grouped = order[ready][np.lexsort((decision[ready], head[ready]))]
         self.pieces = [{name: column[order[~ready]] for name, column in rows.items()}]
         return {name: column[grouped] for name, column in rows.items()}
 
 
 def horizon_cycles(simulation: Simulation) -> int:
-    """Cycles that news between two routers take at most: a longest path of the slowest hops, without queueing."""
-    facts = simulation.facts()
-    slowest = max(cycles for name, cycles in facts["hop_cycles"].items() if name in ("local", "global"))
-    return int(facts["max_hops"] * (slowest + facts["pipeline_cycles"] + facts["wake_cycles"]) + 2)
+    """Cycles that news between two routers take at most, from the end of a decision to its transition."""
+    return int(simulation.seam()["news_cycles"])

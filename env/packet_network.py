@@ -21,12 +21,14 @@ Choose = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.integer[A
 OBSERVATION = "progress+router+queues+path+q_values"
 DEFAULT_WORLD = ("topology=dragonfly_72", "traffic=mixed", "traffic.load=0.3")
 
-_CONTROLS = ("all", "packet")
+_CONTROLS = ("decision", "all", "packet")
 _INVALID = ("error", "minimal")
 _BACKGROUNDS = ("minimal", "random")
 # Cycles that are run at once while nothing is asked: often enough for the end of a workload to be seen.
 _STRIDE = 1024
 _LOOK_EVERY = 16
+# Least and most that a packet of a job counts with reward=job_slowdown (simcore/src/learning/reward/job_slowdown.cpp).
+_JOB_WEIGHTS = (0.1, 10.0)
 
 
 class PacketKeywords(TypedDict, total=False):
@@ -58,13 +60,16 @@ class PacketOptions:
         vary: with `overrides` or a mapping: what is drawn anew per network; see `World`.
         slots: candidates that are seen of each decision, 2 to 16.
         observation: blocks of features, joined by +.
-        reward: what a decision is paid, in us; see `flitgym-simulate --help` for the choices.
+        reward: what the core's transitions are paid, in us; see `flitgym-simulate --help` for the choices. With
+            control=all, `job_slowdown` charges the packets of slowed-down jobs more; the others charge all alike.
         relation: HyperX: whose candidates are offered.
         record: transitions that the core keeps; more than arrive in one step.
-        control: `all`: every decision of the network is the agent's; `packet`: those of one packet at a time, from its
-            first decision to its delivery, while `background` decides for the others.
+        control: what an episode is. `decision`: every decision of the network is the agent's, and an episode of its
+            own, paid at once with the delay along the way that it has taken; `all`: they make one episode, charged for
+            every packet that is due and not delivered; `packet`: those of one packet at a time, from its first decision
+            to its delivery, while `background` decides for the others.
         background: `minimal` (slot 0), `random`, or a rule that chooses for n decisions at once.
-        invalid: an action outside the mask is an `error`, or is replaced by slot 0 and counted (`minimal`).
+        invalid: an action outside the mask is replaced by slot 0 and counted (`minimal`), or is an `error`.
         episode_ns: simulated time of a network, after the warm-up.
         episode_decisions: or the agent's decisions in it, if they come first; 0 = no such limit.
         warmup_ns: simulated time in which `background` decides for all, before the first episode of a network.
@@ -76,9 +81,9 @@ class PacketOptions:
     reward: str = "hop_delay"
     relation: str = "widest"
     record: int = 8192
-    control: str = "all"
+    control: str = "decision"
     background: str | Choose = "minimal"
-    invalid: str = "error"
+    invalid: str = "minimal"
     episode_ns: float = 10_000.0
     episode_decisions: int = 0
     warmup_ns: float = 0.0
@@ -93,11 +98,6 @@ class PacketOptions:
             raise ConfigError(
                 f"episode_ns ({self.episode_ns}) and record ({self.record}) must be above 0, episode_decisions "
                 f"({self.episode_decisions}) and warmup_ns ({self.warmup_ns}) at least 0"
-            )
-        if self.control == "packet" and self.reward != "hop_delay":
-            raise ConfigError(
-                f"reward: '{self.reward}' pays for all that is still to come; the steps of one packet (control=packet) "
-                "add up to its delay only with reward=hop_delay"
             )
 
     @classmethod
@@ -156,6 +156,19 @@ def episode_seed(seed: int, episode: int) -> int:
     return int(np.random.SeedSequence((seed, episode)).generate_state(1)[0])
 
 
+def check_options(options: Mapping[str, Any] | None, valid: Sequence[str] = ()) -> None:
+    """Refuse what `reset(options=...)` does not know.
+
+    Raises:
+        ConfigError: names the option and the valid ones.
+    """
+    for key in options or ():
+        if not valid:
+            raise ConfigError(f"reset(): unknown option '{key}'; there are none")
+        if key not in valid:
+            raise ConfigError(unknown("reset()", str(key), valid, "option"))
+
+
 def bounds(seam: Mapping[str, Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """The lowest and highest value of each number of an observation, [width] both; slots without a candidate hold 0."""
     features = [*seam["general"], *seam["per_slot"] * seam["slots"]]
@@ -181,23 +194,36 @@ class PacketNetwork:
         self.options = options
         probe = options.world.simulation(options.routing(), 0)
         self.seam = probe.seam()
+        if options.control != "all" and options.reward != "hop_delay":
+            raise ConfigError(
+                f"reward: '{options.reward}' with control={options.control}, which pays every step with its own delay "
+                "(hop_delay); another reward needs control=all, or PacketBatch"
+            )
         self.slots, self.width = int(self.seam["slots"]), int(self.seam["width"])
         self.invalid_actions = 0
         self._at = -1  # the row that is asked; -1: none
         self._seed: int | None = None
         self._network = 0  # how many networks were drawn of this seed
         self._over = True  # the next episode needs a new network
+        self._cut: tuple[NDArray[np.float32], NDArray[np.bool_]] | None = None  # what a packet saw that was cut off
 
     # ---- What the agent sees ----
 
     @property
     def observation(self) -> NDArray[np.float32]:
-        """The present decision [width], a view; zeros when there is none."""
+        """The present decision [width], a view; zeros when there is none.
+
+        Of a packet that was cut off on its way it is what it saw last, whose value is that of going on.
+        """
+        if self._cut is not None:
+            return self._cut[0]
         return self._nothing if self._at < 0 else self._rows[self._at]
 
     @property
     def mask(self) -> NDArray[np.bool_]:
         """Which slots hold a candidate [slots], a view; slot 0 alone when there is no decision."""
+        if self._cut is not None:
+            return self._cut[1]
         mask: NDArray[np.bool_] = self._only_first if self._at < 0 else self._masks[self._at]
         return mask
 
@@ -237,7 +263,10 @@ class PacketNetwork:
             self._seed, self._network, self._over = seed, 0, True
         elif self._seed is None:
             self._seed = fallback
-        if self._over or self.options.control == "all":
+        self._cut = None
+        if self.options.control == "decision" and not self._over and self._at >= 0:
+            return  # the network goes on, and asks for its next packet
+        if self._over or self.options.control != "packet":
             # A network in which the warm-up was the last of it, or that asks nothing, is of no use to an agent.
             for _ in range(16):
                 self._draw()
@@ -258,8 +287,7 @@ class PacketNetwork:
         self._network += 1
         self._random = np.random.default_rng([number, 1])
         self.simulation = options.world.simulation(options.routing(), number)
-        self._worlds = Worlds([self.simulation])
-        self._rows, self._masks, self._routers = self._worlds.observation, self._worlds.mask, self._worlds.router
+        self._look()
         self._actions = np.zeros(len(self._rows), np.int64)
         self._nothing = np.zeros(self.width, np.float32)
         self._only_first = np.arange(self.slots) == 0
@@ -273,9 +301,24 @@ class PacketNetwork:
         while self._collect(warmup):
             self._background()
             self._apply()
-        # What is decided from here on is the agent's; earlier transitions pay nobody.
-        self._first_decision = self.simulation.decision_count
+        # What is due from here on is the agent's.
         self._ring.skip()
+        self._charged = self._accrued()
+
+    def _look(self) -> None:
+        self._worlds = Worlds([self.simulation])
+        self._rows, self._masks, self._routers = self._worlds.observation, self._worlds.mask, self._worlds.router
+        self._path_us = self._worlds.path_delay_us()
+
+    # Views of the core's memory are no part of a copy, which looks at its own.
+    def __getstate__(self) -> dict[str, Any]:
+        views = ("_worlds", "_rows", "_masks", "_routers", "_path_us")
+        return {key: value for key, value in self.__dict__.items() if key not in views}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "simulation" in state:
+            self._look()
 
     # ---- Steps ----
 
@@ -283,8 +326,8 @@ class PacketNetwork:
         """Decide, and go on to the agent's next decision.
 
         Returns:
-            The reward in us, whether the episode is over (`packet`: delivered; `all`: the workload is done and all news
-            are back), and whether it is cut off.
+            The reward in us, whether the episode is over (`decision`: always; `packet`: delivered; `all`: the workload
+            is done and the network empty), and whether it is cut off.
 
         Raises:
             ConfigError: see `check`.
@@ -296,7 +339,7 @@ class PacketNetwork:
             action = 0
         self._actions[self._at] = action
         self._decided += 1
-        done, reward = self._all() if self.options.control == "all" else self._packet()
+        done, reward = {"decision": self._one, "all": self._all, "packet": self._packet}[self.options.control]()
         limit = self.options.episode_decisions
         if self.simulation.now >= self._end or 0 < limit <= self._decided or self._finished():
             self._over = True
@@ -320,41 +363,67 @@ class PacketNetwork:
                 "invalid='minimal' replaces such actions by slot 0)"
             )
 
+    def _one(self) -> tuple[bool, float]:
+        reward = -float(self._path_us[self._at, self._actions[self._at]])
+        self._next_row()
+        return True, reward
+
     def _all(self) -> tuple[bool, float]:
+        found = self._next_row()
+        before, self._charged = self._charged, self._accrued()
+        paid = float(((before - self._charged) * self._weights()).sum())
+        return not found and self._finished(), paid
+
+    def _next_row(self) -> bool:
+        """Go on to the next decision of the network; false when its time is over before."""
         if self._at + 1 < self._count:
             self._at += 1
-            return False, 0.0
+            return True
         self._apply()
-        found = self._collect(self._end + _STRIDE)
-        self._at = 0 if found else -1
-        reward = 0.0
-        for rows in self._ring.new():
-            ours = self._ring.columns["decision"][rows] >= self._first_decision
-            reward += float(self._ring.columns["reward"][rows].sum(where=ours, dtype=np.float64))
-        return not found and self._finished(), reward
+        self._at = 0 if self._collect(self._end + (_STRIDE if self.options.control == "all" else 0)) else -1
+        return self._at == 0
+
+    def _accrued(self) -> NDArray[np.float64]:
+        """Delay so far in packet-us, in all or, where jobs count differently, per job."""
+        if self.options.reward == "job_slowdown":
+            return self.simulation.accrued_delay_by_job_us()
+        return np.array([self.simulation.accrued_delay_us()])
+
+    def _weights(self) -> NDArray[np.float64]:
+        if self.options.reward != "job_slowdown":
+            return np.ones(1)
+        slowdown = self.simulation.job_slowdown
+        return np.asarray(np.clip(slowdown / slowdown.mean(), *_JOB_WEIGHTS))
 
     def _packet(self) -> tuple[bool, float]:
         decided = self.simulation.now
+        seen = self.observation.copy(), self.mask.copy()
         number = self.simulation.decision_count + self._at
         self._apply()
         self._at = -1
         source, sequence = self._followed
         batches = 0
-        while self._collect(self._end + _STRIDE):
+        while self._collect(self._end):
             asked = self.simulation.decisions()
             here = (asked["source"] == source) & (asked["sequence"] == sequence)
             if here.any():
                 self._background()
                 self._at = int(here.argmax())
-                return False, -(self.simulation.now - decided) * self.simulation.cycle_ns * 1e-3
+                return False, self._since(decided)
             # To look for the delivery now and then is enough: its time is in the transition.
             batches += 1
             if batches % _LOOK_EVERY == 0 and (paid := self._delivered(number)) is not None:
                 return True, paid
             self._background()
             self._apply()
-        paid = self._delivered(number)
-        return paid is not None, 0.0 if paid is None else paid
+        if (paid := self._delivered(number)) is not None:
+            return True, paid
+        # Cut off on its way: it is charged up to here, and shows what it saw, from where it still has to go on.
+        self._cut, self._over = seen, True
+        return False, self._since(decided)
+
+    def _since(self, decided: int) -> float:
+        return -(self.simulation.now - decided) * self.simulation.cycle_ns * 1e-3
 
     def _delivered(self, number: int) -> float | None:
         for rows in self._ring.new():
@@ -369,7 +438,7 @@ class PacketNetwork:
         """Go on to the first decision of an episode; false when the network's time is over before."""
         self._at = -1
         while self._count or self._collect(self._end):
-            if self.options.control == "all":
+            if self.options.control != "packet":
                 self._at = 0
                 return True
             # Of the packets that are asked for the first time, any.
@@ -389,6 +458,8 @@ class PacketNetwork:
         while self.simulation.now < end and not self._finished():
             self._count = self._worlds.collect(min(_STRIDE, end - self.simulation.now))
             if self._count:
+                if self.options.control == "decision":
+                    self._path_us = self._worlds.path_delay_us()
                 return self._count
         self._count = 0
         return 0
@@ -409,7 +480,7 @@ class PacketNetwork:
             actions[:] = rule(self._rows[:n], self._masks[:n])
 
     def _finished(self) -> bool:
-        """Whether the workload is done, the network empty, and every decision paid."""
+        """Whether the workload is done, the network empty, and the news of every delivery back."""
         simulation = self.simulation
         if simulation.workload_stuck:
             raise CoreError(f"the ranks of the workload wait for ever:\n{simulation.waiting()}")

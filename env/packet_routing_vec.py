@@ -1,4 +1,4 @@
-"""Several networks side by side: `flitgym/PacketRoutingVec-v0`, and `PacketBatch`, in which nothing is copied."""
+"""Several networks side by side: `flitgym/PacketRoutingVec-v1`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from ..configs import unknown
-from ..simcore import ConfigError, CoreError, Simulation, Worlds
-from .packet_network import PacketKeywords, PacketNetwork, PacketOptions, bounds, episode_seed
+from ..simcore import ConfigError, CoreError, Simulation
+from .packet_network import PacketKeywords, PacketNetwork, PacketOptions, bounds, check_options
 
 _Arrays = NDArray[Any]
 
@@ -21,8 +21,12 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
     """K networks as `PacketRoutingEnv` has one: one decision per network and step.
 
     Network k behaves, step by step, as a `PacketRoutingEnv` with the same keywords and seed + k. Observations
-    [K, width], rewards [K] and masks are written in place into arrays that are allocated once. An episode that has
-    ended begins anew with the next step, whose action is not heeded and whose reward is 0 (`AutoresetMode.NEXT_STEP`).
+    [K, width], rewards [K] and masks are written in place into arrays that are allocated once.
+
+    What follows the end of an episode is `autoreset_mode`, as Gymnasium defines it. `NextStep`: the next step begins
+    anew; its action is not heeded and its reward is 0. `SameStep`: the step that ends it returns the first observation
+    of the next episode; `info["final_obs"]` [K] (objects: [width] each, or None) and `info["final_info"]` hold the last
+    of the old one. `Disabled`: its owner calls `reset(options={"reset_mask": ...})` before the next step.
 
     info: `action_mask` [K, slots], `router`, `time_ns` and `invalid_actions` [K], each with its `_name` as Gymnasium
     has it.
@@ -31,6 +35,8 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         num_envs: K.
         render_mode: `ansi`: `render()` returns a text per network.
         copy: return copies; without, the next step overwrites what this one has returned.
+        autoreset_mode: an `AutoresetMode` or its name; by default SameStep where every decision is an episode
+            (control=decision), else NextStep.
         **keywords: see `PacketOptions`.
 
     Raises:
@@ -38,12 +44,13 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
 
     Version history:
         v0: the first.
+        v1: see `PacketRoutingEnv`.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
         "render_modes": ["ansi"],
         "render_fps": 1,
-        "autoreset_mode": AutoresetMode.NEXT_STEP,
+        "autoreset_mode": AutoresetMode.SAME_STEP,  # where nothing else is asked for
     }
 
     def __init__(
@@ -51,6 +58,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         num_envs: int = 1,
         render_mode: str | None = None,
         copy: bool = True,
+        autoreset_mode: AutoresetMode | str | None = None,
         **keywords: Unpack[PacketKeywords],
     ) -> None:
         self.options = PacketOptions.read(keywords, type(self).__name__)
@@ -58,6 +66,14 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             raise ConfigError(unknown("render_mode", str(render_mode), self.metadata["render_modes"], "mode"))
         if num_envs < 1:
             raise ConfigError(f"num_envs: {num_envs}; there must be at least one network")
+        modes = [mode.value for mode in AutoresetMode]
+        if autoreset_mode is None:
+            one_step = self.options.control == "decision"
+            autoreset_mode = AutoresetMode.SAME_STEP if one_step else AutoresetMode.NEXT_STEP
+        if not isinstance(autoreset_mode, AutoresetMode) and autoreset_mode not in modes:
+            raise ConfigError(unknown("autoreset_mode", str(autoreset_mode), modes, "mode"))
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.num_envs, self.render_mode, self._copy = num_envs, render_mode, copy
         self._networks = [PacketNetwork(self.options) for _ in range(num_envs)]
         width, slots = self._networks[0].width, self._networks[0].slots
@@ -99,16 +115,20 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
 
         Args:
             seed: of network 0, those of the others follow; or a list with one of each.
-            options: there are none.
+            options: with `autoreset_mode` Disabled `reset_mask`, bool [K]: which networks begin anew.
+
+        Raises:
+            ConfigError: another number of seeds, an unknown option, or a mask of another shape.
         """
         seeds = seed if isinstance(seed, list) else [None if seed is None else seed + k for k in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ConfigError(f"seed: {len(seeds)} seeds for {self.num_envs} networks")
+        chosen = self._reset_mask(options)
         super().reset(seed=seeds[0])
-        for network, own in zip(self._networks, seeds, strict=True):
-            network.reset(own, fallback=int(self.np_random.integers(2**31)))
-        self._terminated[:] = self._truncated[:] = False
-        self._reward[:] = 0
+        for k in np.flatnonzero(chosen):
+            self._networks[k].reset(seeds[k], fallback=int(self.np_random.integers(2**31)))
+        self._terminated[chosen] = self._truncated[chosen] = False
+        self._reward[chosen] = 0
         self._look()
         return self._out(self._observation), self._told()
 
@@ -120,11 +140,16 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
 
         Raises:
             ConfigError: as `PacketRoutingEnv.step`; then none of the networks has gone on.
+            CoreError: an episode is over and (`autoreset_mode` Disabled) was not begun anew.
         """
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_envs,):
             raise ConfigError(f"actions: shape {chosen.shape} for {self.num_envs} networks")
-        over = self._terminated | self._truncated
+        mode = self.autoreset_mode
+        over = self._terminated | self._truncated if mode is not AutoresetMode.SAME_STEP else ~self._everyone
+        if mode is AutoresetMode.DISABLED and over.any():
+            numbers = ", ".join(map(str, np.flatnonzero(over)))
+            raise CoreError(f"step(): episodes {numbers} are over; call reset(options={{'reset_mask': ...}}) first")
         # All are looked at before any is heeded, so that a refused step has not been taken by halves.
         for k, network in enumerate(self._networks):
             if not over[k]:
@@ -135,9 +160,15 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
                 self._reward[k], self._terminated[k], self._truncated[k] = 0.0, False, False
             else:
                 self._reward[k], self._terminated[k], self._truncated[k] = network.step(int(chosen[k]))
+        ended = self._terminated | self._truncated
+        final: dict[str, Any] = {}
+        if mode is AutoresetMode.SAME_STEP and ended.any():
+            final = self._final(ended)
+            for done in np.flatnonzero(ended):
+                self._networks[done].reset(None, fallback=0)
         self._look()
-        out = self._out
-        return out(self._observation), out(self._reward), out(self._terminated), out(self._truncated), self._told()
+        out, told = self._out, {**self._told(), **final}
+        return out(self._observation), out(self._reward), out(self._terminated), out(self._truncated), told
 
     def render(self) -> tuple[str, ...] | None:  # type: ignore[override]
         """The present decisions as text, one per network."""
@@ -151,6 +182,28 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             self._info["time_ns"][k] = network.simulation.time_ns
             self._info["invalid_actions"][k] = network.invalid_actions
 
+    def _final(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
+        """What the episodes that have ended showed last."""
+        self._look()
+        observations = np.full(self.num_envs, None, object)
+        for k in np.flatnonzero(ended):
+            observations[k] = self._observation[k].copy()
+        info: dict[str, Any] = {}
+        for name, values in self._info.items():
+            info[name] = np.where(ended.reshape(-1, *[1] * (values.ndim - 1)), values, np.zeros_like(values))
+            info[f"_{name}"] = ended
+        return {"final_obs": observations, "_final_obs": ended, "final_info": info, "_final_info": ended}
+
+    def _reset_mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_]:
+        valid = ("reset_mask",) if self.autoreset_mode is AutoresetMode.DISABLED else ()
+        check_options(options, valid)
+        if not options:
+            return self._everyone
+        mask = np.asarray(options["reset_mask"])
+        if mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
+            raise ConfigError(f"reset_mask: {mask.dtype} {mask.shape}; it needs bool ({self.num_envs},)")
+        return mask
+
     def _out(self, array: _Arrays) -> _Arrays:
         return array.copy() if self._copy else array
 
@@ -159,105 +212,3 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         for name, values in self._info.items():
             told[name], told[f"_{name}"] = self._out(values), self._everyone
         return told
-
-
-class PacketBatch:
-    """All decisions of a cycle of K networks at once, in the core's own memory.
-
-        batch = PacketBatch(4, overrides=["topology=dragonfly_1056"])
-        batch.reset(seed=1)
-        while batch.time_ns.min() < 10_000:
-            n = batch.collect()
-            batch.apply(policy(batch.observation[:n], batch.mask[:n]))
-
-    `collect()` takes every network to its next cycle with a decision, so they need not be at the same time. Rows [0, n)
-    of `observation` [rows, width] float32, `mask` [rows, slots] bool, `network` and `router` [rows] uint32 are the
-    decisions, network after network. These four are views whose addresses stay the same until the next `reset()`; a
-    tensor made of one by `torch.from_numpy` sees every cycle. What is learned from is in the rings, `transitions(k)`.
-
-    Args:
-        num_envs: K.
-        **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation` and `record` of
-            `PacketOptions`; the others are about single packets and episodes, which a batch leaves to its owner.
-
-    Raises:
-        ConfigError: unknown keyword, or a world that cannot be built.
-    """
-
-    KEYWORDS = ("world", "overrides", "vary", "slots", "observation", "reward", "relation", "record")
-
-    def __init__(self, num_envs: int = 1, **keywords: Any) -> None:
-        for key in keywords:
-            if key not in self.KEYWORDS:
-                raise ConfigError(unknown(type(self).__name__, key, self.KEYWORDS, "keyword"))
-        if num_envs < 1:
-            raise ConfigError(f"num_envs: {num_envs}; there must be at least one network")
-        self.num_envs = num_envs
-        self.options = PacketOptions.read(keywords, type(self).__name__)
-        self.simulations: list[Simulation] = []
-        self._worlds: Worlds | None = None
-        self._number, self._seed = 0, 0
-
-    def reset(self, seed: int | None = None) -> None:
-        """Draw K new networks: network k is that of `PacketRoutingEnv` with seed + k, of its next episode.
-
-        Args:
-            seed: starts anew with this seed; none goes on.
-        """
-        if seed is not None:
-            self._seed, self._number = seed, 0
-        routing, world = self.options.routing(), self.options.world
-        numbers = (episode_seed(self._seed + k, self._number) for k in range(self.num_envs))
-        self.simulations = [world.simulation(routing, number) for number in numbers]
-        self._number += 1
-        self._worlds = Worlds(list(self.simulations))
-        self.observation, self.mask = self._worlds.observation, self._worlds.mask
-        self.network, self.router = self._worlds.network, self._worlds.router
-        self._rings = [simulation.transitions() for simulation in self.simulations]
-
-    def collect(self, max_cycles: int = 10_000) -> int:
-        """Go on to the next decisions.
-
-        Args:
-            max_cycles: at most so many cycles in a network that asks nothing.
-
-        Returns:
-            Their number; 0 means that no network has asked anything in that time.
-        """
-        return self._built().collect(max_cycles)
-
-    def apply(self, actions: NDArray[np.integer[Any]]) -> None:
-        """Decide.
-
-        Args:
-            actions: a slot for each decision, [n], in the order of the rows.
-
-        Raises:
-            ConfigError: a slot without a candidate; nothing is decided then.
-        """
-        self._built().apply(actions)
-
-    def transitions(self, k: int) -> dict[str, _Arrays]:
-        """Network k's ring of transitions: views [record, ...] of the core's memory; see `Simulation.transitions`."""
-        self._built()
-        return self._rings[k]
-
-    def filed(self, k: int) -> int:
-        """Transitions of network k that were ever filed; number i lies in row i mod record."""
-        return self.simulations[k].transition_count
-
-    @property
-    def time_ns(self) -> NDArray[np.float64]:
-        """Simulated time of every network, [K]."""
-        return np.array([simulation.time_ns for simulation in self.simulations])
-
-    @property
-    def seam(self) -> dict[str, Any]:
-        """The features, with names, bounds and meanings."""
-        self._built()
-        return self.simulations[0].seam()
-
-    def _built(self) -> Worlds:
-        if self._worlds is None:
-            raise CoreError("PacketBatch: there are no networks yet; call reset() first")
-        return self._worlds

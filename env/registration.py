@@ -4,14 +4,17 @@ import gymnasium
 
 
 def register_envs() -> None:
-    """Register what is not registered yet."""
+    """Register what is not registered yet.
+
+    `gymnasium.make` gives one network, `gymnasium.make_vec` several in one object, by either id.
+    """
     for name, single, vector in (
-        ("PacketRouting-v0", "packet_routing:PacketRoutingEnv", "packet_routing_vec:PacketRoutingVecEnv"),
-        ("PacketRoutingVec-v0", None, "packet_routing_vec:PacketRoutingVecEnv"),
+        ("PacketRouting-v1", "packet_routing:PacketRoutingEnv", "packet_routing_vec:PacketRoutingVecEnv"),
+        ("PacketRoutingVec-v1", "packet_routing:PacketRoutingEnv", "packet_routing_vec:PacketRoutingVecEnv"),
     ):
         if f"flitgym/{name}" not in gymnasium.registry:
             gymnasium.register(
                 f"flitgym/{name}",
-                entry_point=single and f"flitgym.env.{single}",
+                entry_point=f"flitgym.env.{single}",
                 vector_entry_point=f"flitgym.env.{vector}",
             )

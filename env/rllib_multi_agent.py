@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..simcore import ConfigError
-from .chains import RingReader
+from .ring import Ring
 from .rllib_runner import rows_with_mask, spaces_of
 from .world import World
 
@@ -67,7 +67,7 @@ class RoutersEnv(MultiAgentEnv):
         """A new network of the world; the routers that have a decision to make."""
         self.seed = self.seed + 1 if seed is None else seed
         self.simulation = self.world.simulation(self.routing, self.seed)
-        self.reader = RingReader(self.simulation)
+        self.reader = Ring(self.simulation)
         self.earned = dict.fromkeys(self.possible_agents, 0.0)
         self.last: dict[str, Row] = {}
         self.queues: dict[str, deque[int]] = {}

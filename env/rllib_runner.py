@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..simcore import ConfigError, Simulation
-from .chains import Chains, RingReader, Rows, horizon_cycles
+from .chains import Chains, horizon_cycles
+from .ring import Ring, Rows
 from .world import World
 
 try:
@@ -124,7 +125,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
         seed = int(self._seeds.spawn(1)[0].generate_state(1)[0])
         self.simulation = self.rollout.simulation(seed)
         unseen = ("next_observation", "next_mask") if self.rollout.chains else ()
-        self.reader = RingReader(self.simulation, unseen)
+        self.reader = Ring(self.simulation, unseen)
         self.chains = Chains(horizon_cycles(self.simulation))
         self.simulation.begin_window()
         if self.module is not None:

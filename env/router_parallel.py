@@ -56,9 +56,11 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
     credit). Then the news that came in the interval, of packets that were decided here: their mean delay from the
     decision to the delivery in us, and their number / 1000. A delivery is known a flight later.
 
-    Reward in us. `team`: minus the mean latency of all packets that arrived in the interval, the same for all routers.
-    `local`: minus the mean delay in the router's own news. Where nothing came it is that of the interval before, at
-    first 0.
+    State: `state()` and `state_space`, Box float32 [routers, 3 * ports + 2]: all observations, row k of `router_k`.
+
+    Reward, packet-us per terminal: minus the delay that accrued in the interval, of every packet that is due and not
+    delivered, wherever it waits. `team`: over all packets, the same for all routers. `local`: over those whose source
+    hangs on the router, and 0 where there is none.
 
     Episode: a network drawn from (seed, number of the episode), truncated after `intervals`; terminated when a workload
     is done.
@@ -74,10 +76,11 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         ConfigError: unknown keyword, or a world that cannot be built.
 
     Version history:
-        v0: the first.
+        v0: the first; paid minus the mean latency of what had arrived, which jamming improves.
+        v1: pays for what has not arrived, too.
     """
 
-    metadata: dict[str, Any] = {"name": "flitgym_router_parallel_v0", "render_modes": []}  # noqa: RUF012
+    metadata: dict[str, Any] = {"name": "flitgym_router_parallel_v1", "render_modes": []}  # noqa: RUF012
 
     def __init__(self, render_mode: None = None, **keywords: Unpack[RouterKeywords]) -> None:
         valid = RouterKeywords.__annotations__
@@ -109,6 +112,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self._random = np.random.default_rng()
         self._seed: int | None = None
         self._episode = 0
+        self._seen: NDArray[np.float32] | None = None
 
         # The sizes of the network are those of every episode.
         self._draw(0)
@@ -121,6 +125,8 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         done = [gymnasium.spaces.Box(-bias, bias) for _ in self.possible_agents]
         self.observation_spaces = dict(zip(self.possible_agents, seen, strict=True))
         self.action_spaces = dict(zip(self.possible_agents, done, strict=True))
+        most = np.tile(high, (self._routers, 1))
+        self.state_space = gymnasium.spaces.Box(np.zeros_like(most), most)
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Box:
         """The observations of a router."""
@@ -130,6 +136,18 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         """The actions of a router."""
         return self.action_spaces[agent]
 
+    def state(self) -> NDArray[np.float32]:
+        """What all routers know together, for a critic that sees everything: float32 [routers, 3 * ports + 2].
+
+        Row k is the latest observation of `router_k`; it stays after the last step of an episode.
+
+        Raises:
+            CoreError: before the first `reset()`.
+        """
+        if self._seen is None:
+            raise CoreError("state(): nothing has been observed yet; call reset() first")
+        return self._seen.copy()
+
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, NDArray[np.float32]], dict[str, dict[str, Any]]]:
@@ -137,7 +155,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
         Args:
             seed: starts the sequence of networks of this seed; none goes on in the present one.
-            options: there are none.
+            options: not looked at; PettingZoo's contract wants any accepted.
         """
         if seed is not None:
             self._seed, self._episode = seed, 0
@@ -151,7 +169,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             )
         self._episode += 1
         self._steps = 0
-        self._team, self._local = 0.0, np.zeros(self._routers)
+        self._charged = self._accrued()
         self.agents = list(self.possible_agents)
         self.simulation.begin_window()
         rows = self._observe(0.0, np.zeros(self._routers), np.zeros(self._routers))
@@ -192,17 +210,18 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             simulation.run(max(simulation.cycles(self.interval_ns), 1))
         span = (simulation.now - before) * simulation.cycle_ns
         delay, news = self._news()
-        statistics = simulation.statistics()
-        if statistics["packets_delivered"] > 0:
-            self._team = -statistics["packet_latency_mean_ns"] * 1e-3
-        self._local[news > 0] = -delay[news > 0]
+        before_us, self._charged = self._charged, self._accrued()
+        owed = self._charged - before_us
 
         self._steps += 1
         over = self._done()
         cut = not over and self._steps >= self.intervals
         told = {"time_ns": simulation.time_ns}
         agents = self.agents
-        paid = np.full(self._routers, self._team) if self.reward == "team" else self._local
+        if self.reward == "team":
+            paid = np.full(self._routers, -owed.sum() / self._terminals.sum())
+        else:
+            paid = -owed / np.maximum(self._terminals, 1)
         result = (
             self._by_agent(self._observe(span, delay, news)),
             {agent: float(reward) for agent, reward in zip(agents, paid, strict=True)},
@@ -226,13 +245,12 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self.simulation: Simulation = self.world.simulation(self._routing, seed)
         facts = self.simulation.facts()
         self._routers = int(facts["routers"])
-        table = self.simulation.q_table
-        assert table is not None
-        self.table: NDArray[np.float32] = table[:, :, 0]  # a view: what is written here is what the routers heed
+        self._look()
         self._ring = Ring(self.simulation)
         # The core's ports stand in blocks of a power of two per router; `channels()` lists those that are used.
         channels = self.simulation.channels()
         ours = channels["peer_router"] >= 0
+        self._terminals = np.bincount(channels["router"][~ours], minlength=self._routers)
         counts = np.bincount(channels["router"][ours], minlength=self._routers)
         if counts.min() != counts.max():
             raise ConfigError(f"world: routers with {counts.min()} and {counts.max()} links; they must have the same")
@@ -241,15 +259,32 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self._load_of = (channels["router"].astype(np.int64) * block + channels["port"])[self._ours].reshape(
             self._routers, -1
         )
-        self._loads = self.simulation.arrays()["ports"]["load"]
         buffers = ("input_buffer_flits", "output_buffer_flits")
         router = self.world.draw(seed).get("router", "vc_router")
         known = registered("router")[router if isinstance(router, str) else router["name"]]["params"]
         given = {} if isinstance(router, str) else router
         self._room = float(sum(given.get(key, known[key]["default"]) for key in buffers))
 
+    def _look(self) -> None:
+        table = self.simulation.q_table
+        assert table is not None
+        self.table: NDArray[np.float32] = table[:, :, 0]  # a view: what is written here is what the routers heed
+        self._loads = self.simulation.arrays()["ports"]["load"]
+
+    # Views of the core's memory are no part of a copy, which looks at its own.
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key not in ("table", "_loads")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._look()
+
     def _done(self) -> bool:
         return self.simulation.workload_finished and self.simulation.packets_in_network == 0
+
+    def _accrued(self) -> NDArray[np.float64]:
+        """Delay so far in packet-us, per router of the source."""
+        return self.simulation.accrued_delay_by_router_us()
 
     def _news(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Of the decisions whose news came: the mean delay in us and the number, per router."""
@@ -270,6 +305,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         rows[:, 2:-2:3] = np.clip(stall, 0, 1).reshape(self._load_of.shape)
         rows[:, -2] = np.minimum(delay, _MOST_DELAY_US)
         rows[:, -1] = np.minimum(news * 1e-3, _MOST_NEWS)
+        self._seen = rows.copy()  # the agents' rows are theirs to change
         return rows
 
     def _by_agent(self, rows: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:

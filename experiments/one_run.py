@@ -151,7 +151,7 @@ def _check_windows(run: DictConfig, simulation: Simulation) -> None:
 
 
 def _check_routing(config: DictConfig, simulation: Simulation) -> None:
-    if config.run.save_q_table and simulation.q_table is None:
+    if config.run.save_q_table and not simulation.facts()["table_layout"]:
         raise ConfigError(f"run.save_q_table: routing.{config.routing.name} has no Q-table")
     if registered("routing")[config.routing.name]["facts"]["external"]:
         raise ConfigError(

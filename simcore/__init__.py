@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from ._core import ConfigError, CoreError, Worlds, __version__, registered
 from ._program import CALC, RECEIVE, SEND, Program
-from ._simulation import Simulation
+from ._simulation import NO_DECISION, Simulation
 
 __all__ = [
     "CALC",
+    "NO_DECISION",
     "RECEIVE",
     "SEND",
     "ConfigError",

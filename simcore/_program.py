@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -59,26 +59,74 @@ class Program(_core.Program):
         operations, dependencies = np.size(op_rank), np.size(before)
 
         def filled(values: ArrayLike | None, count: int) -> Any:
-            return np.zeros(count, np.int64) if values is None else np.asarray(values)
+            return np.zeros(count, np.int64) if values is None else np.array(values)
 
         again = repeats or {}
-        super().__init__(
+        self._hold(
+            "arrays",
             {
                 "ranks": ranks,
-                "op_rank": np.asarray(op_rank),
-                "op_kind": np.asarray(op_kind),
-                "op_size": np.asarray(op_size),
+                "op_rank": np.array(op_rank),
+                "op_kind": np.array(op_kind),
+                "op_size": np.array(op_size),
                 "op_peer": filled(op_peer, operations),
                 "op_tag": filled(op_tag, operations),
                 "op_cpu": filled(op_cpu, operations),
                 "op_block": filled(op_block, operations),
-                "dependency_before": np.asarray(before, np.int64),
-                "dependency_after": np.asarray(after, np.int64),
+                "dependency_before": np.array(before, np.int64),
+                "dependency_after": np.array(after, np.int64),
                 "dependency_rank": filled(dependency_rank, dependencies),
                 "dependency_block": filled(dependency_block, dependencies),
                 "dependency_on_start": filled(on_start, dependencies).astype(np.int64),
                 "repeat_rank": np.array([rank for rank, _ in again], np.int64),
                 "repeat_block": np.array([block for _, block in again], np.int64),
                 "repeat_count": np.array(list(again.values()), np.int64),
-            }
+            },
         )
+
+    @staticmethod
+    def motif(name: str, params: Mapping[str, Any] | None = None) -> Program:
+        """What the ranks of a motif do.
+
+        Args:
+            name: one of `registered("motif")`.
+            params: those of the motif.
+
+        Raises:
+            ConfigError: unknown name, or a parameter that is none or out of range.
+        """
+        return _made("motif", name, dict(params or {}))
+
+    @staticmethod
+    def goal(text: str | bytes, name: str = "goal") -> Program:
+        """A schedule in the GOAL language.
+
+        Args:
+            text: of the schedule.
+            name: by which errors call it.
+
+        Raises:
+            ConfigError: naming line and column.
+        """
+        return _made("goal", text, name)
+
+    def __copy__(self) -> Program:
+        return self  # it never changes
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Program:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, self._recipe
+
+    def _hold(self, kind: str, *given: Any) -> None:
+        makers: dict[str, Callable[..., _core.Program]]
+        makers = {"arrays": _core.Program, "motif": _core.Program.motif, "goal": _core.Program.goal}
+        super().__init__(makers[kind](*given))
+        self._recipe = (kind, *given)  # what a pickle holds
+
+
+def _made(kind: str, *given: Any) -> Program:
+    program = Program.__new__(Program)
+    program._hold(kind, *given)
+    return program

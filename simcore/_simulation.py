@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
-import tempfile
-import zipfile
-import zlib
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _core, _q_table
 from ._core import ConfigError
+
+NO_DECISION = np.uint64(2**64 - 1)
+"""In `Simulation.transitions()["next_decision"]`: the packet made no further decision."""
 
 
 class Simulation(_core.Simulation):
     """One network with its state. Times are in cycles of `cycle_ns` unless a name says `_ns`.
+
+    Arrays that show the core's own memory are read-only, but for `q_table`, whose values are checked before the
+    simulation goes on. One thread at a time may use a simulation: while another one runs it, `now`, `time_ns`,
+    `packets_in_network` and `workload_progress` can be read, some thousand cycles late, and all else raises CoreError.
+    After an error in the middle of a cycle it does not go on; `restore()` of a snapshot heals it.
 
     Args:
         config: sections `topology`, `router`, `routing`, `traffic` (a name, or a mapping with `name` and parameters;
@@ -25,7 +31,17 @@ class Simulation(_core.Simulation):
 
     Raises:
         ConfigError: before cycle 0, naming the key, its value and the valid choices.
+
+    `copy.deepcopy` and `fork()` copy a simulation as it stands, also between `collect()` and `apply()`, and share its
+    network, which never changes. A pickle holds the configuration and the state: whoever loads it builds the network
+    anew (files of GOAL schedules are read again). Neither holds the log of watched packets.
     """
+
+    _config: Any
+
+    def __init__(self, config: Mapping[str, Any] | _core.Simulation) -> None:
+        super().__init__(config)
+        self._config = config._config if isinstance(config, Simulation) else _copied(config)
 
     def cycles(self, ns: float) -> int:
         """The number of cycles nearest to a time in ns."""
@@ -42,55 +58,53 @@ class Simulation(_core.Simulation):
             ConfigError: the routing has no table.
             OSError: the file cannot be written; nothing is left behind.
         """
-        table = self.q_table
-        facts = self.facts()
+        table, facts = self._table, self.facts()
         if table is None:
             raise ConfigError(f"save_q_table(): routing.{facts['routing']} has no Q-table")
-        target = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(
-                    file, table=table, layout=np.array(facts["table_layout"]), topology=np.array(facts["fingerprint"])
-                )
-            os.replace(temporary, target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        _q_table.write(path, table, facts["table_layout"], facts["fingerprint"])
 
     def load_q_table(self, path: str | os.PathLike[str]) -> None:
         """Fill the learned table from a file of `save_q_table`.
 
         Raises:
-            ConfigError: the file is no Q-table, or one of another topology or routing; names both.
+            ConfigError: the file is no Q-table, or one of another topology or routing, and then names both; or it
+                holds a value that is not finite or negative, and then names router, row and column.
             OSError: the file cannot be read.
         """
-        own = self.q_table
-        facts = self.facts()
+        own, facts = self._table, self.facts()
         if own is None:
             raise ConfigError(f"load_q_table(): routing.{facts['routing']} has no Q-table")
+        table = _q_table.read(path, own.shape, facts["table_layout"], facts["fingerprint"])
         try:
-            with np.load(path, allow_pickle=False) as file:
-                if not isinstance(file, np.lib.npyio.NpzFile):
-                    raise ValueError("one array, not an archive of three")
-                table, layout, topology = file["table"], str(file["layout"]), str(file["topology"])
-        except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-            raise ConfigError(f"load_q_table(): {path} is no Q-table file ({error})") from error
-        if layout != facts["table_layout"]:
-            raise ConfigError(
-                f"load_q_table(): {path} holds '{layout}', but this routing needs '{facts['table_layout']}'"
-            )
-        if topology != facts["fingerprint"] or table.shape != own.shape:
-            raise ConfigError(
-                f"load_q_table(): {path} was learned on '{topology}' {table.shape}, but this network is "
-                f"'{facts['fingerprint']}' {own.shape}"
-            )
-        if not np.isfinite(table[np.isfinite(own)]).all() or (table < 0).any():
-            raise ConfigError(f"load_q_table(): {path} holds values that are negative or not finite")
-        own[...] = np.where(np.isfinite(own), table, own)
+            # What no packet can use keeps its infinity.
+            self._set_table(np.where(np.isposinf(own), own, table))
+        except ConfigError as error:
+            raise ConfigError(f"load_q_table(): {path}: {error}") from error
 
     def fork(self) -> Simulation:
         """An independent copy at the same instant; the network itself is shared."""
-        copy = Simulation.__new__(Simulation)
-        _core.Simulation.__init__(copy, self)
-        return copy
+        return Simulation(self)
+
+    def __copy__(self) -> Simulation:
+        return self.fork()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Simulation:
+        return self.fork()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _loaded, (self._config, *self._save())
+
+
+def _loaded(config: Mapping[str, Any], snapshot: bytes, asking: list[int] | None) -> Simulation:
+    simulation = Simulation(config)
+    simulation._load(snapshot, asking)
+    return simulation
+
+
+def _copied(value: Any) -> Any:
+    # Programs of a job never change, and are large: they are shared.
+    if isinstance(value, Mapping):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copied(item) for item in value]
+    return value

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "live.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
@@ -126,7 +127,7 @@ WorkloadSection to_workload(const py::object& given) {
         else if (name == "motif") job.motif.name = py::str(jv).cast<std::string>();
         else if (name == "terminals") job.terminals = jv.is_none() ? std::vector<u32>() : to_terminals("workload.jobs.terminals", jv);
         else if (name == "goal_file") job.program = read_goal_file(py::str(jv).cast<std::string>());
-        else if (name == "program") job.program = jv.cast<std::shared_ptr<PyProgram>>()->program;
+        else if (name == "program") job.program = built<PyProgram>(jv, "workload.jobs.program").program;
         else job.motif.values[name] = to_value("workload.jobs." + name, jv);
       }
       if (job.name.empty()) job.name = job.motif.name;

@@ -4,8 +4,11 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -13,11 +16,14 @@
 #include "exclusive.hpp"
 #include "jobs.hpp"
 #include "learning.hpp"
+#include "live.hpp"
+#include "pickling.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/simulation.hpp"
 #include "simcore/workload.hpp"
+#include "views.hpp"
 #include "workload/array_program.hpp"
 #include "workload/goal.hpp"
 #include "workload/program_totals.hpp"
@@ -27,16 +33,15 @@ using namespace flitgym;
 
 namespace {
 
-// ---- views ----
+std::atomic<u32> processes{1};
 
-template <class T, class A>
-py::array view(std::vector<T, A>& array, std::vector<py::ssize_t> shape, const py::object& owner) {
-  return py::array_t<T>(std::move(shape), array.data(), owner);
-}
-template <class T, class A>
-py::array view(std::vector<T, A>& array, const py::object& owner) {
-  return view(array, {static_cast<py::ssize_t>(array.size())}, owner);
-}
+}  // namespace
+
+std::uint32_t process_number() { return processes.load(std::memory_order_relaxed); }
+
+namespace {
+
+// ---- views ----
 
 // Arrays of structs come as structured NumPy arrays, so that a field is one column of the view.
 template <class T, class A>
@@ -139,8 +144,7 @@ py::dict channels(const Simulation& sim) {
   return d;
 }
 
-py::dict series(Simulation& sim) {
-  const Exclusive held(sim);
+py::dict series(const Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
   const u32 interval = s.series_interval[0];
@@ -170,8 +174,10 @@ py::dict series(Simulation& sim) {
 }
 
 // The requests of this cycle, as views that are valid until apply().
-py::dict requests(const py::object& self) {
-  auto& sim = self.cast<Simulation&>();
+py::dict requests(const Live<Simulation>& live) {
+  const Exclusive held(*live);
+  Simulation& sim = *live;
+  const py::object self = live.owner();
   if (!sim.state().totals.collected) throw CoreError("requests(): there are none before collect()");
   Batch& b = sim.batch();
   const auto n = static_cast<py::ssize_t>(b.count);
@@ -201,13 +207,92 @@ py::dict requests(const py::object& self) {
   return d;
 }
 
-py::object q_table(const py::object& self) {
-  auto& sim = self.cast<Simulation&>();
-  const TableShape& t = sim.network().table;
+// [routers, rows, columns]; None where the routing has no table.
+py::object table_view(const Live<Simulation>& live) {
+  const TableShape& t = live->network().table;
   if (t.rows == 0) return py::none();
   const auto item = static_cast<py::ssize_t>(sizeof(float));
-  return py::array(py::dtype::of<float>(), {static_cast<py::ssize_t>(sim.network().routers), static_cast<py::ssize_t>(t.rows), static_cast<py::ssize_t>(t.columns)},
-                   {item * t.rows * t.stride, item * t.stride, item}, sim.state().table.data(), self);
+  return py::array(py::dtype::of<float>(), {static_cast<py::ssize_t>(live->network().routers),
+      static_cast<py::ssize_t>(t.rows), static_cast<py::ssize_t>(t.columns)},
+                   {item * t.rows * t.stride, item * t.stride, item}, live->state().table.data(), live.owner());
+}
+
+// The one array that a user may write into, which is looked at before the simulation goes on.
+py::object q_table(const Live<Simulation>& live) {
+  const Exclusive held(*live);
+  live->expose_table();
+  return table_view(live);
+}
+
+void set_q_table(Simulation& sim, const py::array_t<float, py::array::c_style | py::array::forcecast>& values) {
+  const TableShape& t = sim.network().table;
+  if (t.rows == 0) throw ConfigError("routing." + sim.network().routing_name + " has no Q-table");
+  if (values.ndim() != 3 || values.shape(0) != sim.network().routers || values.shape(1) != t.rows ||
+      values.shape(2) != t.columns)
+    throw ConfigError("q_table: the table has " + std::to_string(sim.network().routers) + " routers x " +
+        std::to_string(t.rows) + " rows x " + std::to_string(t.columns) + " columns");
+  sim.set_table(values.data());
+}
+
+// Whole numbers from Python as they were given: a cast would make 0 of 2^32, of 0.9 and of infinity.
+std::vector<u32> whole_numbers(const py::handle& given, const char* what) {
+  const py::array array = py::array::ensure(py::reinterpret_borrow<py::object>(given));
+  const char kind = array ? array.dtype().kind() : 'O';
+  if (!array || array.ndim() != 1 || (array.size() > 0 && kind != 'i' && kind != 'u')) {
+    PyErr_Clear();
+    throw ConfigError(std::string("apply(): ") + what +
+        " are one whole number per request, in a list or a one-dimensional array of integers");
+  }
+  std::vector<u32> numbers(static_cast<std::size_t>(array.size()));
+  const auto take = [&](const auto& all) {
+    for (py::ssize_t i = 0; i < all.size(); i++) {
+      const auto value = all.data()[i];
+      if (value < 0 || static_cast<u64>(value) > 0xffffffffu)
+        throw ConfigError(std::string("apply(): ") + what + "[" + std::to_string(i) + "] is " + std::to_string(value) +
+            "; valid are 0 to 2^32 - 1");
+      numbers[static_cast<std::size_t>(i)] = static_cast<u32>(value);
+    }
+  };
+  if (array.size() == 0) return numbers;
+  if (kind == 'u') take(py::array_t<u64, py::array::c_style | py::array::forcecast>(array));
+  else take(py::array_t<i64, py::array::c_style | py::array::forcecast>(array));
+  return numbers;
+}
+
+using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
+
+void apply(Simulation& s, const py::object& choices, const std::optional<Floats>& values, const py::object& rows) {
+  if (values.has_value() == rows.is_none()) throw ConfigError("apply(): values and rows come together, one of each per request");
+  if (values) {
+    const std::vector<u32> row = whole_numbers(rows, "rows");
+    if (values->ndim() != 1 || static_cast<std::size_t>(values->size()) != row.size())
+      throw ConfigError("apply(): values and rows come together, one of each per request");
+    s.answer(values->data(), row.data(), row.size());
+  }
+  if (choices.is_none()) return s.apply(nullptr, 0);
+  const std::vector<u32> chosen = whole_numbers(choices, "choices");
+  s.apply(chosen.data(), chosen.size());
+}
+
+// What a message holds that is no UTF-8 (a name out of a damaged file) is shown as its bytes.
+void raise_python(const py::handle& type, const char* what) {
+  const auto text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(what,
+      static_cast<py::ssize_t>(std::strlen(what)), "backslashreplace"));
+  PyErr_SetObject(type.ptr(), text.ptr());
+}
+
+double workload_progress(Simulation& s) {
+  const auto& w = s.network().workload;
+  u64 blocks = 0;
+  if (w)
+    for (const Job& job : w->jobs)
+      for (u32 r = 0; r < job.ranks; r++) blocks += job.program->blocks(r);
+  const u64 done = runs_elsewhere(s) ? s.progress().blocks_done.load() : s.state().host.blocks_done;
+  return blocks ? static_cast<double>(done) / static_cast<double>(blocks) : 1.0;
+}
+u64 now(Simulation& s) { return runs_elsewhere(s) ? s.progress().now.load() : s.state().totals.now; }
+u64 packets_in_network(Simulation& s) {
+  return runs_elsewhere(s) ? s.progress().packets_in_network.load() : s.state().totals.packets_in_network;
 }
 
 }  // namespace
@@ -215,8 +300,18 @@ py::object q_table(const py::object& self) {
 PYBIND11_MODULE(_core, m) {
   m.doc() = "flitgym's simulation core";
   m.attr("__version__") = FLITGYM_VERSION;
-  py::register_exception<ConfigError>(m, "ConfigError", PyExc_ValueError);
-  py::register_exception<CoreError>(m, "CoreError", PyExc_RuntimeError);
+  pthread_atfork(nullptr, nullptr, [] { processes++; });
+  static const py::handle config_error = py::exception<ConfigError>(m, "ConfigError", PyExc_ValueError).release();
+  static const py::handle core_error = py::exception<CoreError>(m, "CoreError", PyExc_RuntimeError).release();
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const ConfigError& error) {
+      raise_python(config_error, error.what());
+    } catch (const CoreError& error) {
+      raise_python(core_error, error.what());
+    }
+  });
   m.def("registered", &registered, py::arg("kind"));
   m.def("motif_ranks", &motif_ranks, py::arg("name"), py::arg("available"));
   m.def("terminals", [](const py::dict& topology) {
@@ -238,16 +333,17 @@ PYBIND11_MODULE(_core, m) {
   // What a job does, rank by rank.
   py::class_<PyProgram, std::shared_ptr<PyProgram>>(m, "Program")
       .def(py::init([](const py::dict& arrays) { return std::make_shared<PyProgram>(PyProgram{program_from_arrays(arrays)}); }), py::arg("arrays"))
+      .def(py::init([](Live<PyProgram> other) { return std::make_shared<PyProgram>(*other); }), py::arg("other"))
       .def_static("motif", [](const std::string& name, const py::dict& params) {
         Section section{name, {}};
         for (const auto& [key, value] : params) section.values[key.cast<std::string>()] = to_value("motif." + key.cast<std::string>(), value);
         return std::make_shared<PyProgram>(PyProgram{motif_program(section, "motif")});
       }, py::arg("name"), py::arg("params") = py::dict())
       .def_static("goal", [](const std::string& text, const std::string& name) { return std::make_shared<PyProgram>(PyProgram{read_goal(text, name)}); }, py::arg("text"), py::arg("name") = "goal")
-      .def("to_goal", [](const PyProgram& p) { return write_goal(*p.program); })
-      .def("check", [](const PyProgram& p) { check_program(*p.program, "program"); })
-      .def("totals", [](const PyProgram& p) {
-        const ProgramTotals t = totals(*p.program);
+      .def("to_goal", [](Live<PyProgram> p) { return write_goal(*p->program); })
+      .def("check", [](Live<PyProgram> p) { check_program(*p->program, "program"); })
+      .def("totals", [](Live<PyProgram> p) {
+        const ProgramTotals t = totals(*p->program);
         py::dict d;
         d["messages"] = t.messages;
         d["bytes"] = t.bytes;
@@ -256,70 +352,57 @@ PYBIND11_MODULE(_core, m) {
         d["operations"] = t.operations;
         return d;
       })
-      .def_property_readonly("ranks", [](const PyProgram& p) { return p.program->ranks; });
+      .def_property_readonly("ranks", [](Live<PyProgram> p) { return p->program->ranks; });
   PYBIND11_NUMPY_DTYPE(Terminal, next_tick, tick, sequence, round, index, left, step);
 
   py::class_<Simulation> simulation(m, "Simulation");
   simulation
       // A fork: an independent copy of the state on the same network.
-      .def(py::init([](Simulation& other) { const Exclusive held(other); return std::make_unique<Simulation>(other); }), py::arg("other"))
+      .def(py::init([](Live<Simulation> other) {
+             const Exclusive held(*other);
+             return std::make_unique<Simulation>(*other);
+           }),
+           py::arg("other"))
       .def(py::init([](const py::object& config) {
              const Config parsed = to_config(config);
              py::gil_scoped_release release;
              return std::make_unique<Simulation>(parsed);
            }),
            py::arg("config"))
-      .def_property_readonly("now", [](const Simulation& s) { return s.state().totals.now; })
-      .def_property_readonly("cycle_ns", [](const Simulation& s) { return s.network().cycle_ns; })
-      .def_property_readonly("time_ns", [](const Simulation& s) { return s.state().totals.now * s.network().cycle_ns; })
-      .def_property_readonly("packets_in_network", [](const Simulation& s) { return s.state().totals.packets_in_network; })
-      .def("run", [](Simulation& s, u64 cycles) {
-        const Exclusive held(s);
-        s.run(cycles, interruptible());
-      }, py::arg("cycles"), py::call_guard<py::gil_scoped_release>())
-      .def("drain", [](Simulation& s, u64 most) {
-        const Exclusive held(s);
-        return s.drain(most, interruptible());
-      }, py::arg("max_cycles"), py::call_guard<py::gil_scoped_release>())
-      .def("run_workload", [](Simulation& s, u64 most) {
-        const Exclusive held(s);
-        return s.run_workload(most, interruptible());
-      }, py::arg("max_cycles"), py::call_guard<py::gil_scoped_release>())
-      .def_property_readonly("workload_finished", &Simulation::workload_finished)
-      .def_property_readonly("workload_stuck", &Simulation::workload_stuck)
-      .def_property_readonly("workload_progress", [](const Simulation& s) {
-        const auto& w = s.network().workload;
-        u64 blocks = 0;
-        if (w)
-          for (const Job& job : w->jobs)
-            for (u32 r = 0; r < job.ranks; r++) blocks += job.program->blocks(r);
-        return blocks ? static_cast<double>(s.state().host.blocks_done) / static_cast<double>(blocks) : 1.0;
-      })
-      .def("waiting", &Simulation::waiting, py::arg("most") = 16)
-      .def("stop_sources", &Simulation::stop_sources)
-      .def("begin_window", [](Simulation& s) { const Exclusive held(s); s.begin_window(); })
-      .def("end_window", [](Simulation& s) { const Exclusive held(s); s.end_window(); })
-      .def("set_series_interval", &Simulation::set_series_interval, py::arg("cycles"))
-      .def("statistics", [](Simulation& s) { const Exclusive held(s); return statistics(s.network(), s.state()); })
-      .def("series", &series)
-      .def("channels", &channels)
-      .def("facts", &facts)
-      .def("collect", [](Simulation& s) { const Exclusive held(s); return s.collect(); })
-      .def("requests", &requests)
-      .def(
-          "apply",
-          [](Simulation& s, const std::optional<py::array_t<u32, py::array::c_style | py::array::forcecast>>& choices,
-             const std::optional<py::array_t<float, py::array::c_style | py::array::forcecast>>& values, const std::optional<py::array_t<u32, py::array::c_style | py::array::forcecast>>& rows) {
-            const Exclusive held(s);
-            if (values.has_value() != rows.has_value() || (values && values->size() != rows->size())) throw ConfigError("apply(): values and rows come together, one of each per request");
-            if (values) s.answer(values->data(), rows->data(), static_cast<std::size_t>(values->size()));
-            if (choices) s.apply(choices->data(), static_cast<std::size_t>(choices->size()));
-            else s.apply(nullptr, 0);
-          },
-          py::arg("choices") = py::none(), py::arg("values") = py::none(), py::arg("rows") = py::none())
+      // What shows progress can be read while another thread runs, a few thousand cycles late.
+      .def_property_readonly("now", [](Live<Simulation> s) { return now(*s); })
+      .def_property_readonly("cycle_ns", [](Live<Simulation> s) { return s->network().cycle_ns; })
+      .def_property_readonly("time_ns",
+          [](Live<Simulation> s) { return static_cast<double>(now(*s)) * s->network().cycle_ns; })
+      .def_property_readonly("packets_in_network", [](Live<Simulation> s) { return packets_in_network(*s); })
+      .def_property_readonly("workload_progress", [](Live<Simulation> s) { return workload_progress(*s); })
+      .def("run", long_run([](Simulation& s, u64 cycles) { s.run(cycles, interruptible()); }), py::arg("cycles"))
+      .def("drain", long_run([](Simulation& s, u64 most) { return s.drain(most, interruptible()); }),
+          py::arg("max_cycles"))
+      .def("run_workload", long_run([](Simulation& s, u64 most) { return s.run_workload(most, interruptible()); }),
+          py::arg("max_cycles"))
+      .def_property_readonly("workload_finished", alone([](Simulation& s) { return s.workload_finished(); }))
+      .def_property_readonly("workload_stuck", alone([](Simulation& s) { return s.workload_stuck(); }))
+      .def("waiting", alone([](Simulation& s, u32 most) { return s.waiting(most); }), py::arg("most") = 16)
+      .def("stop_sources", alone([](Simulation& s) { s.stop_sources(); }))
+      .def("begin_window", alone([](Simulation& s) { s.begin_window(); }))
+      .def("end_window", alone([](Simulation& s) { s.end_window(); }))
+      .def("set_series_interval", alone([](Simulation& s, u32 cycles) { s.set_series_interval(cycles); }),
+          py::arg("cycles"))
+      .def("statistics", alone([](Simulation& s) { return statistics(s.network(), s.state()); }))
+      .def("series", alone([](Simulation& s) { return series(s); }))
+      .def("channels", alone([](Simulation& s) { return channels(s); }))
+      .def("facts", alone([](Simulation& s) { return facts(s); }))
+      .def("collect", alone([](Simulation& s) { return s.collect(); }))
+      .def("requests", [](Live<Simulation> live) { return requests(live); })
+      .def("apply", alone([](Simulation& s, const py::object& choices, const std::optional<Floats>& values,
+          const py::object& rows) { apply(s, choices, values, rows); }),
+           py::arg("choices") = py::none(), py::arg("values") = py::none(), py::arg("rows") = py::none())
       .def("arrays",
-           [](const py::object& self) {
-             auto& s = self.cast<Simulation&>().state();
+           [](Live<Simulation> live) {
+             const Exclusive held(*live);
+             State& s = live->state();
+             const py::object self = live.owner();
              py::dict out;
 #define FLITGYM_VIEW(type, name) add_view(out, #name, s.name, self);
              FLITGYM_STATE_FIXED(FLITGYM_VIEW)
@@ -327,20 +410,28 @@ PYBIND11_MODULE(_core, m) {
 #undef FLITGYM_VIEW
              return out;
            })
-      .def_property_readonly("q_table", &q_table)
+      .def_property_readonly("q_table", [](Live<Simulation> live) { return q_table(live); })
+      .def_property_readonly("_table", [](Live<Simulation> live) {
+        const Exclusive held(*live);
+        const py::object table = table_view(live);
+        return table.is_none() ? table : py::object(read_only(table));
+      })
+      .def("_set_table", alone([](Simulation& s, const Floats& values) { set_q_table(s, values); }), py::arg("values"))
       .def_property(
-          "q_frozen", [](const Simulation& s) { return s.state().totals.frozen != 0; }, [](Simulation& s, bool frozen) { s.state().totals.frozen = frozen; })
-      .def("watch", &Simulation::watch, py::arg("terminal"), py::arg("sequence"))
-      .def("watch_log", &Simulation::watch_log)
-      .def("state_hash", [](Simulation& s) {
-        const Exclusive held(s);
+          "q_frozen", alone([](Simulation& s) { return s.state().totals.frozen != 0; }), alone([](Simulation& s,
+              bool frozen) { s.state().totals.frozen = frozen; }))
+      .def("watch", alone([](Simulation& s, u32 terminal, u32 sequence) { s.watch(terminal, sequence); }),
+          py::arg("terminal"), py::arg("sequence"))
+      .def("watch_log", alone([](Simulation& s) { return s.watch_log(); }))
+      .def("state_hash", alone([](Simulation& s) {
         char text[17];
         std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(s.hash()));
         return std::string(text);
-      })
-      .def("snapshot", [](Simulation& s) { const Exclusive held(s); return py::bytes(s.snapshot()); })
-      .def("restore", [](Simulation& s, const py::bytes& bytes) { const Exclusive held(s); s.restore(bytes); }, py::arg("snapshot"))
-      .def("check_conservation", &Simulation::check_conservation);
+      }))
+      .def("snapshot", alone([](Simulation& s) { return py::bytes(s.snapshot()); }))
+      .def("restore", alone([](Simulation& s, const py::bytes& bytes) { s.restore(bytes); }), py::arg("snapshot"))
+      .def("check_conservation", alone([](Simulation& s) { s.check_conservation(); }));
   bind_jobs(simulation);
   bind_learning(m, simulation);
+  bind_pickling(simulation);
 }

@@ -1,10 +1,15 @@
 #include "simcore/simulation.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <new>
 
+#include "learning/demand.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "stage/stage.hpp"
+#include "verify/verify.hpp"
 #include "workload/engine.hpp"
 
 namespace flitgym {
@@ -17,12 +22,88 @@ Simulation::Simulation(std::shared_ptr<const Network> network) : network_(std::m
 }
 
 Simulation::Simulation(const Simulation& other)
-    : network_(other.network_), state_(other.state_), workspace_(other.workspace_), guarded_moves_(other.guarded_moves_), guarded_at_(other.guarded_at_) {
+    : network_(other.network_), state_(other.state_), workspace_(other.workspace_), guarded_moves_(other.guarded_moves_), guarded_at_(other.guarded_at_),
+      broken_(other.broken_), used_entries_(other.used_entries_), table_exposed_(other.table_exposed_), table_touched_(other.table_exposed_),
+      table_checked_at_(other.table_checked_at_) {
   prepare(*network_, workspace_);
   if (network_->seam) own_rows(*network_, workspace_.batch);
 }
 
+// An error in the middle of a cycle leaves half of it done: whoever went on from there would count flits twice.
+template <class Work>
+void Simulation::whole_or_broken(Work work) {
+  try {
+    work();
+  } catch (const CoreError& error) {
+    broken_ = error.what();
+    if (table_exposed_) check_table();  // names the entry that has led astray
+    throw;
+  } catch (const ConfigError& error) {
+    broken_ = error.what();
+    throw;
+  } catch (const std::bad_alloc&) {
+    broken_ = "there was no memory left";
+    throw;
+  }
+}
+
+void Simulation::ready(u64 cycles) {
+  const u64 now = state_.totals.now;
+  if (!broken_.empty())
+    throw CoreError("this simulation stopped in the middle of cycle " + std::to_string(now) + " and cannot go on; restore() a snapshot or build it anew. It had said: " + broken_);
+  // A table that is looked at every so many cycles costs a run next to nothing, however often run() is called; what it makes
+  // a routing choose is looked at in every cycle (Workspace::wary).
+  const u64 period = state_.table.size() / 1024;
+  if (table_exposed_ && (table_touched_ || now < table_checked_at_ || now + cycles - table_checked_at_ >= period)) check_table();
+}
+
+const std::vector<u64>& Simulation::used_entries() {
+  if (!used_entries_) {
+    State fresh;
+    fresh.table.assign(state_.table.size(), 0);
+    if (network_->initialise_table) network_->initialise_table(*network_, fresh);
+    used_entries_ = std::make_shared<const std::vector<u64>>(flitgym::used_entries(*network_, fresh));
+  }
+  return *used_entries_;
+}
+
+void Simulation::check_table() {
+  if (state_.table.empty()) return;
+  verify_table(*network_, state_, used_entries());
+  table_touched_ = false;
+  table_checked_at_ = state_.totals.now;
+}
+
+void Simulation::expose_table() {
+  if (state_.table.empty()) return;
+  used_entries();
+  table_exposed_ = table_touched_ = workspace_.wary = true;
+}
+
+void Simulation::set_table(const float* values) {
+  const TableShape& t = network_->table;
+  State given;
+  given.table = state_.table;
+  for (std::size_t row = 0; row < used_entries().size(); row++) std::copy_n(values + row * t.columns, t.columns, &given.table[row * t.stride]);
+  verify_table(*network_, given, used_entries());
+  state_.table = given.table;
+}
+
+void Simulation::show_progress() {
+  progress_.now.store(state_.totals.now, std::memory_order_relaxed);
+  progress_.packets_in_network.store(state_.totals.packets_in_network, std::memory_order_relaxed);
+  progress_.blocks_done.store(state_.host.blocks_done, std::memory_order_relaxed);
+}
+
+Simulation::~Simulation() = default;
+
+const std::vector<double>& Simulation::accrued_delay() {
+  if (!demand_) demand_ = std::make_unique<Demand>();
+  return demand_->accrued(*network_, state_);
+}
+
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
+  ready(cycles);
   if (network_->external) throw CoreError("routing." + network_->routing_name + ": decisions come from outside; call collect() and apply() instead of run()");
   if (state_.totals.collected) throw CoreError("run() between collect() and apply(): apply the choices first");
   if (cycles > kEndOfTime - u64{state_.totals.now})
@@ -31,10 +112,13 @@ void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
   const u64 end = state_.totals.now + cycles;
   while (state_.totals.now < end) {
     const u64 until = std::min(end, state_.totals.now + stride);
-    while (state_.totals.now < until) {
-      step(*network_, state_, workspace_);
-      if (network_->workload && state_.totals.packets_in_network == 0) skip_idle(static_cast<Cycle>(until));
-    }
+    whole_or_broken([&] {
+      while (state_.totals.now < until) {
+        step(*network_, state_, workspace_);
+        if (network_->workload && state_.totals.packets_in_network == 0) skip_idle(static_cast<Cycle>(until));
+      }
+    });
+    show_progress();
     if (keep_going) keep_going();
     guard();
   }
@@ -65,13 +149,15 @@ void Simulation::skip_idle(Cycle until) {
 bool Simulation::run_workload(u64 most_cycles, const std::function<void()>& keep_going) {
   const Network& net = *network_;
   if (!net.workload) throw CoreError("run_workload(): there is no workload; use run()");
-  const u64 end = std::min<u64>(state_.totals.now + most_cycles, kEndOfTime);
+  const u64 end = state_.totals.now + std::min<u64>(most_cycles, kEndOfTime - state_.totals.now);
   if (!net.workload->host.network) {
+    ready(most_cycles);
     // Nothing but the hosts: from event to event, in whole strides so that Ctrl-C gets in.
     Frame f{net, state_, workspace_, state_.totals.now};
     const u64 until = end * net.workload->cycle_ps;
     while (!state_.host_events.empty() && state_.host_events.front().when <= until && !workload_finished()) {
-      host_events(f, std::min(until, state_.host_events.front().when + 1000000));
+      whole_or_broken([&] { host_events(f, std::min(until, state_.host_events.front().when + 1000000)); });
+      show_progress();
       if (keep_going) keep_going();
     }
     state_.totals.now = static_cast<Cycle>(std::min(end, state_.host_events.empty() ? (state_.host.now + net.workload->cycle_ps - 1) / net.workload->cycle_ps : end));
@@ -90,14 +176,20 @@ bool Simulation::workload_stuck() const {
 std::string Simulation::waiting(u32 most) const { return network_->workload ? waiting_report(*network_, state_, most) : std::string(); }
 
 bool Simulation::drain(u64 most_cycles, const std::function<void()>& keep_going) {
+  ready(1);
   stop_sources();
-  const u64 end = state_.totals.now + most_cycles;
+  const u64 end = state_.totals.now + std::min<u64>(most_cycles, kEndOfTime - state_.totals.now);
   while (!empty() && state_.totals.now < end) run(std::min<u64>(256, end - state_.totals.now), keep_going);
   return empty();
 }
 
 void Simulation::stop_sources() {
   if (network_->workload) throw CoreError("stop_sources() and drain() are for traffic patterns; the jobs of a workload end by themselves: run_workload()");
+  if (state_.totals.sources_stopped) return;
+  if (!state_.delivered_from.empty()) {
+    accrued_delay();
+    demand_->stop(*network_, state_);
+  }
   state_.totals.sources_stopped = 1;
   state_.totals.backlogged = 0;
   for (Terminal& x : state_.terminals) x.left = 0;
@@ -106,13 +198,15 @@ void Simulation::stop_sources() {
 bool Simulation::empty() const { return state_.totals.packets_in_network == 0; }
 
 u32 Simulation::collect() {
+  ready(1);
   if (state_.totals.collected) throw CoreError("collect() was called twice without apply()");
   if (state_.totals.now >= kEndOfTime) throw CoreError("the run has reached cycle " + std::to_string(kEndOfTime) + ", the end of simulated time");
-  flitgym::collect(*network_, state_, workspace_);
+  whole_or_broken([&] { flitgym::collect(*network_, state_, workspace_); });
   return network_->external && network_->seam ? workspace_.batch.decisions.count : workspace_.batch.count;
 }
 
-void Simulation::apply(const u32* choices, std::size_t count) {
+void Simulation::apply(const u32* choices, std::size_t count, const float* log_probability) {
+  ready(0);
   if (!state_.totals.collected) throw CoreError("apply() without collect()");
   Batch& b = workspace_.batch;
   if (network_->external && network_->seam) {
@@ -124,11 +218,12 @@ void Simulation::apply(const u32* choices, std::size_t count) {
         throw ConfigError("apply(): slot " + std::to_string(choices[j]) + " of decision " + std::to_string(j) + " is masked out; it has " + std::to_string(d.slot_count[j]) + " candidates in " +
                           std::to_string(slots) + " slots");
     std::copy_n(choices, count, d.chosen.begin());
-    std::fill_n(d.log_probability.begin(), count, 0.0f);
-    settle_decisions(*network_, state_, b);
+    if (log_probability) std::copy_n(log_probability, count, d.log_probability.begin());
+    else std::fill_n(d.log_probability.begin(), count, std::numeric_limits<float>::quiet_NaN());
+    whole_or_broken([&] { settle_decisions(*network_, state_, b); });
   } else if (!network_->external) {
     if (count) throw ConfigError("apply(): routing." + network_->routing_name + " decides by itself; choices are for routing=external");
-    if (b.count) network_->route(*network_, state_, b);
+    if (b.count) whole_or_broken([&] { network_->route(*network_, state_, b); });
   } else {
     if (count != b.count) throw ConfigError("apply(): " + std::to_string(count) + " choices for " + std::to_string(b.count) + " requests");
     for (u32 i = 0; i < b.count; i++)
@@ -144,7 +239,20 @@ void Simulation::apply(const u32* choices, std::size_t count) {
       if (choices[i] > 0 && b.router[i] != to && !network_->topology->is_minimal(*network_, b.router[i], b.out_port[i], to)) p.nonminimal = 1;
     }
   }
-  flitgym::apply(*network_, state_, workspace_);
+  whole_or_broken([&] { flitgym::apply(*network_, state_, workspace_); });
+  guard();
+}
+
+void Simulation::resume(const std::vector<u32>& asking) {
+  if (state_.totals.collected) throw CoreError("resume() between collect() and apply()");
+  std::vector<bool> seen(state_.input_vcs.size());
+  for (const u32 v : asking) {
+    if (v >= seen.size() || seen[v] || state_.input_vcs[v].front == kNone || state_.input_vcs[v].routed)
+      throw ConfigError("resume(): input VC " + std::to_string(v) + " has no packet that asks for a route");
+    seen[v] = true;
+  }
+  workspace_.routes = asking;
+  flitgym::resume(*network_, state_, workspace_);
 }
 
 void Simulation::answer(const float* values, const u32* rows, std::size_t count) {
@@ -153,7 +261,7 @@ void Simulation::answer(const float* values, const u32* rows, std::size_t count)
   if (!network_->external || network_->seam || !network_->learns) throw ConfigError("apply(): values and rows are for routing=external with routing.feedback=true");
   if (count != b.count) throw ConfigError("apply(): " + std::to_string(count) + " values for " + std::to_string(b.count) + " requests");
   for (u32 i = 0; i < b.count; i++)
-    if (!(values[i] == values[i])) throw ConfigError("apply(): the value of request " + std::to_string(i) + " is not a number");
+    if (!std::isfinite(values[i])) throw ConfigError("apply(): the value of request " + std::to_string(i) + " is not a finite number (of 32 bits)");
   for (u32 i = 0; i < b.count; i++) {
     PacketDetail& detail = state_.details[b.packet[i]];
     detail.value = network_->channels[network_->port(b.router[i], b.in_port[i])].kind == PortKind::kTerminal ? -1.0f : values[i];
@@ -213,40 +321,6 @@ std::string Simulation::deadlock_report() const {
   return text;
 }
 
-void Simulation::check_conservation() const {
-  const Network& net = *network_;
-  const State& s = state_;
-  const auto fail = [&](const std::string& what) { throw CoreError("conservation, cycle " + std::to_string(s.totals.now) + ": " + what); };
-
-  // What is on the way to each buffer, and back to each output VC.
-  std::vector<u32> flits(std::size_t{net.port_count} << net.vc_shift), returning(flits.size());
-  u64 buffered = 0, on_channels = 0;
-  for (const auto& line : s.flit_lines.lines)
-    for (u32 n = line.first; n != line.end; n++, on_channels++) flits[line.at(n).vc]++;
-  for (const auto& line : s.credit_lines.lines)
-    for (u32 n = line.first; n != line.end; n++) returning[line.at(n).vc] += line.at(n).flits;
-  for (const InputVc& in : s.input_vcs) buffered += in.count;
-  for (const OutputVc& out : s.output_vcs) buffered += out.count;
-  if (buffered + on_channels != s.totals.flits_in_network)
-    fail(std::to_string(buffered) + " flits buffered + " + std::to_string(on_channels) + " on channels, but " + std::to_string(s.totals.flits_in_network) + " accepted and not ejected");
-  if (s.totals.flits_accepted != s.totals.flits_ejected + s.totals.flits_in_network) fail("flits in differ from flits out plus flits in flight");
-
-  for (u32 p = 0; p < net.port_count; p++) {
-    if (net.channels[p].peer == kNone || (!net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal)) continue;
-    u32 load = 0;
-    for (u32 vc = 0; vc < net.vcs; vc++) {
-      const u32 out = net.vc_id(p, vc), in = net.vc_id(net.channels[p].peer, vc);
-      const OutputVc& o = s.output_vcs[out];
-      const u32 held = s.input_vcs[in].count, total = o.credits + flits[in] + held + returning[out];
-      // With packet credits the slots of flits that left ahead of their tail are not on the way back yet.
-      const bool packets = net.router.packet_credits && net.most_packet_flits > 1;
-      if (packets ? total > net.router.input_depth || total + net.most_packet_flits <= net.router.input_depth : total != net.router.input_depth)
-        fail("port " + std::to_string(p) + " vc " + std::to_string(vc) + ": " + std::to_string(o.credits) + " credits + " + std::to_string(flits[in]) + " flits on the channel + " +
-             std::to_string(held) + " buffered + " + std::to_string(returning[out]) + " credits returning differ from the buffer's " + std::to_string(net.router.input_depth));
-      load += o.count + net.router.input_depth - o.credits;
-    }
-    if (load != s.ports[p].load) fail("port " + std::to_string(p) + ": load " + std::to_string(s.ports[p].load) + " is not " + std::to_string(load));
-  }
-}
+void Simulation::check_conservation() const { flitgym::check_conservation(*network_, state_); }
 
 }  // namespace flitgym

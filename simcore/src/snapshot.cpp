@@ -4,12 +4,13 @@
 #include "simcore/error.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/simulation.hpp"
+#include "verify/verify.hpp"
 
 namespace flitgym {
 
 namespace {
 
-constexpr u64 kMagic = 0x31796d6774696c66ull;  // "flitgym1"
+constexpr u64 kMagic = 0x32796d6774696c66ull;  // "flitgym2"
 
 struct Hasher {
   u64 value = 0x51ed270b27b4d3efull;
@@ -114,6 +115,29 @@ struct Counter {
   template <class T> void field(const DelayLines<T>& lines) { visit_lines(*this, lines); }
 };
 
+// Of everything behind the four words at the beginning.
+u64 body_hash(const std::string& bytes) {
+  Hasher h;
+  h.bytes(bytes.data() + 4 * sizeof(u64), bytes.size() - 4 * sizeof(u64));
+  return h.value;
+}
+
+// Arrays of fixed size have that of the state that is there.
+template <class T>
+void same_size(const T&, const T&) {}
+template <class T, class A>
+void same_size(const std::vector<T, A>& fresh, const std::vector<T, A>& own) {
+  if (fresh.size() != own.size())
+    refuse_state("an array of " + std::to_string(fresh.size()) + " entries, where there are " + std::to_string(own.size()));
+}
+
+// What has come out of a delay line lies in its ring until it is written over; the stages look a few events ahead.
+template <class T>
+void forget_delivered(DelayLines<T>& lines) {
+  for (auto& line : lines.lines)
+    for (u32 n = line.end; n != line.first + static_cast<u32>(line.items.size()); n++) line.items[n & line.mask] = T{};
+}
+
 // Arrays must fit the network they are put into.
 u64 layout(const Network& net, const State& s) {
   Hasher h;
@@ -150,25 +174,31 @@ u64 Simulation::hash() const {
   return h.value;
 }
 
-std::string Simulation::snapshot() const {
+// Four words, then the fields: what it is, of which network, how long the rest is, and the hash of that.
+std::string Simulation::snapshot() {
+  ready(1);
   if (state_.totals.collected) throw CoreError("snapshot() between collect() and apply(): apply the choices first");
-  std::string out;
+  std::string out(4 * sizeof(u64), '\0');
   Writer w{out};
-  w.field(kMagic);
-  w.field(layout(*network_, state_));
 #define FLITGYM_WRITE(type, name) w.field(state_.name);
   FLITGYM_STATE(FLITGYM_WRITE)
 #undef FLITGYM_WRITE
+  const u64 head[] = {kMagic, layout(*network_, state_), out.size() - 4 * sizeof(u64), body_hash(out)};
+  std::memcpy(out.data(), head, sizeof head);
   return out;
 }
 
-void Simulation::restore(const std::string& bytes) {
+void Simulation::restore(const std::string& bytes, const std::vector<u32>* asking) {
   Reader r{bytes};
-  u64 magic = 0, shape = 0;
-  r.field(magic);
-  r.field(shape);
-  if (magic != kMagic) throw ConfigError("restore(): these bytes are no snapshot");
+  u64 magic = 0, shape = 0, size = 0, hash = 0;
+  for (u64* word : {&magic, &shape, &size, &hash}) r.field(*word);
+  if (magic != kMagic) throw ConfigError("restore(): these bytes are no snapshot, or one of another version");
   if (shape != layout(*network_, state_)) throw ConfigError("restore(): the snapshot is of another configuration (network, router, routing, traffic pattern or seed)");
+  if (bytes.size() - r.at < size) throw ConfigError("restore(): the snapshot is cut short");
+  if (bytes.size() - r.at > size) throw ConfigError("restore(): the snapshot is longer than its contents");
+  if (body_hash(bytes) != hash) throw ConfigError("restore(): the snapshot is damaged: its bytes are not those that were written");
+
+  // The hash keeps off accidents. Whoever wants to may compute it anew, so nothing in the bytes is believed.
   State fresh;
   fresh.flit_lines = state_.flit_lines;  // for the number of lines; their contents are read below
   fresh.credit_lines = state_.credit_lines;
@@ -177,7 +207,28 @@ void Simulation::restore(const std::string& bytes) {
   FLITGYM_STATE(FLITGYM_READ)
 #undef FLITGYM_READ
   if (r.at != bytes.size()) throw ConfigError("restore(): the snapshot is longer than its contents");
+#define FLITGYM_SIZE(type, name) same_size(fresh.name, state_.name);
+  FLITGYM_STATE_FIXED(FLITGYM_SIZE)
+  FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_SIZE)
+  FLITGYM_STATE_LEARNING_FIXED(FLITGYM_SIZE)
+#undef FLITGYM_SIZE
+  for (const auto& [wheel, own] : {std::pair{&fresh.ports_due, &state_.ports_due}, {&fresh.sources_due, &state_.sources_due}, {&fresh.routes_due, &state_.routes_due}, {&fresh.news, &state_.news}})
+    same_size(wheel->first, own->first);
+  verify_state(*network_, fresh, asking);
+  if (!fresh.table.empty()) verify_table(*network_, fresh, used_entries());
+  forget_delivered(fresh.flit_lines);
+  forget_delivered(fresh.credit_lines);
+  forget_delivered(fresh.feedback_lines);
+
+  broken_ = "restore() was interrupted";
   state_ = fresh;  // into the arrays that are there, so that views of them stay good
+  broken_.clear();
+  workspace_.batch.count = workspace_.batch.decisions.count = 0;
+  workspace_.routes.clear();
+  workspace_.wary = true;
+  guarded_moves_ = state_.totals.moves;
+  guarded_at_ = table_checked_at_ = state_.totals.now;
+  show_progress();
 }
 
 }  // namespace flitgym

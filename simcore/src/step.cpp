@@ -66,8 +66,14 @@ void collect(const Network& net, State& s, Workspace& w) {
   if (net.workload) host_events(f, u64{f.now} * net.workload->cycle_ps);
   injection(f);
   traversal(f);
-  route_requests(f);
+  s.routes_due.take(f.now, w.routes);
   if (net.seam && net.seam->capacity) file_transitions(net, s, w.ids);
+  resume(net, s, w);
+}
+
+void resume(const Network& net, State& s, Workspace& w) {
+  Frame f{net, s, w, s.totals.now};
+  route_requests(f);
   if (net.external && !net.seam) net.candidates(net, s, w.batch);
   else if (net.external) make_decisions(net, s, w.batch);
   s.totals.collected = 1;
@@ -75,6 +81,7 @@ void collect(const Network& net, State& s, Workspace& w) {
 
 void apply(const Network& net, State& s, Workspace& w) {
   Frame f{net, s, w, s.totals.now};
+  if (w.wary) [[unlikely]] verify_routes(f);
   apply_routes(f);
   switch_allocation(f);
   s.flit_lines.close(f.now);

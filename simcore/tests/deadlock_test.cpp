@@ -150,6 +150,18 @@ TEST(deadlock_is_found_in_short_runs) {
   CHECK_THROWS(CoreError, steps(), "deadlock");
 }
 
+TEST(deadlock_is_found_in_halves_of_cycles) {
+  Simulation sim(locking(0));
+  const auto steps = [&] {
+    for (u32 k = 0; k < 100000; k++) {
+      sim.collect();
+      sim.apply(nullptr, 0);
+    }
+  };
+  CHECK_THROWS(CoreError, steps(), "deadlock", "test_ring");
+  CHECK(sim.state().totals.now < 12000);
+}
+
 TEST(silence_is_no_deadlock) {
   Simulation sim(config(small_network(), merge(input_queued(), {{"watchdog_ns", 1000.0}}), {"minimal", {}}, planned({{0, 10}})));
   sim.run(50000);

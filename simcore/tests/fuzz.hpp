@@ -43,14 +43,14 @@ inline std::string mutated(const std::vector<std::string>& corpus, const std::ve
   return text;
 }
 
-// Hands mutations of `corpus` (which must be readable as it is) to `read`; `words` are what the format is made of.
-inline void fuzz(const std::vector<std::string>& corpus, const std::vector<std::string>& words, flitgym::u32 runs, const std::function<void(const std::string&)>& read) {
+// Hands what `make` makes of one seed after the other to `read`.
+inline void fuzz(const std::function<std::string(flitgym::u64)>& make, flitgym::u32 runs,
+                 const std::function<void(const std::string&)>& read) {
   using Clock = std::chrono::steady_clock;
-  for (const std::string& whole : corpus) read(whole);
   const char* const given = std::getenv("FLITGYM_FUZZ_SECONDS");
   const auto end = Clock::now() + std::chrono::seconds(given ? std::atol(given) : 0);
   for (flitgym::u64 seed = 0; given ? Clock::now() < end : seed < runs; seed++) {
-    const std::string text = mutated(corpus, words, seed);
+    const std::string text = make(seed);
     const auto begin = Clock::now();
     try {
       read(text);
@@ -61,6 +61,13 @@ inline void fuzz(const std::vector<std::string>& corpus, const std::vector<std::
     }
     if (Clock::now() - begin > std::chrono::seconds(20)) fail(__FILE__, __LINE__, "mutation " + std::to_string(seed) + " takes more than 20 s");
   }
+}
+
+// Hands mutations of `corpus` (which must be readable as it is) to `read`; `words` are what the format is made of.
+inline void fuzz(const std::vector<std::string>& corpus, const std::vector<std::string>& words, flitgym::u32 runs,
+    const std::function<void(const std::string&)>& read) {
+  for (const std::string& whole : corpus) read(whole);
+  fuzz([&](flitgym::u64 seed) { return mutated(corpus, words, seed); }, runs, read);
 }
 
 }  // namespace testing

@@ -1,4 +1,4 @@
-"""Several networks at once: the vector environment beside single ones, and the batch in which nothing is copied."""
+"""Several networks at once: the vector environment beside single ones, and what follows the end of an episode."""
 
 import warnings
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-import torch
-from env_scenes import JOBS, TRIANGLE
-from flitgym.env import PacketBatch, PacketRoutingEnv, PacketRoutingVecEnv
-from flitgym.simcore import ConfigError, CoreError, Worlds
+from env_scenes import TRIANGLE
+from flitgym.env import PacketRoutingEnv, PacketRoutingVecEnv
+from flitgym.simcore import ConfigError, CoreError
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 K = 3
 
@@ -22,21 +22,21 @@ def choose(mask: np.ndarray, step: int) -> np.ndarray:
 def test_made_without_a_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        made = [gymnasium.make_vec(f"flitgym/{name}-v0", num_envs=K) for name in ("PacketRoutingVec", "PacketRouting")]
+        made = [gymnasium.make_vec(f"flitgym/{name}-v1", num_envs=K) for name in ("PacketRoutingVec", "PacketRouting")]
     for env in made:
         assert isinstance(env, PacketRoutingVecEnv)
         observation, info = env.reset(seed=1)
         assert env.observation_space.contains(observation)
         assert env.single_observation_space.shape == (64,)
         assert info["action_mask"].shape == (K, 8)
-        assert env.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.NEXT_STEP
+        assert env.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.SAME_STEP
 
 
 @pytest.mark.parametrize("control", ["all", "packet"])
 def test_equals_single_environments(control: str) -> None:
     keywords: dict[str, Any] = {"world": TRIANGLE, "control": control, "background": "random", "episode_ns": 80}
-    vector = gymnasium.make_vec("flitgym/PacketRoutingVec-v0", num_envs=K, **keywords)
-    singles = [gymnasium.make("flitgym/PacketRouting-v0", **keywords) for _ in range(K)]
+    vector = gymnasium.make_vec("flitgym/PacketRoutingVec-v1", num_envs=K, **keywords)
+    singles = [gymnasium.make("flitgym/PacketRouting-v1", **keywords) for _ in range(K)]
     observation, info = vector.reset(seed=7)
     begun = [single.reset(seed=7 + k) for k, single in enumerate(singles)]
     np.testing.assert_array_equal(observation, [one[0] for one in begun])
@@ -78,11 +78,13 @@ def test_seeds_of_their_own() -> None:
     np.testing.assert_array_equal(counted[:2], listed[:2])
     with pytest.raises(ConfigError, match="2 seeds for 3 networks"):
         env.reset(seed=[1, 2])
-    with pytest.raises(ConfigError, match="slot 7 has no candidate"):
-        env.step([0, 0, 7])
-    untouched = PacketRoutingVecEnv(K, world=TRIANGLE)
+    strict, untouched = (PacketRoutingVecEnv(K, world=TRIANGLE, invalid="error") for _ in range(2))
+    strict.reset(seed=5)
     untouched.reset(seed=5)
-    np.testing.assert_array_equal(env.step([0] * K)[0], untouched.step([0] * K)[0])
+    with pytest.raises(ConfigError, match="slot 7 has no candidate"):
+        strict.step([0, 0, 7])
+    np.testing.assert_array_equal(strict.step([0] * K)[0], untouched.step([0] * K)[0])
+    assert env.step([0, 0, 7])[4]["invalid_actions"].tolist() == [0, 0, 1]
     with pytest.raises(ConfigError, match=r"shape \(2,\) for 3 networks"):
         env.step([0, 0])
     with pytest.raises(ConfigError, match="there must be at least one"):
@@ -91,86 +93,69 @@ def test_seeds_of_their_own() -> None:
         PacketRoutingVecEnv(2, slot=3)
 
 
-def address(array: np.ndarray) -> int:
-    pointer: int = array.__array_interface__["data"][0]
-    return pointer
+def alike(first: Any, second: Any) -> None:
+    """The same keys, and the same numbers under each."""
+    assert first.keys() == second.keys()
+    for key, value in first.items():
+        if isinstance(value, dict):
+            alike(value, second[key])
+        elif value.dtype == object:
+            for one, other in zip(value, second[key], strict=True):
+                np.testing.assert_array_equal(one, other)
+        else:
+            np.testing.assert_array_equal(value, second[key])
 
 
-def test_batch_copies_nothing() -> None:
-    batch = PacketBatch(K, world=TRIANGLE)
-    batch.reset(seed=1)
-    views = {name: getattr(batch, name) for name in ("observation", "mask", "network", "router")}
-    rings = [batch.transitions(k) for k in range(K)]
-    addresses = {name: address(view) for name, view in views.items()}
-    tensor = torch.from_numpy(batch.observation)
-    shared = torch.from_dlpack(batch.observation)
-    assert tensor.data_ptr() == shared.data_ptr() == addresses["observation"]
-    several = 0
-    for step in range(300):
-        n = batch.collect()
-        assert n > 0
-        several += n > 1
-        assert {name: address(getattr(batch, name)) for name in views} == addresses
-        # What the core wrote in this cycle is in the tensor, and it is what each simulation shows of itself.
-        assert tensor.data_ptr() == address(batch.observation)
-        first = 0
-        for k, simulation in enumerate(batch.simulations):
-            own = batch.network[:n] == k
-            if own.any():
-                asked = simulation.decisions()
-                assert address(asked["observation"]) == addresses["observation"] + 4 * 64 * first
-                assert np.shares_memory(asked["observation"], batch.observation)
-                np.testing.assert_array_equal(tensor[:n].numpy()[own], asked["observation"])
-                np.testing.assert_array_equal(batch.router[:n][own], asked["router"])
-            first += int(own.sum())
-        batch.apply(choose(batch.mask[:n], step))
-        for k, simulation in enumerate(batch.simulations):
-            assert batch.transitions(k) is rings[k]
-            assert all(address(view) == address(rings[k][name]) for name, view in simulation.transitions().items())
-    assert several > 50
-    assert min(batch.filed(k) for k in range(K)) > 50
-    assert (rings[0]["reward"][: batch.filed(0)] < 0).all()
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+@pytest.mark.parametrize("control", ["decision", "all"])
+def test_ends_are_followed_as_gymnasium_has_it(control: str, mode: AutoresetMode) -> None:
+    keywords: dict[str, Any] = {"world": TRIANGLE, "episode_ns": 60, "control": control}
+    ours = PacketRoutingVecEnv(K, autoreset_mode=mode.value, **keywords)
+    assert ours.metadata["autoreset_mode"] is mode
+    # One after the other, as Gymnasium runs them; episodes of single environments with the same seeds are the same.
+    theirs = SyncVectorEnv([lambda: PacketRoutingEnv(**keywords)] * K, autoreset_mode=mode)
+    shown: Any = (ours.reset(seed=3), theirs.reset(seed=3))
+    ends = 0
+    for step in range(200):
+        np.testing.assert_array_equal(shown[0][0], shown[1][0])
+        alike(shown[0][-1], shown[1][-1])
+        actions = choose(shown[0][-1]["action_mask"], step)
+        shown = (ours.step(actions), theirs.step(actions))
+        for one, other in zip(shown[0][1:4], shown[1][1:4], strict=True):
+            np.testing.assert_allclose(one, other)
+        over = shown[0][2] | shown[0][3]
+        ends += over.sum()
+        assert ("final_obs" in shown[0][4]) == (mode is AutoresetMode.SAME_STEP and over.any())
+        if mode is AutoresetMode.DISABLED and over.any():
+            with pytest.raises(CoreError, match=f"episodes {', '.join(map(str, np.flatnonzero(over)))} are over"):
+                ours.step(actions)
+            first = [env.reset(options={"reset_mask": over.copy()}) for env in (ours, theirs)]
+            np.testing.assert_array_equal(*(observation for observation, _ in first))
+            shown = tuple((observation, first[0][1]) for observation, _ in first)
+    assert ends > 2 * K
+    assert type(ours).metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
 
 
-def test_batch_is_the_same_network_as_the_environment() -> None:
-    batch = PacketBatch(2, world=TRIANGLE)
-    batch.reset(seed=3)
-    env = PacketRoutingEnv(world=TRIANGLE)
-    observation, info = env.reset(seed=4)
-    for step in range(50):
-        n = batch.collect()
-        rows = np.flatnonzero(batch.network[:n] == 1)
-        for row in rows:
-            np.testing.assert_array_equal(batch.observation[row], observation)
-            observation, _, _, _, info = env.step(int(choose(info["action_mask"], step)))
-        batch.apply(choose(batch.mask[:n], step))
-    assert batch.time_ns.shape == (2,)
-    assert batch.seam["slots"] == 8
+def test_one_network_by_either_id() -> None:
+    for name in ("PacketRoutingVec", "PacketRouting"):
+        env = gymnasium.make(f"flitgym/{name}-v1", world=TRIANGLE)
+        assert isinstance(env.unwrapped, PacketRoutingEnv)
+        assert env.spec is not None
+        assert env.spec.id == f"flitgym/{name}-v1"
+    assert isinstance(gymnasium.make_vec("flitgym/PacketRoutingVec-v1", autoreset_mode="SameStep"), PacketRoutingVecEnv)
 
 
-def test_worlds_hold_their_simulations() -> None:
-    simulations = [PacketBatch(1, world=TRIANGLE).options.world.simulation("agent", seed) for seed in range(3)]
-    worlds = Worlds(simulations)
-    simulations.clear()
-    worlds.simulations.clear()
-    assert len(worlds.simulations) == 3
-    n = worlds.collect(1000)
-    assert set(worlds.network[:n]) == {0, 1, 2}
-
-
-def test_batch_says_what_is_wrong() -> None:
-    batch = PacketBatch(2, world=JOBS)
-    with pytest.raises(CoreError, match="reset"):
-        batch.collect()
-    batch.reset(seed=1)
-    n = batch.collect()
-    with pytest.raises(ConfigError, match="masked out"):
-        batch.apply(np.full(n, 7))
-    while n:
-        batch.apply(np.zeros(n, np.int64))
-        n = batch.collect()
-    assert all(simulation.workload_finished for simulation in batch.simulations)
-    with pytest.raises(ConfigError, match="did you mean 'slots'"):
-        PacketBatch(2, slot=3)
-    with pytest.raises(ConfigError, match="unknown keyword 'episode_ns'"):
-        PacketBatch(2, episode_ns=3)
+def test_options_and_modes_that_do_not_exist() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'SameStep'"):
+        PacketRoutingVecEnv(2, autoreset_mode="SameStp")
+    env = PacketRoutingVecEnv(2, world=TRIANGLE)
+    with pytest.raises(ConfigError, match="unknown option 'reset_mask'; there are none"):
+        env.reset(options={"reset_mask": np.ones(2, bool)})
+    masked = PacketRoutingVecEnv(2, world=TRIANGLE, autoreset_mode="Disabled")
+    with pytest.raises(ConfigError, match="did you mean 'reset_mask'"):
+        masked.reset(options={"rest_mask": np.ones(2, bool)})
+    with pytest.raises(ConfigError, match=r"it needs bool \(2,\)"):
+        masked.reset(options={"reset_mask": np.ones(2)})
+    with pytest.raises(ConfigError, match="unknown option 'seed'; there are none"):
+        PacketRoutingEnv(world=TRIANGLE).reset(options={"seed": 1})
+    PacketRoutingEnv(world=TRIANGLE).reset(options={})

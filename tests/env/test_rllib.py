@@ -15,7 +15,8 @@ from flitgym.agents import rllib_dqn, rllib_ppo, trainable  # noqa: E402
 from flitgym.agents.rllib_modules import MaskedActorCritic  # noqa: E402
 from flitgym.agents.rllib_training import Machines, core_layers  # noqa: E402
 from flitgym.env import World  # noqa: E402
-from flitgym.env.chains import Chains, RingReader, horizon_cycles  # noqa: E402
+from flitgym.env.chains import Chains, horizon_cycles  # noqa: E402
+from flitgym.env.ring import Ring  # noqa: E402
 from flitgym.env.rllib_multi_agent import RoutersEnv  # noqa: E402
 from flitgym.env.rllib_runner import DELIVERED, CoreEnvRunner, Rollout  # noqa: E402
 from flitgym.simcore import ConfigError  # noqa: E402
@@ -119,7 +120,7 @@ def test_chains_wait_until_they_are_whole() -> None:
 def test_chains_of_a_simulation_lose_nothing() -> None:
     rollout = Rollout(WORLD, seam=SEAM, hidden=(8,), temperature=1.0)
     simulation = rollout.simulation(1)
-    reader, chains, whole = RingReader(simulation), Chains(horizon_cycles(simulation)), []
+    reader, chains, whole = Ring(simulation), Chains(horizon_cycles(simulation)), []
     for _ in range(60):
         simulation.run(50)
         chains.add(reader.take())

@@ -9,6 +9,7 @@ from env_scenes import JOBS, TRIANGLE
 from flitgym.env import RouterParallelEnv
 from flitgym.simcore import ConfigError, CoreError
 from pettingzoo.test import parallel_api_test, parallel_seed_test
+from pettingzoo.test.state_test import test_state_space as check_state_space
 
 
 def small(**keywords: Any) -> RouterParallelEnv:
@@ -20,6 +21,25 @@ def test_pettingzoo_accepts_it() -> None:
         warnings.simplefilter("error")
         parallel_api_test(small(), num_cycles=20)
         parallel_seed_test(small, num_cycles=5)
+
+
+def test_the_state_is_all_observations() -> None:
+    env = small()
+    with pytest.raises(CoreError, match="reset"):
+        env.state()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_state_space(env)
+    observations, _ = env.reset(seed=1)
+    for _ in range(5):
+        state = env.state()
+        assert env.state_space.contains(state)
+        np.testing.assert_array_equal(state, [observations[agent] for agent in env.possible_agents])
+        observations["router_0"][:] = -1  # an agent's row is its own
+        np.testing.assert_array_equal(env.state(), state)
+        observations, *_ = env.step({})
+    assert not env.agents
+    np.testing.assert_array_equal(env.state(), [observations[agent] for agent in env.possible_agents])
 
 
 def test_spaces_fit_the_network() -> None:
@@ -60,21 +80,24 @@ def test_the_bias_decides() -> None:
     assert parts[-60.0] > 0.9
 
 
-def test_rewards_are_delays() -> None:
+def test_rewards_are_what_accrued() -> None:
     team, local = small(), small(reward="local")
     both = []
     for env in (team, local):
         env.reset(seed=1)
         env.step({})
+        before_us = env.simulation.accrued_delay_by_router_us()
         observations, rewards, terminated, truncated, _ = env.step({})
         assert not any(terminated.values())
         assert not any(truncated.values())
-        both.append((observations, rewards))
-    mean = team.simulation.statistics()["packet_latency_mean_ns"]
-    assert both[0][1] == {f"router_{k}": pytest.approx(-mean * 1e-3) for k in range(3)}
-    # A router's own: what the core filed of its decisions in the second interval.
+        both.append((observations, rewards, env.simulation.accrued_delay_by_router_us() - before_us))
+    terminals = team.simulation.facts()["terminals"] // 3
+    assert both[0][1] == {f"router_{k}": pytest.approx(-both[0][2].sum() / 3 / terminals) for k in range(3)}
+    assert both[1][1] == {f"router_{k}": pytest.approx(-both[1][2][k] / terminals) for k in range(3)}
+    assert all(reward < 0 for reward in both[1][1].values())
+    # The news: what the core filed of a router's decisions in the second interval.
     columns = local.simulation.transitions()
-    observations, rewards = both[1]
+    observations = both[1][0]
     once = small(reward="local")
     once.reset(seed=1)
     once.step({})
@@ -82,7 +105,6 @@ def test_rewards_are_delays() -> None:
     news = slice(before, local.simulation.transition_count)
     for k in range(3):
         own = columns["reward"][news][columns["router"][news] == k]
-        assert rewards[f"router_{k}"] == pytest.approx(own.mean(), rel=1e-5)
         assert observations[f"router_{k}"][-2] == pytest.approx(-own.mean(), rel=1e-5)
         assert observations[f"router_{k}"][-1] == pytest.approx(len(own) * 1e-3)
 

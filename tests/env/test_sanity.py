@@ -71,7 +71,7 @@ def mean_reward(env: gymnasium.Env, choose: Callable[[np.ndarray], int], packets
 def test_ppo_of_a_library_learns_the_first() -> None:
     torch.set_num_threads(1)
     env = gymnasium.make(
-        "flitgym/PacketRouting-v0",
+        "flitgym/PacketRouting-v1",
         world=SANITY["two_paths"].world,
         slots=2,
         control="packet",

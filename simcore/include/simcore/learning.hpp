@@ -79,6 +79,7 @@ struct Seam {
   // Without queueing: time in ns and hops from each router to each.
   u32 routers = 0;
   std::vector<float> flight_ns;  // [to, from]: what is asked together lies together
+  float longest_flight_ns = 0;
   std::vector<u8> hops;          // [to, from]
   std::vector<float> hop_ns;     // [router ports] from one input buffer to the next, without queueing
   std::vector<u32> next_router;  // [router ports] behind each; kNone: none
@@ -95,6 +96,11 @@ void make_decisions(const Network&, State&, Batch&);
 void own_rows(const Network&, Batch&);  // gives the decisions rows of their own, with what is in the present ones
 // Writes the chosen slots of all decisions into the batch, and opens a record of each.
 void settle_decisions(const Network&, State&, Batch&);
+
+// ---- src/learning/path_delay.cpp ----
+
+// Of each slot of each decision, [decisions, slots]: us to the destination if every queue stood still; 0 where there is no candidate.
+void path_delays(const Network&, const State&, const Batch&, float* us);
 
 // ---- src/learning/record.cpp ----
 

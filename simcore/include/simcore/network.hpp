@@ -58,12 +58,14 @@ struct RoutingFacts {
   u32 classes;   // VC classes; class c may use the VCs c, c + classes, c + 2 classes, ...
   u32 max_hops;  // router-to-router hops of the longest path it can choose
   bool reroutes = false;  // a head that finds no room at its output asks again in the next cycle
+  bool by_group = false;  // the intermediate of a packet is a group, else a router
 };
 
 // A table of learned values, one per router: rows x columns of float, rows padded to `stride`.
 struct TableShape {
   u32 rows = 0, columns = 0, stride = 0;
   std::string layout;  // what rows and columns mean; a saved table of another layout is refused
+  bool signed_values = false;  // values below 0 mean something, too
 };
 
 struct Rounding {

@@ -18,6 +18,7 @@ class Simulation {
   explicit Simulation(std::shared_ptr<const Network> network);
   Simulation(const Simulation& other);  // a fork: the state is copied, the network shared
   Simulation& operator=(const Simulation&) = delete;
+  ~Simulation();
 
   const Network& network() const { return *network_; }
   State& state() { return state_; }
@@ -39,7 +40,8 @@ class Simulation {
   // The two halves of a cycle. Between them, batch() holds the requests; choices[i] is an index into the candidates of
   // request i. Throws ConfigError on a choice outside its candidates and leaves the batch as it was.
   u32 collect();
-  void apply(const u32* choices, std::size_t count);
+  // `log_probability`, one per choice of a seam's decisions, goes into the transitions; none: not a number.
+  void apply(const u32* choices, std::size_t count, const float* log_probability = nullptr);
   // Before apply(), with routing=external and feedback: the estimate in ns that goes back upstream with the packet of each request
   // (negative: none), and the row of the upstream router's table that it belongs to.
   void answer(const float* values, const u32* rows, std::size_t count);
@@ -49,25 +51,55 @@ class Simulation {
   void set_series_interval(u32 cycles);
   void watch(u32 terminal, u32 sequence);
 
-  u64 hash() const;                       // of all of State
-  std::string snapshot() const;           // State as bytes
-  void restore(const std::string& bytes);
+  // Delay of all packets up to now, per terminal by source, in packet-cycles; see src/learning/demand.hpp.
+  const std::vector<double>& accrued_delay();
 
-  std::atomic<bool>& busy() { return busy_; }  // held by whoever lets another thread run meanwhile
+  u64 hash() const;                       // of all of State
+  std::string snapshot();                 // State as bytes
+  // Takes bytes from anywhere: whole or not at all, and only if the state in them holds together (src/verify).
+  // `asking`: the input VCs whose heads ask for a route, of a state that was taken between collect() and apply().
+  void restore(const std::string& bytes, const std::vector<u32>* asking = nullptr);
+  // A simulation between collect() and apply() is its State and the list of input VCs that ask; the batch follows.
+  const std::vector<u32>& asking() const { return workspace_.routes; }
+  void resume(const std::vector<u32>& asking);  // after collect() has been done elsewhere
+
+  // A user is about to write into the learned table, and may keep on doing so: it is checked before the simulation goes on.
+  void expose_table();
+  void set_table(const float* values);    // [routers, rows, columns]; throws ConfigError and leaves the table as it was
+
+  // Who holds this simulation while other threads run: 0 nobody, else the number of that process (bindings/exclusive.hpp).
+  std::atomic<u32>& holder() { return holder_; }
+  // How far it is, for other threads to see while it runs.
+  struct Progress {
+    std::atomic<u64> now{0}, packets_in_network{0}, blocks_done{0};
+  };
+  const Progress& progress() const { return progress_; }
 
   // Throws CoreError if flits, credits and buffer slots do not add up (tests call it every cycle).
   void check_conservation() const;
 
  private:
   void guard();
+  void ready(u64 cycles);  // throws if this simulation must not go on for so many cycles
+  void check_table();
+  const std::vector<u64>& used_entries();
+  void show_progress();
+  template <class Work>
+  void whole_or_broken(Work work);
   void skip_idle(Cycle until);
   std::string deadlock_report() const;
 
   std::shared_ptr<const Network> network_;
   State state_;
   Workspace workspace_;
-  std::atomic<bool> busy_{false};
+  std::atomic<u32> holder_{0};
+  Progress progress_;
+  std::unique_ptr<class Demand> demand_;    // counted so far; not state
   u64 guarded_moves_ = 0, guarded_at_ = 0;  // the watchdog
+  std::string broken_;                      // why it stopped in the middle of a cycle; empty: it did not
+  std::shared_ptr<const std::vector<u64>> used_entries_;  // of the learned table; made when it is first asked for
+  bool table_exposed_ = false, table_touched_ = false;    // views of the table are about; one was given out since the last check
+  u64 table_checked_at_ = 0;                              // cycle
 };
 
 u64 state_bytes(const State& state);  // memory held by its arrays

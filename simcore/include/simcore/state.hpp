@@ -2,6 +2,7 @@
 // copies the simulation. FLITGYM_STATE below is the one list of fields; it declares, saves, hashes and binds them.
 #pragma once
 
+#include <limits>
 #include <new>
 #include <string>
 #include <vector>
@@ -246,9 +247,14 @@ struct LearningTotals {
   double temperature = 0;        // of the softmax from which a slot is drawn; 0 = the best (policy)
 };
 
+struct Delivered {                 // of the packets of a terminal
+  double packets = 0, moment = 0;  // that were delivered or given up, and the sum of the cycles at which they were
+  double most_due = std::numeric_limits<double>::infinity();  // no more than so many: its source was stopped
+};
+
 // A decision whose reward is not known yet.
 struct OpenDecision {
-  u64 number;                    // decisions that are recorded are numbered in order
+  u64 number;                    // decisions made before it in this network, recorded or not
   u64 next;                      // number of the packet's next decision, where that closed this one; ~0: none
   Cycle decided, due;            // due: the cycle at which the news is back at the router
   u32 router;
@@ -342,7 +348,8 @@ static_assert(sizeof(OpenDecision) == 48);
   X(std::vector<u32>, ring_router)      /* [capacity] where it was made */                                               \
   X(std::vector<u32>, ring_decided)     /* [capacity] cycle */                                                           \
   X(std::vector<u32>, ring_job)         /* [capacity] of the packet */                                                   \
-  X(std::vector<double>, job_slowdown)  /* [jobs] running mean of latency over latency without queueing */
+  X(std::vector<double>, job_slowdown)  /* [jobs] running mean of latency over latency without queueing */               \
+  X(std::vector<Delivered>, delivered_from) /* [terminals] by source */
 
 #define FLITGYM_STATE_LEARNING_GROWING(X)                                                            \
   X(std::vector<OpenDecision>, open_decisions) /* [pool] */                                          \
@@ -376,7 +383,7 @@ struct Decisions {
   std::vector<u32> slot_count;          // [count]
   std::vector<u16> ports, classes;      // [count, slots]
   std::vector<u32> chosen;              // [count]
-  std::vector<float> log_probability;   // [count] of the choice; 0 where the decision came from outside
+  std::vector<float> log_probability;   // [count] of the choice; not a number where whoever decided did not say
   std::vector<float> gathered, rows, scores;  // scratch of the network
 };
 
@@ -404,6 +411,7 @@ struct Workspace {
   std::vector<u32> degrees;
   std::vector<u32> ids, routes;
   std::string log;      // of watched packets
+  bool wary = false;    // the state or its table came from elsewhere: every choice is looked at before it is followed
 };
 
 void initialise(const Network& network, State& state);
@@ -412,6 +420,7 @@ void prepare(const Network& network, Workspace& workspace);  // sizes the batch 
 // One cycle, whole or cut where the agent sits.
 void step(const Network& network, State& state, Workspace& workspace);
 void collect(const Network& network, State& state, Workspace& workspace);
+void resume(const Network& network, State& state, Workspace& workspace);  // the end of collect(): `routes` to batch
 void apply(const Network& network, State& state, Workspace& workspace);
 
 }  // namespace flitgym

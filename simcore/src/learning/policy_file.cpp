@@ -82,10 +82,12 @@ class Header {
 }  // namespace
 
 PolicyFile read_policy_file(const std::string& path) {
+  std::error_code none;
+  // A device or a pipe may never come to an end.
+  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none)) throw ConfigError("policy file " + path + ": it is no file that can be read");
   std::ifstream file(path, std::ios::binary);
   std::ostringstream content;
-  std::error_code none;
-  if (!file || std::filesystem::is_directory(path, none)) throw ConfigError("policy file " + path + ": it cannot be read");
+  if (!file) throw ConfigError("policy file " + path + ": it cannot be read");
   content << file.rdbuf();
   const std::string bytes = content.str();
   u64 length = 0;
@@ -122,17 +124,20 @@ PolicyFile read_policy_file(const std::string& path) {
     if (span.size() != 2 || span[0] > span[1] || span[1] - span[0] != 4 * count) header.fail("the shape of tensor '" + name + "' does not fit its bytes");
     if (span[1] > size) throw cut();
     if (count > 0 && !spans.emplace(span[0], std::pair{span[1], name}).second) header.fail("the bytes of tensor '" + name + "' overlap those of another");
-    PolicyFile::Tensor& tensor = policy.tensors[name];
-    tensor.shape = shape;
-    tensor.values.resize(count);
-    if (count > 0) std::memcpy(tensor.values.data(), data + span[0], 4 * count);
-    for (const float x : tensor.values)
-      if (!std::isfinite(x)) header.fail("tensor '" + name + "' holds a weight that is not finite (" + std::to_string(x) + ")");
+    if (!policy.tensors.try_emplace(name, PolicyFile::Tensor{shape, {}}).second) header.fail("tensor '" + name + "' stands there twice");
   });
   u64 end = 0;
   for (const auto& [from, rest] : spans) {
     if (from < end) header.fail("the bytes of tensor '" + rest.second + "' overlap those of another");
     end = rest.first;
+  }
+  // No byte belongs to two of them, so all of them together are no larger than the file.
+  for (const auto& [from, rest] : spans) {
+    PolicyFile::Tensor& tensor = policy.tensors[rest.second];
+    tensor.values.resize((rest.first - from) / 4);
+    std::memcpy(tensor.values.data(), data + from, rest.first - from);
+    for (const float x : tensor.values)
+      if (!std::isfinite(x)) header.fail("tensor '" + rest.second + "' holds a weight that is not finite (" + std::to_string(x) + ")");
   }
   return policy;
 }

@@ -49,6 +49,7 @@ void start_record(const Network& net, State& s) {
   s.learning.epsilon = seam.epsilon;
   s.learning.temperature = seam.temperature;
   s.job_slowdown.assign(net.workload ? net.workload->job_count() : 1, 1.0);
+  s.delivered_from.assign(net.terminals, {});
   const std::size_t n = seam.capacity;
   s.news.reset(1023);
   for (auto* rows : {&s.ring_observation, &s.ring_next_observation}) rows->assign(n * seam.width, 0.0f);
@@ -69,7 +70,8 @@ void open_record(const Network& net, State& s, const Batch& b, u32 j) {
   if (packet >= s.last_decision.size()) s.last_decision.resize(s.packets.size(), kNone);
 
   const u32 id = new_entry(seam, s), before = s.last_decision[packet];
-  const u64 number = s.learning.recorded++;
+  const u64 number = s.learning.decisions + j;
+  s.learning.recorded++;
   const float* const row = d.observation + std::size_t{j} * seam.width;
   const u8* const mask = d.mask + std::size_t{j} * seam.slots;
   OpenDecision& open = s.open_decisions[id];

@@ -88,6 +88,7 @@ void measure_flights(const Network& net, Seam& seam) {
           const u32 port = net.port(from, local), next = seam.next_router[port];
           if (next != kNone && hops[next] == h - 1) flight[from] = std::min(flight[from], seam.hop_ns[port] + flight[next]);
         }
+        seam.longest_flight_ns = std::max(seam.longest_flight_ns, flight[from]);
       }
   }
 }
@@ -157,12 +158,12 @@ void own_rows(const Network& net, Batch& b) {
   const Seam& seam = *net.seam;
   const float* const rows = d.observation;
   const u8* const mask = d.mask;
-  std::vector<float> observation(b.input_vc.size() * seam.width);
-  std::vector<u8> masks(b.input_vc.size() * seam.slots);
-  if (rows) std::copy_n(rows, std::size_t{d.count} * seam.width, observation.begin());
-  if (mask) std::copy_n(mask, std::size_t{d.count} * seam.slots, masks.begin());
-  d.own_observation = std::move(observation);
-  d.own_mask = std::move(masks);
+  // Sized once: there may be views of them.
+  d.own_observation.resize(b.input_vc.size() * seam.width);
+  d.own_mask.resize(b.input_vc.size() * seam.slots);
+  if (rows && rows != d.own_observation.data())
+    std::copy_n(rows, std::size_t{d.count} * seam.width, d.own_observation.begin());
+  if (mask && mask != d.own_mask.data()) std::copy_n(mask, std::size_t{d.count} * seam.slots, d.own_mask.begin());
   d.observation = d.own_observation.data();
   d.mask = d.own_mask.data();
 }

@@ -33,7 +33,7 @@ void route(const Network& net, State& s, Batch& b) {
       best = k;
     }
     b.decisions.chosen[j] = best;
-    b.decisions.log_probability[j] = 0;
+    b.decisions.log_probability[j] = 0;  // certain
   }
   settle_decisions(net, s, b);
 }
@@ -48,7 +48,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   data = rule;
   const RoutingFacts facts = build_seam(params, net, *seam);
   if (net.learns) throw ConfigError("routing.biased.observation: a block that learns from feedback would take the table that holds the biases");
-  net.table = {net.topology->regions(net), 1, 8, "biased: flits added to what is not minimal, region of the destination x 1"};
+  net.table = {net.topology->regions(net), 1, 8, "biased: flits added to what is not minimal, region of the destination x 1", true};
   net.initialise_table = initialise;
   return facts;
 }

@@ -91,7 +91,9 @@ inline void read_weight(const Params& params, const Network& net, WeightRule& ru
 class Promises {
  public:
   Promises(const Network& net, Batch& b, bool sequential) : net_(net), b_(b) {
-    if (sequential && b.promised.empty()) b.promised.assign(std::size_t{net.router_ports} * net.routing_facts.classes, 0);
+    // The class of a hop is the hops done, of which a packet from a foreign snapshot may have any number (8 bits).
+    const std::size_t entries = std::size_t{net.router_ports} * net.routing_facts.classes + 256;
+    if (sequential && b.promised.empty()) b.promised.assign(entries, 0);
     active_ = sequential;
   }
   ~Promises() {

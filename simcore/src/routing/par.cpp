@@ -33,7 +33,7 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-const Register<RoutingSpec> entry({"par", "UGALn that may still divert at the second router (PAR)", {"dragonfly"}, ugal_params(2, false), ugal_setup<5, 7>, route});
+const Register<RoutingSpec> entry({"par", "UGALn that may still divert at the second router (PAR)", {"dragonfly"}, ugal_params(2, false), ugal_setup<true, 5, 7>, route});
 
 }  // namespace
 

@@ -30,7 +30,7 @@ void route(const Network& net, State& s, Batch& b) {
         const float q_min_port = row[k_min - topology.first_port];
         if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1)) port = topology.first_port + q_argmin(row, net.table.stride, least);
         if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(net, rule, router, route_draw(net, p, 1));
-        if (port != k_min && !topology.is_minimal(net, router, port, to)) p.nonminimal = 1;
+        if (port != k_min && is_used(net, router, port) && !topology.is_minimal(net, router, port, to)) p.nonminimal = 1;
       }
     }
     b.out_port[i] = static_cast<u16>(port);

@@ -85,6 +85,11 @@ inline u32 random_port(const Network& net, const QRule& rule, u32 router, u64 bi
   return net.topology->first_port + rule.ports[std::size_t{router} * net.table.columns + below(bits, rule.port_count[router])];
 }
 
+// A table that somebody else has written to may lead to any column.
+inline bool is_used(const Network& net, u32 router, u32 port) {
+  return port < net.radix && net.channels[net.port(router, port)].peer != kNone;
+}
+
 // Shape of the table and list of used ports; called from a routing's setup.
 inline void shape_table(Network& net, QRule& rule, u32 rows, std::string layout) {
   const u32 first = net.topology->first_port;

@@ -160,13 +160,13 @@ void ugal_route(const Network& net, State& s, Batch& b) {
   }
 }
 
-template <u32 kVcClasses, u32 kMaxHops>
+template <bool kByRouter, u32 kVcClasses, u32 kMaxHops>
 RoutingFacts ugal_setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<UgalRule>();
   read_ugal(params, *rule);
   rule->measure = measure_of(params, net);
   data = rule;
-  return {kVcClasses, kMaxHops};
+  return {kVcClasses, kMaxHops, false, !kByRouter};
 }
 
 }  // namespace flitgym

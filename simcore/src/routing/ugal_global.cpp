@@ -61,7 +61,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   rule->measure = {congestion_of(params, net), Scope::kPort};
   rule->whole_path = params.text("scope") == "path";
   data = rule;
-  return {3, 5};
+  return {3, 5, false, true};
 }
 
 std::vector<ParamSpec> params() {

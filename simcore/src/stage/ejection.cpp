@@ -1,4 +1,5 @@
 // A flit has reached its terminal, which takes everything at once. The tail completes the packet.
+#include "learning/demand.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
 #include "stage/stage.hpp"
@@ -40,6 +41,7 @@ void eject(Frame& f, u32 terminal, Flit flit) {
   }
   if (flit & kWatched) watch(f, flit, "is delivered to", f.net.nic(terminal), 0);
   if (f.net.workload) packet_delivered(f, id);
+  else count_delivered(s, p.source, 1);
   if (f.net.seam && f.net.seam->capacity) close_on_delivery(f.net, s, id);
   s.totals.packets_in_network--;
   s.free_packets.push_back(id);

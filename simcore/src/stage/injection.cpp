@@ -1,15 +1,10 @@
 // Sources: a generation clock per terminal and a bounded NIC buffer. An open-loop source with an endless queue needs
 // no memory: while the NIC is full the clock waits, and every packet keeps the instant at which it was due.
 #include "simcore/stats.hpp"
-#include "stage/stage.hpp"
+#include "stage/generation.hpp"
 #include "workload/engine.hpp"
 
 namespace flitgym {
-
-namespace {
-
-constexpr u64 kNever = ~u64{0};
-inline Cycle cycle_of(u64 fixed) { return static_cast<Cycle>(fixed >> 32); }
 
 // Time from one generation to the next at the load of `step`, cycles in 32.32 fixed point; kNever at load 0.
 u64 gap(const Network& net, u32 terminal, u32 round, u32 step) {
@@ -40,12 +35,7 @@ u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from)
   }
 }
 
-// The next tick after `from`.
-inline u64 next_tick(const Network& net, Terminal& x, u32 terminal, u64 from) {
-  if (x.step + 1 < net.load_from.size()) return tick_across_changes(net, x, terminal, from);
-  const u64 span = gap(net, terminal, x.round, x.step);
-  return span < kNever - from ? from + span : kNever;
-}
+namespace {
 
 // Ticks beyond the wheel are looked at again on the way.
 void schedule(Frame& f, const Terminal& x, u32 terminal) {
@@ -158,9 +148,7 @@ void fill_nic(Frame& f, u32 terminal, bool backlogged) {
 void start_sources(Frame& f) {
   for (u32 t = 0; t < f.net.terminals; t++) {
     Terminal& x = f.s.terminals[t];
-    // Fixed intervals begin together at cycle 0, as the generators of the papers' code do.
-    const bool at_once = f.net.fixed_interval && f.net.load_values[0] > 0;
-    x.next_tick = at_once ? 0 : next_tick(f.net, x, t, 0);
+    x.next_tick = first_tick(f.net, x, t);
     schedule(f, x, t);
   }
 }

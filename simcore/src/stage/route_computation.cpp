@@ -1,5 +1,6 @@
 // The seam. First half: every head that became the front of an input VC is put into one batch. Something chooses
 // (output port, VC class) for each. Second half: the choices become routes, and the packets ask for the switch.
+#include "simcore/error.hpp"
 #include "stage/stage.hpp"
 
 namespace flitgym {
@@ -27,7 +28,6 @@ u32 pick_vc(const Network& net, const State& s, u32 port, u32 vc_class) {
 void route_requests(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
-  s.routes_due.take(f.now, f.w.routes);
   Batch& b = f.w.batch;
   const std::size_t n = f.w.routes.size();
   b.count = static_cast<u32>(n);
@@ -46,6 +46,29 @@ void route_requests(Frame& f) {
     routers[i] = net.router_of_port(port);
     in_ports[i] = static_cast<u16>(net.local_port(port));
     in_vcs[i] = static_cast<u16>(net.vc_of(v));
+  }
+}
+
+// The routings of this house choose what exists, from packets that came here by its rules and from tables that they filled
+// themselves. Where one of the two is somebody else's, nobody can know.
+void verify_routes(const Frame& f) {
+  const Network& net = f.net;
+  const Batch& b = f.w.batch;
+  const bool answers = net.learns && net.table.rows > 0;
+  for (u32 i = 0; i < b.count; i++) {
+    const u32 port = b.out_port[i], vc_class = b.out_class[i];
+    const auto refuse = [&](const std::string& what) {
+      throw CoreError("routing." + net.routing_name + ", router " + std::to_string(b.router[i]) + ": " + what +
+                      "; a table or a snapshot is damaged");
+    };
+    if (port >= net.radix || net.channels[net.port(b.router[i], port)].peer == kNone)
+      refuse("it chose port " + std::to_string(port) + ", which leads nowhere");
+    if (vc_class != kAnyClass && vc_class >= net.routing_facts.classes)
+      refuse("it chose VC class " + std::to_string(vc_class) + " of " + std::to_string(net.routing_facts.classes));
+    if (!answers) continue;
+    const PacketDetail& detail = f.s.details[b.packet[i]];
+    if (detail.value >= 0 && detail.row >= net.table.rows)
+      refuse("it answers for row " + std::to_string(detail.row) + " of " + std::to_string(net.table.rows));
   }
 }
 

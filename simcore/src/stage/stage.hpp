@@ -27,6 +27,7 @@ void feedback(Frame& f);
 void injection(Frame& f);
 void traversal(Frame& f);
 void route_requests(Frame& f);
+void verify_routes(const Frame& f);  // throws CoreError: a choice leads nowhere
 void apply_routes(Frame& f);
 void switch_allocation(Frame& f);
 

@@ -2,6 +2,7 @@
 // end they are handed on in that order too, whatever ways their packets took (as Merlin's ReorderLinkControl does).
 #include <algorithm>
 
+#include "learning/demand.hpp"
 #include "simcore/stats.hpp"
 #include "workload/engine.hpp"
 
@@ -45,6 +46,7 @@ void hand_on(Frame& f, u32 id, u64 when) {
     job.message_latency_max = std::max(job.message_latency_max, latency);
     s.message_histogram[std::size_t{w.rank_job[m.source]} * kHistogramBins + histogram_bin(static_cast<u32>(std::min<u64>(latency / 1000, 0xffffffffu)))]++;
     s.ranks[m.destination].bytes_received += m.bytes;
+    count_delivered(s, w.rank_terminal[m.source], static_cast<double>(m.bytes) / w.packet_bytes);
   }
   push_event(s, when + w.host.nic_receive, HostAction::kArrive, id);
 }

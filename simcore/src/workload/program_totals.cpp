@@ -236,6 +236,20 @@ ProgramTotals totals(const Program& program) {
   return sum;
 }
 
+std::vector<u64> bytes_sent(const Program& program) {
+  std::vector<u64> bytes(program.ranks, 0);
+  Block block;
+  for (u32 rank = 0; rank < program.ranks; rank++)
+    for (u64 index = 0, times = 0; index < program.blocks(rank); index += times) {
+      times = program.repeats(rank, index);
+      block.clear();
+      program.block(rank, index, block);
+      for (const Op& op : block.ops)
+        if (op.kind == OpKind::kSend) bytes[rank] += times * op.size;
+    }
+  return bytes;
+}
+
 void check_program(const Program& program, const std::string& where) { Checker(program, where).run(); }
 
 }  // namespace flitgym

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "simcore/program.hpp"
 
@@ -17,6 +18,7 @@ struct ProgramTotals {
 };
 
 ProgramTotals totals(const Program& program);
+std::vector<u64> bytes_sent(const Program& program);  // [ranks]
 
 // Throws ConfigError with what is wrong first: a peer or a dependency that is out of range, a cycle in a block, a send that no
 // receive takes or the other way round. `where` names the program in the message.

@@ -1,0 +1,145 @@
+"""Proximal policy optimisation on `PacketBatch`, in one file: adversarial traffic on a Dragonfly of 72 terminals.
+
+    python docs/examples/packet_batch_ppo.py [--decisions 300000] [--seed 1]
+
+Ends with the mean packet latency of what was learned beside UGAL-L's on the same traffic.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from flitgym.env import PacketBatch
+from flitgym.simcore import Simulation
+from torch import Tensor, nn
+
+UGAL_L = {"name": "ugal_group", "threshold": 1.0, "hop_weighted": True, "bias_flits": 0}  # the preset `ugal_l`
+WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
+NETWORKS, EPISODE_NS = 4, 30_000  # side by side; simulated time after which they are drawn anew
+# Transitions per round, passes over them, rows per step of gradient descent. A round should last longer than a packet
+# is under way (here about 5 us): what a policy does to the network is seen only then.
+ROUND, EPOCHS, MINIBATCH = 16_384, 4, 1024
+LEARNING_RATE, CLIP, ENTROPY, CRITIC = 1e-3, 0.2, 0.01, 0.5
+
+
+class ActorCritic(nn.Module):
+    """Scores each slot by what is seen of it; values the decision by all that is seen."""
+
+    def __init__(self, seam: dict[str, Any]) -> None:
+        super().__init__()
+        self.general, self.slots = len(seam["general"]), seam["slots"]
+        self.actor = nn.Sequential(nn.Linear(self.general + len(seam["per_slot"]), 64), nn.Tanh(), nn.Linear(64, 1))
+        self.critic = nn.Sequential(nn.Linear(seam["width"], 64), nn.Tanh(), nn.Linear(64, 1))
+
+    def forward(self, observation: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-probabilities [n, slots], and the reward still to come in us [n]."""
+        slots = observation[:, self.general :].unflatten(1, (self.slots, -1))
+        general = observation[:, : self.general].unsqueeze(1).expand(-1, self.slots, -1)
+        scores = self.actor(torch.cat([general, slots], 2)).squeeze(2).masked_fill(~mask, -torch.inf)
+        return scores.log_softmax(1), self.critic(observation).squeeze(1)
+
+
+def gather(batch: PacketBatch, policy: ActorCritic, wanted: int) -> dict[str, Tensor]:
+    """Play until so many transitions are there."""
+    pieces, count = [], 0
+    while count < wanted:
+        if batch.time_ns.max() >= EPISODE_NS:
+            batch.reset()
+        for _ in range(50):
+            n = batch.collect()
+            with torch.no_grad():
+                seen, mask = torch.from_numpy(batch.observation[:n]), torch.from_numpy(batch.mask[:n])
+                log_all, value = policy(seen, mask)
+                action = torch.multinomial(log_all.exp(), 1)
+                log_probability = log_all.gather(1, action).squeeze(1)
+            # The value comes back with the transition, and as `next_value` with that of the packet's decision before.
+            batch.apply(action.squeeze(1).numpy(), log_probability=log_probability.numpy(), value=value.numpy())
+        pieces.append(batch.take())
+        count += len(pieces[-1]["action"])
+    names = ("observation", "mask", "action", "log_probability", "reward", "value", "next_value")
+    return {name: torch.from_numpy(np.concatenate([piece[name] for piece in pieces])) for name in names}
+
+
+def learn(policy: ActorCritic, optimiser: torch.optim.Optimizer, rows: dict[str, Tensor]) -> None:
+    """A few passes over what was gathered; a packet always arrives, so nothing is discounted."""
+    goal = rows["reward"] + rows["next_value"]  # 0 behind a delivery
+    advantage = goal - rows["value"]
+    advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+    for _ in range(EPOCHS):
+        for part in torch.randperm(len(goal)).split(MINIBATCH):
+            log_all, value = policy(rows["observation"][part], rows["mask"][part])
+            log_probability = log_all.gather(1, rows["action"][part, None]).squeeze(1)
+            ratio = (log_probability - rows["log_probability"][part]).exp()
+            better = torch.minimum(ratio * advantage[part], ratio.clamp(1 - CLIP, 1 + CLIP) * advantage[part])
+            entropy = -(log_all.exp() * log_all.masked_fill(~rows["mask"][part], 0)).sum(1)
+            wrong = nn.functional.huber_loss(value, goal[part])
+            loss = -better.mean() - ENTROPY * entropy.mean() + CRITIC * wrong
+            optimiser.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(policy.parameters(), 0.5)
+            optimiser.step()
+
+
+def measure(simulation: Simulation, go_on: Callable[[float], None]) -> tuple[float, float]:
+    """Mean packet latency in ns and accepted load, 20 us of it after 20 us."""
+    go_on(20_000)
+    simulation.begin_window()
+    go_on(40_000)
+    statistics = simulation.statistics()
+    return statistics["packet_latency_mean_ns"], statistics["accepted_load"]
+
+
+def evaluate(policy: ActorCritic, seed: int) -> tuple[float, float]:
+    """The policy's best slots, in a network that it has not seen."""
+    batch = PacketBatch(1, overrides=WORLD)
+    batch.reset(seed)
+
+    def go_on(until_ns: float) -> None:
+        while batch.time_ns[0] < until_ns:
+            n = batch.collect()
+            with torch.no_grad():
+                seen, mask = torch.from_numpy(batch.observation[:n]), torch.from_numpy(batch.mask[:n])
+                batch.apply(policy(seen, mask)[0].argmax(1).numpy())
+
+    return measure(batch.simulations[0], go_on)
+
+
+def main(arguments: list[str] | None = None) -> tuple[float, float]:
+    """Train, print, and return the latency of what was learned and of UGAL-L."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--decisions", type=int, default=300_000, help="to learn from")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+
+    torch.set_num_threads(1)
+    torch.manual_seed(options.seed)
+    batch = PacketBatch(NETWORKS, overrides=WORLD)
+    batch.reset(options.seed)
+    policy = ActorCritic(batch.seam)
+    optimiser = torch.optim.Adam(policy.parameters(), LEARNING_RATE)
+    learned, began = 0, time.perf_counter()
+    while learned < options.decisions:
+        for group in optimiser.param_groups:
+            group["lr"] = LEARNING_RATE * (1 - learned / options.decisions)
+        rows = gather(batch, policy, ROUND)
+        learn(policy, optimiser, rows)
+        learned += len(rows["action"])
+        print(f"{learned:8,} decisions, {time.perf_counter() - began:4.0f} s: reward {rows['reward'].mean():.3f} us")
+
+    ugal = batch.options.world.simulation(UGAL_L, 1000)
+    results = {
+        "learned": evaluate(policy, 1000),
+        "UGAL-L": measure(ugal, lambda until_ns: ugal.run_ns(until_ns - ugal.time_ns)),
+    }
+    for name, (latency, accepted) in results.items():
+        print(f"{name:8s} {latency:7.0f} ns, accepted load {accepted:.3f}")
+    return results["learned"][0], results["UGAL-L"][0]
+
+
+if __name__ == "__main__":
+    main()

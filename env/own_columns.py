@@ -1,0 +1,171 @@
+"""What an agent notes of its decisions, kept until the core knows what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..simcore import NO_DECISION, ConfigError
+from .ring import Rows
+
+_FIRST_ROOM = 1024
+_NOT_FILED = np.iinfo(np.int64).max // 2
+
+
+class OwnColumns:
+    """Arrays of the agent's own by network and number of the decision.
+
+    What was filed is forgotten once nothing can refer to it any more: news of an earlier decision of the same packet
+    may come later, by as much as news take at most.
+
+    Args:
+        horizons: [networks] cycles that news take at most.
+        reserved: names that are taken.
+    """
+
+    def __init__(self, horizons: NDArray[np.int64], reserved: tuple[str, ...]) -> None:
+        self._horizons, self._reserved = horizons, reserved
+        self._count = 0
+        self._network = np.empty(0, np.uint32)
+        self._decision = np.empty(0, np.uint64)
+        self._filed = np.empty(0, np.int64)  # cycle at which that was seen
+        self._columns: Rows = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns, in the order in which they were given."""
+        return tuple(self._columns)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def has_room(self, rows: int) -> bool:
+        """Whether so many rows more fit into the memory that is there."""
+        return self._count + rows <= len(self._decision)
+
+    def add(self, network: NDArray[np.uint32], decision: NDArray[np.uint64], given: Mapping[str, Any]) -> None:
+        """Keep a value per decision, [n, ...] each.
+
+        Raises:
+            ConfigError: other columns, shapes or types than before; nothing is kept then.
+        """
+        n = len(decision)
+        values = {name: np.asarray(column) for name, column in given.items()}
+        if not self._columns:
+            self._begin(n, values)
+        self._check(n, values)
+        if not self.has_room(n):
+            self._resize(max(2 * len(self._decision), self._count + n, _FIRST_ROOM))
+        rows = slice(self._count, self._count + n)
+        self._network[rows] = network
+        self._decision[rows] = decision
+        self._filed[rows] = _NOT_FILED
+        for name, column in values.items():
+            self._columns[name][rows] = column
+        self._count += n
+
+    def drop(self, rows: int) -> None:
+        """Forget the last ones: they were not decided after all."""
+        self._count -= rows
+        if not self._count:
+            self._columns = {}
+            self._resize(0)
+
+    def join(self, rows: Rows, now: NDArray[np.int64]) -> Rows:
+        """The columns of these transitions, and under `next_...` those of the packets' next decisions.
+
+        Args:
+            rows: transitions with their `network`.
+            now: [networks] present cycle.
+
+        Returns:
+            [n, ...] each. NaN (0 where there is none) for a decision of which nothing was noted; 0 where there is no
+            next decision.
+        """
+        # Within a network they come in the order of their numbers.
+        order = np.argsort(self._network[: self._count].astype(np.min_scalar_type(len(now))), kind="stable")
+        keys = _key(self._network[order], self._decision[order])
+        own, known = self._places(keys, order, rows["decision"], rows["network"])
+        following, follows = self._places(keys, order, rows["next_decision"], rows["network"])
+        linked = rows["next_decision"] != NO_DECISION
+        follows &= linked
+
+        joined: Rows = {}
+        for name, column in self._columns.items():
+            joined[name] = np.full((len(own), *column.shape[1:]), _nothing(column.dtype), column.dtype)
+            joined[name][known] = column[own[known]]
+            after = np.zeros_like(joined[name])
+            after[linked] = _nothing(column.dtype)
+            after[follows] = column[following[follows]]
+            joined[f"next_{name}"] = after
+        self._filed[own[known]] = now[rows["network"][known]]
+        self._forget(now)
+        return joined
+
+    def _places(
+        self, keys: NDArray[np.uint64], order: NDArray[np.intp], decision: NDArray[Any], network: NDArray[Any]
+    ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        wanted = _key(network, decision)
+        if not len(keys):
+            return np.zeros(len(wanted), np.intp), np.zeros(len(wanted), np.bool_)
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return order[at], keys[at] == wanted
+
+    def _forget(self, now: NDArray[np.int64]) -> None:
+        filed = self._filed[: self._count]
+        gone = filed + self._horizons[self._network[: self._count]] <= now[self._network[: self._count]]
+        kept = np.flatnonzero(~gone)
+        arrays: list[NDArray[Any]] = [self._network, self._decision, self._filed, *self._columns.values()]
+        for array in arrays:
+            array[: len(kept)] = array[kept]
+        self._count = len(kept)
+
+    def _begin(self, n: int, values: Rows) -> None:
+        for name, column in values.items():
+            if name in self._reserved or name.startswith("next_"):
+                taken = ", ".join(self._reserved)
+                raise ConfigError(f"apply(): a column '{name}' would hide one of the core's; taken: {taken}, next_...")
+            if column.dtype.kind not in "fiub":
+                raise ConfigError(f"apply(): {name} holds {column.dtype}; a column holds numbers or truth values")
+        self._check_lengths(n, values)
+        self._columns = {name: np.empty((0, *column.shape[1:]), column.dtype) for name, column in values.items()}
+
+    def _check(self, n: int, values: Rows) -> None:
+        if values.keys() != self._columns.keys():
+            raise ConfigError(
+                f"apply(): columns {', '.join(values) or 'none'}, and {', '.join(self._columns)} in the call before; "
+                "give the same with every decision until reset()"
+            )
+        self._check_lengths(n, values)
+        for name, column in values.items():
+            kept = self._columns[name]
+            if column.shape[1:] != kept.shape[1:] or not np.can_cast(column.dtype, kept.dtype, "same_kind"):
+                first = f"{kept.dtype} {(n, *kept.shape[1:])}"
+                raise ConfigError(f"apply(): {name} is {column.dtype} {column.shape}; as before it needs {first}")
+
+    def _check_lengths(self, n: int, values: Rows) -> None:
+        for name, column in values.items():
+            if column.ndim == 0 or len(column) != n:
+                raise ConfigError(f"apply(): {name} has shape {column.shape}; {n} decisions need ({n}, ...)")
+
+    def _resize(self, room: int) -> None:
+        def larger(array: NDArray[Any]) -> NDArray[Any]:
+            new = np.empty((room, *array.shape[1:]), array.dtype)
+            new[: self._count] = array[: self._count]
+            return new
+
+        self._network, self._decision = larger(self._network), larger(self._decision)
+        self._filed = larger(self._filed)
+        self._columns = {name: larger(column) for name, column in self._columns.items()}
+
+
+def _key(network: NDArray[Any], decision: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """In the order of networks, and of the numbers within each. "None" gives the number of no decision."""
+    return network.astype(np.uint64) << np.uint64(40) | decision
+
+
+def _nothing(dtype: np.dtype[Any]) -> float:
+    return float("nan") if dtype.kind == "f" else 0

@@ -1,0 +1,227 @@
+"""`PacketBatch`: all decisions of K networks, in the core's own memory, for those who write their own algorithm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..configs import unknown
+from ..simcore import ConfigError, CoreError, Simulation, Worlds
+from .chains import horizon_cycles
+from .own_columns import OwnColumns
+from .packet_network import PacketOptions, episode_seed
+from .ring import Ring, Rows
+
+_VIEWS = ("_worlds", "observation", "mask", "network", "router", "decision")
+
+
+class PacketBatch:
+    """All decisions of a cycle of K networks at once, and the transitions that come of them.
+
+        batch = PacketBatch(4, overrides=["topology=dragonfly_1056"])
+        batch.reset(seed=1)
+        while batch.time_ns.min() < 10_000:
+            n = batch.collect()
+            action, log_probability, value = policy(batch.observation[:n], batch.mask[:n])
+            batch.apply(action, log_probability=log_probability, value=value)
+            if enough:
+                learn(batch.take())
+
+    **Decisions.** `collect()` takes every network to its next cycle with a decision, so they need not be at the same
+    time. The decisions are rows [0, n) of five arrays, network after network:
+
+        observation  float32 [rows, width]  features; `seam` has their names, bounds and meanings
+        mask         bool    [rows, slots]  which slots hold a candidate; slot 0, a minimal way, always does
+        network      uint32  [rows]         0 .. K - 1
+        router       uint32  [rows]         that asks
+        decision     uint64  [rows]         the number by which the transition will name it: how many were made in
+                                            this network before
+
+    All five are views whose addresses stay the same until the next `reset()`: read them, keep none; a tensor made of
+    one by `torch.from_numpy` sees every cycle. What lies behind row n is left from before.
+
+    **Transitions.** A decision is filed in its network's ring when its reward is known (at the packet's next decision,
+    or at its delivery) and the news has travelled back to the router that made it. `take()` returns what was filed
+    since the last call, whole and copied, with the columns that `apply()` was given. Those who read the rings
+    themselves (replay, say) find them in `transitions(k)`, their fill in `filed(k)`, and in `ring(k)` a reader that
+    raises when it is outrun. Columns and their types: `Simulation.transitions`. What is still open at `reset()` is
+    never filed.
+
+    `copy.deepcopy`, pickle and `fork` give a batch that goes on by itself, at any time.
+
+    Args:
+        num_envs: K.
+        **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation` and `record` (transitions
+            that a ring holds: more than are filed between two `take()`) of `PacketOptions`; the others are about single
+            packets and episodes, which a batch leaves to its owner.
+
+    Raises:
+        ConfigError: unknown keyword, or a world that cannot be built.
+    """
+
+    KEYWORDS = ("world", "overrides", "vary", "slots", "observation", "reward", "relation", "record")
+
+    observation: NDArray[np.float32]
+    mask: NDArray[np.bool_]
+    network: NDArray[np.uint32]
+    router: NDArray[np.uint32]
+    decision: NDArray[np.uint64]
+
+    def __init__(self, num_envs: int = 1, **keywords: Any) -> None:
+        for key in keywords:
+            if key not in self.KEYWORDS:
+                raise ConfigError(unknown(type(self).__name__, key, self.KEYWORDS, "keyword"))
+        if num_envs < 1:
+            raise ConfigError(f"num_envs: {num_envs}; there must be at least one network")
+        self.num_envs = num_envs
+        self.options = PacketOptions.read(keywords, type(self).__name__)
+        self.simulations: list[Simulation] = []
+        self._worlds: Worlds | None = None
+        self._number, self._seed = 0, 0
+
+    def reset(self, seed: int | None = None) -> None:
+        """Draw K new networks: network k is that of `PacketRoutingEnv` with seed + k, of its next episode.
+
+        Args:
+            seed: starts anew with this seed; none goes on.
+        """
+        if seed is not None:
+            self._seed, self._number = seed, 0
+        routing, world = self.options.routing(), self.options.world
+        numbers = (episode_seed(self._seed + k, self._number) for k in range(self.num_envs))
+        self.simulations = [world.simulation(routing, number) for number in numbers]
+        self._number += 1
+        self._rings = [Ring(simulation) for simulation in self.simulations]
+        horizons = np.array([horizon_cycles(simulation) for simulation in self.simulations], np.int64)
+        self._own = OwnColumns(horizons, (*self._rings[0].columns, "network"))
+        self._count = 0
+        self._look()
+
+    def collect(self, max_cycles: int = 10_000) -> int:
+        """Go on to the next decisions.
+
+        Args:
+            max_cycles: at most so many cycles in a network that asks nothing.
+
+        Returns:
+            Their number; 0 means that no network has asked anything in that time.
+
+        Raises:
+            ConfigError: more transitions were filed in this step than a ring holds; names the number that it needs.
+        """
+        worlds = self._built()
+        self._count = worlds.collect(max_cycles)
+        if worlds.most_filed > self.options.record:
+            raise ConfigError(
+                f"record: {worlds.most_filed} transitions came in one step and the ring holds {self.options.record}; "
+                f"set record to {worlds.most_filed} or more"
+            )
+        return self._count
+
+    def apply(self, actions: ArrayLike, log_probability: ArrayLike | None = None, **columns: ArrayLike) -> None:
+        """Decide, and note what shall come back with the transitions.
+
+        Args:
+            actions: a slot for each decision, [n], in the order of the rows.
+            log_probability: of each action, [n]; the transitions hold NaN without.
+            **columns: arrays [n, ...] of numbers or truth values by names of your own, e.g. `value=`, `hidden=`; the
+                same with every decision until `reset()`. They are copied, kept per decision, and handed out by
+                `take()`.
+
+        Raises:
+            ConfigError: a slot without a candidate, a column of the wrong length or another shape than before, or
+                columns that pile up because nobody calls `take()`; nothing is decided then.
+        """
+        worlds, n = self._built(), self._count
+        if not columns and not self._own.names:
+            worlds.apply(actions, log_probability)
+            return
+        if not self._own.has_room(n):
+            self._check_rings()
+        before = len(self._own)
+        self._own.add(self.network[:n], self.decision[:n], columns)
+        try:
+            worlds.apply(actions, log_probability)
+        except BaseException:
+            self._own.drop(len(self._own) - before)
+            raise
+
+    def take(self) -> Rows:
+        """The transitions that were filed since the last call, network by network, in the order of their news.
+
+        Returns:
+            Copies, [n, ...] each, of the columns of `Simulation.transitions` (`observation`, `mask`, `action`,
+            `log_probability`, `reward`, `done`, `next_observation`, `next_mask`, `decision`, `next_decision`, `router`,
+            `decided`, `job`), `network` uint32 [n], and for each column of `apply()` its value at the decision and
+            `next_...`, that at the packet's next decision. 0 where there is no next one (`next_decision` is
+            `NO_DECISION`), NaN (0 in a column of integers) where `apply()` was given no columns yet.
+
+        Raises:
+            ConfigError: more were filed than the ring holds, so that some are lost; names the number that it needs.
+        """
+        self._built()
+        self._check_rings()
+        new = [(ring.columns, part, k) for k, ring in enumerate(self._rings) for part in ring.new()]
+        new = new or [(self._rings[0].columns, slice(0, 0), 0)]
+        rows = {name: np.concatenate([columns[name][part] for columns, part, _ in new]) for name in new[0][0]}
+        counts = [part.stop - part.start for _, part, _ in new]
+        rows["network"] = np.repeat(np.array([k for *_, k in new], np.uint32), counts)
+        if self._own.names:
+            now = np.array([simulation.now for simulation in self.simulations], np.int64)
+            rows |= self._own.join(rows, now)
+        return rows
+
+    def transitions(self, k: int) -> Rows:
+        """Network k's ring of transitions: views [record, ...] of the core's memory; see `Simulation.transitions`."""
+        self._built()
+        return self._rings[k].columns
+
+    def filed(self, k: int) -> int:
+        """Transitions of network k that were ever filed; number i, from 0, lies in row i mod record."""
+        return self.simulations[k].transition_count
+
+    def ring(self, k: int) -> Ring:
+        """A reader of network k's ring from here on; it knows nothing of `take()`, nor that of it."""
+        self._built()
+        return Ring(self.simulations[k])
+
+    @property
+    def time_ns(self) -> NDArray[np.float64]:
+        """Simulated time of every network, [K]."""
+        return np.array([simulation.time_ns for simulation in self.simulations])
+
+    @property
+    def seam(self) -> dict[str, Any]:
+        """The features, with names, bounds and meanings."""
+        self._built()
+        return self.simulations[0].seam()
+
+    def _built(self) -> Worlds:
+        if self._worlds is None:
+            raise CoreError("PacketBatch: there are no networks yet; call reset() first")
+        return self._worlds
+
+    def _look(self) -> None:
+        self._worlds = worlds = Worlds(list(self.simulations))
+        self.observation, self.mask, self.decision = worlds.observation, worlds.mask, worlds.decision
+        self.network, self.router = worlds.network, worlds.router
+
+    def _check_rings(self) -> None:
+        for k, ring in enumerate(self._rings):
+            new = self.simulations[k].transition_count - ring.read
+            if new > ring.capacity:
+                raise ConfigError(
+                    f"record: {new} transitions of network {k} came since the last take() and the ring holds "
+                    f"{ring.capacity}; set record to {new} or more, or call take() more often"
+                )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key not in _VIEWS}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._worlds = None
+        if self.simulations:
+            self._look()

@@ -1,0 +1,106 @@
+"""The vector environment as Stable-Baselines3 wants it: `Sb3PacketRouting`, for its algorithms and sb3-contrib's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from ..simcore import ConfigError
+from .packet_network import PacketKeywords
+from .packet_routing_vec import PacketRoutingVecEnv
+
+try:
+    from stable_baselines3.common.vec_env import VecEnv
+except ImportError as error:
+    raise ConfigError("Sb3PacketRouting needs Stable-Baselines3: pip install stable-baselines3") from error
+
+
+class Sb3PacketRouting(VecEnv):
+    """K networks as one `VecEnv`: what `make_vec_env` makes of K environments, without an object for each.
+
+    Episodes begin anew in the step that ends them, as SB3 has it; `info["terminal_observation"]` is the last one of the
+    old episode and `info["TimeLimit.truncated"]` says whether it was cut off. `action_masks()` serves MaskablePPO.
+
+    Args:
+        num_envs: K.
+        **keywords: see `PacketOptions`.
+
+    Raises:
+        ConfigError: unknown keyword, a world that cannot be built, or Stable-Baselines3 is not installed.
+    """
+
+    def __init__(self, num_envs: int = 1, **keywords: Unpack[PacketKeywords]) -> None:
+        self.networks = PacketRoutingVecEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **keywords)
+        self.render_mode = None
+        super().__init__(num_envs, self.networks.single_observation_space, self.networks.single_action_space)
+        self._actions = np.zeros(num_envs, np.int64)
+        self._return, self._length = np.zeros(num_envs), np.zeros(num_envs, np.int64)
+
+    def reset(self) -> NDArray[np.float32]:
+        """Begin an episode in every network; `seed()` says of which."""
+        seeds = list(self._seeds)
+        self._reset_seeds()
+        self._reset_options()
+        observation, info = self.networks.reset(seed=seeds if any(seed is not None for seed in seeds) else None)
+        self.reset_infos = [{"action_mask": mask} for mask in info["action_mask"]]
+        self._return[:], self._length[:] = 0, 0
+        return observation
+
+    def step_async(self, actions: NDArray[np.int64]) -> None:
+        """Take the slots [K] of the next step."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+        """Decide in every network."""
+        observation, reward, terminated, truncated, told = self.networks.step(self._actions)
+        done = terminated | truncated
+        self._return += reward
+        self._length += 1
+        infos: list[dict[str, Any]] = [{"action_mask": mask} for mask in told["action_mask"]]
+        for k in np.flatnonzero(done):
+            infos[k]["terminal_observation"] = told["final_obs"][k]
+            infos[k]["TimeLimit.truncated"] = bool(truncated[k] and not terminated[k])
+            infos[k]["episode"] = {"r": float(self._return[k]), "l": int(self._length[k]), "t": 0.0}
+        self._return[done], self._length[done] = 0, 0
+        return observation, reward.astype(np.float32), done, infos
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Which slots hold a candidate, [K, slots]."""
+        return self.networks.action_masks()
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether the networks have an attribute of that name."""
+        return hasattr(self, attr_name) or hasattr(self.networks, attr_name)
+
+    def get_attr(self, attr_name: str, indices: int | Iterable[int] | None = None) -> list[Any]:
+        """An attribute, once per network."""
+        value = None if attr_name == "render_mode" else getattr(self.networks, attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: int | Iterable[int] | None = None) -> None:
+        """Refused: the networks share their attributes."""
+        raise ConfigError(f"set_attr(): '{attr_name}' cannot be set for single networks; give keywords when building")
+
+    def env_method(
+        self, method_name: str, *args: Any, indices: int | Iterable[int] | None = None, **kwargs: Any
+    ) -> list[Any]:
+        """Call `action_masks`, the one method that is a network's own; a mask [slots] per network."""
+        if method_name != "action_masks":
+            raise ConfigError(f"env_method(): '{method_name}' is no method of single networks; valid: action_masks")
+        masks = self.action_masks()
+        return [masks[k] for k in self._get_indices(indices)]
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: int | Iterable[int] | None = None) -> list[bool]:
+        """No network is wrapped."""
+        return [False for _ in self._get_indices(indices)]
+
+    def get_images(self) -> Sequence[None]:
+        """There are none."""
+        return [None] * self.num_envs

@@ -1,0 +1,51 @@
+// Python makes objects in two steps, and the second may be left out: `Simulation.__new__(Simulation)`. What is bound
+// takes `Live<T>` in the place of `T&`, which refuses an object that was never initialised.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+#include "simcore/error.hpp"
+
+inline bool is_built(const pybind11::handle& object) {
+  auto* const instance = reinterpret_cast<pybind11::detail::instance*>(object.ptr());
+  return instance->get_value_and_holder().holder_constructed();
+}
+
+// The object of a list, a mapping or an argument; `where` names it in the message.
+template <class T>
+T& built(const pybind11::handle& item, const std::string& where) {
+  if (!pybind11::isinstance<T>(item)) {
+    const std::string type = pybind11::str(pybind11::type::of(item).attr("__name__"));
+    throw flitgym::ConfigError(where + ": an object of type " + type + " is no " +
+        pybind11::type::of<T>().attr("__name__").template cast<std::string>());
+  }
+  if (!is_built(item)) throw flitgym::CoreError(where +
+      ": this object was never initialised (__new__ without __init__)");
+  return item.cast<T&>();
+}
+
+template <class T>
+struct Live {
+  T* object = nullptr;
+  pybind11::handle self;  // the Python object, which views keep alive
+  T& operator*() const { return *object; }
+  T* operator->() const { return object; }
+  pybind11::object owner() const { return pybind11::reinterpret_borrow<pybind11::object>(self); }
+};
+
+namespace pybind11::detail {
+
+template <class T>
+struct type_caster<Live<T>> {
+  PYBIND11_TYPE_CASTER(Live<T>, make_caster<T>::name);
+  bool load(handle source, bool) {
+    if (!isinstance<T>(source)) return false;
+    const std::string type = pybind11::str(pybind11::type::of(source).attr("__name__"));
+    value = {&built<T>(source, type), source};
+    return true;
+  }
+};
+
+}  // namespace pybind11::detail

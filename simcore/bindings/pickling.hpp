@@ -1,0 +1,8 @@
+// What copies of a simulation are made of; `simcore/_simulation.py` builds pickles from it.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include "simcore/simulation.hpp"
+
+void bind_pickling(pybind11::class_<flitgym::Simulation>& simulation);

@@ -1,0 +1,65 @@
+#include "learning/demand.hpp"
+
+#include "simcore/error.hpp"
+#include "simcore/workload.hpp"
+#include "stage/generation.hpp"
+#include "workload/program_totals.hpp"
+
+namespace flitgym {
+
+void Demand::begin(const Network& net) {
+  counted_to_ = 0;
+  due_.assign(net.terminals, {});
+  accrued_.assign(net.terminals, 0);
+  clocks_.clear();
+  if (const Workload* const w = net.workload.get()) {
+    for (const Job& job : w->jobs) {
+      const std::vector<u64> bytes = bytes_sent(*job.program);
+      const double start = static_cast<double>(job.start_ps) / static_cast<double>(w->cycle_ps);
+      for (u32 rank = 0; rank < job.ranks; rank++) {
+        const double packets = static_cast<double>(bytes[rank]) / w->packet_bytes;
+        due_[w->rank_terminal[job.first_rank + rank]] = {packets, packets * start};
+      }
+    }
+    return;
+  }
+  clocks_.assign(net.terminals, Terminal{});
+  for (u32 t = 0; t < net.terminals; t++) clocks_[t].next_tick = first_tick(net, clocks_[t], t);
+}
+
+const std::vector<double>& Demand::accrued(const Network& net, const State& s) {
+  if (s.delivered_from.empty()) throw CoreError("accrued delay: routing." + net.routing_name + " asks no agent and keeps no account; use routing=agent, policy, random or biased");
+  const Cycle now = s.totals.now;
+  if (due_.empty() || now < counted_to_) begin(net);
+  counted_to_ = now;
+  for (u32 t = 0; t < net.terminals; t++) {
+    Due& due = due_[t];
+    const Delivered& delivered = s.delivered_from[t];
+    if (net.workload) {
+      // Before a job has started nothing of it is due.
+      const double asked = due.packets * now - due.moment, got = delivered.packets * now - delivered.moment;
+      accrued_[t] = asked > 0 ? asked - got : 0;
+      continue;
+    }
+    for (Terminal& clock = clocks_[t]; due.packets < delivered.most_due && clock.next_tick != kNever && passed(cycle_of(clock.next_tick), now);) {
+      const double packets = net.round_size ? net.round_size(net, net.seed, t, clock.round) : 1;
+      due.packets += packets;
+      due.moment += packets * cycle_of(clock.next_tick);
+      clock.round++;
+      clock.next_tick = next_tick(net, clock, t, clock.next_tick);
+    }
+    accrued_[t] = (due.packets - delivered.packets) * now - (due.moment - delivered.moment);
+  }
+  return accrued_;
+}
+
+void Demand::stop(const Network& net, State& s) {
+  accrued(net, s);
+  for (u32 t = 0; t < net.terminals; t++) {
+    const double waiting = due_[t].packets - s.terminals[t].sequence;
+    count_delivered(s, t, waiting);
+    s.delivered_from[t].most_due = due_[t].packets;
+  }
+}
+
+}  // namespace flitgym

@@ -1,0 +1,28 @@
+// The generation clock of a source: when its next packets are due. A function of the network and of the clock alone.
+#pragma once
+
+#include "simcore/rng.hpp"
+#include "stage/stage.hpp"
+
+namespace flitgym {
+
+inline constexpr u64 kNever = ~u64{0};
+inline Cycle cycle_of(u64 fixed) { return static_cast<Cycle>(fixed >> 32); }
+
+// Time from one generation to the next at the load of `step`, cycles in 32.32 fixed point; kNever at load 0.
+u64 gap(const Network& net, u32 terminal, u32 round, u32 step);
+u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from);
+
+// The next tick after `from`.
+inline u64 next_tick(const Network& net, Terminal& x, u32 terminal, u64 from) {
+  if (x.step + 1 < net.load_from.size()) return tick_across_changes(net, x, terminal, from);
+  const u64 span = gap(net, terminal, x.round, x.step);
+  return span < kNever - from ? from + span : kNever;
+}
+
+// Fixed intervals begin together at cycle 0, as the generators of the papers' code do.
+inline u64 first_tick(const Network& net, Terminal& x, u32 terminal) {
+  return net.fixed_interval && net.load_values[0] > 0 ? 0 : next_tick(net, x, terminal, 0);
+}
+
+}  // namespace flitgym

@@ -1,0 +1,48 @@
+// Flits, credits and buffer slots add up.
+#include "simcore/error.hpp"
+#include "verify/verify.hpp"
+
+namespace flitgym {
+
+void check_conservation(const Network& net, const State& s) {
+  const auto fail = [&](const std::string& what) { throw CoreError("conservation, cycle " +
+      std::to_string(s.totals.now) + ": " + what); };
+
+  // What is on the way to each buffer, and back to each output VC.
+  std::vector<u32> flits(std::size_t{net.port_count} << net.vc_shift), returning(flits.size());
+  u64 buffered = 0, on_channels = 0;
+  for (const auto& line : s.flit_lines.lines)
+    for (u32 n = line.first; n != line.end; n++, on_channels++) flits[line.at(n).vc]++;
+  for (const auto& line : s.credit_lines.lines)
+    for (u32 n = line.first; n != line.end; n++) returning[line.at(n).vc] += line.at(n).flits;
+  for (const InputVc& in : s.input_vcs) buffered += in.count;
+  for (const OutputVc& out : s.output_vcs) buffered += out.count;
+  if (buffered + on_channels != s.totals.flits_in_network)
+    fail(std::to_string(buffered) + " flits buffered + " + std::to_string(on_channels) + " on channels, but " +
+        std::to_string(s.totals.flits_in_network) + " accepted and not ejected");
+  if (s.totals.flits_accepted != s.totals.flits_ejected +
+      s.totals.flits_in_network) fail("flits in differ from flits out plus flits in flight");
+
+  for (u32 p = 0; p < net.port_count; p++) {
+    if (net.channels[p].peer == kNone || (!net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal)) continue;
+    u32 load = 0;
+    for (u32 vc = 0; vc < net.vcs; vc++) {
+      const u32 out = net.vc_id(p, vc), in = net.vc_id(net.channels[p].peer, vc);
+      const OutputVc& o = s.output_vcs[out];
+      const u32 held = s.input_vcs[in].count, total = o.credits + flits[in] + held + returning[out];
+      // With packet credits the slots of flits that left ahead of their tail are not on the way back yet.
+      const bool packets = net.router.packet_credits && net.most_packet_flits > 1;
+      if (packets ? total > net.router.input_depth || total +
+          net.most_packet_flits <= net.router.input_depth : total != net.router.input_depth)
+        fail("port " + std::to_string(p) + " vc " + std::to_string(vc) + ": " + std::to_string(o.credits) +
+            " credits + " + std::to_string(flits[in]) + " flits on the channel + " +
+             std::to_string(held) + " buffered + " + std::to_string(returning[out]) +
+                 " credits returning differ from the buffer's " + std::to_string(net.router.input_depth));
+      load += o.count + net.router.input_depth - o.credits;
+    }
+    if (load != s.ports[p].load) fail("port " + std::to_string(p) + ": load " + std::to_string(s.ports[p].load) +
+        " is not " + std::to_string(load));
+  }
+}
+
+}  // namespace flitgym

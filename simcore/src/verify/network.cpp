@@ -1,0 +1,373 @@
+// The part of a state that every network has: packets, queues, channels, and the bits that say who asks for what.
+#include <algorithm>
+#include <cmath>
+
+#include "simcore/error.hpp"
+#include "simcore/workload.hpp"
+#include "verify/verify.hpp"
+
+namespace flitgym {
+
+void refuse_state(const std::string& what) {
+  throw ConfigError("restore(): the snapshot contradicts itself: " + what + "; its simulation stays as it was");
+}
+
+namespace {
+
+// Flits of one packet that come in at a queue, one after the other.
+struct Stream {
+  u32 packet = kNone;   // that is part-way in; kNone: none
+  u32 received = 0;     // flits of it so far
+  bool seen = false;    // something is on the channel
+  bool ahead = false;   // its head was delivered before (at a terminal), `received` is not known
+};
+
+class NetworkCheck {
+ public:
+  NetworkCheck(const Network& net, const State& s, const std::vector<u32>* asking)
+      : net_(net), s_(s), asking_(asking), router_vcs_(net.vc_id(net.router_ports, 0)),
+          all_vcs_(net.vc_id(net.port_count, 0)) {}
+
+  std::vector<u8> run() {
+    scalars();
+    packets();
+    pending();
+    input_queues();
+    output_queues();
+    channels();
+    links();
+    waiting_lists();
+    requests();
+    ports();
+    terminals();
+    tails();
+    return std::move(live_);
+  }
+
+ private:
+  bool queued_at_output(u32 port) const { return net_.is_nic(port) || net_.router.output_depth > 0; }
+  bool has_vc(u32 v) const { return net_.vc_of(v) < net_.vcs && net_.channels[net_.port_of_vc(v)].peer != kNone; }
+  u32 router_of_vc(u32 v) const { return v >> (net_.radix_shift + net_.vc_shift); }
+  u32 jobs() const { return net_.workload ? net_.workload->job_count() : 1; }
+  u32 output_of(u32 input_vc) const {
+    const InputVc& in = s_.input_vcs[input_vc];
+    return net_.vc_id(net_.port(router_of_vc(input_vc), in.out_port), in.out_vc);
+  }
+
+  void scalars() const {
+    const Totals& t = s_.totals;
+    hold(t.now <= kEndOfTime && t.collected == 0, "its time");
+    hold(t.sources_stopped <= 1 && t.frozen <= 1, "its flags");
+    hold(s_.window.open <= 1 && s_.window.begin <= t.now && s_.window.end <= t.now, "its measuring window");
+    hold(std::isfinite(s_.window.missed) && s_.window.missed >= 0, "its measuring window");
+    // A time series goes on from cycle 0: no more of it than the state's own time allows, nor so much that it fills
+    // the memory.
+    const u64 interval = s_.series_interval[0], intervals = interval ? t.now / interval + 1 : 0, most = u64{1} << 24;
+    hold(s_.series.size() <= intervals && intervals <= s_.series.size() + most, "its time series");
+    hold(s_.job_series.size() <= intervals * jobs() && intervals * jobs() <= s_.job_series.size() + most,
+         "its time series of the jobs");
+  }
+
+  void packets() {
+    const std::size_t n = s_.packets.size();
+    hold(n < (u64{1} << (32 - kFlitShift)) - 1 && s_.next.size() == n && s_.details.size() == (net_.learns ? n : 0),
+         "the pool of packets");
+    live_ = marked_free(s_.free_packets, n, "the list of free packets");
+    for (u8& mark : live_) mark = !mark;
+    hold(s_.totals.packets_in_network == n - s_.free_packets.size(), "the number of packets in the network");
+    present_.assign(n, 0);
+    tails_.assign(n, 0);
+    const u32 middles = net_.routing_facts.by_group ? net_.groups : net_.routers;
+    for (std::size_t id = 0; id < n; id++) {
+      if (!live_[id]) continue;
+      const Packet& p = s_.packets[id];
+      hold(p.source < net_.terminals && p.destination < net_.terminals, "a packet's ends");
+      hold(p.generated <= s_.totals.now && p.injected <= s_.totals.now, "a packet's age");
+      hold(p.flits >= net_.least_packet_flits && p.flits <= net_.most_packet_flits, "a packet's flits");
+      hold(p.phase <= kFromIntermediate && p.nonminimal <= 1 && p.job < jobs(), "a packet's header");
+      hold(p.intermediate < middles || (p.intermediate == kNone && p.phase != kToIntermediate),
+          "a packet's intermediate");
+      if (!net_.learns) continue;
+      const PacketDetail& d = s_.details[id];
+      hold(!(d.value >= 0) || (std::isfinite(d.value) && (net_.table.rows == 0 || d.row < net_.table.rows)),
+           "a packet's estimate");
+    }
+  }
+
+  // Heads that will ask for a route.
+  void pending() {
+    pending_.assign(router_vcs_, 0);
+    const auto add = [&](u32 v) {
+      hold(v < router_vcs_ && !pending_[v], "the list of heads that ask for a route");
+      pending_[v] = 1;
+    };
+    for (const u32 v : s_.route_list) add(v);
+    if (asking_)
+      for (const u32 v : *asking_) add(v);
+    each_item(s_.routes_due, add);
+  }
+
+  // Counts the flits of a queue and returns the packet at its back, where that is only part-way in.
+  template <class Vc>
+  Stream queue(const Vc& vc) {
+    const char* const broken = "a queue's packets are not its flits";
+    if (vc.front == kNone) {
+      hold(vc.count == 0 && vc.sent == 0, broken);
+      return {};
+    }
+    u32 rest = vc.count, sent = vc.sent;
+    for (Flit at = vc.front;; sent = 0) {
+      const u32 id = packet_of(at);
+      hold((at & (kHead | kTail)) == 0 && id < live_.size() && live_[id],
+          "a queue holds a packet that is not in the network");
+      const u32 flits = s_.packets[id].flits;
+      hold(sent < flits, broken);
+      if (at == vc.back) {
+        const u32 received = sent + rest;
+        hold(received > 0 && received <= flits, broken);
+        present_[id] += rest;
+        tails_[id] += received == flits;
+        return received < flits ? Stream{id, received, false, false} : Stream{};
+      }
+      hold(rest >= flits - sent, broken);
+      rest -= flits - sent;
+      present_[id] += flits - sent;
+      tails_[id]++;
+      at = s_.next[id];
+    }
+  }
+
+  void input_queues() {
+    streams_.assign(all_vcs_, {});
+    holder_.assign(all_vcs_, kNone);
+    for (u32 v = 0; v < router_vcs_; v++) {
+      const InputVc& in = s_.input_vcs[v];
+      if (!has_vc(v)) {
+        hold(in.front == kNone && in.count == 0 && in.sent == 0 && !in.routed && !in.parked && !pending_[v],
+             "a channel that is not there holds flits");
+        continue;
+      }
+      streams_[v] = queue(in);
+      hold(in.routed <= 1 && in.parked <= 1, "the flags of an input VC");
+      hold(pending_[v] == (in.front != kNone && !in.routed), "a head does not ask for its route once");
+      if (in.front == kNone) {
+        hold(!in.routed && !in.parked, "an empty input VC has a route");
+      } else if (!in.routed) {
+        hold(in.sent == 0 && in.count > 0 && !in.parked, "flits have left without a route");
+      } else {
+        hold(in.out_port < net_.radix && in.out_vc < net_.vcs && has_vc(output_of(v)), "a route leads nowhere");
+        if (in.sent == 0) continue;
+        u32& holder = holder_[output_of(v)];
+        hold(holder == kNone, "two packets go through one output VC at once");
+        holder = v;
+      }
+    }
+  }
+
+  void output_queues() {
+    for (u32 u = 0; u < all_vcs_; u++) {
+      const OutputVc& out = s_.output_vcs[u];
+      const u32 port = net_.port_of_vc(u);
+      if (!has_vc(u) || !queued_at_output(port)) {
+        hold(out.front == kNone && out.count == 0 && out.sent == 0, "an output without a queue holds flits");
+      } else {
+        const Stream coming = queue(out);
+        const u32 from = net_.is_nic(port) ? kNone : holder_[u];
+        hold((coming.packet != kNone) == (from != kNone), "a packet is cut between an input and an output");
+        if (from != kNone)
+          hold(packet_of(s_.input_vcs[from].front) == coming.packet && s_.input_vcs[from].sent == coming.received,
+               "a packet is cut between an input and an output");
+        hold(net_.is_nic(port) || out.count <= net_.router.output_depth, "an output queue is fuller than it can be");
+      }
+      if (!has_vc(u)) continue;
+      const bool to_terminal = !net_.is_nic(port) && net_.channels[port].kind == PortKind::kTerminal;
+      hold(!to_terminal || out.credits == 65535, "the credits of a terminal");
+      hold(holder_[u] == kNone || out.owner == holder_[u],
+          "an output VC does not belong to the packet that goes through it");
+      if (out.owner == kNone) continue;
+      hold(out.owner < router_vcs_ && !net_.is_nic(port) && router_of_vc(out.owner) == net_.router_of_port(port),
+           "an output VC belongs to another router's packet");
+      hold(s_.input_vcs[out.owner].routed && output_of(out.owner) == u,
+          "an output VC belongs to a packet that goes elsewhere");
+    }
+  }
+
+  void channels() {
+    const Cycle now = s_.totals.now;
+    each_event(s_.flit_lines, net_.delays, now, asking_, [&](u32 line, const FlitEvent& e) {
+      hold(e.vc < all_vcs_ && has_vc(e.vc), "a flit is on a channel that is not there");
+      hold(net_.channels[net_.channels[net_.port_of_vc(e.vc)].peer].line == line,
+          "a flit is on another channel's delay line");
+      const u32 id = packet_of(e.flit);
+      hold(id < live_.size() && live_[id], "a channel holds a packet that is not in the network");
+      const bool head = e.flit & kHead, tail = e.flit & kTail, to_terminal = e.vc >= router_vcs_;
+      const char* const disorder = "the flits on a channel are out of order";
+      Stream& stream = streams_[e.vc];
+      if (head) {
+        hold(stream.packet == kNone, disorder);
+        stream = {id, 1, true, false};
+      } else if (stream.packet == kNone) {
+        hold(to_terminal && !stream.seen, disorder);
+        stream = {id, 1, true, true};
+      } else {
+        hold(stream.packet == id, disorder);
+        stream.received++;
+        stream.seen = true;
+      }
+      present_[id]++;
+      tails_[id] += tail;
+      hold(stream.ahead || tail == (stream.received == s_.packets[id].flits), disorder);
+      if (tail) stream.packet = kNone;
+    });
+    each_event(s_.credit_lines, net_.delays, now, asking_, [&](u32 line, const CreditEvent& e) {
+      hold(e.vc < all_vcs_ && has_vc(e.vc), "a credit goes to a channel that is not there");
+      const u32 port = net_.port_of_vc(e.vc);
+      hold(net_.is_nic(port) || net_.channels[port].kind != PortKind::kTerminal, "a terminal sends a credit");
+      hold(net_.channels[net_.channels[port].peer].credit_line == line, "a credit is on another channel's delay line");
+      hold(e.job < jobs() && e.flits > 0, "a credit");
+    });
+    const auto feedback = [&](const FeedbackEvent& e) {
+      hold(e.port < net_.router_ports && net_.channels[e.port].peer != kNone &&
+               net_.channels[e.port].kind != PortKind::kTerminal && (net_.table.rows == 0 || e.row < net_.table.rows) &&
+               std::isfinite(e.target),
+           "learning feedback");
+    };
+    each_event(s_.feedback_lines, net_.learns ? net_.delays : std::vector<u32>{}, now, asking_,
+               [&](u32, const FeedbackEvent& e) { feedback(e); });
+    for (const FeedbackEvent& e : s_.heard) feedback(e);
+  }
+
+  // What has left one end of a channel is at the other, or between.
+  void links() const {
+    const char* const broken = "a packet is cut between two routers";
+    for (u32 u = 0; u < all_vcs_; u++) {
+      if (!has_vc(u)) continue;
+      const u32 port = net_.port_of_vc(u), peer = net_.channels[port].peer;
+      u32 packet = kNone, sent = 0;  // that is part-way out
+      if (queued_at_output(port)) {
+        if (s_.output_vcs[u].sent > 0) packet = packet_of(s_.output_vcs[u].front), sent = s_.output_vcs[u].sent;
+      } else if (holder_[u] != kNone) {
+        packet = packet_of(s_.input_vcs[holder_[u]].front);
+        sent = s_.input_vcs[holder_[u]].sent;
+      }
+      const Stream& stream = streams_[net_.vc_id(peer, net_.vc_of(u))];
+      if (!net_.is_nic(peer) || stream.packet != kNone)
+        hold(stream.packet == packet && (packet == kNone || stream.ahead || stream.received == sent), broken);
+      else hold(!stream.seen || packet == kNone, broken);
+    }
+  }
+
+  // Input VCs that wait for room: in the list of their output VC, once.
+  void waiting_lists() const {
+    const char* const broken = "a list of those that wait for an output VC is broken";
+    std::vector<u8> listed(router_vcs_, 0);
+    for (u32 u = 0; u < all_vcs_; u++)
+      for (u32 v = s_.output_vcs[u].parked; v != kNone; v = s_.input_vcs[v].park_next) {
+        hold(v < router_vcs_ && !listed[v] && u < router_vcs_, broken);
+        const InputVc& in = s_.input_vcs[v];
+        hold(in.parked && in.routed && in.count > 0 && output_of(v) == u, broken);
+        listed[v] = 1;
+      }
+    for (u32 v = 0; v < router_vcs_; v++) hold(listed[v] == s_.input_vcs[v].parked, broken);
+  }
+
+  void requests() const {
+    std::vector<u64> asked(s_.requests.size(), 0), outputs(net_.routers, 0);
+    const u32 shift = net_.radix_shift + net_.vc_shift;
+    for (u32 v = 0; v < router_vcs_; v++) {
+      const InputVc& in = s_.input_vcs[v];
+      if (!in.routed || in.parked || in.count == 0) continue;
+      const u32 router = v >> shift, bit = v & ((1u << shift) - 1);
+      asked[std::size_t{net_.port(router, in.out_port)} * net_.request_words + bit / 64] |= u64{1} << (bit % 64);
+      outputs[router] |= u64{1} << in.out_port;
+    }
+    hold(asked == s_.requests && outputs == s_.outputs_asked, "the requests for outputs");
+    for (u32 r = 0; r < s_.active_routers.size() * 64; r++) {
+      const bool active = s_.active_routers[r / 64] >> (r % 64) & 1;
+      hold(r < net_.routers ? active || outputs[r] == 0 : !active, "the list of routers with requests");
+    }
+  }
+
+  void ports() {
+    std::vector<u8> scheduled(net_.port_count, 0);
+    each_item(s_.ports_due, [&](u32 port) {
+      hold(port < net_.port_count && !scheduled[port], "the ports that are about to send");
+      scheduled[port] = 1;
+    });
+    const u64 latest = u64{s_.totals.now} + kLongestDelay;
+    for (u32 p = 0; p < net_.port_count; p++) {
+      const Port& o = s_.ports[p];
+      u32 waiting = 0, queued = 0;
+      for (u32 vc = 0; vc < net_.vcs; vc++) {
+        const u32 count = s_.output_vcs[net_.vc_id(p, vc)].count;
+        waiting |= u32{count > 0} << vc;
+        queued += count;
+      }
+      hold(o.waiting_vcs == (queued_at_output(p) ? waiting : 0) && o.queued == queued, "the flits that wait at a port");
+      hold(!net_.is_nic(p) || queued <= net_.router.nic_depth, "a NIC is fuller than it can be");
+      hold(o.awake == scheduled[p] && (!scheduled[p] || queued_at_output(p)), "the ports that are about to send");
+      hold(o.stalled <= 1 && o.next_vc < net_.vcs && o.next_request < 64 * net_.request_words, "the turns of a port");
+      hold(o.busy_until <= latest && o.input_busy_until <= latest && o.output_busy_until <= latest,
+          "the times of a port");
+    }
+    check_conservation(net_, s_);
+  }
+
+  void terminals() const {
+    std::vector<u8> due(net_.terminals, 0);
+    each_item(s_.sources_due, [&](u32 terminal) {
+      hold(terminal < net_.terminals && !due[terminal] && !net_.workload, "the clocks of the sources");
+      due[terminal] = 1;
+    });
+    u32 backlogged = 0;
+    for (u32 t = 0; t < net_.terminals; t++) {
+      const Terminal& x = s_.terminals[t];
+      hold(x.step < net_.load_from.size(), "the load of a source");
+      backlogged += x.left > 0;
+      if (net_.workload) continue;
+      if (x.left > 0) {
+        const u32 all = x.round == 0 ? 0 : net_.round_size ? net_.round_size(net_, net_.seed, t, x.round - 1) : 1;
+        hold(x.left <= all && x.index == all - x.left && !due[t] && !s_.totals.sources_stopped,
+            "the round of a source");
+      } else {
+        hold(s_.totals.sources_stopped || x.next_tick >> 32 >= s_.totals.now, "the clock of a source");
+      }
+    }
+    hold(backlogged == s_.totals.backlogged, "the number of sources that wait for their NIC");
+  }
+
+  // The last flit of a packet that is in the network is in one place.
+  void tails() const {
+    for (std::size_t id = 0; id < live_.size(); id++)
+      hold(!live_[id] || (tails_[id] == 1 && present_[id] <= s_.packets[id].flits),
+          "a packet is in no place, or in two");
+  }
+
+  const Network& net_;
+  const State& s_;
+  const std::vector<u32>* const asking_;
+  const u32 router_vcs_, all_vcs_;
+  std::vector<u8> live_, pending_;
+  std::vector<u32> present_, tails_;  // by packet: flits that are somewhere, and those that are its last
+  std::vector<Stream> streams_;       // by VC, at the end of its channel
+  std::vector<u32> holder_;           // by output VC: the input VC whose packet is part-way through
+};
+
+}  // namespace
+
+std::vector<u8> verify_network(const Network& net, const State& s, const std::vector<u32>* asking) {
+  return NetworkCheck(net, s, asking).run();
+}
+
+void verify_state(const Network& net, const State& s, const std::vector<u32>* asking) {
+  std::vector<u8> live;
+  try {
+    live = verify_network(net, s, asking);
+  } catch (const CoreError& error) {  // of check_conservation()
+    refuse_state(error.what());
+  }
+  verify_workload(net, s, live);
+  verify_learning(net, s, live);
+}
+
+}  // namespace flitgym

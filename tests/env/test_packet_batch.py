@@ -1,0 +1,343 @@
+"""`PacketBatch`: nothing is copied, numbers name decisions, transitions bring the caller's own columns along."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from env_scenes import JOBS, TRIANGLE
+from flitgym.env import NO_DECISION, PacketBatch, PacketRoutingEnv, Ring
+from flitgym.simcore import ConfigError, CoreError, Simulation, Worlds, registered
+
+K = 3
+# Packets of a Dragonfly decide more than once.
+DRAGONFLY = ["topology=dragonfly_72", "router=input_queued", "traffic=adversarial", "traffic.load=0.03"]
+
+
+def choose(mask: np.ndarray, step: int) -> np.ndarray:
+    """Another valid slot in each step."""
+    return np.where(mask.sum(axis=-1) > step % 3, step % 3, 0)
+
+
+def address(array: np.ndarray) -> int:
+    pointer: int = array.__array_interface__["data"][0]
+    return pointer
+
+
+def test_batch_copies_nothing() -> None:
+    batch = PacketBatch(K, world=TRIANGLE)
+    batch.reset(seed=1)
+    views = {name: getattr(batch, name) for name in ("observation", "mask", "network", "router", "decision")}
+    rings = [batch.transitions(k) for k in range(K)]
+    addresses = {name: address(view) for name, view in views.items()}
+    tensor = torch.from_numpy(batch.observation)
+    shared = torch.from_dlpack(batch.observation)
+    assert tensor.data_ptr() == shared.data_ptr() == addresses["observation"]
+    several = 0
+    for step in range(300):
+        n = batch.collect()
+        assert n > 0
+        several += n > 1
+        assert {name: address(getattr(batch, name)) for name in views} == addresses
+        # What the core wrote in this cycle is in the tensor, and it is what each simulation shows of itself.
+        assert tensor.data_ptr() == address(batch.observation)
+        first = 0
+        for k, simulation in enumerate(batch.simulations):
+            own = batch.network[:n] == k
+            if own.any():
+                asked = simulation.decisions()
+                assert address(asked["observation"]) == addresses["observation"] + 4 * 64 * first
+                assert np.shares_memory(asked["observation"], batch.observation)
+                np.testing.assert_array_equal(tensor[:n].numpy()[own], asked["observation"])
+                np.testing.assert_array_equal(batch.router[:n][own], asked["router"])
+            first += int(own.sum())
+        batch.apply(choose(batch.mask[:n], step))
+        for k, simulation in enumerate(batch.simulations):
+            assert batch.transitions(k) is rings[k]
+            assert all(address(view) == address(rings[k][name]) for name, view in simulation.transitions().items())
+    assert several > 50
+    assert min(batch.filed(k) for k in range(K)) > 50
+    assert (rings[0]["reward"][: batch.filed(0)] < 0).all()
+
+
+def test_batch_is_the_same_network_as_the_environment() -> None:
+    batch = PacketBatch(2, world=TRIANGLE)
+    batch.reset(seed=3)
+    env = PacketRoutingEnv(world=TRIANGLE)
+    observation, info = env.reset(seed=4)
+    for step in range(50):
+        n = batch.collect()
+        rows = np.flatnonzero(batch.network[:n] == 1)
+        for row in rows:
+            np.testing.assert_array_equal(batch.observation[row], observation)
+            observation, _, _, _, info = env.step(int(choose(info["action_mask"], step)))
+        batch.apply(choose(batch.mask[:n], step))
+    assert batch.time_ns.shape == (2,)
+    assert batch.seam["slots"] == 8
+
+
+def test_worlds_hold_their_simulations() -> None:
+    simulations = [PacketBatch(1, world=TRIANGLE).options.world.simulation("agent", seed) for seed in range(3)]
+    worlds = Worlds(simulations)
+    simulations.clear()
+    worlds.simulations.clear()
+    assert len(worlds.simulations) == 3
+    n = worlds.collect(1000)
+    assert set(worlds.network[:n]) == {0, 1, 2}
+
+
+def test_batch_says_what_is_wrong() -> None:
+    batch = PacketBatch(2, world=JOBS)
+    with pytest.raises(CoreError, match="reset"):
+        batch.collect()
+    batch.reset(seed=1)
+    n = batch.collect()
+    with pytest.raises(ConfigError, match="masked out"):
+        batch.apply(np.full(n, 7))
+    while n:
+        batch.apply(np.zeros(n, np.int64))
+        n = batch.collect()
+    assert all(simulation.workload_finished for simulation in batch.simulations)
+    with pytest.raises(ConfigError, match="did you mean 'slots'"):
+        PacketBatch(2, slot=3)
+    with pytest.raises(ConfigError, match="unknown keyword 'episode_ns'"):
+        PacketBatch(2, episode_ns=3)
+
+
+# ---- Transitions ----
+
+
+def noted(batch: PacketBatch, n: int) -> dict[str, np.ndarray]:
+    """Columns that say of which decision they are."""
+    number, network = batch.decision[:n], batch.network[:n]
+    return {
+        "value": (number * 10 + network).astype(np.float64),
+        "own": np.stack([number, network, number + 1], axis=1).astype(np.float32),
+        "odd": number % 2 == 1,
+        "count": number.astype(np.int32),
+    }
+
+
+def play(batch: PacketBatch, steps: int, every: int, columns: bool = True) -> list[dict[str, np.ndarray]]:
+    pieces = []
+    for step in range(steps):
+        n = batch.collect()
+        given = noted(batch, n) if columns else {}
+        batch.apply(choose(batch.mask[:n], step), log_probability=-np.arange(n) / 8, **given)
+        if step % every == every - 1:
+            pieces.append(batch.take())
+    return pieces
+
+
+def concatenated(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+
+
+@pytest.mark.parametrize("reward", registered("reward"))
+@pytest.mark.parametrize("every", [1, 37])
+def test_transitions_come_back_with_what_was_noted(reward: str, every: int) -> None:
+    batch = PacketBatch(K, overrides=DRAGONFLY, reward=reward)
+    batch.reset(seed=1)
+    seen: dict[tuple[int, int], tuple[Any, ...]] = {}
+    pieces = []
+    for step in range(400):
+        n = batch.collect()
+        action = choose(batch.mask[:n], step)
+        for j in range(n):
+            key = (int(batch.network[j]), int(batch.decision[j]))
+            assert key not in seen
+            seen[key] = (batch.observation[j].copy(), batch.mask[j].copy(), action[j], int(batch.router[j]), -j / 8)
+        batch.apply(action, log_probability=-np.arange(n) / 8, **noted(batch, n))
+        if step % every == every - 1:
+            pieces.append(batch.take())
+    pieces.append(batch.take())
+    rows = concatenated(pieces)
+    assert len(rows["action"]) > 1000
+    assert sum(batch.filed(k) for k in range(K)) == len(rows["action"])
+    several = 0
+    for i in range(len(rows["action"])):
+        network, number = int(rows["network"][i]), int(rows["decision"][i])
+        observation, mask, action, router, log_probability = seen[network, number]
+        np.testing.assert_array_equal(rows["observation"][i], observation)
+        np.testing.assert_array_equal(rows["mask"][i], mask)
+        assert (rows["action"][i], rows["router"][i]) == (action, router)
+        assert rows["log_probability"][i] == np.float32(log_probability)
+        assert rows["value"][i] == number * 10 + network
+        assert rows["own"][i].tolist() == [number, network, number + 1]
+        assert (rows["odd"][i], rows["count"][i]) == (number % 2 == 1, number)
+        following = rows["next_decision"][i]
+        if following == NO_DECISION:
+            assert rows["done"][i]
+            assert rows["next_value"][i] == rows["next_count"][i] == 0
+            assert not rows["next_own"][i].any()
+            continue
+        several += 1
+        assert rows["next_value"][i] == int(following) * 10 + network
+        assert rows["next_own"][i].tolist() == [following, network, following + 1]
+        assert rows["next_count"][i] == following
+        if not rows["done"][i]:
+            np.testing.assert_array_equal(rows["next_observation"][i], seen[network, int(following)][0])
+            np.testing.assert_array_equal(rows["next_mask"][i], seen[network, int(following)][1])
+    assert several > 100
+    assert len(set(zip(rows["network"], rows["decision"], strict=True))) == len(rows["action"])  # each once
+
+
+def test_what_is_noted_is_forgotten_once_filed() -> None:
+    batch = PacketBatch(2, overrides=DRAGONFLY)
+    batch.reset(seed=1)
+    held = []
+    for _ in range(16):
+        play(batch, 100, 20)
+        held.append(len(batch._own))
+    # What was filed is kept as long as news may take, here about 500 cycles, and what is under way.
+    assert held[2] > 2 * held[0]
+    assert held[-1] < 1.1 * held[-5]
+    made = sum(simulation.decision_count for simulation in batch.simulations)
+    filed = sum(batch.filed(k) for k in range(2))
+    assert made - filed < held[-1] < made / 2
+
+
+def test_a_ring_that_is_outrun_says_so() -> None:
+    batch = PacketBatch(2, overrides=DRAGONFLY, record=64)
+    batch.reset(seed=1)
+    reader = batch.ring(0)
+    play(batch, 300, 1000, columns=False)
+    needed = max(batch.filed(k) for k in range(2))
+    assert needed > 64
+    with pytest.raises(ConfigError, match=rf"network 0 came since the last take.*to {batch.filed(0)} or more"):
+        batch.take()
+    with pytest.raises(ConfigError, match=f"set record to {batch.filed(0)} or more"):
+        reader.take()
+    assert len(reader.take()["action"]) == 0  # what was lost is lost; it goes on
+    # Columns do not pile up for ever either.
+    batch.reset(seed=1)
+    with pytest.raises(ConfigError, match=r"call take\(\) more often"):
+        play(batch, 3000, 10_000)
+    # In a single step: then nobody could have read it.
+    batch = PacketBatch(2, overrides=DRAGONFLY, record=1)
+    batch.reset(seed=1)
+    with pytest.raises(ConfigError, match=r"came in one step and the ring holds 1; set record to [2-9]"):
+        play(batch, 300, 1, columns=False)
+
+
+def test_log_probabilities_are_never_silently_zero() -> None:
+    batch = PacketBatch(1, world=TRIANGLE)
+    batch.reset(seed=1)
+    hashes = []
+    for _ in range(2):
+        batch.reset(seed=1)
+        for _ in range(300):
+            n = batch.collect()
+            batch.apply(np.zeros(n, np.int64))
+        assert np.isnan(batch.take()["log_probability"]).all()
+        hashes.append(batch.simulations[0].state_hash())
+    assert hashes[0] == hashes[1]  # and compare as they should
+    batch.collect()
+    for wrong in (0.1, float("nan")):
+        with pytest.raises(ConfigError, match="is not the logarithm of a probability"):
+            batch.apply([0], log_probability=[wrong])
+    with pytest.raises(ConfigError, match="2 log-probabilities for 1 decisions"):
+        batch.apply([0], log_probability=[0, 0])
+    batch.apply([0], log_probability=torch.tensor([-0.5]))
+    # Those of routings in the core are their own.
+    sections = {**TRIANGLE, "seed": 1}
+    simulation = Simulation({**sections, "routing": {"name": "random", "record": 512}})
+    simulation.run(500)
+    ring = simulation.transitions()
+    slots = ring["mask"][: simulation.transition_count].sum(axis=1)
+    np.testing.assert_allclose(ring["log_probability"][: simulation.transition_count], -np.log(slots), rtol=1e-6)
+    # One step at a time through the core's own call there is none to give.
+    alone = Simulation({**sections, "routing": {"name": "agent", "record": 512}})
+    for _ in range(500):
+        alone.apply(np.zeros(alone.collect(), np.uint32))
+    assert np.isnan(alone.transitions()["log_probability"][: alone.transition_count]).all()
+
+
+def test_numbers_count_all_decisions_of_a_network() -> None:
+    whole, part = (
+        Simulation({**TRIANGLE, "routing": {"name": "random", "record": 4096, "record_part": part}, "seed": 1})
+        for part in (1.0, 0.3)
+    )
+    for simulation in (whole, part):
+        simulation.run(3000)
+    all_rows, some = Ring(whole), Ring(part)
+    all_rows.read = some.read = 0
+    first, second = all_rows.take(), some.take()
+    assert 0.1 < len(second["action"]) / len(first["action"]) < 0.5
+    # The part that is recorded bears the same numbers.
+    at = {int(number): k for k, number in enumerate(first["decision"])}
+    for k, number in enumerate(second["decision"]):
+        assert first["action"][at[int(number)]] == second["action"][k]
+        np.testing.assert_array_equal(first["observation"][at[int(number)]], second["observation"][k])
+
+
+def test_columns_are_checked_and_nothing_is_decided() -> None:
+    batch = PacketBatch(2, world=TRIANGLE)
+    batch.reset(seed=1)
+    n = batch.collect()
+    zeros = np.zeros(n)
+    for columns, words in (
+        ({"reward": zeros}, "would hide one of the core's"),
+        ({"next_value": zeros}, "would hide one of the core's"),
+        ({"value": zeros[:-1]}, rf"value has shape \({n - 1},\); {n} decisions"),
+        ({"value": 1.0}, r"value has shape \(\)"),
+        ({"value": np.array(["x"] * n)}, "holds <U1"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            batch.apply([0] * n, **columns)
+    with pytest.raises(ConfigError, match="masked out"):
+        batch.apply([7] * n, value=zeros)
+    batch.apply([0] * n, value=zeros, hidden=np.zeros((n, 4), np.float32))
+    n = batch.collect()
+    for columns, words in (
+        ({}, "columns none, and value, hidden in the call before"),
+        ({"value": np.zeros(n)}, "columns value, and value, hidden"),
+        (
+            {"value": np.zeros(n), "hidden": np.zeros((n, 5))},
+            r"hidden is float64 \(\d+, 5\); as before it needs float32 \(\d+, 4\)",
+        ),
+        ({"value": np.zeros(n, complex), "hidden": np.zeros((n, 4))}, "value is complex128"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            batch.apply([0] * n, **columns)
+    batch.apply([0] * n, value=np.zeros(n, np.float32), hidden=np.zeros((n, 4)))
+
+
+def test_columns_may_begin_later() -> None:
+    batch = PacketBatch(1, world=TRIANGLE)
+    batch.reset(seed=1)
+    play(batch, 50, 50, columns=False)
+    first = batch.simulations[0].decision_count
+    rows = concatenated(play(batch, 100, 10))
+    before = rows["decision"] < first
+    assert before.any()
+    assert np.isnan(rows["value"][before]).all()
+    np.testing.assert_array_equal(rows["value"][~before], rows["decision"][~before] * 10.0)
+    batch.reset()
+    assert "value" not in batch.take()
+
+
+def test_nothing_to_take() -> None:
+    batch = PacketBatch(2, world=TRIANGLE)
+    with pytest.raises(CoreError, match="reset"):
+        batch.take()
+    batch.reset(seed=1)
+    empty = batch.take()
+    assert empty["observation"].shape == (0, 64)
+    assert empty["network"].dtype == np.uint32
+
+
+def test_the_interface_is_documented() -> None:
+    batch = PacketBatch(1, world=TRIANGLE)
+    batch.reset(seed=1)
+    words = Simulation.transitions.__doc__ or ""
+    for name, column in batch.transitions(0).items():
+        line = next(line for line in words.splitlines() if line.startswith("    ") and line.split()[0] == name)
+        assert line.split()[1] == str(column.dtype)
+        assert line.count(",") >= column.ndim - 1
+    assert "NO_DECISION" in words
+    batch.collect()
+    words = Simulation.decisions.__doc__ or ""
+    for name, column in batch.simulations[0].decisions().items():
+        line = next(line for line in words.splitlines() if line.startswith("    ") and line.split()[0] == name)
+        assert line.split()[1] == str(column.dtype)

@@ -1,0 +1,115 @@
+"""Files of Q-tables from strangers: loaded whole, or refused with their name, and the table stays as it was."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flitgym.simcore import ConfigError, Simulation
+from mutations import fuzz
+
+WORLD = {
+    "topology": {
+        "name": "dragonfly", "terminals_per_router": 1, "routers_per_group": 2, "global_ports": 1, "groups": 3
+    },
+    "routing": "q_adaptive",
+    "traffic": "uniform",
+    "seed": 1,
+}  # fmt: skip
+
+
+def archive(**arrays: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> tuple[Simulation, Path, dict[str, np.ndarray]]:
+    sim, path = Simulation(WORLD), tmp_path / "table.npz"
+    sim.run(500)
+    sim.save_q_table(path)
+    with np.load(path) as held:
+        return sim, path, dict(held)
+
+
+def test_mutated_tables(saved: tuple[Simulation, Path, dict[str, np.ndarray]]) -> None:
+    sim, path, held = saved
+    corpus = [path.read_bytes(), archive(**held), archive(**{**held, "table": held["table"].astype(np.float64)})]
+    words = [
+        b"PK\x03\x04",
+        b"PK\x01\x02",
+        b"\x93NUMPY",
+        b"'descr': '<f4'",
+        b"'shape': (9999999999,)",
+        b"table.npy",
+        b"|O8",
+    ]
+
+    def read(data: bytes) -> None:
+        path.write_bytes(data)
+        before = sim.state_hash()
+        try:
+            sim.load_q_table(path)
+        except ConfigError:
+            assert sim.state_hash() == before
+            raise
+        sim.run(20)
+
+    fuzz(corpus, words, 700, read, (ConfigError,))
+
+
+def odd_files(held: dict[str, np.ndarray]) -> dict[str, tuple[bytes, str]]:
+    """Files by what is wrong with them, and what the message says."""
+    one = io.BytesIO()
+    np.save(one, held["table"])
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file:
+        for name in ("layout", "topology"):
+            text = io.BytesIO()
+            np.save(text, held[name])
+            file.writestr(f"{name}.npy", text.getvalue())
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(
+            header, {"descr": "<f4", "fortran_order": False, "shape": (2_000_000_000,)}
+        )
+        file.writestr("table.npy", header.getvalue() + bytes(8_000_000))
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as file:
+        file.writestr("table.npy", b"no array")
+        file.writestr("layout.npy", b"no array")
+        file.writestr("topology.npy", b"no array")
+    huge = held["table"].astype(np.float64)
+    huge[np.isfinite(huge)] = 1e300
+    return {
+        "one array": (one.getvalue(), "no Q-table"),
+        "nothing": (b"", "no Q-table"),
+        "8 GB": (bomb.getvalue(), "2000000000"),
+        "no arrays": (inner.getvalue(), "no Q-table"),
+        "without a layout": (archive(table=held["table"], topology=held["topology"]), "layout"),
+        "numbers for words": (archive(table=held["table"], layout=np.zeros(3), topology=held["topology"]), "no text"),
+        "words for numbers": (archive(**{**held, "table": np.full(held["table"].shape, "x")}), "type <U1"),
+        "dates": (archive(**{**held, "table": np.zeros(held["table"].shape, "datetime64[s]")}), "type datetime64"),
+        "beyond 32 bits": (archive(**{**held, "table": huge}), r"q_table\[0, 0, .*not finite"),
+        "negative": (archive(**{**held, "table": -held["table"]}), r"q_table\[0, 0, .*negative|not finite"),
+    }
+
+
+def test_odd_files_are_refused_by_name(saved: tuple[Simulation, Path, dict[str, np.ndarray]]) -> None:
+    sim, path, held = saved
+    before = sim.state_hash()
+    for what, (data, message) in odd_files(held).items():
+        path.write_bytes(data)
+        with pytest.raises(ConfigError, match=message) as caught:
+            sim.load_q_table(path)
+        assert "table.npz" in str(caught.value), what
+        assert sim.state_hash() == before, what
+
+
+def test_numbers_of_another_width_are_taken(saved: tuple[Simulation, Path, dict[str, np.ndarray]]) -> None:
+    _, path, held = saved
+    path.write_bytes(archive(**{**held, "table": held["table"].astype(np.float64)}))
+    other = Simulation(WORLD)
+    other.load_q_table(path)
+    np.testing.assert_array_equal(other.q_table, held["table"])

@@ -1,0 +1,415 @@
+"""Misuse that must end in an error: half-made objects, arrays written to, threads and forks, numbers out of range."""
+
+import contextlib
+import gc
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from core_scenes import SMALL, SYSTEM, config, dragonfly, traffic
+from flitgym.simcore import ConfigError, CoreError, Program, Simulation, Worlds
+
+JOB = {"name": "a", "motif": "ur", "ranks": 8, "iterations": 4}
+
+
+def agent(load: float = 0.9, seed: int = 1, record: int = 0, **sections: object) -> Simulation:
+    return Simulation(config({"name": "agent", "record": record}, traffic("uniform", load), seed=seed, **sections))
+
+
+def workload(**sections: object) -> Simulation:
+    return Simulation({"topology": SMALL, "routing": "minimal", "workload": {"jobs": [JOB], **sections}, "seed": 1})
+
+
+# ---- Objects that were never initialised ----
+
+
+ARGUMENTS: dict[str, tuple[object, ...]] = {
+    "run": (1,),
+    "run_ns": (1.0,),
+    "drain": (1,),
+    "run_workload": (1,),
+    "set_series_interval": (5,),
+    "watch": (0, 0),
+    "restore": (b"",),
+    "policy_scores": (np.zeros((1, 1), np.float32),),
+    "set_policy": ([],),
+    "save_q_table": ("never.npz",),
+    "load_q_table": ("never.npz",),
+    "_set_table": (np.zeros((1, 1, 1), np.float32),),
+    "_load": (b"", None),
+}
+WORLDS_ARGUMENTS: dict[str, tuple[object, ...]] = {"collect": (1,), "apply": (np.zeros(1, np.int64),)}
+
+
+def use(owner: object, name: str) -> object:
+    """Read the member of an object, or call it."""
+    given = WORLDS_ARGUMENTS if isinstance(owner, Worlds) else ARGUMENTS
+    member = getattr(owner, name)
+    return member(*given.get(name, ())) if callable(member) else member
+
+
+MEMBERS = [
+    (kind, name)
+    for kind in (Simulation, Worlds, Program)
+    for name in dir(kind)
+    if not name.startswith("__") and name not in ("motif", "goal", "_pybind11_conduit_v1_", "_config")
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), MEMBERS)
+def test_an_object_that_was_never_initialised_is_refused(kind: type, name: str) -> None:
+    hollow = kind.__new__(kind)
+    arguments = {"cycles": (1.0,)}.get(name)
+    with pytest.raises(CoreError, match="never initialised"):
+        hollow.cycles(*arguments) if arguments else use(hollow, name)
+
+
+def test_half_made_objects_as_arguments_are_refused() -> None:
+    hollow = Simulation.__new__(Simulation)
+    with pytest.raises(CoreError, match=r"simulation 1.*never initialised"):
+        Worlds([agent(), hollow])
+    with pytest.raises(CoreError, match="never initialised"):
+        Simulation(hollow)
+    with pytest.raises(ConfigError, match=r"simulation 0.*str.*Simulation"):
+        Worlds(["no simulation"])
+    jobs = [{"name": "a", "program": Program.__new__(Program)}]
+    with pytest.raises((ConfigError, CoreError), match="never"):
+        workload(jobs=jobs)
+
+
+@pytest.mark.parametrize("program", [None, 7, "file.goal", object()])
+def test_a_program_that_is_none_is_refused(program: object) -> None:
+    with pytest.raises(ConfigError, match=r"workload.jobs.program"):
+        workload(jobs=[{"name": "a", "program": program}])
+
+
+# ---- Arrays ----
+
+
+def views() -> Iterator[tuple[str, np.ndarray]]:
+    """Every array that shows memory of the core."""
+    sim = agent(record=64)
+    for _ in range(400):
+        step(sim)
+    while not sim.collect():
+        sim.apply()
+    for table in (sim.arrays(), sim.requests(), sim.decisions(), sim.transitions()):
+        yield from table.items()
+    yield "job_slowdown", sim.job_slowdown
+    worlds = Worlds([agent(seed=2)])
+    worlds.collect(1000)
+    for name in ("network", "router"):
+        yield name, getattr(worlds, name)
+    yield from workload().arrays().items()
+
+
+def step(sim: Simulation) -> None:
+    sim.apply(np.zeros(sim.collect(), np.uint32))
+
+
+def test_views_cannot_be_written_to() -> None:
+    seen = 0
+    for name, array in views():
+        if array.base is None:
+            continue  # the caller's own copy
+        seen += 1
+        assert not array.flags.writeable, name
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
+        if array.size:
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = array.ravel()[0]
+    assert seen > 40
+
+
+@pytest.mark.parametrize("routing", ["q_routing", "q_adaptive"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1.0])
+def test_a_table_of_nonsense_is_named_before_the_next_cycle(routing: str, value: float) -> None:
+    sim = Simulation(config(routing, traffic("adversarial", 0.6)))
+    sim.run(500)
+    table = sim.q_table
+    router, row, column = 3, 2, int(np.flatnonzero(np.isfinite(table[3, 2]))[0])
+    kept = float(table[router, row, column])
+    table[router, row, column] = value
+    for go_on in (lambda: sim.run(1), lambda: sim.collect(), lambda: sim.drain(10), lambda: sim.snapshot()):
+        with pytest.raises(ConfigError, match=rf"q_table\[{router}, {row}, {column}\].*valid are finite"):
+            go_on()
+    table[router, row, column] = kept
+    sim.run(500)
+    table[router, row, column] = value  # by a view from before
+    with pytest.raises(ConfigError, match=r"q_table\["):
+        sim.run(5000)
+
+
+def test_entries_behind_which_there_is_no_channel_stay_infinite() -> None:
+    sim = Simulation(config("q_routing", topology=dragonfly(2, 4, 2, 5, links_per_group_pair=1)))
+    sim.q_table[...] = 0
+    with pytest.raises(ConfigError, match=r"q_table\[\d+, \d+, \d+\].*must stay infinite"):
+        sim.run(1)
+
+
+def test_a_table_that_is_written_to_while_it_is_used_ends_in_an_error() -> None:
+    sim = Simulation(config("q_adaptive", traffic("adversarial", 0.9)))
+    table = sim.q_table
+    stop = threading.Event()
+
+    def meddle() -> None:
+        k = 0
+        while not stop.is_set():
+            table[...] = (-1.0, np.inf, np.nan, 0.0)[k % 4]
+            k += 1
+
+    thread = threading.Thread(target=meddle)
+
+    def play() -> None:
+        for _ in range(200):
+            sim.run(2000)
+
+    thread.start()
+    try:
+        with pytest.raises((ConfigError, CoreError), match=r"q_table|leads nowhere"):
+            play()
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_rows_of_decisions_outlive_their_worlds_and_their_simulation() -> None:
+    for order in range(2):
+        sim = agent()
+        worlds = Worlds([sim])
+        worlds.collect(2000)
+        rows = sim.decisions()["observation"]
+        kept, own = rows.copy(), worlds.observation
+        if order:
+            del worlds
+        else:
+            del sim
+        gc.collect()
+        _ = [np.full(rows.shape, 7.0, np.float32) for _ in range(50)]  # would land in memory given back
+        np.testing.assert_array_equal(rows, kept)
+        np.testing.assert_array_equal(own[: len(kept)], kept)
+    # Rows from before there were Worlds stay where they are, too.
+    sim = agent()
+    while not sim.collect():
+        sim.apply()
+    rows = sim.decisions()["observation"]
+    kept = rows.copy()
+    sim.apply(np.zeros(len(rows), np.uint32))
+    worlds = Worlds([sim])
+    worlds.collect(2000)
+    del worlds
+    gc.collect()
+    _ = [np.full((4096,), 7.0, np.float32) for _ in range(50)]
+    assert not (rows == 7.0).all()
+    assert rows.shape == kept.shape
+
+
+# ---- Threads and processes ----
+
+
+PROGRESS = ("now", "time_ns", "cycle_ns", "cycles", "packets_in_network", "workload_progress")
+GUARDED = [name for name in dir(Simulation) if not name.startswith("_") and name not in PROGRESS]
+
+
+def test_everything_else_is_refused_while_another_thread_runs() -> None:
+    sim = Simulation(config(topology=SYSTEM, traffic=traffic("uniform", 0.5)))
+    thread = threading.Thread(target=lambda: sim.run(9000))
+    thread.start()
+    seen: list[tuple[float, ...]] = []
+    refused: set[str] = set()
+    while thread.is_alive() and refused != set(GUARDED):
+        seen.append((sim.now, sim.packets_in_network, sim.time_ns, sim.workload_progress))
+        for name in GUARDED:
+            try:
+                use(sim, name)
+            except CoreError as error:
+                refused |= {name} if "another thread" in str(error) else set()
+            except ConfigError:
+                break  # it had come to its end just then
+    thread.join()
+    assert seen == sorted(seen, key=lambda row: row[0])
+    assert refused == set(GUARDED)
+    assert sim.now == 9000
+    sim.check_conservation()
+
+
+def test_watching_and_reading_from_another_thread_is_safe() -> None:
+    sim = Simulation(config(traffic=traffic("uniform", 0.6)))
+    stop = threading.Event()
+
+    def meddle() -> None:
+        k = 0
+        while not stop.is_set():
+            for name in ("watch", "watch_log", "check_conservation", "arrays", "jobs"):
+                with contextlib.suppress(CoreError):
+                    sim.watch(k % 72, k) if name == "watch" else use(sim, name)
+            k += 1
+
+    thread = threading.Thread(target=meddle)
+    thread.start()
+    ran = 0
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end:
+        with contextlib.suppress(CoreError):
+            sim.run(300)
+            ran += 1
+    stop.set()
+    thread.join()
+    assert ran > 10
+    sim.check_conservation()
+
+
+def test_a_process_forked_while_a_thread_runs() -> None:
+    sim = Simulation(config(topology=SYSTEM, traffic=traffic("uniform", 0.5)))
+    idle = Simulation(config())
+    thread = threading.Thread(target=lambda: sim.run(3000))
+    thread.start()
+    time.sleep(0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that such a fork may deadlock
+        child = os.fork()
+    if child == 0:  # leave without pytest's own end
+        code = 1
+        try:
+            try:
+                sim.run(1)
+            except CoreError as error:
+                code = 0 if "forked" in str(error) and "build a new one" in str(error) else 2
+            idle.run(100)
+            Simulation(config()).run(100)
+            code += 0 if idle.now == 100 else 4
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    thread.join()
+    assert os.waitstatus_to_exitcode(status) == 0
+    sim.run(10)
+
+
+# ---- Worlds ----
+
+
+def test_ctrl_c_ends_a_collect_that_finds_nothing() -> None:
+    worlds = Worlds([agent(0.9), agent(0.0)])
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        worlds.collect(2**40)
+    assert time.monotonic() - begin < 10
+    # The first one's decisions stand, and are what the next call finds.
+    first = worlds.simulations[0]
+    asked = first.decisions()["observation"]
+    assert worlds.collect(10) == len(asked) > 0
+    np.testing.assert_array_equal(worlds.observation[: len(asked)], asked)
+    worlds.apply(np.zeros(len(asked), np.int64))
+    first.check_conservation()
+
+
+def test_worlds_go_on_after_one_of_them_has_raised() -> None:
+    sims = [agent(seed=k) for k in range(3)]
+    worlds = Worlds(sims)
+    for _ in range(20):
+        worlds.apply(np.zeros(worlds.collect(1000), np.int64))
+    kept = sims[1].snapshot()
+    count = worlds.collect(1000)
+    sims[1].restore(kept)  # behind its back
+    with pytest.raises(CoreError, match=r"network 1 .*collect"):
+        worlds.apply(np.zeros(count, np.int64))
+    for _ in range(20):
+        count = worlds.collect(1000)
+        assert set(worlds.network[:count]) == {0, 1, 2}
+        for k, sim in enumerate(sims):
+            own = sim.decisions()
+            np.testing.assert_array_equal(worlds.observation[:count][worlds.network[:count] == k], own["observation"])
+        worlds.apply(np.zeros(count, np.int64))
+    for sim in sims:
+        sim.check_conservation()
+
+
+def test_a_member_that_runs_elsewhere_leaves_the_others_untouched() -> None:
+    other, silent = agent(seed=2), agent(0.0)
+    worlds, alone = Worlds([other, silent]), Worlds([silent])
+    thread = threading.Thread(target=lambda: alone.collect(400_000))
+    before, refused = other.state_hash(), 0
+    thread.start()
+    while thread.is_alive():
+        try:
+            worlds.collect(1)
+            break
+        except CoreError:
+            refused += 1
+            assert other.state_hash() == before
+    thread.join()
+    assert refused > 0
+    count = worlds.count or worlds.collect(1000)
+    assert count > 0
+    worlds.apply(np.zeros(count, np.int64))
+    other.check_conservation()
+
+
+# ---- Numbers ----
+
+
+@pytest.fixture
+def asked() -> tuple[Simulation, int]:
+    sim = Simulation(config("external", traffic("uniform", 0.5)))
+    while not (count := sim.collect()):
+        sim.apply([])
+    return sim, count
+
+
+@pytest.mark.parametrize("choice", [2**32, -1, 0.9, np.inf, np.nan, 2**63, 2**64 - 1, True, "0", None])
+def test_a_choice_is_a_whole_number_in_range(asked: tuple[Simulation, int], choice: object) -> None:
+    sim, count = asked
+    if choice is None:
+        with pytest.raises(ConfigError, match="choices"):
+            sim.apply()
+    else:
+        with pytest.raises(ConfigError, match=r"apply\(\)"):
+            sim.apply([choice] * count)
+    sim.apply([0] * count)  # nothing has happened
+    assert sim.now > 0
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+def test_choices_of_any_kind_of_integer(asked: tuple[Simulation, int], kind: type) -> None:
+    sim, count = asked
+    sim.apply(np.zeros(count, kind))
+
+
+def test_estimates_that_do_not_fit_are_refused() -> None:
+    sim = Simulation(config({"name": "external", "feedback": True}, traffic("uniform", 0.5)))
+    while not (count := sim.collect()):
+        sim.apply([], [], [])
+    for value, row in ((np.nan, 0), (1e300, 0), (np.inf, 0), (1.0, 2**32), (1.0, -1), (1.0, 0.5)):
+        with pytest.raises(ConfigError, match=r"apply\(\)"):
+            sim.apply([0] * count, [value] * count, [row] * count)
+    sim.apply([0] * count, [1.0] * count, [0] * count)
+
+
+def test_the_largest_bounds_are_bounds() -> None:
+    sim = Simulation(config(traffic=traffic("uniform", 0.3)))
+    sim.run(500)
+    assert sim.drain(2**64 - 1)
+    assert sim.packets_in_network == 0
+    jobs = workload()
+    assert jobs.run_workload(2**64 - 1)
+    assert jobs.workload_finished
+
+
+# ---- Messages ----
+
+
+def test_a_header_that_is_no_utf8_is_shown_as_bytes(tmp_path) -> None:
+    path = tmp_path / "odd.policy"
+    header = b'{"\xff\xfe": {"dtype": "F64", "shape": [1], "data_offsets": [0, 4]}}'
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
+    with pytest.raises(ConfigError, match=r"\\xff\\xfe.*F64"):
+        Simulation(config({"name": "policy", "path": str(path)}))
