@@ -24,7 +24,7 @@ endif
 
 CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' \) 2>/dev/null)
 
-.PHONY: help venv dev wheel demo test lint types test-cpp test-python fuzz bench format constraints clean
+.PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -120,6 +120,9 @@ test-cpp:
 test-python: dev
 	@echo "== pytest"
 	@$(BIN)/python -m pytest
+
+cluster-test: venv ## a Ray cluster of two nodes on this machine, with and without a token (minutes)
+	@FLITGYM_CLUSTER_TEST=1 $(BIN)/python -m pytest tests/cluster
 
 # Every reader's fuzzing stands in `make test` with a fixed budget; here each goes on for FUZZ_SECONDS.
 FUZZ_SECONDS ?= 120

@@ -35,6 +35,7 @@ ROLLOUTS: dict[str, tuple[float, float]] = {
     "episode_ns": (1, 1e12),
     "capacity": (1, 1 << 24),
     "record_part": (1e-6, 1),
+    "tail_ns": (0, 1e9),
     "learning_rate": (0, 1),
     "discount": (0, 1),
     "gradient_norm": (1e-12, 1e12),

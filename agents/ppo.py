@@ -18,7 +18,9 @@ import torch
 from torch import Tensor, nn
 
 from ..env.world import World
+from . import stored
 from .bounds import ROLLOUTS, check
+from .divergence import require_finite
 from .networks import Layers, SlotScores, StateValue
 from .rollouts import Rollouts
 
@@ -40,6 +42,7 @@ class Config:
     episode_ns: float = 60000
     capacity: int = 16384
     record_part: float = 0.3
+    tail_ns: float = 0.0  # for which an episode is carried on, for the sake of decisions made before its end
     # learning
     learning_rate: float = 1e-3
     epochs: int = 4
@@ -62,6 +65,9 @@ class Config:
             entropy=(0, 1e6),
             critic_weight=(0, 1e6),
         )
+
+
+_STORED = ("actor", "critic", "optimiser", "generator", "round", "rollouts")
 
 
 class Agent:
@@ -95,12 +101,14 @@ class Agent:
             nothing = float("nan")
             return {**metrics, "loss": nothing, "reward": nothing, "entropy": nothing}
         advantage, goal = self.advantages(batch)
+        # Over the whole batch, and minibatches of one size but for a row: few rows have no standard deviation.
+        scaled = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         losses, entropies = [], []
         for _ in range(config.epochs):
             order = torch.randperm(len(advantage), generator=self.generator).to(self.device)
-            for rows in torch.split(order, config.minibatch):
+            for rows in torch.tensor_split(order, -(-len(order) // config.minibatch)):
                 loss, entropy = self.update(
-                    {name: column[rows] for name, column in batch.items()}, advantage[rows], goal[rows]
+                    {name: column[rows] for name, column in batch.items()}, scaled[rows], goal[rows]
                 )
                 losses.append(loss)
                 entropies.append(entropy)
@@ -133,23 +141,43 @@ class Agent:
         return advantage, advantage + value
 
     def update(self, batch: dict[str, Tensor], advantage: Tensor, goal: Tensor) -> tuple[float, float]:
-        """One step of gradient descent; loss and entropy."""
+        """One step of gradient descent; loss and entropy.
+
+        Args:
+            batch: columns [n, ...] as `Rollouts.take` has them.
+            advantage: [n], scaled to mean 0 and standard deviation 1 over the round.
+            goal: of the critic, [n], us.
+
+        Raises:
+            DivergedError: a number is not finite; the weights are left as they were.
+        """
         config = self.config
         logits = self.actor(batch["observation"]).masked_fill(~batch["mask"], -torch.inf)
         log_all = logits.log_softmax(1)
         log_probability = log_all.gather(1, batch["action"][:, None]).squeeze(1)
         entropy = -(log_all.exp() * log_all.masked_fill(~batch["mask"], 0.0)).sum(1).mean()
         ratio = (log_probability - batch["log_probability"]).exp()
-        scaled = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         clipped = ratio.clamp(1 - config.clip, 1 + config.clip)
-        actor_loss = -torch.minimum(ratio * scaled, clipped * scaled).mean()
-        critic_loss = nn.functional.huber_loss(self.critic(batch["observation"], batch["mask"]), goal)
+        actor_loss = -torch.minimum(ratio * advantage, clipped * advantage).mean()
+        value = self.critic(batch["observation"], batch["mask"])
+        critic_loss = nn.functional.huber_loss(value, goal)
         loss = actor_loss + config.critic_weight * critic_loss - config.entropy * entropy
         self.optimiser.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_([*self.actor.parameters(), *self.critic.parameters()], config.gradient_norm)
+        norm = nn.utils.clip_grad_norm_([*self.actor.parameters(), *self.critic.parameters()], config.gradient_norm)
+        lost = require_finite(
+            loss,
+            norm,
+            observation=batch["observation"],
+            reward=batch["reward"],
+            advantage=advantage,
+            goal=goal,
+            log_probability=log_probability,
+            ratio=ratio,
+            value=value,
+        )
         self.optimiser.step()
-        return float(loss.detach()), float(entropy.detach())
+        return lost, float(entropy.detach())
 
     def policy(self) -> Layers:
         """The network that the core follows."""
@@ -167,10 +195,18 @@ class Agent:
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a `state()`."""
-        self.actor.load_state_dict(state["actor"])
-        self.critic.load_state_dict(state["critic"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        self.generator.set_state(state["generator"].cpu())
-        self.round = state["round"]
-        self.rollouts.load_state(state["rollouts"])
+        """Go on from a `state()`.
+
+        Raises:
+            ConfigError: it is none of this agent, or damaged; the message names the piece.
+        """
+        given = stored.entries(state, "agent", _STORED)
+        self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
+        actor = stored.like(given["actor"], "agent.actor", self.actor.state_dict())
+        critic = stored.like(given["critic"], "agent.critic", self.critic.state_dict())
+        optimiser = stored.adam(given["optimiser"], "agent.optimiser", self.optimiser)
+        self.actor.load_state_dict(actor)
+        self.critic.load_state_dict(critic)
+        self.optimiser.load_state_dict(optimiser)
+        self.generator.set_state(stored.generator(given["generator"], "agent.generator"))
+        self.rollouts.load_state(given["rollouts"])

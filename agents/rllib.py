@@ -15,7 +15,9 @@ import torch
 
 from ..env.world import World
 from ..simcore import ConfigError
+from . import stored
 from .networks import Layers
+from .ray_cluster import join
 
 
 @dataclass
@@ -77,17 +79,14 @@ class Agent:
     def __init__(self, config: Any, world: World, *, rounds: int, seed: int, device: str = "cpu") -> None:
         if device != "cpu":
             raise ConfigError(f"device={device}: with RLlib set agent.gpus_per_learner and agent.learners instead")
-        import ray
-
         self.config, self.world, self.seed = config, world, seed
         self._module = importlib.import_module(f".{config.name}", __package__)
         self._training = importlib.import_module(".rllib_training", __package__)
         self._machines = self._training.Machines(**{key: getattr(config, key) for key in _MACHINES})
         self.seam = world.simulation({**self.routing(config), "name": "policy"}, seed).seam()
-        if not ray.is_initialized():
-            where = f"joining the Ray cluster at {config.address}" if config.address else "starting Ray"
-            print(f"{config.name}: {where}", file=sys.stderr, flush=True)
-            ray.init(address=config.address, include_dashboard=False, log_to_driver=False)
+        where = f"joining the Ray cluster at {config.address}" if config.address else "starting Ray"
+        print(f"{config.name}: {where}", file=sys.stderr, flush=True)
+        join(config.address, "agent.address", include_dashboard=False, log_to_driver=False)
         self._before, self._steps, self.round = 0.0, 0.0, 0
         self._algorithm = self._build()
 
@@ -143,9 +142,14 @@ class Agent:
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on with the weights of a `state()`."""
-        self._before = self._steps = float(state["steps"])
-        self.round = int(state["round"])
+        """Go on with the weights of a `state()`.
+
+        Raises:
+            ConfigError: it is none of this agent, or damaged; the message names the piece.
+        """
+        state = self._checked(state)
+        self._before = self._steps = state["steps"]
+        self.round = state["round"]
         self._algorithm.stop()
         self._algorithm = self._build()
         weights = {
@@ -153,6 +157,21 @@ class Agent:
         }
         self._algorithm.learner_group.set_weights(weights)
         self._algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=self._algorithm.learner_group)
+
+    def _checked(self, state: Any) -> dict[str, Any]:
+        given = stored.entries(state, "agent", ("steps", "round", "weights"))
+        own = {
+            module: {name: torch.from_numpy(np.array(value)) for name, value in parts.items()}
+            for module, parts in self._algorithm.learner_group.get_weights().items()
+        }
+        modules = stored.entries(given["weights"], "agent.weights", list(own))
+        return {
+            "steps": stored.number(given["steps"], "agent.steps"),
+            "round": stored.whole(given["round"], "agent.round"),
+            "weights": {
+                name: stored.like(modules[name], f"agent.weights.{name}", parts) for name, parts in own.items()
+            },
+        }
 
     def close(self) -> None:
         """Stop Ray's processes."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..env.rllib_runner import LATENCY, CoreEnvRunner, Rollout, spaces_of
 from ..simcore import ConfigError
+from .ray_cluster import join
 from .rllib_modules import Layers
 
 try:
@@ -69,10 +70,7 @@ def learn(
     `report` gets, per iteration, `steps` (decisions so far), `return` (a packet's rewards added up), `latency_ns` (mean
     packet latency) and the learner's own numbers as `learner/...`.
     """
-    import ray
-
-    if not ray.is_initialized():
-        ray.init(address=machines.address, include_dashboard=False, log_to_driver=False)
+    join(machines.address, "Machines.address", include_dashboard=False, log_to_driver=False)
     algorithm = config.build_algo()
     try:
         done = 0

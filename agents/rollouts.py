@@ -13,6 +13,7 @@ from torch import Tensor
 from ..env.ring import Ring
 from ..env.world import World
 from ..simcore import ConfigError, Simulation
+from . import stored
 from .networks import Layers
 
 
@@ -30,6 +31,8 @@ class Rollouts:
         capacity: transitions kept of each network.
         record_part: part of the packets whose decisions are kept.
         seed: of the first episode; each episode has the next.
+        tail_ns: how long an episode is carried on behind its end for the sake of what was decided before. Without it
+            the decisions that are open at the end are lost, and those are the slow ones.
     """
 
     def __init__(
@@ -42,14 +45,16 @@ class Rollouts:
         capacity: int,
         record_part: float,
         seed: int,
+        tail_ns: float = 0.0,
     ) -> None:
-        self.world, self.episode_ns, self.capacity = world, episode_ns, capacity
+        self.world, self.episode_ns, self.capacity, self.tail_ns = world, episode_ns, capacity, tail_ns
         self.routing = {**routing, "name": "policy", "record": capacity, "record_part": record_part}
         self.next_seed, self.decisions = seed, 0
         self.seeds = [0] * networks
         self.ends_ns = [0.0] * networks
         self.simulations: list[Simulation] = []
         self.rings: list[Ring] = []
+        self.late: list[dict[str, Tensor]] = []  # of episodes that are over, not taken yet
         for k in range(networks):
             simulation = self._begin(k, episode_ns * (k + 1) / networks)
             self.simulations.append(simulation)
@@ -70,6 +75,7 @@ class Rollouts:
             capacity=config.capacity,
             record_part=config.record_part,
             seed=1_000_000 * (seed + 1),
+            tail_ns=config.tail_ns,
         )
 
     def _begin(self, k: int, length_ns: float) -> Simulation:
@@ -88,6 +94,7 @@ class Rollouts:
         delivered = latency = accepted = offered = 0.0
         for k, simulation in enumerate(self.simulations):
             if simulation.time_ns >= self.ends_ns[k] or simulation.workload_finished:
+                self._carry_on(k, ns)
                 simulation = self.simulations[k] = self._begin(k, self.episode_ns)
                 self.rings[k] = Ring(simulation)
             simulation.set_policy(layers)
@@ -109,8 +116,30 @@ class Rollouts:
             "decisions": float(self.decisions),
         }
 
+    def _carry_on(self, k: int, step_ns: float) -> None:
+        """Let an episode that is over run on, and keep what comes back of the decisions made before its end."""
+        simulation = self.simulations[k]
+        if self.tail_ns <= 0 or simulation.workload_finished:
+            return
+        end = simulation.now
+        stop_ns = simulation.time_ns + self.tail_ns
+        while simulation.time_ns < stop_ns:
+            simulation.run_ns(min(step_ns, self.tail_ns))
+            for rows in self._new(k):
+                early = np.flatnonzero(simulation.transitions()["decided"][rows] < end) + rows.start
+                self.late.append(self._part(k, early, len(self.simulations) + k))
+
+    def no_rows(self) -> dict[str, Tensor]:
+        """What `take` returns, without any row: names, types and shapes."""
+        return self._part(0, slice(0, 0), 0)
+
+    def _part(self, k: int, rows: NDArray[Any] | slice, label: int) -> dict[str, Tensor]:
+        part = _columns(self.simulations[k], rows, ("decision", "next_decision"))
+        part["network"] = torch.full((len(part["action"]),), label)
+        return part
+
     def sample(self, count: int, generator: torch.Generator) -> dict[str, Tensor]:
-        """Transitions at random, as many from each network; from those it still keeps.
+        """Transitions at random, as many from each network however few it has; from those it still keeps.
 
         Returns:
             `observation`, `next_observation` [n, width], `mask`, `next_mask` [n, slots], `action`, `reward`, `done`,
@@ -130,20 +159,21 @@ class Rollouts:
     def take(self) -> dict[str, Tensor]:
         """The transitions filed since the last call, in order, network by network; `network` [n] says of which.
 
+        Those of episodes that are over have numbers of their own, behind the networks'.
+
         Raises:
             ConfigError: more were filed than the ring holds.
         """
-        parts = []
-        for k, (simulation, ring) in enumerate(zip(self.simulations, self.rings, strict=True)):
-            try:
-                slices = ring.new()
-            except ConfigError as error:
-                raise ConfigError(f"{error} (agent.capacity), or run less: agent.run_ns, agent.record_part") from None
-            for rows in slices:
-                part = _columns(simulation, rows, ("decision", "next_decision"))
-                part["network"] = torch.full((rows.stop - rows.start,), k)
-                parts.append(part)
+        parts, self.late = self.late, []
+        for k in range(len(self.rings)):
+            parts += [self._part(k, rows, k) for rows in self._new(k)]
         return _joined(parts)
+
+    def _new(self, k: int) -> list[slice]:
+        try:
+            return self.rings[k].new()
+        except ConfigError as error:
+            raise ConfigError(f"{error} (agent.capacity), or run less: agent.run_ns, agent.record_part") from None
 
     def state(self) -> dict[str, Any]:
         """Everything needed to go on in the same way: tensors, numbers and lists."""
@@ -162,18 +192,27 @@ class Rollouts:
         """Go on from a `state()`.
 
         Raises:
-            ConfigError: it is of another world or another number of networks.
+            ConfigError: it is of another world or another number of networks, or damaged.
         """
-        if len(state["seeds"]) != len(self.simulations):
-            raise ConfigError(f"checkpoint of {len(state['seeds'])} networks, there are {len(self.simulations)} now")
-        for k, seed in enumerate(state["seeds"]):
-            self.simulations[k] = self.world.simulation(self.routing, seed)
-            self.simulations[k].restore(state["snapshots"][k].numpy().tobytes())
-        self.rings = [Ring(simulation) for simulation in self.simulations]
-        for ring, read in zip(self.rings, state["read"], strict=True):
-            ring.read = read
-        self.seeds, self.ends_ns = list(state["seeds"]), list(state["ends_ns"])
-        self.next_seed, self.decisions = state["next_seed"], state["decisions"]
+        where, count = "agent.rollouts", len(self.simulations)
+        given = stored.entries(state, where, ("snapshots", "seeds", "ends_ns", "read", "next_seed", "decisions"))
+        lists = {
+            key: stored.items(given[key], f"{where}.{key}", count) for key in ("snapshots", "seeds", "ends_ns", "read")
+        }
+        seeds = [stored.whole(x, f"{where}.seeds.{k}") for k, x in enumerate(lists["seeds"])]
+        ends_ns = [stored.number(x, f"{where}.ends_ns.{k}", 0, 1e13) for k, x in enumerate(lists["ends_ns"])]
+        simulations, rings = [], []
+        for k, seed in enumerate(seeds):
+            simulation = self.world.simulation(self.routing, seed)
+            snapshot = stored.tensor(lists["snapshots"][k], f"{where}.snapshots.{k}", torch.uint8, [None])
+            simulation.restore(snapshot.numpy().tobytes())
+            ring = Ring(simulation)
+            ring.read = stored.whole(lists["read"][k], f"{where}.read.{k}", 0, simulation.transition_count)
+            simulations.append(simulation)
+            rings.append(ring)
+        self.next_seed = stored.whole(given["next_seed"], f"{where}.next_seed")
+        self.decisions = stored.whole(given["decisions"], f"{where}.decisions")
+        self.simulations, self.rings, self.seeds, self.ends_ns = simulations, rings, seeds, ends_ns
 
 
 _SAMPLED = (

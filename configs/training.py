@@ -63,9 +63,14 @@ class Training:
 
 def register_training(agents: Mapping[str, tuple[type[Any], type[Any]]]) -> None:
     """Put the root and every agent's hyperparameters where Hydra finds them; safe to repeat."""
-    OmegaConf.register_new_resolver("train_id", train_id, replace=True)
     store = ConfigStore.instance()
     store.store(name="training", node=Training)
+    # Hydra calls these before and after a sweep. They stand here because import paths have no place in the YAML.
+    callbacks = {
+        "check": {"_target_": "flitgym.experiments.training_study.CheckTrainings"},
+        "gather": {"_target_": "flitgym.experiments.training_study.GatherTrainings"},
+    }
+    store.store(group="hydra/callbacks", name="trainings", node=callbacks)
     for name, (hyperparameters, _) in agents.items():
         store.store(group="agent", name=name, node=hyperparameters)
 
@@ -120,3 +125,7 @@ def train_id(*, _root_: DictConfig) -> str:
     return (
         f"{_root_.agent.name}_{_root_.topology.name}_{where}_seed{_root_.seed}_{training_hash(OmegaConf.create(plain))}"
     )
+
+
+# When this module is imported, for a sweep's worker processes do nothing else of it.
+OmegaConf.register_new_resolver("train_id", train_id, replace=True)

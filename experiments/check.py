@@ -2,12 +2,12 @@
 
 import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import IntervalSweep, Override
 from hydra.errors import HydraException
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
@@ -40,24 +40,35 @@ class CheckBeforeSweep(Callback):
         announce(runs_of(words), WORKERS)
 
 
-def check(words: Sequence[str]) -> None:
+def check(
+    words: Sequence[str],
+    one: Callable[[Sequence[str]], object] = lambda chosen: prepare(compose(chosen)),
+    more: Collection[str] = (),
+) -> None:
     """Build every combination of components that a sweep asks for, each with the first value of every other swept key.
 
     Args:
         words: The overrides of the command line.
+        one: Builds what the overrides of a single run ask for.
+        more: Keys whose every value is tried, beside the components.
 
     Raises:
         ConfigError: one of them cannot run.
         hydra.errors.HydraException: the overrides cannot be composed.
     """
     parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
-    for chosen in itertools.product(*(_choices(override) for override in parser.parse_overrides(list(words)))):
-        prepare(compose(chosen))
+    overrides = parser.parse_overrides(list(words))
+    for chosen in itertools.product(*(_choices(override, {*_EVERY_VALUE, *more}) for override in overrides)):
+        one(chosen)
 
 
-def _choices(override: Override) -> list[str]:
+def _choices(override: Override, every_value: Collection[str]) -> list[str]:
     if not override.is_sweep_override():
         return [str(override.input_line)]
     key = override.get_key_element()
+    if override.is_interval_sweep():  # of a sweeper that picks its values itself
+        interval = override.value()
+        assert isinstance(interval, IntervalSweep)
+        return [f"{key}={interval.start}"]
     values = [f"{key}={value}" for value in override.sweep_string_iterator()]
-    return values if key in _EVERY_VALUE else values[:1]
+    return values if key in every_value else values[:1]

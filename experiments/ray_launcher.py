@@ -20,6 +20,7 @@ from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, open_dict
 
+from ..agents.ray_cluster import join
 from .commandline import CommandError
 
 # Hydra takes launchers from the package `hydra_plugins` alone: this module stands there under a second name.
@@ -47,17 +48,15 @@ class RayLauncher(Launcher):
         """Run all jobs; their results in order.
 
         Raises:
-            CommandError: Ray is not installed, or there is no cluster at the address.
+            CommandError: Ray is not installed.
+            ConfigError: there is no cluster at the address, or none that lets this process in.
         """
         try:
             import ray
         except ImportError:
             raise CommandError("hydra/launcher=ray needs Ray: pip install 'flitgym[ray]'") from None
         setup_globals()
-        try:
-            ray.init(address=self._address, ignore_reinit_error=True, log_to_driver=True)
-        except (ConnectionError, ValueError) as error:
-            raise CommandError(f"hydra.launcher.address: no Ray cluster at '{self._address}' ({error})") from None
+        join(self._address, "hydra.launcher.address", log_to_driver=True)
         run = ray.remote(num_cpus=self._cpus_per_run, max_retries=0)(run_one)
         try:
             tasks = []

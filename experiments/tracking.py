@@ -4,12 +4,14 @@ import json
 import math
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 from ..configs import unknown
 from ..simcore import ConfigError
+from .results import atomic_path
 
 PROGRESS_FILE = "progress.jsonl"
 CHOICES = ("wandb", "tensorboard", "none")
@@ -26,25 +28,56 @@ class Tracker(Protocol):
 
 
 class JsonLines:
-    """`progress.jsonl`: one round per line. What lies behind the round that a training goes on from is cut off."""
+    """`progress.jsonl`: one round per line.
 
-    def __init__(self, path: Path, rounds_done: int) -> None:
-        self._path = path
+    Args:
+        path: Of the file. What it holds already is replaced; what is no part of a training is set aside under another
+            name, which is said on stderr.
+        lines: Of the rounds that are done, as the checkpoint has them.
+    """
+
+    def __init__(self, path: Path, lines: Sequence[str] = ()) -> None:
+        self.lines = list(lines)
         path.parent.mkdir(parents=True, exist_ok=True)
-        kept = [row for row in read_progress(path) if row["round"] <= rounds_done]
-        temporary = path.with_suffix(".part")
-        temporary.write_text("".join(json.dumps(row) + "\n" for row in kept))
-        temporary.replace(path)
+        _set_aside_unless_part(path, self.lines)
+        with atomic_path(path) as temporary:
+            temporary.write_text("".join(line + "\n" for line in self.lines))
+        self._path = path
         self._file = path.open("a", buffering=1)
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
         """Append a line; what is not finite becomes null."""
         row = {key: value if math.isfinite(value) else None for key, value in metrics.items()}
-        self._file.write(json.dumps({"round": step, **row}) + "\n")
+        line = json.dumps({"round": step, **row})
+        self.lines.append(line)
+        try:
+            self._file.write(line + "\n")
+        except OSError as error:
+            error.filename = error.filename or str(self._path)
+            raise
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        # After a write that failed, the same words are still waiting and would fail again.
+        with suppress(OSError):
+            self._file.close()
+
+
+def _set_aside_unless_part(path: Path, lines: Sequence[str]) -> None:
+    try:
+        found = path.read_bytes()
+    except FileNotFoundError:
+        return
+    # A crash may have cut the last line short.
+    complete = found.split(b"\n")[:-1]
+    known = [line.encode() for line in lines]
+    same = all(line == own for line, own in zip(complete, known, strict=False))
+    if same and len(parsed(complete[len(known) :], first=len(known) + 1)) == max(len(complete) - len(known), 0):
+        return
+    aside = path.with_name(f"{path.name}.damaged")
+    path.replace(aside)
+    where = "begun anew from the checkpoint" if lines else "begun anew"
+    print(f"{path} is damaged: set aside as {aside.name} and {where}", file=sys.stderr, flush=True)
 
 
 class _Wandb:
@@ -96,11 +129,11 @@ def trackers(
     directory: Path,
     to: str,
     config: Mapping[str, Any],
-    rounds_done: int,
+    lines: Sequence[str] = (),
     project: str = "flitgym",
     online: bool = False,
 ) -> list[Tracker]:
-    """The trackers of a training that has done `rounds_done` rounds already.
+    """The trackers of a training that has done the rounds of `lines` already; the first is the `JsonLines`.
 
     A tracker that is not installed is named on stderr and left out: nothing is lost, `progress.jsonl` has it all.
 
@@ -109,13 +142,13 @@ def trackers(
     """
     if to not in CHOICES:
         raise ConfigError(unknown("track.to", to, CHOICES))
-    chosen: list[Tracker] = [JsonLines(directory / PROGRESS_FILE, rounds_done)]
+    chosen: list[Tracker] = [JsonLines(directory / PROGRESS_FILE, lines)]
     try:
         if to == "wandb":
             os.environ.setdefault("WANDB_SILENT", "true")
             chosen.append(_Wandb(directory, config, project, online))
         elif to == "tensorboard":
-            chosen.append(_TensorBoard(directory, rounds_done))
+            chosen.append(_TensorBoard(directory, len(lines)))
     except ModuleNotFoundError as error:
         extra = "wandb" if to == "wandb" else "learn"
         print(
@@ -127,13 +160,28 @@ def trackers(
 
 
 def read_progress(path: Path) -> list[dict[str, Any]]:
-    """The rounds of a `progress.jsonl`; a last line that was cut short by a crash is left out."""
-    if not path.exists():
-        return []
-    rows = []
-    for line in path.read_text().splitlines():
+    """The rounds of a `progress.jsonl`, up to the first line that is none: a crash may have cut the last one short."""
+    return parsed(path.read_bytes().split(b"\n")) if path.exists() else []
+
+
+def parsed(lines: Iterable[bytes], first: int = 1) -> list[dict[str, Any]]:
+    """The rows of `progress.jsonl` in these lines, up to the first that is none or not of the next round.
+
+    Args:
+        lines: Without their ends.
+        first: Round of the first of them.
+    """
+    rows: list[dict[str, Any]] = []
+    for line in lines:
         try:
-            rows.append(json.loads(line))
-        except json.JSONDecodeError:
+            row = json.loads(line)
+        except (ValueError, RecursionError):  # not UTF-8, no JSON, nested without end
             break
+        if not isinstance(row, dict) or row.get("round") != first + len(rows) or not all(map(_is_metric, row.values())):
+            break
+        rows.append(row)
     return rows
+
+
+def _is_metric(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))

@@ -5,200 +5,210 @@ import math
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import hydra
 import numpy as np
 from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from ..agents import trainable
+from ..agents.divergence import DivergedError
 from ..configs import CONFIG_DIR
 from ..configs.training import register_training, training_hash, variation, world_sections
 from ..env.world import World
 from ..simcore import ConfigError, CoreError, __version__
-from .checkpoints import CHECKPOINT_FILE, load_checkpoint, save_checkpoint
+from . import ray_launcher
+from .checkpoints import CHECKPOINT_FILE, Checkpoint, damaged, load_checkpoint, save_checkpoint
 from .commandline import EXIT_BAD_CONFIG, run_command
-from .learning_curve import draw_learning_curve
+from .locks import sole_owner
 from .results import write_json
-from .tracking import PROGRESS_FILE, read_progress, trackers
+from .tracking import JsonLines, parsed, trackers
 from .train_progress import Stop, TrainProgress
-from .while_training import COMPARED, Comparison
+from .training_result import finish, finished, summary
+from .while_training import Comparison
 
-POLICY_FILE = "policy.safetensors"
-RESULT_FILE = "training.json"
+DIVERGED_FILE = "diverged.json"
 
 
 @hydra.main(config_path=str(CONFIG_DIR), config_name="train", version_base="1.3")
-def app(config: DictConfig) -> None:
-    """Train in Hydra's run directory."""
-    directory = Path(HydraConfig.get().runtime.output_dir)
+def app(config: DictConfig) -> float:
+    """Train in Hydra's run directory; sweepers get the `objective` of the result, less is better."""
+    hydra_config = HydraConfig.get()
+    directory = Path(hydra_config.runtime.output_dir)
+    # The trainings of a sweep share one terminal, and several bars at once would write over each other.
+    label = f"#{hydra_config.job.num} " if hydra_config.mode == RunMode.MULTIRUN else None
     try:
-        result = train(config, directory)
+        result = train(config, directory, label=label)
     except BaseException:
         with suppress(OSError):
             directory.rmdir()  # unless there is something in it
         raise
     print(summary(result, directory), flush=True)
+    value = result["objective"]
+    return math.inf if value is None else float(value)  # JSON has no word for what is infinite
 
 
 def train(
-    config: DictConfig, directory: Path, after_round: Callable[[int], None] = lambda done: None
+    config: DictConfig,
+    directory: Path,
+    after_round: Callable[[int], None] = lambda done: None,
+    label: str | None = None,
 ) -> dict[str, Any]:
-    """Train, or go on from the checkpoint in `directory`, and export the policy.
+    """Train, or go on from the checkpoint in `directory`, and export the policy. What is finished is only read.
 
     Args:
         config: The resolved configuration, as `configs/train.yaml` has it.
         directory: For checkpoint, metrics, figure, policy and result.
         after_round: Called with the number of rounds done.
+        label: Of one training among several: it shows lines that begin so, and no bar.
 
     Returns:
         The result, as in `training.json`.
 
     Raises:
         ConfigError: the configuration cannot be trained, or the checkpoint is damaged.
+        CommandError: another process trains here.
+        CoreError: nothing was learned, or the training diverged, now or when it came to this point before.
         OSError: a file cannot be written; the last checkpoint stays good.
     """
+    _check(config)
+    identity, plain = training_hash(config), _plain(config)
+    if not config.overwrite and (known := finished(directory, plain, identity)) is not None:
+        return known
+    with sole_owner(directory):
+        try:
+            return _train(config, plain, directory, identity, after_round, label)
+        except OSError as error:
+            if error.errno is None:  # Hydra's words for an option that does not exist are one, too
+                raise
+            kept = "; the last checkpoint is good, start again to go on" if _exists(directory / CHECKPOINT_FILE) else ""
+            raise OSError(error.errno, f"{error.strerror or error}{kept}", error.filename) from error
+
+
+def _train(
+    config: DictConfig,
+    plain: Mapping[str, Any],
+    directory: Path,
+    identity: str,
+    after_round: Callable[[int], None],
+    label: str | None,
+) -> dict[str, Any]:
+    checkpoint = directory / CHECKPOINT_FILE
+    known = None
+    if not config.overwrite:
+        _refuse_diverged(directory, identity)
+        if checkpoint.exists():
+            known = load_checkpoint(checkpoint, identity, config.rounds)
+    else:
+        (directory / DIVERGED_FILE).unlink(missing_ok=True)
+    sections = world_sections(config)
+    agent, routing = _agent(config, sections)
+    with ExitStack() as resources:
+        if hasattr(agent, "close"):
+            resources.callback(agent.close)
+        done, seconds, lines = _go_on(agent, known, checkpoint) if known else (0, 0.0, [])
+        comparison = Comparison(config.evaluation, sections, routing, directory)
+        track = config.track
+        left = config.rounds - done
+        logs = trackers(directory, track.to if left else "none", plain, lines, track.project, track.online)
+        for log in logs:
+            resources.callback(log.close)
+        assert isinstance(logs[0], JsonLines)
+        progress_lines = logs[0].lines
+        title = f"{config.agent.name} on {config.topology.name}"
+        began = time.monotonic() - seconds
+        progress = resources.enter_context(TrainProgress((label or "") + title, config.rounds, done, label is None))
+        stop = resources.enter_context(Stop())
+        comparison.prepare(progress.say)
+        while done < config.rounds:
+            try:
+                metrics = agent.train_round()
+                _require_finite(agent.policy())
+            except DivergedError as error:
+                raise _diverged(error, done + 1, directory, identity) from error
+            done += 1
+            if comparison.due(done, config.rounds):
+                progress.say("comparing with the baselines")
+                metrics |= comparison.of(agent.policy())
+            seconds = metrics["seconds"] = time.monotonic() - began
+            for log in logs:
+                log.log(metrics, done)
+            if done % config.checkpoint_every == 0 or done == config.rounds or stop.asked:
+                state = Checkpoint(agent.state(), done, seconds, "\n".join(progress_lines))
+                save_checkpoint(checkpoint, state, identity)
+            progress.update(done, metrics)
+            after_round(done)
+            if stop.asked and done < config.rounds:
+                raise KeyboardInterrupt(f"round {done} is saved, start again to go on")
+        policy = agent.policy()
+    return finish(config, plain, directory, policy, routing, comparison.baselines, identity, seconds)
+
+
+def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The agent, and the parameters of `routing=policy` that it plays with."""
     import torch
 
-    _check(config)
     torch.set_num_threads(config.threads)
     device = ("cuda" if torch.cuda.is_available() else "cpu") if config.device == "auto" else config.device
     hyperparameters, agent_class = trainable()[config.agent.name]
     settings = hyperparameters(**_plain(config.agent))
-    sections = world_sections(config)
-    identity = training_hash(config)
+    world = World(sections, variation(config))
     try:
-        agent = agent_class(
-            settings, World(sections, variation(config)), rounds=config.rounds, seed=config.seed, device=device
-        )
+        agent = agent_class(settings, world, rounds=config.rounds, seed=config.seed, device=device)
     except (RuntimeError, AssertionError) as error:
         if device == "cpu":
             raise
         raise ConfigError(f"device: torch cannot use '{device}' ({str(error).strip().splitlines()[0]})") from error
+    return agent, {**agent.routing(settings)}
 
-    done, seconds = 0, 0.0
-    checkpoint = directory / CHECKPOINT_FILE
-    if checkpoint.exists() and not config.overwrite:
-        done, seconds = _go_on(agent, checkpoint, identity)
 
-    comparison = Comparison(config.evaluation, sections, agent.routing(settings), directory)
-    left = config.rounds - done
-    track = config.track
-    logs = trackers(directory, track.to, _plain(config), done, track.project, track.online) if left else []
-    began = time.monotonic() - seconds
+def _go_on(agent: Any, known: Checkpoint, checkpoint: Path) -> tuple[int, float, list[str]]:
+    lines = known.progress.split("\n")
+    if len(parsed(line.encode() for line in lines)) != known.rounds:
+        raise damaged(checkpoint, f"its metrics are not those of {known.rounds} rounds")
     try:
-        with (
-            TrainProgress(f"{config.agent.name} on {config.topology.name}", config.rounds, done) as progress,
-            Stop() as stop,
-        ):
-            comparison.prepare(progress.say)
-            while done < config.rounds:
-                metrics = agent.train_round()
-                _require_finite(agent.policy(), done, checkpoint)
-                done += 1
-                if comparison.due(done, config.rounds):
-                    progress.say("comparing with the baselines")
-                    metrics |= comparison.of(agent.policy())
-                seconds = metrics["seconds"] = time.monotonic() - began
-                for log in logs:
-                    log.log(metrics, done)
-                if done % config.checkpoint_every == 0 or done == config.rounds or stop.asked:
-                    save_checkpoint(checkpoint, {"agent": agent.state(), "rounds": done, "seconds": seconds}, identity)
-                progress.update(done, metrics)
-                after_round(done)
-                if stop.asked and done < config.rounds:
-                    raise KeyboardInterrupt(f"round {done} is saved, start again to go on")
-        policy = agent.policy()
-    finally:
-        for log in logs:
-            log.close()
-        if hasattr(agent, "close"):
-            agent.close()
-    return _finish(config, directory, policy, {**agent.routing(settings)}, comparison, identity, seconds)
-
-
-def _go_on(agent: Any, checkpoint: Path, identity: str) -> tuple[int, float]:
-    state = load_checkpoint(checkpoint, identity)
-    try:
-        agent.load_state(state["agent"])
-        return int(state["rounds"]), float(state["seconds"])
+        agent.load_state(known.agent)
+    except (ConfigError, CoreError) as error:
+        raise damaged(checkpoint, str(error)) from error
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        what = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-        raise ConfigError(f"{checkpoint} is damaged ({what}); remove it or start with overwrite=true") from error
+        raise damaged(checkpoint, f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}") from error
+    if agent.round != known.rounds:
+        raise damaged(checkpoint, f"its agent is at round {agent.round}, its metrics at round {known.rounds}")
+    return known.rounds, known.seconds, lines
 
 
-def _require_finite(layers: Any, done: int, checkpoint: Path) -> None:
-    if all(np.isfinite(weight).all() and np.isfinite(bias).all() for weight, bias in layers):
+def _require_finite(layers: Any) -> None:
+    # With every loss and gradient finite it takes a step out of the range of numbers.
+    for k, (weight, bias) in enumerate(layers):
+        if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+            raise DivergedError(f"a weight of layer {k}")
+
+
+def _diverged(error: DivergedError, number: int, directory: Path, identity: str) -> CoreError:
+    said = f"the training diverged in round {number}: {error}"
+    write_json(directory / DIVERGED_FILE, {"said": said, "training_hash": identity, "version": __version__})
+    return CoreError(f"{said}. The same command comes to the same again; another value is another training")
+
+
+def _refuse_diverged(directory: Path, identity: str) -> None:
+    try:
+        known = json.loads((directory / DIVERGED_FILE).read_bytes())
+        same = known["training_hash"] == identity and known["version"] == __version__
+        said = str(known["said"])
+    except (FileNotFoundError, ValueError, RecursionError, KeyError, TypeError):
         return
-    kept = f"the last checkpoint is good ({checkpoint}), but leads here again; " if checkpoint.exists() else ""
-    raise CoreError(
-        f"the training diverged in round {done + 1}: a weight is not finite; {kept}take a smaller agent.learning_rate"
-    )
+    if same:
+        raise CoreError(f"{said}. It does so every time: change that, or begin anew with overwrite=true ({directory})")
 
 
-def _finish(
-    config: DictConfig,
-    directory: Path,
-    policy: Any,
-    routing: Mapping[str, Any],
-    comparison: Comparison,
-    identity: str,
-    seconds: float,
-) -> dict[str, Any]:
-    from ..agents.policy_file import save_policy
-
-    rows = read_progress(directory / PROGRESS_FILE)
-    if all(row.get("loss") is None for row in rows):
-        raise CoreError(
-            "nothing was learned: no decision was ever paid; is the load 0, do all packets have one way, or is "
-            "agent.run_ns * agent.record_part too small?"
-        )
-    save_policy(
-        directory / POLICY_FILE,
-        policy,
-        network=routing["network"],
-        slots=routing["slots"],
-        observation=routing["observation"],
-        topology=config.topology.name,
-    )
-    result = {
-        "agent": config.agent.name,
-        "rounds": config.rounds,
-        "decisions": rows[-1].get("decisions") if rows else None,
-        "wall_seconds": seconds,
-        "policy": POLICY_FILE,
-        "last": rows[-1] if rows else {},
-        "baselines": comparison.baselines,
-        "training_hash": identity,
-        "version": __version__,
-        "config": _plain(config),
-    }
-    write_json(directory / RESULT_FILE, result)
-    if rows:
-        draw_learning_curve(rows, comparison.baselines, directory / "training", str(config.agent.name))
-    return result
-
-
-def summary(result: Mapping[str, Any], directory: Path) -> str:
-    """What a training came to, for the terminal."""
-    shown = directory.relative_to(Path.cwd()) if directory.is_relative_to(Path.cwd()) else directory
-    made = f"{result['rounds']} rounds, {result['decisions'] or 0:,.0f} decisions, {result['wall_seconds']:.0f} s"
-    lines = [f"{shown / POLICY_FILE}: {made}"]
-    baselines, last = result["baselines"], result["last"]
-    for key in (key for key in last if key.startswith(COMPARED)):
-        what, label = key.rsplit("@", 1)
-        parts = [f"{name} {_ns(values[key])}" for name, values in {"policy": last, **baselines}.items()]
-        title = f"load {label}: mean latency" if what == "latency_ns" else f"{label}: mean communication time"
-        lines.append(f"  {title} in ns: " + ", ".join(parts))
-    lines.append(f"use it: flitgym-simulate topology=... routing=policy routing.path={shown / POLICY_FILE}")
-    return "\n".join(lines)
-
-
-def _ns(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.0f}"
+def _exists(path: Path) -> bool:
+    with suppress(OSError):
+        return path.exists()
+    return False
 
 
 def _check(config: DictConfig) -> None:
@@ -231,6 +241,7 @@ def main() -> None:
     except ConfigError as error:
         print(f"flitgym-train: {error}", file=sys.stderr)
         sys.exit(EXIT_BAD_CONFIG)
+    ray_launcher.register()
     sys.exit(run_command("flitgym-train", app))
 
 

@@ -22,11 +22,18 @@ _SHOWN = {
 
 
 class TrainProgress:
-    """A bar on a terminal, a line now and then in a log file. A context manager."""
+    """A bar on a terminal, a line now and then in a log file. A context manager.
 
-    def __init__(self, description: str, rounds: int, done: int) -> None:
+    Args:
+        description: Of the training.
+        rounds: It has in all.
+        done: Before this process took it up.
+        alone: Whether no other training shares the terminal; else there is no bar.
+    """
+
+    def __init__(self, description: str, rounds: int, done: int, alone: bool = True) -> None:
         self._description, self._rounds = description, rounds
-        self._bars = bars() if sys.stderr.isatty() else None
+        self._bars = bars() if alone and sys.stderr.isatty() else None
         self._task = None
         if self._bars is not None:
             self._bars.columns = (*self._bars.columns, TextColumn("{task.fields[now]}"))

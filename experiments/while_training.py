@@ -16,7 +16,8 @@ from .results import write_json
 _FILE = "baselines.json"
 
 # What is compared: `<one of these><load or job>`.
-COMPARED = ("latency_ns@", "comm_time_ns@")
+LATENCY = "latency_ns"
+COMPARED = (f"{LATENCY}@", "comm_time_ns@")
 
 
 class Comparison:
@@ -53,17 +54,30 @@ class Comparison:
         asked = hashlib.sha256(
             json.dumps([plain, self._sections], sort_keys=True, default=_content).encode()
         ).hexdigest()
-        if self._file.exists():
-            known = json.loads(self._file.read_text())
-            if known["asked"] == asked:
-                self.baselines = known["baselines"]
-                return
+        known = self._known(asked)
+        if known is not None:
+            self.baselines = known
+            return
         for name in self._settings.baselines:
             say(f"measuring {name}")
             # Through Hydra, so that presets such as ugal_l are known by name.
             routing: Any = OmegaConf.to_container(_routing_section(name), resolve=True)
             self.baselines[name] = self._measure(routing, self._settings.baseline_warmup_ns)
         write_json(self._file, {"asked": asked, "baselines": self.baselines})
+
+    def _known(self, asked: str) -> dict[str, dict[str, float]] | None:
+        """What was measured before, if it was these baselines in this world; what cannot be read is measured again."""
+        try:
+            known = json.loads(self._file.read_bytes())
+            if known["asked"] != asked:
+                return None
+            # JSON has no word for what is not a number: it is null there.
+            return {
+                name: {key: np.nan if value is None else float(value) for key, value in numbers.items()}
+                for name, numbers in known["baselines"].items()
+            }
+        except (FileNotFoundError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+            return None
 
     def of(self, layers: Any) -> dict[str, float]:
         """The policy's numbers: `latency_ns@<load>` and `accepted_load@<load>`, or `comm_time_ns@<job>`.

@@ -1,21 +1,22 @@
 import json
-import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from flitgym.agents import dqn, trainable
+from flitgym.agents import dqn, ppo, trainable
+from flitgym.agents.divergence import DivergedError, require_finite
 from flitgym.agents.policy_file import load_policy
 from flitgym.configs import CONFIG_DIR, explain
 from flitgym.configs.training import register_training
-from flitgym.experiments.checkpoints import load_checkpoint, save_checkpoint
+from flitgym.env import World
 from flitgym.experiments.tracking import read_progress, trackers
 from flitgym.experiments.train import train as run_training
 from flitgym.simcore import ConfigError, CoreError
@@ -40,6 +41,18 @@ SMALL = [
     "track.to=none",
     "vary={traffic.load: [0.2, 0.4]}",
 ]
+SMALL_WORLD = World(
+    {
+        "topology": {
+            "name": "dragonfly",
+            "terminals_per_router": 1,
+            "routers_per_group": 2,
+            "global_ports": 1,
+            "groups": 3,
+        },
+        "traffic": {"name": "uniform", "load": 0.4},
+    }
+)
 OWN = {"dqn": ["agent=dqn", "agent.updates=3", "agent.batch=64"], "ppo": ["agent=ppo", "agent.epochs=2"]}
 
 
@@ -173,39 +186,9 @@ def test_wrong_argument_on_the_command_line(tmp_path: Path):
     assert not list(tmp_path.glob("results/training/*"))
 
 
-@pytest.mark.parametrize("damage", ["cut", "garbage", "pickle"])
-def test_damaged_checkpoint_is_refused_and_kept(tmp_path: Path, damage: str):
-    path = tmp_path / "checkpoint.pt"
-    save_checkpoint(path, {"weights": torch.arange(1000)}, "abc")
-    whole = path.read_bytes()
-    if damage == "cut":
-        path.write_bytes(whole[: len(whole) // 2])
-    elif damage == "garbage":
-        path.write_bytes(os.urandom(500))
-    else:
-
-        class Evil:
-            def __reduce__(self):
-                return (Path.touch, (tmp_path / "owned",))
-
-        torch.save({"format": 1, "training": "abc", "state": Evil()}, path)
-    before = path.read_bytes()
-    with pytest.raises(ConfigError, match="damaged"):
-        load_checkpoint(path, "abc")
-    assert path.read_bytes() == before
-    assert not (tmp_path / "owned").exists()
-
-
-def test_checkpoint_of_another_training_is_refused(tmp_path: Path):
-    save_checkpoint(tmp_path / "c.pt", {"x": 1}, "abc")
-    assert load_checkpoint(tmp_path / "c.pt", "abc") == {"x": 1}
-    with pytest.raises(ConfigError, match="another training"):
-        load_checkpoint(tmp_path / "c.pt", "abd")
-
-
 def test_missing_tracker_is_named_and_nothing_is_lost(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "wandb", None)
-    logs = trackers(tmp_path, "wandb", {}, 0)
+    logs = trackers(tmp_path, "wandb", {})
     logs[0].log({"loss": 1.0, "reward": float("nan")}, 1)
     for log in logs:
         log.close()
@@ -213,19 +196,10 @@ def test_missing_tracker_is_named_and_nothing_is_lost(tmp_path: Path, monkeypatc
     assert read_progress(tmp_path / "progress.jsonl") == [{"round": 1, "loss": 1.0, "reward": None}]
 
 
-def test_progress_behind_the_checkpoint_is_cut_off(tmp_path: Path):
-    path = tmp_path / "progress.jsonl"
-    path.write_text('{"round": 1}\n{"round": 2}\n{"round": 3}\n{"rou')
-    (log,) = trackers(tmp_path, "none", {}, 2)
-    log.log({"loss": 0.5}, 3)
-    log.close()
-    assert read_progress(path) == [{"round": 1}, {"round": 2}, {"round": 3, "loss": 0.5}]
-
-
 def test_tensorboard_and_offline_wandb_keep_the_metrics(tmp_path: Path):
     for to in ("tensorboard", "wandb"):
         directory = tmp_path / to
-        logs = trackers(directory, to, {"seed": 1}, 0)
+        logs = trackers(directory, to, {"seed": 1})
         assert len(logs) == 2
         for step in range(1, 4):
             for log in logs:
@@ -237,11 +211,11 @@ def test_tensorboard_and_offline_wandb_keep_the_metrics(tmp_path: Path):
     assert list(tmp_path.glob("wandb/wandb/offline-run-*/*.wandb"))
 
 
-def quick(directory: Path, *words: str) -> dict[str, Any]:
+def quick(directory: Path, *words: str, after_round: Callable[[int], None] = lambda done: None) -> dict[str, Any]:
     register_training(trainable())
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         config = hydra_compose("train", overrides=[*SMALL, *OWN["dqn"], *words])
-    return run_training(config, directory)
+    return run_training(config, directory, after_round)
 
 
 def test_a_finished_training_that_is_started_again_changes_nothing(tmp_path: Path):
@@ -255,22 +229,62 @@ def test_a_finished_training_that_is_started_again_changes_nothing(tmp_path: Pat
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == kept
 
 
-def test_divergence_is_said_and_keeps_the_last_good_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    learn = dqn.Agent.update
+def explode(self: dqn.Agent, batch: dict[str, torch.Tensor]) -> float:
+    if self.round >= 2:
+        batch = {**batch, "reward": batch["reward"] * float("inf")}
+    return learn(self, batch)
 
-    def explode(self: dqn.Agent, batch: dict[str, torch.Tensor]) -> float:
-        loss = learn(self, batch)
-        if self.round >= 2:
-            with torch.no_grad():
-                next(self.online.scores.parameters()).fill_(torch.nan)
-        return loss
 
+learn = dqn.Agent.update
+
+
+def test_divergence_names_the_first_quantity_and_keeps_the_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(dqn.Agent, "update", explode)
-    with pytest.raises(CoreError, match=r"diverged in round 3.*learning_rate"):
+    with pytest.raises(CoreError, match=r"diverged in round 3: the reward is not finite; .*agent\.reward"):
         quick(tmp_path, "rounds=5", "checkpoint_every=1")
     monkeypatch.undo()
-    assert quick(tmp_path, "rounds=5", "checkpoint_every=1")["rounds"] == 5
+    # Going on would come to the same; it is said before the first round.
+    rounds: list[int] = []
+    with pytest.raises(CoreError, match=r"diverged in round 3: the reward.*overwrite=true"):
+        quick(tmp_path, "rounds=5", "checkpoint_every=1", after_round=rounds.append)
+    assert rounds == []
+    assert quick(tmp_path, "rounds=5", "checkpoint_every=1", "overwrite=true")["rounds"] == 5
     assert [row["round"] for row in read_progress(tmp_path / "progress.jsonl")] == [1, 2, 3, 4, 5]
+    assert not (tmp_path / "diverged.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("quantity", "said"),
+    [("observation", "comes from the simulation"), ("goal", "agent.discount"), ("estimate_q", "agent.learning_rate")],
+)
+def test_the_first_of_several_quantities_is_named(quantity: str, said: str):
+    fine, bad = torch.ones(3), torch.tensor([1.0, float("nan"), 2.0])
+    quantities = {"observation": fine, "estimate_q": fine, "goal": fine}
+    order = list(quantities)
+    quantities |= dict.fromkeys(order[order.index(quantity) :], bad)
+    with pytest.raises(DivergedError) as caught:
+        require_finite(torch.tensor(float("nan")), torch.tensor(1.0), **quantities)
+    assert caught.value.quantity == f"the {quantity.replace('_', ' ')}"
+    assert said in str(caught.value)
+
+
+def test_a_gradient_without_bound_is_named_though_the_loss_is_finite():
+    with pytest.raises(DivergedError, match="the gradient"):
+        require_finite(torch.tensor(1.0), torch.tensor(float("inf")), goal=torch.ones(2))
+    assert require_finite(torch.tensor(1.0), torch.tensor(5.0), goal=torch.ones(2)) == 1.0
+
+
+def test_ppo_learns_from_any_number_of_rows(monkeypatch: pytest.MonkeyPatch):
+    # As many minibatches as there are rows, and one row that is left over: neither has a standard deviation.
+    learner = ppo.Agent(ppo.Config(networks=1, record_part=1.0, minibatch=16, epochs=1), SMALL_WORLD, rounds=9, seed=1)
+    learner.rollouts.run(6000, learner.policy(), temperature=1.0)
+    batch = learner.rollouts.take()
+    for count in (2, 16, 17, 33):
+        assert len(batch["action"]) >= count
+        few = {name: column[:count] for name, column in batch.items()}
+        monkeypatch.setattr(learner.rollouts, "take", lambda few=few: few)
+        assert np.isfinite(learner.train_round()["loss"])
+        assert all(np.isfinite(weight).all() and np.isfinite(bias).all() for weight, bias in learner.policy())
 
 
 def test_nothing_to_learn_from_is_an_error(tmp_path: Path):

@@ -1,0 +1,84 @@
+"""Joining a Ray cluster: by address, with its token, and with an error in seconds where nobody answers."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..simcore import ConfigError
+
+_ANSWER_SECONDS = 5.0  # Ray itself would try for minutes
+_SETTINGS = b"\x04"  # the type of a frame
+_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00" + _SETTINGS + b"\x00\x00\x00\x00\x00"
+_TOKEN = (
+    "; if the cluster asks for a token, this process needs the same one, in ~/.ray/auth_token or RAY_AUTH_TOKEN, and "
+    "RAY_AUTH_MODE=token must be set wherever `ray start` runs"
+)
+
+
+def join(address: str | None, key: str, **options: Any) -> None:
+    """Connect to a Ray cluster, or start Ray on this machine; nothing if this process is connected already.
+
+    Args:
+        address: `host:port` or `ray://host:port` of a cluster, `auto` for one on this machine; None: the one that
+            RAY_ADDRESS names, else Ray starts here.
+        key: Of the configuration, for messages.
+        options: Of `ray.init`.
+
+    Raises:
+        ConfigError: nobody answers at the address, or the cluster does not let this process in.
+    """
+    import ray
+
+    if ray.is_initialized():
+        return
+    named = address or os.environ.get("RAY_ADDRESS")
+    if named and named not in ("auto", "local"):
+        _require_answer(named, key if address else "RAY_ADDRESS")
+        _use_token()
+    try:
+        ray.init(address=address, **options)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        if not named:
+            raise
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        token = "" if named == "auto" else _TOKEN
+        raise ConfigError(f"{key}: no way into a Ray cluster at '{named}' ({first}){token}") from None
+
+
+def _require_answer(address: str, key: str) -> None:
+    parts = urlsplit(address if "://" in address else f"//{address}")
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if host is None or port is None:
+        raise ConfigError(f"{key}: '{address}' is no address of a Ray cluster; valid: host:port, ray://host:port, auto")
+    try:
+        with socket.create_connection((host, port), timeout=_ANSWER_SECONDS) as connection:
+            # Ray speaks gRPC: over HTTP/2, whose servers answer the client's preface with their settings.
+            connection.settimeout(_ANSWER_SECONDS)
+            connection.sendall(_HTTP2_PREFACE)
+            answered = os.environ.get("RAY_USE_TLS") == "1" or connection.recv(9, socket.MSG_WAITALL)[3:4] == _SETTINGS
+    except OSError as error:
+        raise ConfigError(
+            f"{key}: nobody answers at '{address}' ({error.strerror or error}); start a cluster there with "
+            f"`ray start --head --port={port}`, or leave {key} out to use this machine"
+        ) from None
+    if not answered:
+        raise ConfigError(f"{key}: what answers at '{address}' is no Ray cluster")
+
+
+def _use_token() -> None:
+    """Show the cluster this machine's token, if there is one.
+
+    A head that finds a token asks for it, and Ray shows it when it looks for a cluster on this machine; but given an
+    address it does so only if RAY_AUTH_MODE says so. A cluster that asks for no token lets a process with one in.
+    """
+    try:
+        from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
+    except ImportError:  # of Ray before tokens, or of another kind of them
+        return
+    maybe_enable_token_auth_if_token_available(warn_if_disabled=False)

@@ -1,0 +1,76 @@
+"""A replay memory: the latest transitions of all networks in one ring, each as likely to be drawn as any other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import stored
+
+
+class Replay:
+    """Keeps the newest rows of what it is given.
+
+    Args:
+        capacity: rows kept; memory is taken as they come.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.columns: dict[str, Tensor] = {}
+        self.added = 0
+
+    def __len__(self) -> int:
+        return min(self.added, self.capacity)
+
+    def add(self, rows: Mapping[str, Tensor]) -> None:
+        """Put rows in the place of the oldest; columns [n, ...], the same ones every time."""
+        if not rows:
+            return
+        count = len(next(iter(rows.values())))
+        kept = min(count, self.capacity)
+        places = torch.arange(self.added + count - kept, self.added + count) % self.capacity
+        for name, column in rows.items():
+            if name not in self.columns:
+                self.columns[name] = torch.zeros((self.capacity, *column.shape[1:]), dtype=column.dtype)
+            self.columns[name][places] = column[count - kept :]
+        self.added += count
+
+    def sample(self, count: int, generator: torch.Generator) -> dict[str, Tensor]:
+        """Rows drawn uniformly, with replacement; [count, ...] each, or nothing while the memory is empty."""
+        if not len(self):
+            return {}
+        rows = torch.randint(len(self), (count,), generator=generator)
+        return {name: column[rows] for name, column in self.columns.items()}
+
+    def state(self) -> dict[str, Any]:
+        """What is kept, for a checkpoint."""
+        # Clones: a file holds the whole memory that a view lies in.
+        columns = {name: column[: len(self)].clone() for name, column in self.columns.items()}
+        return {"added": self.added, "columns": columns}
+
+    def load_state(self, state: Any, where: str, example: Mapping[str, Tensor]) -> None:
+        """Go on from a `state()` of a memory of the same capacity.
+
+        Args:
+            state: as a checkpoint has it.
+            where: its name in messages.
+            example: columns as `add` takes them, of whatever length.
+
+        Raises:
+            ConfigError: it is damaged, or of other columns.
+        """
+        given = stored.entries(state, where, ("added", "columns"))
+        added = stored.whole(given["added"], f"{where}.added")
+        columns = given["columns"]
+        if added or columns:
+            kept = min(added, self.capacity)
+            like = {name: column.new_zeros((kept, *column.shape[1:])) for name, column in example.items()}
+            columns = stored.like(columns, f"{where}.columns", like)
+        self.added, self.columns = added, {}
+        for name, column in columns.items():
+            self.columns[name] = column.new_zeros((self.capacity, *column.shape[1:]))
+            self.columns[name][: len(column)] = column

@@ -1,0 +1,109 @@
+"""A replay memory draws every transition alike; an episode that is carried on learns what was open at its end."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from flitgym.agents import dqn
+from flitgym.agents.replay import Replay
+from flitgym.agents.rollouts import Rollouts
+from flitgym.env import World
+from flitgym.simcore import ConfigError
+
+SMALL = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
+JAMMED = World({"topology": SMALL, "traffic": {"name": "adversarial", "load": 0.8}})
+
+
+def rows(*numbers: int) -> dict[str, torch.Tensor]:
+    return {"reward": torch.tensor(numbers, dtype=torch.float32), "action": torch.tensor(numbers)}
+
+
+def test_replay_keeps_the_newest_and_draws_all_alike() -> None:
+    memory, generator = Replay(5), torch.Generator().manual_seed(1)
+    assert memory.sample(3, generator) == {}
+    memory.add({})
+    memory.add(rows(1, 2, 3))
+    assert sorted(set(memory.sample(100, generator)["action"].tolist())) == [1, 2, 3]
+    memory.add(rows(4, 5, 6))
+    drawn = memory.sample(10_000, generator)
+    counts = np.bincount(drawn["action"].numpy(), minlength=7)
+    assert counts[:2].tolist() == [0, 0]
+    assert (abs(counts[2:] - 2000) < 200).all()
+    assert torch.equal(drawn["reward"], drawn["action"].float())
+    memory.add(rows(*range(10, 30)))  # more than it holds
+    assert sorted(set(memory.sample(1000, generator)["action"].tolist())) == [25, 26, 27, 28, 29]
+
+
+@pytest.mark.parametrize("count", [0, 2, 7])
+def test_a_replay_goes_on_from_its_state(tmp_path: Path, count: int) -> None:
+    memory, again = Replay(5), Replay(5)
+    memory.add(rows(*range(count)) if count else {})
+    torch.save(memory.state(), tmp_path / "state")
+    again.load_state(torch.load(tmp_path / "state", weights_only=True), "agent.replay", rows(0))
+    for one in (memory, again):
+        one.add(rows(100))
+    first, second = (one.sample(20, torch.Generator().manual_seed(2)) for one in (memory, again))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    with pytest.raises(ConfigError, match=r"agent\.replay\.columns"):
+        again.load_state({"added": 3, "columns": {"reward": torch.zeros(3)}}, "agent.replay", rows(0))
+
+
+def lost(tail_ns: float) -> tuple[set[int], dict[int, float]]:
+    """Decisions of the first episode that were never handed out, and the rewards of those that were."""
+    routing = {"network": "slots", "hidden": [4], "slots": 8}
+    rollouts = Rollouts(
+        JAMMED, routing, networks=1, episode_ns=600, capacity=16384, record_part=1.0, seed=1, tail_ns=tail_ns
+    )
+    layers = dqn.QNetwork(rollouts.seam, dqn.Config(hidden=[4])).scores.export()
+    layers = [(np.zeros_like(weight), np.zeros_like(bias)) for weight, bias in layers]
+    rollouts.run(600, layers)
+    made = rollouts.simulations[0].decision_count
+    known: dict[int, float] = {}
+    batch = rollouts.take()
+    for _ in range(2):
+        own = batch["network"] != 0 if known else batch["network"] == 0  # of the first episode
+        known |= dict(zip(batch["decision"][own].tolist(), batch["reward"][own].tolist(), strict=True))
+        rollouts.run(600, layers)
+        batch = rollouts.take()
+    return set(range(made)) - set(known), known
+
+
+def test_the_tail_of_an_episode_brings_what_was_open_at_its_end() -> None:
+    without, before = lost(0)
+    some, after = lost(6_000)
+    assert len(without) > 300
+    assert len(some) < 0.5 * len(without)
+    # What it adds are the slow ones, and none is paid otherwise than before.
+    assert all(after[number] == reward for number, reward in before.items())
+    added = [reward for number, reward in after.items() if number not in before]
+    assert np.mean(added) < 2 * np.mean(list(before.values())) < 0
+    assert len(added) == len(without) - len(some)
+
+
+def test_dqn_learns_from_the_whole_memory() -> None:
+    settings: dict[str, Any] = {
+        "networks": 2,
+        "run_ns": 100,
+        "episode_ns": 300,
+        "capacity": 4096,
+        "updates": 2,
+        "record_part": 0.1,
+    }
+    torch.set_num_threads(1)
+    learner = dqn.Agent(
+        dqn.Config(**settings, batch=64, replay="transitions", tail_ns=200, hidden=[8], huber_us=5.0),
+        JAMMED,
+        rounds=6,
+        seed=1,
+    )
+    filed = 0
+    for _ in range(6):
+        assert np.isfinite(learner.train_round()["loss"])
+        assert len(learner.replay) > filed  # what an episode left behind stays
+        filed = len(learner.replay)
+    with pytest.raises(ConfigError, match=r"agent\.tail_ns: 5 takes agent\.replay=transitions"):
+        dqn.Config(tail_ns=5)
+    with pytest.raises(ConfigError, match="did you mean 'transitions'"):
+        dqn.Config(replay="transition")

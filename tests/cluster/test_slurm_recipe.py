@@ -1,0 +1,61 @@
+"""docs/examples/slurm_ray.sh, as far as a machine without Slurm can tell: its commands, on a Slurm of three scripts."""
+
+import os
+import subprocess
+from pathlib import Path
+
+RECIPE = Path(__file__).parents[2] / "docs" / "examples" / "slurm_ray.sh"
+
+# Each writes down how it was called, with the token's mode; `ray status` knows as many nodes as have been started.
+SRUN = """#!/bin/bash
+while [[ $1 == -* ]]; do echo "srun $1 $([ "$1" = -w ] && echo "$2")" >> "$LOG"; [ "$1" = -w ] && shift; shift; done
+exec "$@"
+"""
+SCONTROL = """#!/bin/bash
+echo "scontrol $*" >> "$LOG"
+printf 'alpha\\nbeta\\ngamma\\n'
+"""
+RAY = """#!/bin/bash
+echo "ray $* mode=$RAY_AUTH_MODE" >> "$LOG"
+case "$1 $2" in
+    "start --head") echo " 1 node_head" >> "$NODES"; exec sleep 60 ;;
+    "start --address"*) echo " 1 node_b" >> "$NODES"; echo " 1 node_c" >> "$NODES"; exec sleep 60 ;;
+    status*) cat "$NODES" ;;
+esac
+"""
+TRAIN = """#!/bin/bash
+echo "train $* nodes=$(wc -l < "$NODES") mode=$RAY_AUTH_MODE" >> "$LOG"
+"""
+
+
+def played(tmp_path: Path, *words: str) -> list[str]:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name, text in {"srun": SRUN, "scontrol": SCONTROL, "ray": RAY, "flitgym-train": TRAIN}.items():
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    env = {"PATH": f"{tools}:{os.environ['PATH']}", "LOG": str(tmp_path / "log"), "NODES": str(tmp_path / "nodes"),
+           "SLURM_JOB_NODELIST": "alpha,beta,gamma", "SLURM_NNODES": "3", "SLURM_CPUS_PER_TASK": "8"}  # fmt: skip
+    done = subprocess.run([RECIPE, *words], env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return (tmp_path / "log").read_text().splitlines()
+
+
+def test_head_then_workers_then_the_training_with_the_token(tmp_path: Path) -> None:
+    said = played(tmp_path)
+    assert "ray get-auth-token --generate mode=token" in said
+    assert "srun -w alpha" in said
+    assert "ray start --head --port=6379 --num-cpus=8 --block mode=token" in said
+    assert "srun --exclude=alpha " in said
+    assert "srun --ntasks=2 " in said
+    assert "ray start --address=alpha:6379 --num-cpus=8 --block mode=token" in said
+    heads = [k for k, line in enumerate(said) if line.startswith("ray start --head")]
+    workers = [k for k, line in enumerate(said) if line.startswith("ray start --address")]
+    assert heads[0] < workers[0]
+    assert said[-1] == "train agent=rllib_ppo agent.env_runners=22 agent.address=alpha:6379 nodes=3 mode=token"
+
+
+def test_words_of_the_user_take_the_place_of_its_own(tmp_path: Path) -> None:
+    assert played(tmp_path, "agent=rllib_dqn", "rounds=7")[-1].startswith(
+        "train agent=rllib_dqn rounds=7 agent.address=alpha:6379"
+    )

@@ -1,0 +1,146 @@
+"""`flitgym-train -m`: a folder per configuration, finished ones kept, interrupted ones go on, a table and curves."""
+
+import csv
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flitgym.agents import trainable
+from flitgym.configs import CONFIG_DIR
+from flitgym.configs.training import register_training, train_id
+from flitgym.experiments.check import check
+from flitgym.experiments.results import read_rows
+from flitgym.experiments.training_result import objective
+from flitgym.experiments.training_study import gather_trainings, grouped, prepare_training
+from flitgym.simcore import ConfigError
+from hydra import initialize_config_dir
+from training_scenes import OWN, SMALL, composed, quick
+
+COMPARED = ["evaluation.every=2", "evaluation.loads=[0.2]", "evaluation.seeds=[1]", "evaluation.warmup_ns=500",
+            "evaluation.baseline_warmup_ns=500", "evaluation.measure_ns=1000"]  # fmt: skip
+
+
+def sweep(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "flitgym.experiments.train", "-m", *SMALL, *OWN["dqn"], *words]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=500)
+
+
+def test_a_sweep_is_a_study_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    words = ["study=rates", "rounds=4", "checkpoint_every=2", *COMPARED]
+    # One of the sweep's trainings is there already, another was interrupted in its third round.
+    directory = tmp_path / "results" / "rates"
+    finished, begun = (
+        directory / train_id(_root_=composed(*words, f"seed={seed}", "agent.learning_rate=0.001")) for seed in (1, 2)
+    )
+
+    def interrupt(done: int) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    quick(finished, *words, "seed=1", "agent.learning_rate=0.001")
+    with pytest.raises(KeyboardInterrupt):
+        quick(begun, *words, "seed=2", "agent.learning_rate=0.001", after_round=interrupt)
+    stamp = (finished / "checkpoint.pt").stat().st_mtime_ns
+
+    done = sweep(tmp_path, *words, "seed=1,2", "agent.learning_rate=0.001,0.003")
+    assert done.returncode == 0, done.stderr
+    assert len([path for path in directory.iterdir() if path.is_dir()]) == 4
+    assert all("dqn_dragonfly_mixed_seed" in path.name for path in directory.iterdir() if path.is_dir())
+    assert (finished / "checkpoint.pt").stat().st_mtime_ns == stamp  # not run again
+    assert "going on after round 2" in done.stderr
+    assert not (tmp_path / "multirun").exists()
+
+    rows = read_rows(directory / "rows.parquet")
+    assert sorted((row["seed"], row["agent.learning_rate"]) for row in rows) == [
+        (1, 0.001), (1, 0.003), (2, 0.001), (2, 0.003)
+    ]  # fmt: skip
+    for row in rows:
+        result = json.loads((directory / row["directory"] / "training.json").read_text())
+        assert row["objective"] == result["objective"]
+        assert row["last.latency_ns@0.2"] == result["last"]["latency_ns@0.2"]
+        assert row["baselines.ugal_l.latency_ns@0.2"] == result["baselines"]["ugal_l"]["latency_ns@0.2"]
+        assert row["progress.round"] == [1, 2, 3, 4]
+    lines = list(csv.DictReader((directory / "trainings.csv").open()))
+    assert {line["trainings"] for line in lines} == {"agent.learning_rate=0.001", "agent.learning_rate=0.003"}
+    mean = next(
+        float(line["mean"])
+        for line in lines
+        if (line["trainings"], line["metric"]) == ("agent.learning_rate=0.003", "latency_ns@0.2")
+    )
+    own = [row["last.latency_ns@0.2"] for row in rows if row["agent.learning_rate"] == 0.003]
+    assert mean == pytest.approx(sum(own) / 2, rel=1e-5)
+    assert "| agent.learning_rate=0.001 | 1, 2 |" in (directory / "trainings.md").read_text()
+    assert (directory / "trainings.png").stat().st_size > 10_000
+
+
+def test_every_launcher_and_sweeper_is_a_choice(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    done = sweep(tmp_path, "hydra/launcher=ray", "hydra.launcher.address=nowhere", "seed=1,2", "rounds=1")
+    assert done.returncode == 2
+    assert "hydra.launcher.address: 'nowhere' is no address of a Ray cluster" in done.stderr
+
+
+def test_optuna_gets_the_objective(tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    # Its storage takes the trials of a study that is started again.
+    words = ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=2", "hydra.sweeper.n_jobs=1",
+             "hydra.sweeper.study_name=rate", "hydra.sweeper.storage=sqlite:///trials.db",
+             "agent.learning_rate=tag(log, interval(0.0001, 0.01))", "study=tuned", "rounds=2", *COMPARED]  # fmt: skip
+    done = sweep(tmp_path, *words)
+    assert done.returncode == 0, done.stderr
+    best = (tmp_path / "results" / "tuned" / "optimization_results.yaml").read_text()
+    rows = read_rows(tmp_path / "results" / "tuned" / "rows.parquet")
+    assert len(rows) == 2
+    assert f"best_value: {min(row['objective'] for row in rows)}" in best
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["agent.slots=99"], "agent.slots: 99"), (["agent.observation=queue"], "did you mean 'queues'")],
+)
+def test_what_cannot_be_trained_stops_a_sweep_before_its_first_training(words: list[str], said: str) -> None:
+    register_training(trainable())
+    with (
+        initialize_config_dir(str(CONFIG_DIR), version_base="1.3"),
+        pytest.raises(ConfigError, match=said),
+    ):
+        check([*SMALL, "agent=dqn,ppo", "seed=1,2", *words], prepare_training, {"agent"})
+
+
+def test_intervals_of_a_sweeper_are_checked_at_their_start() -> None:
+    tried: list[Any] = []
+    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+        check(["agent=dqn,ppo", "agent.learning_rate=interval(0.1,0.5)", "seed=1,2"], tried.append, {"agent"})
+    assert tried == [(f"agent={name}", "agent.learning_rate=0.1", "seed=1") for name in ("dqn", "ppo")]
+
+
+def test_groups_are_trainings_that_differ_in_their_seed_alone(tmp_path: Path) -> None:
+    for agent, seed in (("dqn", 1), ("dqn", 2), ("ppo", 1)):
+        quick(tmp_path / "study" / f"{agent}{seed}", "rounds=2", f"seed={seed}", agent=agent)
+    (tmp_path / "study" / "damaged").mkdir()
+    (tmp_path / "study" / "damaged" / "training.json").write_bytes(b"\xff")
+    written = gather_trainings(tmp_path / "study")
+    assert {path.name for path in written} == {
+        "rows.parquet", "trainings.csv", "trainings.md", "trainings.png", "trainings.svg"
+    }  # fmt: skip
+    groups = grouped(read_rows(tmp_path / "study" / "rows.parquet"))
+    assert {group.label: len(group.rows) for group in groups} == {"agent=dqn": 2, "agent=ppo": 1}
+    assert gather_trainings(tmp_path / "nothing") == []
+
+
+def test_objective() -> None:
+    rows = [{"round": k, "reward": -float(k), "latency_ns@0.2": 500.0, "latency_ns@0.4": None} for k in range(1, 21)]
+    rows[-1] |= {"latency_ns@0.2": 400.0, "latency_ns@0.4": 900.0}
+    baselines = {
+        "a": {"latency_ns@0.2": 800.0, "latency_ns@0.4": math.nan},
+        "b": {"latency_ns@0.2": 1000.0, "latency_ns@0.4": 450.0},
+    }
+    assert objective(rows, baselines) == pytest.approx(math.sqrt(0.5 * 2.0))
+    assert objective(rows[:-1], baselines) == math.inf  # it delivered nothing at 0.4
+    # With nothing to compare with: the mean of the last tenth of the rounds.
+    assert objective(rows, {}) == pytest.approx(19.5)
+    assert objective([{"round": 1, "reward": None}], {}) == math.inf

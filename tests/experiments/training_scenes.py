@@ -1,0 +1,43 @@
+"""Trainings of a second, for several test files."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from flitgym.agents import trainable
+from flitgym.configs import CONFIG_DIR
+from flitgym.configs.training import register_training
+from flitgym.experiments.train import train
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig
+
+SMALL = [
+    "topology=dragonfly",
+    "topology.terminals_per_router=1",
+    "topology.routers_per_group=2",
+    "topology.global_ports=1",
+    "topology.groups=3",
+    "agent.run_ns=1000",
+    "agent.episode_ns=4000",
+    "agent.networks=2",
+    "agent.capacity=2048",
+    "agent.record_part=1.0",
+    "evaluation.every=0",
+    "track.to=none",
+    "vary={traffic.load: [0.2, 0.4]}",
+]
+OWN = {"dqn": ["agent=dqn", "agent.updates=3", "agent.batch=64"], "ppo": ["agent=ppo", "agent.epochs=2"]}
+
+
+def composed(*words: str, agent: str = "dqn") -> DictConfig:
+    """The configuration of a small training."""
+    register_training(trainable())
+    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+        return compose("train", overrides=[*SMALL, *OWN[agent], *words])
+
+
+def quick(
+    directory: Path, *words: str, agent: str = "dqn", after_round: Callable[[int], None] = lambda done: None
+) -> dict[str, Any]:
+    """Train in this process."""
+    return train(composed(*words, agent=agent), directory, after_round)
