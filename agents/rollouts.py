@@ -229,9 +229,10 @@ _SAMPLED = (
 
 def _columns(simulation: Simulation, rows: NDArray[Any] | slice, more: tuple[str, ...] = ()) -> dict[str, Tensor]:
     ring = simulation.transitions()
-    columns = {name: torch.from_numpy(ring[name][rows]) for name in _SAMPLED}
+    # Copies: the ring goes on, and its memory is the core's to write.
+    columns = {name: torch.from_numpy(np.array(ring[name][rows])) for name in _SAMPLED}
     # Numbers of decisions are unsigned; torch has no such integers that it can compare. "None" becomes -1.
-    columns.update({name: torch.from_numpy(ring[name][rows].view(np.int64)) for name in more})
+    columns.update({name: torch.from_numpy(np.array(ring[name][rows]).view(np.int64)) for name in more})
     return columns
 
 
