@@ -60,7 +60,7 @@ TEST(demand_is_the_integral_of_packets_in_flight) {
 // A source whose NIC is full loses packets with source_backlog=lost; they stay due for ever.
 TEST(demand_charges_what_a_full_nic_kept_away) {
   const auto owed = [](const char* relation) {
-    Simulation sim(config(small_network(), hpdc21(), {"random", {{"relation", std::string(relation)}}}, {"adversarial", {{"load", 0.6}}}));
+    Simulation sim(config(small_network(), hpdc21(), {"random", {{"relation", std::string(relation)}}}, {"adversarial", {{"load", 0.4}}}));
     sim.run(20000);
     const double at = total(sim);
     sim.run(20000);

@@ -190,8 +190,10 @@ TEST(memory_is_counted_before_it_is_taken) {
     CHECK_FOR(seconds < 15, parts[0]);
   };
   const std::string most = "max_memory_gb allows 2 GB";
-  refused(small(hyperx_section(std::vector<double>(16, 2), 1), {"agent", {}}), 2,
+  refused(small(hyperx_section(std::vector<double>(16, 2), 1), {"agent", {{"observation", std::string("queues+path")}}}), 2,
           {"routing.agent", "65536 routers", "21.", most});
+  refused(small(hyperx_section(std::vector<double>(16, 2), 1), {"agent", {}}), 2,
+          {"routing.agent", "65536 rows each", "275 GB", most});
   refused(small(hyperx_section(std::vector<double>(16, 2), 1), {"q_routing", {}}), 2,
           {"routing.q_routing", "65536 routers", most});
   refused(small(hyperx_section(std::vector<double>(20, 2), 1), {"dimension_order", {}}), 2,

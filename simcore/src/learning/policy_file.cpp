@@ -85,7 +85,7 @@ class Header {
 PolicyFile read_policy_file(const std::string& path) {
   std::error_code none;
   // A device or a pipe may never come to an end.
-  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none)) throw ConfigError("policy file " + path + ": it is no file that can be read");
+  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none)) throw ConfigError("policy file " + path + ": it is no plain file and cannot be read");
   std::ifstream file(path, std::ios::binary);
   std::ostringstream content;
   if (!file) throw ConfigError("policy file " + path + ": it cannot be read");
