@@ -1,6 +1,6 @@
 """PPO in one file, in the manner of CleanRL, on the registered vector environment: nothing of flitgym but its id.
 
-    python docs/examples/single_file_ppo.py [--decisions 100000] [--seed 1]
+    python docs/examples/single_file_ppo.py [--decisions 60000] [--seed 1]
 
 Ends with mean packet latency and accepted load of what was learned, beside UGAL-L's in the same networks.
 """
@@ -48,7 +48,7 @@ class Agent(nn.Module):
 def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
     """Train, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--decisions", type=int, default=100_000, help="to learn from")
+    parser.add_argument("--decisions", type=int, default=60_000, help="to learn from")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--networks", type=int, default=3, help="in which both are measured")
     options = parser.parse_args(arguments)
