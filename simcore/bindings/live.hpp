@@ -18,7 +18,9 @@ template <class T>
 T& built(const pybind11::handle& item, const std::string& where) {
   if (!pybind11::isinstance<T>(item)) {
     const std::string type = pybind11::str(pybind11::type::of(item).attr("__name__"));
-    throw flitgym::ConfigError(where + ": an object of type " + type + " is no " +
+    std::string shown = pybind11::repr(item);
+    if (shown.size() > 80) shown = shown.substr(0, 77) + "...";
+    throw flitgym::ConfigError(where + ": " + shown + " is of type " + type + " and no " +
         pybind11::type::of<T>().attr("__name__").template cast<std::string>());
   }
   if (!is_built(item)) throw flitgym::CoreError(where +

@@ -120,7 +120,7 @@ def test_pickles_are_checked() -> None:
     snapshot, asking = simulation._save()
     assert asking is None
     for wrong in ([2**20], [0], [0, 0]):
-        with pytest.raises(ValueError, match="contradicts itself: the list of heads that ask for a route"):
+        with pytest.raises(ValueError, match="contradicts itself: .*route"):
             Simulation({**TRIANGLE, "routing": "agent"})._load(snapshot, wrong)
 
 
@@ -158,7 +158,8 @@ def test_worlds_take_over_what_is_asked() -> None:
     assert worlds.count == n
     for name in ("observation", "mask", "network", "router", "decision"):
         assert same(getattr(worlds, name)[:n], getattr(batch, name)[:n])
-    assert np.shares_memory(forks[0].decisions()["observation"], worlds.observation)
+    own = worlds.network[:n] == 0
+    assert same(forks[0].decisions()["observation"], worlds.observation[:n][own])
     with pytest.raises(CoreError, match="without apply"):
         worlds.collect(10)
     worlds.apply(np.zeros(n, np.int64))

@@ -111,7 +111,7 @@ def test_chains_of_starts_may_be_long() -> None:
         ({"routing": {"name": "agent", "record": 1 << 24}}, ["routing.agent.record", "16777216", "max_memory_gb"]),
         (
             {"topology": {**HYPERCUBE, "widths": [2] * 16}, "routing": "agent"},
-            ["65536 routers", "21.", "max_memory"],
+            ["65536 routers", "275 GB", "max_memory"],
         ),
         ({"topology": {**HYPERCUBE, "widths": [2] * 20}}, ["1048576 routers", "max_memory_gb"]),
         ({"routing": {"name": "policy", "hidden": [4096] * 16}}, ["weights", "max_memory_gb"]),

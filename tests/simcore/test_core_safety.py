@@ -57,7 +57,7 @@ MEMBERS = [
     (kind, name)
     for kind in (Simulation, Worlds, Program)
     for name in dir(kind)
-    if not name.startswith("__") and name not in ("motif", "goal", "_pybind11_conduit_v1_", "_config")
+    if not name.startswith("__") and name not in ("motif", "goal", "_pybind11_conduit_v1_", "_config", "_hold")
 ]
 
 
@@ -268,7 +268,7 @@ def test_watching_and_reading_from_another_thread_is_safe() -> None:
 def test_a_process_forked_while_a_thread_runs() -> None:
     sim = Simulation(config(topology=SYSTEM, traffic=traffic("uniform", 0.5)))
     idle = Simulation(config())
-    thread = threading.Thread(target=lambda: sim.run(3000))
+    thread = threading.Thread(target=lambda: sim.run(100_000))
     thread.start()
     time.sleep(0.1)
     with warnings.catch_warnings():
