@@ -119,7 +119,7 @@ test-cpp:
 
 test-python: dev
 	@echo "== pytest"
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 cluster-test: venv ## a Ray cluster of two nodes on this machine, with and without a token (minutes)
 	@FLITGYM_CLUSTER_TEST=1 $(BIN)/python -m pytest tests/cluster
