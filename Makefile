@@ -10,6 +10,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= $(shell getconf _NPROCESSORS_ONLN)
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
+# Where the project is checked a warning is an error; where it is used, another compiler may warn of something new.
+WERROR ?= $(if $(CI),ON,OFF)
 
 # The first interpreter that runs, is new enough and can make a virtual environment. A name on the PATH is not proof:
 # version managers leave shims for versions that are not active, and some systems ship Python without ensurepip.
@@ -62,7 +64,7 @@ $(VENV)/dependencies-dev: $(VENV)/dependencies
 $(VENV)/installed: $(VENV)/dependencies $(CPP_SOURCES)
 	@echo "== building the simulator core for this machine"
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation \
-		--config-settings=cmake.define.FLITGYM_NATIVE=ON --editable .
+		--config-settings=cmake.define.FLITGYM_NATIVE=ON --config-settings=cmake.define.FLITGYM_WERROR=$(WERROR) --editable .
 	@touch $@
 
 venv: $(VENV)/installed ## create .venv and build the core into it (nothing to do when up to date)

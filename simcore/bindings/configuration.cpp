@@ -160,13 +160,6 @@ std::vector<u32> to_terminals(const std::string& where, const py::handle& item) 
   return terminals;
 }
 
-std::shared_ptr<const Program> to_program(const std::string& where, const py::handle& item) {
-  if (!py::isinstance<PyProgram>(item)) throw ConfigError(where + ": " + shown(item) + " is no Program");
-  const auto held = item.cast<std::shared_ptr<PyProgram>>();
-  if (!held || !held->program) throw ConfigError(where + ": a Program that was never initialised");
-  return held->program;
-}
-
 // {parameters, 'jobs': [{'name', 'motif' or 'goal_file' or 'program', 'terminals', parameters of the motif}]}
 WorkloadSection to_workload(const py::object& given) {
   if (!py::isinstance<py::dict>(given)) throw ConfigError("workload: " + shown(given) + " is no mapping");

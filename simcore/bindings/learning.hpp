@@ -1,8 +1,21 @@
-// The Python face of the learning seam: decisions, transitions, the weights of a policy, and several networks in one batch.
+// The Python face of the learning seam: decisions, transitions and the weights of a policy (learning.cpp), and several
+// networks in one batch (worlds.cpp).
 #pragma once
 
 #include <pybind11/pybind11.h>
 
+#include <string>
+
+#include "simcore/error.hpp"
+#include "simcore/learning.hpp"
 #include "simcore/simulation.hpp"
 
-void bind_learning(pybind11::module_& m, pybind11::class_<flitgym::Simulation>& simulation);
+inline const flitgym::Seam& seam_of(const flitgym::Simulation& sim, const char* what) {
+  if (!sim.network().seam)
+    throw flitgym::ConfigError(std::string(what) + ": routing." + sim.network().routing_name +
+                               " asks no agent; use routing=agent, policy, random or biased");
+  return *sim.network().seam;
+}
+
+void bind_learning(pybind11::class_<flitgym::Simulation>& simulation);
+void bind_worlds(pybind11::module_& m);

@@ -435,6 +435,7 @@ PYBIND11_MODULE(_core, m) {
       .def("restore", alone([](Simulation& s, const py::bytes& bytes) { s.restore(bytes); }), py::arg("snapshot"))
       .def("check_conservation", alone([](Simulation& s) { s.check_conservation(); }));
   bind_jobs(simulation);
-  bind_learning(m, simulation);
+  bind_learning(simulation);
+  bind_worlds(m);
   bind_pickling(simulation);
 }

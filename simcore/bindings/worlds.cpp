@@ -1,0 +1,299 @@
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "exclusive.hpp"
+#include "learning.hpp"
+#include "live.hpp"
+#include "simcore/registry.hpp"
+#include "views.hpp"
+
+namespace py = pybind11;
+using namespace flitgym;
+
+namespace {
+
+// Several networks whose decisions stand in one batch. Each goes on to its next cycle with a decision; they need not be at the
+// same cycle.
+class Worlds {
+ public:
+  // The list is the caller's and may change; the simulations are held one by one.
+  explicit Worlds(const py::list& simulations) {
+    if (simulations.empty()) throw ConfigError("Worlds(): no simulation");
+    std::size_t most = 0;
+    for (const py::handle& item : simulations) {
+      auto& sim = built<Simulation>(item, "Worlds(): simulation " + std::to_string(sims_.size()));
+      const Exclusive alone(sim);
+      const Seam& seam = seam_of(sim, "Worlds()");
+      if (!sim.network().external) throw ConfigError("Worlds(): routing." + sim.network().routing_name + " decides by itself; use routing=agent");
+      if (sims_.empty()) slots_ = seam.slots, width_ = seam.width;
+      if (seam.slots != slots_ || seam.width != width_)
+        throw ConfigError("Worlds(): networks with " + std::to_string(slots_) + " and " + std::to_string(seam.slots) + " slots, " + std::to_string(width_) + " and " + std::to_string(seam.width) +
+                          " features; they must agree");
+      for (const Simulation* other : sims_)
+        if (other == &sim) throw ConfigError("Worlds(): the same simulation twice; use fork()");
+      sims_.push_back(&sim);
+      held_.append(item);
+      most += sim.batch().input_vc.size();
+    }
+    observation_.resize(most * width_);
+    mask_.resize(most * slots_);
+    for (auto* column : {&network_, &router_, &actions_}) column->resize(most);
+    decision_.resize(most);
+    counts_.assign(sims_.size(), 0);
+    for (const Simulation* sim : sims_) filed_.push_back(sim->state().learning.transitions);
+    for (u32 k = 0; k < sims_.size(); k++) take_over(k);
+    waiting_ = count_ > 0;
+  }
+  // The simulations outlive it and must not write into its memory.
+  ~Worlds() {
+    for (Simulation* sim : sims_)
+      if (is_ours(*sim)) own_rows(sim->network(), sim->batch());
+  }
+  Worlds(const Worlds&) = delete;
+  Worlds& operator=(const Worlds&) = delete;
+
+  // When a network raises, or Ctrl-C gets in, the others stay where they are: the next call takes the decisions that
+  // stand.
+  u32 collect(u64 most_cycles) {
+    const Busy busy(*this);
+    if (waiting_) throw CoreError("Worlds.collect() was called twice without apply()");
+    count_ = 0;
+    most_filed_ = 0;
+    std::vector<std::unique_ptr<Exclusive>> held = hold();
+    const py::gil_scoped_release release;
+    // Rows that stand may lie where others will be written: away with them first.
+    for (Simulation* sim : sims_)
+      if (sim->state().totals.collected && is_ours(*sim)) own_rows(sim->network(), sim->batch());
+    for (u32 k = 0; k < sims_.size(); k++) {
+      try {
+        advance(k, most_cycles);
+      } catch (const CoreError& error) {
+        count_ = 0;
+        throw CoreError("Worlds: network " + std::to_string(k) + ": " + error.what());
+      } catch (...) {
+        count_ = 0;
+        throw;
+      }
+      // A member may have been put back to an earlier state.
+      const u64 filed = sims_[k]->state().learning.transitions;
+      most_filed_ = std::max(most_filed_, filed - std::min(filed, filed_[k]));
+      filed_[k] = filed;
+    }
+    waiting_ = count_ > 0;
+    return count_;
+  }
+
+  using LogProbabilities = py::array_t<float, py::array::c_style | py::array::forcecast>;
+
+  template <class T>
+  void apply(const py::array_t<T, py::array::c_style>& choices,
+             const std::optional<LogProbabilities>& log_probability) {
+    const Busy busy(*this);
+    if (!waiting_) throw CoreError("Worlds.apply() without decisions; call collect() first");
+    if (choices.ndim() != 1 || choices.shape(0) != static_cast<py::ssize_t>(count_))
+      throw ConfigError("Worlds.apply(): " + std::to_string(choices.size()) + " choices for " + std::to_string(count_) + " decisions");
+    std::vector<std::unique_ptr<Exclusive>> held = hold();
+    for (u32 k = 0; k < sims_.size(); k++) check_stands(k);
+    const T* const given = choices.data();
+    for (u32 j = 0, k = 0, at = 0; j < count_; j++) {
+      while (j >= at + counts_[k]) at += counts_[k++];
+      if (given[j] < 0 || static_cast<u64>(given[j]) >= sims_[k]->batch().decisions.slot_count[j - at])
+        throw ConfigError("Worlds.apply(): slot " + std::to_string(given[j]) + " of decision " + std::to_string(j) + " is masked out");
+      actions_[j] = static_cast<u32>(given[j]);
+    }
+    const float* const told = log_probability ? log_probability->data() : nullptr;
+    if (told) check_log_probabilities(*log_probability);
+    const py::gil_scoped_release release;
+    // All of them are applied, also when one raises: who has not been told can go on after the next collect().
+    std::string raised;
+    u32 at = 0;
+    for (u32 k = 0; k < sims_.size(); k++) {
+      if (counts_[k] == 0) continue;
+      try {
+        sims_[k]->apply(&actions_[at], counts_[k], told ? told + at : nullptr);
+      } catch (const CoreError& error) {
+        raised += (raised.empty() ? "" : "\n") + ("Worlds: network " + std::to_string(k) + ": ") + error.what();
+      }
+      at += counts_[k];
+    }
+    waiting_ = false;
+    if (!raised.empty()) throw CoreError(raised);
+  }
+
+  // Rows that are decisions now are written; the others are left from before.
+  py::array path_delay(const py::object& self) {
+    const Busy busy(*this);
+    if (path_delay_.empty()) path_delay_.resize(mask_.size());
+    std::size_t at = 0;
+    for (u32 k = 0; waiting_ && k < sims_.size(); k++) {
+      const Exclusive alone(*sims_[k]);
+      if (counts_[k]) path_delays(sims_[k]->network(), sims_[k]->state(), sims_[k]->batch(), &path_delay_[at * slots_]);
+      at += counts_[k];
+    }
+    return view(path_delay_, {rows(), static_cast<py::ssize_t>(slots_)}, self);
+  }
+
+  u32 count() const { return count_; }
+  u64 most_filed() const { return most_filed_; }
+  // These two can be written to, as what makes tensors of arrays wants them: nothing follows what stands there.
+  py::array observation(const py::object& self) const {
+    return py::array_t<float>({rows(), static_cast<py::ssize_t>(width_)}, observation_.data(), self);
+  }
+  py::array mask(const py::object& self) const {
+    return py::array(py::dtype("bool"), {rows(), static_cast<py::ssize_t>(slots_)}, {}, mask_.data(), self);
+  }
+  py::array network(const py::object& self) const { return view(network_, {rows()}, self); }
+  py::array router(const py::object& self) const { return view(router_, {rows()}, self); }
+  py::array decision(const py::object& self) const { return view(decision_, {rows()}, self); }
+  py::list simulations() const { return py::list(held_[py::slice(0, static_cast<py::ssize_t>(held_.size()), 1)]); }
+
+ private:
+  // Two threads in one Worlds would share its rows.
+  struct Busy {
+    explicit Busy(Worlds& worlds) : busy(worlds.busy_) {
+      if (busy) throw CoreError("this Worlds is busy in another thread; wait until it is done");
+      busy = true;
+    }
+    ~Busy() { busy = false; }
+    bool& busy;  // touched with the GIL held
+  };
+
+  // All of the simulations, taken with the GIL held.
+  std::vector<std::unique_ptr<Exclusive>> hold() const {
+    std::vector<std::unique_ptr<Exclusive>> held;
+    for (Simulation* sim : sims_) held.push_back(std::make_unique<Exclusive>(*sim));
+    return held;
+  }
+
+  bool is_ours(Simulation& sim) const {
+    const float* const at = sim.batch().decisions.observation;
+    return at >= observation_.data() && at < observation_.data() + observation_.size();
+  }
+
+  // Network k goes on to its next decisions, if it has none; they become the next rows.
+  void advance(u32 k, u64 most_cycles) {
+    Simulation& sim = *sims_[k];
+    Batch& b = sim.batch();
+    const bool stands = sim.state().totals.collected;
+    if (stands && b.decisions.count > 0) {
+      std::copy_n(b.decisions.observation, std::size_t{b.decisions.count} * width_, observation_.data() +
+          std::size_t{count_} * width_);
+      std::copy_n(b.decisions.mask, std::size_t{b.decisions.count} * slots_, mask_.data() +
+          std::size_t{count_} * slots_);
+    }
+    b.decisions.observation = observation_.data() + std::size_t{count_} * width_;
+    b.decisions.mask = mask_.data() + std::size_t{count_} * slots_;
+    counts_[k] = stands ? b.decisions.count : 0;
+    if (stands && counts_[k] == 0) sim.apply(nullptr, 0);
+    for (u64 cycle = 0; counts_[k] == 0 && cycle < most_cycles; cycle++) {
+      counts_[k] = sim.collect();
+      if (counts_[k] > 0) break;
+      sim.apply(nullptr, 0);
+      look_up();
+    }
+    add_rows(k);
+  }
+
+  // Lets Ctrl-C in some twenty times a second, however long a cycle takes.
+  void look_up() {
+    if (++cycles_ % 16 != 0) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - looked_up_ < std::chrono::milliseconds(50)) return;
+    looked_up_ = now;
+    const py::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  }
+
+  // Somebody may have gone on with a member, or have put another state into it.
+  void check_stands(u32 k) {
+    if (counts_[k] == 0) return;
+    Simulation& sim = *sims_[k];
+    if (sim.state().totals.collected && sim.batch().decisions.count == counts_[k] && is_ours(sim)) return;
+    waiting_ = false;
+    throw CoreError("Worlds.apply(): network " + std::to_string(k) +
+        " no longer stands where collect() left it; call collect() again");
+  }
+
+  // The decisions of network k become the next rows; their numbers are those by which the transitions name them.
+  void add_rows(u32 k) {
+    Simulation& sim = *sims_[k];
+    const Batch& b = sim.batch();
+    const u64 first = sim.state().learning.decisions;
+    for (u32 j = 0; j < counts_[k]; j++) {
+      network_[count_ + j] = k;
+      router_[count_ + j] = b.router[b.decisions.request[j]];
+      decision_[count_ + j] = first + j;
+    }
+    count_ += counts_[k];
+  }
+  // A simulation that stands between collect() and apply(), of a copy for instance: its rows come here.
+  void take_over(u32 k) {
+    Simulation& sim = *sims_[k];
+    if (!sim.state().totals.collected) return;
+    Decisions& d = sim.batch().decisions;
+    if (d.count == 0) return;  // collect() goes on from there
+    float* const rows = observation_.data() + std::size_t{count_} * width_;
+    u8* const mask = mask_.data() + std::size_t{count_} * slots_;
+    std::copy_n(d.observation, std::size_t{d.count} * width_, rows);
+    std::copy_n(d.mask, std::size_t{d.count} * slots_, mask);
+    d.observation = rows;
+    d.mask = mask;
+    counts_[k] = d.count;
+    add_rows(k);
+  }
+  void check_log_probabilities(const LogProbabilities& given) const {
+    if (given.ndim() != 1 || given.shape(0) != static_cast<py::ssize_t>(count_))
+      throw ConfigError("Worlds.apply(): " + std::to_string(given.size()) + " log-probabilities for " +
+                        std::to_string(count_) + " decisions");
+    for (u32 j = 0; j < count_; j++)  // what rounding makes of a certain one is let through
+      if (!(given.data()[j] <= 1e-4f))
+        throw ConfigError("Worlds.apply(): log_probability " + std::to_string(given.data()[j]) + " of decision " +
+                          std::to_string(j) + " is not the logarithm of a probability");
+  }
+  py::ssize_t rows() const { return static_cast<py::ssize_t>(network_.size()); }
+
+  py::list held_;
+  std::vector<Simulation*> sims_;
+  u32 slots_ = 0, width_ = 0, count_ = 0;
+  bool waiting_ = false, busy_ = false;
+  u64 cycles_ = 0;
+  std::chrono::steady_clock::time_point looked_up_;
+  std::vector<float> observation_, path_delay_;
+  std::vector<u8> mask_;
+  std::vector<u32> network_, router_, actions_, counts_;
+  std::vector<u64> decision_, filed_;
+  u64 most_filed_ = 0;  // transitions of a network between the last two collect()
+};
+
+template <class T>
+using Choices = py::array_t<T, py::array::c_style>;
+using Told = std::optional<Worlds::LogProbabilities>;
+
+}  // namespace
+
+void bind_worlds(py::module_& m) {
+  py::class_<Worlds>(m, "Worlds")
+      .def(py::init<const py::list&>(), py::arg("simulations"))
+      .def("collect", [](Live<Worlds> w, u64 most_cycles) { return w->collect(most_cycles); }, py::arg("max_cycles"))
+      .def("apply", [](Live<Worlds> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); },
+          py::arg("actions").noconvert(), py::arg("log_probability") = py::none())
+      .def("apply", [](Live<Worlds> w, const Choices<i32>& choices, const Told& told) { w->apply(choices, told); },
+          py::arg("actions").noconvert(), py::arg("log_probability") = py::none())
+      .def("apply", [](Live<Worlds> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); },
+          py::arg("actions"), py::arg("log_probability") = py::none())
+      .def("path_delay_us", [](Live<Worlds> w) { return w->path_delay(w.owner()); },
+          "Of each slot of each decision, [rows, slots] float32: us to the destination if every queue stood still.")
+      .def_property_readonly("count", [](Live<Worlds> w) { return w->count(); })
+      .def_property_readonly("most_filed", [](Live<Worlds> w) { return w->most_filed(); })
+      .def_property_readonly("observation", [](Live<Worlds> w) { return w->observation(w.owner()); })
+      .def_property_readonly("mask", [](Live<Worlds> w) { return w->mask(w.owner()); })
+      .def_property_readonly("network", [](Live<Worlds> w) { return w->network(w.owner()); })
+      .def_property_readonly("router", [](Live<Worlds> w) { return w->router(w.owner()); })
+      .def_property_readonly("decision", [](Live<Worlds> w) { return w->decision(w.owner()); })
+      .def_property_readonly("simulations", [](Live<Worlds> w) { return w->simulations(); });
+}
