@@ -11,7 +11,7 @@ from ..configs import unknown
 from ..simcore import ConfigError, CoreError, Simulation, Worlds
 from .chains import horizon_cycles
 from .own_columns import OwnColumns
-from .packet_network import PacketOptions, episode_seed
+from .packet_network import PacketOptions, check_room, episode_seed
 from .ring import Ring, Rows
 
 _VIEWS = ("_worlds", "observation", "mask", "network", "router", "decision")
@@ -91,7 +91,11 @@ class PacketBatch:
             self._seed, self._number = seed, 0
         routing, world = self.options.routing(), self.options.world
         numbers = (episode_seed(self._seed + k, self._number) for k in range(self.num_envs))
-        self.simulations = [world.simulation(routing, number) for number in numbers]
+        self.simulations = []
+        for number in numbers:
+            self.simulations.append(world.simulation(routing, number))
+            if len(self.simulations) == 1:
+                check_room(self.simulations[0], self.num_envs)
         self._number += 1
         self._rings = [Ring(simulation) for simulation in self.simulations]
         horizons = np.array([horizon_cycles(simulation) for simulation in self.simulations], np.int64)
@@ -135,6 +139,9 @@ class PacketBatch:
                 columns that pile up because nobody calls `take()`; nothing is decided then.
         """
         worlds, n = self._built(), self._count
+        actions = np.asarray(actions)
+        if actions.dtype.kind not in "iu" and len(actions):
+            raise ConfigError(f"actions: {actions.dtype}; slots are whole numbers")
         if not columns and not self._own.names:
             worlds.apply(actions, log_probability)
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..configs import unknown
-from ..simcore import ConfigError, CoreError, Simulation, Worlds
+from ..simcore import ConfigError, CoreError, Simulation, Worlds, available_memory
 from .ring import Ring
 from .world import World
 
@@ -154,6 +155,32 @@ def _default_world() -> World:
 def episode_seed(seed: int, episode: int) -> int:
     """The seed of the network of an episode; a number of its own for each pair."""
     return int(np.random.SeedSequence((seed, episode)).generate_state(1)[0])
+
+
+def check_room(one: Simulation, networks: int) -> None:
+    """Whether so many networks like this one, which is built already, find room.
+
+    Raises:
+        ConfigError: they need more memory than the machine has free; both numbers.
+    """
+    need, free = (networks - 1) * int(one.facts()["memory_estimate_bytes"]), available_memory()
+    if need > free:
+        raise ConfigError(
+            f"num_envs: {networks} networks take {(need * networks / max(networks - 1, 1)) / 1e9:.3g} GB of memory and "
+            f"the machine has {free / 1e9:.3g} GB free"
+        )
+
+
+def whole(action: Any) -> int:
+    """The slot that an action names.
+
+    Raises:
+        ConfigError: it is no whole number.
+    """
+    try:
+        return operator.index(action)
+    except TypeError as error:
+        raise ConfigError(f"action: {action!r} is no whole number; actions are slots, from 0 on") from error
 
 
 def check_options(options: Mapping[str, Any] | None, valid: Sequence[str] = ()) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..configs import unknown
 from ..simcore import ConfigError, Simulation
-from .packet_network import PacketKeywords, PacketNetwork, PacketOptions, bounds, check_options
+from .packet_network import PacketKeywords, PacketNetwork, PacketOptions, bounds, check_options, whole
 
 
 class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
@@ -113,7 +113,7 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             ConfigError: the action is no slot, or (invalid=error) one without a candidate.
             CoreError: no `reset()` yet, or the ranks of a workload wait for ever.
         """
-        reward, terminated, truncated = self._network.step(int(action))
+        reward, terminated, truncated = self._network.step(whole(action))
         return self._network.observation.copy(), reward, terminated, truncated, self._info()
 
     def render(self) -> str | None:  # type: ignore[override]

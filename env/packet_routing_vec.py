@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..configs import unknown
 from ..simcore import ConfigError, CoreError, Simulation
-from .packet_network import PacketKeywords, PacketNetwork, PacketOptions, bounds, check_options
+from .packet_network import PacketKeywords, PacketNetwork, PacketOptions, bounds, check_options, check_room
 
 _Arrays = NDArray[Any]
 
@@ -75,6 +75,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.num_envs, self.render_mode, self._copy = num_envs, render_mode, copy
+        check_room(self.options.world.simulation(self.options.routing(), 0), num_envs)
         self._networks = [PacketNetwork(self.options) for _ in range(num_envs)]
         width, slots = self._networks[0].width, self._networks[0].slots
         low, high = bounds(self._networks[0].seam)
@@ -143,8 +144,10 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             CoreError: an episode is over and (`autoreset_mode` Disabled) was not begun anew.
         """
         chosen = np.asarray(actions)
-        if chosen.shape != (self.num_envs,):
-            raise ConfigError(f"actions: shape {chosen.shape} for {self.num_envs} networks")
+        if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
+            raise ConfigError(
+                f"actions: {chosen.dtype} of shape {chosen.shape}; whole numbers of shape ({self.num_envs},) are needed"
+            )
         mode = self.autoreset_mode
         over = self._terminated | self._truncated if mode is not AutoresetMode.SAME_STEP else ~self._everyone
         if mode is AutoresetMode.DISABLED and over.any():

@@ -9,6 +9,7 @@ from omegaconf import DictConfig
 from ..configs import cold_table
 
 _LEAST_PACKETS = 1_000  # in each half of the window; fewer differ by chance
+_SATURATED = 0.97  # of the offered load, below which what is accepted is less than that
 _DRIFT = 0.1  # of the latency, from one half of the window to the other
 
 
@@ -58,8 +59,13 @@ def _drift(numbers: Mapping[str, Any]) -> str | None:
     first, second = (numbers.get(f"packet_latency_{which}_half_ns") for which in ("first", "second"))
     if first is None or second is None or abs(second - first) <= _DRIFT * first:
         return None
+    accepted, offered = numbers["accepted_load"], numbers["offered_load"]
+    if second < first:
+        reason = "it is still settling; a longer run.warmup_ns lets it"
+    elif accepted < _SATURATED * offered:
+        reason = f"the network is saturated (accepted {accepted:.3f} of {offered:.3f}): it grows with the window"
+    else:
+        reason = f"it is filling up (accepted {accepted:.3f} of {offered:.3f}); a longer run.warmup_ns tells where to"
     return (
-        f"the mean latency is {first:,.0f} ns in the window's first half and {second:,.0f} ns in its second: the "
-        f"network is saturated (accepted {numbers['accepted_load']:.3f} of {numbers['offered_load']:.3f}), or "
-        "run.warmup_ns is too short"
+        f"the mean latency is {first:,.0f} ns in the window's first half and {second:,.0f} ns in its second: {reason}"
     )

@@ -7,7 +7,7 @@ place of `traffic`, `workload` has jobs: registered motifs, or a `Program` each.
 
 from __future__ import annotations
 
-from ._core import ConfigError, CoreError, Worlds, __version__, registered
+from ._core import ConfigError, CoreError, Worlds, __version__, available_memory, registered
 from ._program import CALC, RECEIVE, SEND, Program
 from ._simulation import NO_DECISION, Simulation
 
@@ -22,5 +22,6 @@ __all__ = [
     "Simulation",
     "Worlds",
     "__version__",
+    "available_memory",
     "registered",
 ]

@@ -1,7 +1,7 @@
-"""sb3-contrib's MaskablePPO, as it comes: adversarial traffic on a Dragonfly of 72 terminals, four networks at once.
+"""sb3-contrib's MaskablePPO, as it comes: adversarial traffic on a Dragonfly of 72 terminals.
 
     pip install 'flitgym[learn]' sb3-contrib
-    python docs/examples/sb3_maskable_ppo.py [--decisions 65536] [--seed 1]
+    python docs/examples/sb3_maskable_ppo.py [--decisions 24576] [--seed 1]
 
 Ends with mean packet latency and accepted load of what was learned, beside UGAL-L's in the same networks.
 """
@@ -23,14 +23,15 @@ WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
 def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
     """Train, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--decisions", type=int, default=65_536, help="to learn from")
+    parser.add_argument("--decisions", type=int, default=24_576, help="to learn from")
+    parser.add_argument("--envs", type=int, default=1, help="networks that are learned from side by side")
     parser.add_argument("--steps", type=int, default=2_048, help="of each network between two updates; SB3's default")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--networks", type=int, default=3, help="in which both are measured")
     options = parser.parse_args(arguments)
 
     torch.set_num_threads(1)
-    env = Sb3PacketRouting(4, overrides=WORLD)
+    env = Sb3PacketRouting(options.envs, overrides=WORLD)
     model = MaskablePPO("MlpPolicy", env, n_steps=options.steps, seed=options.seed, verbose=1)
     model.learn(options.decisions)
 

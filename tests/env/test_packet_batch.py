@@ -24,6 +24,19 @@ def address(array: np.ndarray) -> int:
     return pointer
 
 
+def test_more_networks_than_the_machine_has_room_for_are_refused() -> None:
+    batch = PacketBatch(10**9, world=TRIANGLE)
+    with pytest.raises(ConfigError, match=r"1000000000 networks take .* GB of memory and the machine has"):
+        batch.reset(seed=1)
+
+
+def test_slots_are_whole_numbers() -> None:
+    batch = PacketBatch(1, world=TRIANGLE)
+    batch.reset(seed=1)
+    with pytest.raises(ConfigError, match="float64; slots are whole numbers"):
+        batch.apply(np.zeros(batch.collect()))
+
+
 def test_batch_copies_nothing() -> None:
     batch = PacketBatch(K, world=TRIANGLE)
     batch.reset(seed=1)

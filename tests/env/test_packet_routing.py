@@ -260,6 +260,17 @@ def test_wrong_arguments_are_explained(keywords: dict[str, Any], words: str) -> 
         PacketRoutingEnv(**keywords)
 
 
+@pytest.mark.parametrize("action", [1.5, None, "a", np.array([1]), float("nan")])
+def test_an_action_is_a_whole_number(action: Any) -> None:
+    env = PacketRoutingEnv(world=TRIANGLE)
+    env.reset(seed=1)
+    with pytest.raises(ConfigError, match="is no whole number"):
+        env.step(action)
+    env.step(np.array(1))
+    env.reset()
+    env.step(np.uint8(0))
+
+
 def test_a_world_that_asks_nothing_is_refused() -> None:
     traffic = {"name": "flows", "sources": [0], "destinations": [1], "load": 0.1}  # within a router
     env = PacketRoutingEnv(world={**TRIANGLE, "traffic": traffic}, episode_ns=100)

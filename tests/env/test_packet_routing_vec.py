@@ -85,7 +85,7 @@ def test_seeds_of_their_own() -> None:
         strict.step([0, 0, 7])
     np.testing.assert_array_equal(strict.step([0] * K)[0], untouched.step([0] * K)[0])
     assert env.step([0, 0, 7])[4]["invalid_actions"].tolist() == [0, 0, 1]
-    with pytest.raises(ConfigError, match=r"shape \(2,\) for 3 networks"):
+    with pytest.raises(ConfigError, match=r"shape \(2,\); whole numbers of shape \(3,\)"):
         env.step([0, 0])
     with pytest.raises(ConfigError, match="there must be at least one"):
         PacketRoutingVecEnv(0)
@@ -134,6 +134,15 @@ def test_ends_are_followed_as_gymnasium_has_it(control: str, mode: AutoresetMode
             shown = tuple((observation, first[0][1]) for observation, _ in first)
     assert ends > 2 * K
     assert type(ours).metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+
+
+def test_actions_are_whole_numbers_and_networks_find_room() -> None:
+    env = PacketRoutingVecEnv(2, world=TRIANGLE)
+    env.reset(seed=1)
+    with pytest.raises(ConfigError, match="float64"):
+        env.step(np.zeros(2) + 0.7)
+    with pytest.raises(ConfigError, match=r"1000000000 networks take .* GB of memory and the machine has"):
+        PacketRoutingVecEnv(10**9, world=TRIANGLE)
 
 
 def test_one_network_by_either_id() -> None:
