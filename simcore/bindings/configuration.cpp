@@ -303,7 +303,7 @@ py::dict registered(const std::string& kind) {
         topologies.insert(topologies.end(), accepted.begin(), accepted.end());
         merge(params, spec.params);
         learns |= spec.learn != nullptr;
-        external |= spec.external;
+        external |= spec.decider != Decider::kRouting;
         summary = at == first || spec.summary == summary ? spec.summary : summary + "; " + spec.summary;
       }
       std::sort(topologies.begin(), topologies.end());

@@ -80,7 +80,7 @@ py::dict facts(const Simulation& sim) {
   py::dict hops;
   for (u32 p = 0; p < net.port_count; p++) {
     static const char* const names[] = {"terminal", "local", "global"};
-    if (net.channels[p].peer != kNone) hops[net.is_nic(p) ? "nic" : names[static_cast<int>(net.channels[p].kind)]] = net.channels[p].hop_cycles;
+    if (net.channels[p].peer != kNone) hops[net.is_nic(p) ? "nic" : names[static_cast<int>(net.channels[p].kind)]] = net.hop_cycles(p);
   }
   d["hop_cycles"] = hops;
   py::dict link_latency;
@@ -193,7 +193,7 @@ py::dict requests(const Live<Simulation>& live) {
   d["hops"] = hops;
   d["in_port"] = view(b.in_port, {n}, self);
   d["in_vc"] = view(b.in_vc, {n}, self);
-  if (sim.network().external) {
+  if (sim.network().decider != Decider::kRouting) {
     d["offsets"] = view(b.offsets, {n + 1}, self);
     const auto candidates = static_cast<py::ssize_t>(b.offsets[b.count]);
     d["candidate_port"] = view(b.candidate_port, {candidates}, self);

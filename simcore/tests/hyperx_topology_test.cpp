@@ -32,7 +32,7 @@ void check_shape(const Shape& shape) {
     radix += (widths[k] - 1) * links[k];
   }
   CHECK_FOR(net.routers == routers && net.terminals == routers * terminals && net.radix == radix, name);
-  CHECK_FOR(net.groups == widths.back() && net.topology->diameter == dimensions && net.topology->first_port == terminals, name);
+  CHECK_FOR(net.groups == widths.back() && net.topology->diameter == dimensions && net.first_link[0] == terminals, name);
 
   const auto coordinates = [&](u32 router) {
     std::vector<u32> at;
@@ -82,7 +82,7 @@ void check_shape(const Shape& shape) {
       packet.destination = to * terminals;
       packet.sequence = r + to;
       u32 hops = 0, at = r;
-      for (u32 port; (port = net.topology->minimal_port(net, at, packet)) >= terminals; hops++) at = net.router_of_port(net.channels[net.port(at, port)].peer);
+      for (u32 port; (port = net.topology->minimal_port(net, *net.graphs[0], at, packet)) >= terminals; hops++) at = net.router_of_port(net.channels[net.port(at, port)].peer);
       CHECK_FOR(at == to && hops == differing, name);
     }
 }

@@ -60,7 +60,7 @@ class Trace {
 u64 trace_of(const Config& config, u32 cycles) {
   Simulation sim(config);
   Trace trace;
-  const bool asks = sim.network().external;
+  const bool asks = (sim.network().decider != Decider::kRouting);
   for (u32 k = 0; k < cycles; k++) {
     if (k == cycles / 4) sim.begin_window();
     if (!asks) {

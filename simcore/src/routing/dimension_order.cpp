@@ -51,7 +51,9 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
     throw ConfigError("routing.dimension_order.order: " + to_string(Value{params.reals("order")}) + " does not name each of the " + std::to_string(dimensions) + " dimensions 0 .. " +
                       std::to_string(dimensions - 1) + " once");
   data = order;
-  return {1, dimensions};
+  RoutingFacts facts{1, dimensions};
+  facts.minimal = true;
+  return facts;
 }
 
 const Register<RoutingSpec> entry({"dimension_order", "the direct links, dimension by dimension (DOR)", {"hyperx"},

@@ -26,7 +26,11 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>&) { return {2, 3}; }
+RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>&) {
+  RoutingFacts facts{2, 3};
+  facts.minimal = true;
+  return facts;
+}
 
 const Register<RoutingSpec> entry({"minimal", "the minimal path, always (MIN)", {"dragonfly"}, {}, setup, route});
 

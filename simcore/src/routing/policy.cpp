@@ -117,7 +117,11 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
   return facts;
 }
 
-const Register<RoutingSpec> entry({"policy", "a network of trained weights decides inside the core", {}, params(), setup, route});
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{"policy", "a network of trained weights decides inside the core", {}, params(), setup, route};
+  spec.graph = true;
+  return spec;
+}());
 
 }  // namespace
 

@@ -58,11 +58,11 @@ void route(const Network& net, State& s, Batch& b) {
     const auto estimate = [&](u32 at) {
       const u32 id = net.port(router, at);
       const double queue = rule.queue_weight > 0 ? rule.queue_weight * rule.measure.of(net, s, id, 0) * net.channels[id].flit_cycles * net.cycle_ns : 0;
-      return row[at - hx.first_port] + static_cast<float>(queue);
+      return row[at - hx.terminals] + static_cast<float>(queue);
     };
     u32 port = direct;
     if (derouted) {
-      detail.value = row[direct - hx.first_port];
+      detail.value = row[direct - hx.terminals];
     } else {
       const float minimal = estimate(direct);
       float least = minimal;
@@ -75,7 +75,6 @@ void route(const Network& net, State& s, Batch& b) {
       if (best != direct && (minimal - least) / minimal >= rule.threshold1) port = best;
       if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
         port = hx.base[k] + below(route_draw(net, p, 1), hx.end_of(k) - hx.base[k]);
-      if (port - hx.port_towards(router, to, k, 0) >= hx.links[k]) p.nonminimal = 1;
     }
     choose(b, i, {port, derouted});
   }
@@ -88,7 +87,7 @@ void initialise(const Network& net, State& s) {
   fill_table(net, s, [&](u32 router, u32 row, u32 port) {
     const u32 k = hx.dimension_of_port[port];
     if (row < rule.first_row[k] || row >= rule.first_row[k] + hx.widths[k]) return kUnreachable;  // another dimension's row
-    const auto link = static_cast<float>(net.link_latency_ns[static_cast<u32>(net.channels[net.port(router, port)].kind)]);
+    const auto link = static_cast<float>(net.link_ns(net.port(router, port)));
     return hx.coordinate_behind(router, k, port) == row - rule.first_row[k] ? link : 2 * link;
   });
 }

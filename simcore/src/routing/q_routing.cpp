@@ -3,6 +3,7 @@
 // consulted for the first max_hops hops, then the path is minimal: at most max_hops hops and a diameter, and as many VCs, the
 // VC class being the hop count. It runs on any topology. Semantics of the Q-adaptive authors' comparison (dragonfly.cc 204-215, 1371-1401, 1851-1878).
 #include "routing/q_table.hpp"
+#include "topology/graph.hpp"
 
 namespace flitgym {
 
@@ -10,13 +11,14 @@ namespace {
 
 void route(const Network& net, State& s, Batch& b) {
   const Topology& topology = *net.topology;
+  const Graph& graph = graph_now(net, s);
   const auto& rule = static_cast<const QRule&>(*net.routing);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     const bool from_terminal = net.channels[net.port(router, b.in_port[i])].kind == PortKind::kTerminal;
-    u32 port = topology.minimal_port(net, router, p);
+    u32 port = topology.minimal_port(net, graph, router, p);
     detail.row = to;
 
     if (router == to) {
@@ -27,10 +29,9 @@ void route(const Network& net, State& s, Batch& b) {
       detail.value = from_terminal ? -1.0f : least;
       if (p.hops < rule.max_hops) {
         const u32 k_min = port;
-        const float q_min_port = row[k_min - topology.first_port];
-        if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1)) port = topology.first_port + q_argmin(row, net.table.stride, least);
+        const float q_min_port = row[k_min - net.first_link[router]];
+        if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1)) port = net.first_link[router] + q_argmin(row, net.table.stride, least);
         if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(net, rule, router, route_draw(net, p, 1));
-        if (port != k_min && is_used(net, router, port) && !topology.is_minimal(net, router, port, to)) p.nonminimal = 1;
       }
     }
     b.out_port[i] = static_cast<u16>(port);
@@ -48,7 +49,9 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   rule->max_hops = params.count("max_hops");
   shape_table(net, *rule, net.routers, "q_routing: destination router x non-terminal port");
   data = rule;
-  return {rule->max_hops + net.topology->diameter, rule->max_hops + net.topology->diameter};
+  need_flights(net);
+  const u32 most = hops_in_all(net, rule->max_hops);
+  return {most, most};
 }
 
 const Register<RoutingSpec> entry({

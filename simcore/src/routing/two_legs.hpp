@@ -47,7 +47,7 @@ inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses
     p.phase = kFromIntermediate;
   }
   const u32 vc_class = group == e.destination_group ? classes.destination : p.phase == kFromIntermediate ? classes.leaving : classes.source_minimal;
-  return {df.minimal_port(net, router, p), vc_class};
+  return {df.own_minimal_port(net, router, p), vc_class};
 }
 
 // ---- UGAL: Universal Globally-Adaptive Load-balancing (Singh 2005; on Dragonfly: Kim et al., ISCA 2008) ----
@@ -85,7 +85,7 @@ inline void read_ugal(const Params& params, UgalRule& rule) {
 template <bool kByRouter>
 inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p, u32 router, const Ends& e,
                          u32 minimal_class, u32 detour_class) {
-  const u32 k_min = df.minimal_port(net, router, p);
+  const u32 k_min = df.own_minimal_port(net, router, p);
   const u32 k_non = kByRouter ? df.towards(router, p.intermediate, df.link_of(p)) : df.exit(router, p.intermediate, df.link_of(p));
   double q_min = rule.measure.of(net, s, net.port(router, k_min), minimal_class, k_min == k_non);
   double q_non = rule.measure.of(net, s, net.port(router, k_non), detour_class, k_min == k_non);

@@ -17,7 +17,6 @@ void route(const Network& net, State& s, Batch& b) {
       if (router != to) {
         p.intermediate = below(route_draw(net, p, 0), net.routers);
         p.phase = kToIntermediate;
-        p.nonminimal = detour_hops(hx, router, p.intermediate, to) > hx.distance(hx.difference(router, to));
       }
     }
     choose(b, i, follow_hyperx_legs(net, hx, p, router));
