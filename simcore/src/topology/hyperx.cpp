@@ -19,6 +19,7 @@ std::vector<u32> per_dimension(const std::string& key, std::vector<u32> given, u
 void wire(const Params& params, Wiring& w) {
   auto hx = std::make_shared<HyperX>();
   hx->widths = params.counts("widths");
+  hx->key = "topology.hyperx.widths";
   const u32 dimensions = hx->dimensions = static_cast<u32>(hx->widths.size());
   if (dimensions == 0) throw ConfigError("topology.hyperx.widths: empty; give the width of each dimension, such as [8, 8, 8]");
   hx->links = per_dimension("links", params.counts("links"), dimensions);

@@ -1,6 +1,7 @@
 // Topologies whose routers have coordinates: HyperX, torus, mesh. What patterns written in coordinates ask of them.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "simcore/state.hpp"
@@ -12,6 +13,7 @@ struct Lattice : Topology {
   u32 dimensions = 0, terminals = 0;  // terminals per router
   std::vector<u32> widths;            // [dimensions] routers along each
   std::vector<u32> stride;            // [dimensions] routers from one coordinate to the next
+  std::string key;                    // parameter that holds the widths, for messages: topology.hyperx.widths
   virtual u32 coordinate(u32 router, u32 k) const { return router / stride[k] % widths[k]; }
 };
 
