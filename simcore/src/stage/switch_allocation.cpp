@@ -102,11 +102,13 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, u32 router,
   if constexpr (S::kSingleFlit) {
     if (room > 0) [[likely]] return true;
   } else {
-    u32 needed = slots_needed(x.f, in);
-    if constexpr (S::kBubble) needed += slots_to_spare(x, in, bit >> x.vc_shift, out_port);
+    const auto fits = [&] {
+      if constexpr (S::kBubble) return room >= slots_needed(x.f, in) + slots_to_spare(x, in, bit >> x.vc_shift, out_port);
+      return room >= slots_needed(x.f, in);
+    };
     if (x.net.router.separate_vc_allocation && in.sent == 0) {
       // Won: the switch can be asked for from the next cycle on. Who may not enter its ring yet must not hold up those in it.
-      if (out.owner == kNone && (!S::kBubble || room >= needed)) {
+      if (out.owner == kNone && (!S::kBubble || fits())) {
         out.owner = v;
         out.owned_since = x.now;
       }
@@ -115,7 +117,7 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, u32 router,
     } else {
       owned = in.sent == 0 && out.owner != kNone;
     }
-    if (!owned && room >= needed) [[likely]] return true;
+    if (!owned && fits()) [[likely]] return true;
   }
   x.clear_request<S>(router, out_port, bit);
   if (x.net.routing_facts.reroutes && in.sent == 0) {  // it may choose another output: nobody waits for this one

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "simcore/error.hpp"
 #include "simcore/state.hpp"
 
 namespace flitgym {
@@ -16,6 +17,15 @@ struct Lattice : Topology {
   std::string key;                    // parameter that holds the widths, for messages: topology.hyperx.widths
   virtual u32 coordinate(u32 router, u32 k) const { return router / stride[k] % widths[k]; }
 };
+
+// A parameter with one entry per dimension; a single one holds for all.
+inline std::vector<u32> per_dimension(const Lattice& grid, const std::string& parameter, std::vector<u32> given) {
+  if (given.size() == 1) given.assign(grid.dimensions, given[0]);
+  if (given.size() != grid.dimensions)
+    throw ConfigError(parameter + ": " + std::to_string(given.size()) + " numbers for " + std::to_string(grid.dimensions) + " dimensions (" + grid.key +
+                      "); valid are as many, or one for all");
+  return given;
+}
 
 // Null where routers have no coordinates, or terminals are missing.
 inline const Lattice* find_lattice(const Network& net) {

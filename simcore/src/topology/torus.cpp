@@ -11,23 +11,14 @@ namespace {
 
 constexpr u32 kMostHops = 254;  // that a packet counts
 
-// One entry per dimension; a single one holds for all.
-std::vector<u32> per_dimension(const std::string& where, const std::string& key, std::vector<u32> given, u32 dimensions) {
-  if (given.size() == 1) given.assign(dimensions, given[0]);
-  if (given.size() != dimensions)
-    throw ConfigError(where + "." + key + ": " + std::to_string(given.size()) + " numbers for " + std::to_string(dimensions) + " dimensions (" + where +
-                      ".sizes); valid are as many, or one for all");
-  return given;
-}
-
 void wire(const std::string& where, const Params& params, Wiring& w) {
   auto t = std::make_shared<Torus>();
   t->key = where + ".sizes";
   t->widths = params.counts("sizes");
   const u32 dimensions = t->dimensions = static_cast<u32>(t->widths.size());
   if (dimensions == 0) throw ConfigError(t->key + ": empty; give the routers along each dimension, such as [8, 8, 8]");
-  t->links = per_dimension(where, "links", params.counts("links"), dimensions);
-  const std::vector<u32> wrap = per_dimension(where, "wrap", params.counts("wrap"), dimensions);
+  t->links = per_dimension(*t, where + ".links", params.counts("links"));
+  const std::vector<u32> wrap = per_dimension(*t, where + ".wrap", params.counts("wrap"));
   const u32 terminals = t->terminals = params.count("terminals_per_router");
   const i64 local = params.integer("local_dimensions");
   if (local > i64{dimensions}) throw ConfigError(where + ".local_dimensions: " + std::to_string(local) + " of " + std::to_string(dimensions) + " dimensions");
