@@ -170,7 +170,7 @@ def test_times() -> None:
 NETWORKS = {
     "dragonfly": SMALL,
     "hyperx": {"name": "hyperx", "widths": [4, 4], "terminals_per_router": 4},
-    "torus": {"name": "torus", "sizes": [4, 4, 2], "terminals_per_router": 2},
+    "torus": {"name": "torus", "sizes": [4, 4], "terminals_per_router": 2},
     "mesh": {"name": "mesh", "sizes": [4, 4], "links": [1, 2], "terminals_per_router": 2},
 }
 NEED_MORE = {
