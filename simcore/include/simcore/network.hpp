@@ -61,6 +61,7 @@ struct Graph {
 struct Topology : ComponentData {
   u32 diameter = 0;    // router-to-router hops of the longest minimal path; 0: counted
   bool closed = false; // hops_between() is a closed form; else a table is made, quadratic in routers
+  bool estimates = false;  // so is first_estimate_ns()
   // Router-to-router hops of a minimal path.
   virtual u32 hops_between(const Network&, u32 router, u32 to) const;
   // Does `port`, which leads to another router, lie on a minimal path to router `to`?

@@ -24,7 +24,7 @@ void wire(const Params& params, Wiring& w) {
   hx->links = per_dimension("links", params.counts("links"), dimensions);
   const u32 terminals = hx->terminals = params.count("terminals_per_router");
   hx->diameter = dimensions;
-  hx->closed = true;
+  hx->closed = hx->estimates = true;
   const i64 local = params.integer("local_dimensions");
   if (local > i64{dimensions})
     throw ConfigError("topology.hyperx.local_dimensions: " + std::to_string(local) + " of " + std::to_string(dimensions) + " dimensions");
