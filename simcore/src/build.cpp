@@ -56,7 +56,8 @@ const Spec& find(const std::string& kind, const std::string& name, const Network
   for (const auto& [other, spec] : registry<Spec>())
     if (runs(spec, net) && (others.empty() || others.back() != other)) others.push_back(other);
   if (net.damaged && std::find(accepted.begin(), accepted.end(), topology) != accepted.end())
-    throw ConfigError(kind + "." + name + ": it goes by what topology '" + topology + "' is when whole, and cannot go around the failed links (failures); those that can are " + join(others));
+    throw ConfigError(kind + "." + name + ": it goes by what topology '" + topology + "' is when whole and cannot go around a failed link: routers " + net.failed_link +
+                      " would be cut from each other; those that can are " + join(others));
   throw ConfigError(kind + "." + name + ": does not run on topology '" + topology + "'; it accepts " + join(accepted) + ". On " + topology + " there are " + join(others));
 }
 
@@ -161,7 +162,8 @@ std::vector<Outage> wire(const Config& config, Network& net) {
   const Params params("topology." + spec.name, spec.params, config.topology.values);
   Wiring wiring;
   spec.wire(params, wiring);
-  const std::vector<Outage> outages = apply_failures(config.failures, wiring, net.damaged);
+  const std::vector<Outage> outages = apply_failures(config.failures, wiring, net.failed_link);
+  net.damaged = !net.failed_link.empty();
 
   net.topology_name = spec.name;
   net.topology = wiring.data;

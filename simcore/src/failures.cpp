@@ -223,7 +223,7 @@ const std::vector<ParamSpec>& failure_params() {
   return specs;
 }
 
-std::vector<Outage> apply_failures(const Values& failures, Wiring& w, bool& damaged) {
+std::vector<Outage> apply_failures(const Values& failures, Wiring& w, std::string& failed_link) {
   if (failures.empty()) return {};
   const Reader reader(failures, w);
   const std::vector<u32> links = reader.links(), routers = reader.routers();
@@ -258,7 +258,10 @@ std::vector<Outage> apply_failures(const Values& failures, Wiring& w, bool& dama
   std::vector<Outage> outages;
   for (const Outage& outage : events)
     if (w.peer[w.port(outage.a)] != kNone) outages.push_back(outage);  // else it is down already
-  damaged = !links.empty() || !routers.empty() || !outages.empty();
+  for (const Outage& outage : outages) failed_link = outage.name;
+  for (const Cable& c : reader.cables())
+    if (gone[c.a.router] || gone[c.b.router]) failed_link = reader.name_of(c);
+  for (const u32 k : links) failed_link = reader.name_of(reader.cables()[k]);
   return outages;
 }
 

@@ -17,8 +17,8 @@ struct Outage {
 const std::vector<ParamSpec>& failure_params();  // links, routers, terminals, seed, events; for the documentation
 
 // Takes what has failed out of the wiring and returns the outages. Throws ConfigError: no such link, router or terminal.
-// `damaged` becomes true where a link is missing or will be.
-std::vector<Outage> apply_failures(const Values& failures, Wiring& wiring, bool& damaged);
+// `failed_link` becomes the name of one that is missing or will be, if there are any.
+std::vector<Outage> apply_failures(const Values& failures, Wiring& wiring, std::string& failed_link);
 
 // The network's graphs, one for each stretch of time in which the same links are up. Throws ConfigError where one of them leaves
 // terminals without a way to each other.

@@ -162,6 +162,7 @@ struct Network {
   std::shared_ptr<const Topology> topology;
   std::vector<std::shared_ptr<const Graph>> graphs;  // by time; State::totals.epoch says which holds
   bool damaged = false;                      // links are missing or will be: what a topology says in closed form does not hold
+  std::string failed_link;                   // one of them, "A-B"
   std::shared_ptr<const ComponentData> routing, traffic;
   std::shared_ptr<const ComponentData> relation;  // what `candidates` reads; the routing's own unless it took another's
   std::shared_ptr<const Seam> seam;          // null: no agent decides
