@@ -141,14 +141,14 @@ std::vector<std::string> Builder::names() const {
   return all;
 }
 
-void Builder::set_type(u32 node, std::string_view type, u32 line) {
+void Builder::set_type(u32 node, std::string_view type, u32 line, bool is_default) {
   if (type != "host" && type != "switch")
     fail(source_, line, "unknown type " + shown(type) + " of " + shown(fabric.nodes[node].name) + did_you_mean(std::string(type), {"host", "switch"}) + "; expected host or switch");
   const bool host = type == "host";
   if (typed_[node] > 0 && fabric.nodes[node].host != host)
     fail(source_, line, shown(fabric.nodes[node].name) + " is a " + std::string(type) + " here and a " + (host ? "switch" : "host") + " on line " + std::to_string(typed_[node]) +
                             "; expected one of the two");
-  if (typed_[node] == 0) typed_[node] = line;
+  if (typed_[node] == 0 && !is_default) typed_[node] = line;
   fabric.nodes[node].host = host;
   any_type_ = true;
 }
@@ -220,8 +220,12 @@ const std::vector<std::string> kFormats = {"auto", "csv", "dot", "ibnetdiscover"
 
 // By the end of the file's name, or else by the first line that says something.
 std::string format_of(const Source& source) {
-  std::string end = std::filesystem::path(source.path).extension().string();
-  for (char& c : end) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  const auto lower = [](std::string_view text) {
+    std::string out(text);
+    for (char& c : out) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+    return out;
+  };
+  const std::string end = lower(std::filesystem::path(source.path).extension().string());
   if (end == ".csv") return "csv";
   if (end == ".dot" || end == ".gv") return "dot";
   bool records = false;
@@ -235,8 +239,9 @@ std::string format_of(const Source& source) {
     }
     for (const char* const word : {"vendid", "devid", "sysimgguid", "switchguid", "caguid", "rtguid"}) records |= starts_with_word(line, word);
     if (records || line.empty() || line[0] == '#' || line.substr(0, 2) == "//") continue;
+    const std::string begin = lower(line.substr(0, 8));  // GraphViz takes its keywords in any case
     for (const char* const word : {"strict", "graph", "digraph"})
-      if (starts_with_word(line, word)) return "dot";
+      if (starts_with_word(begin, word)) return "dot";
     if (line.substr(0, 2) == "/*") return "dot";
     if (line.find(',') != line.npos) return "csv";
     if (!starts_with_word(line, "Chassis") && !starts_with_word(line, "Non")) break;
@@ -261,6 +266,7 @@ Fabric read_fabric(const std::string& path, const std::string& format) {
                 : known == "dot"           ? fabric::read_dot(source)
                 : known == "ibnetdiscover" ? fabric::read_ibnetdiscover(source)
                                            : fabric::read_ibsim(source);
+  if (read.cables.empty()) fabric::fail(source, 0, "no cable in it; expected at least one (or the file is cut short)");
   check_connected(read, path);
   return read;
 }

@@ -230,7 +230,7 @@ class DotReader {
     const Attributes given = read_attributes();
     if (lines.empty()) {
       if (!one_node && !given.empty()) fail(source_, given[0].line, "attributes behind a subgraph; expected them behind a node or an edge");
-      if (one_node) describe(chain[0][0].node, given);
+      if (one_node) describe(chain[0][0].node, given, false);
     }
     Fabric::Cable cable = defaults.edge;
     if (!lines.empty()) set(cable, given);
@@ -266,7 +266,7 @@ class DotReader {
     }
     const std::size_t known = out_.fabric.nodes.size();
     End end{out_.node(called, line)};
-    if (out_.fabric.nodes.size() > known) describe(end.node, defaults.node);
+    if (out_.fabric.nodes.size() > known) describe(end.node, defaults.node, true);
     if (take(":")) {
       end.port = port_number(called, line);
       if (take(":")) name("a compass point");
@@ -318,10 +318,10 @@ class DotReader {
         defaults.push_back(attribute);
       }
   }
-  void describe(u32 node, const Attributes& attributes) {
+  void describe(u32 node, const Attributes& attributes, bool defaults) {
     for (const Attribute& attribute : attributes)
       if (is_ours(attribute, kNodeAttributes)) {
-        if (attribute.key == "type") out_.set_type(node, attribute.value, attribute.line);
+        if (attribute.key == "type") out_.set_type(node, attribute.value, attribute.line, defaults);
         else out_.fabric.nodes[node].ports = whole_number(source_, attribute.line, "the ports of " + shown(out_.fabric.nodes[node].name), attribute.value, 1, kMostPorts);
       }
   }
@@ -396,9 +396,10 @@ class DotReader {
     for (std::size_t k = 0; k < order.size(); k++) {
       if (k > 0 && place(edges[order[k]]).first != place(edges[order[k - 1]]).first) last[0] = last[1] = kNone;
       u32& before = last[directed_ && forward(edges[order[k]])];
-      if (before != kNone)
-        fail(source_, std::max(edges[order[k]].line, edges[before].line), text(order[k]) + " is there twice (line " + std::to_string(std::min(edges[order[k]].line, edges[before].line)) +
-                                                                              "), and the graph is strict; expected parallel cables without the word strict");
+      if (before != kNone) {
+        const u32 one = std::min(order[k], before), other = std::max(order[k], before);
+        fail(source_, edges[other].line, text(other) + " is there twice (line " + std::to_string(edges[one].line) + "), and the graph is strict; expected parallel cables without the word strict");
+      }
       before = order[k];
     }
   }

@@ -49,7 +49,8 @@ class Builder {
   u32 node(std::string_view name, u32 line);    // the node of this name, a new one where there is none
   u32 find(std::string_view name) const;        // kNone where there is none
   std::vector<std::string> names() const;       // of all nodes, for did_you_mean
-  void set_type(u32 node, std::string_view type, u32 line);  // host or switch; refused where it was the other one
+  // host or switch; refused where another line says it is the other one. A default is no such line.
+  void set_type(u32 node, std::string_view type, u32 line, bool is_default = false);
   bool any_type() const { return any_type_; }
   // `most`: ends that one node may have. It bounds what a short text can make of many cables.
   void add(const Fabric::Cable& cable, u32 most = kMostPorts);
