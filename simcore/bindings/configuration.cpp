@@ -78,12 +78,23 @@ Value to_value(const std::string& where, const py::handle& item) {
   if (py::isinstance<py::str>(item)) return to_text(where, item);
   if (py::isinstance<py::list>(item) || py::isinstance<py::tuple>(item)) {
     std::vector<double> values;
-    for (const py::handle& x : item) {
+    const auto add = [&](const py::handle& x) {
       if (!py::isinstance<py::int_>(x) && !py::isinstance<py::float_>(x))
         throw ConfigError(where + ": " + shown(item) + " is not a list of numbers");
       values.push_back(to_real(where, x));
+    };
+    for (const py::handle& x : item) {
+      if (!py::isinstance<py::list>(x) && !py::isinstance<py::tuple>(x)) add(x);
+      else for (const py::handle& y : x) add(y);  // pairs, such as the links of a graph
     }
     return values;
+  }
+  if (py::isinstance<py::array>(item)) {
+    const auto array = py::reinterpret_borrow<py::array>(item);
+    const char kind = array.dtype().kind();
+    if (kind != 'i' && kind != 'u' && kind != 'f') throw ConfigError(where + ": an array of " + py::str(array.dtype()).cast<std::string>() + " holds no numbers");
+    const auto numbers = py::array_t<double, py::array::c_style | py::array::forcecast>(array);
+    return std::vector<double>(numbers.data(), numbers.data() + numbers.size());
   }
   throw ConfigError(where + ": " + shown(item) + " is no number, word, truth value or list of numbers");
 }

@@ -182,6 +182,7 @@ std::vector<Outage> wire(const Config& config, Network& net) {
     fingerprint << ' ' << p.key << '=' << to_string(found == config.topology.values.end() ? p.fallback : found->second);
   }
   for (const auto& [key, value] : config.failures) fingerprint << " failures." << key << '=' << to_string(value);
+  if (wiring.digest) fingerprint << " wiring=" << std::hex << wiring.digest;
   net.fingerprint = fingerprint.str();
   return outages;
 }
@@ -604,6 +605,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
     net->identity += '\n';
   }
   for (const auto& [key, value] : config.failures) net->identity += "failures." + key + "=" + to_string(value) + '\n';
+  net->identity += net->fingerprint + '\n';
   identify_workload(config.workload, *net);
   net->identity += "seed=" + std::to_string(config.seed);
   u64 learning = 0;

@@ -25,6 +25,7 @@ struct Wiring {
   std::vector<u32> terminal_port;         // [terminals] port each terminal hangs on
   std::vector<std::string> router_names, terminal_names;  // empty: numbers
   std::shared_ptr<const Topology> data;
+  u64 digest = 0;                         // of what stands in a file: part of the network's fingerprint; 0: the parameters say it all
 
   void resize(u32 router_count, u32 ports);        // all alike
   void resize(const std::vector<u32>& ports);      // [routers]
