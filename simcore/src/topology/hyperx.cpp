@@ -81,6 +81,7 @@ const Register<TopologySpec> entry({
         integer("local_dimensions", -1, -1, 26, "", "the first so many dimensions have local channels, the others global ones; -1 = all local"),
     },
     wire,
+    {{"widths", std::vector<double>{3, 2, 2}}, {"terminals_per_router", i64{1}}},
 });
 
 }  // namespace
