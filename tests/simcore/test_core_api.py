@@ -167,7 +167,16 @@ def test_times() -> None:
     assert sim.time_ns == pytest.approx(1600)
 
 
-NETWORKS = {"dragonfly": SMALL, "hyperx": {"name": "hyperx", "widths": [4, 4], "terminals_per_router": 4}}
+NETWORKS = {
+    "dragonfly": SMALL,
+    "hyperx": {"name": "hyperx", "widths": [4, 4], "terminals_per_router": 4},
+    "torus": {"name": "torus", "sizes": [4, 4, 2], "terminals_per_router": 2},
+    "mesh": {"name": "mesh", "sizes": [4, 4], "links": [1, 2], "terminals_per_router": 2},
+}
+NEED_MORE = {
+    "bit_complement", "shuffle",
+    "dimension_complement_reverse", "swap2", "tornado", "transpose", "uniform_random_bisection",
+}  # fmt: skip
 PAIRS = [
     (topology, r, t)
     for topology in NETWORKS
@@ -175,8 +184,8 @@ PAIRS = [
     if not routing["facts"]["external"] and topology in routing["facts"]["topologies"]
     for t, pattern in registered("traffic").items()
     if topology in pattern["facts"]["topologies"]
-    # 72 terminals are no power of two
-    if topology == "hyperx" or t not in ("bit_complement", "shuffle")
+    # 72 terminals are no power of two, and routers of a Dragonfly have no coordinates
+    if topology != "dragonfly" or t not in NEED_MORE
 ]
 
 
