@@ -108,6 +108,7 @@ TEST(fabric_dot_refuses) {
   refused("digraph { a -- b }", "dot", "1", {"unexpected '--' in a digraph; expected ->"});
   refused("graph { a - b }", "dot", "1", {"unexpected '-'"});
   refused("graph { a -- }", "dot", "1", {"unexpected '}'; expected a node"});
+  refused("graph {\na -- b = 3 }", "dot", "2", {"an edge to an assignment; expected a node"});
   refused("graph { a -- b [latency_ns 3] }", "dot", "1", {"unexpected '3'; expected ="});
   refused("graph { a -- b\n[kind=local }", "dot", "2", {"unexpected '}'; expected an attribute or ]"});
   refused("graph { a -- b [latency=3] }", "dot", "1",

@@ -250,7 +250,7 @@ class DotReader {
       lines.push_back(token_.line);
       advance();
       if (read_end(defaults, depth, chain.emplace_back()))
-        fail(source_, token_.line, here() + "; expected a node or a subgraph");
+        fail(source_, lines.back(), "an edge to an assignment; expected a node or a subgraph");
     }
     const Attributes given = read_attributes();
     if (lines.empty()) {
