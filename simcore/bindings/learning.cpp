@@ -47,7 +47,7 @@ py::dict seam_facts(const Simulation& sim) {
   d["observation"] = observation;
   d["reward"] = seam.reward->name;
   d["capacity"] = seam.capacity;
-  d["news_cycles"] = 2 + static_cast<u64>(seam.longest_flight_ns / sim.network().cycle_ns);  // as in send_news()
+  d["news_cycles"] = 2 + static_cast<u64>(sim.network().graphs[0]->longest_flight_ns / sim.network().cycle_ns);  // as in send_news()
   d["network"] = seam.policy.layers.empty() ? "" : seam.policy.per_slot ? "slots" : "flat";
   d["layers"] = seam.policy.layers;
   d["topology"] = sim.network().topology_name;

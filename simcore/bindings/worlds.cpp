@@ -29,7 +29,7 @@ class Worlds {
       auto& sim = built<Simulation>(item, "Worlds(): simulation " + std::to_string(sims_.size()));
       const Exclusive alone(sim);
       const Seam& seam = seam_of(sim, "Worlds()");
-      if (!sim.network().external) throw ConfigError("Worlds(): routing." + sim.network().routing_name + " decides by itself; use routing=agent");
+      if (sim.network().decider != Decider::kSlots) throw ConfigError("Worlds(): routing." + sim.network().routing_name + " decides by itself; use routing=agent");
       if (sims_.empty()) slots_ = seam.slots, width_ = seam.width;
       if (seam.slots != slots_ || seam.width != width_)
         throw ConfigError("Worlds(): networks with " + std::to_string(slots_) + " and " + std::to_string(seam.slots) + " slots, " + std::to_string(width_) + " and " + std::to_string(seam.width) +

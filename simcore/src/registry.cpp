@@ -34,6 +34,7 @@ std::vector<std::string> registered_names() {
 
 FLITGYM_REGISTRY(TopologySpec)
 FLITGYM_REGISTRY(RoutingSpec)
+FLITGYM_REGISTRY(RelationSpec)
 FLITGYM_REGISTRY(TrafficSpec)
 FLITGYM_REGISTRY(MotifSpec)
 FLITGYM_REGISTRY(ObservationSpec)

@@ -5,6 +5,7 @@
 #include <limits>
 #include <new>
 
+#include "decision.hpp"
 #include "learning/demand.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
@@ -107,7 +108,7 @@ const std::vector<double>& Simulation::accrued_delay() {
 
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
   ready(cycles);
-  if (network_->external) throw CoreError("routing." + network_->routing_name + ": decisions come from outside; call collect() and apply() instead of run()");
+  if (network_->decider != Decider::kRouting) throw CoreError("routing." + network_->routing_name + ": decisions come from outside; call collect() and apply() instead of run()");
   if (state_.totals.collected && !workspace_.at_routing)
     throw CoreError("run() between collect() and apply(): apply the choices first");
   if (cycles > kEndOfTime - u64{state_.totals.now})
@@ -214,44 +215,15 @@ u32 Simulation::collect() {
   if (state_.totals.collected) throw CoreError("collect() was called twice without apply()");
   if (state_.totals.now >= kEndOfTime) throw CoreError("the run has reached cycle " + std::to_string(kEndOfTime) + ", the end of simulated time");
   whole_or_broken([&] { flitgym::collect(*network_, state_, workspace_); });
-  return network_->external && network_->seam ? workspace_.batch.decisions.count : workspace_.batch.count;
+  return decisions_asked(*network_, workspace_.batch);
 }
 
 void Simulation::apply(const u32* choices, std::size_t count, const float* log_probability) {
   ready(0);
   if (!state_.totals.collected) throw CoreError("apply() without collect()");
-  Batch& b = workspace_.batch;
-  if (network_->external && network_->seam) {
-    Decisions& d = b.decisions;
-    const u32 slots = network_->seam->slots;
-    if (count != d.count) throw ConfigError("apply(): " + std::to_string(count) + " choices for " + std::to_string(d.count) + " decisions");
-    for (u32 j = 0; j < d.count; j++)
-      if (choices[j] >= d.slot_count[j])
-        throw ConfigError("apply(): slot " + std::to_string(choices[j]) + " of decision " + std::to_string(j) + " is masked out; it has " + std::to_string(d.slot_count[j]) + " candidates in " +
-                          std::to_string(slots) + " slots");
-    std::copy_n(choices, count, d.chosen.begin());
-    if (log_probability) std::copy_n(log_probability, count, d.log_probability.begin());
-    else std::fill_n(d.log_probability.begin(), count, std::numeric_limits<float>::quiet_NaN());
-    whole_or_broken([&] { settle_decisions(*network_, state_, b); });
-  } else if (!network_->external) {
-    if (count) throw ConfigError("apply(): routing." + network_->routing_name + " decides by itself; choices are for routing=external");
-    if (b.count) whole_or_broken([&] { network_->route(*network_, state_, b); });
-    workspace_.at_routing = false;
-  } else {
-    if (count != b.count) throw ConfigError("apply(): " + std::to_string(count) + " choices for " + std::to_string(b.count) + " requests");
-    for (u32 i = 0; i < b.count; i++)
-      if (choices[i] >= b.offsets[i + 1] - b.offsets[i])
-        throw ConfigError("apply(): choice " + std::to_string(choices[i]) + " of request " + std::to_string(i) + " is outside its " +
-                          std::to_string(b.offsets[i + 1] - b.offsets[i]) + " candidates");
-    for (u32 i = 0; i < b.count; i++) {
-      const u32 k = b.offsets[i] + choices[i];
-      b.out_port[i] = b.candidate_port[k];
-      b.out_class[i] = b.candidate_class[k];
-      Packet& p = state_.packets[b.packet[i]];
-      const u32 to = network_->terminal_router[p.destination];
-      if (choices[i] > 0 && b.router[i] != to && !network_->topology->is_minimal(*network_, b.router[i], b.out_port[i], to)) p.nonminimal = 1;
-    }
-  }
+  check_choices(*network_, workspace_.batch, choices, count);
+  whole_or_broken([&] { decide(*network_, state_, workspace_.batch, choices, log_probability); });
+  workspace_.at_routing = false;
   whole_or_broken([&] { flitgym::apply(*network_, state_, workspace_); });
   guard();
 }
@@ -271,7 +243,7 @@ void Simulation::resume(const std::vector<u32>& asking) {
 void Simulation::answer(const float* values, const u32* rows, std::size_t count) {
   if (!state_.totals.collected) throw CoreError("answer() without collect()");
   const Batch& b = workspace_.batch;
-  if (!network_->external || network_->seam || !network_->learns) throw ConfigError("apply(): values and rows are for routing=external with routing.feedback=true");
+  if (network_->decider != Decider::kCandidates || !network_->learns) throw ConfigError("apply(): values and rows are for routing=external with routing.feedback=true");
   if (count != b.count) throw ConfigError("apply(): " + std::to_string(count) + " values for " + std::to_string(b.count) + " requests");
   for (u32 i = 0; i < b.count; i++)
     if (!std::isfinite(values[i])) throw ConfigError("apply(): the value of request " + std::to_string(i) + " is not a finite number (of 32 bits)");

@@ -1,6 +1,8 @@
 // The cycle: two halves, cut where the agent sits.
 #include <algorithm>
 
+#include "decision.hpp"
+#include "failures.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
 #include "stage/stage.hpp"
@@ -18,7 +20,7 @@ void shape(const Network& net, State& s, Shaper& make) {
   make(s.terminals, net.terminals, Terminal{});
   make(s.stamps, net.routers, 1u << (net.radix_shift + net.vc_shift));
   make(s.requests, std::size_t{net.router_ports} * net.request_words, u64{0});
-  make(s.outputs_asked, net.routers, u64{0});
+  make(s.outputs_asked, std::size_t{net.routers} * net.asked_words, u64{0});
   make(s.active_routers, (net.routers + 63) / 64, u64{0});
   make(s.ports_due, net.longest_delay);
   make(s.routes_due, net.longest_delay);
@@ -47,11 +49,11 @@ void shape(const Network& net, Batch& b, Shaper& make) {
 u64 packets_under_way(const Network& net) {
   u64 cycles = 0, channels = 0;
   for (const Channel& c : net.channels)
-    if (c.peer != kNone) cycles += c.hop_cycles, channels++, worked();
+    if (c.peer != kNone) cycles += net.delays[c.line], channels++, worked();
   const double hop = static_cast<double>(cycles) / static_cast<double>(std::max<u64>(1, channels));
   const double load = net.workload ? 0.5 : *std::max_element(net.load_values.begin(), net.load_values.end());
   const double rate = load / (net.mean_packet_flits() * net.flit_cycles_host);  // of a terminal, in a cycle
-  return static_cast<u64>(net.terminals * (4 + rate * hop * (net.topology->diameter + 1)));
+  return static_cast<u64>(net.terminals * (4 + rate * hop * ((net.graphs[0]->diameter ? net.graphs[0]->diameter : 8) + 1)));
 }
 
 }  // namespace
@@ -101,7 +103,7 @@ void prepare(const Network& net, Workspace& w) {
     Shaper make(false);
     shape(net, b, make);
   }
-  if (!net.external && !net.seam) return;
+  if (net.decider != Decider::kCandidates && !net.seam) return;
   b.offsets.reserve(most + 1);
   b.candidate_port.reserve(most * net.radix);
   b.candidate_class.reserve(most * net.radix);
@@ -110,6 +112,7 @@ void prepare(const Network& net, Workspace& w) {
 void collect(const Network& net, State& s, Workspace& w) {
   Frame f{net, s, w, s.totals.now};
   if (!w.at_hosts) {
+    if (const u32 next = s.totals.epoch + 1; next < net.graphs.size() && passed(net.graphs[next]->from, f.now)) [[unlikely]] change_graph(f);
     w.routes.swap(s.route_list);  // heads that came to the front of their VC in the cycle before
     s.route_list.clear();
     arrivals(f);
@@ -132,8 +135,7 @@ void collect(const Network& net, State& s, Workspace& w) {
 void resume(const Network& net, State& s, Workspace& w) {
   Frame f{net, s, w, s.totals.now};
   route_requests(f);
-  if (net.external && !net.seam) net.candidates(net, s, w.batch);
-  else if (net.external) make_decisions(net, s, w.batch);
+  ask_outside(net, s, w.batch);
   s.totals.collected = 1;
 }
 
@@ -152,7 +154,7 @@ void apply(const Network& net, State& s, Workspace& w) {
 void step(const Network& net, State& s, Workspace& w) {
   if (!w.at_routing) collect(net, s, w);
   w.at_routing = true;
-  if (w.batch.count) net.route(net, s, w.batch);
+  decide(net, s, w.batch);
   w.at_routing = false;
   apply(net, s, w);
 }

@@ -2,6 +2,7 @@
 // it at any router, under any congestion that a test makes up.
 #pragma once
 
+#include "decision.hpp"
 #include "scenes.hpp"
 #include "test.hpp"
 
@@ -55,6 +56,7 @@ struct Lone {
   Step ask(const Place& at) {
     request(0, at);
     net.route(net, state, batch);
+    mark_nonminimal(net, state, batch);
     return {batch.out_port[0], batch.out_class[0]};
   }
   // Everything it may choose.
@@ -65,7 +67,7 @@ struct Lone {
     for (u32 k = batch.offsets[0]; k < batch.offsets[1]; k++) steps.push_back({batch.candidate_port[k], batch.candidate_class[k]});
     return steps;
   }
-  bool ejects(const Step& step) const { return step.port < net.topology->first_port; }
+  bool ejects(u32 router, const Step& step) const { return !net.is_link(net.port(router, step.port)); }
   // Behind a step that does not eject.
   Place behind(u32 router, const Step& step) const {
     const u32 peer = net.channels[net.port(router, step.port)].peer;
@@ -81,7 +83,7 @@ struct Lone {
   u32 walk_on(Place at, Visit&& visit) {
     for (;;) {
       const Step step = ask(at);
-      if (ejects(step)) {
+      if (ejects(at.router, step)) {
         if (at.router != net.terminal_router[packet().destination] || step.port != net.terminal_port[packet().destination])
           throw testing::Failure("ejected at router " + std::to_string(at.router));
         return packet().hops;

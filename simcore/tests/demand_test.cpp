@@ -9,6 +9,8 @@
 #include "test.hpp"
 
 using namespace flitgym;
+#include "topology/graph.hpp"
+
 using namespace scenes;
 
 namespace {
@@ -108,7 +110,7 @@ TEST(path_delay_is_the_flight_on_an_empty_network) {
       for (u32 k = 0; k < b.decisions.slot_count[0]; k++) {
         const u32 port = sim.network().port(b.router[i], b.decisions.ports[k]);
         const u32 next = seam.next_router[port];
-        CHECK_NEAR(us[k], (seam.hop_ns[port] + seam.flight(next, to)) * 1e-3, 0.05);
+        CHECK_NEAR(us[k], (seam.hop_ns[port] + flight(sim.network(), *sim.network().graphs[0], next, to)) * 1e-3, 0.05);
       }
       alone++;
     }

@@ -57,7 +57,7 @@ Edges explore(Lone& x, const Options& options, Visit&& visit, u32 turns = 1) {
     CHECK(!found.empty());
     visit(node, found);
     for (const Option& option : found) {
-      if (x.ejects(option.step)) {
+      if (x.ejects(node.at.router, option.step)) {
         CHECK_EQ(node.at.router, x.net.terminal_router[node.packet.destination]);
         continue;
       }
@@ -80,7 +80,7 @@ Section cube() { return hyperx_section({3, 3, 3}, 1); }  // 27 routers, 162 dire
 // Of a routing that lists its relation: all of it. The routing itself is asked first, for it writes down what a packet remembers.
 std::vector<Option> listed(Lone& x, const Node& node) {
   x.packet() = node.packet;
-  if (!x.net.external) x.ask(node.at);
+  if (x.net.decider == Decider::kRouting) x.ask(node.at);
   Packet after = node.packet;
   after.derouted = x.packet().derouted;
   std::vector<Option> out;
@@ -167,7 +167,7 @@ TEST(incremental_routings_are_free_of_deadlock) {
     const Edges edges = explore(x, listed, [&](const Node& node, const std::vector<Option>& options) {
       longest = std::max(longest, u32{node.packet.hops});
       for (const Option& option : options)
-        if (!x.ejects(option.step)) classes.insert(option.step.vc_class);
+        if (!x.ejects(node.at.router, option.step)) classes.insert(option.step.vc_class);
     });
     CHECK_FOR(acyclic(edges), text(c.routing));
     if (c.edges)
@@ -188,7 +188,7 @@ TEST(dal_escape_is_free_of_deadlock) {
     if (node.at.router == x.net.terminal_router[node.packet.destination]) return;
     const u32 escapes = static_cast<u32>(std::ranges::count_if(options, [](const Option& o) { return o.step.vc_class == 1; }));
     CHECK_EQ(escapes, 1u);
-    if (node.at.in_port < x.net.topology->first_port || node.at.in_class == 0) {
+    if (!x.net.is_link(x.net.port(node.at.router, node.at.in_port)) || node.at.in_class == 0) {
       CHECK(options.size() > 1);
       heads++;
     } else {
@@ -245,7 +245,7 @@ TEST(choices_are_among_the_candidates) {
         const auto steps = x.candidates(at);
         CHECK_FOR(std::ranges::count(steps, step) == 1, text(routing));
         x.packet() = after;
-        if (x.ejects(step)) break;
+        if (x.ejects(at.router, step)) break;
         taken.insert(u64{at.router} << 32 | step.port << 8 | step.vc_class);
         at = x.behind(at.router, step);
         x.packet().hops++;
@@ -405,7 +405,7 @@ TEST(q_routing_is_free_of_deadlock) {
       const Edges edges = explore(x, learned(), [&](const Node& node, const std::vector<Option>& options) {
         longest = std::max(longest, u32{node.packet.hops});
         const bool there = node.at.router == x.net.terminal_router[node.packet.destination];
-        const u32 all = x.net.radix - x.net.topology->first_port;
+        const u32 all = x.net.link_span;
         CHECK_EQ(ports_of(options).size(), !there && node.packet.hops < max_hops ? all : 1u);
         for (const Option& option : options)
           if (!there) CHECK_EQ(option.step.vc_class, u32{node.packet.hops});
@@ -506,7 +506,7 @@ TEST(q_adaptive_on_dragonfly_is_free_of_deadlock) {
           const PortKind came_by = x.net.channels[x.net.port(node.at.router, node.at.in_port)].kind;
           Packet packet = node.packet;
           const bool at_source = came_by == PortKind::kTerminal,
-                     between = came_by == PortKind::kGlobal && node.packet.hops == 1 && !df.is_global(df.minimal_port(x.net, node.at.router, packet));
+                     between = came_by == PortKind::kGlobal && node.packet.hops == 1 && !df.is_global(df.own_minimal_port(x.net, node.at.router, packet));
           const bool asked = df.group(node.at.router) != df.group(to) && (at_source || between);
           u32 used = 0;
           for (u32 port = df.p; port < x.net.radix; port++) used += x.net.channels[x.net.port(node.at.router, port)].kind != PortKind::kUnused;
@@ -545,13 +545,13 @@ TEST(progressive_relation_is_free_of_deadlock) {
           [&](const Node& node, const std::vector<Option>& options) {
             longest = std::max(longest, u32{node.packet.hops});
             for (const Option& option : options)
-              if (!x.ejects(option.step)) classes.insert(option.step.vc_class);
+              if (!x.ejects(node.at.router, option.step)) classes.insert(option.step.vc_class);
             const u32 from = df.group(x.net.terminal_router[node.packet.source]), here = df.group(node.at.router), to = df.group(x.net.terminal_router[node.packet.destination]);
             if (from != here || here == to || node.packet.hops != 1) return;
             // Its global ports and the minimal one, or that alone.
             u32 globals = 0;
             for (u32 port = df.p + df.a - 1; port < x.net.radix; port++) globals += x.net.channels[x.net.port(node.at.router, port)].kind != PortKind::kUnused;
-            const u32 minimal = df.minimal_port(x.net, node.at.router, node.packet);
+            const u32 minimal = df.own_minimal_port(x.net, node.at.router, node.packet);
             CHECK_EQ(options.size(), progressive ? globals + !df.is_global(minimal) : 1u);
             CHECK_EQ(options[0].step.port, minimal);
             seconds++;

@@ -81,7 +81,7 @@ void build_and_run(const std::string& text) {
   };
   Simulation sim(c, patience);
   CHECK(sim.network().memory_bytes <= 30000000);
-  if (sim.network().external) return;
+  if ((sim.network().decider != Decider::kRouting)) return;
   sim.begin_window();
   if (sim.network().workload) sim.run_workload(200, patience);
   else sim.run(200, patience);

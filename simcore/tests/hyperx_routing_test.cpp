@@ -380,7 +380,7 @@ TEST(hyperx_ugal_rule_by_hand) {
       for (u32 port = 1; port < x.net.radix; port++) congest(x, 0, port, 1, 0, port == 1 ? q_minimal : q_other);
       const Step step = x.ask(x.send(0, 1, sequence));
       CHECK_EQ(step.vc_class, x.packet().phase == kToIntermediate ? 0u : 1u);
-      CHECK_EQ(x.packet().nonminimal, x.packet().phase == kToIntermediate);
+      CHECK(!x.packet().nonminimal || x.packet().phase == kToIntermediate);  // its first hop may lead nearer all the same
       return x.packet().phase == kToIntermediate;
     };
     if (middle == kNone) {  // drew its own or the destination's router
@@ -636,14 +636,14 @@ TEST(hyperx_routings_refuse_what_cannot_run) {
   CHECK_THROWS(ConfigError, make({"clos_ad", {{"detour_hops", std::string("normalized")}}}), "routing.clos_ad.detour_hops", "unknown key");
 
   // The other topology's routings, and keys that mean something there alone.
-  for (const std::string routing : {"minimal", "valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par"})
+  for (const std::string routing : {"valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par"})
     CHECK_THROWS(ConfigError, make({routing, {}}), "routing." + routing, "hyperx", "dragonfly", "dim_war");
   const auto on_dragonfly = [](const Section& routing) { return build(config(small_network(), input_queued(), routing, {"uniform", {}})); };
-  for (const std::string routing : {"dimension_order", "minimal_adaptive", "valiant", "ugal", "clos_ad", "dal", "dim_war", "omni_war"})
+  for (const std::string routing : {"dimension_order", "minimal_adaptive", "clos_ad", "dal", "dim_war", "omni_war"})
     CHECK_THROWS(ConfigError, on_dragonfly({routing, {}}), "routing." + routing, "dragonfly", "hyperx", "par");
   CHECK_THROWS(ConfigError, make({"q_adaptive", {{"q_thld2", 0.5}}}), "routing.q_adaptive.q_thld2", "0.5", "hyperx", "dragonfly");
   CHECK(make({"q_adaptive", {{"q_thld2", 0.35}}}) != nullptr);  // its default asks for nothing
-  CHECK_THROWS(ConfigError, on_dragonfly({"external", {{"deroutes", i64{2}}}}), "routing.external.deroutes", "2", "dragonfly", "hyperx");
+  CHECK_THROWS(ConfigError, on_dragonfly({"external", {{"deroutes", i64{2}}}}), "routing.external.deroutes", "2", "dragonfly", "progressive");
   CHECK(on_dragonfly({"external", {{"deroutes", i64{-1}}}}) != nullptr);
 
   CHECK_THROWS(ConfigError, make({"external", {{"relation", std::string("omniwar")}}}), "routing.external.relation", "did you mean 'omni_war'");

@@ -32,7 +32,7 @@ void check_shape(const Shape& shape) {
     radix += (widths[k] - 1) * links[k];
   }
   CHECK_FOR(net.routers == routers && net.terminals == routers * terminals && net.radix == radix, name);
-  CHECK_FOR(net.groups == widths.back() && net.topology->diameter == dimensions && net.topology->first_port == terminals, name);
+  CHECK_FOR(net.groups == widths.back() && net.topology->diameter == dimensions && net.first_link[0] == terminals, name);
 
   const auto coordinates = [&](u32 router) {
     std::vector<u32> at;
@@ -82,7 +82,7 @@ void check_shape(const Shape& shape) {
       packet.destination = to * terminals;
       packet.sequence = r + to;
       u32 hops = 0, at = r;
-      for (u32 port; (port = net.topology->minimal_port(net, at, packet)) >= terminals; hops++) at = net.router_of_port(net.channels[net.port(at, port)].peer);
+      for (u32 port; (port = net.topology->minimal_port(net, *net.graphs[0], at, packet)) >= terminals; hops++) at = net.router_of_port(net.channels[net.port(at, port)].peer);
       CHECK_FOR(at == to && hops == differing, name);
     }
 }
@@ -183,8 +183,8 @@ TEST(impossible_hyperxes_are_refused) {
   CHECK_THROWS(ConfigError, network(hyperx_section({4, 4}, 1, {{"links", std::vector<double>{1, 1, 1}}})), "topology.hyperx.links", "3 numbers", "2 dimensions");
   CHECK_THROWS(ConfigError, network(hyperx_section({4, 4}, 0)), "topology.hyperx.terminals_per_router", "0", "1");
   CHECK_THROWS(ConfigError, network(hyperx_section({4, 4}, 1, {{"local_dimensions", i64{3}}})), "local_dimensions", "3", "2");
-  CHECK_THROWS(ConfigError, network(hyperx_section({40, 20}, 8)), "66", "64");  // 8 + 39 + 19 ports
-  CHECK_THROWS(ConfigError, network(hyperx_section({16, 16, 16}, 8, {{"links", std::vector<double>{2}}})), "98", "64");
+  CHECK_THROWS(ConfigError, network(hyperx_section({40, 20}, 8, {{"links", std::vector<double>{9}}})), "530", "512");  // 8 + 9 (39 + 19) ports
+  CHECK_THROWS(ConfigError, network(hyperx_section({16, 16, 16}, 8, {{"links", std::vector<double>{12}}})), "548", "512");
   CHECK_THROWS(ConfigError, network(hyperx_section(std::vector<double>(26, 2), 1)), "topology.hyperx.widths", "67108864");
   CHECK_THROWS(ConfigError, network({"hyperx", {{"width", std::vector<double>{4}}}}), "did you mean 'widths'");
 }

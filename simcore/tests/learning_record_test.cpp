@@ -4,6 +4,7 @@
 #include <set>
 
 #include "seam.hpp"
+#include "topology/graph.hpp"
 
 using namespace scenes;
 
@@ -116,7 +117,7 @@ void check_books(const Books& x, const std::string& reward) {
       CHECK(std::equal(next_mask.begin(), next_mask.end(), &s.ring_next_mask[n * seam.slots]));
       // The news takes the time of an empty path back, and a cycle.
       const u32 here = to_the_end ? journey.destination : journey.decisions[k + 1].router;
-      CHECK_EQ(x.filed[n], closed + 1 + static_cast<Cycle>(std::lround(seam.flight(here, made.router) / x.net.cycle_ns)));
+      CHECK_EQ(x.filed[n], closed + 1 + static_cast<Cycle>(std::lround(flight(x.net, *x.net.graphs[0], here, made.router) / x.net.cycle_ns)));
     }
     several += journey.decisions.size() > 1;
     const Cycle delay = journey.delivered - journey.decisions[0].when;

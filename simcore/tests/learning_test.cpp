@@ -8,6 +8,7 @@
 #include "seam.hpp"
 #include "topology/dragonfly.hpp"
 #include "topology/hyperx.hpp"
+#include "topology/graph.hpp"
 
 using namespace scenes;
 
@@ -207,9 +208,9 @@ TEST(the_first_candidate_is_on_the_minimal_path) {
       for (u32 to = 0; to < x.net.terminals; to++) {
         Place at = x.send(from, to);
         const u32 end = x.net.terminal_router[to];
-        CHECK_EQ(seam.distance(at.router, end), x.net.topology->hops_between(x.net, at.router, end));
+        CHECK_EQ(distance(x.net, *x.net.graphs[0], at.router, end), x.net.topology->hops_between(x.net, at.router, end));
         float time = 0;
-        const float whole = seam.flight(at.router, end);
+        const float whole = flight(x.net, *x.net.graphs[0], at.router, end);
         while (at.router != end) {
           const Shown shown = show(x, at);
           if (shown.count) CHECK_FOR(shown.per_slot[0].at("more_hops") == 0 && std::abs(shown.per_slot[0].at("more_time")) < 1e-6f, x.net.fingerprint);
@@ -357,7 +358,7 @@ TEST(feedback_takes_the_time_of_the_link) {
   // By router 3 there is as little lost as nothing, for a hop of 52 cycles more: that much is reported, and no more.
   Simulation around(config(small_network(), hpdc21(), {"agent", {}}, planned({{4, 10}})));
   for (u32 column = 0; column < 5; column++) lost(around, 0, 1, column) = 500;
-  CHECK_EQ(around.network().seam->flight(0, 5), static_cast<float>(221 * 1.6) + static_cast<float>(52 * 1.6));
+  CHECK_EQ(flight(around.network(), *around.network().graphs[0], 0, 5), static_cast<float>(221 * 1.6) + static_cast<float>(52 * 1.6));
   Simulation frozen(config(small_network(), hpdc21(), {"agent", {}}, planned({{2, 10}})));
   for (u32 column = 0; column < 5; column++) lost(frozen, 0, 1, column) = 500;
   frozen.state().totals.frozen = 1;
@@ -372,7 +373,7 @@ TEST(seam_routings_work_at_full_load) {
     for (const auto& [name, loaded_config] : loaded(routing)) {
       Simulation sim(loaded_config);
       const auto cycle = [&] {
-        if (sim.network().external) advance_at_random(sim, 1);
+        if ((sim.network().decider != Decider::kRouting)) advance_at_random(sim, 1);
         else sim.run(1);
         sim.check_conservation();
       };
@@ -405,7 +406,7 @@ TEST(biased_without_bias_by_its_rule) {
       std::set<u32> slots;
       for (u32 n = 0; n < 3000; n++) {
         const u32 source = below(draw(7, n, 0), x.net.terminals), destination = below(draw(7, n, 1), x.net.terminals), router = x.net.terminal_router[source], to = x.net.terminal_router[destination];
-        for (u32 port = x.net.topology->first_port; port < x.net.radix; port++)
+        for (u32 port = x.net.first_link[0]; port < x.net.radix; port++)
           for (u32 vc = 0; vc < x.net.vcs; vc++) congest(x, router, port, vc, 0, below(draw(n, 2, port * 37 + vc), 4) * 5);
         const Place at = x.send(source, destination, n);
         const auto all = x.candidates(at);
@@ -424,7 +425,7 @@ TEST(biased_without_bias_by_its_rule) {
         else best = all[0];
         CHECK(chosen == best);
         if (all.size() > 1) slots.insert(static_cast<u32>(std::ranges::find(all, chosen) - all.begin()));
-        for (u32 port = x.net.topology->first_port; port < x.net.radix; port++)
+        for (u32 port = x.net.first_link[0]; port < x.net.radix; port++)
           for (u32 vc = 0; vc < x.net.vcs; vc++) congest(x, router, port, vc, 0, 0);
       }
       CHECK(slots.size() >= 4);
@@ -446,7 +447,7 @@ TEST(bias_rules_over_queues) {
         const Batch& b = sim.batch();
         for (u32 j = 0; j < b.decisions.count; j++) {
           const u32 i = b.decisions.request[j], to = net.terminal_router[sim.state().packets[b.packet[i]].destination];
-          const auto detour = [&](u32 port) { return !net.topology->is_minimal(net, b.router[i], port, to); };
+          const auto detour = [&](u32 port) { return !net.topology->is_minimal(net, *net.graphs[0], b.router[i], port, to); };
           bool any = false;
           for (u32 s = 0; s < b.decisions.slot_count[j]; s++) any |= detour(b.decisions.ports[j * net.seam->slots + s]);
           CHECK(detour(b.out_port[i]) == (bias < 0 && any));

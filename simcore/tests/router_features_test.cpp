@@ -27,7 +27,7 @@ std::vector<Packet> injected(Simulation& sim, u32 cycles) {
     seen.clear();
     observe(sim, seen);
     for (const Decision& d : seen)
-      if (d.in_port < sim.network().topology->first_port) out.push_back(d.packet);
+      if (!sim.network().is_link(sim.network().port(d.router, d.in_port))) out.push_back(d.packet);
   }
   return out;
 }

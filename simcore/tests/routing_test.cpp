@@ -65,9 +65,9 @@ TEST(hops_and_vc_classes_of_static_routings) {
         const auto& allowed = at.part == kDestination ? rule.destination : at.part == kSource ? rule.source : rule.middle;
         CHECK_FOR(allowed.count(d.out_class) == 1, name + ": class " + std::to_string(d.out_class));
         // Minimal at the source router has its own class under PAR, the detour another.
-        if (name == "par" && at.part == kSource) CHECK(d.packet.hops == 0 ? d.out_class <= 1 : d.out_class == (d.packet.nonminimal ? 1u : 3u));
-        if (name == "ugal_group" && at.part == kSource) CHECK_EQ(d.out_class, d.packet.nonminimal ? 0u : 1u);
-        if (name == "ugal_router" && at.part == kSource) CHECK_EQ(d.out_class, d.packet.nonminimal ? 0u : 2u);
+        if (name == "par" && at.part == kSource) CHECK(d.packet.hops == 0 ? d.out_class <= 1 : d.out_class == (d.packet.phase == kToIntermediate ? 1u : 3u));
+        if (name == "ugal_group" && at.part == kSource) CHECK_EQ(d.out_class, d.packet.phase == kToIntermediate ? 0u : 1u);
+        if (name == "ugal_router" && at.part == kSource) CHECK_EQ(d.out_class, d.packet.phase == kToIntermediate ? 0u : 2u);
         if (at.local_path) CHECK(d.packet.hops <= 1);
         longest = std::max(longest, u32{d.packet.hops});
         if (d.packet.hops > 0) CHECK_FOR(d.out_class >= last_class[d.id], name + ": classes never go down");
@@ -123,7 +123,7 @@ TEST(intermediate_groups_are_uniform) {
     for (const Decision& d : decisions(sim, 4000)) {
       const Dragonfly& df = dragonfly(sim.network());
       const u32 from = df.group(sim.network().terminal_router[d.packet.source]);
-      if (d.packet.hops > 0 || df.group(d.router) != from || !d.packet.nonminimal) continue;
+      if (d.packet.hops > 0 || df.group(d.router) != from || d.packet.phase != kToIntermediate) continue;
       const u32 middle = routing == "valiant_group" ? d.packet.intermediate : df.group(d.packet.intermediate);
       middles[(middle + 9 - from) % 9]++;
       total++;

@@ -95,7 +95,7 @@ void play(Simulation& sim, u32 cycles) {
   const Network& net = sim.network();
   if (net.workload && !net.workload->host.network) {
     sim.run_workload(cycles);
-  } else if (!net.external) {
+  } else if (net.decider == Decider::kRouting) {
     sim.run(cycles);
   } else {
     for (u32 k = 0; k < cycles; k++) {

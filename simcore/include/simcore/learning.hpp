@@ -36,8 +36,7 @@ struct ObservationSpec {
   std::vector<Feature> general, per_slot;
   // Writes `general` values, and `per_slot` values for each slot of `asked`, those of slot k at slots + k * stride.
   void (*write)(const Network&, const State&, const Asked&, float* general, float* slots, u32 stride);
-  // Called once at build; may shape the learned table and then calls claim_table(). Of network.seam there is all but
-  // the times and hops between routers.
+  // Called once at build; may shape the learned table and then calls claim_table(). 
   void (*setup)(Network&) = nullptr;
   void (*initialise)(const Network&, State&) = nullptr;                // fills the learned table
   void (*prepare)(const Network&, State&, const Batch&) = nullptr;     // before the rows of a cycle: every request, decision or not
@@ -77,16 +76,9 @@ struct Seam {
   std::vector<float> weights;  // to begin with; empty: zeros
   double epsilon = 0, temperature = 0;  // likewise
 
-  // Without queueing: time in ns and hops from each router to each.
-  u32 routers = 0;
-  std::vector<float> flight_ns;  // [to, from]: what is asked together lies together
-  float longest_flight_ns = 0;
-  std::vector<u8> hops;          // [to, from]
   std::vector<float> hop_ns;     // [router ports] from one input buffer to the next, without queueing
   std::vector<u32> next_router;  // [router ports] behind each; kNone: none
   std::vector<u32> region;       // [routers] of Topology::region
-  float flight(u32 from, u32 to) const { return flight_ns[std::size_t{to} * routers + from]; }
-  u32 distance(u32 from, u32 to) const { return hops[std::size_t{to} * routers + from]; }
 };
 
 // ---- src/learning/seam.cpp ----

@@ -11,6 +11,7 @@
 //   channel  named by the port it leaves from
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,26 +33,46 @@ enum class PortKind : u8 { kTerminal = 0, kLocal = 1, kGlobal = 2, kUnused = 3 }
 enum class FlowControl : u8 { kVirtualCutThrough, kWormhole };
 enum class Arbiter : u8 { kRoundRobin, kLeastRecentlyServed, kAge };
 
+// A cable: its kind says which of the router model's latencies and bandwidths it has, unless it has its own.
+struct Link {
+  PortKind kind = PortKind::kLocal;
+  double latency_ns = -1, bandwidth_gb_per_s = -1;  // below 0: those of its kind
+};
+
 // What a topology, a routing or a traffic pattern keeps beside the common arrays; each derives its own.
 struct ComponentData {
   virtual ~ComponentData() = default;
 };
 
-// What a topology tells routings that run on any of them. Terminals hang on a router's first ports.
+// Who is joined to whom from a cycle on: the wiring without the links that are down. It says how far things are where no
+// closed form does.
+struct Graph {
+  Cycle from = 0;
+  std::vector<u8> down;         // [router_ports] 1: the channel that leaves there is out of use; empty: none is
+  std::vector<u8> hops;         // [to, from] router-to-router hops; empty: the topology's closed form holds
+  u32 diameter = 0;             // hops of the longest minimal path
+  std::vector<float> flight_ns; // [to, from] the least time of a minimal path without queueing; empty: hops x one_hop_ns
+  float one_hop_ns = 0, longest_flight_ns = 0;
+  bool usable(u32 port) const { return down.empty() || !down[port]; }
+};
+
+// What a topology tells routings that run on any of them. It may say in closed form what otherwise comes from the graph of the
+// links, by breadth-first search (src/topology/graph.hpp asks whichever there is).
 struct Topology : ComponentData {
-  u32 first_port = 0;  // router-local: the first that leads to another router
-  u32 diameter = 0;    // router-to-router hops of the longest minimal path
-  // Router-local port of the first hop of a packet's minimal path (the terminal's own at the last router).
-  virtual u32 minimal_port(const Network&, u32 router, const Packet&) const = 0;
+  u32 diameter = 0;    // router-to-router hops of the longest minimal path; 0: counted
+  bool closed = false; // hops_between() is a closed form; else a table is made, quadratic in routers
+  bool estimates = false;  // so is first_estimate_ns()
   // Router-to-router hops of a minimal path.
-  virtual u32 hops_between(const Network&, u32 router, u32 to) const = 0;
+  virtual u32 hops_between(const Network&, u32 router, u32 to) const;
   // Does `port`, which leads to another router, lie on a minimal path to router `to`?
-  bool is_minimal(const Network&, u32 router, u32 port, u32 to) const;
+  virtual bool is_minimal(const Network&, const Graph&, u32 router, u32 port, u32 to) const;
+  // Router-local port of the first hop of a packet's minimal path (the terminal's own at the last router).
+  virtual u32 minimal_port(const Network&, const Graph&, u32 router, const Packet&) const;
   // Destinations that lie in one direction: a learned table that should stay small has a row for each.
   virtual u32 regions(const Network& net) const;
   virtual u32 region(u32 router) const { return router; }
   // A learned table begins with this: time in ns, without queueing, from `router` by `port` to router `to`.
-  virtual float first_estimate_ns(const Network&, u32 router, u32 port, u32 to) const = 0;
+  virtual float first_estimate_ns(const Network&, u32 router, u32 port, u32 to) const;
 };
 
 // What a routing needs of the network, known once its parameters are.
@@ -60,6 +81,7 @@ struct RoutingFacts {
   u32 max_hops;  // router-to-router hops of the longest path it can choose
   bool reroutes = false;  // a head that finds no room at its output asks again in the next cycle
   bool by_group = false;  // the intermediate of a packet is a group, else a router
+  bool minimal = false;   // it never leaves the minimal paths
 };
 
 // A table of learned values, one per router: rows x columns of float, rows padded to `stride`.
@@ -78,11 +100,18 @@ struct Rounding {
 
 struct Channel {
   u32 peer = kNone;              // port at the other end, kNone if unused
-  u32 hop_cycles = 1;            // a flit put on it at t is in the peer's input buffer at t + hop
   u32 flit_cycles = 1;           // a flit occupies it so long
-  u8 line = 0;                   // delay line of that delay
-  u8 credit_line = 0;            // and of the delay of a credit that goes this way
+  u16 line = 0;                  // delay line of its hop: a flit put on it at t is in the peer's input buffer at t + that delay
+  u16 credit_line = 0;           // and of the delay of a credit that goes this way
   PortKind kind = PortKind::kUnused;
+};
+static_assert(sizeof(Channel) == 16);
+
+// Who makes the routing decisions of a cycle (src/decision.cpp).
+enum class Decider : u8 {
+  kRouting,     // the routing itself, in the core
+  kCandidates,  // somebody outside, among all candidates of each request
+  kSlots,       // an agent outside, among the slots of each decision of a learning seam
 };
 
 struct RouterParams {
@@ -109,22 +138,31 @@ struct Network {
   double cycle_ns = 0;
   u32 flit_cycles_host = 0;              // the "flit time" in which loads are expressed
   double link_latency_ns[3] = {};        // time of flight alone, by PortKind
+  std::map<u32, Link> own_links;         // by the port at one end: links with a latency or a bandwidth of their own
+  std::vector<double> own_latency_ns;    // [port_count] the same where links have latencies of their own; else empty
   u32 longest_delay = 0;                 // upper bound of every scheduled delay, cycles
 
   std::vector<Channel> channels;     // [port_count] the channel that leaves from each port
   std::vector<u32> terminal_router;  // [terminals]
   std::vector<u32> terminal_port;    // [terminals] router-local port it hangs on
   std::vector<u32> router_group;     // [routers] Dragonfly group, HyperX plane, ...
+  std::vector<u16> first_link;       // [routers] router-local: the lowest port that leads to another router
+  u32 link_span = 0;                 // most ports from a router's first link to its last: columns of a table by port
+  std::vector<std::string> router_names, terminal_names;  // empty: they go by their numbers
 
   std::vector<u32> delays;           // [lines] the distinct channel delays, cycles
 
   u32 vc_shift = 0, radix_shift = 0;  // see the ids above
   u32 request_words = 1;              // 64-bit words of a router's mask of input VCs
+  u32 asked_words = 1;                // and of its mask of output ports
 
   RouterParams router{};
   std::vector<Rounding> rounding;
 
   std::shared_ptr<const Topology> topology;
+  std::vector<std::shared_ptr<const Graph>> graphs;  // by time; State::totals.epoch says which holds
+  bool damaged = false;                      // links are missing or will be: what a topology says in closed form does not hold
+  std::string failed_link;                   // one of them, "A-B"
   std::shared_ptr<const ComponentData> routing, traffic;
   std::shared_ptr<const ComponentData> relation;  // what `candidates` reads; the routing's own unless it took another's
   std::shared_ptr<const Seam> seam;          // null: no agent decides
@@ -137,13 +175,14 @@ struct Network {
   RoutingFacts routing_facts{};
   TableShape table;
   bool learns = false;            // the routing returns feedback
-  bool external = false;          // the decisions come from outside
+  Decider decider = Decider::kRouting;
 
   // src/registry.hpp fills these in: called once per cycle (route) or per packet (the others)
   void (*route)(const Network&, State&, Batch&) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*initialise_table)(const Network&, State&) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // the relation: everything that may be chosen
+  void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;  // notes what has to be kept of a choice; null: nothing
   u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index) = nullptr;
   u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;  // null = 1
 
@@ -165,12 +204,15 @@ struct Network {
   u32 vc_id(u32 p, u32 vc) const { return p << vc_shift | vc; }
   u32 port_of_vc(u32 v) const { return v >> vc_shift; }
   u32 vc_of(u32 v) const { return v & ((1u << vc_shift) - 1); }
+  u32 hop_cycles(u32 p) const { return delays[channels[p].line]; }
+  double link_ns(u32 p) const { return own_latency_ns.empty() ? link_latency_ns[static_cast<u32>(channels[p].kind)] : own_latency_ns[p]; }
+  bool is_link(u32 p) const { return channels[p].kind == PortKind::kLocal || channels[p].kind == PortKind::kGlobal; }
+  u32 next_router(u32 p) const { return router_of_port(channels[p].peer); }  // behind a link
+  std::string router_name(u32 r) const { return router_names.empty() ? std::to_string(r) : router_names[r]; }
+  std::string terminal_name(u32 t) const { return terminal_names.empty() ? std::to_string(t) : terminal_names[t]; }
 };
 
 inline u32 Topology::regions(const Network& net) const { return net.routers; }
-inline bool Topology::is_minimal(const Network& net, u32 router, u32 port, u32 to) const {
-  return 1 + hops_between(net, net.router_of_port(net.channels[net.port(router, port)].peer), to) <= hops_between(net, router, to);
-}
 
 // Checks everything; throws ConfigError naming key, value and valid choices, also where the simulation would need more
 // memory than it may. Throws what `keep_going` throws.

@@ -10,28 +10,40 @@
 
 namespace flitgym {
 
-// What a topology builder fills in; build.cpp turns it into a checked Network.
+// What a topology builder fills in; build.cpp turns it into a checked Network. Routers may differ in their ports, and a terminal
+// may hang on any of them.
 struct Wiring {
-  u32 routers = 0, radix = 0, groups = 1;
+  struct End {
+    u32 router, port;                     // router-local
+  };
+  u32 routers = 0, groups = 1;
+  std::vector<u32> first;                 // [routers + 1] where the ports of each begin in the arrays of all ports
   std::vector<u32> router_group;          // [routers]
-  std::vector<u32> peer;                  // [routers * radix] router port at the other end, kNone
-  std::vector<PortKind> kind;             // [routers * radix]
-  std::vector<u32> terminal_port;         // [terminals] router port each terminal hangs on
+  std::vector<u32> peer;                  // [ports] port at the other end, kNone
+  std::vector<PortKind> kind;             // [ports]
+  std::map<u32, Link> own;                // by port: links with a latency or a bandwidth of their own
+  std::vector<u32> terminal_port;         // [terminals] port each terminal hangs on
+  std::vector<std::string> router_names, terminal_names;  // empty: numbers
   std::shared_ptr<const Topology> data;
+  u64 digest = 0;                         // of what stands in a file: part of the network's fingerprint; 0: the parameters say it all
 
-  void resize(u32 router_count, u32 ports);
-  void connect(u32 port_a, u32 port_b, PortKind kind);
-  void attach_terminal(u32 port);         // terminals are numbered in the order of attachment
+  void resize(u32 router_count, u32 ports);        // all alike
+  void resize(const std::vector<u32>& ports);      // [routers]
+  void connect(End a, End b, const Link& link = {});  // throws CoreError where a port is taken or is not there
+  void attach_terminal(End at, const Link& link = {PortKind::kTerminal});  // terminals are numbered in the order of attachment
+  u32 port(End end) const { return first[end.router] + end.port; }
 };
 
 struct TopologySpec {
   std::string name, summary;
   std::vector<ParamSpec> params;
   void (*wire)(const Params&, Wiring&);
+  Values small;                           // parameters of an instance of some ten routers: the tests run every routing on it
 };
 
-// One name may stand for several files, one per topology: `external` on a Dragonfly and on a HyperX. What they take by the
-// same key has the same default; a choice without words of its own (any) stays open.
+// One name may stand for several files, one per topology: `minimal` on a Dragonfly and on any graph; the one that names the topology
+// goes first, unless links are missing that it does not go around. What they take by the same key has the same default; a choice
+// without words of its own (any) stays open.
 struct RoutingSpec {
   std::string name, summary;
   std::vector<std::string> topologies;    // those it accepts; none = any
@@ -42,8 +54,23 @@ struct RoutingSpec {
   void (*initialise)(const Network&, State&) = nullptr;  // fills the learned table
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // everything that may be chosen, minimal first
-  bool agent_can_choose = true;           // nothing but hop, port and VC class has to be kept of a choice
-  bool external = false;                  // decisions from outside, among the candidates
+  void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;  // notes what has to be kept of a choice among them
+  bool agent_can_choose = true;           // somebody else may choose among them
+  Decider decider = Decider::kRouting;
+  bool graph = false;                     // it goes by the graph that is there, and so around links that are missing
+  bool widest = false;                    // what relation=widest means on its topologies
+};
+
+// What may be chosen for a packet, apart from who chooses: a list of candidates, as free of deadlock and livelock as it is whatever
+// is picked. A routing that lists its candidates is one, by its name; these are those that belong to no routing of their own.
+struct RelationSpec {
+  std::string name, summary;
+  std::vector<std::string> topologies;    // those it accepts; none = any
+  std::vector<ParamSpec> params;          // of those in relation_params() (src/routing/relation.hpp)
+  RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
+  void (*candidates)(const Network&, State&, Batch&);
+  bool widest = false;                    // what relation=widest means on these topologies
+  bool graph = false;                     // as above
 };
 
 struct TrafficSpec {

@@ -136,7 +136,8 @@ struct Totals {
   u64 packets_in_network = 0, flits_in_network = 0;  // accepted by a NIC and not yet delivered
   u64 flits_accepted = 0, flits_ejected = 0;         // since cycle 0
   u32 sources_stopped = 0, frozen = 0;               // no more generation; no more learning
-  u32 backlogged = 0, reserved = 0;                  // terminals whose NIC is full and that wait for it
+  u32 backlogged = 0;                                // terminals whose NIC is full and that wait for it
+  u32 epoch = 0;                                     // which of the network's graphs holds
 };
 
 // Log-linear histogram: exact below 128 cycles, then 64 bins per octave.
@@ -291,7 +292,7 @@ static_assert(sizeof(OpenDecision) == 48);
   X(std::vector<OutputVc>, output_vcs)  /* [port_count << vc_shift] */                                                   \
   X(std::vector<Port>, ports)           /* [port_count] */                                                               \
   X(std::vector<u64>, requests)         /* [router_ports, request_words] bit per input VC that asks for this output */   \
-  X(std::vector<u64>, outputs_asked)    /* [routers] bit per output with a request */                                    \
+  X(std::vector<u64>, outputs_asked)    /* [routers, asked_words] bit per output with a request */                       \
   X(std::vector<u64>, active_routers)   /* bit per router with a request */                                              \
   X(std::vector<u32>, stamps)           /* [routers] next stamp of least-recently-served arbitration */                  \
   X(std::vector<Terminal>, terminals)   /* [terminals] */                                                                \

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "simcore/learning.hpp"
+#include "topology/graph.hpp"
 
 namespace flitgym {
 
@@ -22,6 +23,7 @@ double queueing_ns(const Network& net, const State& s, u32 port) {
 
 void path_delays(const Network& net, const State& s, const Batch& b, float* us) {
   const Seam& seam = *net.seam;
+  const Graph& graph = graph_now(net, s);
   const Decisions& d = b.decisions;
   for (u32 j = 0; j < d.count; j++) {
     const u32 i = d.request[j], to = net.terminal_router[s.packets[b.packet[i]].destination];
@@ -36,7 +38,7 @@ void path_delays(const Network& net, const State& s, const Batch& b, float* us) 
         ns += seam.hop_ns[port] + queueing_ns(net, s, port);
         const u32 router = seam.next_router[port];
         if (router == kNone || router == to) break;
-        port = net.port(router, net.topology->minimal_port(net, router, p));
+        port = net.port(router, net.topology->minimal_port(net, graph, router, p));
       }
       out = static_cast<float>(ns * 1e-3);
     }

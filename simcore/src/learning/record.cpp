@@ -6,6 +6,7 @@
 #include "routing/choice.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/workload.hpp"
+#include "topology/graph.hpp"
 
 namespace flitgym {
 
@@ -29,7 +30,7 @@ u32 new_entry(const Seam& seam, State& s) {
 // The packet is at router `here`; the news goes back from there. What lies further ahead than the wheel is looked at again.
 void send_news(const Network& net, State& s, u32 id, u32 here) {
   OpenDecision& open = s.open_decisions[id];
-  open.due = s.totals.now + 1 + static_cast<Cycle>(net.seam->flight(here, open.router) / net.cycle_ns + 0.5);
+  open.due = s.totals.now + 1 + static_cast<Cycle>(flight(net, graph_now(net, s), here, open.router) / net.cycle_ns + 0.5);
   s.news.push(std::min(open.due, s.totals.now + s.news.longest()), id);
 }
 
@@ -98,10 +99,9 @@ void open_record(const Network& net, State& s, const Batch& b, u32 j) {
 }
 
 void close_on_delivery(const Network& net, State& s, u32 packet) {
-  const Seam& seam = *net.seam;
   const Packet& p = s.packets[packet];
   const u32 here = net.terminal_router[p.destination];
-  const double empty_ns = seam.flight(net.terminal_router[p.source], here) + 2 * net.link_latency_ns[0];
+  const double empty_ns = flight(net, graph_now(net, s), net.terminal_router[p.source], here) + net.link_ns(net.nic(p.source)) + net.link_ns(net.nic(p.destination));
   double& slowdown = s.job_slowdown[p.job];
   const double own = (s.totals.now - p.injected) * net.cycle_ns / std::max(empty_ns, net.cycle_ns);
   slowdown += (own - slowdown) / 256;

@@ -4,10 +4,11 @@
 #include <limits>
 
 #include "routing/choice.hpp"
+#include "routing/relation.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/limits.hpp"
-#include "simcore/registry.hpp"
+#include "topology/graph.hpp"
 
 namespace flitgym {
 
@@ -33,63 +34,8 @@ const Spec& named(const std::string& where, const std::string& name) {
   return found->second;
 }
 
-// The candidates are those of routing=external on this topology.
-RoutingFacts take_relation(const Params& params, Network& net) {
-  const auto [first, last] = registry<RoutingSpec>().equal_range("external");
-  for (auto at = first; at != last; ++at) {
-    const RoutingSpec& spec = at->second;
-    if (std::find(spec.topologies.begin(), spec.topologies.end(), net.topology_name) == spec.topologies.end()) continue;
-    Values values{{"relation", params.text("relation")}};
-    if (params.integer("deroutes") >= 0) values["deroutes"] = params.integer("deroutes");
-    net.candidates = spec.candidates;
-    return spec.setup(Params("routing." + net.routing_name, spec.params, values), net, net.relation);
-  }
-  throw ConfigError("routing." + net.routing_name + ": there is no relation for topology '" + net.topology_name + "'; an agent chooses from the candidates of routing=external");
-}
-
-// The time of a hop without queueing, from one input buffer to the next. Behind a crossbar a flit waits for the output to wake, a
-// cycle at least.
-double hop_ns(const Network& net, u32 port) {
-  const RouterParams& r = net.router;
-  const u32 switched = (r.separate_vc_allocation ? 1 : 0) + (r.output_depth > 0 ? std::max(r.wake_cycles, 1u) : 0);
-  return (net.channels[port].hop_cycles + r.pipeline_cycles + switched) * net.cycle_ns;
-}
-
-// Where the links of each router lead; of those that run side by side the fastest.
-struct Neighbors {
-  struct Link {
-    u32 next;
-    float ns;
-  };
-  std::vector<u32> first;  // [routers + 1] in links
-  std::vector<Link> links;
-  float least_ns = std::numeric_limits<float>::max();
-};
-
-Neighbors neighbors_of(const Network& net, const Seam& seam) {
-  Neighbors all;
-  all.first.push_back(0);
-  for (u32 r = 0; r < net.routers; r++) {
-    worked(net.radix);
-    const auto mine = all.links.size();
-    for (u32 local = net.topology->first_port; local < net.radix; local++) {
-      const u32 port = net.port(r, local), next = seam.next_router[port];
-      if (next == kNone) continue;
-      const float ns = seam.hop_ns[port];
-      all.least_ns = std::min(all.least_ns, ns);
-      const auto same = std::find_if(all.links.begin() + static_cast<std::ptrdiff_t>(mine), all.links.end(),
-                                     [&](const auto& l) { return l.next == next; });
-      if (same == all.links.end()) all.links.push_back({next, ns});
-      else same->ns = std::min(same->ns, ns);
-    }
-    all.first.push_back(static_cast<u32>(all.links.size()));
-  }
-  return all;
-}
-
 // What leads where, and how fast.
 void measure_hops(const Network& net, Seam& seam) {
-  seam.routers = net.routers;
   seam.hop_ns.assign(net.router_ports, 0);
   seam.next_router.assign(net.router_ports, kNone);
   for (u32 port = 0; port < net.router_ports; port++) {
@@ -102,51 +48,6 @@ void measure_hops(const Network& net, Seam& seam) {
   for (u32 r = 0; r < net.routers; r++) seam.region[r] = net.topology->region(r);
 }
 
-// Hops of the topology's minimal paths, and the time of the fastest of as many hops. On a Dragonfly two global hops by
-// a third group may be fewer than local, global, local: they are no minimal path, and take longer.
-void measure_flights(const Network& net, Seam& seam) {
-  const u32 n = net.routers;
-  claim_memory(u64{n} * n * (sizeof(float) + 1), "routing." + net.routing_name,
-               "the times between any two of " + std::to_string(n) + " routers");
-  seam.flight_ns.assign(std::size_t{n} * n, std::numeric_limits<float>::max());
-  seam.hops.assign(std::size_t{n} * n, 0);
-  const Neighbors neighbors = neighbors_of(net, seam);
-  std::vector<u32> by_hops(n), begin(258);
-  for (u32 to = 0; to < n; to++) {
-    u8* const hops = &seam.hops[std::size_t{to} * n];
-    float* const flight = &seam.flight_ns[std::size_t{to} * n];
-    for (u32 from = 0; from < n; from++) {
-      worked(4);
-      hops[from] = static_cast<u8>(net.topology->hops_between(net, from, to));
-    }
-    // Routers by their hops, so that what lies behind one is known.
-    std::fill(begin.begin(), begin.end(), 0u);
-    for (u32 from = 0; from < n; from++) begin[hops[from] + 2u]++;
-    for (u32 h = 2; h < begin.size(); h++) begin[h] += begin[h - 1];
-    for (u32 from = 0; from < n; from++) by_hops[begin[hops[from] + 1u]++] = from;  // leaves the begin of h at begin[h]
-    flight[to] = 0;
-    float nearest = 0;  // of the routers one hop nearer
-    for (u32 h = 1; h < 256 && begin[h] < n; h++) {
-      float least = std::numeric_limits<float>::max();
-      for (u32 k = begin[h]; k < begin[h + 1]; k++) {
-        const u32 from = by_hops[k];
-        float best = std::numeric_limits<float>::max();
-        for (u32 link = neighbors.first[from]; link < neighbors.first[from + 1]; link++) {
-          const auto [next, ns] = neighbors.links[link];
-          if (hops[next] != h - 1) continue;
-          best = std::min(best, ns + flight[next]);
-          if (best <= neighbors.least_ns + nearest) break;  // none is faster
-        }
-        seam.longest_flight_ns = std::max(seam.longest_flight_ns, best);
-        flight[from] = best;
-        least = std::min(least, best);
-      }
-      worked(8 * (begin[h + 1] - begin[h]));
-      nearest = least;
-    }
-  }
-}
-
 // Of more candidates than slots, the first stays and the others are drawn.
 void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16* classes, u32 candidates, u32 slots, u16* slot_ports, u16* slot_classes) {
   if (candidates <= slots) {
@@ -154,9 +55,9 @@ void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16
     std::copy_n(classes, candidates, slot_classes);
     return;
   }
-  u8 order[kMaxRadix * 2];
-  const u32 n = std::min<u32>(candidates, sizeof order);
-  for (u32 k = 0; k < n; k++) order[k] = static_cast<u8>(k);
+  u16 order[kMaxRadix * 2];
+  const u32 n = std::min<u32>(candidates, std::size(order));
+  for (u32 k = 0; k < n; k++) order[k] = static_cast<u16>(k);
   const u64 bits = route_draw(net, p, 3);
   slot_ports[0] = ports[0];
   slot_classes[0] = classes[0];
@@ -170,15 +71,16 @@ void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16
 }  // namespace
 
 std::vector<ParamSpec> seam_params() {
-  return {
-      choice("relation", "widest", {}, "the candidates that the slots are drawn from: as in routing=external"),
-      integer("deroutes", -1, -1, kMaxVcs, "per packet", "HyperX, relation=omni_war; -1 = as many as dimensions"),
+  std::vector<ParamSpec> specs = relation_params();
+  const std::vector<ParamSpec> own = {
       integer("slots", 8, 2, kMostSlots, "", "candidates that an agent sees at most: the minimal one, and others drawn at random where there are more"),
       choice("observation", "progress+router+queues+path+q_values", {}, "blocks of features, joined by +"),
       choice("reward", "hop_delay", {}, "what a decision is paid"),
       integer("record", 0, 0, 1 << 24, "transitions", "room in the ring of transitions; 0 = none are kept"),
       real("record_part", 1, 0, 1, "", "part of the packets whose decisions are kept"),
   };
+  specs.insert(specs.end(), own.begin(), own.end());
+  return specs;
 }
 
 RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
@@ -196,6 +98,7 @@ RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
   seam.reward = &named<RewardSpec>(where + ".reward", params.text("reward"));
   seam.capacity = params.count("record");
   seam.record_part = params.real("record_part");
+  need_flights(net);
   measure_hops(net, seam);
   for (const ObservationSpec* block : seam.blocks) {
     if (block->setup) block->setup(net);
@@ -204,7 +107,6 @@ RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
     net.learn = block->learn;
     net.initialise_table = block->initialise;
   }
-  measure_flights(net, seam);
   return facts;
 }
 
@@ -271,17 +173,13 @@ void settle_decisions(const Network& net, State& s, Batch& b) {
   const Seam& seam = *net.seam;
   const Decisions& d = b.decisions;
   for (u32 j = 0; j < d.count; j++) {
-    const u32 i = d.request[j], k = j * seam.slots + d.chosen[j], router = b.router[i];
+    const u32 i = d.request[j], k = j * seam.slots + d.chosen[j];
     b.out_port[i] = d.ports[k];
     b.out_class[i] = d.classes[k];
-    Packet& p = s.packets[b.packet[i]];
-    if (d.chosen[j] > 0) {
-      const u32 to = net.terminal_router[p.destination], next = seam.next_router[net.port(router, d.ports[k])];
-      if (seam.distance(next, to) >= seam.distance(router, to)) p.nonminimal = 1;
-    }
     if (seam.capacity) open_record(net, s, b, j);
   }
   s.learning.decisions += d.count;
+  for (u32 i = 0; net.chosen && i < b.count; i++) net.chosen(net, s, b, i);  // those with one candidate, too
 }
 
 }  // namespace flitgym

@@ -19,7 +19,8 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{"agent", "an agent outside the core decides by observations (flitgym.env)", {}, seam_params(), setup, route};
-  spec.external = true;
+  spec.decider = Decider::kSlots;
+  spec.graph = true;
   return spec;
 }());
 

@@ -4,6 +4,7 @@
 #include "routing/congestion.hpp"
 #include "routing/q_table.hpp"
 #include "simcore/learning.hpp"
+#include "topology/graph.hpp"
 
 namespace flitgym {
 
@@ -16,16 +17,17 @@ struct Rule : ComponentData {
 void route(const Network& net, State& s, Batch& b) {
   const Seam& seam = *net.seam;
   const auto& rule = static_cast<const Rule&>(*net.routing);
+  const Graph& graph = graph_now(net, s);
   make_decisions(net, s, b);
   for (u32 j = 0; j < b.decisions.count; j++) {
     const u32 i = b.decisions.request[j], router = b.router[i];
-    const u32 to = net.terminal_router[s.packets[b.packet[i]].destination], h = seam.distance(router, to);
+    const u32 to = net.terminal_router[s.packets[b.packet[i]].destination], h = distance(net, graph, router, to);
     const double bias = q_row(net, s, router, net.topology->region(to))[0];
     double least = 0;
     u32 best = 0;
     for (u32 k = 0; k < b.decisions.slot_count[j]; k++) {
       const u32 at = j * seam.slots + k, port = net.port(router, b.decisions.ports[at]);
-      const u32 hops = 1 + seam.distance(net.router_of_port(net.channels[port].peer), to);
+      const u32 hops = 1 + distance(net, graph, net.next_router(port), to);
       const double queue = rule.measure.of(net, s, port, b.decisions.classes[at]) + (hops > h ? bias : 0);
       const double weight = queue * hops;
       if (k > 0 && weight >= least) continue;  // ties to the first, which is minimal
@@ -64,7 +66,11 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-const Register<RoutingSpec> entry({"biased", "minimal or not by the local queues and a bias per router and region, which an agent sets", {}, params(), setup, route});
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{"biased", "minimal or not by the local queues and a bias per router and region, which an agent sets", {}, params(), setup, route};
+  spec.graph = true;
+  return spec;
+}());
 
 }  // namespace
 

@@ -24,9 +24,6 @@ inline void choose(Batch& b, u32 i, const Hop& hop) {
   b.out_class[i] = static_cast<u16>(hop.vc_class);
 }
 
-inline void take_detour(Packet& p) {
-  p.phase = kToIntermediate;
-  p.nonminimal = 1;
-}
+inline void take_detour(Packet& p) { p.phase = kToIntermediate; }
 
 }  // namespace flitgym

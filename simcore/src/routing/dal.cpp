@@ -64,7 +64,6 @@ void route(const Network& net, State& s, Batch& b) {
       continue;
     }
     const Where at{hx, p, router, to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, hx.difference(router, to)};
-    if (at.derouted_in() != HyperX::kNoDimension) p.nonminimal = 1;
     Best best;
     if (!Dal::on_escape(at, rule)) {
       const u32 h = hx.distance(at.difference);

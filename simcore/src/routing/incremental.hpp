@@ -8,6 +8,7 @@
 
 #include "routing/choice.hpp"
 #include "routing/congestion.hpp"
+#include "routing/relation.hpp"
 #include "simcore/error.hpp"
 #include "topology/hyperx.hpp"
 
@@ -165,44 +166,36 @@ void weighted_route(const Network& net, State& s, Batch& b) {
       best.consider({port, vc_class}, deroute ? rule.nonminimal(h, h + 1, q) : rule.minimal(h, q), deroute);
     });
     const Hop hop = best.pick(net, p);
-    if (best.deroute()) p.nonminimal = 1;
-    promises.add(router, hop, p.flits);
+      promises.add(router, hop, p.flits);
     choose(b, i, hop);
   }
 }
 
 // Lists everything the relation offers, direct candidates first.
 template <class Relation>
-void list_candidates(const Network& net, State& s, Batch& b) {
+void incremental_candidates(const Network& net, State& s, Batch& b) {
   const HyperX& hx = hyperx(net);
   const auto& rule = static_cast<const typename Relation::Rule&>(*net.relation);
-  b.offsets.assign(1, 0);
-  b.candidate_port.clear();
-  b.candidate_class.clear();
-  const auto add = [&](const Hop& hop) {
-    b.candidate_port.push_back(static_cast<u16>(hop.port));
-    b.candidate_class.push_back(static_cast<u16>(hop.vc_class));
-  };
-  for (u32 i = 0; i < b.count; i++) {
+  list_candidates(net, b, [&](u32 i, auto&& offer) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     if (router == to) {
-      add(ejection(net, p));
+      const Hop out = ejection(net, p);
+      offer(out.port, out.vc_class);
     } else {
       const Where at{hx, p, router, to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, hx.difference(router, to)};
       for (const bool wanted : {false, true})
         Relation::offer(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
-          if (deroute == wanted) add({port, vc_class});
+          if (deroute == wanted) offer(port, vc_class);
         });
     }
-    b.offsets.push_back(static_cast<u32>(b.candidate_port.size()));
-  }
+  });
 }
 
 template <class Relation>
 RoutingSpec incremental(std::string name, std::string summary, std::vector<ParamSpec> params, decltype(RoutingSpec::setup) setup) {
   RoutingSpec spec{std::move(name), std::move(summary), {"hyperx"}, std::move(params), setup, weighted_route<Relation>};
-  spec.candidates = list_candidates<Relation>;
+  spec.candidates = incremental_candidates<Relation>;
   return spec;
 }
 

@@ -19,7 +19,9 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   auto rule = std::make_shared<MinimalAdaptive::Rule>();
   rule->measure = measure_of(params, net);
   data = rule;
-  return {hyperx(net).dimensions, hyperx(net).dimensions};
+  RoutingFacts facts{hyperx(net).dimensions, hyperx(net).dimensions};
+  facts.minimal = true;
+  return facts;
 }
 
 const Register<RoutingSpec> entry(incremental<MinimalAdaptive>("minimal_adaptive", "any minimal path, hop by hop to the least congested link (MIN-AD)",

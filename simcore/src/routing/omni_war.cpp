@@ -44,7 +44,11 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-const Register<RoutingSpec> entry(incremental<OmniWar>("omni_war", "any unaligned dimension, with M weighted deroutes at any time (OmniWAR)", params(), setup));
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec = incremental<OmniWar>("omni_war", "any unaligned dimension, with M weighted deroutes at any time (OmniWAR)", params(), setup);
+  spec.widest = true;
+  return spec;
+}());
 
 }  // namespace
 

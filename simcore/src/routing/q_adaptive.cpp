@@ -48,7 +48,7 @@ void route(const Network& net, State& s, Batch& b) {
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i], group = df.group(router), to = net.terminal_router[p.destination], destination_group = df.group(to);
     const PortKind came_by = net.channels[net.port(router, b.in_port[i])].kind;
-    u32 port = df.minimal_port(net, router, p);
+    u32 port = df.own_minimal_port(net, router, p);
 
     if (group == destination_group) {
       // There: the estimate is 0. What came over a local link belongs to no row any more and is not answered.
@@ -60,7 +60,6 @@ void route(const Network& net, State& s, Batch& b) {
       const u32 k_min = port;
       if (came_by == PortKind::kTerminal) port = from_source(net, s, df, rule, p, router, row, least, k_min);
       else if (came_by == PortKind::kGlobal && p.hops == 1) port = from_intermediate(net, s, df, rule, p, router, row, k_min);
-      if (port != k_min) p.nonminimal = 1;
     }
     if (detail.value >= 0) {
       const u32 upstream_group = df.group(net.router_of_port(net.channels[net.port(router, b.in_port[i])].peer));

@@ -23,6 +23,7 @@
 // flits router input_queued accepts 0.13 without it and 0.27 with it, 0.13 if the clock started with the arrival.
 #include "routing/congestion.hpp"
 #include "routing/q_table.hpp"
+#include "routing/relation.hpp"
 #include "simcore/error.hpp"
 #include "topology/hyperx.hpp"
 
@@ -58,11 +59,11 @@ void route(const Network& net, State& s, Batch& b) {
     const auto estimate = [&](u32 at) {
       const u32 id = net.port(router, at);
       const double queue = rule.queue_weight > 0 ? rule.queue_weight * rule.measure.of(net, s, id, 0) * net.channels[id].flit_cycles * net.cycle_ns : 0;
-      return row[at - hx.first_port] + static_cast<float>(queue);
+      return row[at - hx.terminals] + static_cast<float>(queue);
     };
     u32 port = direct;
     if (derouted) {
-      detail.value = row[direct - hx.first_port];
+      detail.value = row[direct - hx.terminals];
     } else {
       const float minimal = estimate(direct);
       float least = minimal;
@@ -75,7 +76,6 @@ void route(const Network& net, State& s, Batch& b) {
       if (best != direct && (minimal - least) / minimal >= rule.threshold1) port = best;
       if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
         port = hx.base[k] + below(route_draw(net, p, 1), hx.end_of(k) - hx.base[k]);
-      if (port - hx.port_towards(router, to, k, 0) >= hx.links[k]) p.nonminimal = 1;
     }
     choose(b, i, {port, derouted});
   }
@@ -88,7 +88,7 @@ void initialise(const Network& net, State& s) {
   fill_table(net, s, [&](u32 router, u32 row, u32 port) {
     const u32 k = hx.dimension_of_port[port];
     if (row < rule.first_row[k] || row >= rule.first_row[k] + hx.widths[k]) return kUnreachable;  // another dimension's row
-    const auto link = static_cast<float>(net.link_latency_ns[static_cast<u32>(net.channels[net.port(router, port)].kind)]);
+    const auto link = static_cast<float>(net.link_ns(net.port(router, port)));
     return hx.coordinate_behind(router, k, port) == row - rule.first_row[k] ? link : 2 * link;
   });
 }
@@ -117,7 +117,24 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-const Register<RoutingSpec> entry({
+// DimWAR's: in the first unaligned dimension the direct links on class 0 and any deroute, behind a deroute the direct one on class 1.
+void candidates(const Network& net, State& s, Batch& b) {
+  const HyperX& hx = hyperx(net);
+  list_candidates(net, b, [&](u32 i, auto&& offer) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination], came_by = hx.dimension_of_port[b.in_port[i]];
+    if (router == to) return offer(net.terminal_port[p.destination], kAnyClass);
+    const u64 difference = hx.difference(router, to);
+    const u32 k = hx.first_unaligned(difference), direct = hx.port_towards(router, to, k, hx.link_of(p, k));
+    if (came_by != HyperX::kNoDimension && hx.unaligned(difference, came_by)) return offer(direct, 1);
+    offer(direct, 0);
+    for (u32 port = hx.base[k]; port < hx.end_of(k); port++)
+      if (port != direct) offer(port, 0);
+  });
+}
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{
     "q_adaptive",
     "two-level Q-table per router, dimension by dimension, at most two hops in each (flitgym's own, after Kang et al.)",
     {"hyperx"},
@@ -126,7 +143,10 @@ const Register<RoutingSpec> entry({
     route,
     initialise,
     q_learn,
-});
+};
+  spec.candidates = candidates;
+  return spec;
+}());
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // What the table-learning routings share: a table of estimated times per router, its minimum, and its update.
-// Column c of a router's table is router-local port first_port + c (every port but those of terminals). Unused ports and the
+// Column c of a router's table is the port c behind its first link. Ports that are no links and the
 // padding up to the stride hold infinity, so that no minimum ever lands there.
 #pragma once
 
@@ -16,8 +16,8 @@ struct QRule : ComponentData {
   double alpha = 0, beta = 0, epsilon = 0, threshold1 = 0, threshold2 = 0;
   bool integer_ns = true;
   u32 max_hops = 0;           // q_routing
-  std::vector<u8> ports;      // [routers, columns] used columns of each router, in order
-  std::vector<u8> port_count; // [routers]
+  std::vector<u16> ports;      // [routers, columns] used columns of each router, in order
+  std::vector<u16> port_count; // [routers]
 };
 
 // The parameters that both table routings have, by the same names.
@@ -77,12 +77,17 @@ inline void q_update(float& value, const QRule& rule, float target) {
 
 inline void q_learn(const Network& net, State& s, u32 port, u32 row, float target) {
   const auto& rule = static_cast<const QRule&>(*net.routing);
-  const u32 router = net.router_of_port(port), column = net.local_port(port) - net.topology->first_port;
+  const u32 router = net.router_of_port(port), column = net.local_port(port) - net.first_link[router];
   q_update(q_row(net, s, router, row)[column], rule, rule.integer_ns ? std::trunc(target) : target);
 }
 
 inline u32 random_port(const Network& net, const QRule& rule, u32 router, u64 bits) {
-  return net.topology->first_port + rule.ports[std::size_t{router} * net.table.columns + below(bits, rule.port_count[router])];
+  return net.first_link[router] + rule.ports[std::size_t{router} * net.table.columns + below(bits, rule.port_count[router])];
+}
+
+inline bool is_column(const Network& net, u32 router, u32 column) {
+  const u32 k = net.first_link[router] + column;
+  return k < net.radix && net.is_link(net.port(router, k));
 }
 
 // A table that somebody else has written to may lead to any column.
@@ -92,27 +97,24 @@ inline bool is_used(const Network& net, u32 router, u32 port) {
 
 // Shape of the table and list of used ports; called from a routing's setup.
 inline void shape_table(Network& net, QRule& rule, u32 rows, std::string layout) {
-  const u32 first = net.topology->first_port;
   net.learns = true;
-  net.table = {rows, net.radix - first, (net.radix - first + 7) / 8 * 8, std::move(layout)};
+  net.table = {rows, net.link_span, (net.link_span + 7) / 8 * 8, std::move(layout)};
   claim_table(net);
   rule.ports.assign(std::size_t{net.routers} * net.table.columns, 0);
   rule.port_count.assign(net.routers, 0);
   for (u32 r = 0; r < net.routers; r++)
     for (u32 c = 0; c < net.table.columns; c++)
-      if (net.channels[net.port(r, first + c)].kind != PortKind::kUnused) rule.ports[std::size_t{r} * net.table.columns + rule.port_count[r]++] = static_cast<u8>(c);
+      if (is_column(net, r, c)) rule.ports[std::size_t{r} * net.table.columns + rule.port_count[r]++] = static_cast<u16>(c);
 }
 
 template <class Estimate>  // float estimate(router, row, port)
 void fill_table(const Network& net, State& s, Estimate estimate) {
-  const u32 first = net.topology->first_port;
   for (u32 r = 0; r < net.routers; r++)
     for (u32 row = 0; row < net.table.rows; row++) {
       worked(4 * net.table.stride);
       float* values = q_row(net, s, r, row);
       for (u32 c = 0; c < net.table.stride; c++) {
-        const bool used = c < net.table.columns && net.channels[net.port(r, first + c)].kind != PortKind::kUnused;
-        values[c] = used ? estimate(r, row, first + c) : kUnreachable;
+        values[c] = c < net.table.columns && is_column(net, r, c) ? estimate(r, row, net.first_link[r] + c) : kUnreachable;
       }
     }
 }

@@ -28,7 +28,11 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   return build_seam(params, net, *seam);
 }
 
-const Register<RoutingSpec> entry({"random", "any of the candidates that an agent would see, with equal probability", {}, seam_params(), setup, route});
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{"random", "any of the candidates that an agent would see, with equal probability", {}, seam_params(), setup, route};
+  spec.graph = true;
+  return spec;
+}());
 
 }  // namespace
 

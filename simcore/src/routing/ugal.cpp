@@ -19,7 +19,7 @@ void decide(const Network& net, const State& s, const HyperX& hx, const Rule& ru
   const auto congestion = [&](u32 port, u32 vc_class, bool shared) { return promises.ahead(rule.measure, s, net.port(router, port), vc_class, shared); };
   const u32 h = hx.distance(hx.difference(router, to)), direct = hx.dor_port(router, to, p);
   double least = 0;
-  u32 chosen = kNone, chosen_hops = 0;
+  u32 chosen = kNone;
   for (u32 n = 0; n < rule.candidates; n++) {
     const u32 middle = below(route_draw(net, p, n), net.routers);
     if (middle == router || middle == to) continue;
@@ -29,12 +29,10 @@ void decide(const Network& net, const State& s, const HyperX& hx, const Rule& ru
     if (weight >= minimal - kWeightTolerance || (chosen != kNone && weight >= least)) continue;
     least = weight;
     chosen = middle;
-    chosen_hops = hops;
   }
   if (chosen == kNone) return;
   p.intermediate = chosen;
   p.phase = kToIntermediate;
-  p.nonminimal = chosen_hops > h;  // the way through it may be another minimal one
 }
 
 void route(const Network& net, State& s, Batch& b) {
@@ -69,7 +67,16 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-const Register<RoutingSpec> entry({"ugal", "minimal or through a random router, by the source's queues (UGAL)", {"hyperx"}, params(), setup, route});
+u32 draws(const Network& net) { return static_cast<const Rule&>(*net.relation).candidates; }
+void candidates(const Network& net, State& s, Batch& b) { hyperx_leg_candidates<false>(net, s, b, draws(net)); }
+void chosen(const Network& net, State& s, Batch& b, u32 i) { hyperx_leg_chosen(net, s, b, i, draws(net)); }
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{"ugal", "minimal or through a random router, by the source's queues (UGAL)", {"hyperx"}, params(), setup, route};
+  spec.candidates = candidates;
+  spec.chosen = chosen;
+  return spec;
+}());
 
 }  // namespace
 

@@ -48,7 +48,7 @@ inline bool passed(Cycle deadline, Cycle now) { return now >= deadline; }
 inline void set_request(const Network& net, State& s, u32 input_vc, u32 out_port) {
   const u32 shift = net.radix_shift + net.vc_shift, router = input_vc >> shift, bit = input_vc & ((1u << shift) - 1);
   s.requests[std::size_t{net.port(router, out_port)} * net.request_words + bit / 64] |= u64{1} << (bit % 64);
-  s.outputs_asked[router] |= u64{1} << out_port;
+  s.outputs_asked[router * net.asked_words + out_port / 64] |= u64{1} << (out_port % 64);
   s.active_routers[router / 64] |= u64{1} << (router % 64);
 }
 

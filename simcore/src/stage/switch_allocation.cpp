@@ -21,12 +21,16 @@ struct Shape {
   static constexpr bool kOneCycle = kOneCycle_;            // nothing in the switch is busy for more than a cycle
 };
 
+// A request in one number: bit of the input VC within its router, output port.
+constexpr u32 kPortBits = std::bit_width(kMaxRadix - 1), kPortMask = kMaxRadix - 1;
+static_assert(kMaxRadix * kMaxVcs <= 1u << (32 - kPortBits));
+
 // The arrays a grant touches, fetched once per cycle.
 struct Fabric {
   explicit Fabric(Frame& frame)
       : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()), ports(s.ports.data()), next(s.next.data()), packets(s.packets.data()),
         channels(net.channels.data()), credit_lines(s.credit_lines.lines.data()), flit_lines(s.flit_lines.lines.data()), requests(s.requests.data()), asked(s.outputs_asked.data()), vc_shift(net.vc_shift),
-        radix_shift(net.radix_shift), words(net.request_words), now(frame.now) {}
+        radix_shift(net.radix_shift), words(net.request_words), asked_words(net.asked_words), now(frame.now) {}
   Frame& f;
   const Network& net;
   State& s;
@@ -40,22 +44,41 @@ struct Fabric {
   DelayLine<FlitEvent>* const flit_lines;
   u64* const requests;
   u64* const asked;
-  const u32 vc_shift, radix_shift, words;
+  const u32 vc_shift, radix_shift, words, asked_words;
   const Cycle now;
 
   u32 router_shift() const { return radix_shift + vc_shift; }
+  // visit(output port) for each that is asked for, from port `start` on and round; nearly all routers have one word of ports.
+  template <class S, class Visit>
+  void each_asked(u32 router, u32 start, Visit&& visit) const {
+    if (S::kOneWord || asked_words == 1) {
+      for (u64 turn = std::rotr(asked[router], static_cast<int>(start)); turn; turn &= turn - 1) visit((static_cast<u32>(__builtin_ctzll(turn)) + start) & 63);
+      return;
+    }
+    const u64* const own = &asked[router * asked_words];
+    const u32 first = start / 64;
+    const u64 later = ~u64{0} << (start % 64);
+    for (u32 k = 0; k <= asked_words; k++) {
+      const u32 word = (first + k) % asked_words;
+      for (u64 turn = own[word] & (k == 0 ? later : k == asked_words ? ~later : ~u64{0}); turn; turn &= turn - 1) visit(word * 64 + static_cast<u32>(__builtin_ctzll(turn)));
+    }
+  }
+  template <class S>
+  bool any_asked(u32 router) const {
+    if (S::kOneWord || asked_words == 1) return asked[router] != 0;
+    return std::any_of(&asked[router * asked_words], &asked[(router + 1) * asked_words], [](u64 word) { return word != 0; });
+  }
   template <class S>
   void clear_request(u32 router, u32 out_port, u32 bit) const {
     const std::size_t output = std::size_t{router} << radix_shift | out_port;
-    u64 left;
-    if constexpr (S::kOneWord) {
-      left = requests[output] &= ~(u64{1} << bit);
+    if constexpr (S::kOneWord) {  // so do its ports
+      if (!(requests[output] &= ~(u64{1} << bit))) asked[router] &= ~(u64{1} << out_port);
     } else {
       u64* const mask = &requests[output * words];
-      left = mask[bit / 64] &= ~(u64{1} << (bit % 64));
+      u64 left = mask[bit / 64] &= ~(u64{1} << (bit % 64));
       for (u32 k = 0; k < words; k++) left |= mask[k];
+      if (!left) asked[router * asked_words + out_port / 64] &= ~(u64{1} << (out_port % 64));
     }
-    if (!left) asked[router] &= ~(u64{1} << out_port);
   }
 };
 
@@ -164,15 +187,14 @@ template <class S>
 void round_robin(const Fabric& x, u32 router) {
   const u64 group_mask = (u64{1} << (1u << x.vc_shift)) - 1;
   Port* const ports = &x.ports[router << x.radix_shift];
-  const u32 words = S::kOneWord ? 1 : x.words, start = x.now & 63;
+  const u32 words = S::kOneWord ? 1 : x.words, start = x.asked_words == 1 ? x.now & 63 : x.now % (x.asked_words * 64);
   u64 used[S::kOneWord ? 1 : kMaxRadix * kMaxVcs / 64];
   for (u32 k = 0; k < words; k++) used[k] = 0;
   u32 winners[kMaxRadix], count = 0;
 
-  for (u64 turn = std::rotr(x.asked[router], static_cast<int>(start)); turn; turn &= turn - 1) {
-    const u32 out_port = (static_cast<u32>(__builtin_ctzll(turn)) + start) & 63;
+  x.each_asked<S>(router, start, [&](u32 out_port) {
     Port& o = ports[out_port];
-    if (!S::kOneCycle && !passed(o.output_busy_until, x.now)) continue;
+    if (!S::kOneCycle && !passed(o.output_busy_until, x.now)) return;
     const u64* const mask = &x.requests[std::size_t{router << x.radix_shift | out_port} * words];
     const u32 from = o.next_request;
 
@@ -206,13 +228,13 @@ void round_robin(const Fabric& x, u32 router) {
         break;
       }
     }
-    if (bit == kNone) continue;
+    if (bit == kNone) return;
     used[bit / 64] |= group_mask << (bit % 64 >> x.vc_shift << x.vc_shift);
     o.next_request = static_cast<u16>((bit + 1) & (words * 64 - 1));
-    winners[count++] = bit << 8 | out_port;
-  }
+    winners[count++] = bit << kPortBits | out_port;
+  });
   // No grant bears on another output's choice, so they can come after all of them, when their queues are in the cache.
-  for (u32 k = 0; k < count; k++) grant<S>(x, router, winners[k] & 0xff, winners[k] >> 8);
+  for (u32 k = 0; k < count; k++) grant<S>(x, router, winners[k] & kPortMask, winners[k] >> kPortBits);
 }
 
 // In order of priority: the whole router's requests, best first, each granted if its input and output are still free.
@@ -226,7 +248,7 @@ void by_priority(const Fabric& x, u32 router) {
   const u32 words = S::kOneWord ? 1 : x.words;
 
   // Most routers have one request at most times; it needs no order.
-  if (std::has_single_bit(x.asked[router])) {
+  if ((S::kOneWord || x.asked_words == 1) && std::has_single_bit(x.asked[router])) {
     const u32 out_port = static_cast<u32>(__builtin_ctzll(x.asked[router]));
     const u64* const mask = &x.requests[std::size_t{router << x.radix_shift | out_port} * words];
     u32 set = 0, bit = 0;
@@ -245,9 +267,8 @@ void by_priority(const Fabric& x, u32 router) {
 
   u64 keys[kMaxRadix * kMaxVcs];
   u32 n = 0;
-  for (u64 turn = x.asked[router]; turn; turn &= turn - 1) {
-    const u32 out_port = static_cast<u32>(__builtin_ctzll(turn));
-    if (!S::kOneCycle && !per_vc && !passed(ports[out_port].output_busy_until, x.now)) continue;
+  x.each_asked<S>(router, 0, [&](u32 out_port) {
+    if (!S::kOneCycle && !per_vc && !passed(ports[out_port].output_busy_until, x.now)) return;
     const u64* const mask = &x.requests[std::size_t{router << x.radix_shift | out_port} * words];
     for (u32 word = 0; word < words; word++)
       for (u64 m = mask[word]; m; m &= m - 1) {
@@ -256,27 +277,30 @@ void by_priority(const Fabric& x, u32 router) {
         if (!has_room<S>(x, router, out_port, bit)) continue;
         const InputVc& in = input_vcs[bit];
         // Insertion keeps the few keys sorted: rank, then input and VC.
-        const u64 key = u64{in.served} << 32 | bit << 8 | out_port;
+        const u64 key = u64{in.served} << 32 | bit << kPortBits | out_port;
         u32 k = n++;
         for (; k > 0 && keys[k - 1] > key; k--) keys[k] = keys[k - 1];
         keys[k] = key;
       }
-  }
+  });
 
-  u64 inputs = 0, outputs = 0;
+  u64 inputs[S::kOneWord ? 1 : kMaxRadix / 64], outputs[S::kOneWord ? 1 : kMaxRadix / 64];
+  std::fill_n(inputs, S::kOneWord ? 1 : x.asked_words, u64{0});
+  std::fill_n(outputs, S::kOneWord ? 1 : x.asked_words, u64{0});
   u32 vcs_taken[kMaxRadix];
   if (per_vc) std::fill_n(vcs_taken, x.net.radix, 0u);
   u32 served = 0;
   for (u32 k = 0; k < n; k++) {
-    const u32 bit = static_cast<u32>(keys[k]) >> 8, out_port = keys[k] & 0xff, in_port = bit >> x.vc_shift;
+    const u32 bit = static_cast<u32>(keys[k]) >> kPortBits, out_port = keys[k] & kPortMask, in_port = bit >> x.vc_shift;
     if (per_vc) {  // a request is an input VC's only one; what may clash is the output VC
       const u32 vc = u32{1} << input_vcs[bit].out_vc;
       if (vcs_taken[out_port] & vc) continue;
       vcs_taken[out_port] |= vc;
     } else {
-      if ((inputs >> in_port & 1) || (outputs >> out_port & 1)) continue;
-      inputs |= u64{1} << in_port;
-      outputs |= u64{1} << out_port;
+      u64 &input = inputs[S::kOneWord ? 0 : in_port / 64], &output = outputs[S::kOneWord ? 0 : out_port / 64];
+      if ((input >> (in_port % 64) & 1) || (output >> (out_port % 64) & 1)) continue;
+      input |= u64{1} << (in_port % 64);
+      output |= u64{1} << (out_port % 64);
     }
     keys[served++] = keys[k];
     grant<S>(x, router, out_port, bit);
@@ -284,7 +308,7 @@ void by_priority(const Fabric& x, u32 router) {
   if (by_age) return;
   u32 stamp = x.s.stamps[router] + served;
   x.s.stamps[router] = stamp;
-  for (u32 k = 0; k < served; k++) input_vcs[static_cast<u32>(keys[k]) >> 8].served = --stamp;
+  for (u32 k = 0; k < served; k++) input_vcs[static_cast<u32>(keys[k]) >> kPortBits].served = --stamp;
 }
 
 template <class S>
@@ -297,7 +321,7 @@ void allocate_all(Frame& f) {
       const u32 router = word * 64 + static_cast<u32>(__builtin_ctzll(bits));
       if (rotating) round_robin<S>(x, router);
       else by_priority<S>(x, router);
-      if (!x.asked[router]) s.active_routers[word] &= ~(bits & -bits);
+      if (!x.any_asked<S>(router)) s.active_routers[word] &= ~(bits & -bits);
     }
 }
 

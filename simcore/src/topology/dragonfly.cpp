@@ -33,8 +33,8 @@ void wire(const Params& params, Wiring& w) {
   auto df = std::make_shared<Dragonfly>();
   const u32 p = df->p = params.count("terminals_per_router"), a = df->a = params.count("routers_per_group");
   const u32 h = df->h = params.count("global_ports"), g = df->g = params.count("groups");
-  df->first_port = p;
   df->diameter = 3;
+  df->closed = df->estimates = true;
   if (g > a * h + 1)
     throw ConfigError("topology.dragonfly.groups: " + std::to_string(g) + " groups are more than routers_per_group * global_ports + 1 = " + std::to_string(a * h + 1) +
                       ", with which every pair of groups still has a link");
@@ -44,7 +44,8 @@ void wire(const Params& params, Wiring& w) {
   const u32 links = wanted ? wanted : most;
   const Arrangement arrangement{g, params.text("arrangement")};
 
-  w.resize(a * g, p + a - 1 + h);
+  const u32 radix = p + a - 1 + h;
+  w.resize(a * g, radix);
   df->links = std::max(1u, links);
   claim_memory(u64{w.routers} * g * df->links + u64{w.routers} * (4 * h + 4), "topology.dragonfly",
                "the ways from " + std::to_string(w.routers) + " routers to " + std::to_string(g) + " groups");
@@ -54,11 +55,11 @@ void wire(const Params& params, Wiring& w) {
   }
   w.groups = g;
   for (u32 r = 0; r < w.routers; r++) {
-    worked(w.radix);
+    worked(radix);
     w.router_group[r] = r / a;
-    for (u32 k = 0; k < p; k++) w.attach_terminal(r * w.radix + k);
+    for (u32 k = 0; k < p; k++) w.attach_terminal({r, k});
     for (u32 to = r + 1; to < (r / a + 1) * a; to++)
-      w.connect(r * w.radix + df->local_port(r, to), to * w.radix + df->local_port(to, r), PortKind::kLocal);
+      w.connect({r, df->local_port(r, to)}, {to, df->local_port(to, r)}, {PortKind::kLocal});
   }
 
   // Where a link hangs: in order, or shuffled per group.
@@ -70,19 +71,19 @@ void wire(const Params& params, Wiring& w) {
       for (u32 k = a * h; k > 1; k--)
         std::swap(place[group][k - 1], place[group][below(draw(static_cast<u64>(params.integer("arrangement_seed")), group, k), k)]);
   }
-  const auto global_port = [&](u32 group, u32 q) { return (group * a + place[group][q] / h) * w.radix + p + a - 1 + place[group][q] % h; };
+  const auto global_port = [&](u32 group, u32 q) { return Wiring::End{group * a + place[group][q] / h, p + a - 1 + place[group][q] % h}; };
   for (u32 group = 0; group < g; group++)
     for (u32 k = 0; k < links; k++)
       for (u32 d = 0; d + 1 < g; d++) {
         worked(2);
         const u32 other = arrangement.other(group, d);
-        if (group < other) w.connect(global_port(group, k * (g - 1) + d), global_port(other, k * (g - 1) + arrangement.back(group, d)), PortKind::kGlobal);
+        if (group < other) w.connect(global_port(group, k * (g - 1) + d), global_port(other, k * (g - 1) + arrangement.back(group, d)), {PortKind::kGlobal});
       }
 
   // First hop towards each group by the k-th link: an own link if there is one (the packets take turns if there are
   // several), else to the router that has the k-th.
   df->exit_port.assign(std::size_t{w.routers} * g * df->links, 0);
-  std::vector<u32> ports(links), own;
+  std::vector<Wiring::End> ports(links), own;
   for (u32 group = 0; group < g; group++)
     for (u32 d = 0; d + 1 < g; d++) {
       const u32 other = arrangement.other(group, d);
@@ -90,11 +91,11 @@ void wire(const Params& params, Wiring& w) {
       for (u32 r = group * a; r < (group + 1) * a; r++) {
         worked(2 * links);
         own.clear();
-        for (const u32 port : ports)
-          if (port / w.radix == r) own.push_back(port);
+        for (const Wiring::End port : ports)
+          if (port.router == r) own.push_back(port);
         for (u32 k = 0; k < links; k++) {
-          const u32 chosen = own.empty() ? ports[k] : own[k % own.size()], owner = chosen / w.radix;
-          df->exit_port[(std::size_t{r} * g + other) * links + k] = static_cast<u8>(owner == r ? chosen % w.radix : df->local_port(r, owner));
+          const Wiring::End chosen = own.empty() ? ports[k] : own[k % own.size()];
+          df->exit_port[(std::size_t{r} * g + other) * links + k] = static_cast<u8>(chosen.router == r ? chosen.port : df->local_port(r, chosen.router));
         }
       }
     }
@@ -114,6 +115,7 @@ const Register<TopologySpec> entry({
         integer("arrangement_seed", 1, 0, 1ll << 40, "", "of the random arrangement"),
     },
     wire,
+    {{"terminals_per_router", i64{1}}, {"routers_per_group", i64{3}}, {"global_ports", i64{1}}, {"groups", i64{4}}},
 });
 
 }  // namespace

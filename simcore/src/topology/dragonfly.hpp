@@ -30,9 +30,18 @@ struct Dragonfly final : Topology {
     return group(router) == group_to ? local_port(router, to) : exit(router, group_to, link);
   }
   // First hop of a packet's minimal path (the terminal's own port at the last router).
-  u32 minimal_port(const Network& net, u32 router, const Packet& packet) const override {
+  u32 own_minimal_port(const Network& net, u32 router, const Packet& packet) const {
     const u32 to = net.terminal_router[packet.destination];
     return to == router ? net.terminal_port[packet.destination] : towards(router, to, link_of(packet));
+  }
+  u32 minimal_port(const Network& net, const Graph& graph, u32 router, const Packet& packet) const override {
+    return net.damaged ? Topology::minimal_port(net, graph, router, packet) : own_minimal_port(net, router, packet);
+  }
+  // Each of the parallel links is on a minimal path of its own, whatever the hops on either side of it.
+  bool is_minimal(const Network& net, const Graph& graph, u32 router, u32 port, u32 to) const override {
+    for (u32 link = 0; link < links && !net.damaged; link++)
+      if (towards(router, to, link) == port) return true;
+    return Topology::is_minimal(net, graph, router, port, to);
   }
   u32 regions(const Network&) const override { return g; }
   u32 region(u32 router) const override { return group(router); }

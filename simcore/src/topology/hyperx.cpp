@@ -22,8 +22,9 @@ void wire(const Params& params, Wiring& w) {
   const u32 dimensions = hx->dimensions = static_cast<u32>(hx->widths.size());
   if (dimensions == 0) throw ConfigError("topology.hyperx.widths: empty; give the width of each dimension, such as [8, 8, 8]");
   hx->links = per_dimension("links", params.counts("links"), dimensions);
-  const u32 terminals = hx->terminals = hx->first_port = params.count("terminals_per_router");
+  const u32 terminals = hx->terminals = params.count("terminals_per_router");
   hx->diameter = dimensions;
+  hx->closed = hx->estimates = true;
   const i64 local = params.integer("local_dimensions");
   if (local > i64{dimensions})
     throw ConfigError("topology.hyperx.local_dimensions: " + std::to_string(local) + " of " + std::to_string(dimensions) + " dimensions");
@@ -40,7 +41,7 @@ void wire(const Params& params, Wiring& w) {
     throw ConfigError("topology.hyperx: a router would have " + std::to_string(ports) + " ports, the core takes at most " + std::to_string(kMaxRadix));
   w.resize(static_cast<u32>(routers), static_cast<u32>(ports));
 
-  hx->dimension_of_port.assign(w.radix, HyperX::kNoDimension);
+  hx->dimension_of_port.assign(ports, HyperX::kNoDimension);
   u32 bit = 0;
   for (u32 k = 0; k < dimensions; k++) {
     const u32 bits = static_cast<u32>(std::bit_width(hx->widths[k] - 1));
@@ -56,15 +57,15 @@ void wire(const Params& params, Wiring& w) {
   // Groups are the planes of the last dimension.
   w.groups = hx->widths.back();
   for (u32 r = 0; r < w.routers; r++) {
-    worked(w.radix);
+    worked(ports);
     w.router_group[r] = hx->coordinate(r, dimensions - 1);
-    for (u32 t = 0; t < terminals; t++) w.attach_terminal(r * w.radix + t);
+    for (u32 t = 0; t < terminals; t++) w.attach_terminal({r, t});
     for (u32 k = 0; k < dimensions; k++)
       for (u32 c = hx->coordinate(r, k) + 1; c < hx->widths[k]; c++) {
         const u32 to = r + (c - hx->coordinate(r, k)) * hx->stride[k];
         for (u32 link = 0; link < hx->links[k]; link++)
-          w.connect(r * w.radix + hx->port_to(r, k, c, link), to * w.radix + hx->port_to(to, k, hx->coordinate(r, k), link),
-                    local < 0 || k < local ? PortKind::kLocal : PortKind::kGlobal);
+          w.connect({r, hx->port_to(r, k, c, link)}, {to, hx->port_to(to, k, hx->coordinate(r, k), link)},
+                    {local < 0 || k < local ? PortKind::kLocal : PortKind::kGlobal});
       }
   }
   w.data = hx;
@@ -80,6 +81,7 @@ const Register<TopologySpec> entry({
         integer("local_dimensions", -1, -1, 26, "", "the first so many dimensions have local channels, the others global ones; -1 = all local"),
     },
     wire,
+    {{"widths", std::vector<double>{3, 2, 2}}, {"terminals_per_router", i64{1}}},
 });
 
 }  // namespace
@@ -87,10 +89,10 @@ const Register<TopologySpec> entry({
 // Links alone: the first hop, and one per dimension that is unaligned behind it.
 float HyperX::first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) const {
   const Channel& first = net.channels[net.port(router, port)];
-  double ns = net.link_latency_ns[static_cast<u32>(first.kind)];
+  double ns = net.link_ns(net.port(router, port));
   for (u64 rest = difference(net.router_of_port(first.peer), to); rest;) {
     const u32 k = first_unaligned(rest);
-    ns += net.link_latency_ns[static_cast<u32>(net.channels[net.port(router, base[k])].kind)];
+    ns += net.link_ns(net.port(router, base[k]));
     rest = without(rest, k);
   }
   return static_cast<float>(ns);

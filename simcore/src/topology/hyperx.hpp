@@ -5,18 +5,16 @@
 #include <memory>
 #include <vector>
 
-#include "simcore/state.hpp"
+#include "topology/lattice.hpp"
 
 namespace flitgym {
 
 // Ahn et al., SC 2009. L dimensions; S_k routers along dimension k, each pair of which is joined by K_k links (trunking);
 // T terminals per router. Router x + S_0 (y + S_1 (z + ...)); terminal = router * T + slot.
 // Router-local ports: 0..T-1 terminals; then per dimension the offsets 1..S-1 (to coordinate own + offset mod S), K links each.
-struct HyperX final : Topology {
-  u32 dimensions = 0, terminals = 0;     // L, T
-  std::vector<u32> widths, links;        // [L] S_k, K_k
+struct HyperX final : Lattice {          // L dimensions of widths S, T terminals
+  std::vector<u32> links;                // [L] K_k
   std::vector<u32> base;                 // [L] first port of the dimension
-  std::vector<u32> stride;               // [L] routers from one coordinate to the next
   std::vector<u8> dimension_of_port;     // [radix] kNoDimension for terminals
 
   // All coordinates of a router in one word, so that what two routers differ in comes out of one XOR.
@@ -27,7 +25,7 @@ struct HyperX final : Topology {
 
   static constexpr u8 kNoDimension = 0xff;
 
-  u32 coordinate(u32 router, u32 k) const { return static_cast<u32>(place[router] >> field[k] & field_mask[k]); }
+  u32 coordinate(u32 router, u32 k) const override { return static_cast<u32>(place[router] >> field[k] & field_mask[k]); }
   u64 difference(u32 a, u32 b) const { return place[a] ^ place[b]; }
   // The lowest dimension in which the routers behind `difference` are unaligned; the difference must not be 0.
   u32 first_unaligned(u64 difference) const { return dimension_of_bit[std::countr_zero(difference)]; }
@@ -60,9 +58,12 @@ struct HyperX final : Topology {
     return port_towards(router, to, k, link_of(p, k));
   }
 
-  u32 minimal_port(const Network& net, u32 router, const Packet& p) const override {
+  u32 own_minimal_port(const Network& net, u32 router, const Packet& p) const {
     const u32 to = net.terminal_router[p.destination];
     return to == router ? net.terminal_port[p.destination] : dor_port(router, to, p);
+  }
+  u32 minimal_port(const Network& net, const Graph& g, u32 router, const Packet& p) const override {
+    return net.damaged ? Topology::minimal_port(net, g, router, p) : own_minimal_port(net, router, p);
   }
   u32 hops_between(const Network&, u32 router, u32 to) const override { return distance(difference(router, to)); }
   float first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) const override;

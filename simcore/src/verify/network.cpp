@@ -57,6 +57,10 @@ class NetworkCheck {
   void scalars() const {
     const Totals& t = s_.totals;
     hold(t.now <= kEndOfTime && t.collected == 0, "its time");
+    const u32 done = asking_ ? t.now : t.now > 0 ? t.now - 1 : 0;  // the last cycle that has begun
+    hold(t.epoch < net_.graphs.size() && net_.graphs[t.epoch]->from <= done &&
+             (t.epoch + 1 == net_.graphs.size() || net_.graphs[t.epoch + 1]->from > done),
+         "which of its links are up");
     hold(t.sources_stopped <= 1 && t.frozen <= 1, "its flags");
     hold(s_.window.open <= 1 && s_.window.begin <= t.now && s_.window.end <= t.now, "its measuring window");
     hold(std::isfinite(s_.window.missed) && s_.window.missed >= 0, "its measuring window");
@@ -272,19 +276,21 @@ class NetworkCheck {
   }
 
   void requests() const {
-    std::vector<u64> asked(s_.requests.size(), 0), outputs(net_.routers, 0);
+    std::vector<u64> asked(s_.requests.size(), 0), outputs(s_.outputs_asked.size(), 0);
     const u32 shift = net_.radix_shift + net_.vc_shift;
     for (u32 v = 0; v < router_vcs_; v++) {
       const InputVc& in = s_.input_vcs[v];
       if (!in.routed || in.parked || in.count == 0) continue;
       const u32 router = v >> shift, bit = v & ((1u << shift) - 1);
       asked[std::size_t{net_.port(router, in.out_port)} * net_.request_words + bit / 64] |= u64{1} << (bit % 64);
-      outputs[router] |= u64{1} << in.out_port;
+      outputs[router * net_.asked_words + in.out_port / 64] |= u64{1} << (in.out_port % 64);
     }
     hold(asked == s_.requests && outputs == s_.outputs_asked, "the requests for outputs");
     for (u32 r = 0; r < s_.active_routers.size() * 64; r++) {
       const bool active = s_.active_routers[r / 64] >> (r % 64) & 1;
-      hold(r < net_.routers ? active || outputs[r] == 0 : !active, "the list of routers with requests");
+      bool asks = false;
+      for (u32 k = 0; r < net_.routers && k < net_.asked_words; k++) asks |= outputs[r * net_.asked_words + k] != 0;
+      hold(r < net_.routers ? active || !asks : !active, "the list of routers with requests");
     }
   }
 

@@ -3,21 +3,23 @@
 
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
+#include "topology/graph.hpp"
 
 namespace flitgym {
 
 namespace {
 
-void write(const Network& net, const State&, const Asked& asked, float* general, float* slots, u32 stride) {
+void write(const Network& net, const State& s, const Asked& asked, float* general, float* slots, u32 stride) {
   const Seam& seam = *net.seam;
-  const u32 hops = seam.distance(asked.router, asked.to);
-  const float flight = seam.flight(asked.router, asked.to);
+  const Graph& graph = graph_now(net, s);
+  const u32 hops = distance(net, graph, asked.router, asked.to);
+  const float direct = flight(net, graph, asked.router, asked.to);
   general[0] = static_cast<float>(hops) * 0.125f;
-  general[1] = std::min(flight * 0.001f, 100.0f);
+  general[1] = std::min(direct * 0.001f, 100.0f);
   for (u32 k = 0; k < asked.slots; k++, slots += stride) {
     const u32 port = net.port(asked.router, asked.ports[k]), next = seam.next_router[port];
-    slots[0] = std::clamp((seam.hop_ns[port] + seam.flight(next, asked.to) - flight) * 0.001f, -10.0f, 100.0f);
-    slots[1] = static_cast<float>(static_cast<int>(1 + seam.distance(next, asked.to)) - static_cast<int>(hops)) * 0.5f;
+    slots[0] = std::clamp((seam.hop_ns[port] + flight(net, graph, next, asked.to) - direct) * 0.001f, -10.0f, 100.0f);
+    slots[1] = static_cast<float>(static_cast<int>(1 + distance(net, graph, next, asked.to)) - static_cast<int>(hops)) * 0.5f;
     slots[2] = std::min(seam.hop_ns[port] * 0.001f, 100.0f);
     slots[3] = k == 0;
   }

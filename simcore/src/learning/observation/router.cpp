@@ -3,6 +3,7 @@
 
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
+#include "topology/graph.hpp"
 
 namespace flitgym {
 
@@ -10,15 +11,15 @@ namespace {
 
 void write(const Network& net, const State& s, const Asked& asked, float* general, float*, u32) {
   const float room = 1.0f / static_cast<float>(net.router.input_depth + net.router.output_depth);
-  const u32 first = net.topology->first_port;
   const Port* const ports = &s.ports[net.port(asked.router, 0)];
-  u32 sum = 0, most = 0;
-  for (u32 k = first; k < net.radix; k++) {
+  u32 sum = 0, most = 0, links = 0;
+  each_link(net, graph_now(net, s), asked.router, [&](u32 k) {
     sum += ports[k].load;
     most = std::max(most, ports[k].load);
-  }
+    links++;
+  });
   const InputVc& in = s.input_vcs[net.vc_id(net.port(asked.router, asked.in_port), asked.in_vc)];
-  general[0] = std::min(static_cast<float>(sum) * room / static_cast<float>(net.radix - first), 32.0f);
+  general[0] = std::min(static_cast<float>(sum) * room / static_cast<float>(links), 32.0f);
   general[1] = std::min(static_cast<float>(most) * room, 32.0f);
   general[2] = std::min(static_cast<float>(in.count) / static_cast<float>(net.router.input_depth), 1.0f);
 }

@@ -1,7 +1,15 @@
-// The seam. First half: every head that became the front of an input VC is put into one batch. Something chooses
-// (output port, VC class) for each. Second half: the choices become routes, and the packets ask for the switch.
+// The seam. First half: every head that became the front of an input VC is put into one batch. Somebody chooses
+// (output port, VC class) for each: the routing in the core, or whoever is outside (Decider). Second half: the choices become
+// routes, and the packets ask for the switch.
+#include "decision.hpp"
+
+#include <algorithm>
+#include <limits>
+
 #include "simcore/error.hpp"
+#include "simcore/learning.hpp"
 #include "stage/stage.hpp"
+#include "topology/graph.hpp"
 
 namespace flitgym {
 
@@ -49,6 +57,60 @@ void route_requests(Frame& f) {
   }
 }
 
+// Who is outside is shown what it may choose from.
+void ask_outside(const Network& net, State& s, Batch& b) {
+  if (net.decider == Decider::kCandidates) net.candidates(net, s, b);
+  else if (net.decider == Decider::kSlots) make_decisions(net, s, b);
+}
+
+u32 decisions_asked(const Network& net, const Batch& b) { return net.decider == Decider::kSlots ? b.decisions.count : b.count; }
+
+void check_choices(const Network& net, const Batch& b, const u32* choices, std::size_t count) {
+  switch (net.decider) {
+    case Decider::kRouting:
+      if (count) throw ConfigError("apply(): routing." + net.routing_name + " decides by itself; choices are for routing=external");
+      return;
+    case Decider::kCandidates:
+      if (count != b.count) throw ConfigError("apply(): " + std::to_string(count) + " choices for " + std::to_string(b.count) + " requests");
+      for (u32 i = 0; i < b.count; i++)
+        if (choices[i] >= b.offsets[i + 1] - b.offsets[i])
+          throw ConfigError("apply(): choice " + std::to_string(choices[i]) + " of request " + std::to_string(i) + " is outside its " + std::to_string(b.offsets[i + 1] - b.offsets[i]) +
+                            " candidates");
+      return;
+    case Decider::kSlots: {
+      const Decisions& d = b.decisions;
+      if (count != d.count) throw ConfigError("apply(): " + std::to_string(count) + " choices for " + std::to_string(d.count) + " decisions");
+      for (u32 j = 0; j < d.count; j++)
+        if (choices[j] >= d.slot_count[j])
+          throw ConfigError("apply(): slot " + std::to_string(choices[j]) + " of decision " + std::to_string(j) + " is masked out; it has " + std::to_string(d.slot_count[j]) +
+                            " candidates in " + std::to_string(net.seam->slots) + " slots");
+    }
+  }
+}
+
+void decide(const Network& net, State& s, Batch& b, const u32* choices, const float* log_probability) {
+  switch (net.decider) {
+    case Decider::kRouting:
+      if (b.count) net.route(net, s, b);
+      return;
+    case Decider::kCandidates:
+      for (u32 i = 0; i < b.count; i++) {
+        const u32 k = b.offsets[i] + choices[i];
+        b.out_port[i] = b.candidate_port[k];
+        b.out_class[i] = b.candidate_class[k];
+        if (net.chosen) net.chosen(net, s, b, i);
+      }
+      return;
+    case Decider::kSlots: {
+      Decisions& d = b.decisions;
+      std::copy_n(choices, d.count, d.chosen.begin());
+      if (log_probability) std::copy_n(log_probability, d.count, d.log_probability.begin());
+      else std::fill_n(d.log_probability.begin(), d.count, std::numeric_limits<float>::quiet_NaN());
+      settle_decisions(net, s, b);
+    }
+  }
+}
+
 // The routings of this house choose what exists, from packets that came here by its rules and from tables that they filled
 // themselves. Where one of the two is somebody else's, nobody can know.
 void verify_routes(const Frame& f) {
@@ -72,12 +134,31 @@ void verify_routes(const Frame& f) {
   }
 }
 
+// A packet that is sent by a port from which the way is no shorter goes a non-minimal way. Where a head that finds no room chooses
+// again, what counts is the hop that it has made.
+void mark_nonminimal(const Network& net, State& s, const Batch& b) {
+  if (net.routing_facts.minimal) return;
+  const Graph& graph = graph_now(net, s);
+  const Topology& topology = *net.topology;
+  const bool made = net.routing_facts.reroutes;
+  for (u32 i = 0; i < b.count; i++) {
+    Packet& p = s.packets[b.packet[i]];
+    if (p.nonminimal) continue;
+    const u32 to = net.terminal_router[p.destination];
+    u32 port = net.port(b.router[i], b.out_port[i]);
+    if (made) port = net.channels[net.port(b.router[i], b.in_port[i])].peer;
+    if (net.is_nic(port) || !net.is_link(port)) continue;
+    p.nonminimal = !topology.is_minimal(net, graph, net.router_of_port(port), net.local_port(port), to);
+  }
+}
+
 void apply_routes(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
   const Batch& b = f.w.batch;
+  mark_nonminimal(net, s, b);
   const bool one_to_one = net.vcs == net.routing_facts.classes;
-  const u32 shift = net.radix_shift + net.vc_shift, words = net.request_words, count = b.count;
+  const u32 shift = net.radix_shift + net.vc_shift, words = net.request_words, asked_words = net.asked_words, count = b.count;
   const bool by_age = net.router.arbiter == Arbiter::kAge;
   const bool prefetch_ports = net.router.multi_cycle_switch;
   const u32* const ids = b.input_vc.data();
@@ -103,7 +184,7 @@ void apply_routes(Frame& f) {
     }
     // set_request() with its arrays at hand
     requests[std::size_t{output} * words + bit / 64] |= u64{1} << (bit % 64);
-    asked[router] |= u64{1} << out_port;
+    asked[router * asked_words + out_port / 64] |= u64{1} << (out_port % 64);
     active[router / 64] |= u64{1} << (router % 64);
     if (in.front & kWatched) [[unlikely]] watch(f, in.front | kHead | (net.most_packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
   }

@@ -1,0 +1,90 @@
+#include "routing/relation.hpp"
+
+#include <algorithm>
+
+#include "simcore/error.hpp"
+
+namespace flitgym {
+
+namespace {
+
+bool takes(const std::vector<ParamSpec>& specs, const std::string& key) {
+  return std::any_of(specs.begin(), specs.end(), [&](const ParamSpec& p) { return p.key == key; });
+}
+
+// What a relation is, whichever registry it stands in.
+struct Found {
+  std::string name;
+  const std::vector<ParamSpec>* params;
+  RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
+  void (*candidates)(const Network&, State&, Batch&);
+  void (*chosen)(const Network&, State&, Batch&, u32);
+};
+
+std::string widest(const Network& net) {
+  std::string own, any;
+  const auto look = [&](const auto& specs) {
+    for (const auto& [name, spec] : specs)
+      if (spec.widest && runs_on(spec, net)) (spec.topologies.empty() ? any : own) = name;
+  };
+  look(registry<RelationSpec>());
+  look(registry<RoutingSpec>());
+  return own.empty() ? any : own;
+}
+
+// Those of a network, by name. Of several of a name, the one that names the topology goes before the one for any.
+std::map<std::string, Found> relations(const Network& net) {
+  std::map<std::string, Found> all;
+  std::map<std::string, bool> of_topology;  // the entry found names the topology
+  const auto add = [&](const auto& name, const auto& spec, auto chosen) {
+    const bool own = !spec.topologies.empty();
+    if (all.contains(name) && (of_topology[name] || !own)) return;
+    all[name] = {name, &spec.params, spec.setup, spec.candidates, chosen};
+    of_topology[name] = own;
+  };
+  for (const auto& [name, spec] : registry<RoutingSpec>())
+    if (spec.candidates && spec.agent_can_choose && spec.decider == Decider::kRouting && runs_on(spec, net)) add(name, spec, spec.chosen);
+  std::map<std::string, Found> apart;
+  std::swap(apart, all);
+  of_topology.clear();
+  for (const auto& [name, spec] : registry<RelationSpec>())
+    if (runs_on(spec, net)) add(name, spec, nullptr);
+  all.merge(apart);  // a relation of its own goes before a routing of that name
+  return all;
+}
+
+}  // namespace
+
+std::vector<ParamSpec> relation_params() {
+  return {
+      choice("relation", "widest", {}, "whose candidates are offered: a routing of this topology that lists them, or the widest there is"),
+      integer("deroutes", -1, -1, kMaxVcs, "per packet", "of relations that bound them: hops that lead no nearer; -1 = as the relation has it"),
+      integer("max_hops", 2, 1, 16, "hops", "of relation=q_routing: any port at routers reached by fewer hops, then the minimal one"),
+  };
+}
+
+RoutingFacts take_relation(const Params& params, Network& net) {
+  const std::string where = "routing." + net.routing_name, given = params.text("relation");
+  const std::map<std::string, Found> all = relations(net);
+  const std::string name = given == "widest" ? widest(net) : given;
+  const auto found = all.find(name);
+  if (found == all.end()) {
+    std::vector<std::string> valid = {"widest"};
+    for (const auto& [known, relation] : all) valid.push_back(known);
+    throw ConfigError(where + ".relation: unknown value '" + given + "'" + did_you_mean(given, valid) + "; on topology '" + net.topology_name + "'" +
+                      (net.damaged ? " with failed links" : "") + " there are " + join(valid));
+  }
+  const Found& relation = found->second;
+  Values values;
+  for (const ParamSpec& p : relation_params()) {
+    if (p.key == "relation") continue;
+    if (takes(*relation.params, p.key)) values[p.key] = params.integer(p.key);
+    else if (Value{params.integer(p.key)} != p.fallback)
+      throw ConfigError(where + "." + p.key + ": " + std::to_string(params.integer(p.key)) + " means nothing to relation=" + name + " on topology '" + net.topology_name + "'");
+  }
+  net.candidates = relation.candidates;
+  net.chosen = relation.chosen;
+  return relation.setup(Params(where, *relation.params, values), net, net.relation);
+}
+
+}  // namespace flitgym

@@ -1,0 +1,47 @@
+// What may be chosen on any graph: a packet may go `deroutes` hops more than the minimal path from its source has, when and where it
+// likes, but not straight back. The VC class is the hops done, which only grow, so nothing waits in a circle.
+#include "routing/graph_paths.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Detours : ComponentData {
+  u32 deroutes = 0;
+};
+
+void candidates(const Network& net, State& s, Batch& b) {
+  const u32 deroutes = static_cast<const Detours&>(*net.relation).deroutes;
+  const Graph& graph = graph_now(net, s);
+  list_candidates(net, b, [&](u32 i, auto&& offer) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination];
+    if (router == to) return offer(net.terminal_port[p.destination], ejection_class(net, p));
+    const u32 first = net.topology->minimal_port(net, graph, router, p);
+    offer(first, hop_class(net, p));
+    each_detour(net, graph, p, router, to, b.in_port[i], deroutes, [&](u32 k, bool) {
+      if (k != first) offer(k, hop_class(net, p));
+    });
+  });
+}
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto relation = std::make_shared<Detours>();
+  const i64 deroutes = params.integer("deroutes");
+  relation->deroutes = deroutes < 0 ? 2 : static_cast<u32>(deroutes);
+  data = relation;
+  need_distances(net);
+  const u32 most = hops_in_all(net, relation->deroutes);
+  return {most, most};
+}
+
+const Register<RelationSpec> entry([] {
+  RelationSpec spec{"detours", "any port of a path that has so many hops more than a minimal one, a VC class per hop", {},
+                    {integer("deroutes", -1, -1, kMaxVcs, "hops", "more than the minimal path's; -1 = 2")}, setup, candidates};
+  spec.widest = spec.graph = true;
+  return spec;
+}());
+
+}  // namespace
+
+}  // namespace flitgym

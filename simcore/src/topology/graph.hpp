@@ -1,0 +1,68 @@
+// How far routers are from each other: in closed form where the topology has one and nothing is missing, else from a table made by
+// breadth-first search over the links that are there.
+#pragma once
+
+#include <algorithm>
+
+#include "simcore/state.hpp"
+
+namespace flitgym {
+
+// The graph that holds at this instant.
+inline const Graph& graph_now(const Network& net, const State& s) { return *net.graphs[s.totals.epoch]; }
+
+// Router-to-router hops of a minimal path.
+inline u32 distance(const Network& net, const Graph& g, u32 from, u32 to) {
+  return g.hops.empty() ? net.topology->hops_between(net, from, to) : g.hops[std::size_t{to} * net.routers + from];
+}
+
+// ns without queueing on the fastest minimal path; needs need_flights().
+inline float flight(const Network& net, const Graph& g, u32 from, u32 to) {
+  return g.flight_ns.empty() ? static_cast<float>(distance(net, g, from, to)) * g.one_hop_ns : g.flight_ns[std::size_t{to} * net.routers + from];
+}
+
+// visit(port) for each usable port of the router (router-local) that leads to another one.
+template <class Visit>
+inline void each_link(const Network& net, const Graph& g, u32 router, Visit&& visit) {
+  const u32 end = std::min(net.radix, net.first_link[router] + net.link_span);
+  for (u32 k = net.first_link[router]; k < end; k++)
+    if (const u32 port = net.port(router, k); net.is_link(port) && g.usable(port)) visit(k);
+}
+
+// visit(port) for each port that lies on a minimal path to router `to`, in order.
+template <class Visit>
+inline void each_minimal(const Network& net, const Graph& g, u32 router, u32 to, Visit&& visit) {
+  if (g.hops.empty()) {
+    each_link(net, g, router, [&](u32 k) {
+      if (net.topology->is_minimal(net, g, router, k, to)) visit(k);
+    });
+    return;
+  }
+  const u8* const hops = &g.hops[std::size_t{to} * net.routers];
+  const u32 here = hops[router];
+  each_link(net, g, router, [&](u32 k) {
+    if (hops[net.next_router(net.port(router, k))] + 1u == here) visit(k);
+  });
+}
+
+// The time of a hop without queueing, from one input buffer to the next.
+double hop_ns(const Network& net, u32 port);
+
+// What a learned table begins with: ns without queueing from `router` by `port` to router `to`.
+inline float first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) {
+  return net.damaged ? net.topology->Topology::first_estimate_ns(net, router, port, to) : net.topology->first_estimate_ns(net, router, port, to);
+}
+
+// Called while the network is built, by whoever asks for what they make.
+void need_distances(Network& net);  // distance(), Graph::diameter
+void need_flights(Network& net);    // flight(), Graph::longest_flight_ns
+void need_estimates(Network& net);  // first_estimate_ns()
+
+// Throws ConfigError with the names of two terminals where some cannot reach each other; `what` begins the sentence.
+void check_connected(const Network& net, const Graph& g, const std::string& what);
+
+// The longest minimal path at any time, and the most hops of a packet whose way is cut by every change it may meet.
+u32 longest_path(const Network& net);
+u32 hops_in_all(const Network& net, u32 more);
+
+}  // namespace flitgym

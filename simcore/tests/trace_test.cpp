@@ -1,0 +1,155 @@
+// What a simulation does, apart from how its state is laid out: which packet is delivered in which cycle after how many hops, what
+// passes each link, and every sum of the measuring window. One constant per scene. A change of these numbers is a change of
+// behaviour; the state's own hash (golden_test.cpp) may change with its layout, this one may not.
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "crafted.hpp"
+#include "simcore/learning.hpp"
+#include "simcore/rng.hpp"
+#include "simcore/workload.hpp"
+
+using namespace scenes;
+
+namespace {
+
+class Trace {
+ public:
+  void add(u64 value) { hash_ = mix64(hash_ ^ value) + 0x9e3779b97f4a7c15ull; }
+  u64 hash() const { return hash_; }
+
+  // After a cycle: the packets that were in the network before it and are no more.
+  void deliveries(const State& s) {
+    std::vector<u8> free(s.packets.size(), 0);
+    for (const u32 id : s.free_packets) free[id] = 1;
+    for (std::size_t id = 0; id < s.packets.size(); id++) {
+      const Packet& p = s.packets[id];
+      const Name now{p.source, p.sequence, !free[id]};
+      if (id >= before_.size()) before_.push_back({0, 0, false});
+      Name& was = before_[id];
+      if (was.present && (!now.present || was.source != now.source || was.sequence != now.sequence))
+        add(s.totals.now), add(u64{was.source} << 32 | was.sequence);
+      was = now;
+    }
+  }
+  void statistics(const Network& net, const State& s) {
+    const Window& w = s.window;
+    for (const u64 x : {w.generated, w.accepted, w.delivered, w.flits, w.hops, w.latency_nic, w.latency_generation, w.max_nic, w.max_generation}) add(x);
+    add(static_cast<u64>(w.missed));
+    for (const auto* histogram : {&s.histogram_nic, &s.histogram_generation})
+      for (const u32 n : *histogram) add(n);
+    for (u32 p = 0; p < net.port_count; p++)
+      if (net.channels[p].peer != kNone) add(s.ports[p].flits), add(s.ports[p].stall);
+    for (const JobTotals& j : s.job_totals) add(j.packets), add(j.latency), add(j.hops), add(j.finished), add(j.message_latency);
+    add(s.learning.decisions), add(s.learning.transitions);
+    for (const float x : s.ring_observation) add(std::bit_cast<u32>(x));
+    for (const float x : s.ring_reward) add(std::bit_cast<u32>(x));
+    for (const i64 x : s.ring_action) add(static_cast<u64>(x));
+  }
+
+ private:
+  struct Name {
+    u32 source, sequence;
+    bool present;
+  };
+  std::vector<Name> before_;
+  u64 hash_ = 0;
+};
+
+u64 trace_of(const Config& config, u32 cycles) {
+  Simulation sim(config);
+  Trace trace;
+  const bool asks = (sim.network().decider != Decider::kRouting);
+  for (u32 k = 0; k < cycles; k++) {
+    if (k == cycles / 4) sim.begin_window();
+    if (!asks) {
+      sim.run(1);
+    } else {
+      // An agent that takes any candidate.
+      const u32 n = sim.collect();
+      const Batch& b = sim.batch();
+      std::vector<u32> choices(n);
+      for (u32 i = 0; i < n; i++) {
+        const u32 all = sim.network().seam ? b.decisions.slot_count[i] : b.offsets[i + 1] - b.offsets[i];
+        choices[i] = below(draw(5, k, i), all);
+      }
+      sim.apply(choices.data(), choices.size());
+    }
+    trace.deliveries(sim.state());
+  }
+  sim.end_window();
+  trace.statistics(sim.network(), sim.state());
+  return trace.hash();
+}
+
+struct Scene {
+  std::string name;
+  Config config;
+};
+
+// Each routing on each router that suits it, at loads that make queues.
+std::vector<Scene> all_scenes() {
+  std::vector<Scene> scenes;
+  const auto traffic = [](const char* pattern, i64 flits) { return Section{pattern, {{"load", 0.45}, {"packet_flits", i64{1}}, {"packet_flits_max", flits}}}; };
+  struct Router {
+    const char* name;
+    Values (*values)();
+    i64 flits;
+  };
+  const auto add = [&](const std::string& network, const Section& topology, const std::vector<Router>& routers, const Section& routing, const char* pattern) {
+    std::string what = network + " " + routing.name;
+    for (const auto& [key, value] : routing.values) what += " " + key + "=" + to_string(value);
+    for (const Router& r : routers) scenes.push_back({what + " " + r.name + " " + pattern, config(topology, r.values(), routing, traffic(pattern, r.flits))});
+  };
+  const std::vector<Router> dragonfly_routers = {{"input_queued", input_queued, 3}, {"hpdc21", hpdc21, 1}, {"wormhole", small_wormhole, 5}};
+  const std::vector<Router> hyperx_routers = {{"sc19", sc19, 8}, {"input_queued", input_queued, 1}};
+  const Section uneven = dragonfly_section(2, 3, 2, 4, {{"arrangement", std::string("palmtree")}});  // unused global ports
+  for (const std::string& name : kRoutings) {
+    const Section routing{name, {}};
+    add("dragonfly", small_network(), dragonfly_routers, routing, "mixed");
+    add("uneven", uneven, {{"sc22", sc22, 4}}, routing, "uniform");
+  }
+  const Section box = hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}});
+  for (const std::string& name : kHyperXRoutings) add("hyperx", box, hyperx_routers, {name, {}}, "mixed");
+  add("hyperx", box, hyperx_routers, {"dal", {{"deadlock_avoidance", std::string("distance")}}}, "uniform");
+  add("hyperx", box, hyperx_routers, {"ugal", {{"congestion_scope", std::string("hybrid")}, {"candidates", i64{3}}}}, "uniform");
+  add("dragonfly", small_network(), {{"hpdc21", hpdc21, 1}}, {"ugal_group", {{"hop_weighted", true}, {"candidates", i64{3}}}}, "adversarial");
+  for (const std::string relation : {"widest", "five_hop", "minimal", "q_adaptive", "q_routing"})
+    for (const std::string who : {"external", "random"}) add("dragonfly", small_network(), {{"hpdc21", hpdc21, 1}}, {who, {{"relation", relation}}}, "mixed");
+  for (const std::string relation : {"widest", "dim_war", "minimal_adaptive", "q_routing"})
+    for (const std::string who : {"external", "random"}) add("hyperx", box, {{"sc19", sc19, 8}}, {who, {{"relation", relation}}}, "mixed");
+  for (const std::string who : {"agent", "policy", "biased"}) {
+    const Values record{{"record", i64{256}}};
+    add("dragonfly", small_network(), {{"hpdc21", hpdc21, 1}}, {who, record}, "mixed");
+    add("hyperx", box, {{"input_queued", input_queued, 1}}, {who, record}, "mixed");
+  }
+  add("dragonfly", small_network(), {{"hpdc21", hpdc21, 1}}, {"policy", {{"record", i64{64}}, {"epsilon", 0.5}, {"reward", std::string("job_slowdown")}}}, "uniform");
+  // Two jobs that share the machine, down to the last packet of theirs.
+  Config jobs = config(small_network(), sc22(), {"par", {}}, {"", {}});
+  for (const char* motif : {"halo3d", "ur"}) jobs.workload.jobs.push_back({motif, {motif, {{"ranks", i64{27}}, {"scale", 0.002}}}, nullptr, {}});
+  scenes.push_back({"dragonfly par sc22 halo3d and ur", jobs});
+  return scenes;
+}
+
+// In the order of all_scenes().
+const std::pair<const char*, u64> kTraces[] = {
+#include "traces.inc"
+};
+
+}  // namespace
+
+TEST(traces_of_all_routings) {
+  const auto scenes = all_scenes();
+  std::string changed;
+  for (std::size_t k = 0; k < scenes.size(); k++) {
+    const u64 hash = trace_of(scenes[k].config, 1500);
+    const auto known = std::find_if(std::begin(kTraces), std::end(kTraces), [&](const auto& t) { return scenes[k].name == t.first; });
+    if (known != std::end(kTraces) && known->second == hash) continue;
+    char line[64];
+    std::snprintf(line, sizeof line, "\", 0x%016llxull},", static_cast<unsigned long long>(hash));
+    changed += "\n    {\"" + scenes[k].name + line;
+  }
+  CHECK_EQ(changed, "");
+  CHECK_EQ(scenes.size(), std::size(kTraces));
+}
