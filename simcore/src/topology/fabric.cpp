@@ -168,8 +168,8 @@ void Builder::add(const Fabric::Cable& cable, u32 most) {
   for (const u32 node : {cable.a, cable.b})
     if (++ends_[node] > most)
       fail(source_, cable.line,
-           shown(fabric.nodes[node].name) + " has more than " + std::to_string(kMostPorts) +
-               " cables; expected at most " + std::to_string(kMostPorts));
+           shown(fabric.nodes[node].name) + " has more than " + std::to_string(kMaxRadix) +
+               " cables; expected at most " + std::to_string(kMaxRadix));
   std::vector<Fabric::Cable>& cables = fabric.cables;
   if (cables.size() == cables.capacity()) {
     const std::size_t more = std::max<std::size_t>(64, 2 * cables.size());
@@ -303,9 +303,9 @@ void check_fabric(const Fabric& fabric, const std::string& path, const std::stri
   if (nodes.empty()) fail(0, "no node in it; expected switches, and cables between them");
 
   for (const Fabric::Node& node : nodes)
-    if (node.ports > kMostPorts)
+    if (node.ports > kMaxRadix)
       fail(node.line, shown(node.name) + " has " + std::to_string(node.ports) + " ports; expected at most " +
-                          std::to_string(kMostPorts));
+                          std::to_string(kMaxRadix));
 
   std::vector<u32> ends(nodes.size(), 0), first(nodes.size(), 0);  // cables of each node, and the line of the first
   std::vector<std::pair<u64, u32>> used;                           // (node, port) and the cable
@@ -321,7 +321,7 @@ void check_fabric(const Fabric& fabric, const std::string& path, const std::stri
       fail(cable.line, "a cable between two hosts, " + name(cable.a) + " and " + name(cable.b) + hosts_are +
                            "; expected a switch on at least one side");
     for (const auto& [node, port] : {std::pair(cable.a, cable.a_port), std::pair(cable.b, cable.b_port)}) {
-      const u32 most = nodes[node].ports ? nodes[node].ports : kMostPorts;
+      const u32 most = nodes[node].ports ? nodes[node].ports : kMaxRadix;
       if (port != kNone) {
         if (port >= most)
           fail(cable.line, "port " + std::to_string(port) + " of " + name(node) + ", which has " +

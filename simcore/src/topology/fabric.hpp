@@ -10,8 +10,6 @@
 
 namespace flitgym {
 
-inline constexpr u32 kMostPorts = 512;  // of one node
-
 struct Fabric {
   struct Node {
     std::string name;
@@ -38,7 +36,7 @@ Fabric read_fabric(const std::string& path, const std::string& format);
 
 // Throws where this is no network that can be built: nothing in it, a node cabled to itself, a host with another
 // number of cables than one, two hosts on one cable, a port used twice or beyond its node's number, more than
-// kMostPorts ports. `path` is what errors begin with; `hosts_are` is said where being a host is what is wrong: why a
+// kMaxRadix ports. `path` is what errors begin with; `hosts_are` is said where being a host is what is wrong: why a
 // node is taken for one.
 void check_fabric(const Fabric& fabric, const std::string& path, const std::string& hosts_are = "");
 

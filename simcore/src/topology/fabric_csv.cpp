@@ -11,7 +11,7 @@
 //   a_port, b_port        the ports, from 0 on as in results; empty = the next port that no line names
 //   latency_ns            time of flight, 0 .. 1e6; empty = as the kind of the channel has it
 //   bandwidth_gb_per_s    1e-6 .. 1e6 GB/s; empty = the same
-//   kind                  local or global; empty = not said
+//   kind                  local or global; empty = not said. The cable of a host is neither, there it says nothing
 //   links                 so many parallel cables (1); without ports, which belong to one cable each
 //
 // Only a and b are needed. Fields may stand in double quotes (RFC 4180, without line breaks in them), blanks around
@@ -124,11 +124,11 @@ Fabric read_csv(const Source& source) {
     cable.b = out.node(value(kB), line);
     if (!value(kAType).empty()) out.set_type(cable.a, value(kAType), line);
     if (!value(kBType).empty()) out.set_type(cable.b, value(kBType), line);
-    if (!value(kAPort).empty()) cable.a_port = whole_number(source, line, "a_port", value(kAPort), 0, kMostPorts - 1);
-    if (!value(kBPort).empty()) cable.b_port = whole_number(source, line, "b_port", value(kBPort), 0, kMostPorts - 1);
+    if (!value(kAPort).empty()) cable.a_port = whole_number(source, line, "a_port", value(kAPort), 0, kMaxRadix - 1);
+    if (!value(kBPort).empty()) cable.b_port = whole_number(source, line, "b_port", value(kBPort), 0, kMaxRadix - 1);
     for (const Column column : {kLatency, kBandwidth, kKind})
       set_attribute(source, line, cable, kNames[column], value(column));
-    const u32 links = value(kLinks).empty() ? 1 : whole_number(source, line, "links", value(kLinks), 1, kMostPorts);
+    const u32 links = value(kLinks).empty() ? 1 : whole_number(source, line, "links", value(kLinks), 1, kMaxRadix);
     if (links > 1 && (cable.a_port != kNone || cable.b_port != kNone))
       fail(source, line,
            std::to_string(links) + " links between " + shown(value(kA)) + " and " + shown(value(kB)) +

@@ -265,7 +265,7 @@ class DotReader {
         for (const End& b : chain[k + 1]) {
           cable.a = a.node, cable.a_port = a.port, cable.b = b.node, cable.b_port = b.port, cable.line = lines[k];
           // A digraph may have each cable twice.
-          out_.add(cable, directed_ ? 2 * kMostPorts : kMostPorts);
+          out_.add(cable, directed_ ? 2 * kMaxRadix : kMaxRadix);
         }
     if (depth > 0)
       for (const Members& ends : chain)
@@ -308,7 +308,7 @@ class DotReader {
       if (text == point) return kNone;
     const std::size_t from = text.size() > 1 && (text[0] == 'p' || text[0] == 'P') ? 1 : 0;
     return whole_number(source_, line, "a port of " + shown(node), std::string_view(text).substr(from), 0,
-                        kMostPorts - 1);
+                        kMaxRadix - 1);
   }
 
   Attributes read_attributes() {
@@ -355,7 +355,7 @@ class DotReader {
         else
           out_.fabric.nodes[node].ports =
               whole_number(source_, attribute.line, "the ports of " + shown(out_.fabric.nodes[node].name),
-                           attribute.value, 1, kMostPorts);
+                           attribute.value, 1, kMaxRadix);
       }
   }
 

@@ -92,7 +92,7 @@ class RecordReader {
     rest_.remove_prefix(type.size());
     blanks();
     const std::string_view number = rest_.substr(0, std::min(rest_.find_first_of(" \t\""), rest_.size()));
-    const u32 ports = whole_number(source_, line_, "the ports of a " + type, number, 1, kMostPorts);
+    const u32 ports = whole_number(source_, line_, "the ports of a " + type, number, 1, kMaxRadix);
     rest_.remove_prefix(number.size());
     const std::string_view id = between('"', '"', "the name of the node in double quotes");
     if (const u32 known = out_.find(id); known != kNone)
@@ -120,7 +120,7 @@ class RecordReader {
     blanks();
     if (!words_.peer_port_may_lack || rest_.substr(0, 1) == "[") {
       const std::string_view peer_port = between('[', ']', "[PORT] of the node at the other end");
-      end.peer_port = whole_number(source_, line_, "a port of " + shown(end.peer), peer_port, 1, kMostPorts);
+      end.peer_port = whole_number(source_, line_, "a port of " + shown(end.peer), peer_port, 1, kMaxRadix);
     }
     skip_details(true);
     if (!rest_.empty() && rest_[0] != '#')

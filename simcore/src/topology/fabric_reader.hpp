@@ -55,7 +55,7 @@ class Builder {
   void set_type(u32 node, std::string_view type, u32 line, bool is_default = false);
   bool any_type() const { return any_type_; }
   // `most`: ends that one node may have. It bounds what a short text can make of many cables.
-  void add(const Fabric::Cable& cable, u32 most = kMostPorts);
+  void add(const Fabric::Cable& cable, u32 most = kMaxRadix);
 
   const Source& source() const { return source_; }
   Fabric fabric;
