@@ -60,16 +60,18 @@ u32 whole_number(const Source& source, u32 line, const std::string& what, std::s
   }
   const std::string range = std::to_string(least) + " .. " + std::to_string(most);
   if (!digits) fail(source, line, shown(text) + " is no number for " + what + "; expected " + range);
-  if (value < least || value > most) fail(source, line, std::string(text.substr(0, 40)) + " is out of range for " + what + "; expected " + range);
+  if (value < least || value > most)
+    fail(source, line, std::string(text.substr(0, 40)) + " is out of range for " + what + "; expected " + range);
   return static_cast<u32>(value);
 }
 
 namespace {
 
-// Digits with a point among them or without: exact where the digits and the power of ten both are (Clinger 1990), which is
-// nearly always, and much faster than a stream. False for anything else.
+// Digits with a point among them or without: exact where the digits and the power of ten both are (Clinger 1990),
+// which is nearly always, and much faster than a stream. False for anything else.
 bool plain_number(std::string_view text, double& value) {
-  static constexpr double kPowers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  static constexpr double kPowers[] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
   u64 digits = 0;
   std::size_t decimals = 0, points = 0;
   for (const char c : text) {
@@ -84,7 +86,8 @@ bool plain_number(std::string_view text, double& value) {
 
 }  // namespace
 
-double real_number(const Source& source, u32 line, const std::string& what, std::string_view text, double least, double most) {
+double real_number(const Source& source, u32 line, const std::string& what, std::string_view text, double least,
+                   double most) {
   double value = 0;
   bool known = plain_number(text, value);
   if (!known) {
@@ -107,7 +110,9 @@ void set_attribute(const Source& source, u32 line, Fabric::Cable& cable, std::st
     cable.bandwidth_gb_per_s = real_number(source, line, "bandwidth_gb_per_s", value, 1e-6, 1e6);
   } else {
     if (value != "local" && value != "global")
-      fail(source, line, "unknown kind " + shown(value) + did_you_mean(std::string(value), {"local", "global"}) + "; expected local or global");
+      fail(source, line,
+           "unknown kind " + shown(value) + did_you_mean(std::string(value), {"local", "global"}) +
+               "; expected local or global");
     cable.kind = value;
   }
 }
@@ -116,11 +121,14 @@ u32 Builder::node(std::string_view name, u32 line) {
   if (const u32 known = find(name); known != kNone) return known;
   if (name.empty()) fail(source_, line, "a node without a name; expected one");
   for (const char c : name)
-    if (static_cast<u8>(c) < 32 || c == 127) fail(source_, line, "a name with a line break, a tab or another character that cannot be seen; expected one without");
+    if (static_cast<u8>(c) < 32 || c == 127)
+      fail(source_, line,
+           "a name with a line break, a tab or another character that cannot be seen; expected one without");
   const u32 id = static_cast<u32>(fabric.nodes.size());
   if (fabric.nodes.size() == fabric.nodes.capacity()) {
     const std::size_t more = std::max<std::size_t>(64, 2 * fabric.nodes.size());
-    claim_memory((more - fabric.nodes.size()) * 200, source_.path, std::to_string(more) + " nodes");  // with their names, twice
+    // With its name, twice.
+    claim_memory((more - fabric.nodes.size()) * 200, source_.path, std::to_string(more) + " nodes");
     fabric.nodes.reserve(more);
   }
   fabric.nodes.push_back({std::string(name), false, 0, line});
@@ -143,11 +151,14 @@ std::vector<std::string> Builder::names() const {
 
 void Builder::set_type(u32 node, std::string_view type, u32 line, bool is_default) {
   if (type != "host" && type != "switch")
-    fail(source_, line, "unknown type " + shown(type) + " of " + shown(fabric.nodes[node].name) + did_you_mean(std::string(type), {"host", "switch"}) + "; expected host or switch");
+    fail(source_, line,
+         "unknown type " + shown(type) + " of " + shown(fabric.nodes[node].name) +
+             did_you_mean(std::string(type), {"host", "switch"}) + "; expected host or switch");
   const bool host = type == "host";
   if (typed_[node] > 0 && fabric.nodes[node].host != host)
-    fail(source_, line, shown(fabric.nodes[node].name) + " is a " + std::string(type) + " here and a " + (host ? "switch" : "host") + " on line " + std::to_string(typed_[node]) +
-                            "; expected one of the two");
+    fail(source_, line,
+         shown(fabric.nodes[node].name) + " is a " + std::string(type) + " here and a " + (host ? "switch" : "host") +
+             " on line " + std::to_string(typed_[node]) + "; expected one of the two");
   if (typed_[node] == 0 && !is_default) typed_[node] = line;
   fabric.nodes[node].host = host;
   any_type_ = true;
@@ -156,7 +167,9 @@ void Builder::set_type(u32 node, std::string_view type, u32 line, bool is_defaul
 void Builder::add(const Fabric::Cable& cable, u32 most) {
   for (const u32 node : {cable.a, cable.b})
     if (++ends_[node] > most)
-      fail(source_, cable.line, shown(fabric.nodes[node].name) + " has more than " + std::to_string(kMostPorts) + " cables; expected at most " + std::to_string(kMostPorts));
+      fail(source_, cable.line,
+           shown(fabric.nodes[node].name) + " has more than " + std::to_string(kMaxRadix) +
+               " cables; expected at most " + std::to_string(kMaxRadix));
   std::vector<Fabric::Cable>& cables = fabric.cables;
   if (cables.size() == cables.capacity()) {
     const std::size_t more = std::max<std::size_t>(64, 2 * cables.size());
@@ -174,7 +187,10 @@ std::size_t character(std::string_view text) {
   const auto byte = [&](std::size_t k) { return k < text.size() ? static_cast<u8>(text[k]) : u8{0}; };
   const u8 first = byte(0);
   if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  const std::size_t length = first >= 0xc2 && first < 0xe0   ? 2
+                             : first >= 0xe0 && first < 0xf0 ? 3
+                             : first >= 0xf0 && first < 0xf5 ? 4
+                                                             : 0;
   for (std::size_t k = 1; k < length; k++)
     if ((byte(k) & 0xc0) != 0x80) return 0;
   const bool too_long = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
@@ -211,7 +227,8 @@ Source read_source(const std::string& path) {
   all << in.rdbuf();
   source.text = std::move(all).str();
   if (!in || source.text.empty()) fail(source, 0, "the file is empty; expected nodes and cables");
-  if (source.text.compare(0, 3, "\xef\xbb\xbf") == 0) source.text.erase(0, 3);  // the mark that some editors begin UTF-8 with
+  // The mark that some editors begin UTF-8 with.
+  if (source.text.compare(0, 3, "\xef\xbb\xbf") == 0) source.text.erase(0, 3);
   check_text(source);
   return source;
 }
@@ -235,9 +252,12 @@ std::string format_of(const Source& source) {
     if (starts_with_word(line, "Switch") || starts_with_word(line, "Ca") || starts_with_word(line, "Rt")) {
       // "S-0008f10400410015": what ibnetdiscover writes in the place of a name.
       const std::size_t name = line.find('"');
-      return name != line.npos && line.size() > name + 2 && line[name + 2] == '-' && std::strchr("SHR", line[name + 1]) ? "ibnetdiscover" : "ibsim";
+      return name != line.npos && line.size() > name + 2 && line[name + 2] == '-' && std::strchr("SHR", line[name + 1])
+                 ? "ibnetdiscover"
+                 : "ibsim";
     }
-    for (const char* const word : {"vendid", "devid", "sysimgguid", "switchguid", "caguid", "rtguid"}) records |= starts_with_word(line, word);
+    for (const char* const word : {"vendid", "devid", "sysimgguid", "switchguid", "caguid", "rtguid"})
+      records |= starts_with_word(line, word);
     if (records || line.empty() || line[0] == '#' || line.substr(0, 2) == "//") continue;
     const std::string begin = lower(line.substr(0, 8));  // GraphViz takes its keywords in any case
     for (const char* const word : {"strict", "graph", "digraph"})
@@ -246,7 +266,9 @@ std::string format_of(const Source& source) {
     if (line.find(',') != line.npos) return "csv";
     if (!starts_with_word(line, "Chassis") && !starts_with_word(line, "Non")) break;
   }
-  fail(source, 0, "it does not say what it is; expected a name that ends in .csv, .dot or .gv, or the format: csv, dot, ibnetdiscover or ibsim");
+  fail(source, 0,
+       "it does not say what it is; expected a name that ends in .csv, .dot or .gv, or the format: csv, dot, "
+       "ibnetdiscover or ibsim");
 }
 
 std::string at_line(u32 line) { return line > 0 ? " (line " + std::to_string(line) + ")" : ""; }
@@ -259,7 +281,8 @@ using fabric::shown;
 
 Fabric read_fabric(const std::string& path, const std::string& format) {
   if (std::find(fabric::kFormats.begin(), fabric::kFormats.end(), format) == fabric::kFormats.end())
-    throw ConfigError("unknown format " + shown(format) + " of " + path + did_you_mean(format, fabric::kFormats) + "; expected one of " + join(fabric::kFormats));
+    throw ConfigError("unknown format " + shown(format) + " of " + path + did_you_mean(format, fabric::kFormats) +
+                      "; expected one of " + join(fabric::kFormats));
   const fabric::Source source = fabric::read_source(path);
   const std::string known = format == "auto" ? fabric::format_of(source) : format;
   Fabric read = known == "csv"             ? fabric::read_csv(source)
@@ -280,35 +303,43 @@ void check_fabric(const Fabric& fabric, const std::string& path, const std::stri
   if (nodes.empty()) fail(0, "no node in it; expected switches, and cables between them");
 
   for (const Fabric::Node& node : nodes)
-    if (node.ports > kMostPorts)
-      fail(node.line, shown(node.name) + " has " + std::to_string(node.ports) + " ports; expected at most " + std::to_string(kMostPorts));
+    if (node.ports > kMaxRadix)
+      fail(node.line, shown(node.name) + " has " + std::to_string(node.ports) + " ports; expected at most " +
+                          std::to_string(kMaxRadix));
 
   std::vector<u32> ends(nodes.size(), 0), first(nodes.size(), 0);  // cables of each node, and the line of the first
   std::vector<std::pair<u64, u32>> used;                           // (node, port) and the cable
-  claim_memory(8 * u64{nodes.size()} + 32 * u64{cables.size()}, path, "checking " + std::to_string(cables.size()) + " cables");
+  claim_memory(8 * u64{nodes.size()} + 32 * u64{cables.size()}, path,
+               "checking " + std::to_string(cables.size()) + " cables");
   used.reserve(2 * cables.size());
   for (u32 k = 0; k < cables.size(); k++) {
     const Fabric::Cable& cable = cables[k];
     worked(32);
-    if (cable.a == cable.b) fail(cable.line, name(cable.a) + " is connected to itself; expected a cable to another node");
+    if (cable.a == cable.b)
+      fail(cable.line, name(cable.a) + " is connected to itself; expected a cable to another node");
     if (nodes[cable.a].host && nodes[cable.b].host)
-      fail(cable.line, "a cable between two hosts, " + name(cable.a) + " and " + name(cable.b) + hosts_are + "; expected a switch on at least one side");
+      fail(cable.line, "a cable between two hosts, " + name(cable.a) + " and " + name(cable.b) + hosts_are +
+                           "; expected a switch on at least one side");
     for (const auto& [node, port] : {std::pair(cable.a, cable.a_port), std::pair(cable.b, cable.b_port)}) {
-      const u32 most = nodes[node].ports ? nodes[node].ports : kMostPorts;
+      const u32 most = nodes[node].ports ? nodes[node].ports : kMaxRadix;
       if (port != kNone) {
         if (port >= most)
-          fail(cable.line, "port " + std::to_string(port) + " of " + name(node) + ", which has " + (nodes[node].ports ? "" : "at most ") + std::to_string(most) +
+          fail(cable.line, "port " + std::to_string(port) + " of " + name(node) + ", which has " +
+                               (nodes[node].ports ? "" : "at most ") + std::to_string(most) +
                                "; expected a port 0 .. " + std::to_string(most - 1));
         used.emplace_back(u64{node} << 32 | port, k);
       }
       if (ends[node]++ == 0) {
         first[node] = cable.line;
       } else if (nodes[node].host) {
-        fail(cable.line, "host " + name(node) + hosts_are + " has a second cable here, its first one is" + (first[node] == cable.line ? " the one before" : " on line " + std::to_string(first[node])) +
-                             "; expected one cable, for the core attaches a terminal by one port");
+        fail(cable.line,
+             "host " + name(node) + hosts_are + " has a second cable here, its first one is" +
+                 (first[node] == cable.line ? " the one before" : " on line " + std::to_string(first[node])) +
+                 "; expected one cable, for the core attaches a terminal by one port");
       }
       if (ends[node] > most)
-        fail(cable.line, name(node) + " has " + std::to_string(ends[node]) + " cables or more, and " + (nodes[node].ports ? "" : "may have ") + std::to_string(most) + " ports");
+        fail(cable.line, name(node) + " has " + std::to_string(ends[node]) + " cables or more, and " +
+                             (nodes[node].ports ? "" : "may have ") + std::to_string(most) + " ports");
     }
   }
 
@@ -319,12 +350,16 @@ void check_fabric(const Fabric& fabric, const std::string& path, const std::stri
   for (std::size_t k = 1; k < used.size(); k++)
     if (used[k].first == used[k - 1].first && used[k].second < second) second = used[k].second, at = k;
   if (second != kNone)
-    fail(cables[second].line, "port " + std::to_string(used[at].first & kNone) + " of " + name(static_cast<u32>(used[at].first >> 32)) + " already has the cable" +
-                                  (cables[used[at - 1].second].line > 0 ? " of line " + std::to_string(cables[used[at - 1].second].line) : " " + std::to_string(used[at - 1].second)) +
-                                  "; expected another port");
+    fail(cables[second].line,
+         "port " + std::to_string(used[at].first & kNone) + " of " + name(static_cast<u32>(used[at].first >> 32)) +
+             " already has the cable" +
+             (cables[used[at - 1].second].line > 0 ? " of line " + std::to_string(cables[used[at - 1].second].line)
+                                                   : " " + std::to_string(used[at - 1].second)) +
+             "; expected another port");
 
   for (u32 node = 0; node < nodes.size(); node++)
-    if (nodes[node].host && ends[node] == 0) fail(nodes[node].line, "host " + name(node) + hosts_are + " has no cable; expected one to a switch");
+    if (nodes[node].host && ends[node] == 0)
+      fail(nodes[node].line, "host " + name(node) + hosts_are + " has no cable; expected one to a switch");
 }
 
 void check_connected(const Fabric& fabric, const std::string& path) {
@@ -349,8 +384,10 @@ void check_connected(const Fabric& fabric, const std::string& path) {
   std::sort(parts.begin(), parts.end(), [&](u32 a, u32 b) { return std::pair(size[b], a) < std::pair(size[a], b); });
   const Fabric::Node &most = fabric.nodes[parts.front()], &least = fabric.nodes[parts.back()];
   fabric::fail({path, {}}, least.line,
-               shown(least.name) + " cannot be reached from " + shown(most.name) + fabric::at_line(most.line) + ": the network is in " + std::to_string(parts.size()) +
-                   " parts, the largest of " + std::to_string(size[parts.front()]) + " nodes, the smallest of " + std::to_string(size[parts.back()]) + "; expected one");
+               shown(least.name) + " cannot be reached from " + shown(most.name) + fabric::at_line(most.line) +
+                   ": the network is in " + std::to_string(parts.size()) + " parts, the largest of " +
+                   std::to_string(size[parts.front()]) + " nodes, the smallest of " +
+                   std::to_string(size[parts.back()]) + "; expected one");
 }
 
 }  // namespace flitgym

@@ -7,10 +7,10 @@
 //     Hca	2 "Hca1"
 //     [1]	"Switch1"[1]
 //
-// As the output of ibnetdiscover (fabric_ibnetdiscover.cpp, which reads both), but: a host may be called Hca, a node has any
-// name, the port at the other end is 1 where it is not given. As ibsim does, this refuses a cable that stands on one side
-// only. Unlike ibsim, it refuses lines it does not know, and what would need more than this one file: include, do, module
-// and aliases (@).
+// As the output of ibnetdiscover (fabric_ibnetdiscover.cpp, which reads both), but: a host may be called Hca, a node
+// has any name, the port at the other end is 1 where it is not given. As ibsim does, this refuses a cable that stands
+// on one side only. Unlike ibsim, it refuses lines it does not know, and what would need more than this one file:
+// include, do, module and aliases (@).
 #include "topology/fabric_reader.hpp"
 
 namespace flitgym::fabric {
@@ -21,9 +21,11 @@ Fabric read_ibsim(const Source& source) {
   };
   return read_records(source, {"ibsim",
                                {"Hca", "Ca", "Rt"},
-                               {"vendid", "devid", "sysimgguid", "switchguid", "switchguids", "hcaguid", "hcaguids", "caguid", "caguids", "rtguid", "rtguids", "width", "speed",
-                                "extspeed", "pdebug", "Chassis", "Non-Chassis", "Hostname"},
-                               {refused("include", "(another file)"), refused("do", "(a command of ibsim)"), refused("module", "(a prefix of names)"), refused("@", "(an alias)")},
+                               {"vendid", "devid", "sysimgguid", "switchguid", "switchguids", "hcaguid", "hcaguids",
+                                "caguid", "caguids", "rtguid", "rtguids", "width", "speed", "extspeed", "pdebug",
+                                "Chassis", "Non-Chassis", "Hostname"},
+                               {refused("include", "(another file)"), refused("do", "(a command of ibsim)"),
+                                refused("module", "(a prefix of names)"), refused("@", "(an alias)")},
                                true});
 }
 

@@ -1,4 +1,5 @@
-// What the readers of network files share: the text and its lines, names, numbers, attributes, and how an error is told.
+// What the readers of network files share: the text and its lines, names, numbers, attributes, and how an error is
+// told.
 #pragma once
 
 #include <string>
@@ -35,7 +36,8 @@ class Lines {
 
 // Whole decimal numbers and reals; anything else, or one out of range, is refused as a wrong `what`.
 u32 whole_number(const Source& source, u32 line, const std::string& what, std::string_view text, u32 least, u32 most);
-double real_number(const Source& source, u32 line, const std::string& what, std::string_view text, double least, double most);
+double real_number(const Source& source, u32 line, const std::string& what, std::string_view text, double least,
+                   double most);
 
 // Sets what `key` names of a cable: latency_ns, bandwidth_gb_per_s or kind. An empty value says nothing.
 void set_attribute(const Source& source, u32 line, Fabric::Cable& cable, std::string_view key, std::string_view value);
@@ -46,14 +48,14 @@ class Builder {
  public:
   explicit Builder(const Source& source) : source_(source) {}
 
-  u32 node(std::string_view name, u32 line);    // the node of this name, a new one where there is none
-  u32 find(std::string_view name) const;        // kNone where there is none
-  std::vector<std::string> names() const;       // of all nodes, for did_you_mean
+  u32 node(std::string_view name, u32 line);  // the node of this name, a new one where there is none
+  u32 find(std::string_view name) const;      // kNone where there is none
+  std::vector<std::string> names() const;     // of all nodes, for did_you_mean
   // host or switch; refused where another line says it is the other one. A default is no such line.
   void set_type(u32 node, std::string_view type, u32 line, bool is_default = false);
   bool any_type() const { return any_type_; }
   // `most`: ends that one node may have. It bounds what a short text can make of many cables.
-  void add(const Fabric::Cable& cable, u32 most = kMostPorts);
+  void add(const Fabric::Cable& cable, u32 most = kMaxRadix);
 
   const Source& source() const { return source_; }
   Fabric fabric;
@@ -72,10 +74,10 @@ class Builder {
 // One record per node, as `ibnetdiscover` writes and `ibsim` reads them; the words in which the two differ.
 struct Records {
   std::string format;
-  std::vector<std::string> hosts;                              // what the record of a host begins with
-  std::vector<std::string> ignored;                            // beginnings of lines that say nothing about the cabling
-  std::vector<std::pair<std::string, std::string>> refused;    // beginnings of lines, and why they cannot be read
-  bool peer_port_may_lack;                                     // [1] "peer" stands for [1] "peer"[1]
+  std::vector<std::string> hosts;                            // what the record of a host begins with
+  std::vector<std::string> ignored;                          // beginnings of lines that say nothing about the cabling
+  std::vector<std::pair<std::string, std::string>> refused;  // beginnings of lines, and why they cannot be read
+  bool peer_port_may_lack;                                   // [1] "peer" stands for [1] "peer"[1]
 };
 Fabric read_records(const Source& source, const Records& words);
 
