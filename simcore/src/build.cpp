@@ -1,11 +1,13 @@
 // From parameters to an immutable Network. The one place that validates: what passes here can run.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <sstream>
 #include <tuple>
 
+#include "failures.hpp"
 #include "routing/relation.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
@@ -54,7 +56,8 @@ const Spec& find(const std::string& kind, const std::string& name, const Network
   for (const auto& [other, spec] : registry<Spec>())
     if (runs(spec, net) && (others.empty() || others.back() != other)) others.push_back(other);
   if (net.damaged && std::find(accepted.begin(), accepted.end(), topology) != accepted.end())
-    throw ConfigError(kind + "." + name + ": it goes by what topology '" + topology + "' is when whole, and cannot go around the failed links (failures); those that can are " + join(others));
+    throw ConfigError(kind + "." + name + ": it goes by what topology '" + topology + "' is when whole and cannot go around a failed link: routers " + net.failed_link +
+                      " would be cut from each other; those that can are " + join(others));
   throw ConfigError(kind + "." + name + ": does not run on topology '" + topology + "'; it accepts " + join(accepted) + ". On " + topology + " there are " + join(others));
 }
 
@@ -152,12 +155,15 @@ void check_links(const Network& net) {
   }
 }
 
-void wire(const Config& config, Network& net) {
+// Returns the links that will go down.
+std::vector<Outage> wire(const Config& config, Network& net) {
   check_name<TopologySpec>("topology", config.topology.name);
   const TopologySpec& spec = registry<TopologySpec>().find(config.topology.name)->second;
   const Params params("topology." + spec.name, spec.params, config.topology.values);
   Wiring wiring;
   spec.wire(params, wiring);
+  const std::vector<Outage> outages = apply_failures(config.failures, wiring, net.failed_link);
+  net.damaged = !net.failed_link.empty();
 
   net.topology_name = spec.name;
   net.topology = wiring.data;
@@ -175,7 +181,10 @@ void wire(const Config& config, Network& net) {
     const auto found = config.topology.values.find(p.key);
     fingerprint << ' ' << p.key << '=' << to_string(found == config.topology.values.end() ? p.fallback : found->second);
   }
+  for (const auto& [key, value] : config.failures) fingerprint << " failures." << key << '=' << to_string(value);
+  if (wiring.digest) fingerprint << " wiring=" << std::hex << wiring.digest;
   net.fingerprint = fingerprint.str();
+  return outages;
 }
 
 // The delay line of a delay; a new one for a new delay.
@@ -327,7 +336,10 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   if (net.vcs < needed)
     throw ConfigError("router.vcs: " + std::to_string(given) + " VCs are too few for routing." + spec.name + ", which needs " + std::to_string(needed) + " to be free of deadlock");
   if (net.vcs > kMaxVcs)
-    throw ConfigError("router.vcs: " + std::to_string(net.vcs) + " VCs, the core takes at most " + std::to_string(kMaxVcs));
+    throw ConfigError((given == 0 ? "routing." + spec.name + ": it needs " + std::to_string(net.vcs) + " VC classes on this topology to be free of deadlock (its paths have up to " +
+                                        std::to_string(net.routing_facts.max_hops) + " hops)"
+                                  : "router.vcs: " + std::to_string(net.vcs) + " VCs") +
+                      ", the core takes at most " + std::to_string(kMaxVcs));
   while ((1u << net.vc_shift) < net.vcs) net.vc_shift++;
   if (net.routing_facts.reroutes && net.router.separate_vc_allocation)
     throw ConfigError("router.vc_allocation: before_switch holds an output VC for a head that may still choose another, as routing." + spec.name + " does; use with_switch");
@@ -355,6 +367,24 @@ void check_packet_fits(const std::string& key, u32 flits, const RouterParams& r)
                       std::to_string(r.input_depth) + " flits; enlarge the buffer or use router.credit_granularity=flit");
 }
 
+// Bubble flow control counts packets: all of one size, two of which fit a buffer. They keep to one VC all the way round a ring.
+void check_bubble(const std::string& size_key, const Network& net) {
+  if (!net.routing_facts.bubble) return;
+  const std::string what = "routing." + net.routing_name + ".deadlock_avoidance: bubble";
+  const RouterParams& r = net.router;
+  if (r.flow_control == FlowControl::kWormhole)
+    throw ConfigError(what + " needs router.flow_control=virtual_cut_through: there must be room for whole packets; it is wormhole (use dateline there)");
+  if (net.vcs != net.routing_facts.classes)
+    throw ConfigError(what + " runs on rings of one VC, router.vcs is " + std::to_string(net.vcs) + "; valid are 0 and 1 (or use dateline)");
+  if (net.least_packet_flits != net.most_packet_flits)
+    throw ConfigError(what + " needs packets of one size, " + size_key + " makes them " + std::to_string(net.least_packet_flits) + " to " + std::to_string(net.most_packet_flits) +
+                      " flits: the room that small ones leave would not add up to that of a large one (use dateline)");
+  const u32 depth = r.output_depth > 0 ? r.output_depth : r.input_depth, two = 2 * net.most_packet_flits;
+  if (depth < two)
+    throw ConfigError(what + " needs room for two packets of " + std::to_string(net.most_packet_flits) + " flits, router." + (r.output_depth > 0 ? "output" : "input") + "_buffer_flits is " +
+                      std::to_string(depth) + "; at least " + std::to_string(two) + " are valid");
+}
+
 void choose_workload(const Config& config, const Params& router, Network& net) {
   if (!config.traffic.name.empty()) throw ConfigError("traffic: '" + config.traffic.name + "' and a workload; the jobs of a workload are all the traffic there is");
   const auto workload = build_workload(config.workload, net, router.real("flit_bytes"));
@@ -363,6 +393,7 @@ void choose_workload(const Config& config, const Params& router, Network& net) {
   net.least_packet_flits = 1;
   net.most_packet_flits = flits;
   check_packet_fits("workload.packet_bytes", flits, net.router);
+  check_bubble("workload.packet_bytes", net);
   net.traffic_name = "workload";
   net.load_values = {0};
   net.load_from = {0};
@@ -388,7 +419,9 @@ void choose_traffic(const Config& config, Network& net) {
   }
   const u32 flits = net.most_packet_flits;
   net.fixed_interval = params.text("injection") == "fixed_interval";
-  check_packet_fits(where + (flits > net.least_packet_flits ? ".packet_flits_max" : ".packet_flits"), flits, net.router);
+  const std::string size_key = where + (flits > net.least_packet_flits ? ".packet_flits_max" : ".packet_flits");
+  check_packet_fits(size_key, flits, net.router);
+  check_bubble(size_key, net);
 
   // The offered load is a step function of time.
   const auto& times = params.reals("load_step_times_ns");
@@ -422,7 +455,7 @@ void Wiring::resize(u32 router_count, u32 ports) {
   if (ports > kMaxRadix)
     throw ConfigError("topology: a router would have " + std::to_string(ports) + " ports, the core takes at most " +
                       std::to_string(kMaxRadix));
-  if (u64{router_count} * ports >= (u64{1} << 26))
+  if (u64{router_count} * std::bit_ceil(std::max(ports, 1u)) >= (u64{1} << 26))
     throw ConfigError("topology: " + std::to_string(router_count) + " routers of " + std::to_string(ports) + " ports are more than the core can number");
   claim_memory(u64{router_count} * (ports * 9 + 12), "topology", std::to_string(router_count) + " routers");
   routers = router_count;
@@ -570,18 +603,6 @@ u32 count_terminals(const Section& topology) {
   return net.terminals;
 }
 
-namespace {
-
-// Who is joined to whom, from cycle 0 on.
-void make_graphs(const Config&, Network& net) {
-  auto graph = std::make_shared<Graph>();
-  graph->diameter = net.topology->closed ? net.topology->diameter : 0;
-  net.graphs.push_back(graph);
-  check_connected(net, *graph, "topology." + net.topology_name);
-}
-
-}  // namespace
-
 std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going) {
   if (!(config.max_memory_gb >= 0 && config.max_memory_gb <= std::numeric_limits<double>::max()))
     throw ConfigError("max_memory_gb: " + text(config.max_memory_gb) +
@@ -592,10 +613,10 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   if (config.router.name != "vc_router")
     throw ConfigError("router: unknown name '" + config.router.name + "'" + did_you_mean(config.router.name, {"vc_router"}) + "; valid names: vc_router");
   const Params router("router", router_params(), config.router.values);
-  wire(config, *net);
+  const std::vector<Outage> outages = wire(config, *net);
   time_channels(router, *net);
   size_router(router, *net);
-  make_graphs(config, *net);
+  make_graphs(outages, *net);
   choose_routing(config, router, *net);
   if (config.workload.jobs.empty()) choose_traffic(config, *net);
   else choose_workload(config, router, *net);
@@ -604,6 +625,8 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
     for (const auto& [key, value] : section->values) net->identity += " " + key + "=" + to_string(value);
     net->identity += '\n';
   }
+  for (const auto& [key, value] : config.failures) net->identity += "failures." + key + "=" + to_string(value) + '\n';
+  net->identity += net->fingerprint + '\n';
   identify_workload(config.workload, *net);
   net->identity += "seed=" + std::to_string(config.seed);
   u64 learning = 0;

@@ -190,7 +190,7 @@ TEST(impossible_patterns_are_refused) {
   CHECK_THROWS(ConfigError, network({"tornado", {{"dimensions", std::vector<double>{0, 0}}}}), "traffic.tornado.dimensions", "[0, 0]", "twice");
   // Another topology.
   for (const std::string name : {"tornado", "transpose", "swap2", "uniform_random_bisection", "dimension_complement_reverse"})
-    CHECK_THROWS(ConfigError, on_dragonfly({name, {}}), "traffic." + name, "'dragonfly'", "hyperx", "adversarial");
+    CHECK_THROWS(ConfigError, on_dragonfly({name, {}}), "traffic." + name, "'dragonfly'", "hyperx, mesh and torus", "uniform");
   CHECK_THROWS(ConfigError, network({"adversarial", {{"shift", i64{8}}}}), "shift", "8");
   CHECK_THROWS(ConfigError, network({"swap3", {}}), "did you mean 'swap2'");
 }

@@ -29,6 +29,8 @@ struct Packet;
 struct Workload;
 struct Seam;
 
+inline constexpr u16 kNoRing = 0xffff;
+
 enum class PortKind : u8 { kTerminal = 0, kLocal = 1, kGlobal = 2, kUnused = 3 };
 enum class FlowControl : u8 { kVirtualCutThrough, kWormhole };
 enum class Arbiter : u8 { kRoundRobin, kLeastRecentlyServed, kAge };
@@ -61,6 +63,7 @@ struct Graph {
 struct Topology : ComponentData {
   u32 diameter = 0;    // router-to-router hops of the longest minimal path; 0: counted
   bool closed = false; // hops_between() is a closed form; else a table is made, quadratic in routers
+  bool estimates = false;  // so is first_estimate_ns()
   // Router-to-router hops of a minimal path.
   virtual u32 hops_between(const Network&, u32 router, u32 to) const;
   // Does `port`, which leads to another router, lie on a minimal path to router `to`?
@@ -81,6 +84,7 @@ struct RoutingFacts {
   bool reroutes = false;  // a head that finds no room at its output asks again in the next cycle
   bool by_group = false;  // the intermediate of a packet is a group, else a router
   bool minimal = false;   // it never leaves the minimal paths
+  bool bubble = false;    // into a ring of channels go packets only where one more would still fit (Network::ring_of_output)
 };
 
 // A table of learned values, one per router: rows x columns of float, rows padded to `stride`.
@@ -161,6 +165,7 @@ struct Network {
   std::shared_ptr<const Topology> topology;
   std::vector<std::shared_ptr<const Graph>> graphs;  // by time; State::totals.epoch says which holds
   bool damaged = false;                      // links are missing or will be: what a topology says in closed form does not hold
+  std::string failed_link;                   // one of them, "A-B"
   std::shared_ptr<const ComponentData> routing, traffic;
   std::shared_ptr<const ComponentData> relation;  // what `candidates` reads; the routing's own unless it took another's
   std::shared_ptr<const Seam> seam;          // null: no agent decides
@@ -171,6 +176,8 @@ struct Network {
   std::string identity;           // the whole configuration: what a snapshot must match
   u64 memory_bytes = 0;           // what a simulation of it needs to begin with, as build() has counted it
   RoutingFacts routing_facts{};
+  // [radix] with bubble flow control: the ring whose packets leave by a router-local port, and the one whose packets come in there
+  std::vector<u16> ring_of_output, ring_of_input;
   TableShape table;
   bool learns = false;            // the routing returns feedback
   Decider decider = Decider::kRouting;

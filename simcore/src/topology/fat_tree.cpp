@@ -160,6 +160,7 @@ const Register<TopologySpec> entry({
                 "the cables above so many levels of switches are local, those above them global; -1 = all local"),
     },
     wire,
+    {{"children", std::vector<double>{2, 2, 3}}, {"parents", std::vector<double>{1, 2, 2}}},
 });
 
 }  // namespace

@@ -132,6 +132,7 @@ const Register<TopologySpec> entry({
         integer("graph_seed", 1, 0, 1ll << 40, "", "which of the random graphs"),
     },
     wire,
+    {{"routers", i64{12}}, {"degree", i64{3}}, {"terminals_per_router", i64{1}}},
 });
 
 }  // namespace

@@ -107,6 +107,7 @@ const Register<TopologySpec> entry({
         integer("terminals_per_router", 0, 0, 256, "", "p; 0 = half the links, rounded up, which balances the network"),
     },
     wire,
+    {{"q", i64{3}}, {"terminals_per_router", i64{1}}},
 });
 
 }  // namespace
