@@ -12,7 +12,9 @@ struct Xgft {
   u32 m(u32 l) const { return static_cast<u32>(children[l - 1]); }
   u32 w(u32 l) const { return l > h() ? 0 : static_cast<u32>(parents[l - 1]); }
   u32 p(u32 l) const { return l > h() ? 0 : static_cast<u32>(links[l - 1]); }
-  Section section() const { return {"fat_tree", {{"children", children}, {"parents", parents}, {"links", links}, {"local_levels", local}}}; }
+  Section section() const {
+    return {"fat_tree", {{"children", children}, {"parents", parents}, {"links", links}, {"local_levels", local}}};
+  }
   std::string name() const {
     std::string out = "m";
     for (const double x : children) out += " " + std::to_string(static_cast<u32>(x));

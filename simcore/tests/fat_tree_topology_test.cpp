@@ -1,4 +1,5 @@
-// Fat tree wiring: each pair of switches joined as their labels say, counts by formula, and the closed forms against breadth-first search.
+// Fat tree wiring: each pair of switches joined as their labels say, counts by formula, and the closed forms against
+// breadth-first search.
 #include "topology/fat_tree.hpp"
 
 #include "fat_tree.hpp"
@@ -10,7 +11,9 @@ using namespace scenes;
 
 namespace {
 
-std::shared_ptr<const Network> network(const Section& topology) { return build(config(topology, input_queued(), {"up_down", {}}, {"uniform", {}})); }
+std::shared_ptr<const Network> network(const Section& topology) {
+  return build(config(topology, input_queued(), {"up_down", {}}, {"uniform", {}}));
+}
 
 // Every switch's label: its level, then x_1 .. x_h.
 using Label = std::vector<u32>;
@@ -59,7 +62,8 @@ void check_wiring(const Xgft& tree) {
     switches += here;
   }
   CHECK_FOR(net.terminals == terminals && net.routers == switches && all.size() == switches, name);
-  for (u32 t = 0; t < terminals; t++) CHECK_FOR(net.terminal_router[t] == t / tree.m(1) && net.terminal_port[t] == t % tree.m(1), name);
+  for (u32 t = 0; t < terminals; t++)
+    CHECK_FOR(net.terminal_router[t] == t / tree.m(1) && net.terminal_port[t] == t % tree.m(1), name);
 
   // Cables between each two, and where they hang.
   std::vector<u32> joined(std::size_t{switches} * switches, 0);
@@ -79,7 +83,8 @@ void check_wiring(const Xgft& tree) {
       CHECK_FOR(net.channels[channel.peer].peer == net.port(r, k), name);
       CHECK_FOR(all[to][0] == (k < down ? l - 1 : l + 1), name);
       CHECK_FOR(all[to][level] == (k < down ? k % tree.m(l) : (k - down) % tree.w(l + 1)), name);
-      CHECK_FOR(channel.kind == (tree.local < 0 || level - 1 <= tree.local ? PortKind::kLocal : PortKind::kGlobal), name);
+      CHECK_FOR(channel.kind == (tree.local < 0 || level - 1 <= tree.local ? PortKind::kLocal : PortKind::kGlobal),
+                name);
       joined[std::size_t{r} * switches + to]++;
     }
     CHECK_FOR(used == down + up, name);
@@ -95,7 +100,8 @@ void check_wiring(const Xgft& tree) {
         for (u32 i = 1; i <= h; i++)
           if (i != upper && all[a][i] != all[b][i]) expected = 0;
       }
-      CHECK_FOR(joined[std::size_t{a} * switches + b] == expected, name + ": routers " + std::to_string(a) + " and " + std::to_string(b));
+      CHECK_FOR(joined[std::size_t{a} * switches + b] == expected,
+                name + ": routers " + std::to_string(a) + " and " + std::to_string(b));
     }
 }
 
@@ -129,10 +135,12 @@ TEST(fat_tree_distances_are_those_of_a_search) {
     for (u32 from = 0; from < net->routers; from++) {
       const auto hops = search(*net, from);
       for (u32 to = 0; to < net->routers; to++) {
-        CHECK_FOR(topology.hops_between(*net, from, to) == hops[to],
-                  tree.name() + ": " + std::to_string(from) + " to " + std::to_string(to) + " in " + std::to_string(hops[to]));
+        CHECK_FOR(topology.hops_between(*net, from, to) == hops[to], tree.name() + ": " + std::to_string(from) +
+                                                                         " to " + std::to_string(to) + " in " +
+                                                                         std::to_string(hops[to]));
         longest = std::max(longest, hops[to]);
-        if (from < fat_tree(*net).first[2] && to < fat_tree(*net).first[2]) longest_of_leaves = std::max(longest_of_leaves, hops[to]);
+        if (from < fat_tree(*net).first[2] && to < fat_tree(*net).first[2])
+          longest_of_leaves = std::max(longest_of_leaves, hops[to]);
         each_link(*net, graph, to, [&](u32 k) {
           CHECK_EQ(topology.is_minimal(*net, graph, to, k, from), hops[net->next_router(net->port(to, k))] < hops[to]);
         });
@@ -152,13 +160,16 @@ TEST(fat_tree_minimal_ports_shorten_the_way) {
         Packet packet{};
         packet.destination = t;
         u32 at = from, hops = 0;
-        for (u32 port; net->is_link(port = net->port(at, net->topology->minimal_port(*net, *net->graphs[0], at, packet))); hops++) at = net->next_router(port);
+        for (u32 port;
+             net->is_link(port = net->port(at, net->topology->minimal_port(*net, *net->graphs[0], at, packet))); hops++)
+          at = net->next_router(port);
         CHECK_FOR(at == net->terminal_router[t] && hops == net->topology->hops_between(*net, from, at), tree.name());
       }
   }
 }
 
-// Every terminal to every one, itself included: the k-ary 3-tree by k^-2 at its leaf, k^-1 - k^-2 over level 2, the rest over the top.
+// Every terminal to every one, itself included: the k-ary 3-tree by k^-2 at its leaf, k^-1 - k^-2 over level 2, the
+// rest over the top.
 TEST(fat_tree_mean_hops) {
   for (const u32 k : {2u, 3u, 4u}) {
     const auto net = network(k_ary_tree(k, 3).section());
@@ -187,14 +198,17 @@ TEST(fat_tree_of_672_terminals) {
 }
 
 TEST(one_number_of_links_holds_above_the_terminals) {
-  const auto one = network({"fat_tree", {{"links", std::vector<double>{2}}}}), each = network({"fat_tree", {{"links", std::vector<double>{1, 2, 2}}}});
+  const auto one = network({"fat_tree", {{"links", std::vector<double>{2}}}}),
+             each = network({"fat_tree", {{"links", std::vector<double>{1, 2, 2}}}});
   CHECK_EQ(one->port_count, each->port_count);
   for (u32 p = 0; p < one->port_count; p++) CHECK_EQ(one->channels[p].peer, each->channels[p].peer);
 }
 
 TEST(impossible_fat_trees_are_refused) {
-  const auto refused = [](std::vector<double> children, std::vector<double> parents, std::vector<double> links, const std::vector<std::string>& parts) {
-    testing::thrown<ConfigError>(__FILE__, __LINE__, "network", [&] { network(Xgft{children, parents, links}.section()); }, parts);
+  const auto refused = [](std::vector<double> children, std::vector<double> parents, std::vector<double> links,
+                          const std::vector<std::string>& parts) {
+    testing::thrown<ConfigError>(
+        __FILE__, __LINE__, "network", [&] { network(Xgft{children, parents, links}.section()); }, parts);
   };
   refused({8}, {1}, {1}, {"topology.fat_tree.children", "[8]", "1 levels", "2 to 10"});
   refused({}, {1}, {1}, {"topology.fat_tree.children", "0 levels"});
@@ -210,8 +224,13 @@ TEST(impossible_fat_trees_are_refused) {
   refused({4, 300}, {1, 2}, {1, 2}, {"topology.fat_tree", "level 2", "600", "512"});
   refused({64, 64, 64, 64, 64}, {1, 64, 64, 64, 64}, {1}, {"topology.fat_tree", "level 0", "terminals", "67108864"});
   refused({1, 2, 2, 2, 2, 2}, {1, 64, 64, 64, 64, 64}, {1}, {"topology.fat_tree", "switches", "67108864"});
-  CHECK_THROWS(ConfigError, network({"fat_tree", {{"local_levels", i64{3}}}}), "topology.fat_tree.local_levels", "3", "2 levels");
+  CHECK_THROWS(ConfigError, network({"fat_tree", {{"local_levels", i64{3}}}}), "topology.fat_tree.local_levels", "3",
+               "2 levels");
   CHECK_THROWS(ConfigError, network({"fat_tree", {{"childs", std::vector<double>{4}}}}), "did you mean 'children'");
-  CHECK_THROWS(ConfigError, build(config(hyperx_section({4, 4}, 1), input_queued(), {"up_down", {}}, {"uniform", {}})), "routing.up_down", "fat_tree");
-  CHECK_THROWS(ConfigError, build(config(k_ary_tree(2, 2).section(), input_queued(), {"up_down", {{"ascent", std::string("adaptiv")}}}, {"uniform", {}})), "did you mean 'adaptive'");
+  CHECK_THROWS(ConfigError, build(config(hyperx_section({4, 4}, 1), input_queued(), {"up_down", {}}, {"uniform", {}})),
+               "routing.up_down", "fat_tree");
+  CHECK_THROWS(ConfigError,
+               build(config(k_ary_tree(2, 2).section(), input_queued(),
+                            {"up_down", {{"ascent", std::string("adaptiv")}}}, {"uniform", {}})),
+               "did you mean 'adaptive'");
 }

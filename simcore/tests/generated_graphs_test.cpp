@@ -11,11 +11,14 @@ using namespace scenes;
 namespace {
 
 // With a routing that asks for distances.
-std::shared_ptr<const Network> network(const Section& topology) { return build(config(topology, input_queued(), {"q_routing", {}}, {"uniform", {}})); }
+std::shared_ptr<const Network> network(const Section& topology) {
+  return build(config(topology, input_queued(), {"q_routing", {}}, {"uniform", {}}));
+}
 
 Section slim_fly(i64 q, i64 terminals = 0) { return {"slim_fly", {{"q", q}, {"terminals_per_router", terminals}}}; }
 Section random_regular(i64 routers, i64 degree, i64 seed, i64 terminals = 1) {
-  return {"random_regular", {{"routers", routers}, {"degree", degree}, {"graph_seed", seed}, {"terminals_per_router", terminals}}};
+  return {"random_regular",
+          {{"routers", routers}, {"degree", degree}, {"graph_seed", seed}, {"terminals_per_router", terminals}}};
 }
 
 // Neighbours of each router. Checks that the graph is simple.
@@ -37,9 +40,11 @@ u32 diameter(const Network& net) {
 
 }  // namespace
 
-// 2 q^2 routers of (3 q - delta) / 2 links, no two of them more than 2 hops apart: primes, and the powers 4, 8, 9, 16 and 25.
+// 2 q^2 routers of (3 q - delta) / 2 links, no two of them more than 2 hops apart: primes, and the powers 4, 8, 9, 16
+// and 25.
 TEST(slim_fly_has_diameter_2) {
-  for (const auto& [q, links] : std::map<u32, u32>{{3, 5}, {4, 6}, {5, 7}, {7, 11}, {8, 12}, {9, 13}, {11, 17}, {13, 19}, {16, 24}, {25, 37}}) {
+  for (const auto& [q, links] :
+       std::map<u32, u32>{{3, 5}, {4, 6}, {5, 7}, {7, 11}, {8, 12}, {9, 13}, {11, 17}, {13, 19}, {16, 24}, {25, 37}}) {
     const auto net = network(slim_fly(q));
     const std::string name = "q = " + std::to_string(q);
     CHECK_FOR(net->routers == 2 * q * q && net->groups == q, name);
@@ -55,8 +60,8 @@ TEST(slim_fly_has_diameter_2) {
   }
 }
 
-// q = 5 is the Hoffman-Singleton graph: 50 routers of 7 links, the Moore bound itself. So any two that are not neighbours have exactly one
-// neighbour in common, and neighbours have none.
+// q = 5 is the Hoffman-Singleton graph: 50 routers of 7 links, the Moore bound itself. So any two that are not
+// neighbours have exactly one neighbour in common, and neighbours have none.
 TEST(slim_fly_of_5_is_the_hoffman_singleton_graph) {
   const auto net = network(slim_fly(5, 4));
   CHECK_EQ(net->terminals, 200u);
@@ -70,17 +75,20 @@ TEST(slim_fly_of_5_is_the_hoffman_singleton_graph) {
 }
 
 TEST(random_graphs_are_regular_and_whole) {
-  for (const auto& [routers, degree] : {std::pair{4u, 3u}, {5u, 4u}, {6u, 3u}, {10u, 3u}, {20u, 19u}, {20u, 17u}, {32u, 6u}, {101u, 4u}, {200u, 25u}})
+  for (const auto& [routers, degree] :
+       {std::pair{4u, 3u}, {5u, 4u}, {6u, 3u}, {10u, 3u}, {20u, 19u}, {20u, 17u}, {32u, 6u}, {101u, 4u}, {200u, 25u}})
     for (i64 seed = 0; seed < 4; seed++) {
       const auto net = network(random_regular(routers, degree, seed, 2));
-      const std::string name = std::to_string(routers) + " routers of degree " + std::to_string(degree) + ", seed " + std::to_string(seed);
+      const std::string name =
+          std::to_string(routers) + " routers of degree " + std::to_string(degree) + ", seed " + std::to_string(seed);
       CHECK_FOR(net->routers == routers && net->terminals == 2 * routers && net->radix == degree + 2, name);
       for (const auto& next : neighbors(*net)) CHECK_FOR(next.size() == degree, name);
       CHECK_FOR(diameter(*net) < 255, name);  // build() has seen that it is in one piece
     }
 }
 
-// The same seed, the same graph; another seed, another one. Random: over 600 graphs each pair of routers is joined about equally often.
+// The same seed, the same graph; another seed, another one. Random: over 600 graphs each pair of routers is joined
+// about equally often.
 TEST(random_graphs_go_by_their_seed) {
   const auto graph = [](i64 seed) { return neighbors(*network(random_regular(40, 5, seed))); };
   CHECK(graph(7) == graph(7));
@@ -93,7 +101,8 @@ TEST(random_graphs_go_by_their_seed) {
       for (const u32 b : next[a]) joined[{a, b}]++;
   }
   CHECK_EQ(joined.size(), 56u);
-  for (const auto& [pair, times] : joined) CHECK_NEAR(times / static_cast<double>(kGraphs), 3 / 7.0, 0.08);  // 4 standard deviations
+  for (const auto& [pair, times] : joined)
+    CHECK_NEAR(times / static_cast<double>(kGraphs), 3 / 7.0, 0.08);  // 4 standard deviations
 }
 
 TEST(impossible_graphs_are_refused) {
@@ -101,7 +110,8 @@ TEST(impossible_graphs_are_refused) {
   CHECK_THROWS(ConfigError, network(slim_fly(15)), "topology.slim_fly.q", "15", "13 and 16");
   CHECK_THROWS(ConfigError, network(slim_fly(2)), "topology.slim_fly.q", "2", "3");
   CHECK_THROWS(ConfigError, network(slim_fly(223, 200)), "535 ports", "512");
-  CHECK_THROWS(ConfigError, network(random_regular(6, 6, 1)), "topology.random_regular.degree", "6 links", "6 routers", "at most 5");
+  CHECK_THROWS(ConfigError, network(random_regular(6, 6, 1)), "topology.random_regular.degree", "6 links", "6 routers",
+               "at most 5");
   CHECK_THROWS(ConfigError, network(random_regular(7, 3, 1)), "topology.random_regular.degree", "even");
   CHECK_THROWS(ConfigError, network(random_regular(16, 2, 1)), "topology.random_regular.degree", "2", "3");
   CHECK_THROWS(ConfigError, network(random_regular(600, 510, 1, 3)), "513 ports", "512");

@@ -15,7 +15,7 @@ ASCENTS = {"nca": "random", "anca": "two_random"}
 Row = dict[str, str]
 
 
-def ours(ascent: str, load: float, warmup_ns: float = 2000, measure_ns: float = 4000) -> dict[str, float]:
+def ours(ascent: str, load: float, warmup_ns: float = 1000, measure_ns: float = 2500) -> dict[str, float]:
     sections = {"topology": TREE, "router": router("input_queued", **BOOKSIM)}
     routing: Section = {"name": "up_down", "ascent": ascent}
     return measure(Simulation(config(routing, traffic("uniform", load), **sections)), warmup_ns, measure_ns)

@@ -10,11 +10,13 @@ namespace flitgym {
 
 namespace {
 
-// Of switches. So the digits of a switch fit into 64 bits: their product is below 2^52, and each rounds up to a power of two.
+// Of switches. So a switch's digits fit into 64 bits: their ranges multiply to less than 2^52, each up to a power of 2.
 constexpr u32 kMostLevels = 10;
 constexpr u64 kMostPorts = u64{1} << 26;
 
-[[noreturn]] void refuse(const std::string& key, const std::string& why) { throw ConfigError("topology.fat_tree" + key + ": " + why); }
+[[noreturn]] void refuse(const std::string& key, const std::string& why) {
+  throw ConfigError("topology.fat_tree" + key + ": " + why);
+}
 
 std::string shown(const Params& params, const std::string& key) { return to_string(Value{params.reals(key)}); }
 
@@ -23,19 +25,26 @@ void read_numbers(const Params& params, FatTree& tree) {
   std::vector<u32> m = params.counts("children"), w = params.counts("parents"), p = params.counts("links");
   const auto levels = static_cast<u32>(m.size());
   if (levels < 2 || levels > kMostLevels)
-    refuse(".children", shown(params, "children") + " gives " + std::to_string(levels) + " levels of switches; 2 to " + std::to_string(kMostLevels) +
-                            " fit, leaves first, such as [4, 4, 4]");
-  const std::string wanted = std::to_string(levels) + " numbers, one per level as in children = " + shown(params, "children");
-  if (w.size() != levels) refuse(".parents", shown(params, "parents") + " must have " + wanted + ", the first of them 1");
+    refuse(".children", shown(params, "children") + " gives " + std::to_string(levels) + " levels of switches; 2 to " +
+                            std::to_string(kMostLevels) + " fit, leaves first, such as [4, 4, 4]");
+  const std::string wanted =
+      std::to_string(levels) + " numbers, one per level as in children = " + shown(params, "children");
+  if (w.size() != levels)
+    refuse(".parents", shown(params, "parents") + " must have " + wanted + ", the first of them 1");
   if (w[0] != 1) refuse(".parents", shown(params, "parents") + " must begin with 1: a terminal hangs on one switch");
   if (p.size() == 1) p.assign(levels, p[0]), p[0] = 1;
-  if (p.size() != levels) refuse(".links", shown(params, "links") + " must have " + wanted + ", the first of them 1, or one number that holds above the terminals");
+  if (p.size() != levels)
+    refuse(".links", shown(params, "links") + " must have " + wanted +
+                         ", the first of them 1, or one number that holds above the terminals");
   if (p[0] != 1) refuse(".links", shown(params, "links") + " must begin with 1: a terminal has one cable");
   for (u32 l = 1; l < levels; l++)
-    if (m[l] < 2) refuse(".children", shown(params, "children") + " leaves a switch of level " + std::to_string(l + 1) + " one child; from level 2 on there must be 2 or more");
+    if (m[l] < 2)
+      refuse(".children", shown(params, "children") + " leaves a switch of level " + std::to_string(l + 1) +
+                              " one child; from level 2 on there must be 2 or more");
   const i64 local = params.integer("local_levels");
   if (local >= i64{levels})
-    refuse(".local_levels", std::to_string(local) + " of the " + std::to_string(levels - 1) + " levels of cables between switches; -1 = all");
+    refuse(".local_levels", std::to_string(local) + " of the " + std::to_string(levels - 1) +
+                                " levels of cables between switches; -1 = all");
 
   tree.levels = levels;
   for (auto [own, given] : {std::pair{&tree.children, &m}, {&tree.parents, &w}, {&tree.links, &p}}) {
@@ -45,7 +54,8 @@ void read_numbers(const Params& params, FatTree& tree) {
   }
   for (u32 l = 1; l <= levels; l++)
     if (const u32 ports = tree.downs(l) + tree.ups(l); ports > kMaxRadix)
-      refuse("", "a switch of level " + std::to_string(l) + " would have " + std::to_string(tree.downs(l)) + " ports down (children x links) and " + std::to_string(tree.ups(l)) +
+      refuse("", "a switch of level " + std::to_string(l) + " would have " + std::to_string(tree.downs(l)) +
+                     " ports down (children x links) and " + std::to_string(tree.ups(l)) +
                      " up (parents x links), the core takes at most " + std::to_string(kMaxRadix) + " in all");
 }
 
@@ -55,7 +65,8 @@ u32 nodes_of(const FatTree& tree, u32 l) {
   for (u32 i = 1; i <= tree.levels; i++) {
     nodes *= i <= l ? tree.parents[i] : tree.children[i];
     if (nodes >= kMostPorts)
-      refuse("", "level " + std::to_string(l) + " would have " + std::to_string(nodes) + (l ? " switches" : " terminals") + " or more, the core numbers fewer than " +
+      refuse("", "level " + std::to_string(l) + " would have " + std::to_string(nodes) +
+                     (l ? " switches" : " terminals") + " or more, the core numbers fewer than " +
                      std::to_string(kMostPorts) + " ports");
   }
   return static_cast<u32>(nodes);
@@ -93,18 +104,21 @@ void wire(const Params& params, Wiring& w) {
   for (u32 l = 1; l <= levels; l++) {
     const u32 switches = nodes_of(*tree, l);
     ports += u64{switches} * (tree->downs(l) + tree->ups(l));
-    if (ports >= kMostPorts) refuse("", "more than " + std::to_string(kMostPorts) + " ports are more than the core can number");
+    if (ports >= kMostPorts)
+      refuse("", "the switches up to level " + std::to_string(l) + " would have " + std::to_string(ports) +
+                     " ports, the core numbers fewer than " + std::to_string(kMostPorts));
     tree->first.push_back(tree->first[l] + switches);
     tree->spread.push_back(tree->spread[l - 1] * tree->parents[l]);
   }
   const u32 routers = tree->first[levels + 1], leaves = tree->first[2];
-  // Between leaves, and no two switches are further apart: level 1 is the lowest that a path can pass, level h the highest.
+  // Between leaves, and no two switches are further apart: a path passes no level below 1 or above h.
   tree->diameter = 2 * (levels - 1);
   tree->closed = true;
   name_switches(*tree, routers);
 
   std::vector<u32> radix;
-  for (u32 l = 1; l <= levels; l++) radix.insert(radix.end(), tree->first[l + 1] - tree->first[l], tree->downs(l) + tree->ups(l));
+  for (u32 l = 1; l <= levels; l++)
+    radix.insert(radix.end(), tree->first[l + 1] - tree->first[l], tree->downs(l) + tree->ups(l));
   w.resize(radix);
   for (u32 r = 0; r < leaves; r++, worked(tree->children[1]))
     for (u32 t = 0; t < tree->children[1]; t++) w.attach_terminal({r, t});
@@ -126,19 +140,24 @@ void wire(const Params& params, Wiring& w) {
   w.groups = tree->children[levels];
   for (u32 l = 1; l <= levels; l++) {
     const u32 switches = tree->first[l + 1] - tree->first[l];
-    for (u32 k = 0; k < switches; k++) w.router_group[tree->first[l] + k] = static_cast<u32>(u64{k} * w.groups / switches);
+    for (u32 k = 0; k < switches; k++)
+      w.router_group[tree->first[l] + k] = static_cast<u32>(u64{k} * w.groups / switches);
   }
   w.data = tree;
 }
 
 const Register<TopologySpec> entry({
     "fat_tree",
-    "extended generalised fat tree XGFT(h; m; w) (Oehring et al., IPPS 1995); k-ary n-tree = children all k, parents 1, k, k, ...",
+    "extended generalised fat tree XGFT(h; m; w) (Oehring et al., IPPS 1995); k-ary n-tree = children k, parents 1, k",
     {
-        integer_list("children", {4, 4, 4}, 1, kMaxRadix, "per switch", "m, leaf level first: terminals of a leaf, leaves of a switch above, ..."),
-        integer_list("parents", {1, 4, 4}, 1, kMaxRadix, "per node", "w: of a terminal (1), of a leaf, of a switch above, ..."),
-        integer_list("links", {1}, 1, kMaxRadix, "per node and parent", "cables in parallel, as parents; one number = the same above the terminals"),
-        integer("local_levels", -1, -1, kMostLevels, "", "the cables above so many levels of switches are local, those above them global; -1 = all local"),
+        integer_list("children", {4, 4, 4}, 1, kMaxRadix, "per switch",
+                     "m, leaf level first: terminals of a leaf, leaves of a switch above, ..."),
+        integer_list("parents", {1, 4, 4}, 1, kMaxRadix, "per node",
+                     "w: of a terminal (1), of a leaf, of a switch above, ..."),
+        integer_list("links", {1}, 1, kMaxRadix, "per node and parent",
+                     "cables in parallel, as parents; one number = the same above the terminals"),
+        integer("local_levels", -1, -1, kMostLevels, "",
+                "the cables above so many levels of switches are local, those above them global; -1 = all local"),
     },
     wire,
     {{"children", std::vector<double>{2, 2, 3}}, {"parents", std::vector<double>{1, 2, 2}}},

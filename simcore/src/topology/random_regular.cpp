@@ -1,6 +1,7 @@
-// Jellyfish (Singla, Hong, Popa, Godfrey, NSDI 2012): a random regular graph. Random pairs of routers with free ports that are not yet
-// neighbours are joined; where no such pair is left, a random link makes room for two (the paper's section 3). A graph in more than
-// one piece is thrown away and the next begun. Router-local ports: terminals, then links by the number of the router they lead to.
+// Jellyfish (Singla, Hong, Popa, Godfrey, NSDI 2012): a random regular graph. Random pairs of routers with free ports
+// that are not yet neighbours are joined; where no such pair is left, a random link makes room for two (the paper's
+// section 3). A graph in more than one piece is thrown away and the next begun. Router-local ports: terminals, then
+// links by the number of the router they lead to.
 #include <algorithm>
 
 #include "simcore/error.hpp"
@@ -15,9 +16,9 @@ namespace {
 struct Draft {
   u64 seed, stream;
   u32 degree;
-  std::vector<std::vector<u32>> next;            // [routers] neighbours
+  std::vector<std::vector<u32>> next;  // [routers] neighbours
   std::vector<std::pair<u32, u32>> links;
-  std::vector<u32> stubs;                        // a router once for each of its free ports
+  std::vector<u32> stubs;  // a router once for each of its free ports
   u64 draws = 0;
 
   u32 random(std::size_t n) { return below(draw(seed, stream, draws++), static_cast<u32>(n)); }
@@ -33,7 +34,8 @@ struct Draft {
     stubs.pop_back();
   }
 
-  Draft(u64 graph_seed, u32 attempt, u32 routers, u32 links_per_router) : seed(graph_seed), stream(attempt), degree(links_per_router), next(routers) {
+  Draft(u64 graph_seed, u32 attempt, u32 routers, u32 links_per_router)
+      : seed(graph_seed), stream(attempt), degree(links_per_router), next(routers) {
     for (u32 r = 0; r < routers; r++) stubs.insert(stubs.end(), degree, r);
   }
 
@@ -87,11 +89,16 @@ struct Draft {
 };
 
 void wire(const Params& params, Wiring& w) {
-  const u32 routers = params.count("routers"), degree = params.count("degree"), terminals = params.count("terminals_per_router");
-  const std::string where = "topology.random_regular", size = std::to_string(degree) + " links at each of " + std::to_string(routers) + " routers";
-  if (degree >= routers) throw ConfigError(where + ".degree: " + size + " are more than one to each of the others; at most " + std::to_string(routers - 1));
+  const u32 routers = params.count("routers"), degree = params.count("degree"),
+            terminals = params.count("terminals_per_router");
+  const std::string where = "topology.random_regular",
+                    size = std::to_string(degree) + " links at each of " + std::to_string(routers) + " routers";
+  if (degree >= routers)
+    throw ConfigError(where + ".degree: " + size + " are more than one to each of the others; at most " +
+                      std::to_string(routers - 1));
   if (u64{degree} * routers % 2)
-    throw ConfigError(where + ".degree: " + size + " leave an end without another; one of the two numbers must be even");
+    throw ConfigError(where + ".degree: " + size +
+                      " leave an end without another; one of the two numbers must be even");
   w.resize(routers, terminals + degree);
   claim_memory(u64{routers} * (degree * 24 + 32), where, "the links of " + std::to_string(routers) + " routers");
   constexpr u32 kAttempts = 100;
@@ -99,7 +106,10 @@ void wire(const Params& params, Wiring& w) {
     Draft draft(static_cast<u64>(params.integer("graph_seed")), attempt, routers, degree);
     if (!draft.fill() || !draft.connected()) continue;
     for (auto& neighbors : draft.next) std::sort(neighbors.begin(), neighbors.end());
-    const auto port = [&](u32 a, u32 b) { return terminals + static_cast<u32>(std::lower_bound(draft.next[a].begin(), draft.next[a].end(), b) - draft.next[a].begin()); };
+    const auto port = [&](u32 a, u32 b) {
+      return terminals +
+             static_cast<u32>(std::lower_bound(draft.next[a].begin(), draft.next[a].end(), b) - draft.next[a].begin());
+    };
     for (u32 r = 0; r < routers; r++, worked(degree * 4)) {
       for (u32 t = 0; t < terminals; t++) w.attach_terminal({r, t});
       for (const u32 to : draft.next[r])
@@ -108,7 +118,8 @@ void wire(const Params& params, Wiring& w) {
     w.data = std::make_shared<const Topology>();
     return;
   }
-  throw ConfigError(where + ".degree: " + std::to_string(kAttempts) + " random graphs of " + size + " were in pieces; take another degree or graph_seed");
+  throw ConfigError(where + ".degree: " + std::to_string(kAttempts) + " random graphs of " + size +
+                    " were in pieces; take another degree or graph_seed");
 }
 
 const Register<TopologySpec> entry({

@@ -1,9 +1,10 @@
-// Slim Fly (Besta & Hoefler, SC 2014): the graphs of McKay, Miller and Siran, of diameter 2 and near the Moore bound. For a prime power
-// q = 4w + delta, delta in {-1, 0, 1}, two subgraphs of q groups of q routers, over the field of q elements with the primitive
-// element xi:
-//   (0, x, y) ~ (0, x, y') if y - y' is in X;  (1, m, c) ~ (1, m, c') if c - c' is in X';  (0, x, y) ~ (1, m, c) if y = m x + c.
-// Router ((2 x + s) q + y) of subgraph s: the x-th groups of both subgraphs are one group, as the paper's racks. Ports: terminals,
-// the links of the own subgraph in order of the powers of xi, one to each group of the other subgraph.
+// Slim Fly (Besta & Hoefler, SC 2014): the graphs of McKay, Miller and Siran, of diameter 2 and near the Moore bound.
+// For a prime power q = 4w + delta, delta in {-1, 0, 1}, two subgraphs of q groups of q routers, over the field of q
+// elements with the primitive element xi:
+//   (0, x, y) ~ (0, x, y') if y - y' is in X;  (1, m, c) ~ (1, m, c') if c - c' is in X';
+//   (0, x, y) ~ (1, m, c) if y = m x + c.
+// Router ((2 x + s) q + y) of subgraph s: the x-th groups of both subgraphs are one group, as the paper's racks. Ports:
+// terminals, the links of the own subgraph in order of the powers of xi, one to each group of the other subgraph.
 #include <algorithm>
 
 #include "simcore/error.hpp"
@@ -14,7 +15,7 @@ namespace flitgym {
 
 namespace {
 
-// The field of q = p^n elements, each a polynomial over the integers mod p written as a number with its coefficients for digits.
+// The field of q = p^n elements: polynomials over the integers mod p, as numbers with their coefficients for digits.
 struct Field {
   u32 q, p = 2;
   std::vector<u32> power, log;  // of a primitive element; log[0] is unused
@@ -30,7 +31,7 @@ struct Field {
   explicit Field(u32 size) : q(size) {
     while (q % p) p++;
   }
-  // False where q is no power of a prime. The polynomial c with which x^n = c makes x a primitive element is the first that does.
+  // False where q is no power of a prime. Of the polynomials c the first is taken with which x^n = c makes x primitive.
   bool find_primitive() {
     u32 top = 1;  // p^(n-1)
     while (top * p < q) top *= p;
@@ -70,7 +71,8 @@ void wire(const Params& params, Wiring& w) {
     u32 low = q, high = q;
     while (low > 3 && !fits(low)) low--;
     while (!fits(high)) high++;
-    throw ConfigError("topology.slim_fly.q: " + std::to_string(q) + " is no power of a prime; the nearest are " + std::to_string(low) + " and " + std::to_string(high));
+    throw ConfigError("topology.slim_fly.q: " + std::to_string(q) + " is no power of a prime; the nearest are " +
+                      std::to_string(low) + " and " + std::to_string(high));
   }
   const std::vector<u32> own[2] = {generators(field, false), generators(field, true)};
   const auto inside = static_cast<u32>(own[0].size());
@@ -89,7 +91,8 @@ void wire(const Params& params, Wiring& w) {
       if (r < to) w.connect({r, terminals + k}, {to, terminals + static_cast<u32>(back)}, {PortKind::kLocal});
     }
     for (u32 m = 0; m < q && s == 0; m++)
-      w.connect({r, terminals + inside + m}, {router(1, m, field.add(y, field.minus(field.multiply(m, x)))), terminals + inside + x},
+      w.connect({r, terminals + inside + m},
+                {router(1, m, field.add(y, field.minus(field.multiply(m, x)))), terminals + inside + x},
                 {m == x ? PortKind::kLocal : PortKind::kGlobal});
   }
   w.data = std::make_shared<const Topology>();
@@ -99,7 +102,8 @@ const Register<TopologySpec> entry({
     "slim_fly",
     "graphs of diameter 2 near the most routers there can be (McKay, Miller & Siran; Besta & Hoefler, SC 2014)",
     {
-        integer("q", 5, 3, 227, "", "a power of a prime: 2 q^2 routers of (3 q - delta) / 2 links, delta = -1, 0 or 1 with q = 4 w + delta"),
+        integer("q", 5, 3, 227, "",
+                "a power of a prime: 2 q^2 routers of (3 q - delta) / 2 links, q = 4 w + delta, delta = -1, 0 or 1"),
         integer("terminals_per_router", 0, 0, 256, "", "p; 0 = half the links, rounded up, which balances the network"),
     },
     wire,
