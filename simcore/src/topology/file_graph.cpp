@@ -1,5 +1,7 @@
 // A network as somebody has it: read from a file, or given as arrays. What its distances are comes from breadth-first search.
 #include <algorithm>
+#include <bit>
+#include <set>
 
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
@@ -37,11 +39,15 @@ Fabric from_arrays(const std::vector<u32>& links, const std::vector<u32>& termin
 // Every router gets so many terminals on the ports behind its links.
 void add_terminals(Fabric& fabric, u32 per_router) {
   const auto routers = static_cast<u32>(fabric.nodes.size());
+  std::set<std::string> names;
+  for (const Fabric::Node& node : fabric.nodes) names.insert(node.name);
   for (u32 r = 0; r < routers; r++)
     for (u32 k = 0; k < per_router; k++) {
       worked();
       fabric.cables.push_back({static_cast<u32>(fabric.nodes.size()), kNone, r, kNone, -1, -1, "", 0});
-      fabric.nodes.push_back({fabric.nodes[r].name + "." + std::to_string(k), true, 0, 0});
+      std::string name = fabric.nodes[r].name + "." + std::to_string(k);
+      while (!names.insert(name).second) name += "'";  // a switch is called so
+      fabric.nodes.push_back({name, true, 0, 0});
       if (fabric.nodes[r].ports > 0) fabric.nodes[r].ports++;
     }
 }
@@ -84,6 +90,7 @@ void wire(const Params& params, Wiring& w) {
   if (has_hosts && per_router > 0) throw ConfigError("topology.graph.terminals_per_router: " + std::to_string(per_router) + ", but " + where + " names its terminals; leave it out");
   if (!has_hosts && per_router == 0)
     throw ConfigError(where + ": it names switches alone, no hosts; set topology.terminals_per_router, or name them (topology.terminals, or the type of a node)");
+  if (path.empty()) check_fabric(fabric, where);
   if (!has_hosts) add_terminals(fabric, per_router);
   if (path.empty()) check_connected(fabric, where);
   number_ports(fabric);
@@ -102,7 +109,7 @@ void wire(const Params& params, Wiring& w) {
   const auto note = [&](u64 word) { digest = mix64(digest ^ word) + 0x9e3779b97f4a7c15ull; };
   for (const Fabric::Cable& c : fabric.cables) {
     worked();
-    note(u64{c.a} << 32 | c.b), note(u64{c.a_port} << 32 | c.b_port), note(static_cast<u64>(c.latency_ns * 1000)), note(static_cast<u64>(c.bandwidth_gb_per_s * 1000));
+    note(u64{c.a} << 32 | c.b), note(u64{c.a_port} << 32 | c.b_port), note(std::bit_cast<u64>(c.latency_ns)), note(std::bit_cast<u64>(c.bandwidth_gb_per_s));
     const u32 host = fabric.nodes[c.a].host ? c.a : fabric.nodes[c.b].host ? c.b : kNone;
     if (host != kNone) cable_of[host] = &c;
     else w.connect({id[c.a], c.a_port}, {id[c.b], c.b_port}, {c.kind == "global" ? PortKind::kGlobal : PortKind::kLocal, c.latency_ns, c.bandwidth_gb_per_s});
