@@ -100,8 +100,8 @@ TEST(routers_of_many_ports_switch_as_others_do) {
     CHECK_EQ(sim.network().radix, 300u);
     CHECK_EQ(sim.network().asked_words, 5u);
     sim.begin_window();
-    for (u32 k = 0; k < 60; k++) {
-      sim.run(10);
+    for (u32 k = 0; k < 8; k++) {
+      sim.run(25);
       sim.check_conservation();
     }
     CHECK(sim.drain(100000));
