@@ -54,6 +54,7 @@ struct Scene {
   Section topology = {"dragonfly", {}};
   i64 packet_flits_max = 0;
   std::vector<const char*> jobs = {};  // motifs, instead of a traffic pattern
+  Values failures = {};
 };
 
 std::vector<Scene> scenes() {
@@ -74,6 +75,11 @@ std::vector<Scene> scenes() {
       {"hyperx_4096_sc19_omni_war_uniform_0.6", sc19(), "omni_war", "uniform", 0.6, 1500, 1000, hyperx},
       {"hyperx_4096_sc19_omni_war_bit_complement_0.45", sc19(), "omni_war", "bit_complement", 0.45, 3000, 1000, hyperx},
       {"hyperx_4096_sc19_dim_war_bit_complement_0.45_packets_1_to_16", sc19(), "dim_war", "bit_complement", 0.45, 3000, 1000, hyperx, 16},
+      {"torus_99452_input_queued_dimension_order_uniform_0.05", preset, "dimension_order", "uniform", 0.05, 300, 300, {"torus", {{"sizes", std::vector<double>{46, 46, 47}}}}},
+      {"fat_tree_110592_input_queued_up_down_uniform_0.3", preset, "up_down", "uniform", 0.3, 200, 200,
+       {"fat_tree", {{"children", std::vector<double>{48, 48, 48}}, {"parents", std::vector<double>{1, 48, 48}}}}},
+      {"torus_512_input_queued_ugal_uniform_0.3", preset, "ugal", "uniform", 0.3, 1000, 5000, {"torus", {{"sizes", std::vector<double>{8, 8}}, {"terminals_per_router", i64{8}}}}},
+      {"hpdc21_q_adaptive_on_the_graph_uniform_0.3", hpdc21(), "q_adaptive", "uniform", 0.3, 20000, 60000, {"dragonfly", {}}, 0, {}, {{"links", 0.02}}},
       // The heaviest pair of the interference study, at work for 256 us.
       {"sc22_par_fft3d_and_halo3d", sc22(), "par", "", 0, 100000, 200000, {"dragonfly", {}}, 0, {"fft3d", "halo3d"}},
   };
@@ -104,6 +110,7 @@ void run(const Scene& scene, double scale) {
   if (scene.jobs.empty()) config.traffic = {scene.traffic, {{"load", scene.load}, {"packet_flits_max", scene.packet_flits_max}}};
   for (const char* motif : scene.jobs) config.workload.jobs.push_back({motif, {motif, {}}, nullptr, {}});
   config.seed = 1;
+  config.failures = scene.failures;
   const double start = cpu_now();
   Simulation sim(config);
   const double built = cpu_now();

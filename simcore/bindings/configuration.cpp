@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "failures.hpp"
 #include "interrupt.hpp"
 #include "live.hpp"
 #include "simcore/error.hpp"
@@ -77,12 +78,23 @@ Value to_value(const std::string& where, const py::handle& item) {
   if (py::isinstance<py::str>(item)) return to_text(where, item);
   if (py::isinstance<py::list>(item) || py::isinstance<py::tuple>(item)) {
     std::vector<double> values;
-    for (const py::handle& x : item) {
+    const auto add = [&](const py::handle& x) {
       if (!py::isinstance<py::int_>(x) && !py::isinstance<py::float_>(x))
         throw ConfigError(where + ": " + shown(item) + " is not a list of numbers");
       values.push_back(to_real(where, x));
+    };
+    for (const py::handle& x : item) {
+      if (!py::isinstance<py::list>(x) && !py::isinstance<py::tuple>(x)) add(x);
+      else for (const py::handle& y : x) add(y);  // pairs, such as the links of a graph
     }
     return values;
+  }
+  if (py::isinstance<py::array>(item)) {
+    const auto array = py::reinterpret_borrow<py::array>(item);
+    const char kind = array.dtype().kind();
+    if (kind != 'i' && kind != 'u' && kind != 'f') throw ConfigError(where + ": an array of " + py::str(array.dtype()).cast<std::string>() + " holds no numbers");
+    const auto numbers = py::array_t<double, py::array::c_style | py::array::forcecast>(array);
+    return std::vector<double>(numbers.data(), numbers.data() + numbers.size());
   }
   throw ConfigError(where + ": " + shown(item) + " is no number, word, truth value or list of numbers");
 }
@@ -194,6 +206,24 @@ WorkloadSection to_workload(const py::object& given) {
   return section;
 }
 
+// A list of names becomes one text with commas, which is how the core reads them; what is None is left out.
+Values to_failures(const py::object& given) {
+  if (!py::isinstance<py::dict>(given)) throw ConfigError("failures: " + shown(given) + " is no mapping of links, routers, terminals, seed and events");
+  Values values;
+  for (const auto& [k, v] : given.cast<py::dict>()) {
+    const std::string key = to_text("failures", k), where = "failures." + key;
+    if (v.is_none()) continue;
+    if (!py::isinstance<py::list>(v) && !py::isinstance<py::tuple>(v)) {
+      values[key] = to_value(where, v);
+      continue;
+    }
+    std::string names;
+    for (const py::handle& item : v) names += (names.empty() ? "" : ",") + to_text(where, py::str(item));
+    values[key] = names;
+  }
+  return values;
+}
+
 }  // namespace
 
 Config to_config(const py::object& mapping) {
@@ -201,7 +231,7 @@ Config to_config(const py::object& mapping) {
     throw ConfigError("the configuration: " + shown(mapping) + " is no mapping of sections");
   const py::dict given(mapping);
   const std::vector<std::string> valid = {"topology", "router", "routing",      "traffic",
-                                          "workload", "seed",   "max_memory_gb"};
+                                          "workload", "seed",   "max_memory_gb", "failures"};
   for (const auto& item : given) {
     const std::string key = to_text("the configuration", item.first);
     if (std::find(valid.begin(), valid.end(), key) == valid.end()) throw ConfigError(key + ": unknown section" + did_you_mean(key, valid) + "; valid sections: " + join(valid));
@@ -223,6 +253,7 @@ Config to_config(const py::object& mapping) {
       throw ConfigError("seed: " + shown(seed) + " is not an integer from 0 to 2^63 - 1");
     config.seed = seed.cast<u64>();
   }
+  if (given.contains("failures") && !given["failures"].is_none()) config.failures = to_failures(given["failures"]);
   if (given.contains("max_memory_gb")) {
     const py::object most = given["max_memory_gb"];
     const bool number =
@@ -307,6 +338,7 @@ py::dict registered(const std::string& kind) {
         summary = at == first || spec.summary == summary ? spec.summary : summary + "; " + spec.summary;
       }
       std::sort(topologies.begin(), topologies.end());
+      topologies.erase(std::unique(topologies.begin(), topologies.end()), topologies.end());
       py::dict facts;
       facts["topologies"] = topologies;
       facts["learns"] = learns;
@@ -345,10 +377,18 @@ py::dict registered(const std::string& kind) {
       facts["at_next_decision"] = spec.at_next_decision;
       out[py::str(name)] = describe(spec.summary, {}, facts);
     }
+  } else if (kind == "relation") {
+    for (const auto& [name, spec] : registry<RelationSpec>()) {
+      py::dict facts;
+      facts["topologies"] = spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
+      out[py::str(name)] = describe(spec.summary, spec.params, facts);
+    }
+  } else if (kind == "failures") {
+    out["failures"] = describe("links, routers and terminals that are out of use", failure_params(), py::dict());
   } else if (kind == "router") {
     out["vc_router"] = describe("virtual-channel router: input-queued, or combined input- and output-queued with crossbar speedup", router_params(), py::dict());
   } else {
-    const std::vector<std::string> kinds = {"topology", "router", "routing", "traffic", "motif", "workload", "observation", "reward"};
+    const std::vector<std::string> kinds = {"topology", "router", "routing", "traffic", "motif", "workload", "observation", "reward", "relation", "failures"};
     throw ConfigError("registered(): unknown kind '" + kind + "'" + did_you_mean(kind, kinds) + "; valid kinds: " + join(kinds));
   }
   return out;

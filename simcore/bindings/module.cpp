@@ -103,6 +103,8 @@ py::dict facts(const Simulation& sim) {
   d["memory_bytes"] = state_bytes(s);
   d["memory_estimate_bytes"] = net.memory_bytes;
   d["workload"] = net.workload != nullptr;
+  d["link_span"] = net.link_span;
+  d["damaged"] = net.damaged;
   return d;
 }
 
@@ -112,7 +114,8 @@ py::dict channels(const Simulation& sim) {
   const u64 end = s.window.open ? s.totals.now : s.window.end;
   const double cycles = static_cast<double>(end - s.window.begin);
   std::vector<u32> router, port, kind;
-  std::vector<i64> peer;
+  std::vector<i64> peer, peer_port, terminal;
+  std::vector<double> latency, flit_time;
   std::vector<u64> flits;
   std::vector<double> utilisation, stall;
   for (u32 p = 0; p < net.router_ports; p++) {
@@ -121,6 +124,11 @@ py::dict channels(const Simulation& sim) {
     port.push_back(net.local_port(p));
     kind.push_back(static_cast<u32>(net.channels[p].kind));
     peer.push_back(net.is_nic(net.channels[p].peer) ? -1 : static_cast<i64>(net.router_of_port(net.channels[p].peer)));
+    const u32 end_port = net.channels[p].peer;
+    peer_port.push_back(net.is_nic(end_port) ? -1 : static_cast<i64>(net.local_port(end_port)));
+    terminal.push_back(net.is_nic(end_port) ? static_cast<i64>(end_port - net.router_ports) : -1);
+    latency.push_back(net.link_ns(p));
+    flit_time.push_back(net.channels[p].flit_cycles * net.cycle_ns);
     flits.push_back(s.window.open ? s.ports[p].flits : s.ports[p].window_flits);
     utilisation.push_back(cycles > 0 ? static_cast<double>(flits.back()) * net.channels[p].flit_cycles / cycles : 0);
     u64 stalled = s.ports[p].stall;
@@ -133,9 +141,38 @@ py::dict channels(const Simulation& sim) {
   d["port"] = array(port);
   d["kind"] = array(kind);
   d["peer_router"] = array(peer);
+  d["peer_port"] = array(peer_port);
+  d["terminal"] = array(terminal);
+  d["latency_ns"] = array(latency);
+  d["flit_time_ns"] = array(flit_time);
   d["flits"] = array(flits);
   d["utilisation"] = array(utilisation);
   d["stall_ns"] = array(stall);
+  return d;
+}
+
+// What each router is, apart from what it does.
+py::dict routers(const Simulation& sim) {
+  const Network& net = sim.network();
+  py::dict d;
+  py::list names;
+  std::vector<u32> region;
+  for (u32 r = 0; r < net.routers; r++) names.append(net.router_name(r)), region.push_back(net.topology->region(r));
+  d["name"] = names;
+  d["group"] = py::array(static_cast<py::ssize_t>(net.routers), net.router_group.data());
+  d["region"] = py::array(static_cast<py::ssize_t>(net.routers), region.data());
+  d["first_link"] = py::array(static_cast<py::ssize_t>(net.routers), net.first_link.data());
+  return d;
+}
+
+py::dict terminals(const Simulation& sim) {
+  const Network& net = sim.network();
+  py::dict d;
+  py::list names;
+  for (u32 t = 0; t < net.terminals; t++) names.append(net.terminal_name(t));
+  d["name"] = names;
+  d["router"] = py::array(static_cast<py::ssize_t>(net.terminals), net.terminal_router.data());
+  d["port"] = py::array(static_cast<py::ssize_t>(net.terminals), net.terminal_port.data());
   return d;
 }
 
@@ -395,6 +432,8 @@ PYBIND11_MODULE(_core, m) {
       .def("statistics", alone([](Simulation& s) { return statistics(s.network(), s.state()); }))
       .def("series", alone([](Simulation& s) { return series(s); }))
       .def("channels", alone([](Simulation& s) { return channels(s); }))
+      .def("routers", alone([](Simulation& s) { return routers(s); }))
+      .def("terminals", alone([](Simulation& s) { return terminals(s); }))
       .def("facts", alone([](Simulation& s) { return facts(s); }))
       .def("collect", alone([](Simulation& s) { return s.collect(); }))
       .def("requests", [](Live<Simulation> live) { return requests(live); })

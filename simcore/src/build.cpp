@@ -1,11 +1,13 @@
 // From parameters to an immutable Network. The one place that validates: what passes here can run.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <sstream>
 #include <tuple>
 
+#include "failures.hpp"
 #include "routing/relation.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
@@ -54,7 +56,8 @@ const Spec& find(const std::string& kind, const std::string& name, const Network
   for (const auto& [other, spec] : registry<Spec>())
     if (runs(spec, net) && (others.empty() || others.back() != other)) others.push_back(other);
   if (net.damaged && std::find(accepted.begin(), accepted.end(), topology) != accepted.end())
-    throw ConfigError(kind + "." + name + ": it goes by what topology '" + topology + "' is when whole, and cannot go around the failed links (failures); those that can are " + join(others));
+    throw ConfigError(kind + "." + name + ": it goes by what topology '" + topology + "' is when whole and cannot go around a failed link: routers " + net.failed_link +
+                      " would be cut from each other; those that can are " + join(others));
   throw ConfigError(kind + "." + name + ": does not run on topology '" + topology + "'; it accepts " + join(accepted) + ". On " + topology + " there are " + join(others));
 }
 
@@ -152,12 +155,15 @@ void check_links(const Network& net) {
   }
 }
 
-void wire(const Config& config, Network& net) {
+// Returns the links that will go down.
+std::vector<Outage> wire(const Config& config, Network& net) {
   check_name<TopologySpec>("topology", config.topology.name);
   const TopologySpec& spec = registry<TopologySpec>().find(config.topology.name)->second;
   const Params params("topology." + spec.name, spec.params, config.topology.values);
   Wiring wiring;
   spec.wire(params, wiring);
+  const std::vector<Outage> outages = apply_failures(config.failures, wiring, net.failed_link);
+  net.damaged = !net.failed_link.empty();
 
   net.topology_name = spec.name;
   net.topology = wiring.data;
@@ -175,7 +181,10 @@ void wire(const Config& config, Network& net) {
     const auto found = config.topology.values.find(p.key);
     fingerprint << ' ' << p.key << '=' << to_string(found == config.topology.values.end() ? p.fallback : found->second);
   }
+  for (const auto& [key, value] : config.failures) fingerprint << " failures." << key << '=' << to_string(value);
+  if (wiring.digest) fingerprint << " wiring=" << std::hex << wiring.digest;
   net.fingerprint = fingerprint.str();
+  return outages;
 }
 
 // The delay line of a delay; a new one for a new delay.
@@ -327,7 +336,10 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   if (net.vcs < needed)
     throw ConfigError("router.vcs: " + std::to_string(given) + " VCs are too few for routing." + spec.name + ", which needs " + std::to_string(needed) + " to be free of deadlock");
   if (net.vcs > kMaxVcs)
-    throw ConfigError("router.vcs: " + std::to_string(net.vcs) + " VCs, the core takes at most " + std::to_string(kMaxVcs));
+    throw ConfigError((given == 0 ? "routing." + spec.name + ": it needs " + std::to_string(net.vcs) + " VC classes on this topology to be free of deadlock (its paths have up to " +
+                                        std::to_string(net.routing_facts.max_hops) + " hops)"
+                                  : "router.vcs: " + std::to_string(net.vcs) + " VCs") +
+                      ", the core takes at most " + std::to_string(kMaxVcs));
   while ((1u << net.vc_shift) < net.vcs) net.vc_shift++;
   if (net.routing_facts.reroutes && net.router.separate_vc_allocation)
     throw ConfigError("router.vc_allocation: before_switch holds an output VC for a head that may still choose another, as routing." + spec.name + " does; use with_switch");
@@ -443,7 +455,7 @@ void Wiring::resize(u32 router_count, u32 ports) {
   if (ports > kMaxRadix)
     throw ConfigError("topology: a router would have " + std::to_string(ports) + " ports, the core takes at most " +
                       std::to_string(kMaxRadix));
-  if (u64{router_count} * ports >= (u64{1} << 26))
+  if (u64{router_count} * std::bit_ceil(std::max(ports, 1u)) >= (u64{1} << 26))
     throw ConfigError("topology: " + std::to_string(router_count) + " routers of " + std::to_string(ports) + " ports are more than the core can number");
   claim_memory(u64{router_count} * (ports * 9 + 12), "topology", std::to_string(router_count) + " routers");
   routers = router_count;
@@ -591,18 +603,6 @@ u32 count_terminals(const Section& topology) {
   return net.terminals;
 }
 
-namespace {
-
-// Who is joined to whom, from cycle 0 on.
-void make_graphs(const Config&, Network& net) {
-  auto graph = std::make_shared<Graph>();
-  graph->diameter = net.topology->closed ? net.topology->diameter : 0;
-  net.graphs.push_back(graph);
-  check_connected(net, *graph, "topology." + net.topology_name);
-}
-
-}  // namespace
-
 std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going) {
   if (!(config.max_memory_gb >= 0 && config.max_memory_gb <= std::numeric_limits<double>::max()))
     throw ConfigError("max_memory_gb: " + text(config.max_memory_gb) +
@@ -613,10 +613,10 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   if (config.router.name != "vc_router")
     throw ConfigError("router: unknown name '" + config.router.name + "'" + did_you_mean(config.router.name, {"vc_router"}) + "; valid names: vc_router");
   const Params router("router", router_params(), config.router.values);
-  wire(config, *net);
+  const std::vector<Outage> outages = wire(config, *net);
   time_channels(router, *net);
   size_router(router, *net);
-  make_graphs(config, *net);
+  make_graphs(outages, *net);
   choose_routing(config, router, *net);
   if (config.workload.jobs.empty()) choose_traffic(config, *net);
   else choose_workload(config, router, *net);
@@ -625,6 +625,8 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
     for (const auto& [key, value] : section->values) net->identity += " " + key + "=" + to_string(value);
     net->identity += '\n';
   }
+  for (const auto& [key, value] : config.failures) net->identity += "failures." + key + "=" + to_string(value) + '\n';
+  net->identity += net->fingerprint + '\n';
   identify_workload(config.workload, *net);
   net->identity += "seed=" + std::to_string(config.seed);
   u64 learning = 0;

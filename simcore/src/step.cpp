@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "decision.hpp"
+#include "failures.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
 #include "stage/stage.hpp"
@@ -111,6 +112,7 @@ void prepare(const Network& net, Workspace& w) {
 void collect(const Network& net, State& s, Workspace& w) {
   Frame f{net, s, w, s.totals.now};
   if (!w.at_hosts) {
+    if (const u32 next = s.totals.epoch + 1; next < net.graphs.size() && passed(net.graphs[next]->from, f.now)) [[unlikely]] change_graph(f);
     w.routes.swap(s.route_list);  // heads that came to the front of their VC in the cycle before
     s.route_list.clear();
     arrivals(f);

@@ -183,8 +183,8 @@ TEST(impossible_hyperxes_are_refused) {
   CHECK_THROWS(ConfigError, network(hyperx_section({4, 4}, 1, {{"links", std::vector<double>{1, 1, 1}}})), "topology.hyperx.links", "3 numbers", "2 dimensions");
   CHECK_THROWS(ConfigError, network(hyperx_section({4, 4}, 0)), "topology.hyperx.terminals_per_router", "0", "1");
   CHECK_THROWS(ConfigError, network(hyperx_section({4, 4}, 1, {{"local_dimensions", i64{3}}})), "local_dimensions", "3", "2");
-  CHECK_THROWS(ConfigError, network(hyperx_section({40, 20}, 8)), "66", "64");  // 8 + 39 + 19 ports
-  CHECK_THROWS(ConfigError, network(hyperx_section({16, 16, 16}, 8, {{"links", std::vector<double>{2}}})), "98", "64");
+  CHECK_THROWS(ConfigError, network(hyperx_section({40, 20}, 8, {{"links", std::vector<double>{9}}})), "530", "512");  // 8 + 9 (39 + 19) ports
+  CHECK_THROWS(ConfigError, network(hyperx_section({16, 16, 16}, 8, {{"links", std::vector<double>{12}}})), "548", "512");
   CHECK_THROWS(ConfigError, network(hyperx_section(std::vector<double>(26, 2), 1)), "topology.hyperx.widths", "67108864");
   CHECK_THROWS(ConfigError, network({"hyperx", {{"width", std::vector<double>{4}}}}), "did you mean 'widths'");
 }

@@ -176,8 +176,8 @@ TEST(interrupted_decisions_are_made_again) {
 
 TEST(ports_are_counted_before_they_are_wired) {
   const double seconds = seconds_of([] {
-    CHECK_THROWS(ConfigError, build(small(dragonfly_section(2, 64, 64, 4097), {"minimal", {}})), "129 ports", "64");
-    CHECK_THROWS(ConfigError, build(small(dragonfly_section(4, 32, 32, 1025), {"minimal", {}})), "67 ports");
+    CHECK_THROWS(ConfigError, build(small(dragonfly_section(2, 64, 64, 4097), {"minimal", {}})), "262208 routers", "129 ports");
+    CHECK_THROWS(ConfigError, build(small(hyperx_section({64, 64}, 8, {{"links", std::vector<double>{5}}}), {"dimension_order", {}})), "638 ports", "512");
   });
   CHECK(seconds < 2);
 }
@@ -190,8 +190,8 @@ TEST(memory_is_counted_before_it_is_taken) {
     CHECK_FOR(seconds < 15, parts[0]);
   };
   const std::string most = "max_memory_gb allows 2 GB";
-  refused(small(hyperx_section(std::vector<double>(16, 2), 1), {"agent", {{"observation", std::string("queues+path")}}}), 2,
-          {"routing.agent", "65536 routers", "21.", most});
+  refused(small(dragonfly_section(1, 32, 32, 1025), {"agent", {{"observation", std::string("queues+path")}}}), 2,
+          {"topology.dragonfly", "the times between any two of 32800 routers", "4.3", most});
   refused(small(hyperx_section(std::vector<double>(16, 2), 1), {"agent", {}}), 2,
           {"routing.agent", "65536 rows each", "275 GB", most});
   refused(small(hyperx_section(std::vector<double>(16, 2), 1), {"q_routing", {}}), 2,

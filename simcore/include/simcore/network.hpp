@@ -63,6 +63,7 @@ struct Graph {
 struct Topology : ComponentData {
   u32 diameter = 0;    // router-to-router hops of the longest minimal path; 0: counted
   bool closed = false; // hops_between() is a closed form; else a table is made, quadratic in routers
+  bool estimates = false;  // so is first_estimate_ns()
   // Router-to-router hops of a minimal path.
   virtual u32 hops_between(const Network&, u32 router, u32 to) const;
   // Does `port`, which leads to another router, lie on a minimal path to router `to`?
@@ -164,6 +165,7 @@ struct Network {
   std::shared_ptr<const Topology> topology;
   std::vector<std::shared_ptr<const Graph>> graphs;  // by time; State::totals.epoch says which holds
   bool damaged = false;                      // links are missing or will be: what a topology says in closed form does not hold
+  std::string failed_link;                   // one of them, "A-B"
   std::shared_ptr<const ComponentData> routing, traffic;
   std::shared_ptr<const ComponentData> relation;  // what `candidates` reads; the routing's own unless it took another's
   std::shared_ptr<const Seam> seam;          // null: no agent decides

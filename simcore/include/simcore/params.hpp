@@ -41,6 +41,7 @@ struct Config {
   u64 seed = 0;
   WorkloadSection workload = {};
   double max_memory_gb = 0;  // 0 = what the machine has free
+  Values failures = {};      // src/failures.hpp
 };
 
 struct ParamSpec {

@@ -25,6 +25,7 @@ struct Wiring {
   std::vector<u32> terminal_port;         // [terminals] port each terminal hangs on
   std::vector<std::string> router_names, terminal_names;  // empty: numbers
   std::shared_ptr<const Topology> data;
+  u64 digest = 0;                         // of what stands in a file: part of the network's fingerprint; 0: the parameters say it all
 
   void resize(u32 router_count, u32 ports);        // all alike
   void resize(const std::vector<u32>& ports);      // [routers]
@@ -37,6 +38,7 @@ struct TopologySpec {
   std::string name, summary;
   std::vector<ParamSpec> params;
   void (*wire)(const Params&, Wiring&);
+  Values small;                           // parameters of an instance of some ten routers: the tests run every routing on it
 };
 
 // One name may stand for several files, one per topology: `minimal` on a Dragonfly and on any graph; the one that names the topology

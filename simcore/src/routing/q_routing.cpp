@@ -3,11 +3,34 @@
 // consulted for the first max_hops hops, then the path is minimal: at most max_hops hops and a diameter, and as many VCs, the
 // VC class being the hop count. It runs on any topology. Semantics of the Q-adaptive authors' comparison (dragonfly.cc 204-215, 1371-1401, 1851-1878).
 #include "routing/q_table.hpp"
-#include "topology/graph.hpp"
+#include "routing/graph_paths.hpp"
 
 namespace flitgym {
 
 namespace {
+
+// While links are down their columns do not count.
+float least_usable(const Network& net, const Graph& g, u32 router, const float* row) {
+  float least = kUnreachable;
+  each_link(net, g, router, [&](u32 k) { least = std::min(least, row[k - net.first_link[router]]); });
+  return least;
+}
+u32 argmin_usable(const Network& net, const Graph& g, u32 router, const float* row, float least) {
+  if (g.down.empty()) return net.first_link[router] + q_argmin(row, net.table.stride, least);
+  u32 best = kNone;
+  each_link(net, g, router, [&](u32 k) {
+    if (best == kNone && row[k - net.first_link[router]] == least) best = k;
+  });
+  return best;
+}
+
+u32 random_usable(const Network& net, const Graph& g, const QRule& rule, u32 router, u64 bits) {
+  if (g.down.empty()) return random_port(net, rule, router, bits);
+  u16 ports[kMaxRadix];
+  u32 n = 0;
+  each_link(net, g, router, [&](u32 k) { ports[n++] = static_cast<u16>(k); });
+  return ports[below(bits, n)];
+}
 
 void route(const Network& net, State& s, Batch& b) {
   const Topology& topology = *net.topology;
@@ -25,22 +48,22 @@ void route(const Network& net, State& s, Batch& b) {
       detail.value = from_terminal ? -1.0f : 0.0f;
     } else {
       const float* row = q_row(net, s, router, to);
-      const float least = q_min(row, net.table.stride);
+      const float least = graph.down.empty() ? q_min(row, net.table.stride) : least_usable(net, graph, router, row);
       detail.value = from_terminal ? -1.0f : least;
       if (p.hops < rule.max_hops) {
         const u32 k_min = port;
         const float q_min_port = row[k_min - net.first_link[router]];
-        if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1)) port = net.first_link[router] + q_argmin(row, net.table.stride, least);
-        if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(net, rule, router, route_draw(net, p, 1));
+        if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1)) port = argmin_usable(net, graph, router, row, least);
+        if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_usable(net, graph, rule, router, route_draw(net, p, 1));
       }
     }
     b.out_port[i] = static_cast<u16>(port);
-    b.out_class[i] = router == to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
+    b.out_class[i] = static_cast<u16>(router == to ? ejection_class(net, p) : hop_class(net, p));
   }
 }
 
 void initialise(const Network& net, State& s) {
-  fill_table(net, s, [&](u32 router, u32 row, u32 port) { return net.topology->first_estimate_ns(net, router, port, row); });
+  fill_table(net, s, [&](u32 router, u32 row, u32 port) { return first_estimate_ns(net, router, port, row); });
 }
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
@@ -49,12 +72,13 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   rule->max_hops = params.count("max_hops");
   shape_table(net, *rule, net.routers, "q_routing: destination router x non-terminal port");
   data = rule;
-  need_flights(net);
+  need_estimates(net);
   const u32 most = hops_in_all(net, rule->max_hops);
   return {most, most};
 }
 
-const Register<RoutingSpec> entry({
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{
     "q_routing",
     "Q-table per destination router for the first hops, then minimal (Boyan & Littman 1993, with a hop bound)",
     {},
@@ -70,7 +94,10 @@ const Register<RoutingSpec> entry({
     route,
     initialise,
     q_learn,
-});
+  };
+  spec.graph = true;
+  return spec;
+}());
 
 }  // namespace
 

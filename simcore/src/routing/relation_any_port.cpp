@@ -1,7 +1,6 @@
 // The relation of Q-routing: any port for the first hops, then the minimal one. The VC class is the hops done, which only grow,
 // so nothing waits in a circle, on any topology.
-#include "routing/relation.hpp"
-#include "topology/graph.hpp"
+#include "routing/graph_paths.hpp"
 
 namespace flitgym {
 
@@ -18,7 +17,7 @@ void candidates(const Network& net, State& s, Batch& b) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], k_min = net.topology->minimal_port(net, graph, router, p);
     const bool there = router == net.terminal_router[p.destination];
-    const u32 vc_class = there ? (p.hops > 0 ? p.hops - 1 : 0) : p.hops;
+    const u32 vc_class = there ? ejection_class(net, p) : hop_class(net, p);
     offer(k_min, vc_class);
     if (!there && p.hops < max_hops)
       each_link(net, graph, router, [&](u32 k) {

@@ -1,7 +1,6 @@
 // What may be chosen on any graph: a packet may go `deroutes` hops more than the minimal path from its source has, when and where it
 // likes, but not straight back. The VC class is the hops done, which only grow, so nothing waits in a circle.
-#include "routing/relation.hpp"
-#include "topology/graph.hpp"
+#include "routing/graph_paths.hpp"
 
 namespace flitgym {
 
@@ -11,27 +10,18 @@ struct Detours : ComponentData {
   u32 deroutes = 0;
 };
 
-// A link that fails on the way may leave a packet with more hops to go than it had: then the minimal ports are all it has.
 void candidates(const Network& net, State& s, Batch& b) {
   const u32 deroutes = static_cast<const Detours&>(*net.relation).deroutes;
   const Graph& graph = graph_now(net, s);
   list_candidates(net, b, [&](u32 i, auto&& offer) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
-    if (router == to) {
-      offer(net.terminal_port[p.destination], p.hops > 0 ? p.hops - 1u : 0u);
-      return;
-    }
-    const u32 first = net.topology->minimal_port(net, graph, router, p), here = distance(net, graph, router, to);
-    const u32 budget = distance(net, graph, net.terminal_router[p.source], to) + deroutes;
-    const u32 back = net.channels[net.port(router, b.in_port[i])].peer;
-    offer(first, p.hops);
-    for (const bool nearer : {true, false})
-      each_link(net, graph, router, [&](u32 k) {
-        const u32 port = net.port(router, k), left = distance(net, graph, net.next_router(port), to);
-        if (k == first || nearer != (left < here)) return;
-        if (nearer || (p.hops + 1u + left <= budget && net.channels[port].peer != back && port != back)) offer(k, p.hops);
-      });
+    if (router == to) return offer(net.terminal_port[p.destination], ejection_class(net, p));
+    const u32 first = net.topology->minimal_port(net, graph, router, p);
+    offer(first, hop_class(net, p));
+    each_detour(net, graph, p, router, to, b.in_port[i], deroutes, [&](u32 k, bool) {
+      if (k != first) offer(k, hop_class(net, p));
+    });
   });
 }
 

@@ -34,7 +34,7 @@ void wire(const Params& params, Wiring& w) {
   const u32 p = df->p = params.count("terminals_per_router"), a = df->a = params.count("routers_per_group");
   const u32 h = df->h = params.count("global_ports"), g = df->g = params.count("groups");
   df->diameter = 3;
-  df->closed = true;
+  df->closed = df->estimates = true;
   if (g > a * h + 1)
     throw ConfigError("topology.dragonfly.groups: " + std::to_string(g) + " groups are more than routers_per_group * global_ports + 1 = " + std::to_string(a * h + 1) +
                       ", with which every pair of groups still has a link");
@@ -115,6 +115,7 @@ const Register<TopologySpec> entry({
         integer("arrangement_seed", 1, 0, 1ll << 40, "", "of the random arrangement"),
     },
     wire,
+    {{"terminals_per_router", i64{1}}, {"routers_per_group", i64{3}}, {"global_ports", i64{1}}, {"groups", i64{4}}},
 });
 
 }  // namespace

@@ -198,6 +198,11 @@ void need_flights(Network& net) {
   });
 }
 
+void need_estimates(Network& net) {
+  need_distances(net);
+  if (net.damaged || !net.topology->estimates) need_flights(net);
+}
+
 void check_connected(const Network& net, const Graph& g, const std::string& what) {
   std::vector<u8> reached(net.routers, 0);
   std::vector<u32> found;

@@ -48,9 +48,15 @@ inline void each_minimal(const Network& net, const Graph& g, u32 router, u32 to,
 // The time of a hop without queueing, from one input buffer to the next.
 double hop_ns(const Network& net, u32 port);
 
+// What a learned table begins with: ns without queueing from `router` by `port` to router `to`.
+inline float first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) {
+  return net.damaged ? net.topology->Topology::first_estimate_ns(net, router, port, to) : net.topology->first_estimate_ns(net, router, port, to);
+}
+
 // Called while the network is built, by whoever asks for what they make.
 void need_distances(Network& net);  // distance(), Graph::diameter
 void need_flights(Network& net);    // flight(), Graph::longest_flight_ns
+void need_estimates(Network& net);  // first_estimate_ns()
 
 // Throws ConfigError with the names of two terminals where some cannot reach each other; `what` begins the sentence.
 void check_connected(const Network& net, const Graph& g, const std::string& what);

@@ -17,7 +17,7 @@ void wire(const Params& params, Wiring& w) {
   hx->links = per_dimension(*hx, "topology.hyperx.links", params.counts("links"));
   const u32 terminals = hx->terminals = params.count("terminals_per_router");
   hx->diameter = dimensions;
-  hx->closed = true;
+  hx->closed = hx->estimates = true;
   const i64 local = params.integer("local_dimensions");
   if (local > i64{dimensions})
     throw ConfigError("topology.hyperx.local_dimensions: " + std::to_string(local) + " of " + std::to_string(dimensions) + " dimensions");
@@ -74,6 +74,7 @@ const Register<TopologySpec> entry({
         integer("local_dimensions", -1, -1, 26, "", "the first so many dimensions have local channels, the others global ones; -1 = all local"),
     },
     wire,
+    {{"widths", std::vector<double>{3, 2, 2}}, {"terminals_per_router", i64{1}}},
 });
 
 }  // namespace

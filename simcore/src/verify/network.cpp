@@ -57,6 +57,10 @@ class NetworkCheck {
   void scalars() const {
     const Totals& t = s_.totals;
     hold(t.now <= kEndOfTime && t.collected == 0, "its time");
+    const u32 done = asking_ ? t.now : t.now > 0 ? t.now - 1 : 0;  // the last cycle that has begun
+    hold(t.epoch < net_.graphs.size() && net_.graphs[t.epoch]->from <= done &&
+             (t.epoch + 1 == net_.graphs.size() || net_.graphs[t.epoch + 1]->from > done),
+         "which of its links are up");
     hold(t.sources_stopped <= 1 && t.frozen <= 1, "its flags");
     hold(s_.window.open <= 1 && s_.window.begin <= t.now && s_.window.end <= t.now, "its measuring window");
     hold(std::isfinite(s_.window.missed) && s_.window.missed >= 0, "its measuring window");

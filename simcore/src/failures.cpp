@@ -1,0 +1,352 @@
+#include "failures.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "simcore/error.hpp"
+#include "simcore/rng.hpp"
+#include "stage/stage.hpp"
+#include "topology/graph.hpp"
+
+namespace flitgym {
+
+namespace {
+
+constexpr u64 kStream = u64{0x6661696c} << 32;  // of draws, apart from every packet's
+
+struct Cable {
+  Wiring::End a, b;  // a.router <= b.router
+};
+
+std::vector<std::string> words(const std::string& text) {
+  std::vector<std::string> out;
+  std::string word;
+  for (const char c : text + ",") {
+    if (c != ',') {
+      if (c != ' ' || !word.empty()) word += c;
+      continue;
+    }
+    while (!word.empty() && word.back() == ' ') word.pop_back();
+    if (!word.empty()) out.push_back(word);
+    word.clear();
+  }
+  return out;
+}
+
+bool is_number(const std::string& text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos && text.size() < 10; }
+
+// What the entries of `failures` mean on one wiring.
+class Reader {
+ public:
+  Reader(const Values& given, const Wiring& w) : given_(given), w_(w) {
+    const auto& known = failure_params();
+    for (const auto& [key, value] : given) {
+      std::vector<std::string> keys;
+      for (const ParamSpec& p : known) keys.push_back(p.key);
+      if (std::find(keys.begin(), keys.end(), key) == keys.end())
+        throw ConfigError("failures." + key + ": unknown key" + did_you_mean(key, keys) + "; valid keys: " + join(keys));
+    }
+    const auto seed = given.find("seed");
+    if (seed != given.end()) {
+      if (!std::holds_alternative<i64>(seed->second) || std::get<i64>(seed->second) < 0) throw ConfigError("failures.seed: " + to_string(seed->second) + " is no whole number from 0 on");
+      seed_ = static_cast<u64>(std::get<i64>(seed->second));
+    }
+    for (u32 r = 0; r < w.routers; r++)
+      for (u32 p = w.first[r]; p < w.first[r + 1]; p++) {
+        worked();
+        if (w.kind[p] != PortKind::kLocal && w.kind[p] != PortKind::kGlobal) continue;
+        if (w.peer[p] > p) cables_.push_back({{r, p - w.first[r]}, end_of(w.peer[p])});
+      }
+  }
+
+  const std::vector<Cable>& cables() const { return cables_; }
+  std::vector<u32> links() const {
+    return chosen("links", static_cast<u32>(cables_.size()), 0, [&](const std::string& name) { return cable("failures.links", name); });
+  }
+  std::vector<u32> routers() const {
+    return chosen("routers", w_.routers, 1, [&](const std::string& name) { return std::vector<u32>{router("failures.routers", name)}; });
+  }
+  std::vector<u32> terminals() const {
+    const auto n = static_cast<u32>(w_.terminal_port.size());
+    return chosen("terminals", n, 2, [&](const std::string& name) { return std::vector<u32>{known("failures.terminals", "terminal", name, w_.terminal_names, n)}; });
+  }
+
+  // LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, where LINK may be a part of all links.
+  std::vector<Outage> outages() const {
+    std::vector<Outage> all;
+    const auto found = given_.find("events");
+    if (found == given_.end()) return all;
+    if (!std::holds_alternative<std::string>(found->second)) throw bad_event(to_string(found->second));
+    u32 number = 0;
+    for (const std::string& event : words(std::get<std::string>(found->second))) {
+      const std::size_t at = event.rfind('@');
+      if (at == std::string::npos) throw bad_event(event);
+      const std::string link = event.substr(0, at), times = event.substr(at + 1);
+      const std::size_t dash = times.find('-');
+      const double down = time(event, times.substr(0, dash)), up = dash == std::string::npos ? std::numeric_limits<double>::infinity() : time(event, times.substr(dash + 1));
+      if (up <= down) throw ConfigError("failures.events: '" + event + "' comes up before it goes down");
+      number++;
+      for (const u32 k : part_or_name(link, number)) all.push_back({cables_[k].a, cables_[k].b, down, up, name_of(cables_[k])});
+    }
+    return all;
+  }
+
+  std::string name_of(const Cable& c) const { return router_name(c.a.router) + "-" + router_name(c.b.router); }
+
+ private:
+  static ConfigError bad_event(const std::string& event) {
+    return ConfigError("failures.events: '" + event + "' is no LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, such as 3-5@20000-60000 or 0.05@20000");
+  }
+  static double time(const std::string& event, const std::string& text) {
+    char* end = nullptr;
+    const double ns = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end || !(ns >= 0) || !std::isfinite(ns)) throw bad_event(event);
+    return ns;
+  }
+
+  Wiring::End end_of(u32 port) const {
+    const auto r = static_cast<u32>(std::upper_bound(w_.first.begin(), w_.first.end(), port) - w_.first.begin()) - 1;
+    return {r, port - w_.first[r]};
+  }
+  std::string router_name(u32 r) const { return w_.router_names.empty() ? std::to_string(r) : w_.router_names[r]; }
+
+  u32 find(const std::string& name, const std::vector<std::string>& names, u32 count) const {
+    const auto at = std::find(names.begin(), names.end(), name);
+    if (at != names.end()) return static_cast<u32>(at - names.begin());
+    if (is_number(name) && std::stoul(name) < count) return static_cast<u32>(std::stoul(name));
+    return kNone;
+  }
+  u32 known(const std::string& where, const char* what, const std::string& name, const std::vector<std::string>& names, u32 count) const {
+    const u32 id = find(name, names, count);
+    if (id == kNone)
+      throw ConfigError(where + ": there is no " + what + " '" + name + "'" + did_you_mean(name, names) + "; they are numbered 0 .. " + std::to_string(count - 1) +
+                        (names.empty() ? "" : ", or go by their names"));
+    return id;
+  }
+  u32 router(const std::string& where, const std::string& name) const { return known(where, "router", name, w_.router_names, w_.routers); }
+
+  // "A-B": every link between the two; "A-B#2": the second of them; "A:5": the one at that port. Names may have dashes of their own.
+  std::vector<u32> cable(const std::string& where, std::string name) const {
+    const std::string whole = name;
+    u32 which = 0;
+    if (const std::size_t hash = name.rfind('#'); hash != std::string::npos && is_number(name.substr(hash + 1))) {
+      which = static_cast<u32>(std::stoul(name.substr(hash + 1)));
+      name.resize(hash);
+    }
+    const auto matching = [&](const auto& holds) {
+      std::vector<u32> found;
+      for (u32 k = 0; k < cables_.size(); k++)
+        if (holds(cables_[k])) found.push_back(k);
+      if (which > 0) found = which <= found.size() ? std::vector<u32>{found[which - 1]} : std::vector<u32>{};
+      return found;
+    };
+    for (std::size_t dash = name.find('-'); dash != std::string::npos; dash = name.find('-', dash + 1)) {
+      const u32 a = find(name.substr(0, dash), w_.router_names, w_.routers), b = find(name.substr(dash + 1), w_.router_names, w_.routers);
+      if (a == kNone || b == kNone) continue;
+      auto found = matching([&](const Cable& c) { return (c.a.router == a && c.b.router == b) || (c.a.router == b && c.b.router == a); });
+      if (!found.empty()) return found;
+    }
+    if (const std::size_t colon = name.rfind(':'); colon != std::string::npos && is_number(name.substr(colon + 1))) {
+      const u32 r = find(name.substr(0, colon), w_.router_names, w_.routers), port = static_cast<u32>(std::stoul(name.substr(colon + 1)));
+      auto found = matching([&](const Cable& c) { return (c.a.router == r && c.a.port == port) || (c.b.router == r && c.b.port == port); });
+      if (!found.empty()) return found;
+    }
+    throw ConfigError(where + ": there is no link '" + whole + "'; say which routers it joins, such as " + (cables_.empty() ? "0-1" : name_of(cables_[0])) +
+                      ", with #2 behind it for the second of several, or ROUTER:PORT");
+  }
+  std::vector<u32> part_or_name(const std::string& link, u32 number) const {
+    if (link.find('.') != std::string::npos && link.find_first_not_of("0123456789.") == std::string::npos)
+      return drawn("events", std::stod(link), static_cast<u32>(cables_.size()), 16 + number);
+    return cable("failures.events", link);
+  }
+
+  // So many of n, by the seed.
+  std::vector<u32> sample(u32 count, u32 n, u64 stream) const {
+    std::vector<u32> all(n);
+    std::iota(all.begin(), all.end(), 0u);
+    for (u32 k = 0; k < count; k++) std::swap(all[k], all[k + below(draw(seed_, kStream + stream, k), n - k)]);
+    all.resize(count);
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+  std::vector<u32> drawn(const std::string& key, double part, u32 n, u64 stream) const {
+    if (!(part >= 0 && part < 1)) throw ConfigError("failures." + key + ": " + to_string(Value{part}) + " is no part of all, from 0 to below 1; whole numbers count them");
+    return sample(static_cast<u32>(std::lround(part * n)), n, stream);
+  }
+  template <class Named>
+  std::vector<u32> chosen(const std::string& key, u32 n, u64 stream, Named named) const {
+    const auto found = given_.find(key);
+    if (found == given_.end()) return {};
+    if (const auto* part = std::get_if<double>(&found->second)) return drawn(key, *part, n, stream);
+    if (const auto* count = std::get_if<i64>(&found->second)) {
+      if (*count < 0 || *count > i64{n}) throw ConfigError("failures." + key + ": " + std::to_string(*count) + " of " + std::to_string(n) + "; give a number up to that, a part of all below 1.0, or names");
+      return sample(static_cast<u32>(*count), n, stream);
+    }
+    std::vector<std::string> names;
+    if (const auto* list = std::get_if<std::vector<double>>(&found->second))
+      for (const double x : *list) names.push_back(to_string(Value{static_cast<i64>(x)}));
+    else if (const auto* text = std::get_if<std::string>(&found->second)) names = words(*text);
+    else throw ConfigError("failures." + key + ": " + to_string(found->second) + " is no number and no list of names");
+    std::set<u32> ids;
+    for (const std::string& name : names)
+      for (const u32 id : named(name)) ids.insert(id);
+    return {ids.begin(), ids.end()};
+  }
+
+  const Values& given_;
+  const Wiring& w_;
+  u64 seed_ = 1;
+  std::vector<Cable> cables_;
+};
+
+void cut(Wiring& w, u32 port) {
+  for (const u32 p : {port, w.peer[port]}) {
+    w.peer[p] = kNone;
+    w.kind[p] = PortKind::kUnused;
+    w.own.erase(p);
+  }
+}
+
+}  // namespace
+
+const std::vector<ParamSpec>& failure_params() {
+  static const std::vector<ParamSpec> specs = {
+      choice("links", "", {}, "links between routers that are missing: names (0-5, with #2 behind it for the second of several, or ROUTER:PORT), a number of them, or a part of all below 1.0"),
+      choice("routers", "", {}, "routers that are missing, with their terminals: names, a number of them, or a part of all"),
+      choice("terminals", "", {}, "terminals that are missing: names, a number of them, or a part of all; the others are numbered anew without gaps"),
+      integer("seed", 1, 0, 1ll << 40, "", "of what is drawn, apart from the run's seed"),
+      choice("events", "", {}, "links that go down in the run: LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, where LINK is a name or a part of all links, such as 0.05"),
+  };
+  return specs;
+}
+
+std::vector<Outage> apply_failures(const Values& failures, Wiring& w, std::string& failed_link) {
+  if (failures.empty()) return {};
+  const Reader reader(failures, w);
+  const std::vector<u32> links = reader.links(), routers = reader.routers();
+  std::vector<u8> gone(w.routers, 0);
+  for (const u32 r : routers) gone[r] = 1;
+  std::set<u32> terminals;
+  for (const u32 t : reader.terminals()) terminals.insert(t);
+  const std::vector<Outage> events = reader.outages();  // before anything is cut: names mean what they meant
+
+  for (const u32 k : links) cut(w, w.port(reader.cables()[k].a));
+  for (const u32 r : routers)
+    for (u32 p = w.first[r]; p < w.first[r + 1]; p++)
+      if (w.kind[p] == PortKind::kLocal || w.kind[p] == PortKind::kGlobal) cut(w, p);
+  std::vector<u32> kept;
+  std::vector<std::string> names;
+  for (u32 t = 0; t < w.terminal_port.size(); t++) {
+    const u32 p = w.terminal_port[t];
+    const auto r = static_cast<u32>(std::upper_bound(w.first.begin(), w.first.end(), p) - w.first.begin()) - 1;
+    if (terminals.contains(t) || gone[r]) {
+      w.kind[p] = PortKind::kUnused;
+      w.peer[p] = kNone;
+      w.own.erase(p);
+      continue;
+    }
+    kept.push_back(p);
+    names.push_back(w.terminal_names.empty() ? std::to_string(t) : w.terminal_names[t]);
+  }
+  if (kept.size() < 2) throw ConfigError("failures: " + std::to_string(kept.size()) + " terminals are left, nobody to send to");
+  if (kept.size() < w.terminal_port.size()) w.terminal_names = names;
+  w.terminal_port = kept;
+
+  std::vector<Outage> outages;
+  for (const Outage& outage : events)
+    if (w.peer[w.port(outage.a)] != kNone) outages.push_back(outage);  // else it is down already
+  for (const Outage& outage : outages) failed_link = outage.name;
+  for (const Cable& c : reader.cables())
+    if (gone[c.a.router] || gone[c.b.router]) failed_link = reader.name_of(c);
+  for (const u32 k : links) failed_link = reader.name_of(reader.cables()[k]);
+  return outages;
+}
+
+void make_graphs(const std::vector<Outage>& outages, Network& net) {
+  const auto cycle = [&](double ns) { return ns / net.cycle_ns >= double{kEndOfTime} ? kEndOfTime : static_cast<Cycle>(std::lround(ns / net.cycle_ns)); };
+  std::set<Cycle> changes = {0};
+  for (const Outage& o : outages) {
+    changes.insert(cycle(o.down_ns));
+    if (cycle(o.up_ns) < kEndOfTime) changes.insert(cycle(o.up_ns));
+  }
+  for (const Cycle from : changes) {
+    auto graph = std::make_shared<Graph>();
+    graph->from = from;
+    graph->diameter = net.topology->closed && !net.damaged ? net.topology->diameter : 0;
+    for (const Outage& o : outages) {
+      if (cycle(o.down_ns) > from || (cycle(o.up_ns) <= from && cycle(o.up_ns) < kEndOfTime)) continue;
+      if (graph->down.empty()) {
+        claim_memory(net.router_ports, "failures.events", "a mark for each port");
+        graph->down.assign(net.router_ports, 0);
+      }
+      for (const Wiring::End end : {o.a, o.b}) graph->down[net.port(end.router, end.port)] = 1;
+    }
+    const std::string when = from == 0 ? "" : " from " + to_string(Value{from * net.cycle_ns}) + " ns on (failures.events)";
+    check_connected(net, *graph, "topology." + net.topology_name + (net.damaged ? ", without what has failed" + when : ""));
+    net.graphs.push_back(graph);
+  }
+}
+
+namespace {
+
+// A head that had a route to this output has none any more.
+void ask_again(Frame& f, u32 v, u32 output) {
+  InputVc& in = f.s.input_vcs[v];
+  in.routed = in.parked = 0;
+  if (f.net.accounted_jobs) account_unrouted(f, v, output);
+  f.s.route_list.push_back(v);
+}
+
+void leave_port(Frame& f, u32 output) {
+  const Network& net = f.net;
+  State& s = f.s;
+  const u32 router = net.router_of_port(output), local = net.local_port(output), shift = net.radix_shift + net.vc_shift;
+  // Those that ask for the switch.
+  u64 left = 0;
+  for (u32 word = 0; word < net.request_words; word++) {
+    u64& mask = s.requests[std::size_t{output} * net.request_words + word];
+    for (u64 m = mask; m; m &= m - 1) {
+      const u32 bit = word * 64 + static_cast<u32>(__builtin_ctzll(m)), v = router << shift | bit;
+      if (s.input_vcs[v].sent > 0) continue;
+      mask &= ~(m & -m);
+      ask_again(f, v, output);
+    }
+    left |= mask;
+  }
+  if (!left) s.outputs_asked[router * net.asked_words + local / 64] &= ~(u64{1} << (local % 64));
+  // And those that wait for room.
+  bool waiting = false;
+  for (u32 vc = 0; vc < net.vcs; vc++) {
+    OutputVc& out = s.output_vcs[net.vc_id(output, vc)];
+    if (out.owner != kNone && s.input_vcs[out.owner].sent == 0) out.owner = kNone;  // VC allocation before the switch
+    u32* link = &out.parked;
+    while (*link != kNone) {
+      const u32 v = *link;
+      if (s.input_vcs[v].sent > 0) {
+        link = &s.input_vcs[v].park_next;
+        waiting = true;
+        continue;
+      }
+      *link = s.input_vcs[v].park_next;
+      ask_again(f, v, output);
+    }
+  }
+  if (Port& o = s.ports[output]; o.stalled && net.router.output_depth == 0 && !waiting) end_stall(f, o);
+}
+
+}  // namespace
+
+void change_graph(Frame& f) {
+  const Network& net = f.net;
+  Totals& t = f.s.totals;
+  while (t.epoch + 1 < net.graphs.size() && passed(net.graphs[t.epoch + 1]->from, f.now)) t.epoch++;
+  const Graph& graph = *net.graphs[t.epoch];
+  if (graph.down.empty()) return;
+  for (u32 p = 0; p < net.router_ports; p++)
+    if (graph.down[p]) leave_port(f, p);
+}
+
+}  // namespace flitgym

@@ -1,0 +1,393 @@
+#include "topology/fabric.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <locale>
+#include <sstream>
+
+#include "simcore/error.hpp"
+#include "simcore/limits.hpp"
+#include "topology/fabric_reader.hpp"
+
+namespace flitgym {
+
+namespace fabric {
+
+void fail(const Source& source, u32 line, const std::string& what) {
+  throw ConfigError(source.path + (line > 0 ? ":" + std::to_string(line) : "") + ": " + what);
+}
+
+std::string shown(std::string_view word) {
+  constexpr std::size_t kMost = 80;
+  std::size_t length = std::min(word.size(), kMost);
+  while (length < word.size() && length > 0 && (word[length] & 0xc0) == 0x80) length--;  // not within a character
+  return "'" + std::string(word.substr(0, length)) + (length < word.size() ? "..." : "") + "'";
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+bool starts_with_word(std::string_view line, std::string_view word) {
+  if (line.substr(0, word.size()) != word) return false;
+  const char next = line.size() > word.size() ? line[word.size()] : ' ';
+  return !(next == '_' || (next >= '0' && next <= '9') || (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z'));
+}
+
+bool Lines::next() {
+  if (rest_.empty()) return false;
+  std::size_t end = std::min(rest_.find('\n'), rest_.size());
+  end = std::min(rest_.substr(0, end).find('\r'), end);
+  line_ = rest_.substr(0, end);
+  rest_.remove_prefix(std::min(end + (rest_.substr(end, 2) == "\r\n" ? 2 : 1), rest_.size()));
+  number_++;
+  worked(32 + line_.size());
+  return true;
+}
+
+u32 whole_number(const Source& source, u32 line, const std::string& what, std::string_view text, u32 least, u32 most) {
+  u64 value = 0;
+  bool digits = !text.empty();
+  for (const char c : text) {
+    digits &= c >= '0' && c <= '9';
+    value = std::min<u64>(10 * value + static_cast<u64>(c - '0'), u64{1} << 40);
+    if (!digits) break;
+  }
+  const std::string range = std::to_string(least) + " .. " + std::to_string(most);
+  if (!digits) fail(source, line, shown(text) + " is no number for " + what + "; expected " + range);
+  if (value < least || value > most)
+    fail(source, line, std::string(text.substr(0, 40)) + " is out of range for " + what + "; expected " + range);
+  return static_cast<u32>(value);
+}
+
+namespace {
+
+// Digits with a point among them or without: exact where the digits and the power of ten both are (Clinger 1990),
+// which is nearly always, and much faster than a stream. False for anything else.
+bool plain_number(std::string_view text, double& value) {
+  static constexpr double kPowers[] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  u64 digits = 0;
+  std::size_t decimals = 0, points = 0;
+  for (const char c : text) {
+    if (c == '.') points++;
+    else if (c < '0' || c > '9') return false;
+    else digits = 10 * digits + static_cast<u64>(c - '0'), decimals += points;
+  }
+  if (text.size() == points || points > 1 || text.size() - points > 15) return false;
+  value = static_cast<double>(digits) / kPowers[decimals];
+  return true;
+}
+
+}  // namespace
+
+double real_number(const Source& source, u32 line, const std::string& what, std::string_view text, double least,
+                   double most) {
+  double value = 0;
+  bool known = plain_number(text, value);
+  if (!known) {
+    std::istringstream in{std::string(text)};
+    in.imbue(std::locale::classic());
+    known = (in >> value) && in.peek() == std::istringstream::traits_type::eof();
+  }
+  if (known && value >= least && value <= most) return value;
+  std::ostringstream range;
+  range << "; expected " << least << " .. " << most;
+  fail(source, line, shown(text) + (known ? " is out of range for " : " is no number for ") + what + range.str());
+}
+
+void set_attribute(const Source& source, u32 line, Fabric::Cable& cable, std::string_view key, std::string_view value) {
+  if (value.empty()) return;
+  // The bounds are those of router.link_latency_ns_* and router.link_bandwidth_gb_per_s_*.
+  if (key == "latency_ns") {
+    cable.latency_ns = real_number(source, line, "latency_ns", value, 0, 1e6);
+  } else if (key == "bandwidth_gb_per_s") {
+    cable.bandwidth_gb_per_s = real_number(source, line, "bandwidth_gb_per_s", value, 1e-6, 1e6);
+  } else {
+    if (value != "local" && value != "global")
+      fail(source, line,
+           "unknown kind " + shown(value) + did_you_mean(std::string(value), {"local", "global"}) +
+               "; expected local or global");
+    cable.kind = value;
+  }
+}
+
+u32 Builder::node(std::string_view name, u32 line) {
+  if (const u32 known = find(name); known != kNone) return known;
+  if (name.empty()) fail(source_, line, "a node without a name; expected one");
+  for (const char c : name)
+    if (static_cast<u8>(c) < 32 || c == 127)
+      fail(source_, line,
+           "a name with a line break, a tab or another character that cannot be seen; expected one without");
+  const u32 id = static_cast<u32>(fabric.nodes.size());
+  if (fabric.nodes.size() == fabric.nodes.capacity()) {
+    const std::size_t more = std::max<std::size_t>(64, 2 * fabric.nodes.size());
+    // With its name, twice.
+    claim_memory((more - fabric.nodes.size()) * 200, source_.path, std::to_string(more) + " nodes");
+    fabric.nodes.reserve(more);
+  }
+  fabric.nodes.push_back({std::string(name), false, 0, line});
+  ids_.emplace(name, id);
+  typed_.push_back(0);
+  ends_.push_back(0);
+  return id;
+}
+
+u32 Builder::find(std::string_view name) const {
+  const auto found = ids_.find(name);
+  return found == ids_.end() ? kNone : found->second;
+}
+
+std::vector<std::string> Builder::names() const {
+  std::vector<std::string> all;
+  for (const Fabric::Node& node : fabric.nodes) all.push_back(node.name);
+  return all;
+}
+
+void Builder::set_type(u32 node, std::string_view type, u32 line, bool is_default) {
+  if (type != "host" && type != "switch")
+    fail(source_, line,
+         "unknown type " + shown(type) + " of " + shown(fabric.nodes[node].name) +
+             did_you_mean(std::string(type), {"host", "switch"}) + "; expected host or switch");
+  const bool host = type == "host";
+  if (typed_[node] > 0 && fabric.nodes[node].host != host)
+    fail(source_, line,
+         shown(fabric.nodes[node].name) + " is a " + std::string(type) + " here and a " + (host ? "switch" : "host") +
+             " on line " + std::to_string(typed_[node]) + "; expected one of the two");
+  if (typed_[node] == 0 && !is_default) typed_[node] = line;
+  fabric.nodes[node].host = host;
+  any_type_ = true;
+}
+
+void Builder::add(const Fabric::Cable& cable, u32 most) {
+  for (const u32 node : {cable.a, cable.b})
+    if (++ends_[node] > most)
+      fail(source_, cable.line,
+           shown(fabric.nodes[node].name) + " has more than " + std::to_string(kMaxRadix) +
+               " cables; expected at most " + std::to_string(kMaxRadix));
+  std::vector<Fabric::Cable>& cables = fabric.cables;
+  if (cables.size() == cables.capacity()) {
+    const std::size_t more = std::max<std::size_t>(64, 2 * cables.size());
+    claim_memory((more - cables.size()) * sizeof(cable), source_.path, std::to_string(more) + " cables");
+    cables.reserve(more);
+  }
+  worked(16);
+  cables.push_back(cable);
+}
+
+namespace {
+
+// The length of the UTF-8 character that begins here, 0 where none does (RFC 3629).
+std::size_t character(std::string_view text) {
+  const auto byte = [&](std::size_t k) { return k < text.size() ? static_cast<u8>(text[k]) : u8{0}; };
+  const u8 first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xc2 && first < 0xe0   ? 2
+                             : first >= 0xe0 && first < 0xf0 ? 3
+                             : first >= 0xf0 && first < 0xf5 ? 4
+                                                             : 0;
+  for (std::size_t k = 1; k < length; k++)
+    if ((byte(k) & 0xc0) != 0x80) return 0;
+  const bool too_long = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool no_character = (first == 0xed && byte(1) > 0x9f) || (first == 0xf4 && byte(1) > 0x8f);
+  return too_long || no_character ? 0 : length;
+}
+
+// Names go into results and to Python: they have to be text.
+void check_text(const Source& source) {
+  const std::string_view text = source.text;
+  if (text.substr(0, 2) == "\x1f\x8b") fail(source, 0, "the file is compressed (gzip); expected it unpacked");
+  u32 line = 1;
+  for (std::size_t at = 0, length; at < text.size(); at += length) {
+    const u8 byte = static_cast<u8>(text[at]);
+    length = character(text.substr(at, 4));
+    if (length == 0 || byte == 127 || (byte < 32 && byte != '\n' && byte != '\r' && byte != '\t' && byte != '\f'))
+      fail(source, line, "byte " + std::to_string(byte) + " is not of a text in UTF-8; expected a text file");
+    line += byte == '\n';
+    if ((at & 0xfff) < length) worked(0x1000);
+  }
+}
+
+Source read_source(const std::string& path) {
+  Source source{path, {}};
+  std::error_code none;
+  // A device or a pipe may never come to an end.
+  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none))
+    fail(source, 0, "it is no plain file; expected a file that describes a network");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail(source, 0, std::string(std::strerror(errno)) + "; expected a file that describes a network");
+  const auto bytes = std::filesystem::file_size(path, none);
+  if (!none) claim_memory(2 * u64{bytes}, path, std::to_string(bytes) + " bytes of text");
+  std::ostringstream all;
+  all << in.rdbuf();
+  source.text = std::move(all).str();
+  if (!in || source.text.empty()) fail(source, 0, "the file is empty; expected nodes and cables");
+  // The mark that some editors begin UTF-8 with.
+  if (source.text.compare(0, 3, "\xef\xbb\xbf") == 0) source.text.erase(0, 3);
+  check_text(source);
+  return source;
+}
+
+const std::vector<std::string> kFormats = {"auto", "csv", "dot", "ibnetdiscover", "ibsim"};
+
+// By the end of the file's name, or else by the first line that says something.
+std::string format_of(const Source& source) {
+  const auto lower = [](std::string_view text) {
+    std::string out(text);
+    for (char& c : out) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+    return out;
+  };
+  const std::string end = lower(std::filesystem::path(source.path).extension().string());
+  if (end == ".csv") return "csv";
+  if (end == ".dot" || end == ".gv") return "dot";
+  bool records = false;
+  for (Lines lines(source.text); lines.next();) {
+    const std::string_view line = trimmed(lines.line());
+    if (starts_with_word(line, "Hca")) return "ibsim";
+    if (starts_with_word(line, "Switch") || starts_with_word(line, "Ca") || starts_with_word(line, "Rt")) {
+      // "S-0008f10400410015": what ibnetdiscover writes in the place of a name.
+      const std::size_t name = line.find('"');
+      return name != line.npos && line.size() > name + 2 && line[name + 2] == '-' && std::strchr("SHR", line[name + 1])
+                 ? "ibnetdiscover"
+                 : "ibsim";
+    }
+    for (const char* const word : {"vendid", "devid", "sysimgguid", "switchguid", "caguid", "rtguid"})
+      records |= starts_with_word(line, word);
+    if (records || line.empty() || line[0] == '#' || line.substr(0, 2) == "//") continue;
+    const std::string begin = lower(line.substr(0, 8));  // GraphViz takes its keywords in any case
+    for (const char* const word : {"strict", "graph", "digraph"})
+      if (starts_with_word(begin, word)) return "dot";
+    if (line.substr(0, 2) == "/*") return "dot";
+    if (line.find(',') != line.npos) return "csv";
+    if (!starts_with_word(line, "Chassis") && !starts_with_word(line, "Non")) break;
+  }
+  fail(source, 0,
+       "it does not say what it is; expected a name that ends in .csv, .dot or .gv, or the format: csv, dot, "
+       "ibnetdiscover or ibsim");
+}
+
+std::string at_line(u32 line) { return line > 0 ? " (line " + std::to_string(line) + ")" : ""; }
+
+}  // namespace
+
+}  // namespace fabric
+
+using fabric::shown;
+
+Fabric read_fabric(const std::string& path, const std::string& format) {
+  if (std::find(fabric::kFormats.begin(), fabric::kFormats.end(), format) == fabric::kFormats.end())
+    throw ConfigError("unknown format " + shown(format) + " of " + path + did_you_mean(format, fabric::kFormats) +
+                      "; expected one of " + join(fabric::kFormats));
+  const fabric::Source source = fabric::read_source(path);
+  const std::string known = format == "auto" ? fabric::format_of(source) : format;
+  Fabric read = known == "csv"             ? fabric::read_csv(source)
+                : known == "dot"           ? fabric::read_dot(source)
+                : known == "ibnetdiscover" ? fabric::read_ibnetdiscover(source)
+                                           : fabric::read_ibsim(source);
+  if (read.cables.empty()) fabric::fail(source, 0, "no cable in it; expected at least one (or the file is cut short)");
+  check_connected(read, path);
+  return read;
+}
+
+void check_fabric(const Fabric& fabric, const std::string& path, const std::string& hosts_are) {
+  const fabric::Source source{path, {}};
+  const auto& nodes = fabric.nodes;
+  const auto& cables = fabric.cables;
+  const auto name = [&](u32 node) { return shown(nodes[node].name); };
+  const auto fail = [&](u32 line, const std::string& what) { fabric::fail(source, line, what); };
+  if (nodes.empty()) fail(0, "no node in it; expected switches, and cables between them");
+
+  for (const Fabric::Node& node : nodes)
+    if (node.ports > kMaxRadix)
+      fail(node.line, shown(node.name) + " has " + std::to_string(node.ports) + " ports; expected at most " +
+                          std::to_string(kMaxRadix));
+
+  std::vector<u32> ends(nodes.size(), 0), first(nodes.size(), 0);  // cables of each node, and the line of the first
+  std::vector<std::pair<u64, u32>> used;                           // (node, port) and the cable
+  claim_memory(8 * u64{nodes.size()} + 32 * u64{cables.size()}, path,
+               "checking " + std::to_string(cables.size()) + " cables");
+  used.reserve(2 * cables.size());
+  for (u32 k = 0; k < cables.size(); k++) {
+    const Fabric::Cable& cable = cables[k];
+    worked(32);
+    if (cable.a == cable.b)
+      fail(cable.line, name(cable.a) + " is connected to itself; expected a cable to another node");
+    if (nodes[cable.a].host && nodes[cable.b].host)
+      fail(cable.line, "a cable between two hosts, " + name(cable.a) + " and " + name(cable.b) + hosts_are +
+                           "; expected a switch on at least one side");
+    for (const auto& [node, port] : {std::pair(cable.a, cable.a_port), std::pair(cable.b, cable.b_port)}) {
+      const u32 most = nodes[node].ports ? nodes[node].ports : kMaxRadix;
+      if (port != kNone) {
+        if (port >= most)
+          fail(cable.line, "port " + std::to_string(port) + " of " + name(node) + ", which has " +
+                               (nodes[node].ports ? "" : "at most ") + std::to_string(most) +
+                               "; expected a port 0 .. " + std::to_string(most - 1));
+        used.emplace_back(u64{node} << 32 | port, k);
+      }
+      if (ends[node]++ == 0) {
+        first[node] = cable.line;
+      } else if (nodes[node].host) {
+        fail(cable.line,
+             "host " + name(node) + hosts_are + " has a second cable here, its first one is" +
+                 (first[node] == cable.line ? " the one before" : " on line " + std::to_string(first[node])) +
+                 "; expected one cable, for the core attaches a terminal by one port");
+      }
+      if (ends[node] > most)
+        fail(cable.line, name(node) + " has " + std::to_string(ends[node]) + " cables or more, and " +
+                             (nodes[node].ports ? "" : "may have ") + std::to_string(most) + " ports");
+    }
+  }
+
+  // Of all ports with two cables the one that comes first in the file.
+  std::sort(used.begin(), used.end());
+  u32 second = kNone;
+  std::size_t at = 0;
+  for (std::size_t k = 1; k < used.size(); k++)
+    if (used[k].first == used[k - 1].first && used[k].second < second) second = used[k].second, at = k;
+  if (second != kNone)
+    fail(cables[second].line,
+         "port " + std::to_string(used[at].first & kNone) + " of " + name(static_cast<u32>(used[at].first >> 32)) +
+             " already has the cable" +
+             (cables[used[at - 1].second].line > 0 ? " of line " + std::to_string(cables[used[at - 1].second].line)
+                                                   : " " + std::to_string(used[at - 1].second)) +
+             "; expected another port");
+
+  for (u32 node = 0; node < nodes.size(); node++)
+    if (nodes[node].host && ends[node] == 0)
+      fail(nodes[node].line, "host " + name(node) + hosts_are + " has no cable; expected one to a switch");
+}
+
+void check_connected(const Fabric& fabric, const std::string& path) {
+  const u32 count = static_cast<u32>(fabric.nodes.size());
+  claim_memory(8 * u64{count}, path, "looking whether " + std::to_string(count) + " nodes are connected");
+  std::vector<u32> root(count);  // trees of nodes that are connected; the root is the node that comes first in the file
+  for (u32 node = 0; node < count; node++) root[node] = node;
+  const auto root_of = [&](u32 node) {
+    while (root[node] != node) node = root[node] = root[root[node]];
+    return node;
+  };
+  for (const Fabric::Cable& cable : fabric.cables) {
+    worked(16);
+    const u32 a = root_of(cable.a), b = root_of(cable.b);
+    root[std::max(a, b)] = std::min(a, b);
+  }
+  std::vector<u32> size(count, 0), parts;
+  for (u32 node = 0; node < count; node++)
+    if (size[root_of(node)]++ == 0) parts.push_back(node);
+  if (parts.size() < 2) return;
+  // The smallest part is what is in the wrong, most likely.
+  std::sort(parts.begin(), parts.end(), [&](u32 a, u32 b) { return std::pair(size[b], a) < std::pair(size[a], b); });
+  const Fabric::Node &most = fabric.nodes[parts.front()], &least = fabric.nodes[parts.back()];
+  fabric::fail({path, {}}, least.line,
+               shown(least.name) + " cannot be reached from " + shown(most.name) + fabric::at_line(most.line) +
+                   ": the network is in " + std::to_string(parts.size()) + " parts, the largest of " +
+                   std::to_string(size[parts.front()]) + " nodes, the smallest of " +
+                   std::to_string(size[parts.back()]) + "; expected one");
+}
+
+}  // namespace flitgym
