@@ -41,7 +41,7 @@ void wire(const std::string& where, const Params& params, Wiring& w) {
     throw ConfigError(t->key + ": " + to_string(Value{params.reals("sizes")}) + " has paths of " + std::to_string(diameter) + " hops, the core counts at most " + std::to_string(kMostHops));
   w.resize(static_cast<u32>(routers), static_cast<u32>(ports));
   t->diameter = static_cast<u32>(diameter);
-  t->closed = true;
+  t->closed = t->estimates = true;
 
   t->dimension_of_port.assign(ports, Torus::kNoDimension);
   for (u32 k = 0; k < dimensions; k++) std::fill_n(t->dimension_of_port.begin() + t->base[k], t->ports_of(k), static_cast<u8>(k));
