@@ -24,9 +24,13 @@ _SIZES = {
     "hyperx": "{widths}, {terminals_per_router} terminals each",
     "torus": "{sizes}, {terminals_per_router} terminals each",
     "mesh": "{sizes}, {terminals_per_router} terminals each",
+    "fat_tree": "children {children}, parents {parents}",
+    "slim_fly": "q = {q}",
+    "random_regular": "{routers} routers of {degree} links, {terminals_per_router} terminals each",
 }
 _IN_SIZE = (
     *("topology.groups", "topology.routers_per_group", "topology.widths", "topology.sizes"),
+    *("topology.children", "topology.parents", "topology.q", "topology.routers", "topology.degree"),
     "topology.terminals_per_router",
 )
 _ALWAYS_TOLD = ("workload.scale", "workload.size_scale", "workload.placement")
