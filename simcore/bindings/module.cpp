@@ -109,8 +109,8 @@ py::dict facts(const Simulation& sim) {
 py::dict channels(const Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
-  const u64 end = s.window.open ? s.totals.now : s.window.end;
-  const double cycles = static_cast<double>(end - s.window.begin);
+  const u64 end = s.part.window.open ? s.part.totals.now : s.part.window.end;
+  const double cycles = static_cast<double>(end - s.part.window.begin);
   std::vector<u32> router, port, kind;
   std::vector<i64> peer;
   std::vector<u64> flits;
@@ -121,10 +121,10 @@ py::dict channels(const Simulation& sim) {
     port.push_back(net.local_port(p));
     kind.push_back(static_cast<u32>(net.channels[p].kind));
     peer.push_back(net.is_nic(net.channels[p].peer) ? -1 : static_cast<i64>(net.router_of_port(net.channels[p].peer)));
-    flits.push_back(s.window.open ? s.ports[p].flits : s.ports[p].window_flits);
+    flits.push_back(s.part.window.open ? s.ports[p].flits : s.ports[p].window_flits);
     utilisation.push_back(cycles > 0 ? static_cast<double>(flits.back()) * net.channels[p].flit_cycles / cycles : 0);
     u64 stalled = s.ports[p].stall;
-    if (s.window.open && s.ports[p].stalled) stalled += s.totals.now - s.ports[p].stalled_since;
+    if (s.part.window.open && s.ports[p].stalled) stalled += s.part.totals.now - s.ports[p].stalled_since;
     stall.push_back(static_cast<double>(stalled) * net.cycle_ns);
   }
   const auto array = [](const auto& v) { return py::array(static_cast<py::ssize_t>(v.size()), v.data()); };
@@ -144,12 +144,12 @@ py::dict series(const Simulation& sim) {
   const State& s = sim.state();
   const u32 interval = s.series_interval[0];
   // Up to now, empty intervals at the end included.
-  const auto n = static_cast<py::ssize_t>(interval ? (s.totals.now + interval - 1) / interval : 0);
+  const auto n = static_cast<py::ssize_t>(interval ? (s.part.totals.now + interval - 1) / interval : 0);
   py::array_t<double> time(n), latency(n), hops(n), throughput(n);
   py::array_t<u64> packets(n), flits(n);
   for (py::ssize_t k = 0; k < n; k++) {
-    const SeriesPoint x = static_cast<std::size_t>(k) < s.series.size() ? s.series[static_cast<std::size_t>(k)] : SeriesPoint{};
-    const double begin = static_cast<double>(interval) * static_cast<double>(k), end = std::min(begin + interval, static_cast<double>(s.totals.now));
+    const SeriesPoint x = static_cast<std::size_t>(k) < s.part.series.size() ? s.part.series[static_cast<std::size_t>(k)] : SeriesPoint{};
+    const double begin = static_cast<double>(interval) * static_cast<double>(k), end = std::min(begin + interval, static_cast<double>(s.part.totals.now));
     const auto count = static_cast<double>(x.packets);
     time.mutable_at(k) = end * net.cycle_ns;
     packets.mutable_at(k) = x.packets;
@@ -173,7 +173,7 @@ py::dict requests(const Live<Simulation>& live) {
   const Exclusive held(*live);
   Simulation& sim = *live;
   const py::object self = live.owner();
-  if (!sim.state().totals.collected) throw CoreError("requests(): there are none before collect()");
+  if (!sim.state().part.totals.collected) throw CoreError("requests(): there are none before collect()");
   Batch& b = sim.batch();
   const auto n = static_cast<py::ssize_t>(b.count);
   py::dict d;
@@ -285,9 +285,9 @@ double workload_progress(Simulation& s) {
   const u64 done = runs_elsewhere(s) ? s.progress().blocks_done.load() : s.state().host.blocks_done;
   return blocks ? static_cast<double>(done) / static_cast<double>(blocks) : 1.0;
 }
-u64 now(Simulation& s) { return runs_elsewhere(s) ? s.progress().now.load() : s.state().totals.now; }
+u64 now(Simulation& s) { return runs_elsewhere(s) ? s.progress().now.load() : s.state().part.totals.now; }
 u64 packets_in_network(Simulation& s) {
-  return runs_elsewhere(s) ? s.progress().packets_in_network.load() : s.state().totals.packets_in_network;
+  return runs_elsewhere(s) ? s.progress().packets_in_network.load() : s.state().part.totals.packets_in_network;
 }
 
 }  // namespace
@@ -421,8 +421,8 @@ PYBIND11_MODULE(_core, m) {
       })
       .def("_set_table", alone([](Simulation& s, const Floats& values) { set_q_table(s, values); }), py::arg("values"))
       .def_property(
-          "q_frozen", alone([](Simulation& s) { return s.state().totals.frozen != 0; }), alone([](Simulation& s,
-              bool frozen) { s.state().totals.frozen = frozen; }))
+          "q_frozen", alone([](Simulation& s) { return s.state().part.totals.frozen != 0; }), alone([](Simulation& s,
+              bool frozen) { s.state().part.totals.frozen = frozen; }))
       .def("watch", alone([](Simulation& s, u32 terminal, u32 sequence) { s.watch(terminal, sequence); }),
           py::arg("terminal"), py::arg("sequence"))
       .def("watch_log", alone([](Simulation& s) { return s.watch_log(); }))

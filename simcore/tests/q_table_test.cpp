@@ -129,7 +129,7 @@ TEST(feedback_holds_the_least_of_all_ports) {
 
 TEST(frozen_tables_do_not_learn) {
   Simulation sim = one_packet();
-  sim.state().totals.frozen = 1;
+  sim.state().part.totals.frozen = 1;
   CHECK_EQ(changes_until_empty(sim).size(), 0u);
 }
 

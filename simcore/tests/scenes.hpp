@@ -94,7 +94,7 @@ struct Decision {
 };
 // Runs one cycle and appends its decisions.
 inline void observe(Simulation& sim, std::vector<Decision>& out) {
-  const Cycle now = sim.state().totals.now;
+  const Cycle now = sim.state().part.totals.now;
   sim.collect();
   sim.apply(nullptr, 0);
   const Batch& b = sim.batch();

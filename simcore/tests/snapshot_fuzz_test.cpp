@@ -223,21 +223,21 @@ TEST(a_snapshot_that_contradicts_itself_is_refused) {
     play(sim, 10);
   };
   const Config plain = worlds()[0], learned = worlds()[1], agent = worlds()[10], jobs = worlds()[15];
-  refused(plain, [](State& s) { s.free_packets.push_back(0x10000000u); }, "free packets");
-  refused(plain, [](State& s) { s.free_packets.insert(s.free_packets.end(), {0, 0}); }, "free packets");
+  refused(plain, [](State& s) { s.part.free_packets.push_back(0x10000000u); }, "free packets");
+  refused(plain, [](State& s) { s.part.free_packets.insert(s.part.free_packets.end(), {0, 0}); }, "free packets");
   refused(plain, [](State& s) { s.input_vcs.pop_back(); }, "an array of");
-  refused(plain, [](State& s) { s.totals.now = kEndOfTime + 1; }, "time");
-  refused(plain, [](State& s) { s.flit_lines.lines[0].end++; }, "delay line");
+  refused(plain, [](State& s) { s.part.totals.now = kEndOfTime + 1; }, "time");
+  refused(plain, [](State& s) { s.part.flit_lines.lines[0].end++; }, "delay line");
   refused(plain, [](State& s) {
-    for (const u32 chunk : s.sources_due.first)
-      if (chunk != kNone) s.sources_due.chunks[chunk].next = chunk;
+    for (const u32 chunk : s.part.sources_due.first)
+      if (chunk != kNone) s.part.sources_due.chunks[chunk].next = chunk;
   }, "timing wheel");
   refused(plain, [](State& s) { s.outputs_asked[0] ^= 1; }, "requests");
-  refused(plain, [](State& s) { s.totals.packets_in_network++; }, "packets in the network");
+  refused(plain, [](State& s) { s.part.totals.packets_in_network++; }, "packets in the network");
   refused(plain, [](State& s) { s.terminals[0].step = 1; }, "load of a source");
   refused(learned, [](State& s) { s.ports[3].next_vc = 31; }, "turns of a port");
   refused(agent, [](State& s) { s.open_decisions.emplace_back(); }, "open decisions");
-  refused(agent, [](State& s) { s.learning.temperature = -1; }, "exploration");
+  refused(agent, [](State& s) { s.part.learning.temperature = -1; }, "exploration");
   refused(jobs, [](State& s) { s.host_events.at(0).id = 1u << 30; }, "");
   refused(jobs, [](State& s) { s.host.blocks_done++; }, "progress");
 }
@@ -340,7 +340,7 @@ TEST(fuzz_snapshot_forged) {
     victim = w.victim.get();
     Simulation forged(*w.instants[seed / all.size() % w.instants.size()]);
     disturb(forged.state(), seed);
-    forged.state().totals.collected = 0;
+    forged.state().part.totals.collected = 0;
     return forged.snapshot();
   };
   testing::fuzz(forge, 1500, [&](const std::string& bytes) {

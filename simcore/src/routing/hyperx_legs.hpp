@@ -7,9 +7,9 @@
 
 namespace flitgym {
 
-inline Hop follow_hyperx_legs(const Network& net, const HyperX& hx, Packet& p, u32 router) {
+inline Hop follow_hyperx_legs(const Network& net, const HyperX& hx, Packet& p, u32 intermediate, u32 router) {
   if (p.phase == kToIntermediate) {
-    if (router != p.intermediate) return {hx.dor_port(router, p.intermediate, p), 0};
+    if (router != intermediate) return {hx.dor_port(router, intermediate, p), 0};
     p.phase = kFromIntermediate;
   }
   const u32 to = net.terminal_router[p.destination];

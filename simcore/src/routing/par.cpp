@@ -14,22 +14,24 @@ constexpr LegClasses kAtSource = {1, 0, 2, 3, 4}, kLater = {1, 3, 2, 3, 4};
 void route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = dragonfly(net);
   const auto& rule = static_cast<const UgalRule&>(*net.routing);
+  u32* const intermediates = rule.intermediate.of(s);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
+    u32& intermediate = intermediates[b.packet[i]];
     const u32 router = b.router[i];
     const Ends e = ends(net, df, p);
-    const bool first = p.phase == kUndecided;
+    const bool first = p.phase == kUndecided, detours = e.source_group != e.destination_group && df.g > 2;
     if (first) {
       p.phase = kMinimal;
-      if (e.source_group == e.destination_group || !draw_intermediate<true>(net, s, df, rule, p, router, e, kAtSource.source_detour)) p.intermediate = kNone;
+      if (detours) draw_intermediate<true>(net, s, df, rule, p, router, e, kAtSource.source_detour, intermediate);
     }
     const bool second = p.phase == kMinimal && p.hops == 1 && df.group(router) == e.source_group;
     const LegClasses& classes = first ? kAtSource : kLater;
     // The authors compare minimal VC 0 with detour VC 1 at either router when both paths share the output port.
-    if ((first || second) && p.intermediate != kNone &&
-        ugal_diverts<true>(net, s, df, rule, p, router, e, kAtSource.source_minimal, kAtSource.source_detour))
+    if ((first || second) && detours &&
+        ugal_diverts<true>(net, s, df, rule, p, intermediate, router, e, kAtSource.source_minimal, kAtSource.source_detour))
       take_detour(p);
-    choose(b, i, follow_legs<true>(net, df, classes, p, router, e));
+    choose(b, i, follow_legs<true>(net, df, classes, p, intermediate, router, e));
   }
 }
 

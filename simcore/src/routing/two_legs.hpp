@@ -36,12 +36,12 @@ inline Ends ends(const Network& net, const Dragonfly& df, const Packet& p) {
 
 // Next hop of a packet whose phase is decided. kByRouter: the intermediate is a router, else a group.
 template <bool kByRouter>
-inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 router, const Ends& e) {
+inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 intermediate, u32 router, const Ends& e) {
   const u32 group = df.group(router);
   if (p.phase == kToIntermediate) {
-    const bool reached = kByRouter ? router == p.intermediate : group == p.intermediate;
+    const bool reached = kByRouter ? router == intermediate : group == intermediate;
     if (!reached) {
-      const u32 port = kByRouter ? df.towards(router, p.intermediate, df.link_of(p)) : df.exit(router, p.intermediate, df.link_of(p));
+      const u32 port = kByRouter ? df.towards(router, intermediate, df.link_of(p)) : df.exit(router, intermediate, df.link_of(p));
       return {port, group == e.source_group ? classes.source_detour : classes.to_router};
     }
     p.phase = kFromIntermediate;
@@ -50,9 +50,14 @@ inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses
   return {df.own_minimal_port(net, router, p), vc_class};
 }
 
+// What every routing of two legs keeps.
+struct LegsRule : ComponentData {
+  Kept<u32> intermediate;
+};
+
 // ---- UGAL: Universal Globally-Adaptive Load-balancing (Singh 2005; on Dragonfly: Kim et al., ISCA 2008) ----
 
-struct UgalRule : ComponentData {
+struct UgalRule : LegsRule {
   double threshold = 0, bias_flits = 0;
   bool hop_weighted = false;
   u32 candidates = 1;
@@ -81,21 +86,21 @@ inline void read_ugal(const Params& params, UgalRule& rule) {
   rule.candidates = params.count("candidates");
 }
 
-// Compares the minimal path with the one through p.intermediate at `router`, by the local queues of their first hops.
+// Compares the minimal path with the one through `intermediate` at `router`, by the local queues of their first hops.
 template <bool kByRouter>
-inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p, u32 router, const Ends& e,
-                         u32 minimal_class, u32 detour_class) {
+inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p, u32 intermediate, u32 router,
+                         const Ends& e, u32 minimal_class, u32 detour_class) {
   const u32 k_min = df.own_minimal_port(net, router, p);
-  const u32 k_non = kByRouter ? df.towards(router, p.intermediate, df.link_of(p)) : df.exit(router, p.intermediate, df.link_of(p));
+  const u32 k_non = kByRouter ? df.towards(router, intermediate, df.link_of(p)) : df.exit(router, intermediate, df.link_of(p));
   double q_min = rule.measure.of(net, s, net.port(router, k_min), minimal_class, k_min == k_non);
   double q_non = rule.measure.of(net, s, net.port(router, k_non), detour_class, k_min == k_non);
   if (rule.hop_weighted) {
     const u32 link = df.link_of(p);
-    u32 middle = p.intermediate, leg = 0;
+    u32 middle = intermediate, leg = 0;
     if (kByRouter) {
       leg = df.minimal_hops(net, router, middle, link);
     } else {  // the router at which the link into the intermediate group ends
-      for (middle = router; df.group(middle) != p.intermediate; leg++) middle = net.router_of_port(net.channels[net.port(middle, df.exit(middle, p.intermediate, link))].peer);
+      for (middle = router; df.group(middle) != intermediate; leg++) middle = net.router_of_port(net.channels[net.port(middle, df.exit(middle, intermediate, link))].peer);
     }
     q_min *= df.minimal_hops(net, router, e.destination_router, link);
     q_non *= leg + df.minimal_hops(net, middle, e.destination_router, link);
@@ -105,7 +110,8 @@ inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df
 
 // Draws the rule's candidates and keeps the one whose first hop is least congested. False if there is none.
 template <bool kByRouter>
-inline bool draw_intermediate(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, Packet& p, u32 router, const Ends& e, u32 detour_class) {
+inline bool draw_intermediate(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p, u32 router, const Ends& e, u32 detour_class,
+                              u32& intermediate) {
   u32 least = ~0u;
   for (u32 k = 0; k < rule.candidates; k++) {
     const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, k));
@@ -113,7 +119,7 @@ inline bool draw_intermediate(const Network& net, const State& s, const Dragonfl
     const u32 q = rule.candidates == 1 ? 0 : rule.measure.of(net, s, net.port(router, df.towards(router, middle, df.link_of(p))), detour_class);
     if (q < least) {
       least = q;
-      p.intermediate = kByRouter ? middle : df.group(middle);
+      intermediate = kByRouter ? middle : df.group(middle);
     }
   }
   return true;
@@ -125,19 +131,21 @@ inline bool draw_intermediate(const Network& net, const State& s, const Dragonfl
 template <bool kByRouter, LegClasses kClasses>
 void valiant_route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = dragonfly(net);
+  u32* const intermediates = static_cast<const LegsRule&>(*net.routing).intermediate.of(s);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
+    u32& intermediate = intermediates[b.packet[i]];
     const Ends e = ends(net, df, p);
     if (p.phase == kUndecided) {
       p.phase = kMinimal;
       const bool leaves = e.source_group != e.destination_group;
       const u32 middle = leaves ? random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, 0)) : kNone;
       if (middle != kNone) {
-        p.intermediate = kByRouter ? middle : df.group(middle);
+        intermediate = kByRouter ? middle : df.group(middle);
         take_detour(p);
       }
     }
-    choose(b, i, follow_legs<kByRouter>(net, df, kClasses, p, b.router[i], e));
+    choose(b, i, follow_legs<kByRouter>(net, df, kClasses, p, intermediate, b.router[i], e));
   }
 }
 
@@ -146,18 +154,28 @@ template <bool kByRouter, LegClasses kClasses>
 void ugal_route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = dragonfly(net);
   const auto& rule = static_cast<const UgalRule&>(*net.routing);
+  u32* const intermediates = rule.intermediate.of(s);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
+    u32& intermediate = intermediates[b.packet[i]];
     const u32 router = b.router[i];
     const Ends e = ends(net, df, p);
     if (p.phase == kUndecided) {
       p.phase = kMinimal;
-      if (e.source_group != e.destination_group && draw_intermediate<kByRouter>(net, s, df, rule, p, router, e, kClasses.source_detour) &&
-          ugal_diverts<kByRouter>(net, s, df, rule, p, router, e, kClasses.source_minimal, kClasses.source_detour))
+      if (e.source_group != e.destination_group && draw_intermediate<kByRouter>(net, s, df, rule, p, router, e, kClasses.source_detour, intermediate) &&
+          ugal_diverts<kByRouter>(net, s, df, rule, p, intermediate, router, e, kClasses.source_minimal, kClasses.source_detour))
         take_detour(p);
     }
-    choose(b, i, follow_legs<kByRouter>(net, df, kClasses, p, router, e));
+    choose(b, i, follow_legs<kByRouter>(net, df, kClasses, p, intermediate, router, e));
   }
+}
+
+template <bool kByRouter, u32 kVcClasses, u32 kMaxHops>
+RoutingFacts valiant_setup(const Params&, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<LegsRule>();
+  rule->intermediate = declare_intermediate(net, !kByRouter);
+  data = rule;
+  return {kVcClasses, kMaxHops};
 }
 
 template <bool kByRouter, u32 kVcClasses, u32 kMaxHops>
@@ -165,8 +183,9 @@ RoutingFacts ugal_setup(const Params& params, Network& net, std::shared_ptr<cons
   auto rule = std::make_shared<UgalRule>();
   read_ugal(params, *rule);
   rule->measure = measure_of(params, net);
+  rule->intermediate = declare_intermediate(net, !kByRouter);
   data = rule;
-  return {kVcClasses, kMaxHops, false, !kByRouter};
+  return {kVcClasses, kMaxHops};
 }
 
 }  // namespace flitgym
