@@ -229,10 +229,6 @@ void bind_learning(py::class_<Simulation>& simulation) {
         };
         return accrued(s, w ? w->job_count() : 1, job);
       }), "The same per job, [jobs]; a traffic pattern is one.")
-      .def_property_readonly("job_slowdown", [](Live<Simulation> live) {
-        const Exclusive held(*live);
-        return view(live->state().job_slowdown, live.owner());
-      })
       .def_property(
           "epsilon", alone([](Simulation& s) { return s.state().part.learning.epsilon; }), alone([](Simulation& s,
               double epsilon) {

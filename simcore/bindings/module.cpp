@@ -18,6 +18,7 @@
 #include "jobs.hpp"
 #include "learning.hpp"
 #include "live.hpp"
+#include "memory.hpp"
 #include "pickling.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
@@ -52,6 +53,7 @@ void add_view(py::dict& out, const char* name, std::vector<T, A>& array, const p
 void add_view(py::dict&, const char*, Totals&, const py::object&) {}
 void add_view(py::dict&, const char*, Window&, const py::object&) {}
 void add_view(py::dict&, const char*, HostTotals&, const py::object&) {}
+void add_view(py::dict&, const char*, LearningTotals&, const py::object&) {}
 
 py::dict facts(const Simulation& sim) {
   const Network& net = sim.network();
@@ -89,7 +91,7 @@ py::dict facts(const Simulation& sim) {
   d["crossbar_cycles"] = net.router.crossbar_cycles;
   d["wake_cycles"] = net.router.wake_cycles;
   d["pipeline_cycles"] = net.router.pipeline_cycles;
-  d["table_layout"] = net.table.layout;
+  d["table_layout"] = net.table == kNone ? std::string() : net.memories[net.table].meaning;
   py::list rounding;
   for (const Rounding& r : net.rounding) {
     py::dict one;
@@ -200,33 +202,6 @@ py::dict requests(const Live<Simulation>& live) {
     d["candidate_class"] = view(b.candidate_class, {candidates}, self);
   }
   return d;
-}
-
-// [routers, rows, columns]; None where the routing has no table.
-py::object table_view(const Live<Simulation>& live) {
-  const TableShape& t = live->network().table;
-  if (t.rows == 0) return py::none();
-  const auto item = static_cast<py::ssize_t>(sizeof(float));
-  return py::array(py::dtype::of<float>(), {static_cast<py::ssize_t>(live->network().routers),
-      static_cast<py::ssize_t>(t.rows), static_cast<py::ssize_t>(t.columns)},
-                   {item * t.rows * t.stride, item * t.stride, item}, live->state().table.data(), live.owner());
-}
-
-// The one array that a user may write into, which is looked at before the simulation goes on.
-py::object q_table(const Live<Simulation>& live) {
-  const Exclusive held(*live);
-  live->expose_table();
-  return table_view(live);
-}
-
-void set_q_table(Simulation& sim, const py::array_t<float, py::array::c_style | py::array::forcecast>& values) {
-  const TableShape& t = sim.network().table;
-  if (t.rows == 0) throw ConfigError("routing." + sim.network().routing_name + " has no Q-table");
-  if (values.ndim() != 3 || values.shape(0) != sim.network().routers || values.shape(1) != t.rows ||
-      values.shape(2) != t.columns)
-    throw ConfigError("q_table: the table has " + std::to_string(sim.network().routers) + " routers x " +
-        std::to_string(t.rows) + " rows x " + std::to_string(t.columns) + " columns");
-  sim.set_table(values.data());
 }
 
 // Whole numbers from Python as they were given: a cast would make 0 of 2^32, of 0.9 and of infinity.
@@ -409,17 +384,13 @@ PYBIND11_MODULE(_core, m) {
              py::dict out;
 #define FLITGYM_VIEW(type, name) add_view(out, #name, s.name, self);
              FLITGYM_STATE_FIXED(FLITGYM_VIEW)
+#define FLITGYM_PART_VIEW(type, name) add_view(out, #name, s.part.name, self);
+             FLITGYM_PARTITION_FIXED(FLITGYM_PART_VIEW)
+#undef FLITGYM_PART_VIEW
              FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_VIEW)
 #undef FLITGYM_VIEW
              return out;
            })
-      .def_property_readonly("q_table", [](Live<Simulation> live) { return q_table(live); })
-      .def_property_readonly("_table", [](Live<Simulation> live) {
-        const Exclusive held(*live);
-        const py::object table = table_view(live);
-        return table.is_none() ? table : py::object(read_only(table));
-      })
-      .def("_set_table", alone([](Simulation& s, const Floats& values) { set_q_table(s, values); }), py::arg("values"))
       .def_property(
           "q_frozen", alone([](Simulation& s) { return s.state().part.totals.frozen != 0; }), alone([](Simulation& s,
               bool frozen) { s.state().part.totals.frozen = frozen; }))
@@ -436,6 +407,7 @@ PYBIND11_MODULE(_core, m) {
       .def("check_conservation", alone([](Simulation& s) { s.check_conservation(); }));
   bind_jobs(simulation);
   bind_learning(simulation);
+  bind_memory(simulation);
   bind_worlds(m);
   bind_pickling(simulation);
 }

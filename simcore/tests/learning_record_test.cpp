@@ -164,7 +164,8 @@ TEST(job_slowdown_of_a_single_job_is_the_delay) {
   for (u32 k = 0; k < 400; k++) x.cycle();
   x.finish();
   check_books(x, "job_slowdown");
-  CHECK(x.sim.state().job_slowdown.size() == 1 && x.sim.state().job_slowdown[0] > 1);
+  const auto& net = x.sim.network();
+  CHECK(x.sim.state().memory[find_memory(net, "job_slowdown")].size() == sizeof(double) && *kept<double>(net, x.sim.state(), "job_slowdown") > 1);
 }
 
 // Transition n lies in row n mod capacity; a small ring holds the last ones.
@@ -173,11 +174,11 @@ TEST(the_ring_wraps) {
   Simulation small(seam_on_dragonfly(recorded("hop_delay", kRoom))), large(seam_on_dragonfly(recorded("hop_delay", 1 << 14)));
   for (Simulation* sim : {&small, &large}) advance_at_random(*sim, 900);
   const State &a = small.state(), &b = large.state();
-  CHECK_EQ(a.learning.transitions, b.learning.transitions);
-  CHECK(a.learning.transitions > 5 * kRoom);
+  CHECK_EQ(a.part.learning.transitions, b.part.learning.transitions);
+  CHECK(a.part.learning.transitions > 5 * kRoom);
   CHECK_EQ(a.ring_reward.size(), std::size_t{kRoom});
   const u32 width = small.network().seam->width, slots = small.network().seam->slots;
-  for (u64 n = b.learning.transitions - kRoom; n < b.learning.transitions; n++) {
+  for (u64 n = b.part.learning.transitions - kRoom; n < b.part.learning.transitions; n++) {
     const u64 row = n % kRoom;
     CHECK(a.ring_decision[row] == b.ring_decision[n] && a.ring_next_decision[row] == b.ring_next_decision[n] && a.ring_reward[row] == b.ring_reward[n]);
     CHECK(a.ring_action[row] == b.ring_action[n] && a.ring_done[row] == b.ring_done[n] && a.ring_router[row] == b.ring_router[n] && a.ring_decided[row] == b.ring_decided[n]);

@@ -105,7 +105,6 @@ TEST(what_the_seam_refuses) {
   CHECK_THROWS(ConfigError, make({"agent", {{"observation", std::string("")}}}), "routing.agent.observation");
   CHECK_THROWS(ConfigError, make({"agent", {{"reward", std::string("delay")}}}), "routing.agent.reward", "hop_delay");
   CHECK_THROWS(ConfigError, make({"agent", {{"relation", std::string("omni_war")}}}), "relation", "progressive");
-  CHECK_THROWS(ConfigError, make({"biased", {{"observation", std::string("progress+q_values")}}}), "biased", "table");
   CHECK_THROWS(ConfigError, make({"policy", {{"path", std::string("/nowhere/policy.safetensors")}}}), "/nowhere/policy.safetensors");
 
   Simulation sim(seam_on_dragonfly({"agent", {}}));
@@ -138,7 +137,7 @@ TEST(observation_by_hand) {
   congest(x, 1, 3, 2, 0, 96);   // of another
   congest(x, 1, 6, 0, 0, 256);
   x.state.input_vcs[x.net.vc_id(x.net.port(1, 0), 0)].count = 32;
-  x.state.table[(1 * x.net.table.rows + 1) * x.net.table.stride + 2] = 250;  // router 1, group 1, third column: port 4
+  x.net.feedback.row(x.state, 1, 1)[2] = 250;  // router 1, group 1, third column: port 4
   Shown shown = show(x, at);
   const std::map<std::string, float> general = {{"hops", 0}, {"age", 0.4f}, {"size", 0.25f}, {"load_mean", (64 + 96 + 256) / 256.0f / 5}, {"load_max", 1}, {"queue", 0.125f}, {"hops_left", 0.375f}, {"time_left", 0.123f}};
   CHECK_EQ(shown.general.size(), general.size());
@@ -291,8 +290,8 @@ TEST(an_idle_network_looks_idle) {
 
 namespace {
 
-float& lost(Simulation& sim, u32 router, u32 row, u32 column) { return q_row(sim.network(), sim.state(), router, row)[column]; }
-float most_lost(const Simulation& sim) { return *std::ranges::max_element(sim.state().table); }
+float& lost(Simulation& sim, u32 router, u32 row, u32 column) { return sim.network().feedback.row(sim.state(), router, row)[column]; }
+float most_lost(Simulation& sim) { return std::ranges::max(all_values(sim.network(), sim.state())); }
 
 }  // namespace
 
@@ -439,7 +438,7 @@ TEST(bias_rules_over_queues) {
       Simulation sim(c);
       const Network& net = sim.network();
       for (u32 router = 0; router < net.routers; router++)
-        for (u32 row = 0; row < net.table.rows; row++) q_row(net, sim.state(), router, row)[0] = bias;
+        for (u32 row = 0; row < learned_table(net).rows; row++) learned_table(net).row(sim.state(), router, row)[0] = bias;
       u64 minimal = 0, detours = 0;
       for (u32 k = 0; k < 800; k++) {
         sim.collect();
