@@ -2,6 +2,7 @@
 // done, what it remembers, destination) and every hop it may take from there under any congestion. The channel dependency graph
 // so built is complete, not sampled; it has no cycle. The numbers of edges by hand say that nothing is missing.
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <tuple>
 

