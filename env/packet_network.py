@@ -419,7 +419,7 @@ class PacketNetwork:
     def _weights(self) -> NDArray[np.float64]:
         if self.options.reward != "job_slowdown":
             return np.ones(1)
-        slowdown = self.simulation.job_slowdown
+        slowdown = self.simulation.memory("job_slowdown")
         return np.asarray(np.clip(slowdown / slowdown.mean(), *_JOB_WEIGHTS))
 
     def _packet(self) -> tuple[bool, float]:

@@ -85,7 +85,7 @@ py::dict job_series(Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
   const u32 interval = s.series_interval[0], count = net.workload ? net.workload->job_count() : 0;
-  const std::size_t steps = interval && count ? (s.totals.now + interval - 1) / interval : 0;
+  const std::size_t steps = interval && count ? (s.part.totals.now + interval - 1) / interval : 0;
   const auto n = static_cast<py::ssize_t>(steps * count);
   py::array_t<double> time(n), latency(n), hops(n);
   py::array_t<u32> job(n);
@@ -94,7 +94,7 @@ py::dict job_series(Simulation& sim) {
     const std::size_t k = static_cast<std::size_t>(i), step = k / count;
     const JobPoint x = k < s.job_series.size() ? s.job_series[k] : JobPoint{};
     const double many = static_cast<double>(x.packets), nan = std::numeric_limits<double>::quiet_NaN();
-    time.mutable_at(i) = std::min(static_cast<double>(interval) * static_cast<double>(step + 1), static_cast<double>(s.totals.now)) * net.cycle_ns;
+    time.mutable_at(i) = std::min(static_cast<double>(interval) * static_cast<double>(step + 1), static_cast<double>(s.part.totals.now)) * net.cycle_ns;
     job.mutable_at(i) = static_cast<u32>(k % count);
     packets.mutable_at(i) = x.packets;
     received.mutable_at(i) = x.bytes_received;

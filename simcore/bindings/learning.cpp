@@ -134,7 +134,7 @@ py::dict decisions(const Live<Simulation>& live) {
   Simulation& sim = *live;
   const py::object self = live.owner();
   const Seam& seam = seam_of(sim, "decisions()");
-  if (!sim.state().totals.collected) throw CoreError("decisions(): there are none before collect()");
+  if (!sim.state().part.totals.collected) throw CoreError("decisions(): there are none before collect()");
   const Batch& b = sim.batch();
   const Decisions& d = b.decisions;
   const auto n = static_cast<py::ssize_t>(d.count);
@@ -213,8 +213,8 @@ void bind_learning(py::class_<Simulation>& simulation) {
   simulation.def("seam", alone([](Simulation& s) { return seam_facts(s); }))
       .def("decisions", [](Live<Simulation> live) { return decisions(live); }, kDecisionsDoc)
       .def("transitions", [](Live<Simulation> live) { return transitions(live); }, kTransitionsDoc)
-      .def_property_readonly("transition_count", alone([](Simulation& s) { return s.state().learning.transitions; }))
-      .def_property_readonly("decision_count", alone([](Simulation& s) { return s.state().learning.decisions; }))
+      .def_property_readonly("transition_count", alone([](Simulation& s) { return s.state().part.learning.transitions; }))
+      .def_property_readonly("decision_count", alone([](Simulation& s) { return s.state().part.learning.decisions; }))
       .def("accrued_delay_us", alone([](Simulation& s) { return accrued(s, 1, [](u32) { return 0u; }).at(0); }),
           "Packet-us up to now between when packets were due and when they were delivered, those still under way or kept\n"
           "away by a full NIC included; of a workload all that is still to be received counts, in packets of full size.")
@@ -229,27 +229,23 @@ void bind_learning(py::class_<Simulation>& simulation) {
         };
         return accrued(s, w ? w->job_count() : 1, job);
       }), "The same per job, [jobs]; a traffic pattern is one.")
-      .def_property_readonly("job_slowdown", [](Live<Simulation> live) {
-        const Exclusive held(*live);
-        return view(live->state().job_slowdown, live.owner());
-      })
       .def_property(
-          "epsilon", alone([](Simulation& s) { return s.state().learning.epsilon; }), alone([](Simulation& s,
+          "epsilon", alone([](Simulation& s) { return s.state().part.learning.epsilon; }), alone([](Simulation& s,
               double epsilon) {
             if (!(epsilon >= 0 && epsilon <= 1)) throw ConfigError("epsilon: " + std::to_string(epsilon) + " is no probability");
-            s.state().learning.epsilon = epsilon;
+            s.state().part.learning.epsilon = epsilon;
           }))
       .def_property(
-          "temperature", alone([](Simulation& s) { return s.state().learning.temperature; }), alone([](Simulation& s,
+          "temperature", alone([](Simulation& s) { return s.state().part.learning.temperature; }), alone([](Simulation& s,
               double temperature) {
             if (!(temperature >= 0 && temperature <= 1e6)) throw ConfigError("temperature: " + std::to_string(temperature) + " is outside 0 .. 1e6");
-            s.state().learning.temperature = temperature;
+            s.state().part.learning.temperature = temperature;
           }))
       .def("set_policy", alone([](Simulation& s, const Layers& layers) { set_policy(s, layers); }), py::arg("layers"))
       .def("policy_scores", alone([](Simulation& s, const Matrix& observation) { return scores(s, observation); }),
           py::arg("observation"))
       .def("feedback", alone([](Simulation& sim) {
-        const auto& heard = sim.state().heard;
+        const auto& heard = sim.state().part.heard;
         const auto n = static_cast<py::ssize_t>(heard.size());
         py::array_t<u32> router(n), port(n), row(n);
         py::array_t<float> target(n);

@@ -18,6 +18,7 @@
 #include "jobs.hpp"
 #include "learning.hpp"
 #include "live.hpp"
+#include "memory.hpp"
 #include "pickling.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
@@ -52,6 +53,7 @@ void add_view(py::dict& out, const char* name, std::vector<T, A>& array, const p
 void add_view(py::dict&, const char*, Totals&, const py::object&) {}
 void add_view(py::dict&, const char*, Window&, const py::object&) {}
 void add_view(py::dict&, const char*, HostTotals&, const py::object&) {}
+void add_view(py::dict&, const char*, LearningTotals&, const py::object&) {}
 
 py::dict facts(const Simulation& sim) {
   const Network& net = sim.network();
@@ -89,7 +91,7 @@ py::dict facts(const Simulation& sim) {
   d["crossbar_cycles"] = net.router.crossbar_cycles;
   d["wake_cycles"] = net.router.wake_cycles;
   d["pipeline_cycles"] = net.router.pipeline_cycles;
-  d["table_layout"] = net.table.layout;
+  d["table_layout"] = net.table == kNone ? std::string() : net.memories[net.table].meaning;
   py::list rounding;
   for (const Rounding& r : net.rounding) {
     py::dict one;
@@ -111,8 +113,8 @@ py::dict facts(const Simulation& sim) {
 py::dict channels(const Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
-  const u64 end = s.window.open ? s.totals.now : s.window.end;
-  const double cycles = static_cast<double>(end - s.window.begin);
+  const u64 end = s.part.window.open ? s.part.totals.now : s.part.window.end;
+  const double cycles = static_cast<double>(end - s.part.window.begin);
   std::vector<u32> router, port, kind;
   std::vector<i64> peer, peer_port, terminal;
   std::vector<double> latency, flit_time;
@@ -129,10 +131,10 @@ py::dict channels(const Simulation& sim) {
     terminal.push_back(net.is_nic(end_port) ? static_cast<i64>(end_port - net.router_ports) : -1);
     latency.push_back(net.link_ns(p));
     flit_time.push_back(net.channels[p].flit_cycles * net.cycle_ns);
-    flits.push_back(s.window.open ? s.ports[p].flits : s.ports[p].window_flits);
+    flits.push_back(s.part.window.open ? s.ports[p].flits : s.ports[p].window_flits);
     utilisation.push_back(cycles > 0 ? static_cast<double>(flits.back()) * net.channels[p].flit_cycles / cycles : 0);
     u64 stalled = s.ports[p].stall;
-    if (s.window.open && s.ports[p].stalled) stalled += s.totals.now - s.ports[p].stalled_since;
+    if (s.part.window.open && s.ports[p].stalled) stalled += s.part.totals.now - s.ports[p].stalled_since;
     stall.push_back(static_cast<double>(stalled) * net.cycle_ns);
   }
   const auto array = [](const auto& v) { return py::array(static_cast<py::ssize_t>(v.size()), v.data()); };
@@ -181,12 +183,12 @@ py::dict series(const Simulation& sim) {
   const State& s = sim.state();
   const u32 interval = s.series_interval[0];
   // Up to now, empty intervals at the end included.
-  const auto n = static_cast<py::ssize_t>(interval ? (s.totals.now + interval - 1) / interval : 0);
+  const auto n = static_cast<py::ssize_t>(interval ? (s.part.totals.now + interval - 1) / interval : 0);
   py::array_t<double> time(n), latency(n), hops(n), throughput(n);
   py::array_t<u64> packets(n), flits(n);
   for (py::ssize_t k = 0; k < n; k++) {
-    const SeriesPoint x = static_cast<std::size_t>(k) < s.series.size() ? s.series[static_cast<std::size_t>(k)] : SeriesPoint{};
-    const double begin = static_cast<double>(interval) * static_cast<double>(k), end = std::min(begin + interval, static_cast<double>(s.totals.now));
+    const SeriesPoint x = static_cast<std::size_t>(k) < s.part.series.size() ? s.part.series[static_cast<std::size_t>(k)] : SeriesPoint{};
+    const double begin = static_cast<double>(interval) * static_cast<double>(k), end = std::min(begin + interval, static_cast<double>(s.part.totals.now));
     const auto count = static_cast<double>(x.packets);
     time.mutable_at(k) = end * net.cycle_ns;
     packets.mutable_at(k) = x.packets;
@@ -210,7 +212,7 @@ py::dict requests(const Live<Simulation>& live) {
   const Exclusive held(*live);
   Simulation& sim = *live;
   const py::object self = live.owner();
-  if (!sim.state().totals.collected) throw CoreError("requests(): there are none before collect()");
+  if (!sim.state().part.totals.collected) throw CoreError("requests(): there are none before collect()");
   Batch& b = sim.batch();
   const auto n = static_cast<py::ssize_t>(b.count);
   py::dict d;
@@ -237,33 +239,6 @@ py::dict requests(const Live<Simulation>& live) {
     d["candidate_class"] = view(b.candidate_class, {candidates}, self);
   }
   return d;
-}
-
-// [routers, rows, columns]; None where the routing has no table.
-py::object table_view(const Live<Simulation>& live) {
-  const TableShape& t = live->network().table;
-  if (t.rows == 0) return py::none();
-  const auto item = static_cast<py::ssize_t>(sizeof(float));
-  return py::array(py::dtype::of<float>(), {static_cast<py::ssize_t>(live->network().routers),
-      static_cast<py::ssize_t>(t.rows), static_cast<py::ssize_t>(t.columns)},
-                   {item * t.rows * t.stride, item * t.stride, item}, live->state().table.data(), live.owner());
-}
-
-// The one array that a user may write into, which is looked at before the simulation goes on.
-py::object q_table(const Live<Simulation>& live) {
-  const Exclusive held(*live);
-  live->expose_table();
-  return table_view(live);
-}
-
-void set_q_table(Simulation& sim, const py::array_t<float, py::array::c_style | py::array::forcecast>& values) {
-  const TableShape& t = sim.network().table;
-  if (t.rows == 0) throw ConfigError("routing." + sim.network().routing_name + " has no Q-table");
-  if (values.ndim() != 3 || values.shape(0) != sim.network().routers || values.shape(1) != t.rows ||
-      values.shape(2) != t.columns)
-    throw ConfigError("q_table: the table has " + std::to_string(sim.network().routers) + " routers x " +
-        std::to_string(t.rows) + " rows x " + std::to_string(t.columns) + " columns");
-  sim.set_table(values.data());
 }
 
 // Whole numbers from Python as they were given: a cast would make 0 of 2^32, of 0.9 and of infinity.
@@ -322,9 +297,9 @@ double workload_progress(Simulation& s) {
   const u64 done = runs_elsewhere(s) ? s.progress().blocks_done.load() : s.state().host.blocks_done;
   return blocks ? static_cast<double>(done) / static_cast<double>(blocks) : 1.0;
 }
-u64 now(Simulation& s) { return runs_elsewhere(s) ? s.progress().now.load() : s.state().totals.now; }
+u64 now(Simulation& s) { return runs_elsewhere(s) ? s.progress().now.load() : s.state().part.totals.now; }
 u64 packets_in_network(Simulation& s) {
-  return runs_elsewhere(s) ? s.progress().packets_in_network.load() : s.state().totals.packets_in_network;
+  return runs_elsewhere(s) ? s.progress().packets_in_network.load() : s.state().part.totals.packets_in_network;
 }
 
 }  // namespace
@@ -448,20 +423,16 @@ PYBIND11_MODULE(_core, m) {
              py::dict out;
 #define FLITGYM_VIEW(type, name) add_view(out, #name, s.name, self);
              FLITGYM_STATE_FIXED(FLITGYM_VIEW)
+#define FLITGYM_PART_VIEW(type, name) add_view(out, #name, s.part.name, self);
+             FLITGYM_PARTITION_FIXED(FLITGYM_PART_VIEW)
+#undef FLITGYM_PART_VIEW
              FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_VIEW)
 #undef FLITGYM_VIEW
              return out;
            })
-      .def_property_readonly("q_table", [](Live<Simulation> live) { return q_table(live); })
-      .def_property_readonly("_table", [](Live<Simulation> live) {
-        const Exclusive held(*live);
-        const py::object table = table_view(live);
-        return table.is_none() ? table : py::object(read_only(table));
-      })
-      .def("_set_table", alone([](Simulation& s, const Floats& values) { set_q_table(s, values); }), py::arg("values"))
       .def_property(
-          "q_frozen", alone([](Simulation& s) { return s.state().totals.frozen != 0; }), alone([](Simulation& s,
-              bool frozen) { s.state().totals.frozen = frozen; }))
+          "q_frozen", alone([](Simulation& s) { return s.state().part.totals.frozen != 0; }), alone([](Simulation& s,
+              bool frozen) { s.state().part.totals.frozen = frozen; }))
       .def("watch", alone([](Simulation& s, u32 terminal, u32 sequence) { s.watch(terminal, sequence); }),
           py::arg("terminal"), py::arg("sequence"))
       .def("watch_log", alone([](Simulation& s) { return s.watch_log(); }))
@@ -475,6 +446,7 @@ PYBIND11_MODULE(_core, m) {
       .def("check_conservation", alone([](Simulation& s) { s.check_conservation(); }));
   bind_jobs(simulation);
   bind_learning(simulation);
+  bind_memory(simulation);
   bind_worlds(m);
   bind_pickling(simulation);
 }

@@ -15,7 +15,7 @@ namespace {
 // Between collect() and apply() a snapshot alone does not do: who asks is in no field of State. With that list, the
 // batch is made anew.
 py::tuple save(Simulation& sim) {
-  u32& collected = sim.state().totals.collected;
+  u32& collected = sim.state().part.totals.collected;
   if (!collected) return py::make_tuple(py::bytes(sim.snapshot()), py::none());
   collected = 0;
   try {

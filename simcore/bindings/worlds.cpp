@@ -45,7 +45,7 @@ class Worlds {
     for (auto* column : {&network_, &router_, &actions_}) column->resize(most);
     decision_.resize(most);
     counts_.assign(sims_.size(), 0);
-    for (const Simulation* sim : sims_) filed_.push_back(sim->state().learning.transitions);
+    for (const Simulation* sim : sims_) filed_.push_back(sim->state().part.learning.transitions);
     for (u32 k = 0; k < sims_.size(); k++) take_over(k);
     waiting_ = count_ > 0;
   }
@@ -68,7 +68,7 @@ class Worlds {
     const py::gil_scoped_release release;
     // Rows that stand may lie where others will be written: away with them first.
     for (Simulation* sim : sims_)
-      if (sim->state().totals.collected && is_ours(*sim)) own_rows(sim->network(), sim->batch());
+      if (sim->state().part.totals.collected && is_ours(*sim)) own_rows(sim->network(), sim->batch());
     for (u32 k = 0; k < sims_.size(); k++) {
       try {
         advance(k, most_cycles);
@@ -80,7 +80,7 @@ class Worlds {
         throw;
       }
       // A member may have been put back to an earlier state.
-      const u64 filed = sims_[k]->state().learning.transitions;
+      const u64 filed = sims_[k]->state().part.learning.transitions;
       most_filed_ = std::max(most_filed_, filed - std::min(filed, filed_[k]));
       filed_[k] = filed;
     }
@@ -179,7 +179,7 @@ class Worlds {
   void advance(u32 k, u64 most_cycles) {
     Simulation& sim = *sims_[k];
     Batch& b = sim.batch();
-    const bool stands = sim.state().totals.collected;
+    const bool stands = sim.state().part.totals.collected;
     if (stands && b.decisions.count > 0) {
       std::copy_n(b.decisions.observation, std::size_t{b.decisions.count} * width_, observation_.data() +
           std::size_t{count_} * width_);
@@ -213,7 +213,7 @@ class Worlds {
   void check_stands(u32 k) {
     if (counts_[k] == 0) return;
     Simulation& sim = *sims_[k];
-    if (sim.state().totals.collected && sim.batch().decisions.count == counts_[k] && is_ours(sim)) return;
+    if (sim.state().part.totals.collected && sim.batch().decisions.count == counts_[k] && is_ours(sim)) return;
     waiting_ = false;
     throw CoreError("Worlds.apply(): network " + std::to_string(k) +
         " no longer stands where collect() left it; call collect() again");
@@ -223,7 +223,7 @@ class Worlds {
   void add_rows(u32 k) {
     Simulation& sim = *sims_[k];
     const Batch& b = sim.batch();
-    const u64 first = sim.state().learning.decisions;
+    const u64 first = sim.state().part.learning.decisions;
     for (u32 j = 0; j < counts_[k]; j++) {
       network_[count_ + j] = k;
       router_[count_ + j] = b.router[b.decisions.request[j]];
@@ -234,7 +234,7 @@ class Worlds {
   // A simulation that stands between collect() and apply(), of a copy for instance: its rows come here.
   void take_over(u32 k) {
     Simulation& sim = *sims_[k];
-    if (!sim.state().totals.collected) return;
+    if (!sim.state().part.totals.collected) return;
     Decisions& d = sim.batch().decisions;
     if (d.count == 0) return;  // collect() goes on from there
     float* const rows = observation_.data() + std::size_t{count_} * width_;

@@ -326,7 +326,6 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   net.candidates = spec.candidates;
   net.decider = spec.decider;
   net.chosen = spec.chosen;
-  net.initialise_table = spec.initialise;
   net.routing_facts = spec.setup(params, net, net.routing);
   if (!net.relation) net.relation = net.routing;
   if (!net.routing_facts.minimal) need_distances(net);  // to tell who leaves the minimal paths
@@ -587,13 +586,6 @@ void identify_workload(const WorkloadSection& section, Network& net) {
 }
 
 }  // namespace
-
-void claim_table(const Network& net) {
-  const TableShape& t = net.table;
-  claim_memory(
-      u64{net.routers} * t.rows * t.stride * sizeof(float), "routing." + net.routing_name,
-      "the tables of " + std::to_string(net.routers) + " routers, of " + std::to_string(t.rows) + " rows each,");
-}
 
 u32 count_terminals(const Section& topology) {
   Network net;

@@ -116,7 +116,7 @@ void decide(const Network& net, State& s, Batch& b, const u32* choices, const fl
 void verify_routes(const Frame& f) {
   const Network& net = f.net;
   const Batch& b = f.w.batch;
-  const bool answers = net.learns && net.table.rows > 0;
+  const bool answers = net.learns && net.feedback.rows > 0;
   for (u32 i = 0; i < b.count; i++) {
     const u32 port = b.out_port[i], vc_class = b.out_class[i];
     const auto refuse = [&](const std::string& what) {
@@ -129,8 +129,8 @@ void verify_routes(const Frame& f) {
       refuse("it chose VC class " + std::to_string(vc_class) + " of " + std::to_string(net.routing_facts.classes));
     if (!answers) continue;
     const PacketDetail& detail = f.s.details[b.packet[i]];
-    if (detail.value >= 0 && detail.row >= net.table.rows)
-      refuse("it answers for row " + std::to_string(detail.row) + " of " + std::to_string(net.table.rows));
+    if (detail.value >= 0 && detail.row >= net.feedback.rows)
+      refuse("it answers for row " + std::to_string(detail.row) + " of " + std::to_string(net.feedback.rows));
   }
 }
 

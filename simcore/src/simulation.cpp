@@ -23,12 +23,13 @@ Simulation::Simulation(std::shared_ptr<const Network> network, const KeepGoing& 
   const LimitScope scope(keep_going);
   initialise(*network_, state_);
   prepare(*network_, workspace_);
+  tables_.resize(network_->memories.size());
 }
 
 Simulation::Simulation(const Simulation& other)
     : network_(other.network_), state_(other.state_), workspace_(other.workspace_), guarded_moves_(other.guarded_moves_), guarded_at_(other.guarded_at_),
-      broken_(other.broken_), used_entries_(other.used_entries_), table_exposed_(other.table_exposed_), table_touched_(other.table_exposed_),
-      table_checked_at_(other.table_checked_at_) {
+      broken_(other.broken_), tables_(other.tables_) {
+  for (WatchedTable& table : tables_) table.touched = table.exposed;
   prepare(*network_, workspace_);
   if (network_->seam) own_rows(*network_, workspace_.batch);
 }
@@ -40,7 +41,8 @@ void Simulation::whole_or_broken(Work work) {
     work();
   } catch (const CoreError& error) {
     broken_ = error.what();
-    if (table_exposed_) check_table();  // names the entry that has led astray
+    for (u32 k = 0; k < tables_.size(); k++)
+      if (tables_[k].exposed) check_table(k);  // names the entry that has led astray
     throw;
   } catch (const ConfigError& error) {
     broken_ = error.what();
@@ -52,50 +54,49 @@ void Simulation::whole_or_broken(Work work) {
 }
 
 void Simulation::ready(u64 cycles) {
-  const u64 now = state_.totals.now;
+  const u64 now = state_.part.totals.now;
   if (!broken_.empty())
     throw CoreError("this simulation stopped in the middle of cycle " + std::to_string(now) + " and cannot go on; restore() a snapshot or build it anew. It had said: " + broken_);
   // A table that is looked at every so many cycles costs a run next to nothing, however often run() is called; what it makes
   // a routing choose is looked at in every cycle (Workspace::wary).
-  const u64 period = state_.table.size() / 1024;
-  if (table_exposed_ && (table_touched_ || now < table_checked_at_ || now + cycles - table_checked_at_ >= period)) check_table();
-}
-
-const std::vector<u64>& Simulation::used_entries() {
-  if (!used_entries_) {
-    State fresh;
-    fresh.table.assign(state_.table.size(), 0);
-    if (network_->initialise_table) network_->initialise_table(*network_, fresh);
-    used_entries_ = std::make_shared<const std::vector<u64>>(flitgym::used_entries(*network_, fresh));
+  for (u32 k = 0; k < tables_.size(); k++) {
+    const WatchedTable& table = tables_[k];
+    const u64 period = state_.memory[k].size() / sizeof(float) / 1024;
+    if (table.exposed && (table.touched || now < table.checked_at || now + cycles - table.checked_at >= period)) check_table(k);
   }
-  return *used_entries_;
 }
 
-void Simulation::check_table() {
-  if (state_.table.empty()) return;
-  verify_table(*network_, state_, used_entries());
-  table_touched_ = false;
-  table_checked_at_ = state_.totals.now;
+const std::vector<u64>& Simulation::used_entries(u32 memory) {
+  auto& used = tables_.at(memory).used;
+  if (!used) used = std::make_shared<const std::vector<u64>>(flitgym::used_entries(*network_, memory));
+  return *used;
 }
 
-void Simulation::expose_table() {
-  if (state_.table.empty()) return;
-  used_entries();
-  table_exposed_ = table_touched_ = workspace_.wary = true;
+void Simulation::check_table(u32 memory) {
+  verify_table(*network_, memory, state_.memory[memory], used_entries(memory));
+  tables_[memory].touched = false;
+  tables_[memory].checked_at = state_.part.totals.now;
 }
 
-void Simulation::set_table(const float* values) {
-  const TableShape& t = network_->table;
+void Simulation::expose_table(u32 memory) {
+  used_entries(memory);
+  tables_[memory].exposed = tables_[memory].touched = workspace_.wary = true;
+}
+
+void Simulation::set_table(u32 memory, const float* values) {
+  const MemoryShape& t = network_->memories[memory];
   State given;
-  given.table = state_.table;
-  for (std::size_t row = 0; row < used_entries().size(); row++) std::copy_n(values + row * t.columns, t.columns, &given.table[row * t.stride]);
-  verify_table(*network_, given, used_entries());
-  state_.table = given.table;
+  given.memory.resize(memory + 1);
+  given.memory[memory] = state_.memory[memory];
+  float* const table = Kept<float>{memory}.of(given);
+  for (std::size_t row = 0; row < std::size_t{network_->routers} * t.rows; row++) std::copy_n(values + row * t.columns, t.columns, table + row * t.stride);
+  verify_table(*network_, memory, given.memory[memory], used_entries(memory));
+  state_.memory[memory] = given.memory[memory];
 }
 
 void Simulation::show_progress() {
-  progress_.now.store(state_.totals.now, std::memory_order_relaxed);
-  progress_.packets_in_network.store(state_.totals.packets_in_network, std::memory_order_relaxed);
+  progress_.now.store(state_.part.totals.now, std::memory_order_relaxed);
+  progress_.packets_in_network.store(state_.part.totals.packets_in_network, std::memory_order_relaxed);
   progress_.blocks_done.store(state_.host.blocks_done, std::memory_order_relaxed);
 }
 
@@ -109,21 +110,21 @@ const std::vector<double>& Simulation::accrued_delay() {
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
   ready(cycles);
   if (network_->decider != Decider::kRouting) throw CoreError("routing." + network_->routing_name + ": decisions come from outside; call collect() and apply() instead of run()");
-  if (state_.totals.collected && !workspace_.at_routing)
+  if (state_.part.totals.collected && !workspace_.at_routing)
     throw CoreError("run() between collect() and apply(): apply the choices first");
-  if (cycles > kEndOfTime - u64{state_.totals.now})
+  if (cycles > kEndOfTime - u64{state_.part.totals.now})
     throw CoreError("the run would pass cycle " + std::to_string(kEndOfTime) + ", the end of simulated time; use a longer cycle_ns");
   const u64 stride = std::min<u64>(network_->router.watchdog_cycles, 4096);
-  const u64 end = state_.totals.now + cycles;
+  const u64 end = state_.part.totals.now + cycles;
   const LimitScope scope(keep_going);
   u64 steps = 0;  // a cycle's work is in proportion to what is under way
-  while (state_.totals.now < end) {
-    const u64 until = std::min(end, state_.totals.now + stride);
+  while (state_.part.totals.now < end) {
+    const u64 until = std::min(end, state_.part.totals.now + stride);
     whole_or_broken([&] {
-      while (state_.totals.now < until) {
+      while (state_.part.totals.now < until) {
         step(*network_, state_, workspace_);
-        if (network_->workload && state_.totals.packets_in_network == 0) skip_idle(static_cast<Cycle>(until));
-        steps += 32 + state_.totals.flits_in_network;
+        if (network_->workload && state_.part.totals.packets_in_network == 0) skip_idle(static_cast<Cycle>(until));
+        steps += 32 + state_.part.totals.flits_in_network;
         if (steps >= 4 * kPatience) [[unlikely]] {
           steps = 0;
           worked(kPatience);
@@ -145,45 +146,45 @@ void Simulation::skip_idle(Cycle until) {
     const u64 cycle_ps = network_->workload->cycle_ps, due = (events.front().when + cycle_ps - 1) / cycle_ps;
     if (due < next) next = static_cast<Cycle>(due);
   }
-  if (next < s.totals.now + 64) return;
+  if (next < s.part.totals.now + 64) return;
   const auto quiet = [](const auto& lines) { return std::all_of(lines.lines.begin(), lines.lines.end(), [](const auto& l) { return l.first == l.end; }); };
   const auto empty_wheel = [](const auto& wheel) { return std::all_of(wheel.first.begin(), wheel.first.end(), [](u32 c) { return c == kNone; }); };
-  if (!quiet(s.flit_lines) || !quiet(s.credit_lines) || !quiet(s.feedback_lines) || !empty_wheel(s.ports_due) || !empty_wheel(s.routes_due) || !empty_wheel(s.news) || !s.route_list.empty()) return;
+  if (!quiet(s.part.flit_lines) || !quiet(s.part.credit_lines) || !quiet(s.part.feedback_lines) || !empty_wheel(s.part.ports_due) || !empty_wheel(s.part.routes_due) || !empty_wheel(s.part.news) || !s.part.route_list.empty()) return;
   const auto close = [](auto& lines) {
     for (auto& line : lines.lines) std::fill(line.marks.begin(), line.marks.end(), line.end);
   };
-  close(s.flit_lines);
-  close(s.credit_lines);
-  close(s.feedback_lines);
-  s.totals.now = next;
+  close(s.part.flit_lines);
+  close(s.part.credit_lines);
+  close(s.part.feedback_lines);
+  s.part.totals.now = next;
 }
 
 bool Simulation::run_workload(u64 most_cycles, const std::function<void()>& keep_going) {
   const Network& net = *network_;
   if (!net.workload) throw CoreError("run_workload(): there is no workload; use run()");
-  const u64 end = state_.totals.now + std::min<u64>(most_cycles, kEndOfTime - state_.totals.now);
+  const u64 end = state_.part.totals.now + std::min<u64>(most_cycles, kEndOfTime - state_.part.totals.now);
   if (!net.workload->host.network) {
     ready(most_cycles);
     // Nothing but the hosts: from event to event, in whole strides so that Ctrl-C gets in.
     const LimitScope scope(keep_going);
-    Frame f{net, state_, workspace_, state_.totals.now};
+    Frame f{net, state_, workspace_, state_.part.totals.now};
     const u64 until = end * net.workload->cycle_ps;
     while (!state_.host_events.empty() && state_.host_events.front().when <= until && !workload_finished()) {
       whole_or_broken([&] { host_events(f, std::min(until, state_.host_events.front().when + 1000000)); });
       show_progress();
       if (keep_going) keep_going();
     }
-    state_.totals.now = static_cast<Cycle>(std::min(end, state_.host_events.empty() ? (state_.host.now + net.workload->cycle_ps - 1) / net.workload->cycle_ps : end));
+    state_.part.totals.now = static_cast<Cycle>(std::min(end, state_.host_events.empty() ? (state_.host.now + net.workload->cycle_ps - 1) / net.workload->cycle_ps : end));
     return workload_finished();
   }
-  while (!workload_finished() && !workload_stuck() && state_.totals.now < end) run(std::min<u64>(1024, end - state_.totals.now), keep_going);
+  while (!workload_finished() && !workload_stuck() && state_.part.totals.now < end) run(std::min<u64>(1024, end - state_.part.totals.now), keep_going);
   return workload_finished();
 }
 
 bool Simulation::workload_finished() const { return network_->workload && state_.host.ranks_done == network_->workload->ranks(); }
 
 bool Simulation::workload_stuck() const {
-  return network_->workload && !workload_finished() && state_.host_events.empty() && state_.totals.packets_in_network == 0 && state_.totals.backlogged == 0;
+  return network_->workload && !workload_finished() && state_.host_events.empty() && state_.part.totals.packets_in_network == 0 && state_.part.totals.backlogged == 0;
 }
 
 std::string Simulation::waiting(u32 most) const { return network_->workload ? waiting_report(*network_, state_, most) : std::string(); }
@@ -191,36 +192,36 @@ std::string Simulation::waiting(u32 most) const { return network_->workload ? wa
 bool Simulation::drain(u64 most_cycles, const std::function<void()>& keep_going) {
   ready(1);
   stop_sources();
-  const u64 end = state_.totals.now + std::min<u64>(most_cycles, kEndOfTime - state_.totals.now);
-  while (!empty() && state_.totals.now < end) run(std::min<u64>(256, end - state_.totals.now), keep_going);
+  const u64 end = state_.part.totals.now + std::min<u64>(most_cycles, kEndOfTime - state_.part.totals.now);
+  while (!empty() && state_.part.totals.now < end) run(std::min<u64>(256, end - state_.part.totals.now), keep_going);
   return empty();
 }
 
 void Simulation::stop_sources() {
   if (network_->workload) throw CoreError("stop_sources() and drain() are for traffic patterns; the jobs of a workload end by themselves: run_workload()");
-  if (state_.totals.sources_stopped) return;
+  if (state_.part.totals.sources_stopped) return;
   if (!state_.delivered_from.empty()) {
     accrued_delay();
     demand_->stop(*network_, state_);
   }
-  state_.totals.sources_stopped = 1;
-  state_.totals.backlogged = 0;
+  state_.part.totals.sources_stopped = 1;
+  state_.part.totals.backlogged = 0;
   for (Terminal& x : state_.terminals) x.left = 0;
 }
 
-bool Simulation::empty() const { return state_.totals.packets_in_network == 0; }
+bool Simulation::empty() const { return state_.part.totals.packets_in_network == 0; }
 
 u32 Simulation::collect() {
   ready(1);
-  if (state_.totals.collected) throw CoreError("collect() was called twice without apply()");
-  if (state_.totals.now >= kEndOfTime) throw CoreError("the run has reached cycle " + std::to_string(kEndOfTime) + ", the end of simulated time");
+  if (state_.part.totals.collected) throw CoreError("collect() was called twice without apply()");
+  if (state_.part.totals.now >= kEndOfTime) throw CoreError("the run has reached cycle " + std::to_string(kEndOfTime) + ", the end of simulated time");
   whole_or_broken([&] { flitgym::collect(*network_, state_, workspace_); });
   return decisions_asked(*network_, workspace_.batch);
 }
 
 void Simulation::apply(const u32* choices, std::size_t count, const float* log_probability) {
   ready(0);
-  if (!state_.totals.collected) throw CoreError("apply() without collect()");
+  if (!state_.part.totals.collected) throw CoreError("apply() without collect()");
   check_choices(*network_, workspace_.batch, choices, count);
   whole_or_broken([&] { decide(*network_, state_, workspace_.batch, choices, log_probability); });
   workspace_.at_routing = false;
@@ -229,7 +230,7 @@ void Simulation::apply(const u32* choices, std::size_t count, const float* log_p
 }
 
 void Simulation::resume(const std::vector<u32>& asking) {
-  if (state_.totals.collected) throw CoreError("resume() between collect() and apply()");
+  if (state_.part.totals.collected) throw CoreError("resume() between collect() and apply()");
   std::vector<bool> seen(state_.input_vcs.size());
   for (const u32 v : asking) {
     if (v >= seen.size() || seen[v] || state_.input_vcs[v].front == kNone || state_.input_vcs[v].routed)
@@ -241,7 +242,7 @@ void Simulation::resume(const std::vector<u32>& asking) {
 }
 
 void Simulation::answer(const float* values, const u32* rows, std::size_t count) {
-  if (!state_.totals.collected) throw CoreError("answer() without collect()");
+  if (!state_.part.totals.collected) throw CoreError("answer() without collect()");
   const Batch& b = workspace_.batch;
   if (network_->decider != Decider::kCandidates || !network_->learns) throw ConfigError("apply(): values and rows are for routing=external with routing.feedback=true");
   if (count != b.count) throw ConfigError("apply(): " + std::to_string(count) + " values for " + std::to_string(b.count) + " requests");
@@ -255,7 +256,7 @@ void Simulation::answer(const float* values, const u32* rows, std::size_t count)
 }
 
 void Simulation::set_series_interval(u32 cycles) {
-  if (state_.totals.now > 0 && cycles != state_.series_interval[0]) throw ConfigError("set_series_interval(): a series runs from cycle 0; set its interval before the first");
+  if (state_.part.totals.now > 0 && cycles != state_.series_interval[0]) throw ConfigError("set_series_interval(): a series runs from cycle 0; set its interval before the first");
   state_.series_interval[0] = cycles;
 }
 
@@ -268,7 +269,7 @@ void Simulation::watch(u32 terminal, u32 sequence) {
 
 // The watchdog remembers the last cycle at which something had moved, across calls of run() and drain().
 void Simulation::guard() {
-  const Totals& t = state_.totals;
+  const Totals& t = state_.part.totals;
   if (t.moves != guarded_moves_ || empty() || t.now < guarded_at_) {
     guarded_moves_ = t.moves;
     guarded_at_ = t.now;
@@ -284,7 +285,7 @@ std::string Simulation::deadlock_report() const {
     const u32 port = net.port_of_vc(v), router = net.router_of_port(port);
     return "router " + std::to_string(router) + " port " + std::to_string(net.local_port(port)) + " vc " + std::to_string(net.vc_of(v));
   };
-  std::string text = "deadlock: nothing has moved for " + std::to_string(net.router.watchdog_cycles) + " cycles with " + std::to_string(state_.totals.flits_in_network) +
+  std::string text = "deadlock: nothing has moved for " + std::to_string(net.router.watchdog_cycles) + " cycles with " + std::to_string(state_.part.totals.flits_in_network) +
                      " flits in flight (routing." + net.routing_name + ", " + std::to_string(net.vcs) + " VCs). Input VCs that wait on each other:";
   u32 start = kNone;
   for (u32 v = 0; v < state_.input_vcs.size() && start == kNone; v++)

@@ -11,7 +11,14 @@ namespace flitgym {
 
 namespace {
 
-constexpr u64 kMagic = 0x32796d6774696c66ull;  // "flitgym2"
+constexpr u64 kMagic = 0x33796d6774696c66ull;  // "flitgym3"
+
+template <class Visitor, class Part>
+void visit_partition(Visitor& v, Part& part) {
+#define FLITGYM_VISIT(type, name) v.field(part.name);
+  FLITGYM_PARTITION(FLITGYM_VISIT)
+#undef FLITGYM_VISIT
+}
 
 struct Hasher {
   u64 value = 0x51ed270b27b4d3efull;
@@ -36,6 +43,10 @@ struct Hasher {
       for (u32 n = line.first; n != line.end; n++) field(line.at(n));
     }
   }
+  void field(const Memories& all) {
+    for (const AlignedBytes& one : all) field(one);
+  }
+  void field(const Partition& part) { visit_partition(*this, part); }
   // What is due when, wherever the pool keeps it.
   template <class T> void field(const Wheel<T>& wheel) {
     for (u32 slot = 0; slot < wheel.first.size(); slot++)
@@ -76,6 +87,10 @@ struct Writer {
     field(wheel.free);
   }
   template <class T> void field(const DelayLines<T>& lines) { visit_lines(*this, lines); }
+  void field(const Partition& part) { visit_partition(*this, part); }
+  void field(const Memories& all) {
+    for (const AlignedBytes& one : all) field(one);
+  }
 };
 
 struct Reader {
@@ -101,6 +116,10 @@ struct Reader {
     field(wheel.free);
   }
   template <class T> void field(DelayLines<T>& lines) { visit_lines(*this, lines); }
+  void field(Partition& part) { visit_partition(*this, part); }
+  void field(Memories& all) {
+    for (AlignedBytes& one : all) field(one);
+  }
 };
 
 struct Counter {
@@ -114,6 +133,10 @@ struct Counter {
     field(wheel.free);
   }
   template <class T> void field(const DelayLines<T>& lines) { visit_lines(*this, lines); }
+  void field(const Partition& part) { visit_partition(*this, part); }
+  void field(const Memories& all) {
+    for (const AlignedBytes& one : all) field(one);
+  }
 };
 
 // Of everything behind the four words at the beginning.
@@ -140,10 +163,13 @@ void forget_delivered(DelayLines<T>& lines) {
 }
 
 // Arrays must fit the network they are put into.
-u64 layout(const Network& net, const State& s) {
+u64 layout(const Network& net) {
   Hasher h;
   h.bytes(net.identity.data(), net.identity.size());
-  h.word(s.table.size());
+  for (const MemoryShape& shape : net.memories) {
+    h.bytes(shape.name.data(), shape.name.size());
+    for (const u64 x : {u64{static_cast<u8>(shape.per)}, u64{static_cast<u8>(shape.cell)}, u64{shape.rows}, u64{shape.stride}}) h.word(x);
+  }
   h.word(sizeof(State));
   return h.value;
 }
@@ -181,7 +207,7 @@ u64 Simulation::hash() const {
 // Four words, then the fields: what it is, of which network, how long the rest is, and the hash of that.
 std::string Simulation::snapshot() {
   ready(1);
-  if (state_.totals.collected) throw CoreError("snapshot() between collect() and apply(): apply the choices first");
+  if (state_.part.totals.collected) throw CoreError("snapshot() between collect() and apply(): apply the choices first");
   if (workspace_.at_hosts)
     throw CoreError("snapshot(): the run was interrupted in the middle of a cycle; run() a cycle first");
   std::string out(4 * sizeof(u64), '\0');
@@ -189,7 +215,7 @@ std::string Simulation::snapshot() {
 #define FLITGYM_WRITE(type, name) w.field(state_.name);
   FLITGYM_STATE(FLITGYM_WRITE)
 #undef FLITGYM_WRITE
-  const u64 head[] = {kMagic, layout(*network_, state_), out.size() - 4 * sizeof(u64), body_hash(out)};
+  const u64 head[] = {kMagic, layout(*network_), out.size() - 4 * sizeof(u64), body_hash(out)};
   std::memcpy(out.data(), head, sizeof head);
   return out;
 }
@@ -199,32 +225,37 @@ void Simulation::restore(const std::string& bytes, const std::vector<u32>* askin
   u64 magic = 0, shape = 0, size = 0, hash = 0;
   for (u64* word : {&magic, &shape, &size, &hash}) r.field(*word);
   if (magic != kMagic) throw ConfigError("restore(): these bytes are no snapshot, or one of another version");
-  if (shape != layout(*network_, state_)) throw ConfigError("restore(): the snapshot is of another configuration (network, router, routing, traffic pattern or seed)");
+  if (shape != layout(*network_)) throw ConfigError("restore(): the snapshot is of another configuration (network, router, routing, traffic pattern or seed)");
   if (bytes.size() - r.at < size) throw ConfigError("restore(): the snapshot is cut short");
   if (bytes.size() - r.at > size) throw ConfigError("restore(): the snapshot is longer than its contents");
   if (body_hash(bytes) != hash) throw ConfigError("restore(): the snapshot is damaged: its bytes are not those that were written");
 
   // The hash keeps off accidents. Whoever wants to may compute it anew, so nothing in the bytes is believed.
   State fresh;
-  fresh.flit_lines = state_.flit_lines;  // for the number of lines; their contents are read below
-  fresh.credit_lines = state_.credit_lines;
-  fresh.feedback_lines = state_.feedback_lines;
+  fresh.memory.resize(state_.memory.size());
+  fresh.part.flit_lines = state_.part.flit_lines;  // for the number of lines; their contents are read below
+  fresh.part.credit_lines = state_.part.credit_lines;
+  fresh.part.feedback_lines = state_.part.feedback_lines;
 #define FLITGYM_READ(type, name) r.field(fresh.name);
   FLITGYM_STATE(FLITGYM_READ)
 #undef FLITGYM_READ
   if (r.at != bytes.size()) throw ConfigError("restore(): the snapshot is longer than its contents");
 #define FLITGYM_SIZE(type, name) same_size(fresh.name, state_.name);
   FLITGYM_STATE_FIXED(FLITGYM_SIZE)
+#define FLITGYM_PART_SIZE(type, name) FLITGYM_SIZE(type, part.name)
+  FLITGYM_PARTITION_FIXED(FLITGYM_PART_SIZE)
+#undef FLITGYM_PART_SIZE
   FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_SIZE)
   FLITGYM_STATE_LEARNING_FIXED(FLITGYM_SIZE)
 #undef FLITGYM_SIZE
-  for (const auto& [wheel, own] : {std::pair{&fresh.ports_due, &state_.ports_due}, {&fresh.sources_due, &state_.sources_due}, {&fresh.routes_due, &state_.routes_due}, {&fresh.news, &state_.news}})
+  for (const auto& [wheel, own] : {std::pair{&fresh.part.ports_due, &state_.part.ports_due}, {&fresh.part.sources_due, &state_.part.sources_due}, {&fresh.part.routes_due, &state_.part.routes_due}, {&fresh.part.news, &state_.part.news}})
     same_size(wheel->first, own->first);
   verify_state(*network_, fresh, asking);
-  if (!fresh.table.empty()) verify_table(*network_, fresh, used_entries());
-  forget_delivered(fresh.flit_lines);
-  forget_delivered(fresh.credit_lines);
-  forget_delivered(fresh.feedback_lines);
+  for (u32 k = 0; k < tables_.size(); k++)
+    if (network_->memories[k].learned) verify_table(*network_, k, fresh.memory[k], used_entries(k));
+  forget_delivered(fresh.part.flit_lines);
+  forget_delivered(fresh.part.credit_lines);
+  forget_delivered(fresh.part.feedback_lines);
 
   broken_ = "restore() was interrupted";
   workspace_.at_hosts = workspace_.at_routing = false;
@@ -234,8 +265,9 @@ void Simulation::restore(const std::string& bytes, const std::vector<u32>* askin
   workspace_.batch.count = workspace_.batch.decisions.count = 0;
   workspace_.routes.clear();
   workspace_.wary = true;
-  guarded_moves_ = state_.totals.moves;
-  guarded_at_ = table_checked_at_ = state_.totals.now;
+  guarded_moves_ = state_.part.totals.moves;
+  guarded_at_ = state_.part.totals.now;
+  for (WatchedTable& table : tables_) table.checked_at = state_.part.totals.now;
   show_progress();
 }
 

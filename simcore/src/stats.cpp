@@ -48,11 +48,11 @@ double quantile(const std::vector<u32>& histogram, double q) {
 }
 
 void begin_window(State& s) {
-  s.window = Window{};
-  s.window.open = 1;
-  s.window.begin = s.window.end = s.totals.now;
-  s.histogram_nic.assign(kHistogramBins, 0);
-  s.histogram_generation.assign(kHistogramBins, 0);
+  s.part.window = Window{};
+  s.part.window.open = 1;
+  s.part.window.begin = s.part.window.end = s.part.totals.now;
+  s.part.histogram_nic.assign(kHistogramBins, 0);
+  s.part.histogram_generation.assign(kHistogramBins, 0);
   std::fill(s.job_flits.begin(), s.job_flits.end(), 0);
   std::fill(s.job_stall.begin(), s.job_stall.end(), 0);
   std::fill(s.wait_blame.begin(), s.wait_blame.end(), 0);
@@ -60,15 +60,15 @@ void begin_window(State& s) {
   std::fill(s.sending_until.begin(), s.sending_until.end(), 0);
   for (Port& o : s.ports) {
     o.flits = o.stall = 0;
-    o.stalled_since = s.totals.now;  // what began before the window counts from here
+    o.stalled_since = s.part.totals.now;  // what began before the window counts from here
   }
 }
 
 namespace {
 
 double missed_until(const Network& net, const State& s, Cycle until) {
-  double missed = s.window.missed;
-  if (!net.router.keep_backlog && !s.totals.sources_stopped)
+  double missed = s.part.window.missed;
+  if (!net.router.keep_backlog && !s.part.totals.sources_stopped)
     for (const Terminal& x : s.terminals)
       if (x.left > 0) missed += packets_missed(net, s, x, until);
   return missed;
@@ -77,19 +77,19 @@ double missed_until(const Network& net, const State& s, Cycle until) {
 }  // namespace
 
 void end_window(const Network& net, State& s) {
-  if (!s.window.open) return;
-  s.window.missed = missed_until(net, s, s.totals.now);
+  if (!s.part.window.open) return;
+  s.part.window.missed = missed_until(net, s, s.part.totals.now);
   for (Port& o : s.ports) {
-    if (o.stalled) o.stall += s.totals.now - o.stalled_since;
+    if (o.stalled) o.stall += s.part.totals.now - o.stalled_since;
     o.window_flits = o.flits;
   }
-  s.window.open = 0;
-  s.window.end = s.totals.now;
+  s.part.window.open = 0;
+  s.part.window.end = s.part.totals.now;
 }
 
 std::map<std::string, double> statistics(const Network& net, const State& s) {
-  const Window& w = s.window;
-  const u64 end = w.open ? s.totals.now : w.end;
+  const Window& w = s.part.window;
+  const u64 end = w.open ? s.part.totals.now : w.end;
   const double cycles = static_cast<double>(end - w.begin), ns = net.cycle_ns;
   const double flit_times = cycles / net.flit_cycles_host * net.terminals;
   const auto count = [](u64 x) { return static_cast<double>(x); };
@@ -103,15 +103,15 @@ std::map<std::string, double> statistics(const Network& net, const State& s) {
   out["packets_generated"] = count(w.generated);
   out["packets_injected"] = count(w.accepted);
   out["packets_delivered"] = delivered;
-  out["generations_missed"] = w.open ? missed_until(net, s, s.totals.now) : w.missed;
+  out["generations_missed"] = w.open ? missed_until(net, s, s.part.totals.now) : w.missed;
   out["flits_delivered"] = count(w.flits);
   out["flit_hops"] = count(flit_hops);
   out["hops_mean"] = w.delivered ? count(w.hops) / delivered : 0;
   out["nonminimal_fraction"] = w.delivered ? count(w.nonminimal) / delivered : 0;
   out["offered_load"] = mean_offered_load(net, static_cast<Cycle>(w.begin), static_cast<Cycle>(end));
   out["accepted_load"] = flit_times > 0 ? count(w.flits) / flit_times : 0;
-  latency(out, "network_latency", s.histogram_nic, w.latency_nic, w.max_nic, w.delivered, ns);
-  latency(out, "generation_latency", s.histogram_generation, w.latency_generation, w.max_generation, w.delivered, ns);
+  latency(out, "network_latency", s.part.histogram_nic, w.latency_nic, w.max_nic, w.delivered, ns);
+  latency(out, "generation_latency", s.part.histogram_generation, w.latency_generation, w.max_generation, w.delivered, ns);
   for (const char* suffix : {"_mean_ns", "_p50_ns", "_p95_ns", "_p99_ns", "_max_ns"})
     out[std::string("packet_latency") + suffix] = out[(net.router.latency_from_nic ? "network_latency" : "generation_latency") + std::string(suffix)];
   out["histogram_relative_error"] = kHistogramError;

@@ -22,13 +22,17 @@ void shape(const Network& net, State& s, Shaper& make) {
   make(s.requests, std::size_t{net.router_ports} * net.request_words, u64{0});
   make(s.outputs_asked, std::size_t{net.routers} * net.asked_words, u64{0});
   make(s.active_routers, (net.routers + 63) / 64, u64{0});
-  make(s.ports_due, net.longest_delay);
-  make(s.routes_due, net.longest_delay);
-  make(s.sources_due, 1023);  // generation gaps are long; longer ones are looked at again on the way
-  if (!make.only_counts())
-    make(s.table, std::size_t{net.routers} * net.table.rows * net.table.stride, 0.0f);  // claim_table()
-  make(s.histogram_nic, kHistogramBins, 0u);
-  make(s.histogram_generation, kHistogramBins, 0u);
+  make(s.part.ports_due, net.longest_delay);
+  make(s.part.routes_due, net.longest_delay);
+  make(s.part.sources_due, 1023);  // generation gaps are long; longer ones are looked at again on the way
+  s.memory.resize(net.memories.size());
+  for (std::size_t k = 0; k < net.memories.size(); k++) {
+    // What stands per place has been claimed where it was declared; that of packets grows with their pool.
+    const MemoryShape& shape = net.memories[k];
+    if (!make.only_counts() || shape.per == Per::kJob) make(s.memory[k], memory_bytes(net, shape), u8{0});
+  }
+  make(s.part.histogram_nic, kHistogramBins, 0u);
+  make(s.part.histogram_generation, kHistogramBins, 0u);
   make(s.series_interval, 1, 0u);
   if (net.workload) shape_workload(net, s, make);
   if (net.seam) shape_record(net, s, make);
@@ -39,6 +43,8 @@ void shape(const Network& net, Batch& b, Shaper& make) {
   const std::size_t most = net.vc_id(net.router_ports, 0);
   for (auto* ids : {&b.input_vc, &b.packet, &b.router}) make(*ids, most, 0u);
   for (auto* numbers : {&b.in_port, &b.in_vc, &b.out_port, &b.out_class}) make(*numbers, most, u16{0});
+  b.scratch.resize(net.scratch.size());
+  for (std::size_t k = 0; k < net.scratch.size(); k++) make(b.scratch[k], memory_bytes(net, net.scratch[k]), u8{0});
   if (net.seam && make.only_counts()) {  // what the first decision makes: see make_decisions()
     const std::size_t slots = net.seam->slots;
     make.count(most * (net.seam->width * sizeof(float) + slots * (1 + 2 * sizeof(u16)) + 4 * sizeof(u32)));
@@ -65,7 +71,8 @@ u64 memory_to_run(const Network& net) {
   shape(net, state, counter);
   shape(net, batch, counter);
   // Delay lines and the pool of packets grow with what is under way.
-  const u64 of_packet = sizeof(Packet) + sizeof(PacketDetail) + sizeof(Flit) + sizeof(FlitEvent) + sizeof(CreditEvent);
+  u64 of_packet = sizeof(Packet) + sizeof(PacketDetail) + sizeof(Flit) + sizeof(FlitEvent) + sizeof(CreditEvent);
+  for (const u32 k : net.packet_memories) of_packet += net.memories[k].entry_bytes();
   counter.count(packets_under_way(net) * of_packet);
   return counter.bytes();
 }
@@ -85,10 +92,10 @@ void initialise(const Network& net, State& s) {
   for (u32 v = 0; v < s.input_vcs.size(); v++)
     s.input_vcs[v].served = v & ((1u << (net.radix_shift + net.vc_shift)) - 1);
 
-  s.flit_lines.reset(net.delays);
-  s.credit_lines.reset(net.delays);
-  s.feedback_lines.reset(net.learns ? net.delays : std::vector<u32>{});
-  if (net.initialise_table) net.initialise_table(net, s);
+  s.part.flit_lines.reset(net.delays);
+  s.part.credit_lines.reset(net.delays);
+  s.part.feedback_lines.reset(net.learns ? net.delays : std::vector<u32>{});
+  for (u32 k = 0; k < net.memories.size(); k++) fill_memory(net, s, k);
   Workspace workspace;
   Frame frame{net, s, workspace, 0};
   start_sources(frame);
@@ -110,14 +117,14 @@ void prepare(const Network& net, Workspace& w) {
 }
 
 void collect(const Network& net, State& s, Workspace& w) {
-  Frame f{net, s, w, s.totals.now};
+  Frame f{net, s, w, s.part.totals.now};
   if (!w.at_hosts) {
-    if (const u32 next = s.totals.epoch + 1; next < net.graphs.size() && passed(net.graphs[next]->from, f.now)) [[unlikely]] change_graph(f);
-    w.routes.swap(s.route_list);  // heads that came to the front of their VC in the cycle before
-    s.route_list.clear();
+    if (const u32 next = s.part.totals.epoch + 1; next < net.graphs.size() && passed(net.graphs[next]->from, f.now)) [[unlikely]] change_graph(f);
+    w.routes.swap(s.part.route_list);  // heads that came to the front of their VC in the cycle before
+    s.part.route_list.clear();
     arrivals(f);
     credits(f);
-    s.heard.clear();
+    s.part.heard.clear();
     if (net.learns) feedback(f);
   }
   if (net.workload) {
@@ -127,28 +134,28 @@ void collect(const Network& net, State& s, Workspace& w) {
   }
   injection(f);
   traversal(f);
-  s.routes_due.take(f.now, w.routes);
+  s.part.routes_due.take(f.now, w.routes);
   if (net.seam && net.seam->capacity) file_transitions(net, s, w.ids);
   resume(net, s, w);
 }
 
 void resume(const Network& net, State& s, Workspace& w) {
-  Frame f{net, s, w, s.totals.now};
+  Frame f{net, s, w, s.part.totals.now};
   route_requests(f);
   ask_outside(net, s, w.batch);
-  s.totals.collected = 1;
+  s.part.totals.collected = 1;
 }
 
 void apply(const Network& net, State& s, Workspace& w) {
-  Frame f{net, s, w, s.totals.now};
+  Frame f{net, s, w, s.part.totals.now};
   if (w.wary) [[unlikely]] verify_routes(f);
   apply_routes(f);
   switch_allocation(f);
-  s.flit_lines.close(f.now);
-  s.credit_lines.close(f.now);
-  s.feedback_lines.close(f.now);
-  s.totals.collected = 0;
-  s.totals.now++;
+  s.part.flit_lines.close(f.now);
+  s.part.credit_lines.close(f.now);
+  s.part.feedback_lines.close(f.now);
+  s.part.totals.collected = 0;
+  s.part.totals.now++;
 }
 
 void step(const Network& net, State& s, Workspace& w) {

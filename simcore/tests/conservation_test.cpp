@@ -14,7 +14,7 @@ void check_network(const Section& network, const std::vector<std::string>& routi
       sim.run(1);
       sim.check_conservation();
     }
-    CHECK_FOR(sim.state().totals.packets_in_network > sim.network().terminals, routing + ": the network is loaded");
+    CHECK_FOR(sim.state().part.totals.packets_in_network > sim.network().terminals, routing + ": the network is loaded");
     CHECK_FOR(sim.drain(400000), routing + ": drains");
     sim.run(2 * sim.network().longest_delay);  // the last credits
     sim.check_conservation();
@@ -22,7 +22,7 @@ void check_network(const Section& network, const std::vector<std::string>& routi
 
     const auto result = statistics(sim.network(), sim.state());
     CHECK_EQ(result.at("packets_delivered"), result.at("packets_injected"));
-    CHECK_EQ(sim.state().totals.flits_in_network, 0u);
+    CHECK_EQ(sim.state().part.totals.flits_in_network, 0u);
     const Network& net = sim.network();
     if (net.least_packet_flits == net.most_packet_flits) CHECK_EQ(result.at("flits_delivered"), result.at("packets_injected") * net.most_packet_flits);
     else

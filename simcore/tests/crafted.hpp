@@ -25,20 +25,41 @@ struct Lone {
 
   explicit Lone(std::shared_ptr<const Network> built) : network(std::move(built)), net(*network) {
     initialise(net, state);
-    state.packets.resize(1);
-    state.details.resize(1);
+    Workspace workspace;
+    prepare(net, workspace);
+    batch = std::move(workspace.batch);
     resize(1);
   }
+  // A packet of its own for each request.
   void resize(u32 requests) {
     batch.count = requests;
+    state.packets.resize(requests);
+    state.details.resize(requests);
+    for (u32 id = 0; id < requests; id++) begin_packet(net, state, id);
     for (auto* ids : {&batch.input_vc, &batch.packet, &batch.router}) ids->resize(requests);
     for (auto* numbers : {&batch.in_port, &batch.in_vc, &batch.out_port, &batch.out_class}) numbers->resize(requests);
   }
 
   Packet& packet() { return state.packets[0]; }
+  // What the routing keeps of the packet, whatever that is.
+  std::vector<u8> kept() const {
+    std::vector<u8> all;
+    for (const u32 k : net.packet_memories) all.insert(all.end(), state.memory[k].begin(), state.memory[k].begin() + static_cast<std::ptrdiff_t>(net.memories[k].entry_bytes()));
+    return all;
+  }
+  void keep(const std::vector<u8>& all) {
+    auto from = all.begin();
+    for (const u32 k : net.packet_memories) {
+      const auto size = static_cast<std::ptrdiff_t>(net.memories[k].entry_bytes());
+      std::copy_n(from, size, state.memory[k].begin());
+      from += size;
+    }
+  }
+  u32& intermediate() { return *scenes::kept<u32>(net, state, "intermediate"); }
   // A new packet; returns where it starts.
   Place send(u32 source, u32 destination, u32 sequence = 0) {
     packet() = Packet{};
+    begin_packet(net, state, 0);
     packet().source = source;
     packet().destination = destination;
     packet().sequence = sequence;

@@ -132,7 +132,7 @@ TEST(deadlock_is_named) {
     Simulation sim(locking(output_buffer));
     const std::string report = CHECK_THROWS(CoreError, sim.run(100000), "deadlock", "test_ring", "1 VCs", "flits in flight", "back to router");
     for (u32 router = 0; router < 4; router++) CHECK_FOR(report.find("router " + std::to_string(router) + " port") != std::string::npos, report);
-    CHECK(sim.state().totals.now < 12000);
+    CHECK(sim.state().part.totals.now < 12000);
   }
 }
 
@@ -159,7 +159,7 @@ TEST(deadlock_is_found_in_halves_of_cycles) {
     }
   };
   CHECK_THROWS(CoreError, steps(), "deadlock", "test_ring");
-  CHECK(sim.state().totals.now < 12000);
+  CHECK(sim.state().part.totals.now < 12000);
 }
 
 TEST(silence_is_no_deadlock) {

@@ -41,7 +41,7 @@ TEST(demand_accrues_the_sum_of_all_latencies) {
     }
     for (u32 k = 0; k < 400 && !sim.empty(); k++) sim.run(500);
     CHECK(sim.empty());
-    CHECK_EQ(total(sim), static_cast<double>(sim.state().window.latency_generation));
+    CHECK_EQ(total(sim), static_cast<double>(sim.state().part.window.latency_generation));
     const double settled = total(sim);
     sim.run(1000);
     CHECK_EQ(total(sim), settled);
@@ -55,7 +55,7 @@ TEST(demand_is_the_integral_of_packets_in_flight) {
   for (u32 cycle = 0; cycle < 4000; cycle++) {
     CHECK_EQ(total(sim), sum);
     sim.run(1);
-    sum += static_cast<double>(sim.state().totals.packets_in_network);
+    sum += static_cast<double>(sim.state().part.totals.packets_in_network);
   }
 }
 
@@ -103,7 +103,7 @@ TEST(path_delay_is_the_flight_on_an_empty_network) {
   u32 alone = 0;
   for (u32 cycle = 0; cycle < 40000; cycle++) {
     const u32 n = sim.collect();
-    if (n > 0 && sim.state().totals.packets_in_network == 1) {
+    if (n > 0 && sim.state().part.totals.packets_in_network == 1) {
       path_delays(sim.network(), sim.state(), sim.batch(), us.data());
       const Batch& b = sim.batch();
       const u32 i = b.decisions.request[0], to = sim.network().terminal_router[sim.state().packets[b.packet[i]].destination];
@@ -126,7 +126,7 @@ TEST(demand_ends_when_the_sources_are_stopped) {
   sim.run(5000);
   sim.stop_sources();
   const double at = total(sim);
-  const double in_network = static_cast<double>(sim.state().totals.packets_in_network);
+  const double in_network = static_cast<double>(sim.state().part.totals.packets_in_network);
   sim.run(1);
   CHECK_EQ(total(sim), at + in_network);
   Simulation fork(sim);

@@ -2,6 +2,7 @@
 // done, what it remembers, destination) and every hop it may take from there under any congestion. The channel dependency graph
 // so built is complete, not sampled; it has no cycle. The numbers of edges by hand say that nothing is missing.
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <tuple>
 
@@ -19,10 +20,17 @@ namespace {
 struct Node {
   Place at;
   Packet packet;
+  std::vector<u8> kept;  // what the routing keeps of the packet
 };
 struct Option {
   Step step;
   Packet packet;
+  std::vector<u8> kept;
+  u32 intermediate() const {  // of a routing that keeps nothing else
+    u32 value;
+    std::memcpy(&value, kept.data(), sizeof value);
+    return value;
+  }
 };
 using Options = std::function<std::vector<Option>(Lone&, const Node&)>;
 
@@ -30,7 +38,7 @@ using Options = std::function<std::vector<Option>(Lone&, const Node&)>;
 auto key(const Node& n, bool by_source) {
   const Packet& p = n.packet;
   return std::tuple{n.at.router, n.at.in_port, n.at.in_class, p.destination,  by_source ? p.source : 0,
-                    p.sequence,  u32{p.hops},  u32{p.phase},  p.intermediate, u32{p.derouted}};
+                    p.sequence,  u32{p.hops},  u32{p.phase},  n.kept};
 }
 
 // From every terminal to every terminal, whatever VC it enters on. `turns`: sequence numbers that differ by so much use the same
@@ -48,7 +56,7 @@ Edges explore(Lone& x, const Options& options, Visit&& visit, u32 turns = 1) {
         for (u32 vc_class = 0; vc_class < entered; vc_class++) {
           Place at = x.send(source, destination, sequence);
           at.in_class = vc_class;
-          nodes.push_back({at, x.packet()});
+          nodes.push_back({at, x.packet(), x.kept()});
           seen.insert(key(nodes.back(), by_source));
         }
   for (std::size_t k = 0; k < nodes.size(); k++) {
@@ -63,7 +71,7 @@ Edges explore(Lone& x, const Options& options, Visit&& visit, u32 turns = 1) {
       }
       CHECK(option.step.vc_class < x.net.routing_facts.classes);
       add(edges, x.net, node.at.router, node.at.in_port, node.at.in_class, option.step.port, option.step.vc_class);
-      Node next{x.behind(node.at.router, option.step), option.packet};
+      Node next{x.behind(node.at.router, option.step), option.packet, option.kept};
       CHECK_FOR(++next.packet.hops <= x.net.routing_facts.max_hops, x.net.routing_name + ": more hops than it says");
       if (seen.insert(key(next, by_source)).second) nodes.push_back(next);
     }
@@ -80,11 +88,11 @@ Section cube() { return hyperx_section({3, 3, 3}, 1); }  // 27 routers, 162 dire
 // Of a routing that lists its relation: all of it. The routing itself is asked first, for it writes down what a packet remembers.
 std::vector<Option> listed(Lone& x, const Node& node) {
   x.packet() = node.packet;
+  x.keep(node.kept);
   if (x.net.decider == Decider::kRouting) x.ask(node.at);
-  Packet after = node.packet;
-  after.derouted = x.packet().derouted;
+  const std::vector<u8> after = x.kept();
   std::vector<Option> out;
-  for (const Step& step : x.candidates(node.at)) out.push_back({step, after});
+  for (const Step& step : x.candidates(node.at)) out.push_back({step, node.packet, after});
   return out;
 }
 
@@ -94,14 +102,15 @@ using Craft = std::function<void(Lone&, const Node&, const std::function<void()>
 Options chosen(u32 draws, u32 turns, Craft craft) {
   return [=](Lone& x, const Node& node) {
     std::vector<Option> out;
-    std::set<std::tuple<Step, u32, u32>> seen;
+    std::set<std::tuple<Step, u32, std::vector<u8>>> seen;
     const auto ask = [&] {
       for (u32 n = 0; n < draws; n++) {
         x.packet() = node.packet;
+        x.keep(node.kept);
         x.packet().sequence += turns * n;
         const Step step = x.ask(node.at);
         x.packet().sequence = node.packet.sequence;
-        if (seen.insert({step, x.packet().phase, x.packet().intermediate}).second) out.push_back({step, x.packet()});
+        if (seen.insert({step, x.packet().phase, x.kept()}).second) out.push_back({step, x.packet(), x.kept()});
       }
     };
     craft(x, node, ask);
@@ -241,7 +250,6 @@ TEST(choices_are_among_the_candidates) {
         const Step step = x.ask(at);
         const Packet after = x.packet();
         x.packet() = before;
-        x.packet().derouted = after.derouted;
         const auto steps = x.candidates(at);
         CHECK_FOR(std::ranges::count(steps, step) == 1, text(routing));
         x.packet() = after;
@@ -296,7 +304,7 @@ TEST(valiant_and_ugal_are_free_of_deadlock) {
           bool minimal = false;
           for (const Option& option : options) {
             if (option.packet.phase == kMinimal) minimal = true;
-            else middles.insert(option.packet.intermediate);
+            else middles.insert(option.intermediate());
           }
           CHECK_FOR(middles.size() == c.middles && minimal == c.minimal, text(c.routing) + ": " + std::to_string(middles.size()));
         });
@@ -362,11 +370,11 @@ namespace {
 // The router's table drawn anew; many packets, of which half explore.
 Options learned(u32 turns = 1) {
   return chosen(150, turns, [](Lone& x, const Node& node, const std::function<void()>& ask) {
-    const TableShape& t = x.net.table;
+    const LearnedTable t = learned_table(x.net);
     for (u32 n = 0; n < 2; n++) {
       for (u32 row = 0; row < t.rows; row++)
         for (u32 c = 0; c < t.columns; c++) {
-          float& value = x.state.table[(std::size_t{node.at.router} * t.rows + row) * t.stride + c];
+          float& value = t.row(x.state, node.at.router, row)[c];
           if (value < 1e30f) value = static_cast<float>(1 + below(draw(n, row, c), 1000));
         }
       ask();
@@ -475,7 +483,7 @@ TEST(two_legs_on_dragonfly_are_free_of_deadlock) {
             bool minimal = false;
             for (const Option& option : options) {
               if (option.packet.phase == kMinimal) minimal = true;
-              else middles.insert(option.packet.intermediate);
+              else middles.insert(option.intermediate());
             }
             const std::string name = routing + " " + x.net.fingerprint;
             if (node.packet.phase == kUndecided) {

@@ -105,8 +105,8 @@ TEST(routings_go_around_failed_links) {
         if (k % 16 == 0) sim.check_conservation();
       }
       CHECK_FOR(sim.drain(20000), topology.name + " " + routing);
-      CHECK_EQ(sim.state().totals.flits_accepted, sim.state().totals.flits_ejected);
-      CHECK(sim.state().totals.flits_ejected > 100);
+      CHECK_EQ(sim.state().part.totals.flits_accepted, sim.state().part.totals.flits_ejected);
+      CHECK(sim.state().part.totals.flits_ejected > 100);
     }
 }
 
@@ -166,10 +166,10 @@ TEST(nothing_is_lost_when_a_link_goes_down) {
       CHECK_FOR(before > 0 && last > 0, name + ": the links are not used before, or not given up");
       CHECK_FOR(sent(sim) > last + 10, name + ": the links are not used again");
       again.restore(bytes);
-      again.run(up + 500 - again.state().totals.now);
+      again.run(up + 500 - again.state().part.totals.now);
       CHECK_FOR(again.hash() == sim.hash(), name + ": a snapshot taken while links are down goes on otherwise");
       CHECK_FOR(sim.drain(100000), name);
-      CHECK_EQ(sim.state().totals.flits_accepted, sim.state().totals.flits_ejected);
+      CHECK_EQ(sim.state().part.totals.flits_accepted, sim.state().part.totals.flits_ejected);
     }
 }
 
@@ -181,8 +181,8 @@ TEST(those_that_wait_for_a_link_ask_again) {
   Simulation sim(c);
   sim.begin_window();
   sim.run(2000);
-  CHECK_EQ(sim.state().window.delivered, 4u);
+  CHECK_EQ(sim.state().part.window.delivered, 4u);
   sim.check_conservation();
   // The first went over the link, the others around it: 1 + 3 * 4 hops.
-  CHECK_EQ(sim.state().window.hops, 13u);
+  CHECK_EQ(sim.state().part.window.hops, 13u);
 }

@@ -242,11 +242,11 @@ TEST(fat_tree_conservation) {
         sim.run(1);
         sim.check_conservation();
       }
-      CHECK(sim.state().totals.packets_in_network > sim.network().terminals);
+      CHECK(sim.state().part.totals.packets_in_network > sim.network().terminals);
       CHECK(sim.drain(100000));
       sim.run(2 * sim.network().longest_delay);
       sim.check_conservation();
-      CHECK_EQ(sim.state().totals.flits_in_network, 0u);
+      CHECK_EQ(sim.state().part.totals.flits_in_network, 0u);
       const Network& net = sim.network();
       for (u32 p = 0; p < net.router_ports; p++)
         for (u32 vc = 0; vc < net.vcs && net.is_link(p); vc++)

@@ -33,8 +33,8 @@ double lone_latency(const Section& topology, const Section& routing, u32 source,
   Simulation sim(config(topology, router, routing, planned({{source, destination}}, flits)));
   sim.begin_window();
   sim.run(20000);
-  CHECK_EQ(sim.state().window.delivered, 1u);
-  return static_cast<double>(sim.state().window.latency_generation) * sim.network().cycle_ns;
+  CHECK_EQ(sim.state().part.window.delivered, 1u);
+  return static_cast<double>(sim.state().part.window.latency_generation) * sim.network().cycle_ns;
 }
 
 }  // namespace
@@ -105,8 +105,8 @@ TEST(routers_of_many_ports_switch_as_others_do) {
       sim.check_conservation();
     }
     CHECK(sim.drain(100000));
-    CHECK_EQ(sim.state().totals.flits_accepted, sim.state().totals.flits_ejected);
-    CHECK(sim.state().window.delivered > 100);
+    CHECK_EQ(sim.state().part.totals.flits_accepted, sim.state().part.totals.flits_ejected);
+    CHECK(sim.state().part.window.delivered > 100);
     Simulation copy(sim);
     CHECK_EQ(copy.hash(), sim.hash());
   }

@@ -195,7 +195,7 @@ TEST(valiant_loads_by_every_intermediate) {
       for (u32 middle = 0; middle < 64; middle++) {
         const Place at = x.send(t, x.net.destination(x.net, 1, t, 0, 0, 0));
         x.packet().phase = kToIntermediate;
-        x.packet().intermediate = middle;
+        x.intermediate() = middle;
         x.walk_on(at, [&](u32 router, const Step& step) { loads.uses[x.net.port(router, step.port)]++; });
       }
     for (const u32 k : {0u, 1u, 2u}) CHECK_FOR(loads.least(k) == 2 * 64 && loads.most(k) == 2 * 64, traffic.name + " " + std::to_string(k));

@@ -179,8 +179,8 @@ TEST(intermediate_routers_are_uniform) {
   std::vector<u32> count(16);
   for (u32 n = 0; n < 16000; n++) {
     x.ask(x.send(n % 16, (n + 5) % 16, n));
-    CHECK_EQ(x.packet().phase, kToIntermediate + (x.packet().intermediate == n % 16));  // its own router: the second leg at once
-    count[x.packet().intermediate]++;
+    CHECK_EQ(x.packet().phase, kToIntermediate + (x.intermediate() == n % 16));  // its own router: the second leg at once
+    count[x.intermediate()]++;
   }
   for (u32 n : count) CHECK_NEAR(n, 1000, 5 * std::sqrt(1000.0));
   // Traffic of one router stays there.
@@ -296,8 +296,7 @@ TEST(another_minimal_path_is_minimal) {
 TEST(another_minimal_port_is_minimal) {
   for (const auto& [destination, port] : {std::pair{5u, 7u}, {1u, 2u}}) {  // to (1, 1) by y first; to (1, 0) by the second link
     Lone x = lone({4, 4}, {"q_routing", {}}, {}, {{"links", std::vector<double>{2, 1}}});
-    const TableShape& t = x.net.table;
-    x.state.table[destination * t.stride + port - 1] = 1;  // T=1; ports 1..6 in x, 7..9 in y; the least of the row
+    learned_table(x.net).row(x.state, 0, destination)[port - 1] = 1;  // T=1; ports 1..6 in x, 7..9 in y; the least of the row
     const u32 hops = x.walk(0, destination, 0, [](u32, const Step&) {});
     CHECK_EQ(hops, hyperx(x.net).distance(hyperx(x.net).difference(0, destination)));
     CHECK(!x.packet().nonminimal);
@@ -370,7 +369,7 @@ TEST(hyperx_ugal_rule_by_hand) {
   Lone forced = lone({4, 4}, {"ugal", {{"bias_flits", -1e6}}});
   const auto middle_of = [&](u32 sequence) {
     forced.ask(forced.send(0, 1, sequence));
-    return forced.packet().phase == kMinimal ? kNone : forced.packet().intermediate;
+    return forced.packet().phase == kMinimal ? kNone : forced.intermediate();
   };
   u32 one_hop_more = 0, by_the_same_port = 0, none = 0;
   for (u32 sequence = 0; sequence < 200; sequence++) {
@@ -412,7 +411,7 @@ TEST(ugal_compares_its_candidates) {
     Lone x = lone({4, 4}, {"ugal", {{"candidates", i64{15}}}});
     for (u32 port = 1; port < 7; port++) congest(x, 0, port, 0, 0, port == 1 ? 200 : port == 2 ? 1 : 3);
     x.ask(x.send(0, 1, sequence));
-    const u32 middle = x.packet().intermediate;
+    const u32 middle = x.intermediate();
     if (x.packet().phase == kToIntermediate && middle == 2) detours++;  // (2, 0), weight 2: the best there is
     else CHECK(x.packet().phase == kToIntermediate && middle != 1 && middle != 0);
   }
@@ -503,7 +502,7 @@ TEST(hybrid_scope_tells_classes_of_a_shared_port_apart) {
       congest(x, 0, 1, 1, 0, 50);  // class 1 of port 1 is full
       Lone forced = lone({4, 4}, {"ugal", {{"bias_flits", -1e6}}});
       forced.ask(forced.send(0, 1, sequence));
-      const u32 middle = forced.packet().intermediate;
+      const u32 middle = forced.intermediate();
       if (forced.packet().phase == kMinimal || middle % 4 != 1) continue;
       shared++;
       x.ask(x.send(0, 1, sequence));
@@ -523,8 +522,6 @@ TEST(sequential_allocation_sees_the_decisions_before_it) {
       Lone x = lone({4}, {routing, {{"allocation", allocation}, {"congestion_scope", std::string("port")}}});
       const auto both = [&](u32 second_router) {
         x.resize(2);
-        x.state.packets.resize(2);
-        x.state.details.resize(2);
         for (u32 i = 0; i < 2; i++) {
           x.state.packets[i] = Packet{};
           x.state.packets[i].flits = 5;
@@ -549,8 +546,6 @@ TEST(sequential_allocation_sees_the_decisions_before_it) {
   for (const auto& [scope, direct] : {std::pair{"port", false}, {"class", true}, {"vc", true}}) {
     Lone x = lone({4}, {"dim_war", {{"allocation", std::string("sequential")}, {"congestion_scope", std::string(scope)}}});
     x.resize(2);
-    x.state.packets.resize(2);
-    x.state.details.resize(2);
     for (u32 i = 0; i < 2; i++) {
       x.state.packets[i] = Packet{};
       x.state.packets[i].flits = 5;
@@ -568,7 +563,6 @@ TEST(sequential_allocation_sees_the_decisions_before_it) {
   // Clos-AD's is sequential unless said otherwise.
   Lone x = lone({4}, {"clos_ad", {}});
   x.resize(3);
-  x.state.packets.resize(3);
   for (u32 i = 0; i < 3; i++) {
     x.state.packets[i] = Packet{};
     x.state.packets[i].flits = 1;

@@ -142,7 +142,7 @@ TEST(policy_takes_the_first_of_equals) {
       const Decisions& d = sim.batch().decisions;
       for (u32 j = 0; sim.batch().count && j < d.count; j++) CHECK_EQ(d.chosen[j], 0u);
     }
-    CHECK(sim.state().learning.decisions > 500);
+    CHECK(sim.state().part.learning.decisions > 500);
   }
   // Not the first, where two others are equal and better.
   Lone x(build(seam_on_dragonfly(policy("flat", {}))));
@@ -191,10 +191,10 @@ TEST(epsilon_and_temperature_by_their_formula) {
 // Learning may change both between two runs.
 TEST(epsilon_and_temperature_may_change_in_a_run) {
   Simulation sim(seam_on_dragonfly(policy("slots", {}, {{"epsilon", 1.0}, {"temperature", 2.0}})));
-  CHECK(sim.state().learning.epsilon == 1 && sim.state().learning.temperature == 2);
+  CHECK(sim.state().part.learning.epsilon == 1 && sim.state().part.learning.temperature == 2);
   sim.run(50);
-  sim.state().learning.epsilon = 0;
-  sim.state().learning.temperature = 0;
+  sim.state().part.learning.epsilon = 0;
+  sim.state().part.learning.temperature = 0;
   for (u32 cycle = 0; cycle < 300; cycle++) {
     sim.collect();
     sim.apply(nullptr, 0);
@@ -245,7 +245,7 @@ TEST(golden_hashes_with_a_seam) {
     Simulation sim(scene.config);
     for (std::size_t k = 0; k < sim.state().weights.size(); k++) sim.state().weights[k] = weight_of(1, k);
     sim.run(2000);
-    CHECK(sim.state().learning.transitions > 512);
+    CHECK(sim.state().part.learning.transitions > 512);
     char got[32];
     std::snprintf(got, sizeof got, "0x%016llxull", static_cast<unsigned long long>(sim.hash()));
     if (sim.hash() != scene.hash) changed += std::string("\n  ") + scene.name + ": " + got;
@@ -365,7 +365,7 @@ TEST(policy_file_is_loaded) {
     CHECK(from_file.state().weights == by_hand.state().weights);
     from_file.run(600);
     by_hand.run(600);
-    CHECK(from_file.state().learning.decisions > 100);
+    CHECK(from_file.state().part.learning.decisions > 100);
     CHECK_EQ(from_file.hash(), by_hand.hash());
   }
   const File anywhere(safetensors(but("topology", "any"), tensors_of(exported())));

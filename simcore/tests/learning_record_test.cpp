@@ -36,12 +36,12 @@ class Books {
 
   void cycle() {
     State& s = sim.state();
-    const Cycle now = s.totals.now;
-    const u64 before = s.learning.transitions;
+    const Cycle now = s.part.totals.now;
+    const u64 before = s.part.learning.transitions;
     std::vector<u32> choices(sim.collect());
-    filed.resize(filed.size() + s.learning.transitions - before, now);
+    filed.resize(filed.size() + s.part.learning.transitions - before, now);
     // Whoever is not where it was has been delivered in this cycle.
-    std::set<u32> free(s.free_packets.begin(), s.free_packets.end());
+    std::set<u32> free(s.part.free_packets.begin(), s.part.free_packets.end());
     for (auto at = at_work_.begin(); at != at_work_.end();) {
       const auto [id, name] = *at;
       const Packet& p = s.packets[id];
@@ -55,7 +55,7 @@ class Books {
     const Batch& b = sim.batch();
     const Decisions& d = b.decisions;
     for (u32 j = 0; j < choices.size(); j++) choices[j] = any_slot(sim, b, j);
-    u64 number = s.learning.recorded;
+    u64 number = s.part.learning.recorded;
     for (u32 j = 0; j < choices.size(); j++) {
       const u32 id = b.packet[d.request[j]];
       const Packet& p = s.packets[id];
@@ -71,7 +71,7 @@ class Books {
   // To the last packet, and until the last news are home.
   void finish() {
     sim.stop_sources();
-    for (u32 k = 0; k < 200000 && (!sim.empty() || sim.state().learning.transitions < sim.state().learning.recorded); k++) cycle();
+    for (u32 k = 0; k < 200000 && (!sim.empty() || sim.state().part.learning.transitions < sim.state().part.learning.recorded); k++) cycle();
     CHECK(sim.empty());
   }
 
@@ -85,12 +85,12 @@ float us(const Network& net, Cycle cycles) { return -static_cast<float>(cycles *
 void check_books(const Books& x, const std::string& reward) {
   const State& s = x.sim.state();
   const Seam& seam = x.seam;
-  CHECK(s.learning.transitions > 300 && s.learning.transitions <= seam.capacity);
-  CHECK_EQ(s.learning.transitions, s.learning.recorded);
-  CHECK_EQ(s.learning.recorded, s.learning.decisions);
+  CHECK(s.part.learning.transitions > 300 && s.part.learning.transitions <= seam.capacity);
+  CHECK_EQ(s.part.learning.transitions, s.part.learning.recorded);
+  CHECK_EQ(s.part.learning.recorded, s.part.learning.decisions);
   std::map<u64, u64> row_of;  // by decision
-  for (u64 n = 0; n < s.learning.transitions; n++) {
-    CHECK(s.ring_decision[n] < s.learning.recorded);
+  for (u64 n = 0; n < s.part.learning.transitions; n++) {
+    CHECK(s.ring_decision[n] < s.part.learning.recorded);
     CHECK_FOR(row_of.emplace(s.ring_decision[n], n).second, "filed twice");
   }
   u64 seen = 0, several = 0;
@@ -123,12 +123,12 @@ void check_books(const Books& x, const std::string& reward) {
     const Cycle delay = journey.delivered - journey.decisions[0].when;
     if (reward == "hop_delay") CHECK_EQ(std::llround(-sum * 1000 / x.net.cycle_ns), static_cast<long long>(delay));
   }
-  CHECK_EQ(seen, s.learning.recorded);
+  CHECK_EQ(seen, s.part.learning.recorded);
   CHECK(several > 50);
 }
 void check_nothing_is_open(const State& s) {
-  std::set<u32> free(s.free_decisions.begin(), s.free_decisions.end());
-  CHECK_EQ(free.size(), s.free_decisions.size());
+  std::set<u32> free(s.part.free_decisions.begin(), s.part.free_decisions.end());
+  CHECK_EQ(free.size(), s.part.free_decisions.size());
   CHECK_EQ(free.size(), s.open_decisions.size());
   for (const u32 last : s.last_decision) CHECK_EQ(last, kNone);
 }
@@ -164,7 +164,8 @@ TEST(job_slowdown_of_a_single_job_is_the_delay) {
   for (u32 k = 0; k < 400; k++) x.cycle();
   x.finish();
   check_books(x, "job_slowdown");
-  CHECK(x.sim.state().job_slowdown.size() == 1 && x.sim.state().job_slowdown[0] > 1);
+  const auto& net = x.sim.network();
+  CHECK(x.sim.state().memory[find_memory(net, "job_slowdown")].size() == sizeof(double) && *kept<double>(net, x.sim.state(), "job_slowdown") > 1);
 }
 
 // Transition n lies in row n mod capacity; a small ring holds the last ones.
@@ -173,11 +174,11 @@ TEST(the_ring_wraps) {
   Simulation small(seam_on_dragonfly(recorded("hop_delay", kRoom))), large(seam_on_dragonfly(recorded("hop_delay", 1 << 14)));
   for (Simulation* sim : {&small, &large}) advance_at_random(*sim, 900);
   const State &a = small.state(), &b = large.state();
-  CHECK_EQ(a.learning.transitions, b.learning.transitions);
-  CHECK(a.learning.transitions > 5 * kRoom);
+  CHECK_EQ(a.part.learning.transitions, b.part.learning.transitions);
+  CHECK(a.part.learning.transitions > 5 * kRoom);
   CHECK_EQ(a.ring_reward.size(), std::size_t{kRoom});
   const u32 width = small.network().seam->width, slots = small.network().seam->slots;
-  for (u64 n = b.learning.transitions - kRoom; n < b.learning.transitions; n++) {
+  for (u64 n = b.part.learning.transitions - kRoom; n < b.part.learning.transitions; n++) {
     const u64 row = n % kRoom;
     CHECK(a.ring_decision[row] == b.ring_decision[n] && a.ring_next_decision[row] == b.ring_next_decision[n] && a.ring_reward[row] == b.ring_reward[n]);
     CHECK(a.ring_action[row] == b.ring_action[n] && a.ring_done[row] == b.ring_done[n] && a.ring_router[row] == b.ring_router[n] && a.ring_decided[row] == b.ring_decided[n]);
@@ -189,7 +190,7 @@ TEST(the_ring_wraps) {
   // Without a ring nothing is opened.
   Simulation none(seam_on_dragonfly({"agent", {}}));
   advance_at_random(none, 300);
-  CHECK(none.state().learning.decisions > 100 && none.state().learning.recorded == 0 && none.state().open_decisions.empty());
+  CHECK(none.state().part.learning.decisions > 100 && none.state().part.learning.recorded == 0 && none.state().open_decisions.empty());
 }
 
 // A packet's decisions are kept all or not at all; what is kept does not change what happens.
@@ -198,7 +199,7 @@ TEST(a_part_of_the_packets_is_recorded_whole) {
   std::map<std::pair<u32, u32>, std::set<bool>> kept;
   u64 decisions = 0;
   for (u32 cycle = 0; cycle < 900; cycle++) {
-    const Cycle now = part.state().totals.now;
+    const Cycle now = part.state().part.totals.now;
     advance_at_random(all, 1);
     advance_at_random(part, 1);
     const Batch& b = part.batch();
@@ -215,12 +216,12 @@ TEST(a_part_of_the_packets_is_recorded_whole) {
     packets += answers.contains(true);
   }
   CHECK_NEAR(packets, 0.3 * static_cast<double>(kept.size()), 5 * std::sqrt(0.21 * static_cast<double>(kept.size())));
-  CHECK(kept.size() > 1000 && part.state().learning.recorded > 500);
-  CHECK_EQ(part.state().learning.decisions, decisions);
-  CHECK_EQ(part.state().totals.flits_ejected, all.state().totals.flits_ejected);
+  CHECK(kept.size() > 1000 && part.state().part.learning.recorded > 500);
+  CHECK_EQ(part.state().part.learning.decisions, decisions);
+  CHECK_EQ(part.state().part.totals.flits_ejected, all.state().part.totals.flits_ejected);
   drain_at_random(part);
   advance_at_random(part, 2000);
-  CHECK_EQ(part.state().learning.transitions, part.state().learning.recorded);
+  CHECK_EQ(part.state().part.learning.transitions, part.state().part.learning.recorded);
   check_nothing_is_open(part.state());
 }
 
@@ -244,7 +245,7 @@ TEST(forks_and_snapshots_with_a_seam) {
       Simulation sim(c), fresh(c);
       draw_weights(sim, 1);
       sim.run(1200);
-      CHECK_FOR(sim.state().learning.transitions > 100 && !sim.state().open_decisions.empty(), routing.name + " " + sim.network().topology_name + ": " + std::to_string(sim.state().learning.transitions));
+      CHECK_FOR(sim.state().part.learning.transitions > 100 && !sim.state().open_decisions.empty(), routing.name + " " + sim.network().topology_name + ": " + std::to_string(sim.state().part.learning.transitions));
       const std::string bytes = sim.snapshot();
       const u64 there = sim.hash();
       Simulation fork(sim);
@@ -324,7 +325,7 @@ TEST(news_of_a_workload_come_in_time) {
   whole.run(60000);
   CHECK(whole.workload_finished());
   for (u32 k = 0; k < 60000; k += 50) pieces.run(50);
-  CHECK(whole.state().learning.recorded > 100);
-  CHECK_EQ(whole.state().learning.transitions, whole.state().learning.recorded);
+  CHECK(whole.state().part.learning.recorded > 100);
+  CHECK_EQ(whole.state().part.learning.transitions, whole.state().part.learning.recorded);
   CHECK_EQ(whole.hash(), pieces.hash());
 }

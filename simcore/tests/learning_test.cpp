@@ -105,7 +105,6 @@ TEST(what_the_seam_refuses) {
   CHECK_THROWS(ConfigError, make({"agent", {{"observation", std::string("")}}}), "routing.agent.observation");
   CHECK_THROWS(ConfigError, make({"agent", {{"reward", std::string("delay")}}}), "routing.agent.reward", "hop_delay");
   CHECK_THROWS(ConfigError, make({"agent", {{"relation", std::string("omni_war")}}}), "relation", "progressive");
-  CHECK_THROWS(ConfigError, make({"biased", {{"observation", std::string("progress+q_values")}}}), "biased", "table");
   CHECK_THROWS(ConfigError, make({"policy", {{"path", std::string("/nowhere/policy.safetensors")}}}), "/nowhere/policy.safetensors");
 
   Simulation sim(seam_on_dragonfly({"agent", {}}));
@@ -116,10 +115,10 @@ TEST(what_the_seam_refuses) {
   CHECK_THROWS(ConfigError, sim.apply(choices.data(), n - 1), "choices");
   choices[n - 1] = sim.batch().decisions.slot_count[n - 1];
   CHECK_THROWS(ConfigError, sim.apply(choices.data(), n), "masked out");
-  CHECK_EQ(sim.state().learning.decisions, 0u);
+  CHECK_EQ(sim.state().part.learning.decisions, 0u);
   choices[n - 1]--;
   sim.apply(choices.data(), n);
-  CHECK_EQ(sim.state().learning.decisions, u64{n});
+  CHECK_EQ(sim.state().part.learning.decisions, u64{n});
 }
 
 // ---- Observations ----
@@ -133,12 +132,12 @@ TEST(observation_by_hand) {
   const Place at = x.send(2, 10);
   x.packet().injected = 100;
   x.packet().flits = 4;
-  x.state.totals.now = 500;
+  x.state.part.totals.now = 500;
   congest(x, 1, 3, 0, 0, 64);   // of class 0, which is the packet's
   congest(x, 1, 3, 2, 0, 96);   // of another
   congest(x, 1, 6, 0, 0, 256);
   x.state.input_vcs[x.net.vc_id(x.net.port(1, 0), 0)].count = 32;
-  x.state.table[(1 * x.net.table.rows + 1) * x.net.table.stride + 2] = 250;  // router 1, group 1, third column: port 4
+  x.net.feedback.row(x.state, 1, 1)[2] = 250;  // router 1, group 1, third column: port 4
   Shown shown = show(x, at);
   const std::map<std::string, float> general = {{"hops", 0}, {"age", 0.4f}, {"size", 0.25f}, {"load_mean", (64 + 96 + 256) / 256.0f / 5}, {"load_max", 1}, {"queue", 0.125f}, {"hops_left", 0.375f}, {"time_left", 0.123f}};
   CHECK_EQ(shown.general.size(), general.size());
@@ -291,8 +290,8 @@ TEST(an_idle_network_looks_idle) {
 
 namespace {
 
-float& lost(Simulation& sim, u32 router, u32 row, u32 column) { return q_row(sim.network(), sim.state(), router, row)[column]; }
-float most_lost(const Simulation& sim) { return *std::ranges::max_element(sim.state().table); }
+float& lost(Simulation& sim, u32 router, u32 row, u32 column) { return sim.network().feedback.row(sim.state(), router, row)[column]; }
+float most_lost(Simulation& sim) { return std::ranges::max(all_values(sim.network(), sim.state())); }
 
 }  // namespace
 
@@ -309,7 +308,7 @@ TEST(an_idle_network_loses_no_time) {
       for (u32 source = 0; source < 20; source += 3) {
         Simulation sim(config(topology, c.router, {"agent", {}}, planned({{source, 67 - source}}, c.flits)));
         u32 decisions = 0;
-        for (u32 k = 0; k < 3000 && (k < 2 || !sim.empty() || !sim.state().feedback_lines.lines.empty()); k++)
+        for (u32 k = 0; k < 3000 && (k < 2 || !sim.empty() || !sim.state().part.feedback_lines.lines.empty()); k++)
           advance(sim, [&](u32 j) {
             decisions++;
             return any_slot(sim, sim.batch(), j);
@@ -361,7 +360,7 @@ TEST(feedback_takes_the_time_of_the_link) {
   CHECK_EQ(flight(around.network(), *around.network().graphs[0], 0, 5), static_cast<float>(221 * 1.6) + static_cast<float>(52 * 1.6));
   Simulation frozen(config(small_network(), hpdc21(), {"agent", {}}, planned({{2, 10}})));
   for (u32 column = 0; column < 5; column++) lost(frozen, 0, 1, column) = 500;
-  frozen.state().totals.frozen = 1;
+  frozen.state().part.totals.frozen = 1;
   for (u32 cycle = 0; cycle < 400; cycle++) advance(frozen, [](u32) { return 0u; });
   CHECK_EQ(lost(frozen, 1, 1, 0), 0.0f);
 }
@@ -378,10 +377,10 @@ TEST(seam_routings_work_at_full_load) {
         sim.check_conservation();
       };
       for (u32 k = 0; k < 600; k++) cycle();
-      u64 ejected = sim.state().totals.flits_ejected;
+      u64 ejected = sim.state().part.totals.flits_ejected;
       for (u32 k = 0; k < 600; k++) cycle();
-      CHECK_FOR(sim.state().totals.flits_ejected > ejected + 100, routing.name + " on " + name);
-      CHECK_FOR(sim.state().learning.decisions > 500, routing.name + " on " + name);
+      CHECK_FOR(sim.state().part.totals.flits_ejected > ejected + 100, routing.name + " on " + name);
+      CHECK_FOR(sim.state().part.learning.decisions > 500, routing.name + " on " + name);
       sim.stop_sources();
       for (u32 k = 0; k < 20000 && !sim.empty(); k++) cycle();
       CHECK_FOR(sim.empty(), routing.name + " on " + name);
@@ -439,7 +438,7 @@ TEST(bias_rules_over_queues) {
       Simulation sim(c);
       const Network& net = sim.network();
       for (u32 router = 0; router < net.routers; router++)
-        for (u32 row = 0; row < net.table.rows; row++) q_row(net, sim.state(), router, row)[0] = bias;
+        for (u32 row = 0; row < learned_table(net).rows; row++) learned_table(net).row(sim.state(), router, row)[0] = bias;
       u64 minimal = 0, detours = 0;
       for (u32 k = 0; k < 800; k++) {
         sim.collect();

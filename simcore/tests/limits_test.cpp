@@ -134,10 +134,10 @@ TEST(interrupted_runs_go_on_to_the_same_bits) {
   whole.run(kCycles);
   CHECK(whole.workload_finished());
   u32 interrupted = 0;
-  while (parts.state().totals.now < kCycles) {
+  while (parts.state().part.totals.now < kCycles) {
     const auto began = Clock::now();
     try {
-      parts.run(kCycles - parts.state().totals.now, [&] {
+      parts.run(kCycles - parts.state().part.totals.now, [&] {
         if (Clock::now() - began > std::chrono::milliseconds(60)) throw Stopped();
       });
     } catch (const Stopped&) {
@@ -160,14 +160,14 @@ TEST(interrupted_decisions_are_made_again) {
       sim->state().weights[k] = static_cast<float>((k * 2654435761u >> 8) % 1000) * 1e-4f - 0.05f;
   whole.run(12);
   u32 in_decisions = 0;
-  while (parts.state().totals.now < 12) {
+  while (parts.state().part.totals.now < 12) {
     const auto began = Clock::now();
     try {
-      parts.run(12 - parts.state().totals.now, [&] {
+      parts.run(12 - parts.state().part.totals.now, [&] {
         if (in_decisions < 5 && Clock::now() - began > std::chrono::milliseconds(1)) throw Stopped();
       });
     } catch (const Stopped&) {
-      in_decisions += parts.state().totals.collected;
+      in_decisions += parts.state().part.totals.collected;
     }
   }
   CHECK(in_decisions > 0);

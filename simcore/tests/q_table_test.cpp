@@ -10,14 +10,13 @@ namespace {
 const Section kQuiet = {"q_adaptive", {{"epsilon", 0.0}}};
 
 float& entry(Simulation& sim, u32 router, u32 row, u32 column) {
-  const TableShape& t = sim.network().table;
-  return sim.state().table[(std::size_t{router} * t.rows + row) * t.stride + column];
+  return learned_table(sim.network()).row(sim.state(), router, row)[column];
 }
 
 void check_table(const Section& topology, u32 rows, u32 columns, u32 direct) {
   Simulation sim(config(topology, hpdc21(), kQuiet, {"uniform", {}}));
-  CHECK_EQ(sim.network().table.rows, rows);
-  CHECK_EQ(sim.network().table.columns, columns);
+  CHECK_EQ(learned_table(sim.network()).rows, rows);
+  CHECK_EQ(learned_table(sim.network()).columns, columns);
   for (u32 router = 0; router < sim.network().routers; router++) {
     u32 at_300 = 0, at_330 = 0;
     for (u32 row = 0; row < rows; row++)
@@ -37,18 +36,18 @@ struct Change {
   float before, after;
 };
 std::vector<Change> changes_until_empty(Simulation& sim) {
-  const TableShape& t = sim.network().table;
+  const LearnedTable t = learned_table(sim.network());
+  const std::span<float> after = all_values(sim.network(), sim.state());
   std::vector<Change> out;
-  auto before = sim.state().table;
+  std::vector<float> before(after.begin(), after.end());
   for (u32 cycle = 0; cycle < 2000; cycle++) {
     sim.run(1);
-    const auto& after = sim.state().table;
     for (std::size_t k = 0; k < after.size(); k++) {
       if (after[k] == before[k]) continue;
       const auto index = static_cast<u32>(k / t.stride);
       out.push_back({cycle, index / t.rows, index % t.rows, static_cast<u32>(k % t.stride), before[k], after[k]});
     }
-    before = after;
+    before.assign(after.begin(), after.end());
   }
   CHECK(sim.empty());
   return out;
@@ -60,7 +59,7 @@ Simulation one_packet(const Values& changes = {}) {
   return Simulation(config(small_network(), hpdc21(), {"q_adaptive", merge(kQuiet.values, changes)}, planned({{2, 10}})));
 }
 void fill_row(Simulation& sim, u32 router, u32 row, float value) {
-  for (u32 column = 0; column < sim.network().table.columns; column++) entry(sim, router, row, column) = value;
+  for (u32 column = 0; column < learned_table(sim.network()).columns; column++) entry(sim, router, row, column) = value;
 }
 // The packet's first entry, all of its row set to `value`, after the packet has gone by.
 float learned(float value) {
@@ -129,7 +128,7 @@ TEST(feedback_holds_the_least_of_all_ports) {
 
 TEST(frozen_tables_do_not_learn) {
   Simulation sim = one_packet();
-  sim.state().totals.frozen = 1;
+  sim.state().part.totals.frozen = 1;
   CHECK_EQ(changes_until_empty(sim).size(), 0u);
 }
 
@@ -198,8 +197,8 @@ TEST(q_table_of_hyperx) {
                                                 {hyperx_section({12, 8}, 7), 20u, 18u},
                                                 {hyperx_section({3, 2}, 1, {{"links", std::vector<double>{2, 3}}}), 5u, 7u}}) {
     const auto net = build(config(topology, hpdc21(), kQuiet, {"uniform", {}}));
-    CHECK_EQ(net->table.rows, rows);
-    CHECK_EQ(net->table.columns, columns);
+    CHECK_EQ(learned_table(*net).rows, rows);
+    CHECK_EQ(learned_table(*net).columns, columns);
   }
   // Links alone, 30 ns each: one where the port leads to the coordinate, two by any other of the dimension; none by another dimension.
   Simulation sim = hyperx_packet();
@@ -282,7 +281,7 @@ TEST(hyperx_queue_weight_by_hand) {
 // y are global, 300 ns.
 TEST(q_routing_table_of_hyperx) {
   Simulation sim(config(hyperx_section({4, 4}, 1, {{"local_dimensions", i64{1}}}), hpdc21(), {"q_routing", {}}, {"uniform", {}}));
-  CHECK_EQ(sim.network().table.rows, 16u);
+  CHECK_EQ(learned_table(sim.network()).rows, 16u);
   CHECK_EQ(sim.network().vcs, 4u);  // max_hops 2 + 2 dimensions
   const float to_5[] = {330, 360, 360, 330, 630, 630};  // x aligned: 30 + 300; still to go: 30 + 30 + 300; y: 300 + 30, 300 + 30 + 300
   for (u32 column = 0; column < 6; column++) CHECK_EQ(entry(sim, 0, 5, column), to_5[column]);

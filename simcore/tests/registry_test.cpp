@@ -47,7 +47,7 @@ void advance(Simulation& sim) {
   const Batch& b = sim.batch();
   for (u32 i = 0; i < choices.size(); i++) {
     const u32 all = net.decider == Decider::kSlots ? b.decisions.slot_count[i] : b.offsets[i + 1] - b.offsets[i];
-    choices[i] = below(draw(3, sim.state().totals.now, i), all);
+    choices[i] = below(draw(3, sim.state().part.totals.now, i), all);
   }
   sim.apply(choices.data(), choices.size());
 }
@@ -59,7 +59,7 @@ void run_and_drain(const Config& c, const std::string& name) {
     advance(again);
     if (k % 8 == 0) sim.check_conservation();
   }
-  CHECK_FOR(sim.state().totals.flits_ejected > 0, name);
+  CHECK_FOR(sim.state().part.totals.flits_ejected > 0, name);
   CHECK_FOR(sim.hash() == again.hash(), name + ": two runs differ");
   Simulation fork(sim);
   const std::string bytes = sim.snapshot();
@@ -115,7 +115,7 @@ TEST(every_relation_serves_everybody) {
 // The channel dependency graph of every pair, by exhaustion: from every terminal to every terminal, every candidate at every router,
 // with what the packet then remembers. Those that draw intermediates draw them by the packet's number; so many numbers draw all.
 TEST(every_routing_is_free_of_deadlock_on_every_topology) {
-  using Key = std::tuple<u32, u32, u32, u32, u32, u32, u32, u32, u32, u32>;
+  using Key = std::tuple<u32, u32, u32, u32, u32, u32, u32, u32, std::vector<u8>>;
   u32 pairs = 0;
   for (const Section& topology : small_topologies())
     for (const std::string& name : routings_on(topology.name)) {
@@ -130,24 +130,31 @@ TEST(every_routing_is_free_of_deadlock_on_every_topology) {
       const u32 numbers = x.net.chosen ? 40 : 2;
       Edges edges;
       std::set<Key> seen;
-      std::vector<std::pair<Place, Packet>> nodes;
-      const auto key = [](const Place& at, const Packet& p) {
-        return Key{at.router, at.in_port, at.in_class, p.source, p.destination, p.sequence, p.hops, p.phase, p.intermediate, p.derouted};
+      struct Node {
+        Place at;
+        Packet packet;
+        std::vector<u8> kept;  // what the routing remembers of it
+      };
+      std::vector<Node> nodes;
+      const auto key = [](const Node& n) {
+        return Key{n.at.router, n.at.in_port, n.at.in_class, n.packet.source, n.packet.destination, n.packet.sequence, n.packet.hops, n.packet.phase, n.kept};
       };
       for (u32 source = 0; source < x.net.terminals; source++)
         for (u32 destination = 0; destination < x.net.terminals; destination++)
           for (u32 n = 0; n < numbers; n++) {
             const Place at = x.send(source, destination, n);
-            if (seen.insert(key(at, x.packet())).second) nodes.push_back({at, x.packet()});
+            const Node node{at, x.packet(), x.kept()};
+            if (seen.insert(key(node)).second) nodes.push_back(node);
           }
       for (std::size_t k = 0; k < nodes.size(); k++) {
-        const auto [at, packet] = nodes[k];
+        const auto [at, packet, kept] = nodes[k];
         x.packet() = packet;
+        x.keep(kept);
         const auto steps = x.candidates(at);
-        const Packet before = x.packet();
         CHECK_FOR(!steps.empty(), text(topology, {name, {}}));
         for (const Step& step : steps) {
-          x.packet() = before;
+          x.packet() = packet;
+          x.keep(kept);
           x.batch.out_port[0] = static_cast<u16>(step.port);
           x.batch.out_class[0] = static_cast<u16>(step.vc_class);
           if (x.net.chosen) x.net.chosen(x.net, x.state, x.batch, 0);
@@ -157,13 +164,12 @@ TEST(every_routing_is_free_of_deadlock_on_every_topology) {
           }
           CHECK_FOR(step.vc_class < x.net.routing_facts.classes, text(topology, {name, {}}));
           add(edges, x.net, at.router, at.in_port, at.in_class, step.port, step.vc_class);
-          Packet next = x.packet();
-          CHECK_FOR(++next.hops <= x.net.routing_facts.max_hops, text(topology, {name, {}}) + ": more hops than it says");
-          const Place there = x.behind(at.router, step);
+          Node next{x.behind(at.router, step), x.packet(), x.kept()};
+          CHECK_FOR(++next.packet.hops <= x.net.routing_facts.max_hops, text(topology, {name, {}}) + ": more hops than it says");
           if (x.net.routing_facts.minimal)
-            CHECK_EQ(distance(x.net, *x.net.graphs[0], there.router, x.net.terminal_router[packet.destination]) + next.hops,
+            CHECK_EQ(distance(x.net, *x.net.graphs[0], next.at.router, x.net.terminal_router[packet.destination]) + next.packet.hops,
                      distance(x.net, *x.net.graphs[0], x.net.terminal_router[packet.source], x.net.terminal_router[packet.destination]));
-          if (seen.insert(key(there, next)).second) nodes.push_back({there, next});
+          if (seen.insert(key(next)).second) nodes.push_back(next);
         }
       }
       CHECK_FOR(acyclic(edges), text(topology, {name, {}}) + ": its channel dependencies have a cycle");
@@ -210,13 +216,13 @@ TEST(observations_and_rewards_hold_on_every_topology) {
       sim.run(1500);
       const State& s = sim.state();
       const Seam& seam = *sim.network().seam;
-      CHECK_FOR(s.learning.transitions > 100, topology.name);
+      CHECK_FOR(s.part.learning.transitions > 100, topology.name);
       std::vector<Feature> features;
       for (const ObservationSpec* block : seam.blocks) features.insert(features.end(), block->general.begin(), block->general.end());
       for (u32 k = 0; k < seam.slots; k++)
         for (const ObservationSpec* block : seam.blocks) features.insert(features.end(), block->per_slot.begin(), block->per_slot.end());
       CHECK_EQ(features.size(), seam.width);
-      const u64 rows = std::min<u64>(s.learning.transitions, seam.capacity);
+      const u64 rows = std::min<u64>(s.part.learning.transitions, seam.capacity);
       for (u64 row = 0; row < rows; row++) {
         CHECK_FOR(std::isfinite(s.ring_reward[row]) && s.ring_reward[row] <= 0, reward);
         for (u32 f = 0; f < seam.width; f++) {

@@ -88,8 +88,8 @@ TEST(drawn_sizes_are_offered_at_the_load) {
                             {"uniform", {{"load", load}, {"packet_flits", i64{least}}, {"packet_flits_max", i64{most}}}}));
       const double cycles = 6000, mean = (least + most) / 2.0, width = most - least + 1, wanted = 64 * cycles * load;
       sim.run(static_cast<u64>(cycles));
-      CHECK_EQ(sim.state().totals.backlogged, 0u);
-      CHECK_NEAR(static_cast<double>(sim.state().totals.flits_accepted), wanted, 5 * std::sqrt(wanted / mean * (mean * mean + (width * width - 1) / 12)));
+      CHECK_EQ(sim.state().part.totals.backlogged, 0u);
+      CHECK_NEAR(static_cast<double>(sim.state().part.totals.flits_accepted), wanted, 5 * std::sqrt(wanted / mean * (mean * mean + (width * width - 1) / 12)));
     }
   // Fixed intervals: one packet of 8.5 flits on average every 17 cycles at load 0.5.
   Simulation sim(config(hyperx_section({4, 4}, 4), sc19(), {"dimension_order", {}},
@@ -218,7 +218,7 @@ TEST(the_oldest_is_served_first) {
     u32 out_of_order = 0, served = 0;
     for (u32 now = 0; now < 3000; now++) {
       std::vector<u32> ends;
-      for (const auto& line : sim.state().flit_lines.lines) ends.push_back(line.end);
+      for (const auto& line : sim.state().part.flit_lines.lines) ends.push_back(line.end);
       sim.run(1);
       const State& s = sim.state();
       Cycle oldest = kNone;  // of those that asked and stayed
@@ -228,8 +228,8 @@ TEST(the_oldest_is_served_first) {
           if (in.count > 0 && in.routed && in.out_port == net.terminal_port[hot]) oldest = std::min(oldest, s.packets[packet_of(in.front)].generated);
         }
       for (std::size_t k = 0; k < ends.size(); k++)
-        for (u32 n = ends[k]; n != s.flit_lines.lines[k].end; n++) {
-          const FlitEvent& flit = s.flit_lines.lines[k].at(n);
+        for (u32 n = ends[k]; n != s.part.flit_lines.lines[k].end; n++) {
+          const FlitEvent& flit = s.part.flit_lines.lines[k].at(n);
           if (net.port_of_vc(flit.vc) != net.nic(hot)) continue;
           served++;
           out_of_order += s.packets[packet_of(flit.flit)].generated > oldest;
@@ -292,13 +292,13 @@ Grants most_grants(const Values& router) {
   Simulation sim(config(hyperx_section({4}, 4), merge(router, {{"link_latency_ns_local", 60.0}}), {"dim_war", {}}, {"uniform", {{"load", 1.0}}}, 3));
   const Network& net = sim.network();
   Grants most;
-  std::vector<u32> ends(sim.state().credit_lines.lines.size());
+  std::vector<u32> ends(sim.state().part.credit_lines.lines.size());
   for (u32 now = 0; now < 1200; now++) {
-    for (std::size_t k = 0; k < ends.size(); k++) ends[k] = sim.state().credit_lines.lines[k].end;
+    for (std::size_t k = 0; k < ends.size(); k++) ends[k] = sim.state().part.credit_lines.lines[k].end;
     sim.run(1);
     std::map<u32, u32> by_port, by_vc;
     for (std::size_t k = 0; k < ends.size(); k++) {
-      const auto& line = sim.state().credit_lines.lines[k];
+      const auto& line = sim.state().part.credit_lines.lines[k];
       for (u32 n = ends[k]; n != line.end; n++) {
         most.by_input = std::max(most.by_input, by_port[net.port_of_vc(line.at(n).vc)] += line.at(n).flits);
         most.by_input_vc = std::max(most.by_input_vc, by_vc[line.at(n).vc] += line.at(n).flits);
@@ -361,10 +361,10 @@ TEST(links_shared_by_flits_or_by_packets) {
     u32 mixed = 0, whole = 0;
     for (u32 now = 0; now < 1500; now++) {
       std::vector<u32> ends;
-      for (const auto& line : sim.state().flit_lines.lines) ends.push_back(line.end);
+      for (const auto& line : sim.state().part.flit_lines.lines) ends.push_back(line.end);
       sim.run(1);
       for (std::size_t k = 0; k < ends.size(); k++) {
-        const auto& line = sim.state().flit_lines.lines[k];
+        const auto& line = sim.state().part.flit_lines.lines[k];
         for (u32 n = ends[k]; n != line.end; n++) {
           const u32 channel = net.port_of_vc(line.at(n).vc);
           if (net.is_nic(channel) || net.channels[channel].kind != PortKind::kTerminal) continue;  // to a router from a terminal
@@ -435,7 +435,7 @@ TEST(random_routers_run_empty) {
     } catch (const CoreError& error) {
       CHECK_FOR(false, name + ": " + error.what());
     }
-    CHECK_FOR(sim.state().totals.flits_ejected > 200, name);
+    CHECK_FOR(sim.state().part.totals.flits_ejected > 200, name);
     for (const InputVc& in : sim.state().input_vcs) CHECK_FOR(!in.parked && in.count == 0, name);
     for (const OutputVc& out : sim.state().output_vcs) CHECK_FOR(out.parked == kNone && out.owner == kNone && out.count == 0, name);
     for (const Port& port : sim.state().ports) CHECK_FOR(port.queued == 0 && port.load == 0 && port.waiting_vcs == 0, name);
@@ -477,9 +477,9 @@ TEST(nobody_starves_under_age) {
       sim.run(100);
       // Whatever is in the network now is younger than 2,000 cycles since its NIC took it.
       std::vector<bool> free(sim.state().packets.size());
-      for (u32 id : sim.state().free_packets) free[id] = true;
+      for (u32 id : sim.state().part.free_packets) free[id] = true;
       for (u32 id = 0; id < free.size(); id++)
-        if (!free[id]) CHECK_FOR(sim.state().totals.now - sim.state().packets[id].injected < 2000, flow);
+        if (!free[id]) CHECK_FOR(sim.state().part.totals.now - sim.state().packets[id].injected < 2000, flow);
     }
     CHECK(sim.drain(100000));
   }

@@ -124,7 +124,7 @@ TEST(intermediate_groups_are_uniform) {
       const Dragonfly& df = dragonfly(sim.network());
       const u32 from = df.group(sim.network().terminal_router[d.packet.source]);
       if (d.packet.hops > 0 || df.group(d.router) != from || d.packet.phase != kToIntermediate) continue;
-      const u32 middle = routing == "valiant_group" ? d.packet.intermediate : df.group(d.packet.intermediate);
+      const u32 middle = routing == "valiant_group" ? d.intermediate : df.group(d.intermediate);
       middles[(middle + 9 - from) % 9]++;
       total++;
     }

@@ -1,8 +1,10 @@
 // Configurations that the tests share: small networks, and the router presets of configs/router/*.yaml in C++.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -85,21 +87,38 @@ inline Config config(Section topology, Values router, Section routing, Section t
   return {std::move(topology), {"vc_router", std::move(router)}, std::move(routing), std::move(traffic), seed};
 }
 
+// What a component keeps, by the name it has declared.
+template <class T>
+T* kept(const Network& net, State& s, const std::string& name) { return Kept<T>{find_memory(net, name)}.of(s); }
+// The routing's learned table.
+inline LearnedTable learned_table(const Network& net) {
+  const MemoryShape& t = net.memories.at(net.table);
+  return {net.table, t.rows, t.columns, t.stride};
+}
+inline std::span<float> all_values(const Network& net, State& s) {
+  return {Kept<float>{net.table}.of(s), s.memory.at(net.table).size() / sizeof(float)};
+}
+
 // One decision as it was made: collect(), apply(), and what the batch then holds.
 struct Decision {
   Cycle now;
   u32 id, router;
   u32 in_port, in_vc, out_port, out_class;  // router-local
   Packet packet;
+  u32 intermediate;  // of a routing that keeps one
 };
 // Runs one cycle and appends its decisions.
 inline void observe(Simulation& sim, std::vector<Decision>& out) {
-  const Cycle now = sim.state().totals.now;
+  const Cycle now = sim.state().part.totals.now;
   sim.collect();
   sim.apply(nullptr, 0);
   const Batch& b = sim.batch();
+  const auto& memories = sim.network().memories;
+  const bool legs = std::ranges::any_of(memories, [](const MemoryShape& m) { return m.name == "intermediate"; });
+  const u32* const intermediates = legs ? kept<u32>(sim.network(), sim.state(), "intermediate") : nullptr;
   for (u32 i = 0; i < b.count; i++)
-    out.push_back({now, b.packet[i], b.router[i], b.in_port[i], b.in_vc[i], b.out_port[i], b.out_class[i], sim.state().packets[b.packet[i]]});
+    out.push_back({now, b.packet[i], b.router[i], b.in_port[i], b.in_vc[i], b.out_port[i], b.out_class[i], sim.state().packets[b.packet[i]],
+                   legs ? intermediates[b.packet[i]] : kNone});
 }
 
 // A network carrying the packets of `plan`, each at cycle 0, and nothing else (traffic "test_planned", traffic_plan.cpp).

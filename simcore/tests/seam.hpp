@@ -23,7 +23,7 @@ void advance(Simulation& sim, Choose&& choose) {
   sim.apply(choices.data(), choices.size());
 }
 // Any slot, by cycle and decision: two runs with the same decisions choose the same.
-inline u32 any_slot(const Simulation& sim, const Batch& b, u32 j) { return below(draw(99, sim.state().totals.now, j), b.decisions.slot_count[j]); }
+inline u32 any_slot(const Simulation& sim, const Batch& b, u32 j) { return below(draw(99, sim.state().part.totals.now, j), b.decisions.slot_count[j]); }
 inline void advance_at_random(Simulation& sim, u32 cycles) {
   for (u32 k = 0; k < cycles; k++) advance(sim, [&](u32 j) { return any_slot(sim, sim.batch(), j); });
 }

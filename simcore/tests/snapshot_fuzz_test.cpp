@@ -78,7 +78,7 @@ std::vector<Config> worlds() {
           0.9, 1, 4)),
       config(df, small, {"policy", merge(recorded, {{"temperature", 0.5}, {"hidden", std::vector<double>{5}}})},
           traffic("uniform", 0.9)),
-      config(df, small, {"biased", recorded}, traffic("uniform", 0.9)),
+      config(df, small, {"biased", merge(recorded, {{"observation", std::string("progress+q_values")}})}, traffic("uniform", 0.9)),
       with_jobs(two_jobs(), {{"blame", true}}, hyperx_section({3, 2}, 2), aged, "dim_war"),
       with_jobs(two_jobs(), {{"nic_order", std::string("packet")}, {"mpi_eager_bytes", i64{100}}}, dragonfly_section(2,
           2, 1, 3), small),
@@ -130,6 +130,15 @@ struct Fields {
     field(wheel.last);
     field(wheel.chunks);
     field(wheel.free);
+  }
+  void field(Memories& memories) {
+    for (AlignedBytes& bytes : memories)
+      if (!bytes.empty()) all.push_back({bytes.data(), bytes.size(), 4});
+  }
+  void field(Partition& part) {
+#define FLITGYM_FIELD(type, name) field(part.name);
+    FLITGYM_PARTITION(FLITGYM_FIELD)
+#undef FLITGYM_FIELD
   }
   template <class T> void field(DelayLines<T>& lines) {
     for (auto& line : lines.lines) {
@@ -223,21 +232,21 @@ TEST(a_snapshot_that_contradicts_itself_is_refused) {
     play(sim, 10);
   };
   const Config plain = worlds()[0], learned = worlds()[1], agent = worlds()[10], jobs = worlds()[15];
-  refused(plain, [](State& s) { s.free_packets.push_back(0x10000000u); }, "free packets");
-  refused(plain, [](State& s) { s.free_packets.insert(s.free_packets.end(), {0, 0}); }, "free packets");
+  refused(plain, [](State& s) { s.part.free_packets.push_back(0x10000000u); }, "free packets");
+  refused(plain, [](State& s) { s.part.free_packets.insert(s.part.free_packets.end(), {0, 0}); }, "free packets");
   refused(plain, [](State& s) { s.input_vcs.pop_back(); }, "an array of");
-  refused(plain, [](State& s) { s.totals.now = kEndOfTime + 1; }, "time");
-  refused(plain, [](State& s) { s.flit_lines.lines[0].end++; }, "delay line");
+  refused(plain, [](State& s) { s.part.totals.now = kEndOfTime + 1; }, "time");
+  refused(plain, [](State& s) { s.part.flit_lines.lines[0].end++; }, "delay line");
   refused(plain, [](State& s) {
-    for (const u32 chunk : s.sources_due.first)
-      if (chunk != kNone) s.sources_due.chunks[chunk].next = chunk;
+    for (const u32 chunk : s.part.sources_due.first)
+      if (chunk != kNone) s.part.sources_due.chunks[chunk].next = chunk;
   }, "timing wheel");
   refused(plain, [](State& s) { s.outputs_asked[0] ^= 1; }, "requests");
-  refused(plain, [](State& s) { s.totals.packets_in_network++; }, "packets in the network");
+  refused(plain, [](State& s) { s.part.totals.packets_in_network++; }, "packets in the network");
   refused(plain, [](State& s) { s.terminals[0].step = 1; }, "load of a source");
   refused(learned, [](State& s) { s.ports[3].next_vc = 31; }, "turns of a port");
   refused(agent, [](State& s) { s.open_decisions.emplace_back(); }, "open decisions");
-  refused(agent, [](State& s) { s.learning.temperature = -1; }, "exploration");
+  refused(agent, [](State& s) { s.part.learning.temperature = -1; }, "exploration");
   refused(jobs, [](State& s) { s.host_events.at(0).id = 1u << 30; }, "");
   refused(jobs, [](State& s) { s.host.blocks_done++; }, "progress");
 }
@@ -248,24 +257,25 @@ TEST(a_table_of_nonsense_is_refused) {
     for (const u32 world : {1u, 2u, 9u}) {
       const Config scene = worlds()[world];
       Simulation sim(scene), forged(scene);
-      const auto used = used_entries(sim.network(), sim.state());
+      const auto used = used_entries(sim.network(), sim.network().table);
+      const auto table = [](Simulation& of) { return all_values(of.network(), of.state()); };
       u32 column = 0;
       while (!(used[0] >> column & 1)) column++;
-      forged.state().table[column] = nonsense;
+      table(forged)[column] = nonsense;
       CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "q_table[0, 0, " + std::to_string(column) + "]",
           "finite");
-      sim.expose_table();
-      sim.state().table[column] = nonsense;
+      sim.expose_table(sim.network().table);
+      table(sim)[column] = nonsense;
       const std::string message = CHECK_THROWS(ConfigError, sim.run(1), "q_table[0, 0, ");
       CHECK(message.find("valid are") != std::string::npos);
-      sim.state().table[column] = 5;
+      table(sim)[column] = 5;
       sim.run(100);
     }
   // An entry behind which there is no channel.
   Simulation sim(config(dragonfly_section(2, 4, 2, 5, {{"links_per_group_pair", i64{1}}}), hpdc21(), {"q_routing", {}},
       {"uniform", {{"load", 0.5}}}));
-  sim.expose_table();
-  std::fill(sim.state().table.begin(), sim.state().table.end(), 0.0f);
+  sim.expose_table(sim.network().table);
+  std::ranges::fill(all_values(sim.network(), sim.state()), 0.0f);
   CHECK_THROWS(ConfigError, sim.run(1), "q_table[", "must stay infinite");
 }
 
@@ -276,14 +286,14 @@ TEST(a_table_that_is_written_to_later_harms_nobody) {
     const Config scene = worlds()[world];
     for (u64 seed = 0; seed < 5; seed++) {
       Simulation sim(scene);
-      sim.expose_table();
+      sim.expose_table(sim.network().table);
       sim.run(300);
       const float values[] = {-1.0f, 0.0f, std::numeric_limits<float>::quiet_NaN(),
           std::numeric_limits<float>::infinity(), 3e38f};
+      const std::span<float> table = all_values(sim.network(), sim.state());
       std::function<void()> meddle = [&, k = u64{0}]() mutable {
         for (u32 n = 0; n < 200; n++, k++)
-          sim.state().table[below(draw(seed, 5, 2 * k),
-              static_cast<u32>(sim.state().table.size()))] = values[below(draw(seed, 5, 2 * k + 1), 5)];
+          table[below(draw(seed, 5, 2 * k), static_cast<u32>(table.size()))] = values[below(draw(seed, 5, 2 * k + 1), 5)];
       };
       bool refused = false;
       try {
@@ -340,7 +350,7 @@ TEST(fuzz_snapshot_forged) {
     victim = w.victim.get();
     Simulation forged(*w.instants[seed / all.size() % w.instants.size()]);
     disturb(forged.state(), seed);
-    forged.state().totals.collected = 0;
+    forged.state().part.totals.collected = 0;
     return forged.snapshot();
   };
   testing::fuzz(forge, 1500, [&](const std::string& bytes) {

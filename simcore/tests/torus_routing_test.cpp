@@ -76,12 +76,12 @@ u64 run_dry(const Config& given) {
   Simulation sim(given);
   sim.run(2500);
   sim.check_conservation();
-  const u64 moves = sim.state().totals.moves;
+  const u64 moves = sim.state().part.totals.moves;
   sim.run(500);
-  CHECK_FOR(sim.state().totals.moves > moves, "nothing moves any more");
+  CHECK_FOR(sim.state().part.totals.moves > moves, "nothing moves any more");
   CHECK(sim.drain(200000));
   sim.check_conservation();
-  return sim.state().totals.moves;
+  return sim.state().part.totals.moves;
 }
 
 }  // namespace
@@ -196,7 +196,7 @@ TEST(bubble_keeps_room_in_every_ring) {
       for (const u32 port : {1u, 2u}) {  // upwards, downwards: 8 buffers of 2 each
         u32 free = 0;
         for (u32 r = 0; r < 8; r++) free += sim.state().output_vcs[net.vc_id(net.port(r, port), 0)].credits;
-        for (const auto& line : sim.state().credit_lines.lines)  // room that is known of a little later
+        for (const auto& line : sim.state().part.credit_lines.lines)  // room that is known of a little later
           for (u32 n = line.first; n != line.end; n++)
             if (const u32 p = net.port_of_vc(line.at(n).vc); !net.is_nic(p) && net.local_port(p) == port) free += line.at(n).flits;
         least = std::min(least, free);

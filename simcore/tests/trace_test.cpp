@@ -22,27 +22,27 @@ class Trace {
   // After a cycle: the packets that were in the network before it and are no more.
   void deliveries(const State& s) {
     std::vector<u8> free(s.packets.size(), 0);
-    for (const u32 id : s.free_packets) free[id] = 1;
+    for (const u32 id : s.part.free_packets) free[id] = 1;
     for (std::size_t id = 0; id < s.packets.size(); id++) {
       const Packet& p = s.packets[id];
       const Name now{p.source, p.sequence, !free[id]};
       if (id >= before_.size()) before_.push_back({0, 0, false});
       Name& was = before_[id];
       if (was.present && (!now.present || was.source != now.source || was.sequence != now.sequence))
-        add(s.totals.now), add(u64{was.source} << 32 | was.sequence);
+        add(s.part.totals.now), add(u64{was.source} << 32 | was.sequence);
       was = now;
     }
   }
   void statistics(const Network& net, const State& s) {
-    const Window& w = s.window;
+    const Window& w = s.part.window;
     for (const u64 x : {w.generated, w.accepted, w.delivered, w.flits, w.hops, w.latency_nic, w.latency_generation, w.max_nic, w.max_generation}) add(x);
     add(static_cast<u64>(w.missed));
-    for (const auto* histogram : {&s.histogram_nic, &s.histogram_generation})
+    for (const auto* histogram : {&s.part.histogram_nic, &s.part.histogram_generation})
       for (const u32 n : *histogram) add(n);
     for (u32 p = 0; p < net.port_count; p++)
       if (net.channels[p].peer != kNone) add(s.ports[p].flits), add(s.ports[p].stall);
     for (const JobTotals& j : s.job_totals) add(j.packets), add(j.latency), add(j.hops), add(j.finished), add(j.message_latency);
-    add(s.learning.decisions), add(s.learning.transitions);
+    add(s.part.learning.decisions), add(s.part.learning.transitions);
     for (const float x : s.ring_observation) add(std::bit_cast<u32>(x));
     for (const float x : s.ring_reward) add(std::bit_cast<u32>(x));
     for (const i64 x : s.ring_action) add(static_cast<u64>(x));

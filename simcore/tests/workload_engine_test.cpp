@@ -53,7 +53,7 @@ s requires k
 void finish(Simulation& sim, u64 most = 20000000) {
   sim.begin_window();
   const bool done = sim.run_workload(most);
-  if (!done) testing::fail(__FILE__, __LINE__, "not finished at cycle " + std::to_string(sim.state().totals.now) + sim.waiting(8));
+  if (!done) testing::fail(__FILE__, __LINE__, "not finished at cycle " + std::to_string(sim.state().part.totals.now) + sim.waiting(8));
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ TEST(workload_messages_arrive_once_and_in_full) {
     sim.check_conservation();
     const State& s = sim.state();
     CHECK_EQ(s.host.messages_open, 0u);
-    CHECK_EQ(s.totals.packets_in_network, 0u);
+    CHECK_EQ(s.part.totals.packets_in_network, 0u);
     for (u32 j = 0; j < 2; j++) {
       const JobTotals& t = s.job_totals[j];
       const ProgramTotals wanted = totals(*sim.network().workload->jobs[j].program);
@@ -206,7 +206,7 @@ TEST(workload_messages_between_two_ranks_keep_their_order) {
     sim.begin_window();
     // A receive that met the message of another would end before its own: sizes tell them apart at the end.
     std::vector<u32> met;
-    while (!sim.workload_finished() && sim.state().totals.now < 2000000) {
+    while (!sim.workload_finished() && sim.state().part.totals.now < 2000000) {
       sim.run_workload(1);
       const Rank& r = sim.state().ranks[1];
       for (u32 i = 0; i < r.ops && !r.done; i++)
@@ -226,7 +226,7 @@ TEST(workload_that_waits_for_ever_says_who_waits_for_what) {
   sim.begin_window();
   CHECK(!sim.run_workload(10000000));
   CHECK(sim.workload_stuck());
-  CHECK(sim.state().totals.now < 1000000);
+  CHECK(sim.state().part.totals.now < 1000000);
   const std::string text = sim.waiting(16);
   for (const char* part : {"job 'stuck' rank 0", "receive of 8 bytes from rank 1, tag 5", "both.goal:3", "job 'stuck' rank 1", "tag 6"})
     if (text.find(part) == std::string::npos) testing::fail(__FILE__, __LINE__, std::string("'") + part + "' is missing in: " + text);
@@ -332,11 +332,11 @@ TEST(blame_adds_up_to_the_time_packets_waited) {
   CHECK_EQ(jobs, 2u);
   // The waiting counts, integrated here cycle by cycle over the time in which a channel is busy, are the sums over culprits.
   std::vector<u64> waited(net.router_ports * jobs, 0);
-  while (!sim.workload_finished() && sim.state().totals.now < 400000) {
+  while (!sim.workload_finished() && sim.state().part.totals.now < 400000) {
     sim.run(1);
     const State& s = sim.state();
     for (u32 p = 0; p < net.router_ports; p++) {
-      if (net.channels[p].peer == kNone || s.sending_until[p] <= s.totals.now - 1) continue;
+      if (net.channels[p].peer == kNone || s.sending_until[p] <= s.part.totals.now - 1) continue;
       for (u32 v = 0; v < jobs; v++) waited[p * jobs + v] += s.job_waiting[p * jobs + v];
     }
   }

@@ -74,13 +74,13 @@ def test_views_share_memory() -> None:
         if array.size == 0:
             continue
         assert array.__array_interface__["data"][0] == two[name].__array_interface__["data"][0], name
-    table, flat = sim.q_table, one["table"]
+    table, same = sim.q_table, sim.memory("q_table")
     assert table is not None
     assert table.shape == (36, 16, 5)
-    assert np.shares_memory(table, flat)
+    assert np.shares_memory(table, same)
     table[3, 2, 1] = 123
     assert sim.q_table[3, 2, 1] == 123
-    assert (flat == 123).sum() == 1
+    assert (same == 123).sum() == 1
     # And the core's own writes show in an old view.
     before = table.copy()
     sim.run(5000)

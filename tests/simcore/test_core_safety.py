@@ -40,6 +40,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "set_policy": ([],),
     "save_q_table": ("never.npz",),
     "load_q_table": ("never.npz",),
+    "memory": ("q_table",),
     "_set_table": (np.zeros((1, 1, 1), np.float32),),
     "_load": (b"", None),
 }
@@ -100,7 +101,8 @@ def views() -> Iterator[tuple[str, np.ndarray]]:
         sim.apply()
     for table in (sim.arrays(), sim.requests(), sim.decisions(), sim.transitions()):
         yield from table.items()
-    yield "job_slowdown", sim.job_slowdown
+    paid = Simulation(config({"name": "agent", "reward": "job_slowdown"}, traffic("uniform", 0.3)))
+    yield "job_slowdown", paid.memory("job_slowdown")
     worlds = Worlds([agent(seed=2)])
     worlds.collect(1000)
     for name in ("network", "router"):

@@ -28,6 +28,7 @@ struct Asked {
   const u16* ports;
   const u16* classes;
   u32 slots;
+  const ComponentData* own;  // what the block's setup has made
 };
 
 // A block of features: one file in src/learning/observation.
@@ -36,10 +37,10 @@ struct ObservationSpec {
   std::vector<Feature> general, per_slot;
   // Writes `general` values, and `per_slot` values for each slot of `asked`, those of slot k at slots + k * stride.
   void (*write)(const Network&, const State&, const Asked&, float* general, float* slots, u32 stride);
-  // Called once at build; may shape the learned table and then calls claim_table(). 
-  void (*setup)(Network&) = nullptr;
-  void (*initialise)(const Network&, State&) = nullptr;                // fills the learned table
-  void (*prepare)(const Network&, State&, const Batch&) = nullptr;     // before the rows of a cycle: every request, decision or not
+  // Called once at build: declares what the block keeps (memory.hpp), and sets network.learns and network.feedback where it learns.
+  std::shared_ptr<const ComponentData> (*setup)(Network&) = nullptr;
+  // Before the rows of a cycle: every request, decision or not. `own` as in Asked.
+  void (*prepare)(const Network&, State&, const Batch&, const ComponentData* own) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;  // feedback from downstream
 };
 
@@ -54,6 +55,9 @@ struct RewardSpec {
   std::string name, summary;
   bool at_next_decision;
   float (*reward)(const Network&, const State&, const Closing&);
+  // Called once at build: declares what the reward keeps. What it returns is Seam::reward_data.
+  std::shared_ptr<const ComponentData> (*setup)(Network&) = nullptr;
+  void (*delivered)(const Network&, State&, const Packet&) = nullptr;  // of any packet, before its decisions are closed
 };
 
 // Multi-layer perceptron with rectified linear units. `slots`: the same network scores every slot from the general features and
@@ -69,7 +73,9 @@ struct PolicyShape {
 struct Seam {
   u32 slots = 0, general = 0, per_slot = 0, width = 0;
   std::vector<const ObservationSpec*> blocks;
+  std::vector<std::shared_ptr<const ComponentData>> block_data;  // [blocks] what their setups have made
   const RewardSpec* reward = nullptr;
+  std::shared_ptr<const ComponentData> reward_data;
   u32 capacity = 0;            // transitions kept; 0 = none
   double record_part = 1;      // of the packets
   PolicyShape policy;          // no layers: the decisions come from outside

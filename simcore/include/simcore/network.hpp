@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "simcore/limits.hpp"
+#include "simcore/memory.hpp"
 #include "simcore/params.hpp"
 #include "simcore/types.hpp"
 
@@ -82,16 +83,8 @@ struct RoutingFacts {
   u32 classes;   // VC classes; class c may use the VCs c, c + classes, c + 2 classes, ...
   u32 max_hops;  // router-to-router hops of the longest path it can choose
   bool reroutes = false;  // a head that finds no room at its output asks again in the next cycle
-  bool by_group = false;  // the intermediate of a packet is a group, else a router
   bool minimal = false;   // it never leaves the minimal paths
   bool bubble = false;    // into a ring of channels go packets only where one more would still fit (Network::ring_of_output)
-};
-
-// A table of learned values, one per router: rows x columns of float, rows padded to `stride`.
-struct TableShape {
-  u32 rows = 0, columns = 0, stride = 0;
-  std::string layout;  // what rows and columns mean; a saved table of another layout is refused
-  bool signed_values = false;  // values below 0 mean something, too
 };
 
 struct Rounding {
@@ -178,14 +171,16 @@ struct Network {
   RoutingFacts routing_facts{};
   // [radix] with bubble flow control: the ring whose packets leave by a router-local port, and the one whose packets come in there
   std::vector<u16> ring_of_output, ring_of_input;
-  TableShape table;
-  bool learns = false;            // the routing returns feedback
+  std::vector<MemoryShape> memories, scratch;  // what components keep, and what they reckon with within a cycle (memory.hpp)
+  std::vector<u32> packet_memories;            // of the memories, those per packet
+  u32 table = kNone;              // the memory that is the routing's learned table: the first that was declared
+  bool learns = false;            // packets carry feedback upstream
+  LearnedTable feedback;          // what learns from it; no rows: an agent outside, or nobody
   Decider decider = Decider::kRouting;
 
   // src/registry.hpp fills these in: called once per cycle (route) or per packet (the others)
   void (*route)(const Network&, State&, Batch&) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
-  void (*initialise_table)(const Network&, State&) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // the relation: everything that may be chosen
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;  // notes what has to be kept of a choice; null: nothing
   u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index) = nullptr;
@@ -222,7 +217,6 @@ inline u32 Topology::regions(const Network& net) const { return net.routers; }
 // Checks everything; throws ConfigError naming key, value and valid choices, also where the simulation would need more
 // memory than it may. Throws what `keep_going` throws.
 std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going = {});
-void claim_table(const Network& network);  // whoever shapes network.table claims its memory
 u32 count_terminals(const Section& topology);  // checks that section alone
 
 }  // namespace flitgym

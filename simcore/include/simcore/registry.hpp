@@ -48,10 +48,10 @@ struct RoutingSpec {
   std::string name, summary;
   std::vector<std::string> topologies;    // those it accepts; none = any
   std::vector<ParamSpec> params;
-  // Reads the parameters into its ComponentData and says what it needs; may set network.table and network.learns.
+  // Reads the parameters into its ComponentData and says what it needs; declares what it keeps (memory.hpp), and sets network.learns
+  // and network.feedback where it learns.
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*route)(const Network&, State&, Batch&);
-  void (*initialise)(const Network&, State&) = nullptr;  // fills the learned table
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // everything that may be chosen, minimal first
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;  // notes what has to be kept of a choice among them

@@ -64,9 +64,9 @@ class Simulation {
   const std::vector<u32>& asking() const { return workspace_.routes; }
   void resume(const std::vector<u32>& asking);  // after collect() has been done elsewhere
 
-  // A user is about to write into the learned table, and may keep on doing so: it is checked before the simulation goes on.
-  void expose_table();
-  void set_table(const float* values);    // [routers, rows, columns]; throws ConfigError and leaves the table as it was
+  // A user is about to write into a learned table, and may keep on doing so: it is checked before the simulation goes on.
+  void expose_table(u32 memory);
+  void set_table(u32 memory, const float* values);  // [routers, rows, columns]; throws ConfigError and leaves the table as it was
 
   // Who holds this simulation while other threads run: 0 nobody, else the number of that process (bindings/exclusive.hpp).
   std::atomic<u32>& holder() { return holder_; }
@@ -82,8 +82,8 @@ class Simulation {
  private:
   void guard();
   void ready(u64 cycles);  // throws if this simulation must not go on for so many cycles
-  void check_table();
-  const std::vector<u64>& used_entries();
+  void check_table(u32 memory);
+  const std::vector<u64>& used_entries(u32 memory);
   void show_progress();
   template <class Work>
   void whole_or_broken(Work work);
@@ -98,9 +98,12 @@ class Simulation {
   std::unique_ptr<class Demand> demand_;    // counted so far; not state
   u64 guarded_moves_ = 0, guarded_at_ = 0;  // the watchdog
   std::string broken_;                      // why it stopped in the middle of a cycle; empty: it did not
-  std::shared_ptr<const std::vector<u64>> used_entries_;  // of the learned table; made when it is first asked for
-  bool table_exposed_ = false, table_touched_ = false;    // views of the table are about; one was given out since the last check
-  u64 table_checked_at_ = 0;                              // cycle
+  struct WatchedTable {
+    std::shared_ptr<const std::vector<u64>> used;  // made when it is first asked for
+    bool exposed = false, touched = false;         // views of the table are about; one was given out since the last check
+    u64 checked_at = 0;                            // cycle
+  };
+  std::vector<WatchedTable> tables_;               // [memories] means something for those that are learned tables
 };
 
 u64 state_bytes(const State& state);  // memory held by its arrays

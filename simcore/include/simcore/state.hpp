@@ -1,9 +1,9 @@
 // State: everything that changes. Flat arrays of plain structs with integer ids, no pointers: copying the arrays
 // copies the simulation. FLITGYM_STATE below is the one list of fields; it declares, saves, hashes and binds them.
+// What a single routing, observation or reward keeps is not among them: it declares that itself (memory.hpp).
 #pragma once
 
 #include <limits>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -29,13 +29,13 @@ struct Packet {         // 32 bytes: what every hop reads
   u32 sequence;             // how many packets its source generated before it; with source it names the packet
   Cycle generated;          // by the generation clock of its source
   Cycle injected;           // accepted by its NIC
-  u32 intermediate;         // router or group of a two-legged path
   u16 flits;
   u8 hops;                  // router-to-router channels traversed
   Phase phase;
   u8 nonminimal;            // took or is taking a non-minimal path
   u8 job;                   // of a workload
-  u16 derouted;             // bit per dimension in which it has been derouted (DAL)
+  u16 reserved;             // no padding: every byte is hashed
+  u32 unused;               // to half a cache line
 };
 static_assert(sizeof(Packet) == 32);
 
@@ -102,19 +102,6 @@ struct Terminal {
   u32 step;             // which entry of the load list holds
 };
 static_assert(sizeof(Terminal) == 32);
-
-// Rows of a learned table begin on a cache line.
-template <class T>
-struct LineAllocator {
-  using value_type = T;
-  LineAllocator() = default;
-  template <class U>
-  LineAllocator(const LineAllocator<U>&) {}
-  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64})); }
-  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{64}); }
-  bool operator==(const LineAllocator&) const { return true; }
-};
-using AlignedFloats = std::vector<float, LineAllocator<float>>;
 
 struct FlitEvent {
   u32 vc;               // input VC; from router_ports << vc_shift on, of a terminal
@@ -284,10 +271,42 @@ struct OpenDecision {
 };
 static_assert(sizeof(OpenDecision) == 48);
 
-//  X(type, name): the meaning of each array stands beside it. The first list keeps its size from cycle 0 on (NumPy
-//  views of it stay good); the second grows with what is in flight.
+//  X(type, name): the meaning of each array stands beside it. The FIXED lists keep their sizes from cycle 0 on (NumPy views
+//  of them stay good); the GROWING ones grow with what is in flight.
+
+// What all routers share and threads would fight over: sums, pools of ids, and what is on its way. There is one partition.
+#define FLITGYM_PARTITION_FIXED(X)                                                                        \
+  X(Totals, totals)                               /* scalars */                                           \
+  X(Window, window)                               /* sums over the measuring window */                    \
+  X(std::vector<u32>, histogram_nic)              /* [bins] packet latency from NIC acceptance, cycles */ \
+  X(std::vector<u32>, histogram_generation)       /* [bins] packet latency from generation, cycles */     \
+  X(LearningTotals, learning)                     /* scalars of the learning seam */
+
+#define FLITGYM_PARTITION_GROWING(X)                                                                                        \
+  X(std::vector<SeriesPoint>, series)             /* time series from cycle 0 */                                            \
+  X(std::vector<u32>, free_packets)               /* ids not in use */                                                      \
+  X(std::vector<u32>, route_list)                 /* input VCs whose new head asks for a route next cycle */                \
+  X(DelayLines<FlitEvent>, flit_lines)            /* flits on channels */                                                   \
+  X(DelayLines<CreditEvent>, credit_lines)        /* credits on channels */                                                 \
+  X(DelayLines<FeedbackEvent>, feedback_lines)    /* learning feedback on channels */                                       \
+  X(Wheel<u32>, ports_due)                        /* output ports that may send */                                          \
+  X(Wheel<u32>, sources_due)                      /* terminals whose generation clock ticks */                              \
+  X(Wheel<u32>, routes_due)                       /* heads inside the router pipeline */                                    \
+  X(std::vector<FeedbackEvent>, heard)            /* feedback of this cycle, for an agent outside (routing=external) */     \
+  X(std::vector<u32>, free_decisions)             /* entries of the pool of open decisions not in use */                    \
+  X(Wheel<u32>, news)                             /* decisions that are closed, by the cycle at which their router knows */
+
+#define FLITGYM_PARTITION(X) FLITGYM_PARTITION_FIXED(X) FLITGYM_PARTITION_GROWING(X)
+
+struct Partition {
+#define FLITGYM_DECLARE(type, name) type name{};
+  FLITGYM_PARTITION(FLITGYM_DECLARE)
+#undef FLITGYM_DECLARE
+};
+
+using Memories = std::vector<AlignedBytes>;
+
 #define FLITGYM_STATE_FIXED(X)                                                                                           \
-  X(Totals, totals)                     /* scalars */                                                                    \
   X(std::vector<InputVc>, input_vcs)    /* [router_ports << vc_shift] */                                                 \
   X(std::vector<OutputVc>, output_vcs)  /* [port_count << vc_shift] */                                                   \
   X(std::vector<Port>, ports)           /* [port_count] */                                                               \
@@ -296,25 +315,14 @@ static_assert(sizeof(OpenDecision) == 48);
   X(std::vector<u64>, active_routers)   /* bit per router with a request */                                              \
   X(std::vector<u32>, stamps)           /* [routers] next stamp of least-recently-served arbitration */                  \
   X(std::vector<Terminal>, terminals)   /* [terminals] */                                                                \
-  X(AlignedFloats, table)               /* [routers, rows, stride] learned values, ns */                                 \
-  X(Window, window)                     /* sums over the measuring window */                                             \
-  X(std::vector<u32>, histogram_nic)    /* [bins] packet latency from NIC acceptance, cycles */                          \
-  X(std::vector<u32>, histogram_generation) /* [bins] packet latency from generation, cycles */                          \
   X(std::vector<u32>, series_interval)  /* [1] cycles, 0 = off */
 
 #define FLITGYM_STATE_GROWING(X)                                                                     \
+  X(Partition, part)                    /* see above */                                              \
+  X(Memories, memory)                   /* [Network::memories] what components keep (memory.hpp) */  \
   X(std::vector<Packet>, packets)       /* [pool] by packet id */                                    \
   X(std::vector<PacketDetail>, details) /* [pool] */                                                 \
   X(std::vector<Flit>, next)            /* [pool] the packet behind this one in its queue */         \
-  X(std::vector<u32>, free_packets)     /* ids not in use */                                         \
-  X(std::vector<u32>, route_list)       /* input VCs whose new head asks for a route next cycle */   \
-  X(DelayLines<FlitEvent>, flit_lines)  /* flits on channels */                                      \
-  X(DelayLines<CreditEvent>, credit_lines) /* credits on channels */                                 \
-  X(Wheel<u32>, ports_due)              /* output ports that may send */                             \
-  X(Wheel<u32>, sources_due)            /* terminals whose generation clock ticks */                 \
-  X(Wheel<u32>, routes_due)             /* heads inside the router pipeline */                       \
-  X(DelayLines<FeedbackEvent>, feedback_lines) /* learning feedback on channels */                   \
-  X(std::vector<SeriesPoint>, series)   /* time series from cycle 0 */                               \
   X(std::vector<u32>, watched)          /* [source, sequence] pairs of watched packets */
 
 // The same of a workload; empty without one.
@@ -358,7 +366,6 @@ static_assert(sizeof(OpenDecision) == 48);
 // The same of the learning seam (learning.hpp); empty without one. A transition is a decision with what came of it; transition n
 // lies in row n mod capacity of the ring.
 #define FLITGYM_STATE_LEARNING_FIXED(X)                                                                                  \
-  X(LearningTotals, learning)           /* scalars */                                                                    \
   X(AlignedFloats, weights)             /* of the policy's network */                                                    \
   X(std::vector<float>, ring_observation) /* [capacity, width] */                                                        \
   X(std::vector<float>, ring_next_observation) /* [capacity, width] at the packet's next decision; 0 where there was none */ \
@@ -373,7 +380,6 @@ static_assert(sizeof(OpenDecision) == 48);
   X(std::vector<u32>, ring_router)      /* [capacity] where it was made */                                               \
   X(std::vector<u32>, ring_decided)     /* [capacity] cycle */                                                           \
   X(std::vector<u32>, ring_job)         /* [capacity] of the packet */                                                   \
-  X(std::vector<double>, job_slowdown)  /* [jobs] running mean of latency over latency without queueing */               \
   X(std::vector<Delivered>, delivered_from) /* [terminals] by source */
 
 #define FLITGYM_STATE_LEARNING_GROWING(X)                                                            \
@@ -382,10 +388,7 @@ static_assert(sizeof(OpenDecision) == 48);
   X(std::vector<float>, open_next_observation) /* [pool, width] */                                   \
   X(std::vector<u8>, open_mask)         /* [pool, slots] */                                          \
   X(std::vector<u8>, open_next_mask)    /* [pool, slots] */                                          \
-  X(std::vector<u32>, free_decisions)   /* entries of the pool not in use */                         \
-  X(std::vector<FeedbackEvent>, heard)  /* feedback of this cycle, for an agent outside (routing=external) */ \
-  X(std::vector<u32>, last_decision)    /* [packet pool] latest open decision of the packet, kNone */ \
-  X(Wheel<u32>, news)                   /* decisions that are closed, by the cycle at which their router knows */
+  X(std::vector<u32>, last_decision)    /* [packet pool] latest open decision of the packet, kNone */
 
 #define FLITGYM_STATE_LEARNING(X) FLITGYM_STATE_LEARNING_FIXED(X) FLITGYM_STATE_LEARNING_GROWING(X)
 
@@ -399,6 +402,17 @@ struct State {
   FLITGYM_STATE(FLITGYM_DECLARE)
 #undef FLITGYM_DECLARE
 };
+
+template <class T>
+T* Kept<T>::of(State& s) const { return reinterpret_cast<T*>(s.memory[memory].data()); }
+template <class T>
+const T* Kept<T>::of(const State& s) const { return reinterpret_cast<const T*>(s.memory[memory].data()); }
+inline float* LearnedTable::row(State& s, u32 router, u32 at) const {
+  return reinterpret_cast<float*>(s.memory[memory].data()) + (std::size_t{router} * rows + at) * stride;
+}
+inline const float* LearnedTable::row(const State& s, u32 router, u32 at) const {
+  return reinterpret_cast<const float*>(s.memory[memory].data()) + (std::size_t{router} * rows + at) * stride;
+}
 
 // The decisions of one cycle that are an agent's (learning.hpp).
 struct Decisions {
@@ -428,9 +442,12 @@ struct Batch {
   // The candidates of request i are entries offsets[i] .. offsets[i+1]-1; what lies behind the last is left from before.
   std::vector<u32> offsets;
   std::vector<u16> candidate_port, candidate_class;
-  std::vector<u32> promised;  // [router_ports, classes] scratch of sequential allocation, 0 between calls
+  std::vector<AlignedBytes> scratch;         // [Network::scratch] what components declared, all 0 between two cycles
   Decisions decisions;        // of a learning seam
 };
+
+template <class T>
+T* Scratch<T>::of(Batch& b) const { return reinterpret_cast<T*>(b.scratch[memory].data()); }
 
 // Buffers reused from cycle to cycle; nothing in here outlives a step but the batch between collect() and apply().
 struct Workspace {

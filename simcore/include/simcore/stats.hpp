@@ -29,7 +29,7 @@ void end_window(const Network& network, State& state);
 
 // Packets that would have been due, at the load that holds, while a lost backlog blocked this source in the window.
 inline double packets_missed(const Network& net, const State& s, const Terminal& x, Cycle until) {
-  const u64 begin = s.window.begin << 32, blocked_from = x.next_tick > begin ? x.next_tick : begin, end = u64{until} << 32;
+  const u64 begin = s.part.window.begin << 32, blocked_from = x.next_tick > begin ? x.next_tick : begin, end = u64{until} << 32;
   if (end <= blocked_from || net.gap_fixed[x.step] == ~u64{0}) return 0;
   return static_cast<double>(end - blocked_from) / static_cast<double>(net.gap_fixed[x.step]) * net.packets_per_round;
 }

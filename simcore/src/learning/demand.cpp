@@ -29,7 +29,7 @@ void Demand::begin(const Network& net) {
 
 const std::vector<double>& Demand::accrued(const Network& net, const State& s) {
   if (s.delivered_from.empty()) throw CoreError("accrued delay: routing." + net.routing_name + " asks no agent and keeps no account; use routing=agent, policy, random or biased");
-  const Cycle now = s.totals.now;
+  const Cycle now = s.part.totals.now;
   if (due_.empty() || now < counted_to_) begin(net);
   counted_to_ = now;
   for (u32 t = 0; t < net.terminals; t++) {

@@ -37,7 +37,7 @@ inline void count_delivered(State& s, u32 terminal, double amount) {
   if (s.delivered_from.empty()) return;
   Delivered& d = s.delivered_from[terminal];
   d.packets += amount;
-  d.moment += amount * s.totals.now;
+  d.moment += amount * s.part.totals.now;
 }
 
 }  // namespace flitgym

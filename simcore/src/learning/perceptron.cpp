@@ -97,7 +97,7 @@ void choose_slot(const Network& net, const State& s, const Packet& p, const floa
     if (scores[k * stride] > scores[best * stride]) best = k;
   chosen = best;
   log_probability = 0;
-  const double temperature = s.learning.temperature, epsilon = s.learning.epsilon;
+  const double temperature = s.part.learning.temperature, epsilon = s.part.learning.epsilon;
   if (temperature == 0 && epsilon == 0) return;
   double part[16], sum = 0;
   for (u32 k = 0; k < count; k++) sum += part[k] = temperature > 0 ? std::exp((double{scores[k * stride]} - double{scores[best * stride]}) / temperature) : k == best;

@@ -15,9 +15,9 @@ namespace {
 constexpr u64 kNoDecision = ~u64{0};
 
 u32 new_entry(const Seam& seam, State& s) {
-  if (!s.free_decisions.empty()) {
-    const u32 id = s.free_decisions.back();
-    s.free_decisions.pop_back();
+  if (!s.part.free_decisions.empty()) {
+    const u32 id = s.part.free_decisions.back();
+    s.part.free_decisions.pop_back();
     return id;
   }
   const u32 id = static_cast<u32>(s.open_decisions.size());
@@ -30,13 +30,13 @@ u32 new_entry(const Seam& seam, State& s) {
 // The packet is at router `here`; the news goes back from there. What lies further ahead than the wheel is looked at again.
 void send_news(const Network& net, State& s, u32 id, u32 here) {
   OpenDecision& open = s.open_decisions[id];
-  open.due = s.totals.now + 1 + static_cast<Cycle>(flight(net, graph_now(net, s), here, open.router) / net.cycle_ns + 0.5);
-  s.news.push(std::min(open.due, s.totals.now + s.news.longest()), id);
+  open.due = s.part.totals.now + 1 + static_cast<Cycle>(flight(net, graph_now(net, s), here, open.router) / net.cycle_ns + 0.5);
+  s.part.news.push(std::min(open.due, s.part.totals.now + s.part.news.longest()), id);
 }
 
 void close(const Network& net, State& s, u32 id, const Packet& p, bool delivered) {
   OpenDecision& open = s.open_decisions[id];
-  const Closing closing{p, open.decided, s.totals.now};
+  const Closing closing{p, open.decided, s.part.totals.now};
   open.reward = net.seam->reward->reward(net, s, closing);
   open.done = delivered;
 }
@@ -47,8 +47,7 @@ void shape_record(const Network& net, State& s, Shaper& make) {
   const Seam& seam = *net.seam;
   const std::size_t n = seam.capacity;
   make(s.weights, seam.policy.size, 0.0f);
-  make(s.job_slowdown, net.workload ? net.workload->job_count() : 1, 1.0);
-  make(s.news, 1023);
+  make(s.part.news, 1023);
   make(s.delivered_from, net.terminals, Delivered{});
   for (auto* rows : {&s.ring_observation, &s.ring_next_observation}) make(*rows, n * seam.width, 0.0f);
   for (auto* rows : {&s.ring_mask, &s.ring_next_mask}) make(*rows, n * seam.slots, u8{0});
@@ -62,8 +61,8 @@ void shape_record(const Network& net, State& s, Shaper& make) {
 void start_record(const Network& net, State& s) {
   const Seam& seam = *net.seam;
   std::copy(seam.weights.begin(), seam.weights.end(), s.weights.begin());
-  s.learning.epsilon = seam.epsilon;
-  s.learning.temperature = seam.temperature;
+  s.part.learning.epsilon = seam.epsilon;
+  s.part.learning.temperature = seam.temperature;
 }
 
 void open_record(const Network& net, State& s, const Batch& b, u32 j) {
@@ -75,12 +74,12 @@ void open_record(const Network& net, State& s, const Batch& b, u32 j) {
   if (packet >= s.last_decision.size()) s.last_decision.resize(s.packets.size(), kNone);
 
   const u32 id = new_entry(seam, s), before = s.last_decision[packet];
-  const u64 number = s.learning.decisions + j;
-  s.learning.recorded++;
+  const u64 number = s.part.learning.decisions + j;
+  s.part.learning.recorded++;
   const float* const row = d.observation + std::size_t{j} * seam.width;
   const u8* const mask = d.mask + std::size_t{j} * seam.slots;
   OpenDecision& open = s.open_decisions[id];
-  open = {number, kNoDecision, s.totals.now, 0, b.router[i], kNone, 0, d.log_probability[j], static_cast<u16>(d.chosen[j]), 0, p.job};
+  open = {number, kNoDecision, s.part.totals.now, 0, b.router[i], kNone, 0, d.log_probability[j], static_cast<u16>(d.chosen[j]), 0, p.job};
   std::copy_n(row, seam.width, &s.open_observation[std::size_t{id} * seam.width]);
   std::copy_n(mask, seam.slots, &s.open_mask[std::size_t{id} * seam.slots]);
   s.last_decision[packet] = id;
@@ -101,10 +100,8 @@ void open_record(const Network& net, State& s, const Batch& b, u32 j) {
 void close_on_delivery(const Network& net, State& s, u32 packet) {
   const Packet& p = s.packets[packet];
   const u32 here = net.terminal_router[p.destination];
-  const double empty_ns = flight(net, graph_now(net, s), net.terminal_router[p.source], here) + net.link_ns(net.nic(p.source)) + net.link_ns(net.nic(p.destination));
-  double& slowdown = s.job_slowdown[p.job];
-  const double own = (s.totals.now - p.injected) * net.cycle_ns / std::max(empty_ns, net.cycle_ns);
-  slowdown += (own - slowdown) / 256;
+  const RewardSpec& reward = *net.seam->reward;
+  if (reward.delivered) reward.delivered(net, s, p);
   if (packet >= s.last_decision.size()) return;
   for (u32 id = s.last_decision[packet]; id != kNone;) {
     const u32 previous = s.open_decisions[id].previous;
@@ -117,17 +114,17 @@ void close_on_delivery(const Network& net, State& s, u32 packet) {
 
 void file_transitions(const Network& net, State& s, std::vector<u32>& scratch) {
   const Seam& seam = *net.seam;
-  const Cycle now = s.totals.now;
-  if (!s.news.due(now)) return;
+  const Cycle now = s.part.totals.now;
+  if (!s.part.news.due(now)) return;
   scratch.clear();
-  s.news.take(now, scratch);
+  s.part.news.take(now, scratch);
   for (const u32 id : scratch) {
     const OpenDecision& open = s.open_decisions[id];
     if (open.due > now) {
-      s.news.push(std::min(open.due, now + s.news.longest()), id);
+      s.part.news.push(std::min(open.due, now + s.part.news.longest()), id);
       continue;
     }
-    const std::size_t row = s.learning.transitions++ % seam.capacity, from = id;
+    const std::size_t row = s.part.learning.transitions++ % seam.capacity, from = id;
     std::memcpy(&s.ring_observation[row * seam.width], &s.open_observation[from * seam.width], seam.width * sizeof(float));
     const bool followed = !open.done;  // closed by the packet's next decision, whose row stands beside it
     if (followed) std::memcpy(&s.ring_next_observation[row * seam.width], &s.open_next_observation[from * seam.width], seam.width * sizeof(float));
@@ -144,7 +141,7 @@ void file_transitions(const Network& net, State& s, std::vector<u32>& scratch) {
     s.ring_router[row] = open.router;
     s.ring_decided[row] = open.decided;
     s.ring_job[row] = open.job;
-    s.free_decisions.push_back(id);
+    s.part.free_decisions.push_back(id);
   }
 }
 

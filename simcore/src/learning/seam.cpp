@@ -101,12 +101,11 @@ RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
   need_flights(net);
   measure_hops(net, seam);
   for (const ObservationSpec* block : seam.blocks) {
-    if (block->setup) block->setup(net);
-    if (!block->learn) continue;
-    if (net.learn) throw ConfigError(where + ".observation: two of its blocks learn from feedback; one can");
-    net.learn = block->learn;
-    net.initialise_table = block->initialise;
+    if (block->learn && net.learn) throw ConfigError(where + ".observation: two of its blocks learn from feedback; one can");
+    seam.block_data.push_back(block->setup ? block->setup(net) : nullptr);
+    if (block->learn) net.learn = block->learn;
   }
+  if (seam.reward->setup) seam.reward_data = seam.reward->setup(net);
   return facts;
 }
 
@@ -136,8 +135,8 @@ void make_decisions(const Network& net, State& s, Batch& b) {
   }
   if (!d.observation) own_rows(net, b);
   net.candidates(net, s, b);
-  for (const ObservationSpec* block : seam.blocks)
-    if (block->prepare) block->prepare(net, s, b);
+  for (std::size_t k = 0; k < seam.blocks.size(); k++)
+    if (seam.blocks[k]->prepare) seam.blocks[k]->prepare(net, s, b, seam.block_data[k].get());
 
   d.count = 0;
   for (u32 i = 0; i < b.count; i++) {
@@ -156,11 +155,13 @@ void make_decisions(const Network& net, State& s, Batch& b) {
 
     float* const row = d.observation + std::size_t{j} * seam.width;
     float *general = row, *slots = row + seam.general;
-    const Asked asked{p, b.packet[i], b.router[i], net.terminal_router[p.destination], b.in_port[i], b.in_vc[i], ports, classes, count};
-    for (const ObservationSpec* block : seam.blocks) {
-      block->write(net, s, asked, general, slots, seam.per_slot);
-      general += block->general.size();
-      slots += block->per_slot.size();
+    Asked asked{p, b.packet[i], b.router[i], net.terminal_router[p.destination], b.in_port[i], b.in_vc[i], ports, classes, count, nullptr};
+    for (std::size_t k = 0; k < seam.blocks.size(); k++) {
+      const ObservationSpec& block = *seam.blocks[k];
+      asked.own = seam.block_data[k].get();
+      block.write(net, s, asked, general, slots, seam.per_slot);
+      general += block.general.size();
+      slots += block.per_slot.size();
     }
     std::fill(row + seam.general + count * seam.per_slot, row + seam.width, 0.0f);
     u8* const mask = d.mask + std::size_t{j} * seam.slots;
@@ -178,7 +179,7 @@ void settle_decisions(const Network& net, State& s, Batch& b) {
     b.out_class[i] = d.classes[k];
     if (seam.capacity) open_record(net, s, b, j);
   }
-  s.learning.decisions += d.count;
+  s.part.learning.decisions += d.count;
   for (u32 i = 0; net.chosen && i < b.count; i++) net.chosen(net, s, b, i);  // those with one candidate, too
 }
 

@@ -1,9 +1,11 @@
 // Minimal or not, by the local queues and a bias that somebody else sets: a table per router, a row per region of destinations,
 // whose entry in flits is added to the congestion of every candidate that is not minimal. With zeros it is UGAL over the
 // candidates of an agent; a large entry keeps to minimal paths, a large negative one leaves them.
+#include <limits>
+
 #include "routing/congestion.hpp"
-#include "routing/q_table.hpp"
 #include "simcore/learning.hpp"
+#include "simcore/registry.hpp"
 #include "topology/graph.hpp"
 
 namespace flitgym {
@@ -12,6 +14,7 @@ namespace {
 
 struct Rule : ComponentData {
   CongestionMeasure measure;
+  LearnedTable biases;
 };
 
 void route(const Network& net, State& s, Batch& b) {
@@ -22,7 +25,7 @@ void route(const Network& net, State& s, Batch& b) {
   for (u32 j = 0; j < b.decisions.count; j++) {
     const u32 i = b.decisions.request[j], router = b.router[i];
     const u32 to = net.terminal_router[s.packets[b.packet[i]].destination], h = distance(net, graph, router, to);
-    const double bias = q_row(net, s, router, net.topology->region(to))[0];
+    const double bias = rule.biases.row(s, router, net.topology->region(to))[0];
     double least = 0;
     u32 best = 0;
     for (u32 k = 0; k < b.decisions.slot_count[j]; k++) {
@@ -40,21 +43,19 @@ void route(const Network& net, State& s, Batch& b) {
   settle_decisions(net, s, b);
 }
 
-void initialise(const Network&, State& s) { std::fill(s.table.begin(), s.table.end(), 0.0f); }
-
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto seam = std::make_shared<Seam>();
   auto rule = std::make_shared<Rule>();
   net.seam = seam;
   rule->measure = measure_of(params, net);
   data = rule;
-  const RoutingFacts facts = build_seam(params, net, *seam);
-  if (net.learns) throw ConfigError("routing.biased.observation: a block that learns from feedback would take the table that holds the biases");
-  net.table = {net.topology->regions(net), 1, 8,
-               "biased: flits added to what is not minimal, region of the destination x 1", true};
-  claim_table(net);
-  net.initialise_table = initialise;
-  return facts;
+  MemoryShape shape;
+  shape.name = "biases";
+  shape.meaning = "biased: flits added to what is not minimal, region of the destination x 1";
+  shape.rows = net.topology->regions(net);
+  shape.lowest = -std::numeric_limits<double>::max();
+  rule->biases = declare_table(net, shape);
+  return build_seam(params, net, *seam);
 }
 
 std::vector<ParamSpec> params() {

@@ -24,6 +24,16 @@ inline void choose(Batch& b, u32 i, const Hop& hop) {
   b.out_class[i] = static_cast<u16>(hop.vc_class);
 }
 
+// The router or group by way of which a packet of two legs goes, where its phase says so.
+inline Kept<u32> declare_intermediate(Network& net, bool by_group = false) {
+  MemoryShape shape;
+  shape.name = "intermediate";
+  shape.meaning = by_group ? "group of a two-legged path" : "router of a two-legged path";
+  shape.per = Per::kPacket;
+  shape.highest = (by_group ? net.groups : net.routers) - 1;
+  return declare<u32>(net, shape);
+}
+
 inline void take_detour(Packet& p) { p.phase = kToIntermediate; }
 
 }  // namespace flitgym

@@ -46,7 +46,7 @@ Hop towards_middle(const Network& net, const State& s, const HyperX& hx, const R
     if (const Middle middle = shortest(net, s, hx, rule, promises, p, router, k, true); middle.port != kNone) return {middle.port, 0};
   }
   p.phase = kFromIntermediate;
-  return follow_hyperx_legs(net, hx, p, router);
+  return follow_hyperx_legs(net, hx, p, kNone, router);
 }
 
 Hop decide(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises, Packet& p, u32 router, u32 to) {
@@ -64,14 +64,14 @@ Hop decide(const Network& net, const State& s, const HyperX& hx, const Rule& rul
 void route(const Network& net, State& s, Batch& b) {
   const HyperX& hx = hyperx(net);
   const auto& rule = static_cast<const Rule&>(*net.routing);
-  Promises promises(net, b, rule.sequential);
+  Promises promises(net, b, rule);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination], came_by = hx.dimension_of_port[b.in_port[i]];
     Hop hop;
     if (p.phase == kUndecided && router != to) hop = decide(net, s, hx, rule, promises, p, router, to);
     else if (p.phase == kToIntermediate) hop = towards_middle(net, s, hx, rule, promises, p, router, to, came_by + 1);
-    else hop = follow_hyperx_legs(net, hx, p, router);
+    else hop = follow_hyperx_legs(net, hx, p, kNone, router);
     promises.add(router, hop, p.flits);
     choose(b, i, hop);
   }
@@ -103,7 +103,7 @@ void candidates(const Network& net, State& s, Batch& b) {
     };
     if (router == to || p.phase == kMinimal || p.phase == kFromIntermediate) {
       if (p.phase == kToIntermediate) p.phase = kFromIntermediate;
-      const Hop hop = follow_hyperx_legs(net, hx, p, router);
+      const Hop hop = follow_hyperx_legs(net, hx, p, kNone, router);
       return offer(hop.port, hop.vc_class);
     }
     const u64 difference = hx.difference(router, to);

@@ -14,20 +14,21 @@ namespace {
 struct Dal {
   struct Rule : WeightRule {
     bool escape = true;
+    Kept<u16> derouted;  // bit per dimension in which the packet has been derouted
   };
   static constexpr u32 kEscapeClass = 1;
 
   static bool on_escape(const Where& at, const Rule& rule) { return rule.escape && !at.injected() && at.in_class == kEscapeClass; }
   // Dimensions in which it has been derouted, the last hop included.
-  static u32 derouted(const Where& at) {
+  static u32 derouted(const Where& at, const Rule& rule) {
     const u32 k = at.derouted_in();
-    return at.packet.derouted | (k == HyperX::kNoDimension ? 0u : 1u << k);
+    return rule.derouted.of(at.s)[at.packet_id] | (k == HyperX::kNoDimension ? 0u : 1u << k);
   }
   static Hop escape_hop(const Where& at) { return {at.hx.dor_port(at.router, at.to, at.packet), kEscapeClass}; }
 
   template <class Out>
   static void offer_adaptive(const Where& at, const Rule& rule, Out&& out) {
-    const u32 used = derouted(at), vc_class = rule.escape ? 0u : at.packet.hops;
+    const u32 used = derouted(at, rule), vc_class = rule.escape ? 0u : at.packet.hops;
     for_each_unaligned(at, [&](u32 k) {
       offer_direct(at, k, vc_class, out);
       if (!(used >> k & 1)) offer_deroutes(at, k, vc_class, out);
@@ -55,7 +56,7 @@ void route(const Network& net, State& s, Batch& b) {
   const HyperX& hx = hyperx(net);
   const auto& rule = static_cast<const Dal::Rule&>(*net.routing);
   if (!rule.escape) return weighted_route<Dal>(net, s, b);
-  Promises promises(net, b, rule.sequential);
+  Promises promises(net, b, rule);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
@@ -63,7 +64,7 @@ void route(const Network& net, State& s, Batch& b) {
       choose(b, i, ejection(net, p));
       continue;
     }
-    const Where at{hx, p, router, to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, hx.difference(router, to)};
+    const Where at{hx, p, router, to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, hx.difference(router, to), s, b.packet[i]};
     Best best;
     if (!Dal::on_escape(at, rule)) {
       const u32 h = hx.distance(at.difference);
@@ -84,11 +85,13 @@ void route(const Network& net, State& s, Batch& b) {
 // depend on what it chooses.
 void remember(const Network& net, State& s, Batch& b) {
   const HyperX& hx = hyperx(net);
+  const auto& rule = static_cast<const Dal::Rule&>(*net.routing);
+  u16* const derouted = rule.derouted.of(s);
   for (u32 i = 0; i < b.count; i++) {
-    Packet& p = s.packets[b.packet[i]];
+    const Packet& p = s.packets[b.packet[i]];
     const u32 to = net.terminal_router[p.destination];
-    const Where at{hx, p, b.router[i], to, b.in_port[i], 0, hx.difference(b.router[i], to)};
-    p.derouted = static_cast<u16>(Dal::derouted(at));
+    const Where at{hx, p, b.router[i], to, b.in_port[i], 0, hx.difference(b.router[i], to), s, b.packet[i]};
+    derouted[b.packet[i]] = static_cast<u16>(Dal::derouted(at, rule));
   }
 }
 
@@ -104,6 +107,12 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   data = rule;
   const u32 dimensions = hyperx(net).dimensions;
   if (dimensions > 16) throw ConfigError("routing.dal: a packet remembers 16 dimensions, topology.hyperx.widths has " + std::to_string(dimensions));
+  MemoryShape shape;
+  shape.name = "derouted";
+  shape.meaning = "bit per dimension in which the packet has been derouted";
+  shape.per = Per::kPacket;
+  shape.highest = (1u << dimensions) - 1;
+  rule->derouted = declare<u16>(net, shape);
   return rule->escape ? RoutingFacts{2, 2 * dimensions, true} : RoutingFacts{2 * dimensions, 2 * dimensions};
 }
 

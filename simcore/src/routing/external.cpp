@@ -12,7 +12,7 @@ void route(const Network&, State&, Batch&) {
 }
 
 // Feedback for an agent outside the core: it is told what a learning routing would be told, and answers in the same way.
-void hear(const Network&, State& s, u32 port, u32 row, float target) { s.heard.push_back({port, row, target}); }
+void hear(const Network&, State& s, u32 port, u32 row, float target) { s.part.heard.push_back({port, row, target}); }
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {
   net.learns = params.boolean("feedback");

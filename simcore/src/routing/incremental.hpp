@@ -21,6 +21,8 @@ struct Where {
   u32 router, to;         // this router, and the destination's
   u32 in_port, in_class;  // class of the VC it came in on; meaningless behind a terminal
   u64 difference;         // of the two routers' coordinates, not 0
+  const State& s;
+  u32 packet_id;
 
   bool injected() const { return in_port < hx.terminals; }
   // The dimension of the last hop if that was a deroute: it is still unaligned; else kNoDimension.
@@ -58,6 +60,7 @@ struct WeightRule : ComponentData {
   double congestion_bias = 0, bias = 0;
   CongestionMeasure measure;
   bool sequential = false, normalized = false;
+  Scratch<u32> promised;  // sequential: flits, by port and VC class
 
   // h: hops to go on the minimal path from here; hops: on this candidate's path.
   double minimal(u32 h, double congestion) const { return h * congestion; }
@@ -79,47 +82,48 @@ inline std::vector<ParamSpec> weight_params(const std::string& hops = "normalize
              "decisions of one cycle at a router do not see each other, or each sees those before it"),
   };
 }
-inline void read_weight(const Params& params, const Network& net, WeightRule& rule, bool chooses_hops = true) {
+inline void read_weight(const Params& params, Network& net, WeightRule& rule, bool chooses_hops = true) {
   rule.congestion_bias = params.real("congestion_bias_flits");
   rule.bias = params.real("bias_flits");
   rule.normalized = chooses_hops && params.text("detour_hops") == "normalized";
   rule.measure = measure_of(params, net);
   rule.sequential = params.text("allocation") == "sequential";
+  if (!rule.sequential) return;
+  MemoryShape shape;
+  shape.name = "promised";
+  shape.meaning = "flits that earlier decisions of the cycle send to the port, by VC class";
+  shape.per = Per::kVcClass;
+  rule.promised = declare_scratch<u32>(net, shape);
 }
 
 // The congestion that a decision sees. With sequential allocation it counts the flits promised to the output, and to its class
 // where the measure tells classes apart, by decisions earlier in this cycle.
 class Promises {
  public:
-  Promises(const Network& net, Batch& b, bool sequential) : net_(net), b_(b) {
-    // The class of a hop is the hops done, of which a packet from a foreign snapshot may have any number (8 bits).
-    const std::size_t entries = std::size_t{net.router_ports} * net.routing_facts.classes + 256;
-    if (sequential && b.promised.empty()) b.promised.assign(entries, 0);
-    active_ = sequential;
-  }
+  Promises(const Network& net, Batch& b, const WeightRule& rule) : net_(net), b_(b), flits_(rule.sequential ? rule.promised.of(b) : nullptr) {}
   ~Promises() {
-    for (u32 i = 0; active_ && i < b_.count; i++)
+    for (u32 i = 0; flits_ && i < b_.count; i++)
       if (b_.out_class[i] != kAnyClass) *of(net_.port(b_.router[i], b_.out_port[i]), b_.out_class[i]) = 0;
   }
   Promises(const Promises&) = delete;
   Promises& operator=(const Promises&) = delete;
   u32 ahead(const CongestionMeasure& measure, const State& s, u32 port, u32 vc_class, bool shared = false) const {
     u32 flits = measure.of(net_, s, port, vc_class, shared);
-    if (!active_) return flits;
+    if (!flits_) return flits;
     if (measure.by_class(shared)) return flits + *of(port, vc_class);
     for (u32 c = 0; c < net_.routing_facts.classes; c++) flits += *of(port, c);
     return flits;
   }
   // Nobody weighs the ports of terminals.
   void add(u32 router, const Hop& hop, u32 flits) {
-    if (active_ && hop.vc_class != kAnyClass) *of(net_.port(router, hop.port), hop.vc_class) += flits;
+    if (flits_ && hop.vc_class != kAnyClass) *of(net_.port(router, hop.port), hop.vc_class) += flits;
   }
 
  private:
-  u32* of(u32 port, u32 vc_class) const { return &b_.promised[std::size_t{port} * net_.routing_facts.classes + vc_class]; }
+  u32* of(u32 port, u32 vc_class) const { return &flits_[std::size_t{port} * net_.routing_facts.classes + vc_class]; }
   const Network& net_;
-  Batch& b_;
-  bool active_;
+  const Batch& b_;
+  u32* const flits_;  // promised; null: greedy allocation
 };
 
 // The candidates of least weight so far, all of one kind.
@@ -150,7 +154,7 @@ template <class Relation>
 void weighted_route(const Network& net, State& s, Batch& b) {
   const HyperX& hx = hyperx(net);
   const auto& rule = static_cast<const typename Relation::Rule&>(*net.routing);
-  Promises promises(net, b, rule.sequential);
+  Promises promises(net, b, rule);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
@@ -158,7 +162,7 @@ void weighted_route(const Network& net, State& s, Batch& b) {
       choose(b, i, ejection(net, p));
       continue;
     }
-    const Where at{hx, p, router, to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, hx.difference(router, to)};
+    const Where at{hx, p, router, to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, hx.difference(router, to), s, b.packet[i]};
     const u32 h = hx.distance(at.difference);
     Best best;
     Relation::offer(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
@@ -166,7 +170,7 @@ void weighted_route(const Network& net, State& s, Batch& b) {
       best.consider({port, vc_class}, deroute ? rule.nonminimal(h, h + 1, q) : rule.minimal(h, q), deroute);
     });
     const Hop hop = best.pick(net, p);
-      promises.add(router, hop, p.flits);
+    promises.add(router, hop, p.flits);
     choose(b, i, hop);
   }
 }
@@ -183,7 +187,7 @@ void incremental_candidates(const Network& net, State& s, Batch& b) {
       const Hop out = ejection(net, p);
       offer(out.port, out.vc_class);
     } else {
-      const Where at{hx, p, router, to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, hx.difference(router, to)};
+      const Where at{hx, p, router, to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, hx.difference(router, to), s, b.packet[i]};
       for (const bool wanted : {false, true})
         Relation::offer(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
           if (deroute == wanted) offer(port, vc_class);

@@ -20,8 +20,8 @@ u32 row_of(const Network& net, const Dragonfly& df, const Packet& p, u32 own_gro
 u32 from_source(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Packet& p, u32 router, const float* row, float least, u32 k_min) {
   const float q_min_port = row[k_min - df.p];
   u32 port = k_min;
-  if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1)) port = df.p + q_argmin(row, net.table.stride, least);
-  if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(net, rule, router, route_draw(net, p, 1));
+  if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1)) port = df.p + q_argmin(row, rule.table.stride, least);
+  if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(net, rule, router, route_draw(net, p, 1));
   return port;
 }
 
@@ -31,7 +31,7 @@ u32 from_intermediate(const Network& net, State& s, const Dragonfly& df, const Q
   const u32 k_random = df.p + below(route_draw(net, p, 2), df.a - 1);
   const float q_min_port = row[k_min - df.p], q_random = row[k_random - df.p];
   u32 port = (q_min_port - q_random) / q_min_port < rule.threshold2 ? k_min : k_random;
-  if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(net, rule, router, route_draw(net, p, 1));
+  if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(net, rule, router, route_draw(net, p, 1));
   return port;
 }
 
@@ -42,7 +42,7 @@ void route(const Network& net, State& s, Batch& b) {
     if (i + 4 < b.count) {  // the table does not fit the inner caches: ask for a row some requests early
       const Packet& ahead = s.packets[b.packet[i + 4]];
       const u32 at = b.router[i + 4], group = df.group(at), to = df.group(net.terminal_router[ahead.destination]);
-      if (group != to) __builtin_prefetch(q_row(net, s, at, row_of(net, df, ahead, group, to)), 1);
+      if (group != to) __builtin_prefetch(rule.table.row(s, at, row_of(net, df, ahead, group, to)), 1);
     }
     Packet& p = s.packets[b.packet[i]];
     PacketDetail& detail = s.details[b.packet[i]];
@@ -54,8 +54,8 @@ void route(const Network& net, State& s, Batch& b) {
       // There: the estimate is 0. What came over a local link belongs to no row any more and is not answered.
       detail.value = came_by == PortKind::kGlobal ? 0.0f : -1.0f;
     } else {
-      const float* row = q_row(net, s, router, row_of(net, df, p, group, destination_group));
-      const float least = q_min(row, net.table.stride);
+      const float* row = rule.table.row(s, router, row_of(net, df, p, group, destination_group));
+      const float least = q_min(row, rule.table.stride);
       detail.value = came_by == PortKind::kTerminal ? -1.0f : least;  // off-policy: the least, whatever port is taken
       const u32 k_min = port;
       if (came_by == PortKind::kTerminal) port = from_source(net, s, df, rule, p, router, row, least, k_min);
@@ -86,7 +86,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   auto rule = std::make_shared<QRule>();
   read_rates(params, *rule);
   rule->threshold2 = params.real("q_thld2");
-  shape_table(net, *rule, (dragonfly(net).g - 1) * dragonfly(net).p, "q_adaptive: (destination group without own, source slot) x non-terminal port");
+  shape_table(net, *rule, (dragonfly(net).g - 1) * dragonfly(net).p, "q_adaptive: (destination group without own, source slot) x non-terminal port", initialise);
   data = rule;
   return {5, 5};
 }
@@ -104,7 +104,6 @@ const Register<RoutingSpec> entry({
     params(),
     setup,
     route,
-    initialise,
     q_learn,
 });
 

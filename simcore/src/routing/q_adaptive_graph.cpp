@@ -28,13 +28,13 @@ void route(const Network& net, State& s, Batch& b) {
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     const bool between = net.is_link(net.port(router, b.in_port[i]));
     detail.value = between ? 0.0f : -1.0f;
-    detail.arrived = s.totals.now;
+    detail.arrived = s.part.totals.now;
     detail.row = to;
     if (router == to) {
       choose(b, i, ejection(net, p));
       continue;
     }
-    const float* const row = q_row(net, s, router, to);
+    const float* const row = rule.table.row(s, router, to);
     const u32 vc_class = hop_class(net, p), first = net.first_link[router];
     u16 ports[kMaxRadix];
     u32 n = 0, best = kNone, minimal = kNone;
@@ -51,7 +51,7 @@ void route(const Network& net, State& s, Batch& b) {
     if (between) detail.value = told;
     u32 port = minimal;
     if (best != minimal && (least_minimal - least) / least_minimal >= rule.threshold1) port = best;
-    if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = ports[below(route_draw(net, p, 1), n)];
+    if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = ports[below(route_draw(net, p, 1), n)];
     choose(b, i, {port, vc_class});
   }
 }
@@ -78,7 +78,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   rule->queue_weight = params.real("queue_weight");
   rule->deroutes = params.integer("deroutes") < 0 ? 2 : params.count("deroutes");
   need_estimates(net);
-  shape_table(net, *rule, net.routers, "q_adaptive: destination router x non-terminal port");
+  shape_table(net, *rule, net.routers, "q_adaptive: destination router x non-terminal port", initialise);
   data = rule;
   const u32 most = hops_in_all(net, rule->deroutes);
   return {most, most};
@@ -94,7 +94,7 @@ std::vector<ParamSpec> params() {
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"q_adaptive", "Q-table per destination router, some hops more than the minimal path (flitgym's own, after Kang et al.)", {}, params(), setup, route, initialise, q_learn};
+  RoutingSpec spec{"q_adaptive", "Q-table per destination router, some hops more than the minimal path (flitgym's own, after Kang et al.)", {}, params(), setup, route, q_learn};
   spec.candidates = candidates;
   spec.agent_can_choose = false;  // its relation is `detours`
   spec.graph = true;

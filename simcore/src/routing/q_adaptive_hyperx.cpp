@@ -48,14 +48,14 @@ void route(const Network& net, State& s, Batch& b) {
     const bool between = came_by != HyperX::kNoDimension, derouted = between && hx.unaligned(difference, came_by);
     // The answer to the router before, about the dimension of the last hop.
     detail.value = between ? 0.0f : -1.0f;
-    detail.arrived = s.totals.now;
+    detail.arrived = s.part.totals.now;
     if (between) detail.row = rule.first_row[came_by] + hx.coordinate(to, came_by);
     if (router == to) {
       choose(b, i, ejection(net, p));
       continue;
     }
     const u32 k = hx.first_unaligned(difference), direct = hx.port_towards(router, to, k, hx.link_of(p, k));
-    const float* row = q_row(net, s, router, rule.first_row[k] + hx.coordinate(to, k));
+    const float* row = rule.table.row(s, router, rule.first_row[k] + hx.coordinate(to, k));
     const auto estimate = [&](u32 at) {
       const u32 id = net.port(router, at);
       const double queue = rule.queue_weight > 0 ? rule.queue_weight * rule.measure.of(net, s, id, 0) * net.channels[id].flit_cycles * net.cycle_ns : 0;
@@ -74,7 +74,7 @@ void route(const Network& net, State& s, Batch& b) {
           best = candidate;
         }
       if (best != direct && (minimal - least) / minimal >= rule.threshold1) port = best;
-      if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
+      if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
         port = hx.base[k] + below(route_draw(net, p, 1), hx.end_of(k) - hx.base[k]);
     }
     choose(b, i, {port, derouted});
@@ -104,7 +104,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
     rule->first_row.push_back(rows);
     rows += hx.widths[k];
   }
-  shape_table(net, *rule, rows, "q_adaptive: (dimension, destination coordinate) x non-terminal port");
+  shape_table(net, *rule, rows, "q_adaptive: (dimension, destination coordinate) x non-terminal port", initialise);
   data = rule;
   return {2, 2 * hx.dimensions};
 }
@@ -141,7 +141,6 @@ const Register<RoutingSpec> entry([] {
     params(),
     setup,
     route,
-    initialise,
     q_learn,
 };
   spec.candidates = candidates;

@@ -15,8 +15,8 @@ float least_usable(const Network& net, const Graph& g, u32 router, const float* 
   each_link(net, g, router, [&](u32 k) { least = std::min(least, row[k - net.first_link[router]]); });
   return least;
 }
-u32 argmin_usable(const Network& net, const Graph& g, u32 router, const float* row, float least) {
-  if (g.down.empty()) return net.first_link[router] + q_argmin(row, net.table.stride, least);
+u32 argmin_usable(const Network& net, const Graph& g, const QRule& rule, u32 router, const float* row, float least) {
+  if (g.down.empty()) return net.first_link[router] + q_argmin(row, rule.table.stride, least);
   u32 best = kNone;
   each_link(net, g, router, [&](u32 k) {
     if (best == kNone && row[k - net.first_link[router]] == least) best = k;
@@ -47,14 +47,14 @@ void route(const Network& net, State& s, Batch& b) {
     if (router == to) {
       detail.value = from_terminal ? -1.0f : 0.0f;
     } else {
-      const float* row = q_row(net, s, router, to);
-      const float least = graph.down.empty() ? q_min(row, net.table.stride) : least_usable(net, graph, router, row);
+      const float* row = rule.table.row(s, router, to);
+      const float least = graph.down.empty() ? q_min(row, rule.table.stride) : least_usable(net, graph, router, row);
       detail.value = from_terminal ? -1.0f : least;
       if (p.hops < rule.max_hops) {
         const u32 k_min = port;
         const float q_min_port = row[k_min - net.first_link[router]];
-        if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1)) port = argmin_usable(net, graph, router, row, least);
-        if (rule.epsilon > 0 && !s.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_usable(net, graph, rule, router, route_draw(net, p, 1));
+        if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1)) port = argmin_usable(net, graph, rule, router, row, least);
+        if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_usable(net, graph, rule, router, route_draw(net, p, 1));
       }
     }
     b.out_port[i] = static_cast<u16>(port);
@@ -70,7 +70,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   auto rule = std::make_shared<QRule>();
   read_rates(params, *rule);
   rule->max_hops = params.count("max_hops");
-  shape_table(net, *rule, net.routers, "q_routing: destination router x non-terminal port");
+  shape_table(net, *rule, net.routers, "q_routing: destination router x non-terminal port", initialise);
   data = rule;
   need_estimates(net);
   const u32 most = hops_in_all(net, rule->max_hops);
@@ -92,7 +92,6 @@ const Register<RoutingSpec> entry([] {
     },
     setup,
     route,
-    initialise,
     q_learn,
   };
   spec.graph = true;

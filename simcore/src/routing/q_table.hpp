@@ -16,6 +16,7 @@ struct QRule : ComponentData {
   double alpha = 0, beta = 0, epsilon = 0, threshold1 = 0, threshold2 = 0;
   bool integer_ns = true;
   u32 max_hops = 0;           // q_routing
+  LearnedTable table;
   std::vector<u16> ports;      // [routers, columns] used columns of each router, in order
   std::vector<u16> port_count; // [routers]
 };
@@ -41,10 +42,6 @@ inline std::vector<ParamSpec> q_adaptive_params() {
 }
 
 inline constexpr float kUnreachable = std::numeric_limits<float>::infinity();
-
-inline float* q_row(const Network& net, State& s, u32 router, u32 row) {
-  return &s.table[(std::size_t{router} * net.table.rows + row) * net.table.stride];
-}
 
 // Non-negative floats order like their bit patterns, and an integer minimum vectorises.
 inline float q_min(const float* row, u32 stride) {
@@ -78,11 +75,11 @@ inline void q_update(float& value, const QRule& rule, float target) {
 inline void q_learn(const Network& net, State& s, u32 port, u32 row, float target) {
   const auto& rule = static_cast<const QRule&>(*net.routing);
   const u32 router = net.router_of_port(port), column = net.local_port(port) - net.first_link[router];
-  q_update(q_row(net, s, router, row)[column], rule, rule.integer_ns ? std::trunc(target) : target);
+  q_update(rule.table.row(s, router, row)[column], rule, rule.integer_ns ? std::trunc(target) : target);
 }
 
 inline u32 random_port(const Network& net, const QRule& rule, u32 router, u64 bits) {
-  return net.first_link[router] + rule.ports[std::size_t{router} * net.table.columns + below(bits, rule.port_count[router])];
+  return net.first_link[router] + rule.ports[std::size_t{router} * rule.table.columns + below(bits, rule.port_count[router])];
 }
 
 inline bool is_column(const Network& net, u32 router, u32 column) {
@@ -95,26 +92,33 @@ inline bool is_used(const Network& net, u32 router, u32 port) {
   return port < net.radix && net.channels[net.port(router, port)].peer != kNone;
 }
 
-// Shape of the table and list of used ports; called from a routing's setup.
-inline void shape_table(Network& net, QRule& rule, u32 rows, std::string layout) {
+// Shape of the table and list of used ports; called from a routing's setup. `initialise` calls fill_table().
+inline void shape_table(Network& net, QRule& rule, u32 rows, std::string meaning, void (*initialise)(const Network&, State&)) {
+  MemoryShape shape;
+  shape.name = "q_table";
+  shape.meaning = std::move(meaning);
+  shape.rows = rows;
+  shape.columns = net.link_span;
+  shape.initialise = initialise;
   net.learns = true;
-  net.table = {rows, net.link_span, (net.link_span + 7) / 8 * 8, std::move(layout)};
-  claim_table(net);
-  rule.ports.assign(std::size_t{net.routers} * net.table.columns, 0);
+  net.feedback = rule.table = declare_table(net, std::move(shape));
+  const u32 columns = rule.table.columns;
+  rule.ports.assign(std::size_t{net.routers} * columns, 0);
   rule.port_count.assign(net.routers, 0);
   for (u32 r = 0; r < net.routers; r++)
-    for (u32 c = 0; c < net.table.columns; c++)
-      if (is_column(net, r, c)) rule.ports[std::size_t{r} * net.table.columns + rule.port_count[r]++] = static_cast<u16>(c);
+    for (u32 c = 0; c < columns; c++)
+      if (is_column(net, r, c)) rule.ports[std::size_t{r} * columns + rule.port_count[r]++] = static_cast<u16>(c);
 }
 
 template <class Estimate>  // float estimate(router, row, port)
 void fill_table(const Network& net, State& s, Estimate estimate) {
+  const LearnedTable& table = net.feedback;
   for (u32 r = 0; r < net.routers; r++)
-    for (u32 row = 0; row < net.table.rows; row++) {
-      worked(4 * net.table.stride);
-      float* values = q_row(net, s, r, row);
-      for (u32 c = 0; c < net.table.stride; c++) {
-        values[c] = c < net.table.columns && is_column(net, r, c) ? estimate(r, row, net.first_link[r] + c) : kUnreachable;
+    for (u32 row = 0; row < table.rows; row++) {
+      worked(4 * table.stride);
+      float* values = table.row(s, r, row);
+      for (u32 c = 0; c < table.stride; c++) {
+        values[c] = c < table.columns && is_column(net, r, c) ? estimate(r, row, net.first_link[r] + c) : kUnreachable;
       }
     }
 }

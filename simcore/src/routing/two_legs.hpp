@@ -37,12 +37,12 @@ inline Ends ends(const Network& net, const Dragonfly& df, const Packet& p) {
 
 // Next hop of a packet whose phase is decided. kByRouter: the intermediate is a router, else a group.
 template <bool kByRouter>
-inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 router, const Ends& e) {
+inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 intermediate, u32 router, const Ends& e) {
   const u32 group = df.group(router);
   if (p.phase == kToIntermediate) {
-    const bool reached = kByRouter ? router == p.intermediate : group == p.intermediate;
+    const bool reached = kByRouter ? router == intermediate : group == intermediate;
     if (!reached) {
-      const u32 port = kByRouter ? df.towards(router, p.intermediate, df.link_of(p)) : df.exit(router, p.intermediate, df.link_of(p));
+      const u32 port = kByRouter ? df.towards(router, intermediate, df.link_of(p)) : df.exit(router, intermediate, df.link_of(p));
       return {port, group == e.source_group ? classes.source_detour : classes.to_router};
     }
     p.phase = kFromIntermediate;
@@ -51,9 +51,14 @@ inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses
   return {df.own_minimal_port(net, router, p), vc_class};
 }
 
+// What every routing of two legs keeps.
+struct LegsRule : ComponentData {
+  Kept<u32> intermediate;
+};
+
 // ---- UGAL: Universal Globally-Adaptive Load-balancing (Singh 2005; on Dragonfly: Kim et al., ISCA 2008) ----
 
-struct UgalRule : ComponentData {
+struct UgalRule : LegsRule {
   double threshold = 0, bias_flits = 0;
   bool hop_weighted = false;
   u32 candidates = 1;
@@ -82,21 +87,21 @@ inline void read_ugal(const Params& params, UgalRule& rule) {
   rule.candidates = params.count("candidates");
 }
 
-// Compares the minimal path with the one through p.intermediate at `router`, by the local queues of their first hops.
+// Compares the minimal path with the one through `intermediate` at `router`, by the local queues of their first hops.
 template <bool kByRouter>
-inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p, u32 router, const Ends& e,
-                         u32 minimal_class, u32 detour_class) {
+inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p, u32 intermediate, u32 router,
+                         const Ends& e, u32 minimal_class, u32 detour_class) {
   const u32 k_min = df.own_minimal_port(net, router, p);
-  const u32 k_non = kByRouter ? df.towards(router, p.intermediate, df.link_of(p)) : df.exit(router, p.intermediate, df.link_of(p));
+  const u32 k_non = kByRouter ? df.towards(router, intermediate, df.link_of(p)) : df.exit(router, intermediate, df.link_of(p));
   double q_min = rule.measure.of(net, s, net.port(router, k_min), minimal_class, k_min == k_non);
   double q_non = rule.measure.of(net, s, net.port(router, k_non), detour_class, k_min == k_non);
   if (rule.hop_weighted) {
     const u32 link = df.link_of(p);
-    u32 middle = p.intermediate, leg = 0;
+    u32 middle = intermediate, leg = 0;
     if (kByRouter) {
       leg = df.minimal_hops(net, router, middle, link);
     } else {  // the router at which the link into the intermediate group ends
-      for (middle = router; df.group(middle) != p.intermediate; leg++) middle = net.router_of_port(net.channels[net.port(middle, df.exit(middle, p.intermediate, link))].peer);
+      for (middle = router; df.group(middle) != intermediate; leg++) middle = net.router_of_port(net.channels[net.port(middle, df.exit(middle, intermediate, link))].peer);
     }
     q_min *= df.minimal_hops(net, router, e.destination_router, link);
     q_non *= leg + df.minimal_hops(net, middle, e.destination_router, link);
@@ -106,7 +111,8 @@ inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df
 
 // Draws the rule's candidates and keeps the one whose first hop is least congested. False if there is none.
 template <bool kByRouter>
-inline bool draw_intermediate(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, Packet& p, u32 router, const Ends& e, u32 detour_class) {
+inline bool draw_intermediate(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p, u32 router, const Ends& e, u32 detour_class,
+                              u32& intermediate) {
   u32 least = ~0u;
   for (u32 k = 0; k < rule.candidates; k++) {
     const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, k));
@@ -114,7 +120,7 @@ inline bool draw_intermediate(const Network& net, const State& s, const Dragonfl
     const u32 q = rule.candidates == 1 ? 0 : rule.measure.of(net, s, net.port(router, df.towards(router, middle, df.link_of(p))), detour_class);
     if (q < least) {
       least = q;
-      p.intermediate = kByRouter ? middle : df.group(middle);
+      intermediate = kByRouter ? middle : df.group(middle);
     }
   }
   return true;
@@ -126,19 +132,22 @@ inline bool draw_intermediate(const Network& net, const State& s, const Dragonfl
 template <bool kByRouter, LegClasses kClasses>
 void valiant_route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = dragonfly(net);
+  u32* const intermediates = static_cast<const LegsRule&>(*net.routing).intermediate.of(s);
   for (u32 i = 0; i < b.count; i++) {
+    if (i + 4 < b.count) __builtin_prefetch(&intermediates[b.packet[i + 4]], 1);
     Packet& p = s.packets[b.packet[i]];
+    u32& intermediate = intermediates[b.packet[i]];
     const Ends e = ends(net, df, p);
     if (p.phase == kUndecided) {
       p.phase = kMinimal;
       const bool leaves = e.source_group != e.destination_group;
       const u32 middle = leaves ? random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, 0)) : kNone;
       if (middle != kNone) {
-        p.intermediate = kByRouter ? middle : df.group(middle);
+        intermediate = kByRouter ? middle : df.group(middle);
         take_detour(p);
       }
     }
-    choose(b, i, follow_legs<kByRouter>(net, df, kClasses, p, b.router[i], e));
+    choose(b, i, follow_legs<kByRouter>(net, df, kClasses, p, intermediate, b.router[i], e));
   }
 }
 
@@ -147,17 +156,20 @@ template <bool kByRouter, LegClasses kClasses>
 void ugal_route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = dragonfly(net);
   const auto& rule = static_cast<const UgalRule&>(*net.routing);
+  u32* const intermediates = rule.intermediate.of(s);
   for (u32 i = 0; i < b.count; i++) {
+    if (i + 4 < b.count) __builtin_prefetch(&intermediates[b.packet[i + 4]], 1);
     Packet& p = s.packets[b.packet[i]];
+    u32& intermediate = intermediates[b.packet[i]];
     const u32 router = b.router[i];
     const Ends e = ends(net, df, p);
     if (p.phase == kUndecided) {
       p.phase = kMinimal;
-      if (e.source_group != e.destination_group && draw_intermediate<kByRouter>(net, s, df, rule, p, router, e, kClasses.source_detour) &&
-          ugal_diverts<kByRouter>(net, s, df, rule, p, router, e, kClasses.source_minimal, kClasses.source_detour))
+      if (e.source_group != e.destination_group && draw_intermediate<kByRouter>(net, s, df, rule, p, router, e, kClasses.source_detour, intermediate) &&
+          ugal_diverts<kByRouter>(net, s, df, rule, p, intermediate, router, e, kClasses.source_minimal, kClasses.source_detour))
         take_detour(p);
     }
-    choose(b, i, follow_legs<kByRouter>(net, df, kClasses, p, router, e));
+    choose(b, i, follow_legs<kByRouter>(net, df, kClasses, p, intermediate, router, e));
   }
 }
 
@@ -170,16 +182,17 @@ void each_way(const Network& net, const Dragonfly& df, const LegClasses& classes
   for (u32 k = 0; k < draws; k++) {
     const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, k));
     if (middle == kNone) return;
+    const u32 intermediate = kByRouter ? middle : df.group(middle);
     Packet detoured = p;
-    detoured.intermediate = kByRouter ? middle : df.group(middle);
     take_detour(detoured);
-    visit(detoured.intermediate, follow_legs<kByRouter>(net, df, classes, detoured, router, e));
+    visit(intermediate, follow_legs<kByRouter>(net, df, classes, detoured, intermediate, router, e));
   }
 }
 
 template <bool kByRouter, bool kAlways>
 void two_leg_candidates(const Network& net, const State& s, Batch& b, const LegClasses& classes, u32 draws) {
   const Dragonfly& df = dragonfly(net);
+  const u32* const intermediates = static_cast<const LegsRule&>(*net.relation).intermediate.of(s);
   list_candidates(net, b, [&](u32 i, auto&& offer) {
     Packet p = s.packets[b.packet[i]];
     const Ends e = ends(net, df, p);
@@ -187,7 +200,7 @@ void two_leg_candidates(const Network& net, const State& s, Batch& b, const LegC
     u32 ways = 0;
     if (undecided) p.phase = kMinimal;
     const auto minimal = [&] {
-      const Hop hop = follow_legs<kByRouter>(net, df, classes, p, b.router[i], e);
+      const Hop hop = follow_legs<kByRouter>(net, df, classes, p, intermediates[b.packet[i]], b.router[i], e);
       offer(hop.port, hop.vc_class);
     };
     if (!kAlways || !undecided) minimal();
@@ -205,9 +218,10 @@ template <bool kByRouter>
 void two_leg_chosen(const Network& net, State& s, Batch& b, u32 i, const LegClasses& classes, u32 draws) {
   const Dragonfly& df = dragonfly(net);
   Packet& p = s.packets[b.packet[i]];
+  u32& intermediate = static_cast<const LegsRule&>(*net.relation).intermediate.of(s)[b.packet[i]];
   const Ends e = ends(net, df, p);
   if (p.phase != kUndecided) {
-    follow_legs<kByRouter>(net, df, classes, p, b.router[i], e);  // at the intermediate the second leg begins
+    follow_legs<kByRouter>(net, df, classes, p, intermediate, b.router[i], e);  // at the intermediate the second leg begins
     return;
   }
   p.phase = kMinimal;
@@ -216,7 +230,7 @@ void two_leg_chosen(const Network& net, State& s, Batch& b, u32 i, const LegClas
     if (by == kNone && hop.port == b.out_port[i] && hop.vc_class == b.out_class[i]) by = middle;
   });
   if (by == kNone) return;
-  p.intermediate = by;
+  intermediate = by;
   take_detour(p);
 }
 
@@ -240,12 +254,21 @@ RoutingSpec two_legs(RoutingSpec spec) {
 }
 
 template <bool kByRouter, u32 kVcClasses, u32 kMaxHops>
+RoutingFacts valiant_setup(const Params&, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<LegsRule>();
+  rule->intermediate = declare_intermediate(net, !kByRouter);
+  data = rule;
+  return {kVcClasses, kMaxHops};
+}
+
+template <bool kByRouter, u32 kVcClasses, u32 kMaxHops>
 RoutingFacts ugal_setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<UgalRule>();
   read_ugal(params, *rule);
   rule->measure = measure_of(params, net);
+  rule->intermediate = declare_intermediate(net, !kByRouter);
   data = rule;
-  return {kVcClasses, kMaxHops, false, !kByRouter};
+  return {kVcClasses, kMaxHops};
 }
 
 }  // namespace flitgym

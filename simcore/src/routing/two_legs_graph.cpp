@@ -15,6 +15,7 @@ struct Rule : ComponentData {
   double bias_flits = 0;
   u32 candidates = 1;
   bool always = false;
+  Kept<u32> intermediate;
 };
 
 // Any router but the packet's own two.
@@ -50,16 +51,18 @@ u32 decide(const Network& net, const State& s, const Graph& g, const Rule& rule,
 }
 
 // Where the packet is bound for now; at its intermediate router the second leg begins.
-u32 target(Packet& p, u32 router, u32 to) {
-  if (p.phase == kToIntermediate && router == p.intermediate) p.phase = kFromIntermediate;
-  return p.phase == kToIntermediate ? p.intermediate : to;
+u32 target(Packet& p, u32 intermediate, u32 router, u32 to) {
+  if (p.phase == kToIntermediate && router == intermediate) p.phase = kFromIntermediate;
+  return p.phase == kToIntermediate ? intermediate : to;
 }
 
 void route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const Rule&>(*net.routing);
   const Graph& graph = graph_now(net, s);
+  u32* const intermediates = rule.intermediate.of(s);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
+    u32& intermediate = intermediates[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination], vc_class = hop_class(net, p);
     if (router == to && p.phase != kToIntermediate) {
       choose(b, i, ejection(net, p));
@@ -68,13 +71,13 @@ void route(const Network& net, State& s, Batch& b) {
     if (p.phase == kUndecided) {
       p.phase = kMinimal;
       if (const u32 middle = decide(net, s, graph, rule, p, router, to); middle != kNone) {
-        p.intermediate = middle;
+        intermediate = middle;
         take_detour(p);
       }
     }
     // Failures may have cut the intermediate router off.
-    if (p.phase == kToIntermediate && net.damaged && distance(net, graph, router, p.intermediate) > graph.diameter) p.phase = kFromIntermediate;
-    const u32 next = target(p, router, to);
+    if (p.phase == kToIntermediate && net.damaged && distance(net, graph, router, intermediate) > graph.diameter) p.phase = kFromIntermediate;
+    const u32 next = target(p, intermediate, router, to);
     if (next == router) choose(b, i, ejection(net, p));
     else choose(b, i, {pick_minimal(net, s, graph, rule.pick, rule.measure, p, router, next, vc_class), vc_class});
   }
@@ -85,10 +88,11 @@ void route(const Network& net, State& s, Batch& b) {
 void candidates(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const Rule&>(*net.relation);
   const Graph& graph = graph_now(net, s);
+  const u32* const intermediates = rule.intermediate.of(s);
   list_candidates(net, b, [&](u32 i, auto&& offer) {
     Packet p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination], vc_class = hop_class(net, p);
-    const u32 bound = p.phase == kUndecided ? to : target(p, router, to);
+    const u32 bound = p.phase == kUndecided ? to : target(p, intermediates[b.packet[i]], router, to);
     if (router == bound) return offer(net.terminal_port[p.destination], kAnyClass);
     std::vector<u8> offered(net.radix, 0);
     const auto once = [&](u32 k) {
@@ -114,9 +118,10 @@ void chosen(const Network& net, State& s, Batch& b, u32 i) {
   const auto& rule = static_cast<const Rule&>(*net.relation);
   const Graph& graph = graph_now(net, s);
   Packet& p = s.packets[b.packet[i]];
+  u32& intermediate = rule.intermediate.of(s)[b.packet[i]];
   const u32 router = b.router[i], to = net.terminal_router[p.destination];
   if (p.phase != kUndecided) {
-    target(p, router, to);
+    target(p, intermediate, router, to);
     return;
   }
   p.phase = kMinimal;
@@ -130,7 +135,7 @@ void chosen(const Network& net, State& s, Batch& b, u32 i) {
   for (u32 k = 0; k < rule.candidates; k++) {
     const u32 middle = draw_middle(net, p, router, to, k);
     if (middle == kNone || distance(net, graph, router, middle) > graph.diameter || !leads(middle)) continue;
-    p.intermediate = middle;
+    intermediate = middle;
     take_detour(p);
     return;
   }
@@ -147,6 +152,7 @@ RoutingFacts setup_valiant(const Params& params, Network& net, std::shared_ptr<c
   rule->always = true;
   rule->pick = pick_of(params);
   rule->measure = measure_of(params, net);
+  rule->intermediate = declare_intermediate(net);
   data = rule;
   return facts_of(net);
 }
@@ -157,6 +163,7 @@ RoutingFacts setup_ugal(const Params& params, Network& net, std::shared_ptr<cons
   rule->measure = measure_of(params, net);
   rule->bias_flits = params.real("bias_flits");
   rule->candidates = params.count("candidates");
+  rule->intermediate = declare_intermediate(net);
   data = rule;
   return facts_of(net);
 }

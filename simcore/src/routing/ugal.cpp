@@ -13,9 +13,10 @@ namespace {
 
 struct Rule : WeightRule {
   u32 candidates = 1;
+  Kept<u32> intermediate;
 };
 
-void decide(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises, Packet& p, u32 router, u32 to) {
+void decide(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises, Packet& p, u32& intermediate, u32 router, u32 to) {
   const auto congestion = [&](u32 port, u32 vc_class, bool shared) { return promises.ahead(rule.measure, s, net.port(router, port), vc_class, shared); };
   const u32 h = hx.distance(hx.difference(router, to)), direct = hx.dor_port(router, to, p);
   double least = 0;
@@ -31,22 +32,24 @@ void decide(const Network& net, const State& s, const HyperX& hx, const Rule& ru
     chosen = middle;
   }
   if (chosen == kNone) return;
-  p.intermediate = chosen;
+  intermediate = chosen;
   p.phase = kToIntermediate;
 }
 
 void route(const Network& net, State& s, Batch& b) {
   const HyperX& hx = hyperx(net);
   const auto& rule = static_cast<const Rule&>(*net.routing);
-  Promises promises(net, b, rule.sequential);
+  Promises promises(net, b, rule);
+  u32* const intermediates = rule.intermediate.of(s);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
+    u32& intermediate = intermediates[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     if (p.phase == kUndecided) {
       p.phase = kMinimal;
-      if (router != to) decide(net, s, hx, rule, promises, p, router, to);
+      if (router != to) decide(net, s, hx, rule, promises, p, intermediate, router, to);
     }
-    const Hop hop = follow_hyperx_legs(net, hx, p, router);
+    const Hop hop = follow_hyperx_legs(net, hx, p, intermediate, router);
     promises.add(router, hop, p.flits);
     choose(b, i, hop);
   }
@@ -56,6 +59,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   auto rule = std::make_shared<Rule>();
   read_weight(params, net, *rule);
   rule->candidates = params.count("candidates");
+  rule->intermediate = declare_intermediate(net);
   data = rule;
   return {2, 2 * hyperx(net).dimensions};
 }
@@ -67,9 +71,9 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-u32 draws(const Network& net) { return static_cast<const Rule&>(*net.relation).candidates; }
-void candidates(const Network& net, State& s, Batch& b) { hyperx_leg_candidates<false>(net, s, b, draws(net)); }
-void chosen(const Network& net, State& s, Batch& b, u32 i) { hyperx_leg_chosen(net, s, b, i, draws(net)); }
+const Rule& relation(const Network& net) { return static_cast<const Rule&>(*net.relation); }
+void candidates(const Network& net, State& s, Batch& b) { hyperx_leg_candidates<false>(net, s, b, relation(net).intermediate, relation(net).candidates); }
+void chosen(const Network& net, State& s, Batch& b, u32 i) { hyperx_leg_chosen(net, s, b, i, relation(net).intermediate, relation(net).candidates); }
 
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{"ugal", "minimal or through a random router, by the source's queues (UGAL)", {"hyperx"}, params(), setup, route};

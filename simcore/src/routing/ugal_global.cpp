@@ -29,8 +29,11 @@ Seen walk(const Network& net, const State& s, const Dragonfly& df, const UgalRul
 void route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = dragonfly(net);
   const auto& rule = static_cast<const UgalRule&>(*net.routing);
+  u32* const intermediates = rule.intermediate.of(s);
   for (u32 i = 0; i < b.count; i++) {
+    if (i + 4 < b.count) __builtin_prefetch(&intermediates[b.packet[i + 4]], 1);
     Packet& p = s.packets[b.packet[i]];
+    u32& intermediate = intermediates[b.packet[i]];
     const Ends e = ends(net, df, p);
     if (p.phase == kUndecided) {
       p.phase = kMinimal;
@@ -44,14 +47,14 @@ void route(const Network& net, State& s, Batch& b) {
         const double q = (there.congestion + (rule.whole_path ? on.congestion : 0)) * (rule.hop_weighted ? there.hops + on.hops : 1.0);
         if (least < 0 || q < least) {
           least = q;
-          p.intermediate = df.group(middle);
+          intermediate = df.group(middle);
         }
       }
       u32 at = b.router[i];
       const Seen direct = walk(net, s, df, rule, df.link_of(p), at, e.destination_group, e.destination_router);
       if (least >= 0 && rule.diverts(direct.congestion * (rule.hop_weighted ? direct.hops : 1.0), least)) take_detour(p);
     }
-    choose(b, i, follow_legs<false>(net, df, kClasses, p, b.router[i], e));
+    choose(b, i, follow_legs<false>(net, df, kClasses, p, intermediate, b.router[i], e));
   }
 }
 
@@ -60,8 +63,9 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   read_ugal(params, *rule);
   rule->measure = {congestion_of(params, net), Scope::kPort};
   rule->whole_path = params.text("scope") == "path";
+  rule->intermediate = declare_intermediate(net, true);
   data = rule;
-  return {3, 5, false, true};
+  return {3, 5};
 }
 
 std::vector<ParamSpec> params() {

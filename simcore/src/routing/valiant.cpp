@@ -7,26 +7,37 @@ namespace flitgym {
 
 namespace {
 
+struct Rule : ComponentData {
+  Kept<u32> intermediate;
+};
+
 void route(const Network& net, State& s, Batch& b) {
   const HyperX& hx = hyperx(net);
+  u32* const intermediates = static_cast<const Rule&>(*net.routing).intermediate.of(s);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
+    u32& intermediate = intermediates[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     if (p.phase == kUndecided) {
       p.phase = kMinimal;
       if (router != to) {
-        p.intermediate = below(route_draw(net, p, 0), net.routers);
+        intermediate = below(route_draw(net, p, 0), net.routers);
         p.phase = kToIntermediate;
       }
     }
-    choose(b, i, follow_hyperx_legs(net, hx, p, router));
+    choose(b, i, follow_hyperx_legs(net, hx, p, intermediate, router));
   }
 }
 
-RoutingFacts setup(const Params&, Network& net, std::shared_ptr<const ComponentData>&) { return {2, 2 * hyperx(net).dimensions}; }
+RoutingFacts setup(const Params&, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<Rule>();
+  rule->intermediate = declare_intermediate(net);
+  data = rule;
+  return {2, 2 * hyperx(net).dimensions};
+}
 
-void candidates(const Network& net, State& s, Batch& b) { hyperx_leg_candidates<true>(net, s, b, 1); }
-void chosen(const Network& net, State& s, Batch& b, u32 i) { hyperx_leg_chosen(net, s, b, i, 1); }
+void candidates(const Network& net, State& s, Batch& b) { hyperx_leg_candidates<true>(net, s, b, static_cast<const Rule&>(*net.relation).intermediate, 1); }
+void chosen(const Network& net, State& s, Batch& b, u32 i) { hyperx_leg_chosen(net, s, b, i, static_cast<const Rule&>(*net.relation).intermediate, 1); }
 
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{"valiant", "through a random router, both legs in dimension order (VAL)", {"hyperx"}, {}, setup, route};

@@ -9,9 +9,7 @@ namespace {
 
 constexpr LegClasses kClasses = {0, 0, 1, 1, 2};
 
-RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>&) { return {3, 5, false, true}; }
-
-const Register<RoutingSpec> entry(two_legs<false, true, kClasses>({"valiant_group", "through a random group (VALg)", {"dragonfly"}, {}, setup, valiant_route<false, kClasses>}));
+const Register<RoutingSpec> entry(two_legs<false, true, kClasses>({"valiant_group", "through a random group (VALg)", {"dragonfly"}, {}, valiant_setup<false, 3, 5>, valiant_route<false, kClasses>}));
 
 }  // namespace
 

@@ -96,25 +96,24 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
 }  // namespace
 
 void arrivals(Frame& f) {
-  for (auto& line : f.s.flit_lines.lines)
+  for (auto& line : f.s.part.flit_lines.lines)
     if (line.first != line.due(f.now)) arrive(f, line);
 }
 
 void credits(Frame& f) {
-  for (auto& line : f.s.credit_lines.lines)
+  for (auto& line : f.s.part.credit_lines.lines)
     if (line.first != line.due(f.now)) credit(f, line);
 }
 
 void feedback(Frame& f) {
-  for (auto& line : f.s.feedback_lines.lines) {
+  for (auto& line : f.s.part.feedback_lines.lines) {
     const u32 due = line.due(f.now);
     for (u32 n = line.first; n != due; n++) {
       const FeedbackEvent& ahead = line.at(n + kAhead);
-      const TableShape& t = f.net.table;
-      const std::size_t row = std::size_t{f.net.router_of_port(ahead.port)} * t.rows + ahead.row;
-      if (n + kAhead < due && t.rows) __builtin_prefetch(&f.s.table[row * t.stride], 1);
+      const LearnedTable& table = f.net.feedback;
+      if (n + kAhead < due && table.rows) __builtin_prefetch(table.row(f.s, f.net.router_of_port(ahead.port), ahead.row), 1);
       const FeedbackEvent e = line.at(n);
-      if (!f.s.totals.frozen) f.net.learn(f.net, f.s, e.port, e.row, e.target);
+      if (!f.s.part.totals.frozen) f.net.learn(f.net, f.s, e.port, e.row, e.target);
     }
     line.first = due;
   }

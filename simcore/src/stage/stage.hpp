@@ -80,7 +80,7 @@ inline void wake_parked(const Network& net, State& s, OutputVc& out) {
 inline void end_stall(const Frame& f, Port& o) {
   if (f.net.accounted_jobs && &o - f.s.ports.data() < f.net.router_ports) account_stall(f, static_cast<u32>(&o - f.s.ports.data()));
   o.stalled = 0;
-  if (f.s.window.open) o.stall += f.now - o.stalled_since;
+  if (f.s.part.window.open) o.stall += f.now - o.stalled_since;
 }
 
 inline void begin_stall(const Frame& f, Port& o) {
@@ -92,7 +92,7 @@ inline void begin_stall(const Frame& f, Port& o) {
 
 inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
   o.awake = 1;
-  f.s.ports_due.push(when, port);
+  f.s.part.ports_due.push(when, port);
 }
 
 // The packet in front of an input VC is its head as of `front_at` (now or later): it asks for a route once it has
@@ -100,8 +100,8 @@ inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
 inline __attribute__((always_inline)) void request_route(Frame& f, u32 input_vc, Cycle front_at) {
   const Cycle due = front_at + f.net.router.pipeline_cycles;
   if (due == f.now) f.w.routes.push_back(input_vc);
-  else if (due == f.now + 1) f.s.route_list.push_back(input_vc);
-  else f.s.routes_due.push(due, input_vc);
+  else if (due == f.now + 1) f.s.part.route_list.push_back(input_vc);
+  else f.s.part.routes_due.push(due, input_vc);
 }
 
 // A flit enters a queue, behind the other flits of its packet.

@@ -30,7 +30,7 @@ static_assert(kMaxRadix * kMaxVcs <= 1u << (32 - kPortBits));
 struct Fabric {
   explicit Fabric(Frame& frame)
       : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()), ports(s.ports.data()), next(s.next.data()), packets(s.packets.data()),
-        channels(net.channels.data()), credit_lines(s.credit_lines.lines.data()), flit_lines(s.flit_lines.lines.data()), requests(s.requests.data()), asked(s.outputs_asked.data()), vc_shift(net.vc_shift),
+        channels(net.channels.data()), credit_lines(s.part.credit_lines.lines.data()), flit_lines(s.part.flit_lines.lines.data()), requests(s.requests.data()), asked(s.outputs_asked.data()), vc_shift(net.vc_shift),
         radix_shift(net.radix_shift), words(net.request_words), asked_words(net.asked_words), now(frame.now) {}
   Frame& f;
   const Network& net;
@@ -123,7 +123,7 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, u32 router,
   if (x.net.routing_facts.reroutes && in.sent == 0) {  // it may choose another output: nobody waits for this one
     in.routed = 0;
     if (x.net.accounted_jobs) account_unrouted(x.f, v, output);
-    x.s.route_list.push_back(v);
+    x.s.part.route_list.push_back(v);
     return false;
   }
   if (!S::kOutputBuffers && !owned) begin_stall(x.f, x.ports[output]);
@@ -160,7 +160,7 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
     x.clear_request<S>(router, out_port, bit);
     if (net.learns && back.kind != PortKind::kTerminal) {
       const PacketDetail& d = s.details[packet_of(flit)];
-      if (d.value >= 0) s.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * net.cycle_ns) + d.value});
+      if (d.value >= 0) s.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * net.cycle_ns) + d.value});
     }
     if (in.count > 0) {
       __builtin_prefetch(&s.packets[packet_of(in.front)], 1);
@@ -177,7 +177,7 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
     out.owner = v;
   }
 
-  s.totals.moves++;
+  s.part.totals.moves++;
   if constexpr (!S::kOneCycle) {
     x.ports[input].input_busy_until = x.now + net.router.crossbar_cycles;
     o.output_busy_until = x.now + (S::kOutputBuffers ? net.router.crossbar_cycles : std::max(net.router.crossbar_cycles, x.channels[output].flit_cycles));

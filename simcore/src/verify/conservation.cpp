@@ -6,22 +6,22 @@ namespace flitgym {
 
 void check_conservation(const Network& net, const State& s) {
   const auto fail = [&](const std::string& what) { throw CoreError("conservation, cycle " +
-      std::to_string(s.totals.now) + ": " + what); };
+      std::to_string(s.part.totals.now) + ": " + what); };
 
   // What is on the way to each buffer, and back to each output VC.
   std::vector<u32> flits(std::size_t{net.port_count} << net.vc_shift), returning(flits.size());
   u64 buffered = 0, on_channels = 0;
-  for (const auto& line : s.flit_lines.lines)
+  for (const auto& line : s.part.flit_lines.lines)
     for (u32 n = line.first; n != line.end; n++, on_channels++) flits[line.at(n).vc]++;
-  for (const auto& line : s.credit_lines.lines)
+  for (const auto& line : s.part.credit_lines.lines)
     for (u32 n = line.first; n != line.end; n++) returning[line.at(n).vc] += line.at(n).flits;
   for (const InputVc& in : s.input_vcs) buffered += in.count;
   for (const OutputVc& out : s.output_vcs) buffered += out.count;
-  if (buffered + on_channels != s.totals.flits_in_network)
+  if (buffered + on_channels != s.part.totals.flits_in_network)
     fail(std::to_string(buffered) + " flits buffered + " + std::to_string(on_channels) + " on channels, but " +
-        std::to_string(s.totals.flits_in_network) + " accepted and not ejected");
-  if (s.totals.flits_accepted != s.totals.flits_ejected +
-      s.totals.flits_in_network) fail("flits in differ from flits out plus flits in flight");
+        std::to_string(s.part.totals.flits_in_network) + " accepted and not ejected");
+  if (s.part.totals.flits_accepted != s.part.totals.flits_ejected +
+      s.part.totals.flits_in_network) fail("flits in differ from flits out plus flits in flight");
 
   for (u32 p = 0; p < net.port_count; p++) {
     if (net.channels[p].peer == kNone || (!net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal)) continue;

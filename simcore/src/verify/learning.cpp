@@ -9,8 +9,8 @@ namespace flitgym {
 
 void verify_learning(const Network& net, const State& s, const std::vector<u8>& live) {
   if (!net.seam) {
-    hold(s.open_decisions.empty() && s.last_decision.empty() && s.free_decisions.empty() && s.news.first.empty() &&
-             s.news.chunks.empty(),
+    hold(s.open_decisions.empty() && s.last_decision.empty() && s.part.free_decisions.empty() && s.part.news.first.empty() &&
+             s.part.news.chunks.empty(),
          "decisions of an agent, where there is none");
     return;
   }
@@ -20,20 +20,19 @@ void verify_learning(const Network& net, const State& s, const std::vector<u8>& 
            s.open_mask.size() == n * seam.slots && s.open_next_mask.size() == n * seam.slots,
        "the pool of open decisions");
   hold(seam.capacity > 0 || n == 0, "open decisions, where none are kept");
-  const LearningTotals& t = s.learning;
+  const LearningTotals& t = s.part.learning;
   hold(t.epsilon >= 0 && t.epsilon <= 1 && t.temperature >= 0 && t.temperature <= 1e6, "the agent's exploration");
   for (const float weight : s.weights) hold(std::isfinite(weight), "a weight of the policy");
-  for (const double slowdown : s.job_slowdown) hold(std::isfinite(slowdown) && slowdown > 0, "the slowdown of a job");
   for (const Delivered& d : s.delivered_from) hold(std::isfinite(d.packets) && std::isfinite(d.moment),
       "the account of what was delivered");
 
   // A decision that is not free belongs to a packet under way, or its news are.
-  std::vector<u8> placed = marked_free(s.free_decisions, n, "the list of free decisions");
+  std::vector<u8> placed = marked_free(s.part.free_decisions, n, "the list of free decisions");
   const auto place = [&](u32 id) {
     hold(id < n && !placed[id], "an open decision is in two places");
     placed[id] = 1;
   };
-  each_item(s.news, place);
+  each_item(s.part.news, place);
   hold(s.last_decision.size() <= s.packets.size(), "the packets' decisions");
   for (std::size_t packet = 0; packet < s.last_decision.size(); packet++) {
     hold(live[packet] || s.last_decision[packet] == kNone, "a packet that is not in the network has an open decision");

@@ -55,19 +55,19 @@ class NetworkCheck {
   }
 
   void scalars() const {
-    const Totals& t = s_.totals;
+    const Totals& t = s_.part.totals;
     hold(t.now <= kEndOfTime && t.collected == 0, "its time");
     const u32 done = asking_ ? t.now : t.now > 0 ? t.now - 1 : 0;  // the last cycle that has begun
     hold(t.epoch < net_.graphs.size() && net_.graphs[t.epoch]->from <= done &&
              (t.epoch + 1 == net_.graphs.size() || net_.graphs[t.epoch + 1]->from > done),
          "which of its links are up");
     hold(t.sources_stopped <= 1 && t.frozen <= 1, "its flags");
-    hold(s_.window.open <= 1 && s_.window.begin <= t.now && s_.window.end <= t.now, "its measuring window");
-    hold(std::isfinite(s_.window.missed) && s_.window.missed >= 0, "its measuring window");
+    hold(s_.part.window.open <= 1 && s_.part.window.begin <= t.now && s_.part.window.end <= t.now, "its measuring window");
+    hold(std::isfinite(s_.part.window.missed) && s_.part.window.missed >= 0, "its measuring window");
     // A time series goes on from cycle 0: no more of it than the state's own time allows, nor so much that it fills
     // the memory.
     const u64 interval = s_.series_interval[0], intervals = interval ? t.now / interval + 1 : 0, most = u64{1} << 24;
-    hold(s_.series.size() <= intervals && intervals <= s_.series.size() + most, "its time series");
+    hold(s_.part.series.size() <= intervals && intervals <= s_.part.series.size() + most, "its time series");
     hold(s_.job_series.size() <= intervals * jobs() && intervals * jobs() <= s_.job_series.size() + most,
          "its time series of the jobs");
   }
@@ -76,24 +76,21 @@ class NetworkCheck {
     const std::size_t n = s_.packets.size();
     hold(n < (u64{1} << (32 - kFlitShift)) - 1 && s_.next.size() == n && s_.details.size() == (net_.learns ? n : 0),
          "the pool of packets");
-    live_ = marked_free(s_.free_packets, n, "the list of free packets");
+    live_ = marked_free(s_.part.free_packets, n, "the list of free packets");
     for (u8& mark : live_) mark = !mark;
-    hold(s_.totals.packets_in_network == n - s_.free_packets.size(), "the number of packets in the network");
+    hold(s_.part.totals.packets_in_network == n - s_.part.free_packets.size(), "the number of packets in the network");
     present_.assign(n, 0);
     tails_.assign(n, 0);
-    const u32 middles = net_.routing_facts.by_group ? net_.groups : net_.routers;
     for (std::size_t id = 0; id < n; id++) {
       if (!live_[id]) continue;
       const Packet& p = s_.packets[id];
       hold(p.source < net_.terminals && p.destination < net_.terminals, "a packet's ends");
-      hold(p.generated <= s_.totals.now && p.injected <= s_.totals.now, "a packet's age");
+      hold(p.generated <= s_.part.totals.now && p.injected <= s_.part.totals.now, "a packet's age");
       hold(p.flits >= net_.least_packet_flits && p.flits <= net_.most_packet_flits, "a packet's flits");
       hold(p.phase <= kFromIntermediate && p.nonminimal <= 1 && p.job < jobs(), "a packet's header");
-      hold(p.intermediate < middles || (p.intermediate == kNone && p.phase != kToIntermediate),
-          "a packet's intermediate");
       if (!net_.learns) continue;
       const PacketDetail& d = s_.details[id];
-      hold(!(d.value >= 0) || (std::isfinite(d.value) && (net_.table.rows == 0 || d.row < net_.table.rows)),
+      hold(!(d.value >= 0) || (std::isfinite(d.value) && (net_.feedback.rows == 0 || d.row < net_.feedback.rows)),
            "a packet's estimate");
     }
   }
@@ -105,10 +102,10 @@ class NetworkCheck {
       hold(v < router_vcs_ && !pending_[v], "the list of heads that ask for a route");
       pending_[v] = 1;
     };
-    for (const u32 v : s_.route_list) add(v);
+    for (const u32 v : s_.part.route_list) add(v);
     if (asking_)
       for (const u32 v : *asking_) add(v);
-    each_item(s_.routes_due, add);
+    each_item(s_.part.routes_due, add);
   }
 
   // Counts the flits of a queue and returns the packet at its back, where that is only part-way in.
@@ -197,8 +194,8 @@ class NetworkCheck {
   }
 
   void channels() {
-    const Cycle now = s_.totals.now;
-    each_event(s_.flit_lines, net_.delays, now, asking_, [&](u32 line, const FlitEvent& e) {
+    const Cycle now = s_.part.totals.now;
+    each_event(s_.part.flit_lines, net_.delays, now, asking_, [&](u32 line, const FlitEvent& e) {
       hold(e.vc < all_vcs_ && has_vc(e.vc), "a flit is on a channel that is not there");
       hold(net_.channels[net_.channels[net_.port_of_vc(e.vc)].peer].line == line,
           "a flit is on another channel's delay line");
@@ -223,7 +220,7 @@ class NetworkCheck {
       hold(stream.ahead || tail == (stream.received == s_.packets[id].flits), disorder);
       if (tail) stream.packet = kNone;
     });
-    each_event(s_.credit_lines, net_.delays, now, asking_, [&](u32 line, const CreditEvent& e) {
+    each_event(s_.part.credit_lines, net_.delays, now, asking_, [&](u32 line, const CreditEvent& e) {
       hold(e.vc < all_vcs_ && has_vc(e.vc), "a credit goes to a channel that is not there");
       const u32 port = net_.port_of_vc(e.vc);
       hold(net_.is_nic(port) || net_.channels[port].kind != PortKind::kTerminal, "a terminal sends a credit");
@@ -232,13 +229,13 @@ class NetworkCheck {
     });
     const auto feedback = [&](const FeedbackEvent& e) {
       hold(e.port < net_.router_ports && net_.channels[e.port].peer != kNone &&
-               net_.channels[e.port].kind != PortKind::kTerminal && (net_.table.rows == 0 || e.row < net_.table.rows) &&
+               net_.channels[e.port].kind != PortKind::kTerminal && (net_.feedback.rows == 0 || e.row < net_.feedback.rows) &&
                std::isfinite(e.target),
            "learning feedback");
     };
-    each_event(s_.feedback_lines, net_.learns ? net_.delays : std::vector<u32>{}, now, asking_,
+    each_event(s_.part.feedback_lines, net_.learns ? net_.delays : std::vector<u32>{}, now, asking_,
                [&](u32, const FeedbackEvent& e) { feedback(e); });
-    for (const FeedbackEvent& e : s_.heard) feedback(e);
+    for (const FeedbackEvent& e : s_.part.heard) feedback(e);
   }
 
   // What has left one end of a channel is at the other, or between.
@@ -296,11 +293,11 @@ class NetworkCheck {
 
   void ports() {
     std::vector<u8> scheduled(net_.port_count, 0);
-    each_item(s_.ports_due, [&](u32 port) {
+    each_item(s_.part.ports_due, [&](u32 port) {
       hold(port < net_.port_count && !scheduled[port], "the ports that are about to send");
       scheduled[port] = 1;
     });
-    const u64 latest = u64{s_.totals.now} + kLongestDelay;
+    const u64 latest = u64{s_.part.totals.now} + kLongestDelay;
     for (u32 p = 0; p < net_.port_count; p++) {
       const Port& o = s_.ports[p];
       u32 waiting = 0, queued = 0;
@@ -321,7 +318,7 @@ class NetworkCheck {
 
   void terminals() const {
     std::vector<u8> due(net_.terminals, 0);
-    each_item(s_.sources_due, [&](u32 terminal) {
+    each_item(s_.part.sources_due, [&](u32 terminal) {
       hold(terminal < net_.terminals && !due[terminal] && !net_.workload, "the clocks of the sources");
       due[terminal] = 1;
     });
@@ -333,13 +330,13 @@ class NetworkCheck {
       if (net_.workload) continue;
       if (x.left > 0) {
         const u32 all = x.round == 0 ? 0 : net_.round_size ? net_.round_size(net_, net_.seed, t, x.round - 1) : 1;
-        hold(x.left <= all && x.index == all - x.left && !due[t] && !s_.totals.sources_stopped,
+        hold(x.left <= all && x.index == all - x.left && !due[t] && !s_.part.totals.sources_stopped,
             "the round of a source");
       } else {
-        hold(s_.totals.sources_stopped || x.next_tick >> 32 >= s_.totals.now, "the clock of a source");
+        hold(s_.part.totals.sources_stopped || x.next_tick >> 32 >= s_.part.totals.now, "the clock of a source");
       }
     }
-    hold(backlogged == s_.totals.backlogged, "the number of sources that wait for their NIC");
+    hold(backlogged == s_.part.totals.backlogged, "the number of sources that wait for their NIC");
   }
 
   // The last flit of a packet that is in the network is in one place.
@@ -372,6 +369,7 @@ void verify_state(const Network& net, const State& s, const std::vector<u32>* as
   } catch (const CoreError& error) {  // of check_conservation()
     refuse_state(error.what());
   }
+  verify_memory(net, s, live);
   verify_workload(net, s, live);
   verify_learning(net, s, live);
 }

@@ -21,17 +21,18 @@ void verify_state(const Network& net, const State& s, const std::vector<u32>* as
 
 // The parts of it. `live` marks the packets that are in the network.
 std::vector<u8> verify_network(const Network& net, const State& s, const std::vector<u32>* asking);
+void verify_memory(const Network& net, const State& s, const std::vector<u8>& live);
 void verify_workload(const Network& net, const State& s, const std::vector<u8>& live);
 void verify_learning(const Network& net, const State& s, const std::vector<u8>& live);
 
-// ---- the learned table (table.cpp) ----
+// ---- learned tables (table.cpp) ----
 
-// A bit per column that means something, a word per router and row; of a fresh network's table, where the others hold
-// infinity.
-std::vector<u64> used_entries(const Network& net, const State& fresh);
+// A bit per column that means something, [routers, rows, words of 64 columns]; of the table as a fresh network has it,
+// where the others hold infinity.
+std::vector<u64> used_entries(const Network& net, u32 memory);
 // Throws ConfigError that names the first entry no routing could work with: one that is not finite or below the least
 // value, or one that has been given a value and means nothing.
-void verify_table(const Network& net, const State& s, const std::vector<u64>& used);
+void verify_table(const Network& net, u32 memory, const AlignedBytes& table, const std::vector<u64>& used);
 
 // ---- what they share ----
 

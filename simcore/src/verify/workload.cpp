@@ -279,7 +279,7 @@ class WorkloadCheck {
         const u64 bytes = w_.header_bytes[m.transfer] + (carries_data(transfer(id)) ? m.bytes : 0);
         const u64 all = std::max<u64>(1, bytes / w_.packet_bytes + (bytes % w_.packet_bytes > 0));
         hold(w_.host.network && m.to_inject <= all && (m.to_inject > 0) == (in_outbox_[id] != 0) &&
-                 m.to_receive == m.to_inject + packets_of_[id] && m.handed <= s_.totals.now,
+                 m.to_receive == m.to_inject + packets_of_[id] && m.handed <= s_.part.totals.now,
              broken);
         hold(m.held ? m.to_receive == 0 : m.to_receive > 0, broken);
       } else {

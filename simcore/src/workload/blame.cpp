@@ -10,9 +10,9 @@ namespace flitgym {
 void account_stall(const Frame& f, u32 port) {
   State& s = f.s;
   const Network& net = f.net;
-  const Cycle from = std::max<Cycle>(s.stall_charged[port], static_cast<Cycle>(s.window.begin));
+  const Cycle from = std::max<Cycle>(s.stall_charged[port], static_cast<Cycle>(s.part.window.begin));
   s.stall_charged[port] = f.now;
-  if (!s.window.open || f.now <= from) return;
+  if (!s.part.window.open || f.now <= from) return;
   const u32 jobs = net.accounted_jobs;
   const u32* const waiting = &s.job_waiting[std::size_t{port} * jobs];
   // The slots beyond, of the VCs for which something waits (all of them where inputs wait for the channel itself).
@@ -45,7 +45,7 @@ void begin_waiting(State& s, u32 jobs, u32 output, u32 job, u32 count, Cycle now
   const std::size_t row = std::size_t{output} * jobs + job;
   s.job_waiting[row] += count;
   // Behind a flit that is on the channel already: the rest of it.
-  if (s.window.open && s.sending_until[output] > now) s.wait_blame[row * jobs + s.job_sending[output]] += u64{count} * (s.sending_until[output] - now);
+  if (s.part.window.open && s.sending_until[output] > now) s.wait_blame[row * jobs + s.job_sending[output]] += u64{count} * (s.sending_until[output] - now);
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ void account_unrouted(Frame& f, u32 input_vc, u32 output) {
     const std::size_t row = std::size_t{output} * jobs + j;
     s.job_waiting[row] -= queued;
     // They were charged for all of the flit that is on the channel now.
-    if (s.window.open && s.sending_until[output] > f.now) s.wait_blame[row * jobs + s.job_sending[output]] -= u64{queued} * (s.sending_until[output] - f.now);
+    if (s.part.window.open && s.sending_until[output] > f.now) s.wait_blame[row * jobs + s.job_sending[output]] -= u64{queued} * (s.sending_until[output] - f.now);
   }
 }
 
@@ -99,7 +99,7 @@ void account_sent(Frame& f, u32 port, u32 vc, Flit flit) {
   if (net.channels[port].kind != PortKind::kTerminal) s.job_downstream[std::size_t{net.vc_id(port, vc)} * jobs + own]++;
   s.job_sending[port] = own;
   s.sending_until[port] = f.now + net.channels[port].flit_cycles;
-  if (!s.window.open) return;
+  if (!s.part.window.open) return;
   s.job_flits[row + own]++;
   const u64 cycles = net.channels[port].flit_cycles;
   for (u32 v = 0; v < jobs; v++) s.wait_blame[(row + v) * jobs + own] += cycles * waiting[v];

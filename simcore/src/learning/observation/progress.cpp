@@ -11,7 +11,7 @@ namespace {
 void write(const Network& net, const State& s, const Asked& asked, float* general, float*, u32) {
   const Packet& p = asked.packet;
   general[0] = std::min(p.hops * 0.125f, 4.0f);
-  general[1] = std::min(static_cast<float>((s.totals.now - p.injected) * net.cycle_ns) * 0.001f, 100.0f);
+  general[1] = std::min(static_cast<float>((s.part.totals.now - p.injected) * net.cycle_ns) * 0.001f, 100.0f);
   general[2] = std::min(p.flits * 0.0625f, 16.0f);
 }
 

@@ -3,8 +3,8 @@
 // left out. So an untrained table is all zeros, says "no queues", and is right on an idle network of any size.
 #include <algorithm>
 
-#include "routing/q_table.hpp"
 #include "simcore/learning.hpp"
+#include "simcore/registry.hpp"
 #include "topology/graph.hpp"
 
 namespace flitgym {
@@ -15,17 +15,19 @@ constexpr float kRate = 0.1f;
 
 u32 row_of(const Network& net, u32 to) { return net.seam->region[to]; }
 
-void setup(Network& net) {
-  const u32 columns = net.link_span;
+std::shared_ptr<const ComponentData> setup(Network& net) {
+  MemoryShape shape;
+  shape.name = "q_values";
+  shape.meaning = "q_values: ns lost to queueing, (region of the destination) x non-terminal port";
+  shape.rows = net.topology->regions(net);
+  shape.columns = net.link_span;
   net.learns = true;
-  net.table = {net.topology->regions(net), columns, (columns + 7) / 8 * 8, "q_values: ns lost to queueing, (region of the destination) x non-terminal port"};
-  claim_table(net);
+  net.feedback = declare_table(net, shape);
+  return nullptr;
 }
 
-void initialise(const Network&, State& s) { std::fill(s.table.begin(), s.table.end(), 0.0f); }
-
 // Tells the router before this one how the packet will fare from here: the least over its candidates.
-void prepare(const Network& net, State& s, const Batch& b) {
+void prepare(const Network& net, State& s, const Batch& b, const ComponentData*) {
   const Seam& seam = *net.seam;
   const Graph& graph = graph_now(net, s);
   for (u32 i = 0; i < b.count; i++) {
@@ -39,7 +41,7 @@ void prepare(const Network& net, State& s, const Batch& b) {
     detail.row = row_of(net, to);
     detail.value = 0;
     if (router == to) continue;
-    const float* row = q_row(net, s, router, detail.row);
+    const float* row = net.feedback.row(s, router, detail.row);
     const float direct = flight(net, graph, router, to);
     float least = std::numeric_limits<float>::max();
     for (u32 k = b.offsets[i]; k < b.offsets[i + 1]; k++) {
@@ -52,13 +54,14 @@ void prepare(const Network& net, State& s, const Batch& b) {
 }
 
 void learn(const Network& net, State& s, u32 port, u32 row, float target) {
-  float& value = q_row(net, s, net.router_of_port(port), row)[net.local_port(port) - net.first_link[net.router_of_port(port)]];
+  const u32 router = net.router_of_port(port);
+  float& value = net.feedback.row(s, router, row)[net.local_port(port) - net.first_link[router]];
   value += kRate * (std::max(target - net.seam->hop_ns[port], 0.0f) - value);
 }
 
 void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
   const u32 first = net.first_link[asked.router];
-  const float* row = &s.table[(std::size_t{asked.router} * net.table.rows + row_of(net, asked.to)) * net.table.stride];
+  const float* row = net.feedback.row(s, asked.router, row_of(net, asked.to));
   for (u32 k = 0; k < asked.slots; k++, slots += stride) slots[0] = std::min(row[asked.ports[k] - first] * 0.001f, 100.0f);
 }
 
@@ -69,7 +72,6 @@ const Register<ObservationSpec> entry({
     {{"lost", 0, 100, "us, running mean"}},
     write,
     setup,
-    initialise,
     prepare,
     learn,
 });

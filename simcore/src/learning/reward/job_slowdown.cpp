@@ -3,20 +3,47 @@
 
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
+#include "topology/graph.hpp"
 
 namespace flitgym {
 
 namespace {
 
+struct Own : ComponentData {
+  Kept<double> slowdown;
+};
+const Own& own(const Network& net) { return static_cast<const Own&>(*net.seam->reward_data); }
+
 float reward(const Network& net, const State& s, const Closing& c) {
+  const double* const slowdown = own(net).slowdown.of(s);
+  const std::size_t jobs = memory_entries(net, Per::kJob);
   double sum = 0;
-  for (const double slowdown : s.job_slowdown) sum += slowdown;
-  const double mean = sum / static_cast<double>(s.job_slowdown.size());
-  const double weight = std::clamp(s.job_slowdown[c.packet.job] / mean, 0.1, 10.0);
+  for (std::size_t k = 0; k < jobs; k++) sum += slowdown[k];
+  const double weight = std::clamp(slowdown[c.packet.job] / (sum / static_cast<double>(jobs)), 0.1, 10.0);
   return -static_cast<float>(delay_us(net, c) * weight);
 }
 
-const Register<RewardSpec> entry({"job_slowdown", "minus the us to the packet's delivery x its job's slowdown / the mean of all jobs", false, reward});
+void delivered(const Network& net, State& s, const Packet& p) {
+  const double empty_ns = flight(net, graph_now(net, s), net.terminal_router[p.source], net.terminal_router[p.destination]) + net.link_ns(net.nic(p.source)) +
+                          net.link_ns(net.nic(p.destination));
+  double& slowdown = own(net).slowdown.of(s)[p.job];
+  const double this_one = (s.part.totals.now - p.injected) * net.cycle_ns / std::max(empty_ns, net.cycle_ns);
+  slowdown += (this_one - slowdown) / 256;
+}
+
+std::shared_ptr<const ComponentData> setup(Network& net) {
+  auto data = std::make_shared<Own>();
+  MemoryShape shape;
+  shape.name = "job_slowdown";
+  shape.meaning = "running mean of a packet's latency over that without queueing";
+  shape.per = Per::kJob;
+  shape.fill = 1;
+  shape.lowest = 1e-9;  // it is divided by
+  data->slowdown = declare<double>(net, shape);
+  return data;
+}
+
+const Register<RewardSpec> entry({"job_slowdown", "minus the us to the packet's delivery x its job's slowdown / the mean of all jobs", false, reward, setup, delivered});
 
 }  // namespace
 

@@ -1,0 +1,109 @@
+// Memories of components: declared, sized, filled.
+#include "simcore/memory.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "simcore/error.hpp"
+#include "simcore/limits.hpp"
+#include "simcore/state.hpp"
+#include "simcore/workload.hpp"
+
+namespace flitgym {
+
+namespace {
+
+// The class of a hop may be the hops done, of which a packet from a foreign snapshot can have any number (8 bits); what comes of it
+// is refused after the routing has looked there (verify_routes()).
+constexpr std::size_t kForeignClasses = 256;
+
+void complete(const std::vector<MemoryShape>& others, MemoryShape& shape) {
+  for (const MemoryShape& other : others)
+    if (other.name == shape.name) throw CoreError("memory '" + shape.name + "' is declared twice");
+  if (shape.stride == 0) shape.stride = shape.columns;
+  if (shape.per != Per::kPacket && shape.fill == 0) return;
+  shape.blank.resize(shape.entry_bytes());
+  with_cell(shape.cell, [&](auto type) {
+    type = static_cast<decltype(type)>(shape.fill);
+    for (std::size_t at = 0; at < shape.blank.size(); at += sizeof type) std::memcpy(&shape.blank[at], &type, sizeof type);
+  });
+}
+
+}  // namespace
+
+std::size_t memory_entries(const Network& net, Per per, std::size_t packets) {
+  switch (per) {
+    case Per::kRouter: return net.routers;
+    case Per::kPort: return net.router_ports;
+    case Per::kVcClass: return std::size_t{net.router_ports} * net.routing_facts.classes + kForeignClasses;
+    case Per::kPacket: return packets;
+    case Per::kJob: return net.workload ? net.workload->job_count() : 1;
+    default: return 1;
+  }
+}
+
+u32 declare_memory(Network& net, MemoryShape shape) {
+  const bool by_place = shape.per == Per::kNetwork || shape.per == Per::kRouter || shape.per == Per::kPort;
+  const u64 entries = by_place ? memory_entries(net, shape.per) : 0;
+  if (shape.stride == 0) shape.stride = shape.columns;
+  claim_memory(entries * shape.entry_bytes(), "routing." + net.routing_name,
+               shape.learned ? "the tables of " + std::to_string(net.routers) + " routers, of " + std::to_string(shape.rows) + " rows each,"
+                             : "the memory '" + shape.name + "' of " + std::to_string(net.routers) + " routers");
+  const u32 id = static_cast<u32>(net.memories.size());
+  complete(net.memories, shape);
+  if (shape.per == Per::kPacket) net.packet_memories.push_back(id);
+  if (shape.learned && net.table == kNone) net.table = id;
+  net.memories.push_back(std::move(shape));
+  return id;
+}
+
+u32 declare_scratch_memory(Network& net, MemoryShape shape) {
+  complete(net.scratch, shape);
+  net.scratch.push_back(std::move(shape));
+  return static_cast<u32>(net.scratch.size()) - 1;
+}
+
+LearnedTable declare_table(Network& net, MemoryShape shape) {
+  shape.per = Per::kRouter;
+  shape.cell = Cell::kFloat;
+  shape.learned = true;
+  shape.stride = (shape.columns + 7) / 8 * 8;
+  const LearnedTable table{static_cast<u32>(net.memories.size()), shape.rows, shape.columns, shape.stride};
+  declare_memory(net, std::move(shape));
+  return table;
+}
+
+u32 find_memory(const Network& net, const std::string& name) {
+  std::vector<std::string> names;
+  for (u32 k = 0; k < net.memories.size(); k++) {
+    if (net.memories[k].name == name) return k;
+    names.push_back(net.memories[k].name);
+  }
+  throw ConfigError("memory: routing." + net.routing_name + " keeps no '" + name + "'" + did_you_mean(name, names) +
+                    (names.empty() ? "; it keeps nothing" : "; it keeps: " + join(names)));
+}
+
+void fill_memory(const Network& net, State& s, u32 memory) {
+  const MemoryShape& shape = net.memories[memory];
+  if (shape.initialise) return shape.initialise(net, s);
+  AlignedBytes& bytes = s.memory[memory];
+  if (shape.fill != 0)
+    for (std::size_t at = 0; at < bytes.size(); at += shape.blank.size()) {
+      worked(1 + shape.blank.size() / 4);
+      std::memcpy(&bytes[at], shape.blank.data(), shape.blank.size());
+    }
+}
+
+void begin_packet(const Network& net, State& s, u32 packet) {
+  for (const u32 k : net.packet_memories) {
+    const std::vector<u8>& blank = net.memories[k].blank;
+    AlignedBytes& bytes = s.memory[k];
+    const std::size_t at = packet * blank.size();
+    if (bytes.size() <= at) [[unlikely]] bytes.resize(s.packets.size() * blank.size());
+    u8* const entry = &bytes[at];
+    if (blank.size() == sizeof(u32)) std::memcpy(entry, blank.data(), sizeof(u32));  // as most are: no call
+    else std::memcpy(entry, blank.data(), blank.size());
+  }
+}
+
+}  // namespace flitgym
