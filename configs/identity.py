@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -17,17 +18,28 @@ _COMPONENTS = ("topology", "router", "routing")
 
 
 def core_sections(config: DictConfig) -> dict[str, Any]:
-    """The part of the resolved configuration that the core takes: component sections and the seed.
+    """The part of the resolved configuration that the core takes: component sections, failures and the seed.
 
-    Jobs come in the place of a traffic pattern.
+    Jobs come in the place of a traffic pattern. Where no failure is configured there is no section `failures`.
 
     Raises:
         ConfigError: the jobs of the workload do not fit the network.
     """
     sections = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
+    failures = core_failures(config)
+    if failures:
+        sections["failures"] = failures
     if has_workload(config):
-        return {**sections, "workload": core_workload(_plain(config.workload), sections["topology"])}
+        return {**sections, "workload": core_workload(_plain(config.workload), sections["topology"], failures)}
     return {**sections, "traffic": _plain(config.traffic)}
+
+
+def core_failures(config: Mapping[Any, Any]) -> dict[str, Any]:
+    """What the core takes for the section `failures` of a configuration; empty where nothing fails."""
+    # A configuration that was written before there were failures has no such section.
+    given: dict[str, Any] = _plain(config.get("failures") or {})
+    kept = {key: value for key, value in given.items() if value is not None and value != []}
+    return kept if set(kept) - {"seed"} else {}
 
 
 def config_hash(config: DictConfig) -> str:
@@ -40,6 +52,9 @@ def config_hash(config: DictConfig) -> str:
     """
     run = {key: value for key, value in _plain(config.run).items() if key not in _NOT_IDENTITY}
     identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
+    failures = core_failures(config)
+    if failures:
+        identity["failures"] = failures
     if has_workload(config):
         identity["workload"] = workload_identity(_plain(config.workload))
         run = {key: run[key] for key in _RUN_OF_WORKLOAD}

@@ -574,12 +574,16 @@ void claim_table(const Network& net) {
       "the tables of " + std::to_string(net.routers) + " routers, of " + std::to_string(t.rows) + " rows each,");
 }
 
-u32 count_terminals(const Section& topology) {
+u32 count_terminals(const Config& config) {
   Network net;
-  Config config;
-  config.topology = topology;
   wire(config, net);
   return net.terminals;
+}
+
+u32 count_terminals(const Section& topology) {
+  Config config;
+  config.topology = topology;
+  return count_terminals(config);
 }
 
 std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going) {
