@@ -35,10 +35,16 @@ def core_sections(config: DictConfig) -> dict[str, Any]:
 
 
 def core_failures(config: Mapping[Any, Any]) -> dict[str, Any]:
-    """What the core takes for the section `failures` of a configuration; empty where nothing fails."""
+    """What the core takes for the section `failures` of a configuration; empty where nothing fails.
+
+    Raises:
+        ConfigError: its seed is negative, also where nothing fails.
+    """
     # A configuration that was written before there were failures has no such section.
     given: dict[str, Any] = _plain(config.get("failures") or {})
     kept = {key: value for key, value in given.items() if value is not None and value != []}
+    if kept.get("seed", 0) < 0:
+        raise ConfigError(f"failures.seed: {kept['seed']} is no whole number from 0 on")
     return kept if set(kept) - {"seed"} else {}
 
 
