@@ -22,8 +22,13 @@ _PAIR = ("target", "target_params", "background", "background_params")
 _SIZES = {
     "dragonfly": "{groups} groups of {routers_per_group} routers, {terminals_per_router} terminals each",
     "hyperx": "{widths}, {terminals_per_router} terminals each",
+    "torus": "{sizes}, {terminals_per_router} terminals each",
+    "mesh": "{sizes}, {terminals_per_router} terminals each",
 }
-_IN_SIZE = ("topology.groups", "topology.routers_per_group", "topology.widths", "topology.terminals_per_router")
+_IN_SIZE = (
+    *("topology.groups", "topology.routers_per_group", "topology.widths", "topology.sizes"),
+    "topology.terminals_per_router",
+)
 _ALWAYS_TOLD = ("workload.scale", "workload.size_scale", "workload.placement")
 
 

@@ -367,6 +367,24 @@ void check_packet_fits(const std::string& key, u32 flits, const RouterParams& r)
                       std::to_string(r.input_depth) + " flits; enlarge the buffer or use router.credit_granularity=flit");
 }
 
+// Bubble flow control counts packets: all of one size, two of which fit a buffer. They keep to one VC all the way round a ring.
+void check_bubble(const std::string& size_key, const Network& net) {
+  if (!net.routing_facts.bubble) return;
+  const std::string what = "routing." + net.routing_name + ".deadlock_avoidance: bubble";
+  const RouterParams& r = net.router;
+  if (r.flow_control == FlowControl::kWormhole)
+    throw ConfigError(what + " needs router.flow_control=virtual_cut_through: there must be room for whole packets; it is wormhole (use dateline there)");
+  if (net.vcs != net.routing_facts.classes)
+    throw ConfigError(what + " runs on rings of one VC, router.vcs is " + std::to_string(net.vcs) + "; valid are 0 and 1 (or use dateline)");
+  if (net.least_packet_flits != net.most_packet_flits)
+    throw ConfigError(what + " needs packets of one size, " + size_key + " makes them " + std::to_string(net.least_packet_flits) + " to " + std::to_string(net.most_packet_flits) +
+                      " flits: the room that small ones leave would not add up to that of a large one (use dateline)");
+  const u32 depth = r.output_depth > 0 ? r.output_depth : r.input_depth, two = 2 * net.most_packet_flits;
+  if (depth < two)
+    throw ConfigError(what + " needs room for two packets of " + std::to_string(net.most_packet_flits) + " flits, router." + (r.output_depth > 0 ? "output" : "input") + "_buffer_flits is " +
+                      std::to_string(depth) + "; at least " + std::to_string(two) + " are valid");
+}
+
 void choose_workload(const Config& config, const Params& router, Network& net) {
   if (!config.traffic.name.empty()) throw ConfigError("traffic: '" + config.traffic.name + "' and a workload; the jobs of a workload are all the traffic there is");
   const auto workload = build_workload(config.workload, net, router.real("flit_bytes"));
@@ -375,6 +393,7 @@ void choose_workload(const Config& config, const Params& router, Network& net) {
   net.least_packet_flits = 1;
   net.most_packet_flits = flits;
   check_packet_fits("workload.packet_bytes", flits, net.router);
+  check_bubble("workload.packet_bytes", net);
   net.traffic_name = "workload";
   net.load_values = {0};
   net.load_from = {0};
@@ -400,7 +419,9 @@ void choose_traffic(const Config& config, Network& net) {
   }
   const u32 flits = net.most_packet_flits;
   net.fixed_interval = params.text("injection") == "fixed_interval";
-  check_packet_fits(where + (flits > net.least_packet_flits ? ".packet_flits_max" : ".packet_flits"), flits, net.router);
+  const std::string size_key = where + (flits > net.least_packet_flits ? ".packet_flits_max" : ".packet_flits");
+  check_packet_fits(size_key, flits, net.router);
+  check_bubble(size_key, net);
 
   // The offered load is a step function of time.
   const auto& times = params.reals("load_step_times_ns");

@@ -636,10 +636,10 @@ TEST(hyperx_routings_refuse_what_cannot_run) {
   CHECK_THROWS(ConfigError, make({"clos_ad", {{"detour_hops", std::string("normalized")}}}), "routing.clos_ad.detour_hops", "unknown key");
 
   // The other topology's routings, and keys that mean something there alone.
-  for (const std::string routing : {"minimal", "valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par"})
+  for (const std::string routing : {"valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par"})
     CHECK_THROWS(ConfigError, make({routing, {}}), "routing." + routing, "hyperx", "dragonfly", "dim_war");
   const auto on_dragonfly = [](const Section& routing) { return build(config(small_network(), input_queued(), routing, {"uniform", {}})); };
-  for (const std::string routing : {"dimension_order", "minimal_adaptive", "valiant", "ugal", "clos_ad", "dal", "dim_war", "omni_war"})
+  for (const std::string routing : {"dimension_order", "minimal_adaptive", "clos_ad", "dal", "dim_war", "omni_war"})
     CHECK_THROWS(ConfigError, on_dragonfly({routing, {}}), "routing." + routing, "dragonfly", "hyperx", "par");
   CHECK_THROWS(ConfigError, make({"q_adaptive", {{"q_thld2", 0.5}}}), "routing.q_adaptive.q_thld2", "0.5", "hyperx", "dragonfly");
   CHECK(make({"q_adaptive", {{"q_thld2", 0.35}}}) != nullptr);  // its default asks for nothing

@@ -107,6 +107,20 @@ TEST(patterns_are_permutations) {
   }
 }
 
+// Where terminals are no power of two the complement is the mirrored number: on a HyperX every coordinate and slot, mirrored.
+TEST(bit_complement_mirrors_where_there_are_no_bits) {
+  const auto hx = network({"bit_complement", {}}, {12, 8}, 7);
+  check_permutation(*hx, true);
+  for (u32 t = 0; t < 672; t++) CHECK_EQ(to(*hx, t), 6 - t % 7 + 7 * (11 - t / 7 % 12 + 12 * (7 - t / 84)));
+  const auto df = on_dragonfly({"bit_complement", {}});
+  check_permutation(*df, true);
+  CHECK_EQ(to(*df, 0), 71u);
+  CHECK_EQ(to(*df, 40), 31u);
+  // Where they are: every bit inverted.
+  const auto bits = network({"bit_complement", {}}, {4, 4}, 4);
+  for (u32 t = 0; t < 64; t++) CHECK_EQ(to(*bits, t), (~t & 63));
+}
+
 // URB(d): coordinate d mirrored, slot T-1-t, every coordinate of the other dimensions alike: 64 routers, 500 packets each. Chi-square
 // with 63 degrees of freedom: mean 63, standard deviation 11.2.
 TEST(bisection_traffic_is_uniform_in_the_other_dimensions) {
@@ -156,9 +170,9 @@ TEST(impossible_patterns_are_refused) {
                "dimension 1", "even", "widths[1] is 3");
   CHECK_THROWS(ConfigError, network({"swap2", {}}, {4, 5}, 1), "traffic.swap2", "dimension 1", "even", "widths[1] is 5");
   CHECK_THROWS(ConfigError, network({"swap2", {}}, {5, 4}, 1), "traffic.swap2", "dimension 0", "widths[0] is 5");
-  CHECK_THROWS(ConfigError, network({"bit_complement", {}}, {12, 8}, 7), "traffic.bit_complement", "power of two", "672", "512", "1024");
+  CHECK_THROWS(ConfigError, network({"shuffle", {}}, {12, 8}, 7), "traffic.shuffle", "power of two", "672", "512", "1024");
   CHECK_THROWS(ConfigError, network({"shuffle", {}}, {3}, 1), "traffic.shuffle", "power of two", "has 3", "2", "4");
-  CHECK_THROWS(ConfigError, on_dragonfly({"bit_complement", {}}), "dragonfly", "72", "64", "128");
+  CHECK_THROWS(ConfigError, on_dragonfly({"shuffle", {}}), "dragonfly", "72", "64", "128");
   // Unequal widths.
   CHECK_THROWS(ConfigError, network({"transpose", {}}, {4, 6}, 1), "traffic.transpose", "dimensions 0 and 1", "4 and 6");
   CHECK_THROWS(ConfigError, network({"dimension_complement_reverse", {}}, {4, 5, 6}, 1), "traffic.dimension_complement_reverse", "dimensions 0 and 2", "4 and 6");
@@ -176,7 +190,7 @@ TEST(impossible_patterns_are_refused) {
   CHECK_THROWS(ConfigError, network({"tornado", {{"dimensions", std::vector<double>{0, 0}}}}), "traffic.tornado.dimensions", "[0, 0]", "twice");
   // Another topology.
   for (const std::string name : {"tornado", "transpose", "swap2", "uniform_random_bisection", "dimension_complement_reverse"})
-    CHECK_THROWS(ConfigError, on_dragonfly({name, {}}), "traffic." + name, "'dragonfly'", "hyperx", "adversarial");
+    CHECK_THROWS(ConfigError, on_dragonfly({name, {}}), "traffic." + name, "'dragonfly'", "hyperx, mesh and torus", "uniform");
   CHECK_THROWS(ConfigError, network({"adversarial", {{"shift", i64{8}}}}), "shift", "8");
   CHECK_THROWS(ConfigError, network({"swap3", {}}), "did you mean 'swap2'");
 }

@@ -29,6 +29,8 @@ struct Packet;
 struct Workload;
 struct Seam;
 
+inline constexpr u16 kNoRing = 0xffff;
+
 enum class PortKind : u8 { kTerminal = 0, kLocal = 1, kGlobal = 2, kUnused = 3 };
 enum class FlowControl : u8 { kVirtualCutThrough, kWormhole };
 enum class Arbiter : u8 { kRoundRobin, kLeastRecentlyServed, kAge };
@@ -82,6 +84,7 @@ struct RoutingFacts {
   bool reroutes = false;  // a head that finds no room at its output asks again in the next cycle
   bool by_group = false;  // the intermediate of a packet is a group, else a router
   bool minimal = false;   // it never leaves the minimal paths
+  bool bubble = false;    // into a ring of channels go packets only where one more would still fit (Network::ring_of_output)
 };
 
 // A table of learned values, one per router: rows x columns of float, rows padded to `stride`.
@@ -173,6 +176,8 @@ struct Network {
   std::string identity;           // the whole configuration: what a snapshot must match
   u64 memory_bytes = 0;           // what a simulation of it needs to begin with, as build() has counted it
   RoutingFacts routing_facts{};
+  // [radix] with bubble flow control: the ring whose packets leave by a router-local port, and the one whose packets come in there
+  std::vector<u16> ring_of_output, ring_of_input;
   TableShape table;
   bool learns = false;            // the routing returns feedback
   Decider decider = Decider::kRouting;

@@ -38,6 +38,7 @@ struct TopologySpec {
   std::string name, summary;
   std::vector<ParamSpec> params;
   void (*wire)(const Params&, Wiring&);
+  Values small;                           // parameters of an instance of some ten routers: the tests run every routing on it
 };
 
 // One name may stand for several files, one per topology: `minimal` on a Dragonfly and on any graph; the one that names the topology

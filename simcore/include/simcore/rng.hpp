@@ -59,6 +59,7 @@ enum : u64 {
   kDrawRoute = 64,          // routing: 16 counters per router hop
   kDrawSize = 48,           // packet size
   kDrawRecord = 49,         // whether an agent's decisions on it are kept
+  kDrawDirection = 50,      // a bit per dimension: which way round a ring, where both are as long
   kDrawGap = u64{1} << 32   // time to the next generation, one per load step
 };
 

@@ -176,10 +176,10 @@ void settle_decisions(const Network& net, State& s, Batch& b) {
     const u32 i = d.request[j], k = j * seam.slots + d.chosen[j];
     b.out_port[i] = d.ports[k];
     b.out_class[i] = d.classes[k];
-    if (net.chosen) net.chosen(net, s, b, i);
     if (seam.capacity) open_record(net, s, b, j);
   }
   s.learning.decisions += d.count;
+  for (u32 i = 0; net.chosen && i < b.count; i++) net.chosen(net, s, b, i);  // those with one candidate, too
 }
 
 }  // namespace flitgym

@@ -91,7 +91,55 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-const Register<RoutingSpec> entry({"clos_ad", "minimal, or by the shortest queues through a common ancestor, decided in sequence (Clos-AD)", {"hyperx"}, params(), setup, route});
+// Undecided: the direct links on class 1, any other of the first unaligned dimension on class 0. On the way to the middle: on class 0
+// any of an unaligned dimension that is left, or the rest of the way on class 1.
+void candidates(const Network& net, State& s, Batch& b) {
+  const HyperX& hx = hyperx(net);
+  list_candidates(net, b, [&](u32 i, auto&& offer) {
+    Packet p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination];
+    const auto rest_of_the_way = [&](u32 first_link, u32 end_link, u32 k) {
+      for (u32 link = first_link; link < end_link; link++) offer(hx.port_towards(router, to, k, link), 1);
+    };
+    if (router == to || p.phase == kMinimal || p.phase == kFromIntermediate) {
+      if (p.phase == kToIntermediate) p.phase = kFromIntermediate;
+      const Hop hop = follow_hyperx_legs(net, hx, p, router);
+      return offer(hop.port, hop.vc_class);
+    }
+    const u64 difference = hx.difference(router, to);
+    const u32 lowest = hx.first_unaligned(difference);
+    if (p.phase == kUndecided) {
+      rest_of_the_way(0, hx.links[lowest], lowest);
+      const u32 direct = hx.port_towards(router, to, lowest, 0);
+      for (u32 port = hx.base[lowest]; port < hx.end_of(lowest); port++)
+        if (port - direct >= hx.links[lowest]) offer(port, 0);
+      return;
+    }
+    const u32 link = hx.link_of(p, lowest);
+    rest_of_the_way(link, link + 1, lowest);
+    const u32 came_by = hx.dimension_of_port[b.in_port[i]];
+    for (u64 rest = difference; rest;) {
+      const u32 k = hx.first_unaligned(rest);
+      rest = hx.without(rest, k);
+      if (came_by != HyperX::kNoDimension && k <= came_by) continue;
+      for (u32 port = hx.base[k]; port < hx.end_of(k); port++) offer(port, 0);
+    }
+  });
+}
+
+void chosen(const Network& net, State& s, Batch& b, u32 i) {
+  Packet& p = s.packets[b.packet[i]];
+  if (b.router[i] == net.terminal_router[p.destination]) return;
+  if (p.phase == kUndecided) p.phase = b.out_class[i] == 0 ? kToIntermediate : kMinimal;
+  else if (p.phase == kToIntermediate && b.out_class[i] == 1) p.phase = kFromIntermediate;
+}
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{"clos_ad", "minimal, or by the shortest queues through a common ancestor, decided in sequence (Clos-AD)", {"hyperx"}, params(), setup, route};
+  spec.candidates = candidates;
+  spec.chosen = chosen;
+  return spec;
+}());
 
 }  // namespace
 

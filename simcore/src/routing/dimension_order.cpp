@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "routing/choice.hpp"
+#include "routing/relation.hpp"
 #include "simcore/error.hpp"
-#include "simcore/registry.hpp"
 #include "topology/hyperx.hpp"
 
 namespace flitgym {
@@ -16,24 +16,28 @@ struct Order : ComponentData {
   bool ascending = true;
 };
 
+Hop next_hop(const Network& net, const HyperX& hx, const Order& order, const Packet& p, u32 router) {
+  const u32 to = net.terminal_router[p.destination];
+  if (router == to) return ejection(net, p);
+  if (order.ascending) return {hx.dor_port(router, to, p), 0};
+  const u64 difference = hx.difference(router, to);
+  u32 n = 0;
+  while (!hx.unaligned(difference, order.dimensions[n])) n++;
+  const u32 k = order.dimensions[n];
+  return {hx.port_towards(router, to, k, hx.link_of(p, k)), 0};
+}
+
 void route(const Network& net, State& s, Batch& b) {
-  const HyperX& hx = hyperx(net);
   const auto& order = static_cast<const Order&>(*net.routing);
-  for (u32 i = 0; i < b.count; i++) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination];
-    if (router == to) {
-      choose(b, i, ejection(net, p));
-    } else if (order.ascending) {
-      choose(b, i, {hx.dor_port(router, to, p), 0});
-    } else {
-      const u64 difference = hx.difference(router, to);
-      u32 n = 0;
-      while (!hx.unaligned(difference, order.dimensions[n])) n++;
-      const u32 k = order.dimensions[n];
-      choose(b, i, {hx.port_towards(router, to, k, hx.link_of(p, k)), 0});
-    }
-  }
+  for (u32 i = 0; i < b.count; i++) choose(b, i, next_hop(net, hyperx(net), order, s.packets[b.packet[i]], b.router[i]));
+}
+
+void candidates(const Network& net, State& s, Batch& b) {
+  const auto& order = static_cast<const Order&>(*net.relation);
+  list_candidates(net, b, [&](u32 i, auto&& offer) {
+    const Hop hop = next_hop(net, hyperx(net), order, s.packets[b.packet[i]], b.router[i]);
+    offer(hop.port, hop.vc_class);
+  });
 }
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
@@ -56,8 +60,12 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   return facts;
 }
 
-const Register<RoutingSpec> entry({"dimension_order", "the direct links, dimension by dimension (DOR)", {"hyperx"},
-                                   {integer_list("order", {}, 0, 25, "", "dimensions in the order in which they are aligned, 0 = x; empty = ascending")}, setup, route});
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{"dimension_order", "the direct links, dimension by dimension (DOR)", {"hyperx"},
+                   {integer_list("order", {}, 0, 25, "", "dimensions in the order in which they are aligned, 0 = x; empty = ascending")}, setup, route};
+  spec.candidates = candidates;
+  return spec;
+}());
 
 }  // namespace
 

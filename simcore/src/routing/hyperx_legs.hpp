@@ -3,6 +3,7 @@
 #pragma once
 
 #include "routing/choice.hpp"
+#include "routing/relation.hpp"
 #include "topology/hyperx.hpp"
 
 namespace flitgym {
@@ -18,5 +19,46 @@ inline Hop follow_hyperx_legs(const Network& net, const HyperX& hx, Packet& p, u
 
 // Hops of the way through `middle`.
 inline u32 detour_hops(const HyperX& hx, u32 from, u32 middle, u32 to) { return hx.distance(hx.difference(from, middle)) + hx.distance(hx.difference(middle, to)); }
+
+// ---- The relation of VAL and UGAL: dimension order, or the way by one of the routers that the packet draws ----
+
+template <bool kAlways>
+void hyperx_leg_candidates(const Network& net, State& s, Batch& b, u32 draws) {
+  const HyperX& hx = hyperx(net);
+  list_candidates(net, b, [&](u32 i, auto&& offer) {
+    Packet p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination];
+    const bool undecided = p.phase == kUndecided && router != to;
+    if (!undecided || !kAlways) {
+      const Hop hop = follow_hyperx_legs(net, hx, p, router);
+      offer(hop.port, hop.vc_class);
+    }
+    for (u32 k = 0; undecided && k < draws; k++) {
+      Packet detoured = p;
+      detoured.intermediate = below(route_draw(net, p, k), net.routers);
+      if (!kAlways && (detoured.intermediate == router || detoured.intermediate == to)) continue;
+      detoured.phase = kToIntermediate;
+      const Hop hop = follow_hyperx_legs(net, hx, detoured, router);
+      offer(hop.port, hop.vc_class);
+    }
+  });
+}
+
+inline void hyperx_leg_chosen(const Network& net, State& s, Batch& b, u32 i, u32 draws) {
+  const HyperX& hx = hyperx(net);
+  Packet& p = s.packets[b.packet[i]];
+  const u32 router = b.router[i], to = net.terminal_router[p.destination];
+  if (p.phase == kUndecided && router != to) {
+    p.phase = kMinimal;
+    for (u32 k = 0; k < draws; k++) {
+      const u32 middle = below(route_draw(net, p, k), net.routers);
+      if (b.out_class[i] != 0 || middle == router || hx.dor_port(router, middle, p) != b.out_port[i]) continue;
+      p.intermediate = middle;
+      p.phase = kToIntermediate;
+      return;
+    }
+  }
+  follow_hyperx_legs(net, hx, p, router);  // at the intermediate the second leg begins
+}
 
 }  // namespace flitgym

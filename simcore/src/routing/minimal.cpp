@@ -1,6 +1,6 @@
 // MIN: the unique minimal path, at most three hops (local, global, local). VC 0 up to and with the global hop, VC 1 in
 // the destination group: each VC's channels are used in the order local < global, and VC 1 never leads back to VC 0.
-#include "simcore/registry.hpp"
+#include "routing/relation.hpp"
 #include "simcore/state.hpp"
 #include "topology/dragonfly.hpp"
 
@@ -32,7 +32,11 @@ RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>
   return facts;
 }
 
-const Register<RoutingSpec> entry({"minimal", "the minimal path, always (MIN)", {"dragonfly"}, {}, setup, route});
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{"minimal", "the minimal path, always (MIN)", {"dragonfly"}, {}, setup, route};
+  spec.candidates = only_candidate<route>;
+  return spec;
+}());
 
 }  // namespace
 

@@ -33,7 +33,68 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-const Register<RoutingSpec> entry({"par", "UGALn that may still divert at the second router (PAR)", {"dragonfly"}, ugal_params(2, false), ugal_setup<true, 5, 7>, route});
+// Undecided at the source router, and once more at the second router of its group if it is still minimal.
+bool decides(const Dragonfly& df, const Packet& p, u32 router, const Ends& e) {
+  return p.phase == kUndecided || (p.phase == kMinimal && p.hops == 1 && df.group(router) == e.source_group && e.source_group != e.destination_group);
+}
+
+// The intermediate router that it drew at the source, at either router.
+u32 drawn(const Network& net, const Dragonfly& df, const Packet& p, const Ends& e) {
+  return p.phase == kUndecided ? random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, 0)) : p.intermediate;
+}
+
+Hop detour(const Network& net, const Dragonfly& df, Packet p, u32 router, const Ends& e, u32 middle) {
+  const LegClasses& classes = p.phase == kUndecided ? kAtSource : kLater;
+  p.intermediate = middle;
+  take_detour(p);
+  return follow_legs<true>(net, df, classes, p, router, e);
+}
+
+void candidates(const Network& net, State& s, Batch& b) {
+  const Dragonfly& df = dragonfly(net);
+  list_candidates(net, b, [&](u32 i, auto&& offer) {
+    Packet p = s.packets[b.packet[i]];
+    const Ends e = ends(net, df, p);
+    const u32 middle = decides(df, p, b.router[i], e) && e.source_group != e.destination_group ? drawn(net, df, p, e) : kNone;
+    if (middle != kNone) {
+      const Hop hop = detour(net, df, p, b.router[i], e, middle);
+      const LegClasses& classes = p.phase == kUndecided ? kAtSource : kLater;
+      p.phase = kMinimal;
+      const Hop minimal = follow_legs<true>(net, df, classes, p, b.router[i], e);
+      offer(minimal.port, minimal.vc_class);
+      offer(hop.port, hop.vc_class);
+    } else {
+      const LegClasses& classes = p.phase == kUndecided ? kAtSource : kLater;
+      if (p.phase == kUndecided) p.phase = kMinimal;
+      const Hop hop = follow_legs<true>(net, df, classes, p, b.router[i], e);
+      offer(hop.port, hop.vc_class);
+    }
+  });
+}
+
+void chosen(const Network& net, State& s, Batch& b, u32 i) {
+  const Dragonfly& df = dragonfly(net);
+  Packet& p = s.packets[b.packet[i]];
+  const Ends e = ends(net, df, p);
+  const u32 router = b.router[i];
+  if (decides(df, p, router, e)) {
+    const bool first = p.phase == kUndecided;
+    const u32 middle = e.source_group != e.destination_group ? drawn(net, df, p, e) : kNone;
+    const Hop hop = middle != kNone ? detour(net, df, p, router, e, middle) : Hop{kNone, 0};
+    p.phase = kMinimal;
+    if (first) p.intermediate = middle;
+    if (hop.port == b.out_port[i] && hop.vc_class == b.out_class[i]) take_detour(p);
+  } else {
+    follow_legs<true>(net, df, kLater, p, router, e);
+  }
+}
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{"par", "UGALn that may still divert at the second router (PAR)", {"dragonfly"}, ugal_params(2, false), ugal_setup<true, 5, 7>, route};
+  spec.candidates = candidates;
+  spec.chosen = chosen;
+  return spec;
+}());
 
 }  // namespace
 

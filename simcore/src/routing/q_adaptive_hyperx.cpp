@@ -23,6 +23,7 @@
 // flits router input_queued accepts 0.13 without it and 0.27 with it, 0.13 if the clock started with the arrival.
 #include "routing/congestion.hpp"
 #include "routing/q_table.hpp"
+#include "routing/relation.hpp"
 #include "simcore/error.hpp"
 #include "topology/hyperx.hpp"
 
@@ -116,7 +117,24 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-const Register<RoutingSpec> entry({
+// DimWAR's: in the first unaligned dimension the direct links on class 0 and any deroute, behind a deroute the direct one on class 1.
+void candidates(const Network& net, State& s, Batch& b) {
+  const HyperX& hx = hyperx(net);
+  list_candidates(net, b, [&](u32 i, auto&& offer) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination], came_by = hx.dimension_of_port[b.in_port[i]];
+    if (router == to) return offer(net.terminal_port[p.destination], kAnyClass);
+    const u64 difference = hx.difference(router, to);
+    const u32 k = hx.first_unaligned(difference), direct = hx.port_towards(router, to, k, hx.link_of(p, k));
+    if (came_by != HyperX::kNoDimension && hx.unaligned(difference, came_by)) return offer(direct, 1);
+    offer(direct, 0);
+    for (u32 port = hx.base[k]; port < hx.end_of(k); port++)
+      if (port != direct) offer(port, 0);
+  });
+}
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{
     "q_adaptive",
     "two-level Q-table per router, dimension by dimension, at most two hops in each (flitgym's own, after Kang et al.)",
     {"hyperx"},
@@ -125,7 +143,10 @@ const Register<RoutingSpec> entry({
     route,
     initialise,
     q_learn,
-});
+};
+  spec.candidates = candidates;
+  return spec;
+}());
 
 }  // namespace
 

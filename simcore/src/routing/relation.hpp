@@ -44,4 +44,11 @@ inline void list_candidates(const Network& net, Batch& b, List&& list) {
   }
 }
 
+// Of a routing that has no choice: what it takes.
+template <void (*kRoute)(const Network&, State&, Batch&)>
+void only_candidate(const Network& net, State& s, Batch& b) {
+  kRoute(net, s, b);
+  list_candidates(net, b, [&](u32 i, auto&& offer) { offer(b.out_port[i], b.out_class[i]); });
+}
+
 }  // namespace flitgym

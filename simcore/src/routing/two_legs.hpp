@@ -3,6 +3,7 @@
 
 #include "routing/choice.hpp"
 #include "routing/congestion.hpp"
+#include "routing/relation.hpp"
 #include "topology/dragonfly.hpp"
 
 namespace flitgym {
@@ -158,6 +159,84 @@ void ugal_route(const Network& net, State& s, Batch& b) {
     }
     choose(b, i, follow_legs<kByRouter>(net, df, kClasses, p, router, e));
   }
+}
+
+// ---- Their relation: the minimal path, or the way by one of the intermediates that the packet draws ----
+
+// visit(middle, hop) for each way by an intermediate that an undecided packet may take.
+template <bool kByRouter, class Visit>
+void each_way(const Network& net, const Dragonfly& df, const LegClasses& classes, u32 draws, const Packet& p, u32 router, const Ends& e, Visit&& visit) {
+  if (e.source_group == e.destination_group) return;
+  for (u32 k = 0; k < draws; k++) {
+    const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, k));
+    if (middle == kNone) return;
+    Packet detoured = p;
+    detoured.intermediate = kByRouter ? middle : df.group(middle);
+    take_detour(detoured);
+    visit(detoured.intermediate, follow_legs<kByRouter>(net, df, classes, detoured, router, e));
+  }
+}
+
+template <bool kByRouter, bool kAlways>
+void two_leg_candidates(const Network& net, const State& s, Batch& b, const LegClasses& classes, u32 draws) {
+  const Dragonfly& df = dragonfly(net);
+  list_candidates(net, b, [&](u32 i, auto&& offer) {
+    Packet p = s.packets[b.packet[i]];
+    const Ends e = ends(net, df, p);
+    const bool undecided = p.phase == kUndecided;
+    u32 ways = 0;
+    if (undecided) p.phase = kMinimal;
+    const auto minimal = [&] {
+      const Hop hop = follow_legs<kByRouter>(net, df, classes, p, b.router[i], e);
+      offer(hop.port, hop.vc_class);
+    };
+    if (!kAlways || !undecided) minimal();
+    if (undecided)
+      each_way<kByRouter>(net, df, classes, draws, p, b.router[i], e, [&](u32, const Hop& hop) {
+        offer(hop.port, hop.vc_class);
+        ways++;
+      });
+    if (kAlways && undecided && ways == 0) minimal();
+  });
+}
+
+// The packet goes on as whoever chose has it: by the intermediate whose first hop it takes, or minimally.
+template <bool kByRouter>
+void two_leg_chosen(const Network& net, State& s, Batch& b, u32 i, const LegClasses& classes, u32 draws) {
+  const Dragonfly& df = dragonfly(net);
+  Packet& p = s.packets[b.packet[i]];
+  const Ends e = ends(net, df, p);
+  if (p.phase != kUndecided) {
+    follow_legs<kByRouter>(net, df, classes, p, b.router[i], e);  // at the intermediate the second leg begins
+    return;
+  }
+  p.phase = kMinimal;
+  u32 by = kNone;
+  each_way<kByRouter>(net, df, classes, draws, p, b.router[i], e, [&](u32 middle, const Hop& hop) {
+    if (by == kNone && hop.port == b.out_port[i] && hop.vc_class == b.out_class[i]) by = middle;
+  });
+  if (by == kNone) return;
+  p.intermediate = by;
+  take_detour(p);
+}
+
+inline u32 ways_drawn(const Network& net) {
+  const auto* rule = dynamic_cast<const UgalRule*>(net.relation.get());
+  return rule ? rule->candidates : 1;
+}
+template <bool kByRouter, bool kAlways, LegClasses kClasses>
+void legs_candidates(const Network& net, State& s, Batch& b) {
+  two_leg_candidates<kByRouter, kAlways>(net, s, b, kClasses, ways_drawn(net));
+}
+template <bool kByRouter, LegClasses kClasses>
+void legs_chosen(const Network& net, State& s, Batch& b, u32 i) {
+  two_leg_chosen<kByRouter>(net, s, b, i, kClasses, ways_drawn(net));
+}
+template <bool kByRouter, bool kAlways, LegClasses kClasses>
+RoutingSpec two_legs(RoutingSpec spec) {
+  spec.candidates = legs_candidates<kByRouter, kAlways, kClasses>;
+  spec.chosen = legs_chosen<kByRouter, kClasses>;
+  return spec;
 }
 
 template <bool kByRouter, u32 kVcClasses, u32 kMaxHops>

@@ -80,6 +80,62 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
+// ---- The relation: every minimal port, and every first port of the ways by the routers that the packet draws ----
+
+void candidates(const Network& net, State& s, Batch& b) {
+  const auto& rule = static_cast<const Rule&>(*net.relation);
+  const Graph& graph = graph_now(net, s);
+  list_candidates(net, b, [&](u32 i, auto&& offer) {
+    Packet p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination], vc_class = hop_class(net, p);
+    const u32 bound = p.phase == kUndecided ? to : target(p, router, to);
+    if (router == bound) return offer(net.terminal_port[p.destination], kAnyClass);
+    std::vector<u8> offered(net.radix, 0);
+    const auto once = [&](u32 k) {
+      if (!offered[k]) offer(k, vc_class);
+      offered[k] = 1;
+    };
+    u32 ways = 0;
+    const auto each_way = [&] {
+      for (u32 k = 0; p.phase == kUndecided && k < rule.candidates; k++)
+        if (const u32 middle = draw_middle(net, p, router, to, k); middle != kNone && distance(net, graph, router, middle) <= graph.diameter) {
+          each_minimal(net, graph, router, middle, once);
+          ways++;
+        }
+    };
+    if (rule.always) each_way();
+    if (ways == 0) each_minimal(net, graph, router, bound, once);
+    if (!rule.always) each_way();
+  });
+}
+
+// Minimal if it may be, else by the first of the drawn routers to which the port leads.
+void chosen(const Network& net, State& s, Batch& b, u32 i) {
+  const auto& rule = static_cast<const Rule&>(*net.relation);
+  const Graph& graph = graph_now(net, s);
+  Packet& p = s.packets[b.packet[i]];
+  const u32 router = b.router[i], to = net.terminal_router[p.destination];
+  if (p.phase != kUndecided) {
+    target(p, router, to);
+    return;
+  }
+  p.phase = kMinimal;
+  if (router == to) return;
+  const auto leads = [&](u32 end) {
+    bool found = false;
+    each_minimal(net, graph, router, end, [&](u32 k) { found |= k == b.out_port[i]; });
+    return found;
+  };
+  if (!rule.always && leads(to)) return;
+  for (u32 k = 0; k < rule.candidates; k++) {
+    const u32 middle = draw_middle(net, p, router, to, k);
+    if (middle == kNone || distance(net, graph, router, middle) > graph.diameter || !leads(middle)) continue;
+    p.intermediate = middle;
+    take_detour(p);
+    return;
+  }
+}
+
 RoutingFacts facts_of(Network& net) {
   need_distances(net);
   const u32 hops = hops_in_all(net, longest_path(net));
@@ -108,6 +164,8 @@ RoutingFacts setup_ugal(const Params& params, Network& net, std::shared_ptr<cons
 const Register<RoutingSpec> valiant([] {
   RoutingSpec spec{"valiant", "shortest paths by way of a random router (VAL)", {},
                    {pick_param("packet"), congestion_param("both"), congestion_scope_param("port")}, setup_valiant, route};
+  spec.candidates = candidates;
+  spec.chosen = chosen;
   spec.graph = true;
   return spec;
 }());
@@ -117,6 +175,8 @@ const Register<RoutingSpec> ugal([] {
                    {pick_param("packet"), real("bias_flits", 0, -1e6, 1e6, "flits x hops", "added to the weight of the way by a random router"), congestion_param("both"),
                     congestion_scope_of_paths_param("port"), integer("candidates", 1, 1, 15, "", "random intermediates compared")},
                    setup_ugal, route};
+  spec.candidates = candidates;
+  spec.chosen = chosen;
   spec.graph = true;
   return spec;
 }());

@@ -67,7 +67,16 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-const Register<RoutingSpec> entry({"ugal", "minimal or through a random router, by the source's queues (UGAL)", {"hyperx"}, params(), setup, route});
+u32 draws(const Network& net) { return static_cast<const Rule&>(*net.relation).candidates; }
+void candidates(const Network& net, State& s, Batch& b) { hyperx_leg_candidates<false>(net, s, b, draws(net)); }
+void chosen(const Network& net, State& s, Batch& b, u32 i) { hyperx_leg_chosen(net, s, b, i, draws(net)); }
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{"ugal", "minimal or through a random router, by the source's queues (UGAL)", {"hyperx"}, params(), setup, route};
+  spec.candidates = candidates;
+  spec.chosen = chosen;
+  return spec;
+}());
 
 }  // namespace
 

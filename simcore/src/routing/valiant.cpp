@@ -25,7 +25,15 @@ void route(const Network& net, State& s, Batch& b) {
 
 RoutingFacts setup(const Params&, Network& net, std::shared_ptr<const ComponentData>&) { return {2, 2 * hyperx(net).dimensions}; }
 
-const Register<RoutingSpec> entry({"valiant", "through a random router, both legs in dimension order (VAL)", {"hyperx"}, {}, setup, route});
+void candidates(const Network& net, State& s, Batch& b) { hyperx_leg_candidates<true>(net, s, b, 1); }
+void chosen(const Network& net, State& s, Batch& b, u32 i) { hyperx_leg_chosen(net, s, b, i, 1); }
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{"valiant", "through a random router, both legs in dimension order (VAL)", {"hyperx"}, {}, setup, route};
+  spec.candidates = candidates;
+  spec.chosen = chosen;
+  return spec;
+}());
 
 }  // namespace
 

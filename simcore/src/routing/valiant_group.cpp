@@ -11,7 +11,7 @@ constexpr LegClasses kClasses = {0, 0, 1, 1, 2};
 
 RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>&) { return {3, 5, false, true}; }
 
-const Register<RoutingSpec> entry({"valiant_group", "through a random group (VALg)", {"dragonfly"}, {}, setup, valiant_route<false, kClasses>});
+const Register<RoutingSpec> entry(two_legs<false, true, kClasses>({"valiant_group", "through a random group (VALg)", {"dragonfly"}, {}, setup, valiant_route<false, kClasses>}));
 
 }  // namespace
 

@@ -11,7 +11,7 @@ constexpr LegClasses kClasses = {0, 0, 1, 2, 3};
 
 RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>&) { return {4, 6}; }
 
-const Register<RoutingSpec> entry({"valiant_router", "through a random router (VALn)", {"dragonfly"}, {}, setup, valiant_route<true, kClasses>});
+const Register<RoutingSpec> entry(two_legs<true, true, kClasses>({"valiant_router", "through a random router (VALn)", {"dragonfly"}, {}, setup, valiant_route<true, kClasses>}));
 
 }  // namespace
 

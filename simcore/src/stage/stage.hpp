@@ -64,9 +64,10 @@ inline void park(const Network& net, State& s, OutputVc& out, u32 input_vc) {
   *link = input_vc;
 }
 
-// Space has come up for an output VC: everyone who waits for it asks again; by age, the oldest alone, to whom it belongs.
+// Space has come up for an output VC: everyone who waits for it asks again; by age, the oldest alone, to whom it belongs, unless
+// (bubble flow control) a younger one can do with less.
 inline void wake_parked(const Network& net, State& s, OutputVc& out) {
-  const bool one = net.router.arbiter == Arbiter::kAge;
+  const bool one = net.router.arbiter == Arbiter::kAge && !net.routing_facts.bubble;
   for (u32 v = out.parked; v != kNone;) {
     InputVc& in = s.input_vcs[v];
     in.parked = 0;

@@ -13,12 +13,13 @@ namespace flitgym {
 namespace {
 
 // What the compiler may know of a configuration: each combination that occurs gets its own straight code.
-template <bool kOutputBuffers_, bool kSingleFlit_, bool kOneWord_, bool kOneCycle_>
+template <bool kOutputBuffers_, bool kSingleFlit_, bool kOneWord_, bool kOneCycle_, bool kBubble_ = false>
 struct Shape {
   static constexpr bool kOutputBuffers = kOutputBuffers_;  // else the crossbar drives the channels
   static constexpr bool kSingleFlit = kSingleFlit_;        // every packet is one flit, and no VC is held
   static constexpr bool kOneWord = kOneWord_;              // a router's input VCs fit one mask word
   static constexpr bool kOneCycle = kOneCycle_;            // nothing in the switch is busy for more than a cycle
+  static constexpr bool kBubble = kBubble_;                // bubble flow control; else no packet enters a ring
 };
 
 // A request in one number: bit of the input VC within its router, output port.
@@ -82,6 +83,14 @@ struct Fabric {
   }
 };
 
+// Bubble flow control (Puente et al., ICPP 1999): a packet enters a ring, from a terminal or from another ring, only where there
+// is room for one more behind it. So each ring always has room for a packet somewhere, and what is in it can go on (see
+// routing/dimension_order_torus.cpp). Packets are of one size.
+inline u32 slots_to_spare(const Fabric& x, const InputVc& in, u32 in_port, u32 out_port) {
+  const u16 ring = x.net.ring_of_output[out_port];
+  return ring == kNoRing || in.sent > 0 || x.net.ring_of_input[in_port] == ring ? 0 : x.net.most_packet_flits;
+}
+
 // Can the flit in front go to its output VC now? If there is no room, the request is parked.
 template <class S>
 inline __attribute__((always_inline)) bool has_room(const Fabric& x, u32 router, u32 out_port, u32 bit) {
@@ -93,17 +102,22 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, u32 router,
   if constexpr (S::kSingleFlit) {
     if (room > 0) [[likely]] return true;
   } else {
+    const auto fits = [&] {
+      if constexpr (S::kBubble) return room >= slots_needed(x.f, in) + slots_to_spare(x, in, bit >> x.vc_shift, out_port);
+      return room >= slots_needed(x.f, in);
+    };
     if (x.net.router.separate_vc_allocation && in.sent == 0) {
-      if (out.owner == kNone) {  // won: the switch can be asked for from the next cycle on
+      // Won: the switch can be asked for from the next cycle on. Who may not enter its ring yet must not hold up those in it.
+      if (out.owner == kNone && (!S::kBubble || fits())) {
         out.owner = v;
         out.owned_since = x.now;
       }
       if (out.owner == v && out.owned_since == x.now) return false;
-      owned = out.owner != v;
+      owned = out.owner != v && (!S::kBubble || out.owner != kNone);
     } else {
       owned = in.sent == 0 && out.owner != kNone;
     }
-    if (!owned && room >= slots_needed(x.f, in)) [[likely]] return true;
+    if (!owned && fits()) [[likely]] return true;
   }
   x.clear_request<S>(router, out_port, bit);
   if (x.net.routing_facts.reroutes && in.sent == 0) {  // it may choose another output: nobody waits for this one
@@ -340,6 +354,10 @@ void dispatch(Frame& f) {
 
 }  // namespace
 
-void switch_allocation(Frame& f) { dispatch<>(f); }
+void switch_allocation(Frame& f) {
+  if (!f.net.routing_facts.bubble) dispatch<>(f);
+  else if (f.net.router.output_depth > 0) allocate_all<Shape<true, false, false, false, true>>(f);
+  else allocate_all<Shape<false, false, false, false, true>>(f);
+}
 
 }  // namespace flitgym

@@ -115,6 +115,7 @@ const Register<TopologySpec> entry({
         integer("arrangement_seed", 1, 0, 1ll << 40, "", "of the random arrangement"),
     },
     wire,
+    {{"terminals_per_router", i64{1}}, {"routers_per_group", i64{3}}, {"global_ports", i64{1}}, {"groups", i64{4}}},
 });
 
 }  // namespace

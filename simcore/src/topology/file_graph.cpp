@@ -129,6 +129,8 @@ const Register<TopologySpec> entry({
         integer("terminals_per_router", 0, 0, 511, "", "where there are no terminals otherwise: so many on each router"),
     },
     wire,
+    {{"links", std::vector<double>{0, 1, 1, 2, 2, 3, 3, 4, 4, 0, 0, 5, 1, 6, 2, 7, 3, 8, 4, 9, 5, 7, 7, 9, 9, 6, 6, 8, 8, 5}},
+     {"terminals_per_router", i64{1}}},  // Petersen's graph
 });
 
 }  // namespace

@@ -8,20 +8,13 @@ namespace flitgym {
 
 namespace {
 
-// One entry per dimension; a single one holds for all.
-std::vector<u32> per_dimension(const std::string& key, std::vector<u32> given, u32 dimensions) {
-  if (given.size() == 1) given.assign(dimensions, given[0]);
-  if (given.size() != dimensions)
-    throw ConfigError("topology.hyperx." + key + ": " + std::to_string(given.size()) + " numbers for " + std::to_string(dimensions) + " dimensions (topology.hyperx.widths)");
-  return given;
-}
-
 void wire(const Params& params, Wiring& w) {
   auto hx = std::make_shared<HyperX>();
   hx->widths = params.counts("widths");
+  hx->key = "topology.hyperx.widths";
   const u32 dimensions = hx->dimensions = static_cast<u32>(hx->widths.size());
   if (dimensions == 0) throw ConfigError("topology.hyperx.widths: empty; give the width of each dimension, such as [8, 8, 8]");
-  hx->links = per_dimension("links", params.counts("links"), dimensions);
+  hx->links = per_dimension(*hx, "topology.hyperx.links", params.counts("links"));
   const u32 terminals = hx->terminals = params.count("terminals_per_router");
   hx->diameter = dimensions;
   hx->closed = hx->estimates = true;
@@ -81,6 +74,7 @@ const Register<TopologySpec> entry({
         integer("local_dimensions", -1, -1, 26, "", "the first so many dimensions have local channels, the others global ones; -1 = all local"),
     },
     wire,
+    {{"widths", std::vector<double>{3, 2, 2}}, {"terminals_per_router", i64{1}}},
 });
 
 }  // namespace

@@ -13,10 +13,12 @@ struct Adversarial : ComponentData {
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
   auto data = std::make_shared<Adversarial>();
   data->shift = params.count("shift");
-  if (net.groups < 2 || net.terminals % net.groups != 0) throw ConfigError("traffic.adversarial: needs a topology of two or more equal groups");
+  data->per_group = terminals_per_group(net, net.groups);
+  if (data->per_group == 0)
+    throw ConfigError("traffic.adversarial: needs two or more groups of one size whose terminals follow each other; topology '" + net.topology_name + "' has " + std::to_string(net.groups) +
+                      " groups for " + std::to_string(net.terminals) + " terminals" + (net.damaged ? ", without what has failed" : ""));
   if (data->shift % net.groups == 0)
     throw ConfigError("traffic.adversarial.shift: " + std::to_string(data->shift) + " is a multiple of the " + std::to_string(net.groups) + " groups, so that no packet would leave its own");
-  data->per_group = net.terminals / net.groups;
   return data;
 }
 

@@ -1,5 +1,6 @@
-// BC: terminal n to the one whose number has every bit inverted. On a HyperX with powers of two for widths and terminals per
-// router every coordinate is mirrored, so that all of a router's traffic shares one link per dimension under minimal routing.
+// BC: terminal n of N to terminal N - 1 - n. Where N is a power of two, that is the one whose number has every bit inverted; elsewhere
+// it is the mirrored number, which keeps what the pattern is for: on a HyperX every coordinate is mirrored, so that all of a router's
+// traffic shares one link per dimension under minimal routing, and in a fat tree every packet goes over the top.
 #include "traffic/coordinates.hpp"
 
 namespace flitgym {
@@ -7,11 +8,10 @@ namespace flitgym {
 namespace {
 
 std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
-  bits_of_terminals("bit_complement", net);
-  return make_partners(net, [&](u32 terminal) { return ~terminal & (net.terminals - 1); });
+  return make_partners(net, [&](u32 terminal) { return net.terminals - 1 - terminal; });
 }
 
-const Register<TrafficSpec> entry({"bit_complement", "each terminal to the one with every bit of its number inverted (BC)", {}, {}, setup, partner});
+const Register<TrafficSpec> entry({"bit_complement", "terminal n of N to N - 1 - n: with N a power of two, every bit of the number inverted (BC)", {}, {}, setup, partner});
 
 }  // namespace
 

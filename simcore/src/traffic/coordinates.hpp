@@ -1,8 +1,10 @@
-// Patterns that are written in a HyperX's coordinates.
+// Patterns that are written in coordinates: of routers on a HyperX, a torus or a mesh.
 #pragma once
 
+#include <bit>
+
 #include "simcore/error.hpp"
-#include "topology/hyperx.hpp"
+#include "topology/lattice.hpp"
 #include "traffic/draws.hpp"
 
 namespace flitgym {
@@ -21,17 +23,25 @@ std::shared_ptr<const ComponentData> make_partners(const Network& net, Partner p
   return data;
 }
 
+// Refuses a network whose routers have none.
+inline const Lattice& need_coordinates(const std::string& pattern, const Network& net) {
+  if (const Lattice* grid = find_lattice(net)) return *grid;
+  throw ConfigError("traffic." + pattern + ": is written in coordinates of routers, which topology '" + net.topology_name +
+                    "' does not have; hyperx, mesh and torus have them. Patterns without coordinates, such as uniform, run on any topology");
+}
+inline const Lattice& lattice(const Network& net) { return static_cast<const Lattice&>(*net.topology); }
+
 // The terminal of the same slot at the router that `map` makes of the own router's coordinates.
 template <class Map>
 std::shared_ptr<const ComponentData> make_partners_by_router(const Network& net, Map map) {
-  const HyperX& hx = hyperx(net);
+  const Lattice& grid = lattice(net);
   return make_partners(net, [&](u32 terminal) {
     std::vector<u32> at;
-    for (u32 k = 0; k < hx.dimensions; k++) at.push_back(hx.coordinate(terminal / hx.terminals, k));
-    const std::vector<u32> there = map(at, terminal % hx.terminals);
+    for (u32 k = 0; k < grid.dimensions; k++) at.push_back(grid.coordinate(terminal / grid.terminals, k));
+    const std::vector<u32> there = map(at, terminal % grid.terminals);
     u32 router = 0;
-    for (u32 k = 0; k < hx.dimensions; k++) router += there[k] * hx.stride[k];
-    return router * hx.terminals + terminal % hx.terminals;
+    for (u32 k = 0; k < grid.dimensions; k++) router += there[k] * grid.stride[k];
+    return router * grid.terminals + terminal % grid.terminals;
   });
 }
 
@@ -43,30 +53,30 @@ inline u32 bits_of_terminals(const std::string& pattern, const Network& net) {
   return static_cast<u32>(std::countr_zero(net.terminals));
 }
 
-inline void need_dimensions(const std::string& pattern, const HyperX& hx, u32 least) {
-  if (hx.dimensions < least)
-    throw ConfigError("traffic." + pattern + ": needs " + std::to_string(least) + " dimensions, topology.hyperx.widths has " + std::to_string(hx.dimensions));
+inline void need_dimensions(const std::string& pattern, const Lattice& grid, u32 least) {
+  if (grid.dimensions < least)
+    throw ConfigError("traffic." + pattern + ": needs " + std::to_string(least) + " dimensions, " + grid.key + " has " + std::to_string(grid.dimensions));
 }
-inline void need_even_width(const std::string& pattern, const HyperX& hx, u32 k) {
-  if (hx.widths[k] % 2)
-    throw ConfigError("traffic." + pattern + ": halves dimension " + std::to_string(k) + ", whose width must be even; topology.hyperx.widths[" + std::to_string(k) + "] is " +
-                      std::to_string(hx.widths[k]));
+inline void need_even_width(const std::string& pattern, const Lattice& grid, u32 k) {
+  if (grid.widths[k] % 2)
+    throw ConfigError("traffic." + pattern + ": halves dimension " + std::to_string(k) + ", whose width must be even; " + grid.key + "[" + std::to_string(k) + "] is " +
+                      std::to_string(grid.widths[k]));
 }
-inline void need_equal_widths(const std::string& pattern, const HyperX& hx, u32 a, u32 b) {
-  if (hx.widths[a] != hx.widths[b])
-    throw ConfigError("traffic." + pattern + ": exchanges dimensions " + std::to_string(a) + " and " + std::to_string(b) + ", whose widths must be equal; topology.hyperx.widths has " +
-                      std::to_string(hx.widths[a]) + " and " + std::to_string(hx.widths[b]));
+inline void need_equal_widths(const std::string& pattern, const Lattice& grid, u32 a, u32 b) {
+  if (grid.widths[a] != grid.widths[b])
+    throw ConfigError("traffic." + pattern + ": exchanges dimensions " + std::to_string(a) + " and " + std::to_string(b) + ", whose widths must be equal; " + grid.key + " has " +
+                      std::to_string(grid.widths[a]) + " and " + std::to_string(grid.widths[b]));
 }
 
 // A dimension by its letter (x, y, z, w) or its number from 0.
-inline u32 dimension_of(const std::string& pattern, const Params& params, const HyperX& hx) {
+inline u32 dimension_of(const std::string& pattern, const Params& params, const Lattice& grid) {
   const std::string& given = params.text("dimension");
   u32 k = kNone;
   if (const std::size_t letter = std::string("xyzw").find(given); given.size() == 1 && letter != std::string::npos) k = static_cast<u32>(letter);
   else if (!given.empty() && given.size() <= 2 && given.find_first_not_of("0123456789") == std::string::npos) k = static_cast<u32>(std::stoul(given));
-  if (k >= hx.dimensions)
-    throw ConfigError("traffic." + pattern + ".dimension: '" + given + "' is none of the " + std::to_string(hx.dimensions) + " dimensions of topology.hyperx (x, y, z, ... or 0 .. " +
-                      std::to_string(hx.dimensions - 1) + ")");
+  if (k >= grid.dimensions)
+    throw ConfigError("traffic." + pattern + ".dimension: '" + given + "' is none of the " + std::to_string(grid.dimensions) + " dimensions of " + grid.key + " (x, y, z, ... or 0 .. " +
+                      std::to_string(grid.dimensions - 1) + ")");
   return k;
 }
 

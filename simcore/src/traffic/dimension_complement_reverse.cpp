@@ -7,16 +7,16 @@ namespace flitgym {
 namespace {
 
 std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
-  const HyperX& hx = hyperx(net);
-  for (u32 k = 0; k < hx.dimensions / 2; k++) need_equal_widths("dimension_complement_reverse", hx, k, hx.dimensions - 1 - k);
+  const Lattice& grid = need_coordinates("dimension_complement_reverse", net);
+  for (u32 k = 0; k < grid.dimensions / 2; k++) need_equal_widths("dimension_complement_reverse", grid, k, grid.dimensions - 1 - k);
   return make_partners_by_router(net, [&](const std::vector<u32>& at, u32) {
     std::vector<u32> there;
-    for (u32 k = 0; k < hx.dimensions; k++) there.push_back(hx.widths[k] - 1 - at[hx.dimensions - 1 - k]);
+    for (u32 k = 0; k < grid.dimensions; k++) there.push_back(grid.widths[k] - 1 - at[grid.dimensions - 1 - k]);
     return there;
   });
 }
 
-const Register<TrafficSpec> entry({"dimension_complement_reverse", "coordinates mirrored and in reverse order (DCR)", {"hyperx"}, {}, setup, partner});
+const Register<TrafficSpec> entry({"dimension_complement_reverse", "coordinates mirrored and in reverse order (DCR)", {}, {}, setup, partner});
 
 }  // namespace
 

@@ -17,10 +17,12 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   data->shift = params.count("shift");
   // Where there are no groups, the terminals of a router are one.
   data->groups = net.groups > 1 ? net.groups : net.routers;
-  if (data->groups < 2 || net.terminals % data->groups != 0) throw ConfigError("traffic.mixed: needs a topology of two or more equal groups");
+  data->per_group = terminals_per_group(net, data->groups);
+  if (data->per_group == 0)
+    throw ConfigError("traffic.mixed: needs two or more groups of one size whose terminals follow each other (without groups, routers); topology '" + net.topology_name + "' has " +
+                      std::to_string(data->groups) + " for " + std::to_string(net.terminals) + " terminals" + (net.damaged ? ", without what has failed" : ""));
   if (data->shift % data->groups == 0)
     throw ConfigError("traffic.mixed.shift: " + std::to_string(data->shift) + " is a multiple of the " + std::to_string(data->groups) + " groups, so that no packet would leave its own");
-  data->per_group = net.terminals / data->groups;
   return data;
 }
 

@@ -7,17 +7,17 @@ namespace flitgym {
 namespace {
 
 std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
-  const HyperX& hx = hyperx(net);
-  need_dimensions("swap2", hx, 2);
-  for (const u32 k : {0u, 1u}) need_even_width("swap2", hx, k);
+  const Lattice& grid = need_coordinates("swap2", net);
+  need_dimensions("swap2", grid, 2);
+  for (const u32 k : {0u, 1u}) need_even_width("swap2", grid, k);
   return make_partners_by_router(net, [&](std::vector<u32> at, u32 slot) {
     const u32 k = slot % 2;
-    at[k] = (at[k] + hx.widths[k] / 2) % hx.widths[k];
+    at[k] = (at[k] + grid.widths[k] / 2) % grid.widths[k];
     return at;
   });
 }
 
-const Register<TrafficSpec> entry({"swap2", "even slots half a width away in x, odd ones in y (S2)", {"hyperx"}, {}, setup, partner});
+const Register<TrafficSpec> entry({"swap2", "even slots half a width away in x, odd ones in y (S2)", {}, {}, setup, partner});
 
 }  // namespace
 

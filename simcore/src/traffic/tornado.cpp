@@ -8,19 +8,19 @@ namespace flitgym {
 namespace {
 
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
-  const HyperX& hx = hyperx(net);
+  const Lattice& grid = need_coordinates("tornado", net);
   const std::vector<u32> dimensions = params.counts("dimensions");
   for (const u32 k : dimensions)
-    if (k >= hx.dimensions) throw ConfigError("traffic.tornado.dimensions: " + std::to_string(k) + " is none of the " + std::to_string(hx.dimensions) + " dimensions, 0 .. " + std::to_string(hx.dimensions - 1));
+    if (k >= grid.dimensions) throw ConfigError("traffic.tornado.dimensions: " + std::to_string(k) + " is none of the " + std::to_string(grid.dimensions) + " dimensions, 0 .. " + std::to_string(grid.dimensions - 1));
   if (std::set<u32>(dimensions.begin(), dimensions.end()).size() < dimensions.size())
     throw ConfigError("traffic.tornado.dimensions: " + to_string(Value{params.reals("dimensions")}) + " names a dimension twice");
   return make_partners_by_router(net, [&](std::vector<u32> at, u32) {
-    for (const u32 k : dimensions) at[k] = (at[k] + (hx.widths[k] - 1) / 2) % hx.widths[k];
+    for (const u32 k : dimensions) at[k] = (at[k] + (grid.widths[k] - 1) / 2) % grid.widths[k];
     return at;
   });
 }
 
-const Register<TrafficSpec> entry({"tornado", "just under half a width further on in some dimensions", {"hyperx"},
+const Register<TrafficSpec> entry({"tornado", "just under half a width further on in some dimensions", {},
                                    {integer_list("dimensions", {0}, 0, 25, "", "0 = x")}, setup, partner});
 
 }  // namespace

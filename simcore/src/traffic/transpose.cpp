@@ -6,16 +6,16 @@ namespace flitgym {
 namespace {
 
 std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
-  const HyperX& hx = hyperx(net);
-  need_dimensions("transpose", hx, 2);
-  need_equal_widths("transpose", hx, 0, 1);
+  const Lattice& grid = need_coordinates("transpose", net);
+  need_dimensions("transpose", grid, 2);
+  need_equal_widths("transpose", grid, 0, 1);
   return make_partners_by_router(net, [](std::vector<u32> at, u32) {
     std::swap(at[0], at[1]);
     return at;
   });
 }
 
-const Register<TrafficSpec> entry({"transpose", "x and y exchanged", {"hyperx"}, {}, setup, partner});
+const Register<TrafficSpec> entry({"transpose", "x and y exchanged", {}, {}, setup, partner});
 
 }  // namespace
 

@@ -12,21 +12,22 @@ struct Bisection : ComponentData {
 
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
   auto data = std::make_shared<Bisection>();
-  data->dimension = dimension_of("uniform_random_bisection", params, hyperx(net));
-  need_even_width("uniform_random_bisection", hyperx(net), data->dimension);
+  const Lattice& grid = need_coordinates("uniform_random_bisection", net);
+  data->dimension = dimension_of("uniform_random_bisection", params, grid);
+  need_even_width("uniform_random_bisection", grid, data->dimension);
   return data;
 }
 
 u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
-  const HyperX& hx = hyperx(net);
-  const u32 k = static_cast<const Bisection&>(*net.traffic).dimension, own = terminal / hx.terminals;
+  const Lattice& grid = lattice(net);
+  const u32 k = static_cast<const Bisection&>(*net.traffic).dimension, own = terminal / grid.terminals;
   // A router drawn from all of them; its coordinate k is then the mirrored own one.
-  const u32 any = below(traffic_draw(seed, terminal, sequence, 0), net.routers), mirrored = hx.widths[k] - 1 - hx.coordinate(own, k);
-  const u32 router = any - hx.coordinate(any, k) * hx.stride[k] + mirrored * hx.stride[k];
-  return router * hx.terminals + hx.terminals - 1 - terminal % hx.terminals;
+  const u32 any = below(traffic_draw(seed, terminal, sequence, 0), net.routers), mirrored = grid.widths[k] - 1 - grid.coordinate(own, k);
+  const u32 router = any - grid.coordinate(any, k) * grid.stride[k] + mirrored * grid.stride[k];
+  return router * grid.terminals + grid.terminals - 1 - terminal % grid.terminals;
 }
 
-const Register<TrafficSpec> entry({"uniform_random_bisection", "across the middle of one dimension, uniform in the others (URBx, URBy, URBz)", {"hyperx"},
+const Register<TrafficSpec> entry({"uniform_random_bisection", "across the middle of one dimension, uniform in the others (URBx, URBy, URBz)", {},
                                    {choice("dimension", "x", {}, "x, y, z or a number from 0; its width must be even")}, setup, destination});
 
 }  // namespace

@@ -1,0 +1,149 @@
+#include "topology/fat_tree.hpp"
+
+#include <algorithm>
+
+#include "simcore/error.hpp"
+#include "simcore/limits.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym {
+
+namespace {
+
+// Of switches. So the digits of a switch fit into 64 bits: their product is below 2^52, and each rounds up to a power of two.
+constexpr u32 kMostLevels = 10;
+constexpr u64 kMostPorts = u64{1} << 26;
+
+[[noreturn]] void refuse(const std::string& key, const std::string& why) { throw ConfigError("topology.fat_tree" + key + ": " + why); }
+
+std::string shown(const Params& params, const std::string& key) { return to_string(Value{params.reals(key)}); }
+
+// m, w and p with the level for an index: nothing at 0, and nothing above the top.
+void read_numbers(const Params& params, FatTree& tree) {
+  std::vector<u32> m = params.counts("children"), w = params.counts("parents"), p = params.counts("links");
+  const auto levels = static_cast<u32>(m.size());
+  if (levels < 2 || levels > kMostLevels)
+    refuse(".children", shown(params, "children") + " gives " + std::to_string(levels) + " levels of switches; 2 to " + std::to_string(kMostLevels) +
+                            " fit, leaves first, such as [4, 4, 4]");
+  const std::string wanted = std::to_string(levels) + " numbers, one per level as in children = " + shown(params, "children");
+  if (w.size() != levels) refuse(".parents", shown(params, "parents") + " must have " + wanted + ", the first of them 1");
+  if (w[0] != 1) refuse(".parents", shown(params, "parents") + " must begin with 1: a terminal hangs on one switch");
+  if (p.size() == 1) p.assign(levels, p[0]), p[0] = 1;
+  if (p.size() != levels) refuse(".links", shown(params, "links") + " must have " + wanted + ", the first of them 1, or one number that holds above the terminals");
+  if (p[0] != 1) refuse(".links", shown(params, "links") + " must begin with 1: a terminal has one cable");
+  for (u32 l = 1; l < levels; l++)
+    if (m[l] < 2) refuse(".children", shown(params, "children") + " leaves a switch of level " + std::to_string(l + 1) + " one child; from level 2 on there must be 2 or more");
+  const i64 local = params.integer("local_levels");
+  if (local >= i64{levels})
+    refuse(".local_levels", std::to_string(local) + " of the " + std::to_string(levels - 1) + " levels of cables between switches; -1 = all");
+
+  tree.levels = levels;
+  for (auto [own, given] : {std::pair{&tree.children, &m}, {&tree.parents, &w}, {&tree.links, &p}}) {
+    own->assign(1, 0);
+    own->insert(own->end(), given->begin(), given->end());
+    own->push_back(0);
+  }
+  for (u32 l = 1; l <= levels; l++)
+    if (const u32 ports = tree.downs(l) + tree.ups(l); ports > kMaxRadix)
+      refuse("", "a switch of level " + std::to_string(l) + " would have " + std::to_string(tree.downs(l)) + " ports down (children x links) and " + std::to_string(tree.ups(l)) +
+                     " up (parents x links), the core takes at most " + std::to_string(kMaxRadix) + " in all");
+}
+
+// Nodes of level l: w_1 .. w_l m_(l+1) .. m_h.
+u32 nodes_of(const FatTree& tree, u32 l) {
+  u64 nodes = 1;
+  for (u32 i = 1; i <= tree.levels; i++) {
+    nodes *= i <= l ? tree.parents[i] : tree.children[i];
+    if (nodes >= kMostPorts)
+      refuse("", "level " + std::to_string(l) + " would have " + std::to_string(nodes) + (l ? " switches" : " terminals") + " or more, the core numbers fewer than " +
+                     std::to_string(kMostPorts) + " ports");
+  }
+  return static_cast<u32>(nodes);
+}
+
+void name_switches(FatTree& tree, u32 routers) {
+  claim_memory(u64{routers} * 9, "topology.fat_tree", "the names of " + std::to_string(routers) + " switches");
+  tree.field.assign(tree.levels + 2, 0);
+  for (u32 l = 2; l <= tree.levels; l++) {
+    const auto bits = static_cast<u32>(std::bit_width(std::max(tree.children[l], tree.parents[l]) - 1));
+    tree.field[l + 1] = tree.field[l] + bits;
+    for (u32 b = 0; b < bits; b++) tree.digit_of_bit[tree.field[l] + b] = static_cast<u8>(l);
+  }
+  for (u32 l = 1; l <= tree.levels; l++)
+    for (u32 r = tree.first[l]; r < tree.first[l + 1]; r++, worked(tree.levels)) {
+      u64 place = 0;
+      for (u32 rest = r - tree.first[l], i = 1; i <= tree.levels; i++) {
+        const u32 values = i <= l ? tree.parents[i] : tree.children[i];
+        place |= u64{rest % values} << tree.field[i];
+        rest /= values;
+      }
+      tree.place.push_back(place);
+      tree.level.push_back(static_cast<u8>(l));
+    }
+}
+
+void wire(const Params& params, Wiring& w) {
+  auto tree = std::make_shared<FatTree>();
+  read_numbers(params, *tree);
+  const u32 levels = tree->levels;
+  nodes_of(*tree, 0);
+  tree->first.assign(2, 0);
+  tree->spread.assign(1, 1);
+  u64 ports = 0;
+  for (u32 l = 1; l <= levels; l++) {
+    const u32 switches = nodes_of(*tree, l);
+    ports += u64{switches} * (tree->downs(l) + tree->ups(l));
+    if (ports >= kMostPorts) refuse("", "more than " + std::to_string(kMostPorts) + " ports are more than the core can number");
+    tree->first.push_back(tree->first[l] + switches);
+    tree->spread.push_back(tree->spread[l - 1] * tree->parents[l]);
+  }
+  const u32 routers = tree->first[levels + 1], leaves = tree->first[2];
+  // Between leaves, and no two switches are further apart: level 1 is the lowest that a path can pass, level h the highest.
+  tree->diameter = 2 * (levels - 1);
+  tree->closed = true;
+  name_switches(*tree, routers);
+
+  std::vector<u32> radix;
+  for (u32 l = 1; l <= levels; l++) radix.insert(radix.end(), tree->first[l + 1] - tree->first[l], tree->downs(l) + tree->ups(l));
+  w.resize(radix);
+  for (u32 r = 0; r < leaves; r++, worked(tree->children[1]))
+    for (u32 t = 0; t < tree->children[1]; t++) w.attach_terminal({r, t});
+  const i64 local = params.integer("local_levels");
+  for (u32 l = 1; l < levels; l++) {
+    const PortKind kind = local < 0 || l <= local ? PortKind::kLocal : PortKind::kGlobal;
+    const u32 m = tree->children[l + 1], p = tree->parents[l + 1], below = tree->spread[l];
+    for (u32 r = tree->first[l]; r < tree->first[l + 1]; r++, worked(2 * tree->ups(l))) {
+      const u32 subtree = (r - tree->first[l]) / below, place = (r - tree->first[l]) % below;
+      for (u32 parent = 0; parent < p; parent++) {
+        const u32 to = tree->first[l + 1] + subtree / m * below * p + parent * below + place;
+        for (u32 link = 0; link < tree->links[l + 1]; link++)
+          w.connect({r, tree->downs(l) + parent + p * link}, {to, subtree % m + m * link}, {kind});
+      }
+    }
+  }
+
+  // Groups are the subtrees below the top, which shares its switches out among them.
+  w.groups = tree->children[levels];
+  for (u32 l = 1; l <= levels; l++) {
+    const u32 switches = tree->first[l + 1] - tree->first[l];
+    for (u32 k = 0; k < switches; k++) w.router_group[tree->first[l] + k] = static_cast<u32>(u64{k} * w.groups / switches);
+  }
+  w.data = tree;
+}
+
+const Register<TopologySpec> entry({
+    "fat_tree",
+    "extended generalised fat tree XGFT(h; m; w) (Oehring et al., IPPS 1995); k-ary n-tree = children all k, parents 1, k, k, ...",
+    {
+        integer_list("children", {4, 4, 4}, 1, kMaxRadix, "per switch", "m, leaf level first: terminals of a leaf, leaves of a switch above, ..."),
+        integer_list("parents", {1, 4, 4}, 1, kMaxRadix, "per node", "w: of a terminal (1), of a leaf, of a switch above, ..."),
+        integer_list("links", {1}, 1, kMaxRadix, "per node and parent", "cables in parallel, as parents; one number = the same above the terminals"),
+        integer("local_levels", -1, -1, kMostLevels, "", "the cables above so many levels of switches are local, those above them global; -1 = all local"),
+    },
+    wire,
+    {{"children", std::vector<double>{2, 2, 3}}, {"parents", std::vector<double>{1, 2, 2}}},
+});
+
+}  // namespace
+
+}  // namespace flitgym

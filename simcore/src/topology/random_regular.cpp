@@ -1,0 +1,129 @@
+// Jellyfish (Singla, Hong, Popa, Godfrey, NSDI 2012): a random regular graph. Random pairs of routers with free ports that are not yet
+// neighbours are joined; where no such pair is left, a random link makes room for two (the paper's section 3). A graph in more than
+// one piece is thrown away and the next begun. Router-local ports: terminals, then links by the number of the router they lead to.
+#include <algorithm>
+
+#include "simcore/error.hpp"
+#include "simcore/limits.hpp"
+#include "simcore/registry.hpp"
+#include "simcore/rng.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Draft {
+  u64 seed, stream;
+  u32 degree;
+  std::vector<std::vector<u32>> next;            // [routers] neighbours
+  std::vector<std::pair<u32, u32>> links;
+  std::vector<u32> stubs;                        // a router once for each of its free ports
+  u64 draws = 0;
+
+  u32 random(std::size_t n) { return below(draw(seed, stream, draws++), static_cast<u32>(n)); }
+  bool joined(u32 a, u32 b) const { return std::find(next[a].begin(), next[a].end(), b) != next[a].end(); }
+  bool can_join(u32 a, u32 b) const { return a != b && !joined(a, b); }
+  void join(u32 a, u32 b) {
+    next[a].push_back(b);
+    next[b].push_back(a);
+    links.emplace_back(a, b);
+  }
+  void take_stub(u32 k) {
+    stubs[k] = stubs.back();
+    stubs.pop_back();
+  }
+
+  Draft(u64 graph_seed, u32 attempt, u32 routers, u32 links_per_router) : seed(graph_seed), stream(attempt), degree(links_per_router), next(routers) {
+    for (u32 r = 0; r < routers; r++) stubs.insert(stubs.end(), degree, r);
+  }
+
+  // A free port of a and one of b, in place of the link x - y: a - x and b - y.
+  bool make_room(u32 a, u32 b) {
+    for (u32 tries = 0; tries < 64 * degree; tries++) {
+      worked(degree);
+      const u32 k = random(links.size());
+      auto [x, y] = links[k];
+      if (random(2)) std::swap(x, y);
+      if (!can_join(a, x) || !can_join(b, y)) continue;
+      links[k] = links.back();
+      links.pop_back();
+      std::erase(next[x], y);
+      std::erase(next[y], x);
+      join(a, x);
+      join(b, y);
+      return true;
+    }
+    return false;
+  }
+  bool fill() {
+    while (!stubs.empty()) {
+      // Among n stubs of which hardly any two can be joined, some n draws show it.
+      bool done = false;
+      for (std::size_t tries = 0, n = stubs.size(); tries < n && !done; tries++) {
+        worked(degree);
+        const u32 k = random(n), l = random(n), a = stubs[k], b = stubs[l];
+        if (!can_join(a, b)) continue;
+        join(a, b);
+        take_stub(std::max(k, l));
+        take_stub(std::min(k, l));
+        done = true;
+      }
+      if (done) continue;
+      const u32 b = stubs.back(), a = stubs[stubs.size() - 2];
+      if (links.empty() || !make_room(a, b)) return false;
+      stubs.resize(stubs.size() - 2);
+    }
+    return true;
+  }
+  bool connected() const {
+    std::vector<u8> reached(next.size(), 0);
+    std::vector<u32> found = {0};
+    reached[0] = 1;
+    for (std::size_t at = 0; at < found.size(); at++, worked(degree))
+      for (const u32 r : next[found[at]])
+        if (!reached[r]) reached[r] = 1, found.push_back(r);
+    return found.size() == next.size();
+  }
+};
+
+void wire(const Params& params, Wiring& w) {
+  const u32 routers = params.count("routers"), degree = params.count("degree"), terminals = params.count("terminals_per_router");
+  const std::string where = "topology.random_regular", size = std::to_string(degree) + " links at each of " + std::to_string(routers) + " routers";
+  if (degree >= routers) throw ConfigError(where + ".degree: " + size + " are more than one to each of the others; at most " + std::to_string(routers - 1));
+  if (u64{degree} * routers % 2)
+    throw ConfigError(where + ".degree: " + size + " leave an end without another; one of the two numbers must be even");
+  w.resize(routers, terminals + degree);
+  claim_memory(u64{routers} * (degree * 24 + 32), where, "the links of " + std::to_string(routers) + " routers");
+  constexpr u32 kAttempts = 100;
+  for (u32 attempt = 0; attempt < kAttempts; attempt++) {
+    Draft draft(static_cast<u64>(params.integer("graph_seed")), attempt, routers, degree);
+    if (!draft.fill() || !draft.connected()) continue;
+    for (auto& neighbors : draft.next) std::sort(neighbors.begin(), neighbors.end());
+    const auto port = [&](u32 a, u32 b) { return terminals + static_cast<u32>(std::lower_bound(draft.next[a].begin(), draft.next[a].end(), b) - draft.next[a].begin()); };
+    for (u32 r = 0; r < routers; r++, worked(degree * 4)) {
+      for (u32 t = 0; t < terminals; t++) w.attach_terminal({r, t});
+      for (const u32 to : draft.next[r])
+        if (r < to) w.connect({r, port(r, to)}, {to, port(to, r)});
+    }
+    w.data = std::make_shared<const Topology>();
+    return;
+  }
+  throw ConfigError(where + ".degree: " + std::to_string(kAttempts) + " random graphs of " + size + " were in pieces; take another degree or graph_seed");
+}
+
+const Register<TopologySpec> entry({
+    "random_regular",
+    "a random graph in which every router has as many links (Jellyfish; Singla et al., NSDI 2012)",
+    {
+        integer("routers", 32, 4, 1 << 20, "", ""),
+        integer("degree", 6, 3, kMaxRadix, "links per router", "to other routers"),
+        integer("terminals_per_router", 4, 1, kMaxRadix, "", ""),
+        integer("graph_seed", 1, 0, 1ll << 40, "", "which of the random graphs"),
+    },
+    wire,
+    {{"routers", i64{12}}, {"degree", i64{3}}, {"terminals_per_router", i64{1}}},
+});
+
+}  // namespace
+
+}  // namespace flitgym

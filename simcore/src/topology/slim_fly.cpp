@@ -1,0 +1,111 @@
+// Slim Fly (Besta & Hoefler, SC 2014): the graphs of McKay, Miller and Siran, of diameter 2 and near the Moore bound. For a prime power
+// q = 4w + delta, delta in {-1, 0, 1}, two subgraphs of q groups of q routers, over the field of q elements with the primitive
+// element xi:
+//   (0, x, y) ~ (0, x, y') if y - y' is in X;  (1, m, c) ~ (1, m, c') if c - c' is in X';  (0, x, y) ~ (1, m, c) if y = m x + c.
+// Router ((2 x + s) q + y) of subgraph s: the x-th groups of both subgraphs are one group, as the paper's racks. Ports: terminals,
+// the links of the own subgraph in order of the powers of xi, one to each group of the other subgraph.
+#include <algorithm>
+
+#include "simcore/error.hpp"
+#include "simcore/limits.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym {
+
+namespace {
+
+// The field of q = p^n elements, each a polynomial over the integers mod p written as a number with its coefficients for digits.
+struct Field {
+  u32 q, p = 2;
+  std::vector<u32> power, log;  // of a primitive element; log[0] is unused
+
+  u32 add(u32 a, u32 b, u32 times = 1) const {  // a + times b
+    u32 sum = 0;
+    for (u32 digit = 1; digit < q; digit *= p) sum += (a / digit + b / digit % p * times) % p * digit;
+    return sum;
+  }
+  u32 multiply(u32 a, u32 b) const { return a && b ? power[(log[a] + log[b]) % (q - 1)] : 0; }
+  u32 minus(u32 a) const { return add(0, a, p - 1); }
+
+  explicit Field(u32 size) : q(size) {
+    while (q % p) p++;
+  }
+  // False where q is no power of a prime. The polynomial c with which x^n = c makes x a primitive element is the first that does.
+  bool find_primitive() {
+    u32 top = 1;  // p^(n-1)
+    while (top * p < q) top *= p;
+    if (top * p != q) return false;
+    for (u32 c = 1; c < q; c++) {
+      const auto by_x = [&](u32 v) { return add(v % top * p, c, v / top); };
+      power.assign(1, 1);
+      u32 v = by_x(1);
+      for (; v > 1 && power.size() < q - 1; v = by_x(v)) power.push_back(v);
+      if (v == 1 && power.size() == q - 1) break;
+    }
+    log.assign(q, 0);
+    for (u32 k = 0; k < q - 1; k++) log[power[k]] = k;
+    return true;
+  }
+};
+
+// The generator sets X and X' (Hafner 2004 for delta = -1).
+std::vector<u32> generators(const Field& field, bool primed) {
+  const u32 q = field.q, w = (q + 1) / 4;
+  std::vector<u32> exponents;
+  if (q % 4 == 3) {
+    for (u32 k = 0; k < w; k++) exponents.push_back(2 * k + primed);
+    for (u32 k = 0; k < w; k++) exponents.push_back(2 * (w + k) - !primed);
+  } else {
+    for (u32 k = 0; k < q / 2; k++) exponents.push_back(2 * k + primed);
+  }
+  for (u32& e : exponents) e = field.power[e % (q - 1)];
+  return exponents;
+}
+
+void wire(const Params& params, Wiring& w) {
+  const u32 q = params.count("q");
+  Field field(q);
+  if (!field.find_primitive() || q % 4 == 2) {
+    const auto fits = [](u32 n) { return n % 4 != 2 && Field(n).find_primitive(); };
+    u32 low = q, high = q;
+    while (low > 3 && !fits(low)) low--;
+    while (!fits(high)) high++;
+    throw ConfigError("topology.slim_fly.q: " + std::to_string(q) + " is no power of a prime; the nearest are " + std::to_string(low) + " and " + std::to_string(high));
+  }
+  const std::vector<u32> own[2] = {generators(field, false), generators(field, true)};
+  const auto inside = static_cast<u32>(own[0].size());
+  const u32 given = params.count("terminals_per_router"), terminals = given ? given : (inside + q + 1) / 2;
+  w.resize(2 * q * q, terminals + inside + q);
+  w.groups = q;
+  const auto router = [&](u32 s, u32 x, u32 y) { return (2 * x + s) * q + y; };
+  for (u32 r = 0; r < w.routers; r++) {
+    worked(4 * (inside + q));
+    w.router_group[r] = r / (2 * q);
+    for (u32 t = 0; t < terminals; t++) w.attach_terminal({r, t});
+    const u32 s = r / q % 2, x = r / q / 2, y = r % q;
+    for (u32 k = 0; k < inside; k++) {
+      const u32 to = router(s, x, field.add(y, own[s][k]));
+      const auto back = std::find(own[s].begin(), own[s].end(), field.minus(own[s][k])) - own[s].begin();
+      if (r < to) w.connect({r, terminals + k}, {to, terminals + static_cast<u32>(back)}, {PortKind::kLocal});
+    }
+    for (u32 m = 0; m < q && s == 0; m++)
+      w.connect({r, terminals + inside + m}, {router(1, m, field.add(y, field.minus(field.multiply(m, x)))), terminals + inside + x},
+                {m == x ? PortKind::kLocal : PortKind::kGlobal});
+  }
+  w.data = std::make_shared<const Topology>();
+}
+
+const Register<TopologySpec> entry({
+    "slim_fly",
+    "graphs of diameter 2 near the most routers there can be (McKay, Miller & Siran; Besta & Hoefler, SC 2014)",
+    {
+        integer("q", 5, 3, 227, "", "a power of a prime: 2 q^2 routers of (3 q - delta) / 2 links, delta = -1, 0 or 1 with q = 4 w + delta"),
+        integer("terminals_per_router", 0, 0, 256, "", "p; 0 = half the links, rounded up, which balances the network"),
+    },
+    wire,
+    {{"q", i64{3}}, {"terminals_per_router", i64{1}}},
+});
+
+}  // namespace
+
+}  // namespace flitgym

@@ -1,0 +1,141 @@
+#include "topology/torus.hpp"
+
+#include "simcore/error.hpp"
+#include "simcore/limits.hpp"
+#include "simcore/registry.hpp"
+#include "topology/graph.hpp"
+
+namespace flitgym {
+
+namespace {
+
+constexpr u32 kMostHops = 254;  // that a packet counts
+
+void wire(const std::string& where, const Params& params, Wiring& w) {
+  auto t = std::make_shared<Torus>();
+  t->key = where + ".sizes";
+  t->widths = params.counts("sizes");
+  const u32 dimensions = t->dimensions = static_cast<u32>(t->widths.size());
+  if (dimensions == 0) throw ConfigError(t->key + ": empty; give the routers along each dimension, such as [8, 8, 8]");
+  t->links = per_dimension(*t, where + ".links", params.counts("links"));
+  const std::vector<u32> wrap = per_dimension(*t, where + ".wrap", params.counts("wrap"));
+  const u32 terminals = t->terminals = params.count("terminals_per_router");
+  const i64 local = params.integer("local_dimensions");
+  if (local > i64{dimensions}) throw ConfigError(where + ".local_dimensions: " + std::to_string(local) + " of " + std::to_string(dimensions) + " dimensions");
+
+  u64 routers = 1, ports = terminals, diameter = 0;
+  for (u32 k = 0; k < dimensions; k++) {
+    const u32 width = t->widths[k];
+    t->ring.push_back(wrap[k] && width > 2);
+    t->stride.push_back(static_cast<u32>(routers));
+    t->base.push_back(static_cast<u32>(ports));
+    routers *= width;
+    ports += t->ports_of(k);
+    diameter += t->ring[k] ? width / 2 : width - 1;
+    if (routers >= (u64{1} << 26)) throw ConfigError(t->key + ": " + std::to_string(routers) + " routers or more are more than the core can number");
+  }
+  if (ports > kMaxRadix)
+    throw ConfigError(where + ": a router would have " + std::to_string(ports) + " ports (" + std::to_string(terminals) + " terminals_per_router, the rest links), the core takes at most " +
+                      std::to_string(kMaxRadix));
+  if (diameter > kMostHops)
+    throw ConfigError(t->key + ": " + to_string(Value{params.reals("sizes")}) + " has paths of " + std::to_string(diameter) + " hops, the core counts at most " + std::to_string(kMostHops));
+  w.resize(static_cast<u32>(routers), static_cast<u32>(ports));
+  t->diameter = static_cast<u32>(diameter);
+  t->closed = true;
+
+  t->dimension_of_port.assign(ports, Torus::kNoDimension);
+  for (u32 k = 0; k < dimensions; k++) std::fill_n(t->dimension_of_port.begin() + t->base[k], t->ports_of(k), static_cast<u8>(k));
+  claim_memory(routers * dimensions * sizeof(u16), where, "the coordinates of " + std::to_string(routers) + " routers");
+  t->place.reserve(routers * dimensions);
+  for (u32 r = 0; r < w.routers; r++, worked(dimensions))
+    for (u32 k = 0; k < dimensions; k++) t->place.push_back(static_cast<u16>(r / t->stride[k] % t->widths[k]));
+
+  // Groups are the planes of the last dimension.
+  w.groups = t->widths.back();
+  for (u32 r = 0; r < w.routers; r++) {
+    worked(ports);
+    w.router_group[r] = t->coordinate(r, dimensions - 1);
+    for (u32 slot = 0; slot < terminals; slot++) w.attach_terminal({r, slot});
+    for (u32 k = 0; k < dimensions; k++) {
+      const u32 c = t->coordinate(r, k);
+      const bool last = c + 1 == t->widths[k];
+      if (last && !t->ring[k]) continue;
+      const u32 next = last ? r - c * t->stride[k] : r + t->stride[k];
+      for (u32 link = 0; link < t->links[k]; link++)
+        w.connect({r, t->first_port(k, true) + link}, {next, t->first_port(k, false) + link}, {local < 0 || k < local ? PortKind::kLocal : PortKind::kGlobal});
+    }
+  }
+  w.data = t;
+}
+
+std::vector<ParamSpec> torus_params(double wrap) {
+  return {
+      integer_list("sizes", {8, 8, 8}, 2, 1024, "routers", "per dimension, x first"),
+      integer_list("wrap", {wrap}, 0, 1, "", "per dimension, 1 = the last router is joined to the first; one number = the same in all; means nothing where there are two routers"),
+      integer_list("links", {1}, 1, 256, "per pair of neighbours", "parallel links, per dimension; one number = the same in all"),
+      integer("terminals_per_router", 1, 1, 256, "", ""),
+      integer("local_dimensions", -1, -1, 26, "", "the first so many dimensions have local channels, the others global ones; -1 = all local"),
+  };
+}
+
+const Register<TopologySpec> torus_entry({
+    "torus",
+    "a grid of routers whose dimensions close to rings (k-ary n-cube where all sizes are k); sizes 2 = hypercube",
+    torus_params(1),
+    [](const Params& params, Wiring& w) { wire("topology.torus", params, w); },
+    {{"sizes", std::vector<double>{4, 3}}},
+});
+const Register<TopologySpec> mesh_entry({
+    "mesh",
+    "a grid of routers, each joined to its neighbours; the torus without its wrap",
+    torus_params(0),
+    [](const Params& params, Wiring& w) { wire("topology.mesh", params, w); },
+    {{"sizes", std::vector<double>{4, 3}}},
+});
+
+}  // namespace
+
+u32 Torus::hops_between(const Network&, u32 router, u32 to) const {
+  const u16 *const a = at(router), *const b = at(to);
+  u32 hops = 0;
+  for (u32 k = 0; k < dimensions; k++) hops += hops_along(k, a[k], b[k]);
+  return hops;
+}
+
+bool Torus::is_minimal(const Network& net, const Graph& g, u32 router, u32 port, u32 to) const {
+  if (net.damaged) return Topology::is_minimal(net, g, router, port, to);
+  const u32 k = dimension_of_port[port], a = at(router)[k], b = at(to)[k];
+  if (a == b) return false;
+  if (widths[k] == 2) return true;
+  const bool ascending = port < base[k] + links[k];
+  if (!ring[k]) return ascending == (b > a);
+  const u32 twice = 2 * forward(k, a, b);
+  return ascending ? twice <= widths[k] : twice >= widths[k];
+}
+
+// In the order of the dimensions.
+u32 Torus::minimal_port(const Network& net, const Graph& g, u32 router, const Packet& p) const {
+  if (net.damaged) return Topology::minimal_port(net, g, router, p);
+  const u32 to = net.terminal_router[p.destination];
+  if (router == to) return net.terminal_port[p.destination];
+  const u16 *const a = at(router), *const b = at(to);
+  u32 k = 0;
+  while (a[k] == b[k]) k++;
+  return first_port(k, ascends(net, p, k, a[k], b[k])) + link_of(p, k);
+}
+
+// The hops of a dimension all take the same time.
+float Torus::first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) const {
+  const u32 out = net.port(router, port);
+  const u16 *const a = at(net.next_router(out)), *const b = at(to);
+  double ns = hop_ns(net, out);
+  for (u32 k = 0; k < dimensions; k++) {
+    const u32 hops = hops_along(k, a[k], b[k]);
+    // At the edge of a mesh one of the two directions is missing.
+    const u32 up = net.port(router, first_port(k, true)), one = net.is_link(up) ? up : net.port(router, first_port(k, false));
+    if (hops) ns += hops * hop_ns(net, one);
+  }
+  return static_cast<float>(ns);
+}
+
+}  // namespace flitgym

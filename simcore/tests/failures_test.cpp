@@ -1,0 +1,188 @@
+// Links, routers and terminals that are out of use: what the names mean, what is refused, and that nothing is lost when a link goes
+// down under load, on every router and every routing that can go around.
+#include <algorithm>
+#include <set>
+
+#include "crafted.hpp"
+#include "simcore/registry.hpp"
+#include "topology/graph.hpp"
+
+using namespace scenes;
+
+namespace {
+
+Section ring(u32 routers) {
+  std::vector<double> links;
+  for (u32 r = 0; r < routers; r++) links.insert(links.end(), {double(r), double((r + 1) % routers)});
+  return {"graph", {{"links", links}, {"terminals_per_router", i64{2}}}};
+}
+
+Config damaged(const Section& topology, const Section& routing, const Values& failures, const Values& router = input_queued(), double load = 0.3, i64 flits = 1) {
+  Config c = config(topology, router, routing, {"uniform", {{"load", load}, {"packet_flits_max", flits}}});
+  c.failures = failures;
+  return c;
+}
+std::shared_ptr<const Network> broken(const Section& topology, const Values& failures) { return build(damaged(topology, {"minimal", {}}, failures)); }
+
+u32 links_of(const Network& net) {
+  u32 n = 0;
+  for (u32 p = 0; p < net.router_ports; p++) n += net.is_link(p);
+  return n / 2;
+}
+bool joined(const Network& net, u32 a, u32 b) {
+  bool found = false;
+  each_link(net, *net.graphs[0], a, [&](u32 k) { found |= net.next_router(net.port(a, k)) == b; });
+  return found;
+}
+
+}  // namespace
+
+TEST(failures_mean_what_they_name) {
+  const Section df = small_network();  // 36 routers, 72 terminals, 54 local and 36 global links
+  CHECK_EQ(links_of(*broken(df, {})), 90u);
+  const auto net = broken(df, {{"links", std::string("0-1, 2-3")}});
+  CHECK_EQ(links_of(*net), 88u);
+  CHECK(!joined(*net, 0, 1) && !joined(*net, 3, 2) && joined(*net, 0, 2) && net->damaged);
+  CHECK_EQ(links_of(*broken(df, {{"links", 0.1}})), 81u);
+  CHECK_EQ(links_of(*broken(df, {{"links", i64{7}}})), 83u);
+  CHECK(!broken(df, {{"links", 0.0}})->damaged);
+  // By port, and the second of two parallel links.
+  CHECK_EQ(links_of(*broken(df, {{"links", std::string("0:2")}})), 89u);
+  const Section box = hyperx_section({3, 3}, 1, {{"links", std::vector<double>{2, 1}}});  // 18 + 9 links
+  CHECK_EQ(links_of(*broken(box, {{"links", std::string("0-1#2")}})), 26u);
+  CHECK_EQ(links_of(*broken(box, {{"links", std::string("0-1")}})), 25u);
+  // A seed of its own.
+  const auto drawn = [&](i64 seed) { return broken(df, {{"links", 0.1}, {"seed", seed}}); };
+  CHECK_EQ(drawn(1)->channels.size(), drawn(2)->channels.size());
+  const auto wiring = [](const Network& n) {
+    std::vector<u32> peers;
+    for (const Channel& c : n.channels) peers.push_back(c.peer);
+    return peers;
+  };
+  CHECK(wiring(*drawn(1)) == wiring(*drawn(1)) && wiring(*drawn(1)) != wiring(*drawn(2)));
+  // A router goes with its links and its terminals; the others are numbered without gaps and keep their names.
+  const auto less = broken(df, {{"routers", std::vector<double>{1}}, {"terminals", std::string("0,71")}});
+  CHECK_EQ(less->terminals, 68u);
+  CHECK_EQ(links_of(*less), 85u);
+  CHECK(less->terminal_name(0) == "1" && less->terminal_name(1) == "4" && less->terminal_name(67) == "70");
+  CHECK_EQ(less->terminal_router[1], 2u);
+  for (u32 t = 0; t < less->terminals; t++) CHECK_EQ(less->channels[less->nic(t)].peer, less->port(less->terminal_router[t], less->terminal_port[t]));
+  CHECK(!broken(df, {{"terminals", std::string("0")}})->damaged);  // no link is missing
+}
+
+TEST(failures_that_make_no_sense_are_refused) {
+  const Section df = small_network();
+  CHECK_THROWS(ConfigError, broken(df, {{"link", 0.1}}), "failures.link", "did you mean 'links'");
+  CHECK_THROWS(ConfigError, broken(df, {{"links", std::string("0-99")}}), "failures.links", "0-99");
+  CHECK_THROWS(ConfigError, broken(df, {{"links", std::string("0-9")}}), "failures.links", "0-9");  // no such link
+  CHECK_THROWS(ConfigError, broken(df, {{"links", 1.0}}), "failures.links", "1", "below 1");
+  CHECK_THROWS(ConfigError, broken(df, {{"links", -0.1}}), "failures.links", "-0.1");
+  CHECK_THROWS(ConfigError, broken(df, {{"links", i64{91}}}), "failures.links", "91", "90");
+  CHECK_THROWS(ConfigError, broken(df, {{"routers", std::string("36")}}), "failures.routers", "36", "35");
+  CHECK_THROWS(ConfigError, broken(df, {{"terminals", std::string("72")}}), "failures.terminals", "72", "71");
+  CHECK_THROWS(ConfigError, broken(df, {{"seed", -1.0}}), "failures.seed");
+  CHECK_THROWS(ConfigError, broken(df, {{"events", std::string("0-1")}}), "failures.events", "0-1", "DOWN_NS");
+  CHECK_THROWS(ConfigError, broken(df, {{"events", std::string("0-1@500-400")}}), "failures.events", "before");
+  CHECK_THROWS(ConfigError, broken(df, {{"events", std::string("0-1@soon")}}), "failures.events", "soon");
+  // A cut network, by the names of two that are cut from each other; now or later.
+  CHECK_THROWS(ConfigError, broken(ring(6), {{"links", std::string("0-1,3-4")}}), "no way", "terminal 0", "router 0", "terminal 2", "router 1");
+  CHECK_THROWS(ConfigError, broken(ring(6), {{"links", std::string("0-1")}, {"events", std::string("3-4@1000")}}), "no way", "from 1000 ns");
+  // A routing that goes by what the topology is when whole.
+  CHECK_THROWS(ConfigError, build(damaged(df, {"par", {}}, {{"links", std::string("0-1")}})), "routing.par", "0-1", "minimal", "ugal", "q_adaptive", "agent", "policy");
+  const Section box = hyperx_section({3, 3}, 1);
+  CHECK_THROWS(ConfigError, build(damaged(box, {"dimension_order", {}}, {{"links", std::string("0-1")}})), "routing.dimension_order", "0-1");
+  CHECK(build(damaged(df, {"par", {}}, {{"terminals", std::string("0")}})) != nullptr);
+}
+
+// Everybody who says so goes around: every packet that was accepted is delivered, and nobody uses what is not there.
+TEST(routings_go_around_failed_links) {
+  for (const Section& topology : {small_network(), hyperx_section({3, 3}, 2), ring(7)})
+    for (const std::string routing : {"minimal", "valiant", "ugal", "q_routing", "q_adaptive", "random", "policy", "biased"}) {
+      const Values failures = topology.name == "graph" ? Values{{"links", std::string("2-3")}} : Values{{"links", 0.15}};
+      Simulation sim(damaged(topology, {routing, {}}, failures, input_queued(), 0.2, 4));
+      for (u32 k = 0; k < 1500; k++) {
+        sim.run(1);
+        if (k % 16 == 0) sim.check_conservation();
+      }
+      CHECK_FOR(sim.drain(20000), topology.name + " " + routing);
+      CHECK_EQ(sim.state().totals.flits_accepted, sim.state().totals.flits_ejected);
+      CHECK(sim.state().totals.flits_ejected > 100);
+    }
+}
+
+// A link that goes down under load and comes up again. What has passed the switch goes out on it; from then on nothing does until it
+// is up, and then it is used as before.
+TEST(nothing_is_lost_when_a_link_goes_down) {
+  struct Router {
+    const char* name;
+    Values values;
+    i64 flits;
+  };
+  const std::vector<Router> routers = {{"input_queued", input_queued(), 1},
+                                       {"sc22", sc22(), 4},
+                                       {"sc19", sc19(), 8},
+                                       {"wormhole", small_wormhole(), 5},
+                                       {"before_switch", merge(input_queued(), {{"vc_allocation", std::string("before_switch")}, {"arbiter", std::string("age")}}), 4}};
+  u32 turn = 0;
+  for (const Router& router : routers)
+    for (const std::string routing : {"minimal", "ugal", "q_routing", "q_adaptive", "random"}) {
+      const Section topology = turn++ % 2 ? small_network() : hyperx_section({4, 3}, 2);
+      Values values = router.values;
+      values.erase("vcs");
+      const std::string name = topology.name + " " + router.name + " " + routing;
+      Config c = damaged(topology, {routing, {}}, {{"events", std::string("0.2@300-700")}}, values, 0.4, router.flits);
+      Simulation sim(c), again(c);
+      const Network& net = sim.network();
+      CHECK_EQ(net.graphs.size(), 3u);
+      const Graph& during = *net.graphs[1];
+      const Cycle down = during.from, up = net.graphs[2]->from;
+      const auto sent = [&](const Simulation& s) {
+        u64 flits = 0;
+        for (u32 p = 0; p < net.router_ports; p++)
+          if (during.down[p]) flits += s.state().ports[p].flits;
+        return flits;
+      };
+      const auto busy = [&](const Simulation& s) {  // what had passed the switch, or was part-way through it
+        for (u32 p = 0; p < net.router_ports; p++)
+          if (during.down[p])
+            for (u32 vc = 0; vc < net.vcs; vc++) {
+              const OutputVc& out = s.state().output_vcs[net.vc_id(p, vc)];
+              if (out.count > 0 || out.owner != kNone) return true;
+            }
+        return false;
+      };
+      u64 before = 0, last = 0;
+      std::string bytes;
+      for (Cycle t = 0; t < up + 500; t++) {
+        if (t == down) before = sent(sim);
+        sim.run(1);
+        if (t % 64 == 0 || (t >= down && t < down + 8)) sim.check_conservation();
+        if (t == down + 5) bytes = sim.snapshot();
+        if (t > down && t < up && !busy(sim)) {
+          if (last == 0) last = sent(sim);
+          CHECK_FOR(sent(sim) == last, name + ": a flit goes out on a link that is down");
+        }
+      }
+      CHECK_FOR(before > 0 && last > 0, name + ": the links are not used before, or not given up");
+      CHECK_FOR(sent(sim) > last + 10, name + ": the links are not used again");
+      again.restore(bytes);
+      again.run(up + 500 - again.state().totals.now);
+      CHECK_FOR(again.hash() == sim.hash(), name + ": a snapshot taken while links are down goes on otherwise");
+      CHECK_FOR(sim.drain(100000), name);
+      CHECK_EQ(sim.state().totals.flits_accepted, sim.state().totals.flits_ejected);
+    }
+}
+
+// Packets that wait for the link ask again at once: with the only other way open, they are delivered while it is down.
+TEST(those_that_wait_for_a_link_ask_again) {
+  Config c = config(ring(5), input_queued(), {"minimal", {}}, planned({{0, 2}, {1, 3}, {0, 3}, {1, 2}}, 30));
+  c.router.values["link_latency_ns_local"] = 20.0;
+  c.failures = {{"events", std::string("0-1@25")}};  // in the middle of the first packet's 30 flits
+  Simulation sim(c);
+  sim.begin_window();
+  sim.run(2000);
+  CHECK_EQ(sim.state().window.delivered, 4u);
+  sim.check_conservation();
+  // The first went over the link, the others around it: 1 + 3 * 4 hops.
+  CHECK_EQ(sim.state().window.hops, 13u);
+}

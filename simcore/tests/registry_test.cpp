@@ -1,0 +1,244 @@
+// Whatever is registered, on the small instance of whatever topology is registered: a new file is tested by being there.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "crafted.hpp"
+#include "dependencies.hpp"
+#include "simcore/learning.hpp"
+#include "simcore/registry.hpp"
+#include "simcore/rng.hpp"
+#include "topology/graph.hpp"
+
+using namespace scenes;
+
+namespace {
+
+std::vector<Section> small_topologies() {
+  std::vector<Section> all;
+  for (const auto& [name, spec] : registry<TopologySpec>()) {
+    CHECK_FOR(!spec.small.empty(), "topology " + name + " names no small instance (TopologySpec::small)");
+    all.push_back({name, spec.small});
+  }
+  return all;
+}
+
+// Does the registry allow the pair?
+bool runs_on_topology(const RoutingSpec& spec, const std::string& topology) {
+  return spec.topologies.empty() || std::find(spec.topologies.begin(), spec.topologies.end(), topology) != spec.topologies.end();
+}
+std::vector<std::string> routings_on(const std::string& topology) {
+  std::vector<std::string> names;
+  for (const auto& [name, spec] : registry<RoutingSpec>())
+    if (!name.starts_with("test_") && runs_on_topology(spec, topology) && (names.empty() || names.back() != name)) names.push_back(name);
+  return names;
+}
+
+Config scene(const Section& topology, const Section& routing, double load, const Values& router = input_queued()) {
+  return config(topology, router, routing, {"uniform", {{"load", load}, {"packet_flits_max", i64{3}}}});
+}
+
+// One cycle, with any choice where somebody outside decides.
+void advance(Simulation& sim) {
+  const Network& net = sim.network();
+  if (net.decider == Decider::kRouting) return sim.run(1);
+  std::vector<u32> choices(sim.collect());
+  const Batch& b = sim.batch();
+  for (u32 i = 0; i < choices.size(); i++) {
+    const u32 all = net.decider == Decider::kSlots ? b.decisions.slot_count[i] : b.offsets[i + 1] - b.offsets[i];
+    choices[i] = below(draw(3, sim.state().totals.now, i), all);
+  }
+  sim.apply(choices.data(), choices.size());
+}
+
+void run_and_drain(const Config& c, const std::string& name) {
+  Simulation sim(c), again(c);
+  for (u32 k = 0; k < 400; k++) {
+    advance(sim);
+    advance(again);
+    if (k % 8 == 0) sim.check_conservation();
+  }
+  CHECK_FOR(sim.state().totals.flits_ejected > 0, name);
+  CHECK_FOR(sim.hash() == again.hash(), name + ": two runs differ");
+  Simulation fork(sim);
+  const std::string bytes = sim.snapshot();
+  for (u32 k = 0; k < 50; k++) advance(sim), advance(fork);
+  CHECK_FOR(sim.hash() == fork.hash(), name + ": a fork differs");
+  again.restore(bytes);
+  for (u32 k = 0; k < 50; k++) advance(again);
+  CHECK_FOR(sim.hash() == again.hash(), name + ": a restored snapshot differs");
+  sim.stop_sources();
+  for (u32 k = 0; k < 20000 && !sim.empty(); k++) advance(sim);
+  CHECK_FOR(sim.empty(), name + ": it does not drain");
+  sim.check_conservation();
+}
+
+std::string text(const Section& topology, const Section& routing) {
+  std::string out = topology.name + " " + routing.name;
+  for (const auto& [key, value] : routing.values) out += " " + key + "=" + to_string(value);
+  return out;
+}
+
+// What a routing may choose: its own list, or that of the relation by its name.
+Section listed(const std::string& routing) {
+  const auto [first, last] = registry<RoutingSpec>().equal_range(routing);
+  for (auto at = first; at != last; ++at)
+    if (!at->second.candidates || !at->second.agent_can_choose) return {"external", {{"relation", routing}}};
+  return {routing, {}};
+}
+
+}  // namespace
+
+TEST(every_routing_runs_on_every_topology_that_it_accepts) {
+  for (const Section& topology : small_topologies())
+    for (const std::string& name : routings_on(topology.name)) run_and_drain(scene(topology, {name, {}}, 0.6), text(topology, {name, {}}));
+}
+
+// Each relation is somebody's action mask: chance takes any of its candidates.
+TEST(every_relation_serves_everybody) {
+  for (const Section& topology : small_topologies()) {
+    std::set<std::string> relations = {"widest"};
+    for (const auto& [name, spec] : registry<RelationSpec>())
+      if (spec.topologies.empty() || std::ranges::count(spec.topologies, topology.name)) relations.insert(name);
+    for (const auto& [name, spec] : registry<RoutingSpec>())
+      if (!name.starts_with("test_") && spec.candidates && spec.agent_can_choose && runs_on_topology(spec, topology.name)) relations.insert(name);
+    CHECK(relations.size() > 4);
+    for (const std::string& relation : relations)
+      for (const std::string who : {"external", "random"}) {
+        const Section routing{who, {{"relation", relation}}};
+        run_and_drain(scene(topology, routing, 0.5), text(topology, routing));
+      }
+  }
+}
+
+// The channel dependency graph of every pair, by exhaustion: from every terminal to every terminal, every candidate at every router,
+// with what the packet then remembers. Those that draw intermediates draw them by the packet's number; so many numbers draw all.
+TEST(every_routing_is_free_of_deadlock_on_every_topology) {
+  using Key = std::tuple<u32, u32, u32, u32, u32, u32, u32, u32, u32, u32>;
+  u32 pairs = 0;
+  for (const Section& topology : small_topologies())
+    for (const std::string& name : routings_on(topology.name)) {
+      if (name == "external" || name == "agent" || name == "policy" || name == "random" || name == "biased") continue;  // their relations are the others'
+      const auto built = build(scene(topology, {name, {}}, 0.1));
+      if (built->routing_facts.reroutes) continue;  // an escape class: dal_escape_is_free_of_deadlock
+      std::shared_ptr<const Network> network = built;
+      const Section relation = built->candidates ? Section{name, {}} : listed(name);
+      if (!built->candidates) network = build(scene(topology, relation, 0.1));
+      CHECK_FOR(network->candidates != nullptr, text(topology, {name, {}}) + " lists no candidates");
+      Lone x(network);
+      const u32 numbers = x.net.chosen ? 40 : 2;
+      Edges edges;
+      std::set<Key> seen;
+      std::vector<std::pair<Place, Packet>> nodes;
+      const auto key = [](const Place& at, const Packet& p) {
+        return Key{at.router, at.in_port, at.in_class, p.source, p.destination, p.sequence, p.hops, p.phase, p.intermediate, p.derouted};
+      };
+      for (u32 source = 0; source < x.net.terminals; source++)
+        for (u32 destination = 0; destination < x.net.terminals; destination++)
+          for (u32 n = 0; n < numbers; n++) {
+            const Place at = x.send(source, destination, n);
+            if (seen.insert(key(at, x.packet())).second) nodes.push_back({at, x.packet()});
+          }
+      for (std::size_t k = 0; k < nodes.size(); k++) {
+        const auto [at, packet] = nodes[k];
+        x.packet() = packet;
+        const auto steps = x.candidates(at);
+        const Packet before = x.packet();
+        CHECK_FOR(!steps.empty(), text(topology, {name, {}}));
+        for (const Step& step : steps) {
+          x.packet() = before;
+          x.batch.out_port[0] = static_cast<u16>(step.port);
+          x.batch.out_class[0] = static_cast<u16>(step.vc_class);
+          if (x.net.chosen) x.net.chosen(x.net, x.state, x.batch, 0);
+          if (x.ejects(at.router, step)) {
+            CHECK_EQ(at.router, x.net.terminal_router[packet.destination]);
+            continue;
+          }
+          CHECK_FOR(step.vc_class < x.net.routing_facts.classes, text(topology, {name, {}}));
+          add(edges, x.net, at.router, at.in_port, at.in_class, step.port, step.vc_class);
+          Packet next = x.packet();
+          CHECK_FOR(++next.hops <= x.net.routing_facts.max_hops, text(topology, {name, {}}) + ": more hops than it says");
+          const Place there = x.behind(at.router, step);
+          if (x.net.routing_facts.minimal)
+            CHECK_EQ(distance(x.net, *x.net.graphs[0], there.router, x.net.terminal_router[packet.destination]) + next.hops,
+                     distance(x.net, *x.net.graphs[0], x.net.terminal_router[packet.source], x.net.terminal_router[packet.destination]));
+          if (seen.insert(key(there, next)).second) nodes.push_back({there, next});
+        }
+      }
+      CHECK_FOR(acyclic(edges), text(topology, {name, {}}) + ": its channel dependencies have a cycle");
+      CHECK(edge_count(edges) > 0);
+      pairs++;
+    }
+  CHECK(pairs >= 20);
+}
+
+// Where a topology has a closed form, it says what the links say.
+TEST(closed_forms_are_what_breadth_first_search_counts) {
+  for (const Section& topology : small_topologies()) {
+    const auto net = build(scene(topology, {"minimal", {}}, 0.1));
+    if (!net->topology->closed) continue;
+    // A Dragonfly's minimal path has one global hop; by a third group two of them may be fewer hops.
+    const bool shorter = topology.name == "dragonfly";
+    Network searched = *net;
+    searched.damaged = true;  // so that it counts
+    need_distances(searched);
+    u32 longest = 0;
+    for (u32 a = 0; a < net->routers; a++)
+      for (u32 b = 0; b < net->routers; b++) {
+        const u32 closed = net->topology->hops_between(*net, a, b), counted = distance(searched, *searched.graphs[0], a, b);
+        CHECK_FOR(shorter ? counted <= closed : counted == closed, topology.name + ": from router " + std::to_string(a) + " to " + std::to_string(b));
+        longest = std::max(longest, closed);
+        if (shorter) continue;
+        each_link(*net, *net->graphs[0], a, [&](u32 k) {
+          if (a != b)
+            CHECK_FOR(net->topology->is_minimal(*net, *net->graphs[0], a, k, b) == searched.topology->Topology::is_minimal(searched, *searched.graphs[0], a, k, b),
+                      topology.name + ": port " + std::to_string(k) + " from " + std::to_string(a) + " to " + std::to_string(b));
+        });
+      }
+    CHECK_EQ(longest, net->topology->diameter);
+  }
+}
+
+// Every block of features stays within its bounds and every reward is a finite number, on every topology.
+TEST(observations_and_rewards_hold_on_every_topology) {
+  for (const Section& topology : small_topologies()) {
+    std::string blocks;
+    for (const std::string& name : registered_names<ObservationSpec>()) blocks += (blocks.empty() ? "" : "+") + name;
+    for (const std::string& reward : registered_names<RewardSpec>()) {
+      Simulation sim(scene(topology, {"random", {{"observation", blocks}, {"reward", reward}, {"record", i64{512}}}}, 0.7));
+      sim.run(1500);
+      const State& s = sim.state();
+      const Seam& seam = *sim.network().seam;
+      CHECK_FOR(s.learning.transitions > 100, topology.name);
+      std::vector<Feature> features;
+      for (const ObservationSpec* block : seam.blocks) features.insert(features.end(), block->general.begin(), block->general.end());
+      for (u32 k = 0; k < seam.slots; k++)
+        for (const ObservationSpec* block : seam.blocks) features.insert(features.end(), block->per_slot.begin(), block->per_slot.end());
+      CHECK_EQ(features.size(), seam.width);
+      const u64 rows = std::min<u64>(s.learning.transitions, seam.capacity);
+      for (u64 row = 0; row < rows; row++) {
+        CHECK_FOR(std::isfinite(s.ring_reward[row]) && s.ring_reward[row] <= 0, reward);
+        for (u32 f = 0; f < seam.width; f++) {
+          const float x = s.ring_observation[row * seam.width + f];
+          CHECK_FOR(x >= features[f].low && x <= features[f].high, topology.name + ", " + features[f].name + ": " + std::to_string(x));
+        }
+      }
+    }
+  }
+}
+
+// A pattern either says what it needs before cycle 0, or sends to terminals that are there.
+TEST(every_pattern_says_what_it_needs) {
+  for (const Section& topology : small_topologies())
+    for (const std::string& name : registered_names<TrafficSpec>()) {
+      if (name.starts_with("test_")) continue;
+      try {
+        const auto net = build(config(topology, input_queued(), {"minimal", {}}, {name, {}}));
+        for (u32 t = 0; t < net->terminals; t++)
+          for (u32 n = 0; n < 50; n++) CHECK_FOR(net->destination(*net, 1, t, n, 0, 0) < net->terminals, name);
+      } catch (const ConfigError& error) {
+        CHECK_FOR(std::string(error.what()).starts_with("traffic." + name), error.what());
+      }
+    }
+}

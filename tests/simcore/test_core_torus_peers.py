@@ -1,0 +1,58 @@
+"""Tori and meshes against BookSim2. The data file names its settings."""
+
+import pytest
+from core_scenes import Section, config, measure, peer_rows, router, traffic
+from flitgym.simcore import Simulation
+
+Row = dict[str, str]
+
+# Steps of 0.5 ns, two per router and flit (internal speedup 2); the output VC is won a step before the switch. Without
+# queueing a packet that visits R routers takes 3 R + 2 of its cycles of 1 ns on a mesh, and 4 R + 1 on a torus, whose
+# channels take two cycles.
+BOOKSIM: Section = {
+    "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 1.5, "link_latency_ns_local": 1.0,
+    "output_latency_ns": 1.0, "output_buffer_flits": 54, "input_buffer_flits": 16, "vc_allocation": "before_switch",
+    "vcs": 8, "injection_vcs": 0,
+}  # fmt: skip
+FOLDED: Section = {**BOOKSIM, "link_latency_ns_local": 2.0}
+SYSTEMS: dict[str, tuple[Section, Section]] = {
+    "torus88": ({"name": "torus", "sizes": [8, 8]}, FOLDED),
+    "torus444": ({"name": "torus", "sizes": [4, 4, 4]}, FOLDED),
+    "mesh88": ({"name": "mesh", "sizes": [8, 8]}, {**BOOKSIM, "vcs": 4}),
+}
+# Loads at which BookSim2 saturates; its latencies from 95 % of them on still grow with the length of its run.
+SATURATION = {
+    ("torus88_uniform", "1"): 0.98, ("torus88_uniform", "4"): 0.93, ("torus88_transpose", "1"): 0.28,
+    ("torus444_uniform", "1"): 1.0,
+    ("mesh88_uniform", "1"): 0.5, ("mesh88_uniform", "4"): 0.49, ("mesh88_transpose", "1"): 0.15,
+}  # fmt: skip
+
+
+def ours(network: str, pattern: Section, warmup_ns: float, measure_ns: float) -> dict[str, float]:
+    topology, changes = SYSTEMS[network]
+    sections = {"topology": topology, "router": router("input_queued", **changes)}
+    return measure(Simulation(config("dimension_order", pattern, **sections)), warmup_ns, measure_ns)
+
+
+@pytest.mark.parametrize(
+    "row", peer_rows("booksim2_torus_mesh.csv"), ids=lambda row: f"{row['curve']}-p{row['packet_flits']}-{row['load']}"
+)
+def test_booksim(row: Row) -> None:
+    network, pattern = row["curve"].split("_")
+    load, flits = float(row["load"]), int(row["packet_flits"])
+    result = ours(network, traffic(pattern, load, packet_flits=flits), 3000, 8000)
+    assert result["accepted_load"] == pytest.approx(float(row["accepted"]), rel=0.06)
+    saturation = SATURATION[row["curve"], row["packet_flits"]]
+    if load < 0.95 * saturation:
+        assert result["hops_mean"] == pytest.approx(float(row["avg_hops"]) - 1, rel=0.015)  # BookSim2 counts routers
+        # Queues grow without bound at saturation, and so do their differences.
+        margin = 0.02 if load < 0.35 * saturation else 0.06 if load < 0.65 * saturation else 0.15
+        assert result["packet_latency_mean_ns"] == pytest.approx(float(row["avg_packet_latency"]), rel=margin)
+
+
+@pytest.mark.parametrize(("network", "hops"), [("torus88", 4.0), ("torus444", 3.0), ("mesh88", 5.25)])
+def test_booksim_zero_load(network: str, hops: float) -> None:
+    result = ours(network, traffic("uniform", 0.001), 1000, 200_000)
+    cycles = 3 * (hops + 1) + 2 if network == "mesh88" else 4 * (hops + 1) + 1
+    deviation = 10 / result["packets_delivered"] ** 0.5  # per packet: 3 or 4 cycles per hop, 2.5 hops
+    assert result["packet_latency_mean_ns"] == pytest.approx(cycles, abs=5 * deviation + 0.02)
