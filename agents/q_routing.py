@@ -54,7 +54,9 @@ class QRouting:
         integer_ns: bool = True,
     ) -> None:
         if simulation.facts()["link_changes"]:
-            raise ConfigError("QRouting: links go down in the run (failures.events), which only the core's q_routing sees")
+            raise ConfigError(
+                "QRouting: links go down in the run (failures.events), which only the core's q_routing sees"
+            )
         self.simulation, self.seed, self.wires = simulation, seed, Wires.of(simulation)
         self.alpha, self.beta, self.max_hops, self.integer_ns = alpha, beta, max_hops, integer_ns
         # In double precision, as the core compares: beside an array of float32 a Python number would be rounded to it.
@@ -95,7 +97,10 @@ class QRouting:
         own = np.eye(len(w.column_peer), dtype=bool)
         # [router, destination]; a router that has failed is never reached.
         hops, times = np.where(own, 0, -1), np.where(own, np.float32(0), np.finfo(np.float32).max)
-        links = [(router, w.column_peer[router, c], w.column_hop_ns[router, c]) for router, c in np.argwhere(w.column_peer >= 0)]
+        links = [
+            (router, w.column_peer[router, c], w.column_hop_ns[router, c])
+            for router, c in np.argwhere(w.column_peer >= 0)
+        ]
         done = 0
         while (hops == done).any():
             # One hop more: what is nearer is known.

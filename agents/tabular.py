@@ -32,7 +32,7 @@ class Wires:
         peer: [routers, ports] the router at the other end, -1 for a terminal.
         column_kind: [routers, columns] `kind` of the ports of the table; a terminal's port between links is `UNUSED`.
         column_peer: [routers, columns] `peer` of those, -1 where no link is.
-        column_hop_ns: [routers, columns] float32, the time of a hop by each without queueing; infinite where no link is.
+        column_hop_ns: [routers, columns] float32, the time of a hop without queueing; infinite where no link is.
         used: [routers, columns] the columns with a link, in order; 0 behind them.
         degree: [routers] their number.
         terminal_router: [terminals] the router of each terminal.

@@ -50,12 +50,12 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
     what is low leaves them. Actions are written in place into the core's table, which `table` [routers, regions] shows,
     and stay there: an agent that gives none keeps its own.
 
-    Observation: Box float32 [3 * ports + 2], what a router can know by itself; its size depends on the network: the
-    ports from a router's first link to its last, of the router with the most. Ports without a link, or with one that
-    has failed, show 0. For each port to another router `load` (flits queued for the link or not yet credited / flits of one VC's buffers),
-    `utilisation` (part of the interval in which the link was sending) and `stall` (part in which it had flits but no
-    credit). Then the news that came in the interval, of packets that were decided here: their mean delay from the
-    decision to the delivery in us, and their number / 1000. A delivery is known a flight later.
+    Observation: Box float32 [3 * ports + 2], what a router can know by itself; its size depends on the network: `ports`
+    from a router's first link to its last, of the router where they are most. For each of them `load` (flits queued for
+    the link or not yet credited / flits of one VC's buffers), `utilisation` (part of the interval in which the link was
+    sending) and `stall` (part in which it had flits but no credit); 0 where there is no link, or it has failed. Then
+    the news that came in the interval, of packets that were decided here: their mean delay from the decision to the
+    delivery in us, and their number / 1000. A delivery is known a flight later.
 
     State: `state()` and `state_space`, Box float32 [routers, 3 * ports + 2]: all observations, row k of `router_k`.
 
@@ -171,8 +171,8 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             )
         if self._span != self._ports:
             raise ConfigError(
-                f"world: networks whose routers have {self._ports} and {self._span} ports; the spaces of an environment "
-                "are the same in every episode"
+                f"world: networks whose routers have {self._ports} and {self._span} ports; the observations of an "
+                "environment are of one size in every episode"
             )
         self._episode += 1
         self._steps = 0

@@ -247,9 +247,7 @@ def rank_table(jobs: list[dict[str, Any]], called: Names) -> dict[str, NDArray[A
     return table | called.of_ranks(table["terminal"])
 
 
-def channel_table(
-    simulation: Simulation, blame: dict[str, NDArray[Any]], names: list[str]
-) -> dict[str, NDArray[Any]]:
+def channel_table(simulation: Simulation, blame: dict[str, NDArray[Any]], names: list[str]) -> dict[str, NDArray[Any]]:
     """A row per channel: its load, the groups and names at its ends, and what each job did and suffered there.
 
     `group` is that of the router that sends; `peer_group` is -1 where a terminal receives.
