@@ -26,7 +26,7 @@ def core_sections(config: DictConfig) -> dict[str, Any]:
         ConfigError: the jobs of the workload do not fit the network.
     """
     sections = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
-    failures = core_failures(config)
+    failures = core_failures(config, seed_alone=True)
     if failures:
         sections["failures"] = failures
     if has_workload(config):
@@ -34,8 +34,12 @@ def core_sections(config: DictConfig) -> dict[str, Any]:
     return {**sections, "traffic": _plain(config.traffic)}
 
 
-def core_failures(config: Mapping[Any, Any]) -> dict[str, Any]:
+def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[str, Any]:
     """What the core takes for the section `failures` of a configuration; empty where nothing fails.
+
+    Args:
+        config: A resolved configuration.
+        seed_alone: Whether a seed is kept where nothing fails: a world that draws failures heeds it.
 
     Raises:
         ConfigError: its seed is negative, also where nothing fails.
@@ -45,7 +49,7 @@ def core_failures(config: Mapping[Any, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in given.items() if value is not None and value != []}
     if kept.get("seed", 0) < 0:
         raise ConfigError(f"failures.seed: {kept['seed']} is no whole number from 0 on")
-    return kept if set(kept) - {"seed"} else {}
+    return kept if seed_alone or set(kept) - {"seed"} else {}
 
 
 def config_hash(config: DictConfig) -> str:

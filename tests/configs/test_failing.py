@@ -49,23 +49,37 @@ def test_where_nothing_fails_a_run_is_the_one_it_was() -> None:
 
 
 def test_what_fails_makes_another_run() -> None:
-    words = (
-        *("failures.links=0.05", "failures.links=3", "failures.links=[0-1,0-2]", "failures.links=0-1"),
-        *("failures.links=['0-1#1']", "failures.events=[0.05@20000-60000]", "failures.routers=2"),
-        *("failures.terminals=[0,5]", "failures.terminals=2", "failures.events=0-1@100"),
-    )
-    hashes = {config_hash(compose([*SMALL, word])) for word in words}
-    hashes.add(config_hash(compose(SMALL)))
-    hashes.add(config_hash(compose([*SMALL, words[0], "failures.seed=2"])))
-    assert len(hashes) == len(words) + 2
-    assert len({training_hash(training(*word)) for word in ([], ["failures.links=0.05"], ["failures.seed=3"])}) == 3
-    for word in words:
-        Simulation(core_sections(compose([*SMALL, word])))
+    config = compose(SMALL)
+    hashes = {config_hash(config)}
+    forms: list[dict[str, Any]] = [
+        {"links": 0.05},
+        {"links": 0.05, "seed": 2},
+        {"links": 3},
+        {"links": ["0-1", "0-2"]},
+        {"links": "0-1"},
+        {"events": ["0.05@20000-60000"]},
+        {"routers": 2},
+        {"terminals": [0, 5]},
+        {"terminals": 2},
+    ]
+    for failures in forms:
+        config.failures = Failures(**failures)
+        hashes.add(config_hash(config))
+        Simulation(core_sections(config))
+    assert len(hashes) == len(forms) + 1
+    train = training()
+    other = train.copy()
+    other.failures.links = 0.05
+    drawn = train.copy()
+    drawn.failures.seed = 3  # counts where `vary` draws failures
+    assert len({training_hash(one) for one in (train, other, drawn)}) == 3
 
 
 def test_what_the_core_takes() -> None:
-    config = compose([*SMALL, "failures.links=[0-1,1-2]", "failures.seed=4"])
-    assert core_failures(config) == {"links": ["0-1", "1-2"], "seed": 4}
+    words = ["failures.links=[0-1,1-2,'2-3#1']", "failures.seed=4", "failures.events=[0.05@20000-60000]"]
+    config = compose([*SMALL, *words])
+    failures = {"links": ["0-1", "1-2", "2-3#1"], "seed": 4, "events": ["0.05@20000-60000"]}
+    assert core_failures(config) == failures == core_sections(config)["failures"]
     assert core_failures({"topology": {}}) == {}
     gone = Simulation(core_sections(compose([*SMALL, "failures.terminals=[0,5]"])))
     assert gone.facts()["terminals"] == 70
@@ -109,6 +123,8 @@ def test_a_training_has_them_in_its_world() -> None:
     config = training("failures.links=2")
     assert world_sections(config)["failures"] == {"links": 2}
     assert "failures" not in world_sections(training())
+    # Of what `vary` draws.
+    assert world_sections(training("failures.seed=3"))["failures"] == {"seed": 3}
     # The groups of a mixture's shifts are the core's, of every topology.
     assert variation(training())["traffic.shift"] == [1, 2, 3, 4]
     triangle = ("topology=hyperx", "topology.widths=[4,3]", "topology.terminals_per_router=1")

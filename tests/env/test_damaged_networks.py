@@ -47,19 +47,20 @@ def test_all_decisions_of_a_damaged_network(scene: str) -> None:
 
 @pytest.mark.parametrize("control", ["decision", "packet", "all"])
 def test_one_decision_at_a_time(control: str) -> None:
-    world = sections("failures.links=0.05", "failures.events=[0.05@300-1500]")
-    assert world["failures"] == {"links": 0.05, "events": ["0.05@300-1500"]}
+    world = sections("failures.links=0.05", "failures.events=[0.05@200-1500]")
+    assert world["failures"] == {"links": 0.05, "events": ["0.05@200-1500"]}
     env = PacketRoutingEnv(world=world, control=control, episode_ns=2_000)
     observation, info = env.reset(seed=1)
-    times = []
-    for step in range(1_500):
+    times: list[float] = []
+    while not times or times[-1] < 400:
+        step = len(times)
         assert env.observation_space.contains(observation)
         observation, reward, terminated, truncated, info = env.step(step % 2 if info["action_mask"][1] else 0)
         assert np.isfinite(reward)
         times.append(info["time_ns"])
         if terminated or truncated:
             observation, info = env.reset()
-    assert max(times) > 300  # links were down
+    # Links were down for the second half.
 
 
 @pytest.mark.parametrize("scene", SCENES)
