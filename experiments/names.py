@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..simcore import Simulation
 
-Columns = Mapping[str, NDArray[np.generic]]
+Columns = Mapping[str, NDArray[Any]]
 Texts = NDArray[np.str_]
 
 
@@ -41,7 +42,7 @@ class Names:
             "peer_name": np.where(peer >= 0, to_router, to_terminal),
         }
 
-    def of_ranks(self, terminal: NDArray[np.generic]) -> dict[str, Texts]:
+    def of_ranks(self, terminal: NDArray[Any]) -> dict[str, Texts]:
         """For a row per rank: `terminal_name`."""
         return {} if self.terminals is None else {"terminal_name": self.terminals[terminal]}
 
@@ -50,5 +51,5 @@ def _unless_numbers(names: Sequence[str]) -> Texts | None:
     return None if all(name == str(k) for k, name in enumerate(names)) else np.array(names)
 
 
-def _called(names: Texts | None, numbers: NDArray[np.generic]) -> Texts:
+def _called(names: Texts | None, numbers: NDArray[Any]) -> Texts:
     return numbers.astype(np.int64).astype(np.str_) if names is None else names[numbers]

@@ -117,7 +117,7 @@ def summary(rows: Sequence[Row]) -> str:
     """A Markdown table of the levels of every routing and load."""
     lines = [
         f"## Mean latency of {_LEVEL_US:g} us, ns\n",
-        "| load | routing | before | links down | at the end | packets that waited at their source |",
+        "| load | routing | before | links down | at the end | not generated, NIC full |",
         "|---|---|---|---|---|---|",
     ]
     for load in sorted({row["traffic.load"] for row in rows}):
