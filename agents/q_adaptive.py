@@ -65,6 +65,8 @@ class QAdaptive:
         if facts["topology"] != "dragonfly":
             raise ConfigError(f"QAdaptive: its table has a row per group; use a dragonfly, not a {facts['topology']}")
         self.simulation, self.seed, self.wires = simulation, seed, Wires.of(simulation)
+        # A Dragonfly's links stand behind the ports of its terminals, at every router; a terminal may be missing.
+        self.slots = int(self.wires.first_link[0])
         self.alpha, self.beta, self.integer_ns = alpha, beta, integer_ns
         # In double precision, as the core compares: beside an array of float32 a Python number would be rounded to it.
         self.epsilon, self.q_thld1, self.q_thld2 = np.float64(epsilon), np.float64(q_thld1), np.float64(q_thld2)
@@ -72,32 +74,32 @@ class QAdaptive:
 
     def first_table(self, facts: dict[str, Any]) -> NDArray[np.float32]:
         """[routers, rows, ports] ns: a global link, and a local one before it unless it leads straight to the group."""
-        w, p = self.wires, self.wires.first_port
+        w, p = self.wires, self.slots
         local, far = (np.float32(facts["link_latency_ns"][kind]) for kind in ("local", "global"))
         routers = np.arange(facts["routers"])
-        table = np.empty((facts["routers"], (facts["groups"] - 1) * p, facts["radix"] - p), np.float32)
+        table = np.empty((facts["routers"], (facts["groups"] - 1) * p, facts["link_span"]), np.float32)
         for row in range(table.shape[1]):
             to_group = row // p + (row // p >= w.group[routers])
-            direct = (w.kind[:, p:] == GLOBAL) & (w.group[w.peer[:, p:]] == to_group[:, None])
+            direct = (w.column_kind == GLOBAL) & (w.group[w.column_peer] == to_group[:, None])
             table[:, row] = np.where(direct, far, far + local)
-        table[np.broadcast_to((w.peer[:, None, p:] < 0), table.shape)] = np.inf  # no link there
+        table[np.broadcast_to(w.column_peer[:, None] < 0, table.shape)] = np.inf  # no link there
         return table
 
     def row(self, group: Ints, to_group: Ints, source: Ints) -> Ints:
         """The row of a packet in the table of a router of `group`: destination group (own left out) and source slot."""
         d = to_group - (to_group > group)
-        return np.where(group != to_group, d * self.wires.first_port + self.wires.terminal_port[source], 0)
+        return np.where(group != to_group, d * self.slots + self.wires.terminal_port[source], 0)
 
     def learn(self, feedback: Columns) -> None:
         """What a packet's next router reported: the time of the hop, and its own least estimate from there."""
         columns = (feedback[name].tolist() for name in ("router", "row", "port", "target"))
         for router, row, port, target in zip(*columns, strict=True):
-            at = (router, row, port - self.wires.first_port)
+            at = (router, row, port - self.slots)
             hysteretic_update(self.table, at, target, self.alpha, self.beta, self.integer_ns)
 
     def decide(self, requests: Columns) -> tuple[Ints, NDArray[np.float32], Ints]:
         """Ports for the packets of a cycle, and what goes back to the routers they came from."""
-        w, p = self.wires, self.wires.first_port
+        w, p = self.wires, self.slots
         router, in_port, source = (requests[name].astype(np.int64) for name in ("router", "in_port", "source"))
         hops, n = requests["hops"], np.arange(len(router))
         group, to_group = w.group[router], w.group[w.terminal_router[requests["destination"]]]

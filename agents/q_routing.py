@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..simcore import Simulation
+from ..simcore import ConfigError, Simulation
 from .draws import below, route_draw, unit
 from .tabular import GLOBAL, TERMINAL, Columns, Ints, Wires, hysteretic_update, index_of
 
@@ -53,6 +53,10 @@ class QRouting:
         max_hops: int = 2,
         integer_ns: bool = True,
     ) -> None:
+        if simulation.facts()["link_changes"]:
+            raise ConfigError(
+                "QRouting: links go down in the run (failures.events), which only the core's q_routing sees"
+            )
         self.simulation, self.seed, self.wires = simulation, seed, Wires.of(simulation)
         self.alpha, self.beta, self.max_hops, self.integer_ns = alpha, beta, max_hops, integer_ns
         # In double precision, as the core compares: beside an array of float32 a Python number would be rounded to it.
@@ -67,9 +71,11 @@ class QRouting:
     def first_table(self, facts: dict[str, Any]) -> NDArray[np.float32]:
         """[routers, destination routers, ports] ns."""
         w = self.wires
-        kind, peer = w.kind[:, w.first_port :], w.peer[:, w.first_port :]
+        kind, peer = w.column_kind, w.column_peer
         latency = np.array([facts["link_latency_ns"][name] for name in ("terminal", "local", "global")] + [np.inf])
-        if facts["topology"] == "dragonfly":
+        if facts["damaged"] or facts["topology"] not in ("dragonfly", "hyperx"):
+            table = self.hop_times()
+        elif facts["topology"] == "dragonfly":
             # The authors' first values: a minimal path to another group, two hops of the same kind within the own one.
             _, local, far, _ = latency.astype(np.float32)
             within = np.where(kind == GLOBAL, 2 * far, 2 * local)
@@ -78,24 +84,46 @@ class QRouting:
         else:
             # The first link, and the shortest way from its far end (Floyd and Warshall's).
             way = np.where(np.eye(facts["routers"], dtype=bool), 0.0, np.inf)
-            for router, port in np.argwhere(peer >= 0):
-                way[router, peer[router, port]] = latency[kind[router, port]]
+            for router, column in np.argwhere(peer >= 0):
+                way[router, peer[router, column]] = latency[kind[router, column]]
             for middle in range(facts["routers"]):
                 way = np.minimum(way, way[:, middle, None] + way[middle])
             table = np.swapaxes(latency[kind][:, :, None] + way[peer], 1, 2)
         return np.where(peer[:, None] < 0, np.inf, table).astype(np.float32)
 
+    def hop_times(self) -> NDArray[np.float32]:
+        """[routers, destination routers, ports] ns: a hop, and from there the fastest of the ways of fewest hops."""
+        w = self.wires
+        own = np.eye(len(w.column_peer), dtype=bool)
+        # [router, destination]; a router that has failed is never reached.
+        hops, times = np.where(own, 0, -1), np.where(own, np.float32(0), np.finfo(np.float32).max)
+        links = [
+            (router, w.column_peer[router, c], w.column_hop_ns[router, c])
+            for router, c in np.argwhere(w.column_peer >= 0)
+        ]
+        done = 0
+        while (hops == done).any():
+            # One hop more: what is nearer is known.
+            reached, known = times.copy(), hops.copy()
+            for router, peer, ns in links:
+                on_way = (known[peer] == done) & (known[router] < 0)
+                times[router, on_way] = np.minimum(times[router], ns + reached[peer])[on_way]
+                hops[router, on_way] = done + 1
+            done += 1
+        return np.swapaxes(w.column_hop_ns[:, :, None] + times[w.column_peer], 1, 2)
+
     def learn(self, feedback: Columns) -> None:
         """What a packet's next router reported: the time of the hop, and its own least estimate from there."""
         columns = (feedback[name].tolist() for name in ("router", "row", "port", "target"))
         for router, row, port, target in zip(*columns, strict=True):
-            at = (router, row, port - self.wires.first_port)
+            at = (router, row, port - self.wires.first_link[router])
             hysteretic_update(self.table, at, target, self.alpha, self.beta, self.integer_ns)
 
     def decide(self, requests: Columns) -> tuple[Ints, NDArray[np.float32], Ints]:
         """Ports for the packets of a cycle, and what goes back to the routers they came from."""
-        w, p = self.wires, self.wires.first_port
+        w = self.wires
         router, hops = requests["router"].astype(np.int64), requests["hops"]
+        p = w.first_link[router]
         to = w.terminal_router[requests["destination"]]
         at_source = w.kind[router, requests["in_port"]] == TERMINAL
 
@@ -115,7 +143,7 @@ class QRouting:
         # Exploration.
         if self.epsilon > 0 and not self.simulation.q_frozen:
             explore = consulted & (unit(random(0)) < self.epsilon)
-            port[explore] = p + w.used[router, below(random(1), w.degree[router])][explore]
+            port[explore] = (p + w.used[router, below(random(1), w.degree[router])])[explore]
 
         # Back to where the packet came from: the least estimate from here; nothing to a terminal.
         values = np.where(at_source, np.float32(-1), np.where(router == to, np.float32(0), least))

@@ -22,22 +22,30 @@ Columns = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Wires:
-    """Who is joined to whom. Ports are router-local; a router's first ones lead to its terminals.
+    """Who is joined to whom, as the core tells it. Ports are router-local.
+
+    A router's table has a column per port from its first link on, as many as the router has for which that is most.
 
     Args:
-        first_port: the first port that leads to another router.
+        first_link: [routers] the first port that leads to another router: column 0.
         kind: [routers, ports] `TERMINAL`, `LOCAL`, `GLOBAL` or `UNUSED`.
         peer: [routers, ports] the router at the other end, -1 for a terminal.
-        used: [routers, columns] the columns (port - first_port) with a link, in order; 0 behind them.
+        column_kind: [routers, columns] `kind` of the ports of the table; a terminal's port between links is `UNUSED`.
+        column_peer: [routers, columns] `peer` of those, -1 where no link is.
+        column_hop_ns: [routers, columns] float32, the time of a hop without queueing; infinite where no link is.
+        used: [routers, columns] the columns with a link, in order; 0 behind them.
         degree: [routers] their number.
         terminal_router: [terminals] the router of each terminal.
         terminal_port: [terminals] and its port there.
-        group: [routers] Dragonfly: the group of each router.
+        group: [routers] the group of each router.
     """
 
-    first_port: int
+    first_link: Ints
     kind: Ints
     peer: Ints
+    column_kind: Ints
+    column_peer: Ints
+    column_hop_ns: NDArray[np.float32]
     used: Ints
     degree: Ints
     terminal_router: Ints
@@ -48,22 +56,31 @@ class Wires:
     def of(cls, simulation: Simulation) -> Wires:
         """The wires of a simulation."""
         facts, channels = simulation.facts(), simulation.channels()
-        routers, radix = facts["routers"], facts["radix"]
+        told, terminals = simulation.routers(), simulation.terminals()
+        ports, columns = (facts["routers"], facts["radix"]), (facts["routers"], facts["link_span"])
+        first_link = told["first_link"].astype(np.int64)
         router, port = channels["router"].astype(np.int64), channels["port"].astype(np.int64)
-        kind, peer = np.full((routers, radix), UNUSED, np.int64), np.full((routers, radix), -1, np.int64)
+        kind, peer = np.full(ports, UNUSED, np.int64), np.full(ports, -1, np.int64)
         kind[router, port], peer[router, port] = channels["kind"], channels["peer_router"]
-        to_terminal = channels["kind"] == TERMINAL
-        first_port = int(port[to_terminal].max()) + 1
-        links = kind[:, first_port:] != UNUSED
+        link = channels["peer_router"] >= 0
+        at = router[link], (port - first_link[router])[link]
+        column_kind, column_peer = np.full(columns, UNUSED, np.int64), np.full(columns, -1, np.int64)
+        column_hop_ns = np.full(columns, np.inf, np.float32)
+        column_kind[at], column_peer[at] = channels["kind"][link], channels["peer_router"][link]
+        column_hop_ns[at] = channels["hop_ns"][link]
+        links = column_peer >= 0
         return cls(
-            first_port,
+            first_link,
             kind,
             peer,
+            column_kind,
+            column_peer,
+            column_hop_ns,
             np.argsort(~links, axis=1, kind="stable") * np.sort(links, axis=1)[:, ::-1],
             links.sum(axis=1),
-            router[to_terminal],
-            port[to_terminal],
-            np.arange(routers) * facts["groups"] // routers,
+            terminals["router"].astype(np.int64),
+            terminals["port"].astype(np.int64),
+            told["group"].astype(np.int64),
         )
 
 

@@ -6,19 +6,21 @@ Importing this package registers the schema, so that every entry point and every
 from .added import refuse_added
 from .composition import CONFIG_DIR, compose
 from .errors import explain, unknown
-from .identity import config_hash, core_sections, run_id
+from .identity import config_hash, core_failures, core_sections, run_id
 from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, workload_label
-from .schema import GROUPS, KINDS, register_schema
+from .schema import FAILING, GROUPS, KINDS, register_schema
 from .warmup import cold_table
 
 __all__ = [
     "CONFIG_DIR",
+    "FAILING",
     "GROUPS",
     "KINDS",
     "WINDOWS",
     "cold_table",
     "compose",
     "config_hash",
+    "core_failures",
     "core_jobs",
     "core_sections",
     "explain",

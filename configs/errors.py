@@ -18,6 +18,7 @@ from ..simcore import ConfigError
 
 # What reads the configuration, and whose errors are about it: by the first part of a module's name.
 _READERS = {"hydra", "omegaconf", "yaml", "antlr4"}
+_NOTHING = "leave it out for a whole network"
 _LONGEST = 400  # characters of another's message
 _LONGEST_WORD = 100  # characters of a word in a message
 
@@ -95,6 +96,8 @@ def refuse_valueless_groups(words: Iterable[str]) -> None:
     for word in words:
         key, sign, value = word.lstrip("+").partition("=")
         if sign and re.fullmatch(r"null|~|true|false|[-+.\d][-+.\de]*", value.strip(), re.IGNORECASE):
+            if key == "failures":
+                raise ConfigError(f"{word}: it is a section of keys; write failures.links={value}, say, or {_NOTHING}")
             options = _options(key)
             if options:
                 raise ConfigError(unknown(key, value, options, "option"))

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -17,17 +18,38 @@ _COMPONENTS = ("topology", "router", "routing")
 
 
 def core_sections(config: DictConfig) -> dict[str, Any]:
-    """The part of the resolved configuration that the core takes: component sections and the seed.
+    """The part of the resolved configuration that the core takes: component sections, failures and the seed.
 
-    Jobs come in the place of a traffic pattern.
+    Jobs come in the place of a traffic pattern. Where no failure is configured there is no section `failures`.
 
     Raises:
         ConfigError: the jobs of the workload do not fit the network.
     """
     sections = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
+    failures = core_failures(config, seed_alone=True)
+    if failures:
+        sections["failures"] = failures
     if has_workload(config):
-        return {**sections, "workload": core_workload(_plain(config.workload), sections["topology"])}
+        return {**sections, "workload": core_workload(_plain(config.workload), sections["topology"], failures)}
     return {**sections, "traffic": _plain(config.traffic)}
+
+
+def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[str, Any]:
+    """What the core takes for the section `failures` of a configuration; empty where nothing fails.
+
+    Args:
+        config: A resolved configuration.
+        seed_alone: Whether a seed is kept where nothing fails: a world that draws failures heeds it.
+
+    Raises:
+        ConfigError: its seed is negative, also where nothing fails.
+    """
+    # A configuration that was written before there were failures has no such section.
+    given: dict[str, Any] = _plain(config.get("failures") or {})
+    kept = {key: value for key, value in given.items() if value is not None and value != []}
+    if kept.get("seed", 0) < 0:
+        raise ConfigError(f"failures.seed: {kept['seed']} is no whole number from 0 on")
+    return kept if seed_alone or set(kept) - {"seed"} else {}
 
 
 def config_hash(config: DictConfig) -> str:
@@ -40,6 +62,9 @@ def config_hash(config: DictConfig) -> str:
     """
     run = {key: value for key, value in _plain(config.run).items() if key not in _NOT_IDENTITY}
     identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
+    failures = core_failures(config)
+    if failures:
+        identity["failures"] = failures
     if has_workload(config):
         identity["workload"] = workload_identity(_plain(config.workload))
         run = {key: run[key] for key in _RUN_OF_WORKLOAD}

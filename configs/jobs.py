@@ -29,18 +29,19 @@ def has_workload(config: DictConfig) -> bool:
     return bool(config.workload.name != "none")
 
 
-def core_workload(section: Section, topology: Section) -> dict[str, Any]:
+def core_workload(section: Section, topology: Section, failures: Section) -> dict[str, Any]:
     """What the core takes for a `workload` section: its own parameters and the list of jobs.
 
     Args:
         section: The resolved section, not of the name `none`.
         topology: The resolved `topology` section, for the number of terminals.
+        failures: What is out of use, so that jobs get no more ranks than there are terminals left.
 
     Raises:
         ConfigError, OSError: as `core_jobs`.
     """
     parameters = {key: section[key] for key in registered("workload")["workload"]["params"]}
-    return {**parameters, "jobs": core_jobs(section, terminals(dict(topology)))}
+    return {**parameters, "jobs": core_jobs(section, terminals(dict(topology), dict(failures)))}
 
 
 def core_jobs(section: Section, available: int) -> list[dict[str, Any]]:

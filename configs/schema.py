@@ -18,6 +18,7 @@ from .warmup import warmup_ns
 
 KINDS = ("topology", "router", "routing", "traffic")
 GROUPS = (*KINDS, "workload")
+FAILING = ("links", "routers", "terminals", "events")  # keys of `failures` that take something out of use
 
 _TYPES: dict[str, Any] = {
     "int": int,
@@ -94,6 +95,17 @@ class Jobs(Workload):
 
 
 @dataclass
+class Failures:
+    """What is out of use. Keys stand in `config.yaml`; the core checks what they hold, names and numbers alike."""
+
+    links: Any = None
+    routers: Any = None
+    terminals: Any = None
+    seed: int | None = None
+    events: Any = None
+
+
+@dataclass
 class Experiment:
     """The root of the configuration: one section per kind of component, and what belongs to the run itself."""
 
@@ -104,6 +116,7 @@ class Experiment:
     routing: Any = MISSING
     traffic: Any = MISSING
     workload: Any = MISSING
+    failures: Failures = field(default_factory=Failures)
     run: Run = field(default_factory=Run)
 
 
@@ -125,6 +138,7 @@ class Evaluation:
     workers: int | None = MISSING
     topology: Any = MISSING
     router: Any = MISSING
+    failures: Failures = field(default_factory=Failures)
     run: Run = field(default_factory=Run)
 
 

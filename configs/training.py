@@ -9,9 +9,10 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, DictConfig, OmegaConf
 
-from ..simcore import ConfigError
-from .identity import core_sections
+from ..simcore import ConfigError, Simulation
+from .identity import core_failures, core_sections
 from .jobs import has_workload
+from .schema import Failures
 
 # Keys that do not change what is learned.
 _NOT_IDENTITY = {"overwrite", "track", "study", "hydra", "checkpoint_every", "evaluation"}
@@ -56,6 +57,7 @@ class Training:
     router: Any = MISSING
     traffic: Any = MISSING
     workload: Any = MISSING
+    failures: Failures = field(default_factory=Failures)
     agent: Any = MISSING
     track: Track = field(default_factory=Track)
     evaluation: EvaluationWhileTraining = field(default_factory=EvaluationWhileTraining)
@@ -76,7 +78,7 @@ def register_training(agents: Mapping[str, tuple[type[Any], type[Any]]]) -> None
 
 
 def world_sections(config: DictConfig) -> dict[str, Any]:
-    """The sections of a `World`: topology, router, and traffic or workload.
+    """The sections of a `World`: topology, router, failures if there are any, and traffic or workload.
 
     Raises:
         ConfigError, OSError: as `core_sections`.
@@ -85,7 +87,7 @@ def world_sections(config: DictConfig) -> dict[str, Any]:
     complete = OmegaConf.merge({"routing": {"name": "policy"}}, OmegaConf.to_container(config, resolve=True))
     assert isinstance(complete, DictConfig)
     sections = core_sections(complete)
-    return {key: sections[key] for key in ("topology", "router", "traffic", "workload") if key in sections}
+    return {key: sections[key] for key in ("topology", "router", "failures", "traffic", "workload") if key in sections}
 
 
 def variation(config: DictConfig) -> dict[str, Any]:
@@ -102,19 +104,23 @@ def variation(config: DictConfig) -> dict[str, Any]:
     drawn: dict[str, Any] = {"traffic.load": {"low": 0.1, "high": 0.8}}
     if config.traffic.name == "mixed":
         drawn["traffic.adversarial_part"] = [0.0, 0.25, 0.5, 0.5, 0.75, 1.0]
-        drawn["traffic.shift"] = list(range(1, min(4, _groups(config.topology) - 1) + 1))
+        drawn["traffic.shift"] = list(range(1, min(4, _groups(config) - 1) + 1))
     return drawn
 
 
-def _groups(topology: DictConfig) -> int:
-    # Of a HyperX the planes of its last dimension; two is what every network has.
-    return int(topology.get("groups") or (topology.get("widths") or [2])[-1])
+def _groups(config: DictConfig) -> int:
+    # The core's word: of a Dragonfly, planes of a HyperX, or whatever else the network's routers stand in.
+    sections = {**world_sections(config), "routing": "minimal", "traffic": "uniform"}
+    return int(Simulation(sections).facts()["groups"])
 
 
 def training_hash(config: DictConfig) -> str:
     """Hash of everything that decides what is learned, 12 hexadecimal digits."""
     plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     identity = {key: value for key, value in plain.items() if key not in _NOT_IDENTITY}
+    # Where nothing fails, a training is what it was before there were failures. A seed counts where `vary` draws some.
+    if not core_failures(config) and plain.get("failures", {}).get("seed") is None:
+        identity.pop("failures", None)
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
 

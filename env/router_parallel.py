@@ -50,11 +50,12 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
     what is low leaves them. Actions are written in place into the core's table, which `table` [routers, regions] shows,
     and stay there: an agent that gives none keeps its own.
 
-    Observation: Box float32 [3 * ports + 2], what a router can know by itself; its size depends on the network. For
-    each port to another router `load` (flits queued for the link or not yet credited / flits of one VC's buffers),
-    `utilisation` (part of the interval in which the link was sending) and `stall` (part in which it had flits but no
-    credit). Then the news that came in the interval, of packets that were decided here: their mean delay from the
-    decision to the delivery in us, and their number / 1000. A delivery is known a flight later.
+    Observation: Box float32 [3 * ports + 2], what a router can know by itself; its size depends on the network: `ports`
+    from a router's first link to its last, of the router where they are most. For each of them `load` (flits queued for
+    the link or not yet credited / flits of one VC's buffers), `utilisation` (part of the interval in which the link was
+    sending) and `stall` (part in which it had flits but no credit); 0 where there is no link, or it has failed. Then
+    the news that came in the interval, of packets that were decided here: their mean delay from the decision to the
+    delivery in us, and their number / 1000. A delivery is known a flight later.
 
     State: `state()` and `state_space`, Box float32 [routers, 3 * ports + 2]: all observations, row k of `router_k`.
 
@@ -118,7 +119,8 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self._draw(0)
         self.possible_agents = [f"router_{k}" for k in range(self._routers)]
         self.agents: list[str] = []
-        ports, regions = self._load_of.shape[1], self.table.shape[1]
+        self._ports, regions = self._span, self.table.shape[1]
+        ports = self._ports
         high = np.array([_MOST_LOAD, 1.0, 1.0] * ports + [_MOST_DELAY_US, _MOST_NEWS], np.float32)
         seen = [gymnasium.spaces.Box(np.zeros_like(high), high) for _ in self.possible_agents]
         bias = np.full(regions, self.bias_flits, np.float32)
@@ -166,6 +168,11 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             raise ConfigError(
                 f"world: networks of {len(self.possible_agents)} and of {self._routers} routers; the agents of an "
                 "environment are the same in every episode"
+            )
+        if self._span != self._ports:
+            raise ConfigError(
+                f"world: networks whose routers have {self._ports} and {self._span} ports; the observations of an "
+                "environment are of one size in every episode"
             )
         self._episode += 1
         self._steps = 0
@@ -247,22 +254,23 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self._routers = int(facts["routers"])
         self._look()
         self._ring = Ring(self.simulation)
-        # The core's ports stand in blocks of a power of two per router; `channels()` lists those that are used.
-        channels = self.simulation.channels()
-        ours = channels["peer_router"] >= 0
-        self._terminals = np.bincount(channels["router"][~ours], minlength=self._routers)
-        counts = np.bincount(channels["router"][ours], minlength=self._routers)
-        if counts.min() != counts.max():
-            raise ConfigError(f"world: routers with {counts.min()} and {counts.max()} links; they must have the same")
-        self._ours = np.flatnonzero(ours)
-        block = 1 << (int(facts["radix"]) - 1).bit_length()
-        self._load_of = (channels["router"].astype(np.int64) * block + channels["port"])[self._ours].reshape(
-            self._routers, -1
-        )
+        channels, routers = self.simulation.channels(), self.simulation.routers()
+        self._terminals = np.bincount(self.simulation.terminals()["router"], minlength=self._routers)
+        # Whatever has failed, a port keeps its place in the observation.
+        drawn = self.world.draw(seed)
+        whole = self.simulation
+        if drawn.pop("failures", None):
+            whole = Simulation({**drawn, "routing": self._routing, "seed": seed})
+        first, self._span = whole.routers()["first_link"].astype(np.int64), int(whole.facts()["link_span"])
+        # Of the links that are there: the channel, its place in the rows, and in the core's array of ports.
+        self._ours = np.flatnonzero(channels["peer_router"] >= 0)
+        router, port = (channels[name][self._ours].astype(np.int64) for name in ("router", "port"))
+        self._place = router, 3 * (port - first[router])
+        self._load_of = routers["first_port"].astype(np.int64)[router] + port
         buffers = ("input_buffer_flits", "output_buffer_flits")
-        router = self.world.draw(seed).get("router", "vc_router")
-        known = registered("router")[router if isinstance(router, str) else router["name"]]["params"]
-        given = {} if isinstance(router, str) else router
+        model = drawn.get("router", "vc_router")
+        known = registered("router")[model if isinstance(model, str) else model["name"]]["params"]
+        given = {} if isinstance(model, str) else model
         self._room = float(sum(given.get(key, known[key]["default"]) for key in buffers))
 
     def _look(self) -> None:
@@ -298,11 +306,12 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
     def _observe(self, span_ns: float, delay: NDArray[np.float64], news: NDArray[np.float64]) -> NDArray[np.float32]:
         channels = self.simulation.channels()
-        rows = np.empty((self._routers, 3 * self._load_of.shape[1] + 2), np.float32)
+        rows = np.zeros((self._routers, 3 * self._span + 2), np.float32)
         stall = channels["stall_ns"][self._ours] / span_ns if span_ns else np.zeros(len(self._ours))
-        rows[:, 0:-2:3] = np.minimum(self._loads[self._load_of] / self._room, _MOST_LOAD)
-        rows[:, 1:-2:3] = np.clip(channels["utilisation"][self._ours], 0, 1).reshape(self._load_of.shape)
-        rows[:, 2:-2:3] = np.clip(stall, 0, 1).reshape(self._load_of.shape)
+        router, place = self._place
+        rows[router, place] = np.minimum(self._loads[self._load_of] / self._room, _MOST_LOAD)
+        rows[router, place + 1] = np.clip(channels["utilisation"][self._ours], 0, 1)
+        rows[router, place + 2] = np.clip(stall, 0, 1)
         rows[:, -2] = np.minimum(delay, _MOST_DELAY_US)
         rows[:, -1] = np.minimum(news * 1e-3, _MOST_NEWS)
         self._seen = rows.copy()  # the agents' rows are theirs to change

@@ -14,7 +14,8 @@ from omegaconf.errors import OmegaConfBaseException
 from ..configs import compose, core_sections, explain, unknown
 from ..simcore import ConfigError, Simulation
 
-_SECTIONS = ("topology", "router", "traffic", "workload")
+_SECTIONS = ("topology", "router", "traffic", "workload", "failures")
+_DRAWS = 16  # of failures for one episode, until a network holds together
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,13 @@ class World:
     """What a simulation is built from but the routing and the seed.
 
     Args:
-        sections: `topology`, `router`, and `traffic` or `workload`, as `flitgym.simcore.Simulation` takes them.
+        sections: `topology`, `router`, `traffic` or `workload`, and `failures` if there are any, as
+            `flitgym.simcore.Simulation` takes them.
         vary: what is drawn anew for each episode (domain randomisation): a dotted key of `sections`, e.g. `traffic` or
             `traffic.load`, to either a list of values, each as likely, or a mapping `{low, high}` for a number
-            uniform in between. Keys are drawn in their order, so `traffic` may come before `traffic.load`.
+            uniform in between. Keys are drawn in their order, so `traffic` may come before `traffic.load`. Where keys
+            of `failures` are drawn, e.g. `failures.links` from [0, 0.02, 0.05], each episode has a `failures.seed` of
+            its own, unless `sections` or `vary` have one; of those that cannot be routed another is drawn.
     """
 
     sections: Mapping[str, Any]
@@ -70,8 +74,13 @@ class World:
             raise ConfigError(f"overrides: {explain(error)}") from error
         return cls({key: value for key, value in sections.items() if key in _SECTIONS}, vary or {})
 
-    def draw(self, seed: int) -> dict[str, Any]:
-        """The sections of the episode `seed`; the same seed draws the same."""
+    def draw(self, seed: int, attempt: int = 0) -> dict[str, Any]:
+        """The sections of the episode `seed`; the same seed draws the same.
+
+        Args:
+            seed: of the episode.
+            attempt: of failures that cannot be routed, the next ones.
+        """
         drawn: dict[str, Any] = _copied(self.sections)
         random = np.random.default_rng([seed, 0x776F726C64])
         for key, choices in self.vary.items():
@@ -80,6 +89,9 @@ class World:
             else:
                 value = _copied(choices[int(random.integers(len(choices)))])
             _put(drawn, key, value)
+        if self._draws_failures:
+            own = np.random.default_rng([seed, 0x6661696C, attempt])
+            _put(drawn, "failures.seed", int(own.integers(1 << 40)))
         return drawn
 
     def simulation(self, routing: str | Mapping[str, Any], seed: int) -> Simulation:
@@ -88,7 +100,19 @@ class World:
         Raises:
             ConfigError: the sections, as drawn, cannot be built.
         """
-        return Simulation({**self.draw(seed), "routing": routing, "seed": seed})
+        for attempt in range(_DRAWS if self._draws_failures else 1):
+            try:
+                return Simulation({**self.draw(seed, attempt), "routing": routing, "seed": seed})
+            except ConfigError as error:
+                refused = error
+        raise refused
+
+    @property
+    def _draws_failures(self) -> bool:
+        # A seed that is given stands.
+        drawn = [key for key in self.vary if key.split(".")[0] == "failures"]
+        fixed = "failures" in drawn or "failures.seed" in drawn or "seed" in self.sections.get("failures", {})
+        return bool(drawn) and not fixed
 
 
 def _ordered(low: Any, high: Any) -> bool:

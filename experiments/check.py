@@ -12,15 +12,15 @@ from hydra.errors import HydraException
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from ..configs import GROUPS, compose
+from ..configs import FAILING, GROUPS, compose
 from ..simcore import ConfigError
 from .commandline import EXIT_BAD_CONFIG
 from .one_run import prepare
 from .sweep import WORKERS
 from .sweep_forecast import announce, runs_of
 
-# Keys whose every value is tried: groups of components, and words that name motifs.
-_EVERY_VALUE = {*GROUPS, "workload.target", "workload.background"}
+# Keys whose every value is tried: groups of components, words that name motifs, and what may cut the network.
+_EVERY_VALUE = {*GROUPS, "workload.target", "workload.background", *(f"failures.{key}" for key in FAILING)}
 
 
 class CheckBeforeSweep(Callback):

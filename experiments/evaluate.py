@@ -18,7 +18,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
-from ..configs import CONFIG_DIR, refuse_added, unknown
+from ..configs import CONFIG_DIR, core_failures, refuse_added, unknown
 from ..simcore import ConfigError, CoreError
 from .commandline import CommandError, past_hydra, run_command
 from .drawing import distinct_styles, save_figure
@@ -32,8 +32,9 @@ from .sweep import WORKERS, PlannedRun, RunFailedError, collect, run_all
 NAME = "evaluation"  # of the files written
 # What a run has and an evaluation has several of.
 _LISTS = {"routing": "policies", "traffic": "patterns", "workload": "workloads", "seed": "seeds"}
-# Sections that the runs take over as they are.
-_COMMON = ("topology", "router", "run")
+# Sections that the runs take over as they are, and those of them that have options.
+_COMMON = ("topology", "router", "failures", "run")
+_OPTIONS = ("topology", "router", "run")
 _WIDTH_OF_FILES = 120  # columns, where the output is no terminal
 
 
@@ -45,7 +46,7 @@ def app(config: DictConfig) -> None:
         raise CommandError("-m: an evaluation takes lists as they are; leave it out")
     directory = Path(hydra_config.runtime.output_dir)
     words = list(hydra_config.overrides.task)
-    common = [f"{group}={hydra_config.runtime.choices[group]}" for group in _COMMON]
+    common = [f"{group}={hydra_config.runtime.choices[group]}" for group in _OPTIONS]
     common += [word for word in words if word.lstrip("+~").partition(".")[0] in _COMMON]
     try:
         with past_hydra():
@@ -164,9 +165,10 @@ def _network(result: Mapping[str, Any], windows: bool) -> str:
     run = config["run"]
     # Every run has the same bins.
     percentiles = 100 * result["histogram_relative_error"]
+    failures = "".join(f", failures.{key}={value}" for key, value in core_failures(OmegaConf.create(config)).items())
     measured = f", {run['measure_ns']:,.0f} ns measured after {run['warmup_ns']:,.0f} ns" if windows else ""
     return (
-        f"{config['topology']['name']} with {result['facts']['terminals']:,} terminals{measured}; code "
+        f"{config['topology']['name']} with {result['facts']['terminals']:,} terminals{failures}{measured}; code "
         f"{result['version']}. Percentiles come from a "
         f"histogram and are exact within {percentiles:.2g} %."
     )

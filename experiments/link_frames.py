@@ -54,15 +54,13 @@ class LinkFrames:
 
     def __init__(self, simulation: Simulation, interval: int) -> None:
         self._simulation = simulation
-        facts, channels = simulation.facts(), simulation.channels()
-        self._groups = channel_groups(facts, channels)
-        keys = np.stack([*self._groups, channels["kind"].astype(np.int64)], axis=1)
+        routers, channels = simulation.routers(), simulation.channels()
+        keys = np.stack([*channel_groups(routers["group"], channels), channels["kind"].astype(np.int64)], axis=1)
         self._bundles, self._bundle_of, self._links = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
         self._bundle_of = self._bundle_of.reshape(-1)
-        # In the core's arrays a router has a power of two of ports.
-        stride = 1 << (facts["radix"] - 1).bit_length()
-        self._ports = facts["routers"] * stride
-        self._port = channels["router"].astype(np.int64) * stride + channels["port"]
+        self._port = routers["first_port"].astype(np.int64)[channels["router"]] + channels["port"]
+        # One account per port of a router in the core's arrays, the terminals' own ports not among them.
+        self._ports = len(simulation.arrays()["ports"]) - len(simulation.terminals()["name"])
         self._begin = simulation.now
         self._interval = interval
         self._frames: list[_Frame] = []
@@ -139,8 +137,12 @@ class LinkFrames:
         return np.rint(np.bincount(self._bundle_of, weights=counts, minlength=len(self._bundles))).astype(np.int64)
 
 
-def channel_groups(facts: dict[str, Any], channels: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The group of the router that sends on each channel, and of the one that receives; -1 for a terminal."""
-    routers_per_group = facts["routers"] // facts["groups"]
-    peer = channels["peer_router"]
-    return channels["router"] // routers_per_group, np.where(peer < 0, -1, peer // routers_per_group)
+def channel_groups(group: NDArray[Any], channels: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The group of the router that sends on each channel, and of the one that receives; -1 for a terminal.
+
+    Args:
+        group: [routers] of each, as `Simulation.routers()` tells it.
+        channels: `Simulation.channels()`.
+    """
+    own, peer = group.astype(np.int64), channels["peer_router"]
+    return own[channels["router"]], np.where(peer < 0, -1, own[peer])

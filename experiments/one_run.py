@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from ..configs import config_hash, core_sections, has_workload
 from ..simcore import ConfigError, Simulation, __version__, registered
 from .cautions import cautions, halves
+from .names import Names
 from .progress import Report
 from .results import finished, require_writable, write_result, write_table
 from .workload_run import Limits, run_workload
@@ -204,7 +205,8 @@ def _run_windows(
         write_table(directory / files["series"], simulation.series())
     if run.channels:
         files["channels"] = "channels.parquet"
-        write_table(directory / files["channels"], simulation.channels())
+        channels = simulation.channels()
+        write_table(directory / files["channels"], channels | Names.of(simulation).of_channels(channels))
     return numbers, files
 
 

@@ -17,6 +17,7 @@ from ..configs import core_sections, unknown
 from ..simcore import ConfigError, CoreError, Simulation
 from ..simcore._core import Program
 from .link_frames import LinkFrames, channel_groups
+from .names import Names
 from .progress import Report
 from .results import write_table
 
@@ -107,12 +108,12 @@ def run_workload(
     counted = bytes_of_jobs(config)[: 1 if limits.target_only else None]
     timing, frames = _advance(simulation, limits, lambda phase: report(phase, _part(simulation, config, counted)))
 
-    jobs, blame, channels = simulation.jobs(), simulation.blame(), simulation.channels()
-    names = [job["name"] for job in jobs]
+    jobs, blame = simulation.jobs(), simulation.blame()
+    names, called = [job["name"] for job in jobs], Names.of(simulation)
     directory.mkdir(parents=True, exist_ok=True)
     files = {"ranks": "ranks.parquet", "channels": "channels.parquet"}
-    write_table(directory / files["ranks"], rank_table(jobs))
-    write_table(directory / files["channels"], channel_table(simulation.facts(), channels, blame, names))
+    write_table(directory / files["ranks"], rank_table(jobs, called))
+    write_table(directory / files["channels"], channel_table(simulation, blame, names))
     if limits.series_interval:
         files["job_series"] = "job_series.parquet"
         series = simulation.job_series()
@@ -236,24 +237,24 @@ def system_throughput(jobs: list[dict[str, Any]], now_ns: float) -> float | None
     return float(sum(job["bytes_received"] for job in jobs) / took / 1e3) if took > 0 else None
 
 
-def rank_table(jobs: list[dict[str, Any]]) -> dict[str, NDArray[Any]]:
-    """A row per rank of every job."""
+def rank_table(jobs: list[dict[str, Any]], called: Names) -> dict[str, NDArray[Any]]:
+    """A row per rank of every job; `terminal_name` where terminals go by names."""
     table = {
         "job": np.repeat([job["name"] for job in jobs], [job["ranks"] for job in jobs]),
         "rank": np.concatenate([np.arange(job["ranks"]) for job in jobs]),
     }
-    return table | {column: np.concatenate([job[key] for job in jobs]) for key, column in _RANKS.items()}
+    table |= {column: np.concatenate([job[key] for job in jobs]) for key, column in _RANKS.items()}
+    return table | called.of_ranks(table["terminal"])
 
 
-def channel_table(
-    facts: dict[str, Any], channels: dict[str, NDArray[Any]], blame: dict[str, NDArray[Any]], names: list[str]
-) -> dict[str, NDArray[Any]]:
-    """A row per channel: its load, the groups at its ends, and what each job did and suffered there.
+def channel_table(simulation: Simulation, blame: dict[str, NDArray[Any]], names: list[str]) -> dict[str, NDArray[Any]]:
+    """A row per channel: its load, the groups and names at its ends, and what each job did and suffered there.
 
     `group` is that of the router that sends; `peer_group` is -1 where a terminal receives.
     """
-    table = dict(channels)
-    table["group"], table["peer_group"] = channel_groups(facts, channels)
+    channels = simulation.channels()
+    table = channels | Names.of(simulation).of_channels(channels)
+    table["group"], table["peer_group"] = channel_groups(simulation.routers()["group"], channels)
     if not blame["flits"].size:
         return table
     for v, victim in enumerate(names):

@@ -28,6 +28,7 @@ class Simulation(_core.Simulation):
             missing parameters take the defaults of `registered(kind)`), and an integer `seed`. Instead of `traffic`,
             `workload`: parameters as in `registered("workload")` and `jobs`, a list of mappings with `name`, either
             `motif` and its parameters (`registered("motif")`), `goal_file` or `program`, and optionally `terminals`.
+            `failures`: links, routers and terminals out of use, as in `registered("failures")`; names in lists.
             `max_memory_gb` (GB of 1e9 bytes; 0, the default = what the machine has free) bounds what the simulation
             may need to begin with; `facts()["memory_estimate_bytes"]` is that need.
 

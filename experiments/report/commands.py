@@ -33,6 +33,7 @@ def command(config: Section) -> str:
         words += _differences(group, known[group], config[group])
     # A workload has no windows, and the command would refuse them.
     run = {key: value for key, value in config["run"].items() if "traffic" in chosen or key in _RUN_OF_WORKLOAD}
+    words += _differences("failures", known["failures"], config.get("failures", {}))
     words += _differences("run", known["run"], run)
     words += _differences("", {"seed": known["seed"]}, {"seed": config["seed"]})
     return " ".join(shlex.quote(word) for word in ["flitgym-simulate", *words])

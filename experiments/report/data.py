@@ -291,7 +291,6 @@ def film(result: Mapping[str, Any], path: Path, merge: int = 1) -> dict[str, Any
     by_job = {job: _pack(frames(f"flits.{job}", False) * flit_bytes, least) for job in jobs}
     return {
         "groups": result["facts"]["groups"],
-        "routers_per_group": result["facts"]["routers"] // result["facts"]["groups"],
         "topology": result["config"]["topology"]["name"],
         "bundles": [
             [int(value) for value in row]

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...configs import workload_label
+from ...configs import core_failures, workload_label
 
 Section = Mapping[str, Any]
 # Whom a section is compared with, its path in the configuration, and its keys.
@@ -124,6 +124,7 @@ def _common(config: Section) -> _Sections:
     else:
         run = {key: value for key, value in config["run"].items() if key not in _NEUTRAL_RUN}
         sections.append(((kind, "traffic", what_ran(config)), "traffic", config["traffic"]))
+    sections.append(((kind, "failures"), "failures", core_failures(config)))
     return [*sections, ((kind, "run"), "run", run)]
 
 

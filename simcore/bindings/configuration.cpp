@@ -206,7 +206,8 @@ WorkloadSection to_workload(const py::object& given) {
   return section;
 }
 
-// A list of names becomes one text with commas, which is how the core reads them; what is None is left out.
+}  // namespace
+
 Values to_failures(const py::object& given) {
   if (!py::isinstance<py::dict>(given)) throw ConfigError("failures: " + shown(given) + " is no mapping of links, routers, terminals, seed and events");
   Values values;
@@ -223,8 +224,6 @@ Values to_failures(const py::object& given) {
   }
   return values;
 }
-
-}  // namespace
 
 Config to_config(const py::object& mapping) {
   if (!PyMapping_Check(mapping.ptr()) || py::isinstance<py::str>(mapping))

@@ -18,6 +18,8 @@ struct PyProgram {
 std::string to_text(const std::string& where, const pybind11::handle& item);
 flitgym::Value to_value(const std::string& where, const pybind11::handle& item);
 flitgym::Section to_section(const pybind11::dict& config, const char* key, const char* default_name);
+// A list of names becomes one text with commas, which is how the core reads them; what is None is left out.
+flitgym::Values to_failures(const pybind11::object& given);
 flitgym::Config to_config(const pybind11::object& mapping);
 std::shared_ptr<const flitgym::Program> program_from_arrays(const pybind11::dict& given);
 pybind11::dict registered(const std::string& kind);

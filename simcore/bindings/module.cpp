@@ -14,6 +14,7 @@
 
 #include "configuration.hpp"
 #include "exclusive.hpp"
+#include "failures.hpp"
 #include "interrupt.hpp"
 #include "jobs.hpp"
 #include "learning.hpp"
@@ -25,6 +26,7 @@
 #include "simcore/registry.hpp"
 #include "simcore/simulation.hpp"
 #include "simcore/workload.hpp"
+#include "topology/graph.hpp"
 #include "views.hpp"
 #include "workload/array_program.hpp"
 #include "workload/goal.hpp"
@@ -107,6 +109,7 @@ py::dict facts(const Simulation& sim) {
   d["workload"] = net.workload != nullptr;
   d["link_span"] = net.link_span;
   d["damaged"] = net.damaged;
+  d["link_changes"] = net.graphs.size() - 1;  // times at which links go down or come up
   return d;
 }
 
@@ -117,7 +120,7 @@ py::dict channels(const Simulation& sim) {
   const double cycles = static_cast<double>(end - s.part.window.begin);
   std::vector<u32> router, port, kind;
   std::vector<i64> peer, peer_port, terminal;
-  std::vector<double> latency, flit_time;
+  std::vector<double> latency, hop, flit_time;
   std::vector<u64> flits;
   std::vector<double> utilisation, stall;
   for (u32 p = 0; p < net.router_ports; p++) {
@@ -130,6 +133,7 @@ py::dict channels(const Simulation& sim) {
     peer_port.push_back(net.is_nic(end_port) ? -1 : static_cast<i64>(net.local_port(end_port)));
     terminal.push_back(net.is_nic(end_port) ? static_cast<i64>(end_port - net.router_ports) : -1);
     latency.push_back(net.link_ns(p));
+    hop.push_back(hop_ns(net, p));
     flit_time.push_back(net.channels[p].flit_cycles * net.cycle_ns);
     flits.push_back(s.part.window.open ? s.ports[p].flits : s.ports[p].window_flits);
     utilisation.push_back(cycles > 0 ? static_cast<double>(flits.back()) * net.channels[p].flit_cycles / cycles : 0);
@@ -146,6 +150,7 @@ py::dict channels(const Simulation& sim) {
   d["peer_port"] = array(peer_port);
   d["terminal"] = array(terminal);
   d["latency_ns"] = array(latency);
+  d["hop_ns"] = array(hop);  // what the first values of tables are made of: a hop without queueing
   d["flit_time_ns"] = array(flit_time);
   d["flits"] = array(flits);
   d["utilisation"] = array(utilisation);
@@ -158,12 +163,13 @@ py::dict routers(const Simulation& sim) {
   const Network& net = sim.network();
   py::dict d;
   py::list names;
-  std::vector<u32> region;
-  for (u32 r = 0; r < net.routers; r++) names.append(net.router_name(r)), region.push_back(net.topology->region(r));
+  std::vector<u32> region, first_port;
+  for (u32 r = 0; r < net.routers; r++) names.append(net.router_name(r)), region.push_back(net.topology->region(r)), first_port.push_back(net.port(r, 0));
   d["name"] = names;
   d["group"] = py::array(static_cast<py::ssize_t>(net.routers), net.router_group.data());
   d["region"] = py::array(static_cast<py::ssize_t>(net.routers), region.data());
   d["first_link"] = py::array(static_cast<py::ssize_t>(net.routers), net.first_link.data());
+  d["first_port"] = py::array(static_cast<py::ssize_t>(net.routers), first_port.data());  // its port 0 in the arrays of ports
   return d;
 }
 
@@ -323,13 +329,14 @@ PYBIND11_MODULE(_core, m) {
   const auto ranks = [](const std::string& name, u32 most) { return without_gil([&] { return motif_ranks(name, most); }); };
   m.def("motif_ranks", ranks, py::arg("name"), py::arg("available"));
   m.def("available_memory", &available_memory);
-  m.def("terminals", [](const py::dict& topology) {
+  m.def("terminals", [](const py::dict& topology, const py::object& failures) {
     Config config;
     py::dict given;
     given["topology"] = topology;
-    const Section section = to_section(given, "topology", "");
-    return without_gil([&] { return count_terminals(section); });
-  }, py::arg("topology"));
+    config.topology = to_section(given, "topology", "");
+    if (!failures.is_none()) config.failures = to_failures(failures);
+    return without_gil([&] { return count_terminals(config); });
+  }, py::arg("topology"), py::arg("failures") = py::none());
 
   PYBIND11_NUMPY_DTYPE(InputVc, front, back, count, sent, out_port, out_vc, routed, parked, park_next, served);
   PYBIND11_NUMPY_DTYPE(OutputVc, front, back, count, sent, credits, owner, owned_since, parked);

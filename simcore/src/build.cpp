@@ -587,12 +587,16 @@ void identify_workload(const WorkloadSection& section, Network& net) {
 
 }  // namespace
 
-u32 count_terminals(const Section& topology) {
+u32 count_terminals(const Config& config) {
   Network net;
-  Config config;
-  config.topology = topology;
   wire(config, net);
   return net.terminals;
+}
+
+u32 count_terminals(const Section& topology) {
+  Config config;
+  config.topology = topology;
+  return count_terminals(config);
 }
 
 std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going) {

@@ -20,6 +20,8 @@ const std::vector<ParamSpec>& failure_params();  // links, routers, terminals, s
 // `failed_link` becomes the name of one that is missing or will be, if there are any.
 std::vector<Outage> apply_failures(const Values& failures, Wiring& wiring, std::string& failed_link);
 
+u32 count_terminals(const Config& config);  // that are left of the section `topology`; checks it and `failures` alone
+
 // The network's graphs, one for each stretch of time in which the same links are up. Throws ConfigError where one of them leaves
 // terminals without a way to each other.
 void make_graphs(const std::vector<Outage>& outages, Network& net);

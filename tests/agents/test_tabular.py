@@ -25,8 +25,10 @@ def router(preset: str) -> dict[str, Any]:
     return values
 
 
-def pair(topology: Any, preset: str, traffic: Any, seed: int, inside: Any, outside: Any) -> list[Simulation]:
-    sections = {"topology": topology, "router": router(preset), "traffic": traffic, "seed": seed}
+def pair(
+    topology: Any, preset: str, traffic: Any, seed: int, inside: Any, outside: Any, failures: Any = None
+) -> list[Simulation]:
+    sections = {"topology": topology, "router": router(preset), "traffic": traffic, "seed": seed, "failures": failures}
     return [Simulation({**sections, "routing": routing}) for routing in (inside, outside)]
 
 
@@ -128,6 +130,53 @@ def test_q_routing(preset: str, topology: Any, traffic: Any, params: dict[str, A
     assert twin.statistics() == core.statistics()
     assert (agent.table != first).mean() > 0.01
     assert core.statistics()["packets_delivered"] > 100
+
+
+def test_q_adaptive_without_some_terminals() -> None:
+    # Terminals are numbered anew, and one router has none: the ports and groups are the core's to tell.
+    failures = {"terminals": [0, 5, 6, 7, 40]}
+    core, twin = pair(
+        DRAGONFLY, "hpdc21", {"name": "uniform", "load": 0.5}, 3, "q_adaptive", QAdaptive.ROUTING, failures
+    )
+    agent = QAdaptive(twin, 3)
+    for simulation in (core, twin):
+        simulation.begin_window()
+    core.run(3000)
+    play(twin, agent, 3000)
+    assert_same(core, twin, agent.table)
+    assert core.statistics()["packets_delivered"] > 100
+
+
+@pytest.mark.parametrize(
+    ("topology", "failures"),
+    [
+        (DRAGONFLY, {"routers": 1}),
+        (DRAGONFLY, {"links": 0.05, "terminals": [0, 5, 40]}),
+        (MIXED_HYPERX, {"links": 3}),
+        (HYPERX, {"links": ["0-1"], "routers": ["7"]}),
+    ],
+)
+def test_q_routing_on_a_damaged_network(topology: Any, failures: Any) -> None:
+    params, seed = {"epsilon": 0.1, "max_hops": 2}, 4
+    core, twin = pair(
+        topology, "hpdc21", {"name": "uniform", "load": 0.3}, seed, {"name": "q_routing", **params},
+        QRouting.routing(2), failures,
+    )  # fmt: skip
+    agent = QRouting(twin, seed, **params)
+    assert_same(core, twin, agent.table)
+    for simulation in (core, twin):
+        simulation.begin_window()
+    core.run(3000)
+    play(twin, agent, 3000)
+    assert_same(core, twin, agent.table)
+    assert core.statistics()["packets_delivered"] > 100
+
+
+def test_links_that_go_down_are_not_for_q_routing_outside() -> None:
+    failures = {"events": ["0-1@100-200"]}
+    _, twin = pair(DRAGONFLY, "hpdc21", {"name": "uniform", "load": 0.3}, 1, "q_routing", QRouting.routing(2), failures)
+    with pytest.raises(ConfigError, match=r"failures\.events"):
+        QRouting(twin, 1)
 
 
 def test_a_changed_rate_is_noticed() -> None:

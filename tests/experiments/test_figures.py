@@ -39,12 +39,16 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
         "packet_latency_mean_ns": latency,
         "packet_latency_p99_ns": 2 * latency,
         "hops_mean": 3.0,
+        "packets_generated": 1000,
+        "packets_injected": 1000,
+        "generations_missed": 0,
         "config": config,
     }
     time = np.arange(1, 101) * config["run"]["measure_ns"] / 100
     return {
         **row(result, run.directory),
         "series.time_ns": list(time),
+        "series.packets": [10] * 100,
         "series.latency_mean_ns": list(np.where(time < 1e5, 5000.0, 700.0)),
     }
 

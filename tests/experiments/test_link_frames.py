@@ -19,6 +19,13 @@ PAIR = (
     *("workload.target=fft3d", "workload.target_params.n=40", "workload.scale=0.1"),
     *("workload.background=halo3d", "workload.background_params={bytes: 20000}"),
 )
+# Some terminals and a router with its own are missing; groups are uneven in links, names are not the numbers.
+DAMAGED = (
+    *("topology=dragonfly_72", "router=hpdc21", "routing=ugal", "workload=pair"),
+    *("workload.target=fft3d", "workload.target_params.n=40", "workload.scale=0.1"),
+    *("workload.background=halo3d", "workload.background_params={bytes: 20000}"),
+    *("failures.routers=[9]", "failures.terminals=[0,5]", "failures.links=3"),
+)
 HYPERX = (
     *("topology=hyperx_64", "router=sc19", "routing=omni_war"),
     *("workload=jobs", "workload.jobs=[{motif: ur, ranks: 64, iterations: 20}]"),
@@ -35,7 +42,7 @@ def run(folder: Path, *overrides: str) -> tuple[dict[str, Any], dict[str, Any], 
     return result, table(folder / "links.parquet"), table(folder / "channels.parquet")
 
 
-@pytest.mark.parametrize("overrides", [PAIR, HYPERX], ids=["dragonfly", "hyperx"])
+@pytest.mark.parametrize("overrides", [PAIR, DAMAGED, HYPERX], ids=["dragonfly", "damaged", "hyperx"])
 def test_frames_add_up_to_the_run(tmp_path: Path, overrides: tuple[str, ...]) -> None:
     result, links, channels = run(tmp_path, *overrides)
     assert result["files"]["links"] == "links.parquet"
@@ -62,6 +69,25 @@ def test_frames_add_up_to_the_run(tmp_path: Path, overrides: tuple[str, ...]) ->
     assert links["utilisation"].min() >= 0
     assert links["utilisation"].max() <= 1.02
     assert 0 <= links["stall_share"].min() <= links["stall_share"].max() <= 1
+
+
+def test_names_stand_beside_numbers(tmp_path: Path) -> None:
+    result, _, channels = run(tmp_path, *DAMAGED)
+    assert result["config"]["failures"]["links"] == 3
+    ranks = table(tmp_path / "ranks.parquet")
+    left = [str(t) for t in range(72) if t not in (0, 5, 18, 19)]
+    assert ranks["terminal_name"].tolist() == [left[t] for t in ranks["terminal"]]
+    to_terminal = channels["peer_router"] < 0
+    assert channels["peer_name"][to_terminal].tolist() == [left[t] for t in channels["terminal"][to_terminal]]
+    assert channels["peer_name"][~to_terminal].tolist() == [str(r) for r in channels["peer_router"][~to_terminal]]
+    assert channels["router_name"].tolist() == [str(r) for r in channels["router"]]
+    # Groups are told by the core: four routers each, whatever is missing.
+    assert (channels["group"] == channels["router"] // 4).all()
+    assert (channels["peer_group"][to_terminal] == -1).all()
+    assert (channels["peer_group"][~to_terminal] == channels["peer_router"][~to_terminal] // 4).all()
+    run(tmp_path / "whole", *PAIR)
+    assert "terminal_name" not in table(tmp_path / "whole" / "ranks.parquet")
+    assert "router_name" not in table(tmp_path / "whole" / "channels.parquet")
 
 
 def test_looking_changes_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,131 @@
+"""The section `failures`: its keys are the core's, and a run is another one only where something fails."""
+
+from typing import Any
+
+import pytest
+from flitgym.agents import trainable
+from flitgym.configs import CONFIG_DIR, FAILING, compose, config_hash, core_failures, core_sections
+from flitgym.configs.schema import Failures
+from flitgym.configs.training import register_training, training_hash, variation, world_sections
+from flitgym.simcore import ConfigError, Simulation, registered
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir
+from omegaconf import DictConfig, OmegaConf
+
+SMALL = ("topology=dragonfly_72", "routing=minimal")
+
+
+def training(*words: str) -> DictConfig:
+    register_training(trainable())
+    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+        return hydra_compose("train", overrides=list(words))
+
+
+def without_section(config: DictConfig) -> DictConfig:
+    """As a configuration was before there were failures."""
+    plain: dict[str, Any] = OmegaConf.to_container(config, resolve=False)  # type: ignore[assignment]
+    del plain["failures"]
+    old = OmegaConf.create(plain)
+    assert isinstance(old, DictConfig)
+    return old
+
+
+def test_keys_are_the_core_s() -> None:
+    core = registered("failures")["failures"]["params"]
+    assert list(Failures.__annotations__) == list(core)
+    assert set(FAILING) == set(core) - {"seed"}
+    for name in ("config", "train", "evaluate"):
+        assert list(OmegaConf.load(CONFIG_DIR / f"{name}.yaml").failures) == list(core)
+
+
+def test_where_nothing_fails_a_run_is_the_one_it_was() -> None:
+    config = compose(SMALL)
+    assert "failures" not in core_sections(config)
+    assert config_hash(config) == config_hash(without_section(config))
+    # What a seed draws is nothing.
+    assert config_hash(compose([*SMALL, "failures.seed=7", "failures.links=[]"])) == config_hash(config)
+    train = training()
+    assert training_hash(train) == training_hash(without_section(train))
+
+
+def test_what_fails_makes_another_run() -> None:
+    config = compose(SMALL)
+    hashes = {config_hash(config)}
+    forms: list[dict[str, Any]] = [
+        {"links": 0.05},
+        {"links": 0.05, "seed": 2},
+        {"links": 3},
+        {"links": ["0-1", "0-2"]},
+        {"links": "0-1"},
+        {"events": ["0.05@20000-60000"]},
+        {"routers": 2},
+        {"terminals": [0, 5]},
+        {"terminals": 2},
+    ]
+    for failures in forms:
+        config.failures = Failures(**failures)
+        hashes.add(config_hash(config))
+        Simulation(core_sections(config))
+    assert len(hashes) == len(forms) + 1
+    train = training()
+    other = train.copy()
+    other.failures.links = 0.05
+    drawn = train.copy()
+    drawn.failures.seed = 3  # counts where `vary` draws failures
+    assert len({training_hash(one) for one in (train, other, drawn)}) == 3
+
+
+def test_what_the_core_takes() -> None:
+    words = ["failures.links=[0-1,1-2,'2-3#1']", "failures.seed=4", "failures.events=[0.05@20000-60000]"]
+    config = compose([*SMALL, *words])
+    failures = {"links": ["0-1", "1-2", "2-3#1"], "seed": 4, "events": ["0.05@20000-60000"]}
+    assert core_failures(config) == failures == core_sections(config)["failures"]
+    assert core_failures({"topology": {}}) == {}
+    gone = Simulation(core_sections(compose([*SMALL, "failures.terminals=[0,5]"])))
+    assert gone.facts()["terminals"] == 70
+    assert gone.terminals()["name"][:5] == ["1", "2", "3", "4", "6"]
+
+
+def test_jobs_get_the_terminals_that_are_left() -> None:
+    words = ["topology=dragonfly_72", "routing=minimal", "workload=pair"]
+    ranks = [
+        [job["ranks"] for job in core_sections(compose([*words, *more]))["workload"]["jobs"]]
+        for more in ([], ["failures.routers=4"], ["failures.terminals=8"])
+    ]
+    assert ranks == [[36, 36], [32, 32], [32, 32]]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("failures.links=1.5", "failures.links: 1.5 is no part of all, from 0 to below 1"),
+        ("failures.links=[0-99]", "failures.links: there is no link '0-99'"),
+        ("failures.links=999", "failures.links: 999 of 90; give a number up to that"),
+        ("failures.links=true", "failures.links: true is no number and no list of names"),
+        ("failures.routers=[36]", r"failures.routers: there is no router '36'.*numbered 0 .. 35"),
+        ("failures.events=[3-5]", "failures.events: '3-5' is no LINK@DOWN_NS or LINK@DOWN_NS-UP_NS"),
+        ("failures.links=['0:2','0:3','0:4','0:5','0:6']", "no way from terminal 0 .* to terminal 2"),
+        ("failures.seed=-1", "failures.seed: -1 is no whole number from 0 on"),
+    ],
+)
+def test_wrong_values_are_told(word: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        Simulation(core_sections(compose([*SMALL, word])))
+
+
+@pytest.mark.parametrize("word", ["failures=3", "failures=null"])
+def test_a_section_is_no_value(word: str) -> None:
+    with pytest.raises(ConfigError, match=r"it is a section of keys; write failures\.links="):
+        compose([*SMALL, word])
+
+
+def test_a_training_has_them_in_its_world() -> None:
+    config = training("failures.links=2")
+    assert world_sections(config)["failures"] == {"links": 2}
+    assert "failures" not in world_sections(training())
+    # Of what `vary` draws.
+    assert world_sections(training("failures.seed=3"))["failures"] == {"seed": 3}
+    # The groups of a mixture's shifts are the core's, of every topology.
+    assert variation(training())["traffic.shift"] == [1, 2, 3, 4]
+    triangle = ("topology=hyperx", "topology.widths=[4,3]", "topology.terminals_per_router=1")
+    assert variation(training(*triangle))["traffic.shift"] == [1, 2]

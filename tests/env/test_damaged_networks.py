@@ -1,0 +1,159 @@
+"""Environments on damaged networks: what is missing, what goes down in the run, other links in each episode."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from flitgym.configs import compose, core_sections
+from flitgym.env import PacketBatch, PacketRoutingEnv, RouterParallelEnv, World, play
+from flitgym.simcore import ConfigError, Simulation
+
+DRAGONFLY = ("topology=dragonfly_72", "router=hpdc21", "traffic=uniform", "traffic.load=0.3")
+SCENES = {
+    "links": ["failures.links=0.05"],
+    "router": ["failures.routers=1"],
+    "terminals": ["failures.terminals=[0,5,40]"],
+    "event": ["failures.events=[0.05@500-1500]"],
+}
+
+
+def sections(*words: str) -> dict[str, Any]:
+    return dict(World.composed([*DRAGONFLY, *words]).sections)
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_all_decisions_of_a_damaged_network(scene: str) -> None:
+    batch = PacketBatch(2, overrides=[*DRAGONFLY, *SCENES[scene]])
+    batch.reset(seed=1)
+    random = np.random.default_rng(1)
+    while batch.time_ns.min() < 2_500:
+        n = batch.collect()
+        mask = batch.mask[:n]
+        assert mask[:, 0].all()
+        chosen = np.where(mask, random.random(mask.shape), -1).argmax(axis=1)
+        assert np.isfinite(batch.observation[:n]).all()
+        batch.apply(chosen)
+    assert len(batch.take()["reward"]) > 500
+    for simulation in batch.simulations:
+        simulation.check_conservation()
+        simulation.stop_sources()
+        # Nothing is lost: what is under way arrives, by whichever candidates.
+        for _ in range(20_000):
+            if not simulation.packets_in_network:
+                break
+            simulation.apply(np.zeros(simulation.collect(), np.int64))
+        assert simulation.packets_in_network == 0
+
+
+@pytest.mark.parametrize("control", ["decision", "packet", "all"])
+def test_one_decision_at_a_time(control: str) -> None:
+    world = sections("failures.links=0.05", "failures.events=[0.05@200-1500]")
+    assert world["failures"] == {"links": 0.05, "events": ["0.05@200-1500"]}
+    env = PacketRoutingEnv(world=world, control=control, episode_ns=2_000)
+    observation, info = env.reset(seed=1)
+    times: list[float] = []
+    while not times or times[-1] < 400:
+        step = len(times)
+        assert env.observation_space.contains(observation)
+        observation, reward, terminated, truncated, info = env.step(step % 2 if info["action_mask"][1] else 0)
+        assert np.isfinite(reward)
+        times.append(info["time_ns"])
+        if terminated or truncated:
+            observation, info = env.reset()
+    # Links were down for the second half.
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_one_agent_per_router(scene: str) -> None:
+    env = RouterParallelEnv(overrides=[*DRAGONFLY, *SCENES[scene]], intervals=3, interval_ns=700)
+    observations, _ = env.reset(seed=1)
+    channels = env.simulation.channels()
+    link = channels["peer_router"] >= 0
+    used = set(zip(channels["router"][link].tolist(), channels["port"][link].tolist(), strict=True))
+    seen = np.zeros((36, 5))
+    while env.agents:
+        observations, *_ = env.step({agent: env.action_space(agent).sample() for agent in env.agents})
+        assert all(env.observation_space(agent).contains(row) for agent, row in observations.items())
+        seen += [observations[f"router_{k}"][1:-2:3] for k in range(36)]
+    # A port keeps its place whatever has failed: behind two terminals three local and two global ones.
+    missing = {(r, c + 2) for r, c in np.argwhere(seen == 0)}
+    assert (missing == set()) == (scene in ("terminals", "event"))
+    assert missing == {(r, p) for r in range(36) for p in range(2, 7)} - used
+
+
+def test_every_episode_of_a_router_s_agents_may_lose_other_links() -> None:
+    env = RouterParallelEnv(overrides=DRAGONFLY, vary={"failures.links": [0.1]}, intervals=1, interval_ns=200)
+    lost = set()
+    for seed in range(3):
+        observations, _ = env.reset(seed=seed)
+        assert {row.shape for row in observations.values()} == {(3 * 5 + 2,)}
+        channels = env.simulation.channels()
+        lost.add(tuple(channels["router"][channels["peer_router"] >= 0]))
+    assert len(lost) == 3
+
+
+def test_each_world_draws_its_own_failures() -> None:
+    parts = [0, 0.02, 0.05]
+    world = World.composed(DRAGONFLY, {"failures.links": parts})
+    draws = [world.draw(seed) for seed in range(30)]
+    assert draws == [world.draw(seed) for seed in range(30)]
+    assert {draw["failures"]["links"] for draw in draws} == set(parts)
+    assert len({draw["failures"]["seed"] for draw in draws}) == 30
+    links = set()
+    for seed in range(6):
+        channels = world.simulation("minimal", seed).channels()
+        links.add(tuple(zip(channels["router"].tolist(), channels["port"].tolist(), strict=True)))
+    assert len(links) > 3
+    # A seed that is given stands, or is drawn as asked; other draws are what they are without failures.
+    fixed = World(sections("failures.links=1", "failures.seed=9"), {"failures.links": parts})
+    assert {fixed.draw(seed)["failures"]["seed"] for seed in range(5)} == {9}
+    asked = World(world.sections, {"failures.links": parts, "failures.seed": [3, 4]})
+    assert {asked.draw(seed)["failures"]["seed"] for seed in range(9)} == {3, 4}
+    loads = {"traffic.load": {"low": 0.1, "high": 0.3}}
+    both, one = (World(world.sections, vary) for vary in ({**loads, "failures.links": parts}, loads))
+    assert [both.draw(seed)["traffic"] for seed in range(5)] == [one.draw(seed)["traffic"] for seed in range(5)]
+    assert "failures" not in one.draw(1)
+
+
+def test_failures_that_cut_the_network_are_drawn_again() -> None:
+    # Three routers in a triangle hold together without any one link, and never without two.
+    triangle = {"topology": {"name": "hyperx", "widths": [3], "terminals_per_router": 1}, "traffic": "uniform"}
+    square = {"topology": {"name": "hyperx", "widths": [2, 2], "terminals_per_router": 1}, "traffic": "uniform"}
+    diagonal = {"topology": {"name": "hyperx", "widths": [4], "terminals_per_router": 1}, "traffic": "uniform"}
+    with pytest.raises(ConfigError, match="there is no way from terminal"):
+        World(triangle, {"failures.links": [2]}).simulation("minimal", 1)
+    with pytest.raises(ConfigError, match="there is no way from terminal"):
+        World(square, {"failures.links": [2]}).simulation("minimal", 1)
+    # Of the 20 triples of links between four routers, four cut one of them off.
+    world = World(diagonal, {"failures.links": [3]})
+    cut = 0
+    for seed in range(40):
+        assert world.simulation("minimal", seed).facts()["damaged"]
+        try:
+            Simulation({**world.draw(seed), "routing": "minimal"})
+        except ConfigError:
+            cut += 1
+    assert 2 <= cut <= 18
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_the_shipped_policy_goes_around(scene: str) -> None:
+    words = [*DRAGONFLY, "routing=dqn_dragonfly", *SCENES[scene]]
+    simulation = Simulation(core_sections(compose(words)))
+    simulation.begin_window()
+    simulation.run_ns(5_000)
+    statistics = simulation.statistics()
+    simulation.stop_sources()
+    assert simulation.drain(100_000)
+    simulation.check_conservation()
+    assert statistics["packets_delivered"] > 1_000
+    assert simulation.statistics()["generations_missed"] == 0
+
+
+def test_a_routing_by_name_and_a_rule_on_a_damaged_network() -> None:
+    failing = sections("failures.links=0.05")
+    by_name = play("dqn_dragonfly", world=failing, seeds=(1,), warmup_ns=1_000, measure_ns=3_000)
+    by_rule = play(lambda _, mask: np.zeros(len(mask), np.int64), world=failing, seeds=(1,), warmup_ns=1_000,
+                   measure_ns=3_000)  # fmt: skip
+    for measured in (by_name, by_rule):
+        assert measured["accepted_load"] == pytest.approx(0.3, abs=0.03)

@@ -1,0 +1,91 @@
+"""Runs, sweeps, evaluations and trainings on damaged networks, and what their results say of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from conftest import SMALL, Command
+from flitgym.configs import compose, core_failures
+from flitgym.experiments.evaluation.plan import plan, policies_of, scenarios_of
+from flitgym.experiments.one_run import execute, obtain
+from flitgym.experiments.progress import no_report
+from flitgym.experiments.report.commands import command as command_of
+from flitgym.experiments.report.settings import setting_key
+from flitgym.experiments.results import read_columns, row
+from flitgym.experiments.sweep import expand
+from flitgym.experiments.train import train
+from training_scenes import composed
+
+
+def test_a_result_carries_its_failures(tmp_path: Path) -> None:
+    words = [*SMALL, "failures.links=0.05", "failures.terminals=[0,5]", "failures.events=[0-1@600-900]"]
+    config = compose([*words, "run.channels=true", "run.drain=true", "run.series_interval_ns=100"])
+    result = execute(config, tmp_path, no_report)
+    flat = row(result, tmp_path)
+    assert (flat["failures.links"], flat["failures.terminals"]) == (0.05, [0, 5])
+    assert flat["failures.events"] == ["0-1@600-900"]
+    assert flat["failures.routers"] is None
+    assert result["facts"]["terminals"] == 70
+    assert result["drained"]
+    assert sum(flat["series.packets"]) >= result["packets_injected"]  # those of the warm-up, too
+    channels = read_columns(result, tmp_path, "channels")
+    assert channels is not None
+    # Five of 90 cables of two channels each are missing, and two terminals.
+    assert len(channels["port"]) == 2 * (90 - 5) + 70
+    assert channels["peer_name"][channels["terminal"] == 0] == ["1"]
+    # The report's command makes the same run again, and runs with other failures are of another setting.
+    plain = json.loads((tmp_path / "result.json").read_text())["config"]
+    assert all(word in command_of(plain) for word in ("failures.links=0.05", "'failures.terminals=[0,5]'"))
+    assert obtain(config, tmp_path, no_report)[1] is False
+    whole = compose(SMALL)
+    assert setting_key(plain) != setting_key({**plain, "failures": {}})
+    assert core_failures(whole) == {}
+
+
+def test_a_sweep_over_failures(tmp_path: Path) -> None:
+    block = {"overrides": [], "sweep": {"failures.links": [None, 0, 0.02, 3, ["0-1"]]}}
+    runs = expand(SMALL, [block], tmp_path)
+    assert len({run.directory for run in runs}) == 5
+    hashes = [execute(run.config, run.directory, no_report)["state_hash"] for run in runs]
+    assert hashes[0] == hashes[1]
+    assert len(set(hashes)) == 4
+
+
+def test_a_sweep_is_refused_before_its_first_run(command: Command) -> None:
+    done = command("simulate", "-m", *SMALL, "failures.links=0.02,[0-1],[0-99]")
+    assert done.returncode == 2
+    assert done.stderr.startswith("flitgym-simulate: failures.links: there is no link '0-99'")
+    assert "Traceback" not in done.stderr
+
+
+def test_an_evaluation_on_a_damaged_network(command: Command) -> None:
+    words = ["policies=[minimal,ugal,par]", "patterns=[uniform]", "loads=[0.2]", "seeds=[1]", "resamples=10"]
+    run = ["router=input_queued", "run.warmup_ns=200", "run.measure_ns=600", "workers=1", "failures.links=3"]
+    done = command("evaluate", *words, *run)
+    # What cannot go around is left out and said, the others are compared.
+    assert "left out: par, pattern uniform: routing.par: it goes by what topology" in done.stderr
+    assert done.returncode == 1
+    assert "failures.links=3" in done.stdout
+    wrong = command("evaluate", *words, "failures.link=3")
+    assert wrong.returncode == 2
+    assert "failures: unknown key 'link'; did you mean 'links'?" in wrong.stderr
+
+
+def test_an_evaluation_s_runs_have_its_failures(tmp_path: Path) -> None:
+    policies = policies_of(["minimal"])
+    scenarios = scenarios_of("pattern", ["uniform"], {})
+    (trial,) = plan(policies, scenarios, [*SMALL[:2], "failures.links=3"], [0.2], [1], tmp_path)
+    assert core_failures(trial.run.config) == {"links": 3}
+
+
+def test_a_training_draws_failures(tmp_path: Path) -> None:
+    def trained(name: str, vary: dict[str, Any], *words: str) -> bytes:
+        config = composed("rounds=1", *words)
+        config.vary = vary
+        train(config, tmp_path / name)
+        policy = (tmp_path / name / "policy.safetensors").read_bytes()
+        return policy[8 + int.from_bytes(policy[:8], "little") :]  # the weights, without what the file says of itself
+
+    vary = {"failures.links": [1, 2]}
+    weights = {trained("drawn", vary), trained("fixed", vary, "failures.seed=5"), trained("whole", {})}
+    assert len(weights) == 3
