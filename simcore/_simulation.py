@@ -19,9 +19,10 @@ class Simulation(_core.Simulation):
     """One network with its state. Times are in cycles of `cycle_ns` unless a name says `_ns`.
 
     Arrays that show the core's own memory are read-only, but for learned tables (`q_table`, that of the routing, and
-    those of `memory()`), whose values are checked before the simulation goes on. One thread at a time may use a simulation: while another one runs it, `now`, `time_ns`,
-    `packets_in_network` and `workload_progress` can be read, some thousand cycles late, and all else raises CoreError.
-    After an error in the middle of a cycle it does not go on; `restore()` of a snapshot heals it.
+    those of `memory()`), whose values are checked before the simulation goes on. One thread at a time may use a
+    simulation: while another one runs it, `now`, `time_ns`, `packets_in_network` and `workload_progress` can be read,
+    some thousand cycles late, and all else raises CoreError. After an error in the middle of a cycle it does not go on;
+    `restore()` of a snapshot heals it.
 
     Args:
         config: sections `topology`, `router`, `routing`, `traffic` (a name, or a mapping with `name` and parameters;

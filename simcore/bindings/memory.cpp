@@ -22,13 +22,14 @@ const char* word_for(Per per) {
   }
 }
 
-// Entries first: routers, ports of each router, places of the packet pool or jobs; then the rows and columns of an entry, those of a
-// learned table always, others where there is more than one.
+// Entries first: routers, ports of each router, places of the packet pool or jobs; then the rows and columns of an entry,
+// those of a learned table always, others where there is more than one.
 std::vector<py::ssize_t> shape_of(const Simulation& sim, const MemoryShape& m) {
   const Network& net = sim.network();
   std::vector<py::ssize_t> shape;
   if (m.per == Per::kPort) shape = {static_cast<py::ssize_t>(net.routers), py::ssize_t{1} << net.radix_shift};
-  else if (m.per != Per::kNetwork) shape = {static_cast<py::ssize_t>(memory_entries(net, m.per, sim.state().packets.size()))};
+  else if (m.per != Per::kNetwork)
+    shape = {static_cast<py::ssize_t>(memory_entries(net, m.per, sim.state().packets.size()))};
   if (m.learned || m.rows > 1) shape.push_back(m.rows);
   if (m.learned || m.rows > 1 || m.columns > 1) shape.push_back(m.columns);
   return shape;
@@ -38,8 +39,8 @@ py::dtype type_of(const MemoryShape& m) {
   return with_cell(m.cell, [](auto value) { return py::dtype::of<decltype(value)>(); });
 }
 
-// Of a learned table a view that can be written to, which is looked at before the simulation goes on; of what packets carry, whose
-// pool moves as it grows, a copy; of all else a view to read.
+// Of a learned table a view that can be written to, which is looked at before the simulation goes on; of what packets
+// carry, whose pool moves as it grows, a copy; of all else a view to read.
 py::object memory(const Live<Simulation>& live, u32 id, bool writable) {
   const MemoryShape& m = live->network().memories[id];
   const void* const data = live->state().memory[id].data();
@@ -73,8 +74,8 @@ void set_q_table(Simulation& sim, const Floats& values) {
   if (net.table == kNone) throw ConfigError("routing." + net.routing_name + " has no Q-table");
   const MemoryShape& t = net.memories[net.table];
   if (values.ndim() != 3 || values.shape(0) != net.routers || values.shape(1) != t.rows || values.shape(2) != t.columns)
-    throw ConfigError(t.name + ": the table has " + std::to_string(net.routers) + " routers x " + std::to_string(t.rows) + " rows x " +
-                      std::to_string(t.columns) + " columns");
+    throw ConfigError(t.name + ": the table has " + std::to_string(net.routers) + " routers x " +
+                      std::to_string(t.rows) + " rows x " + std::to_string(t.columns) + " columns");
   sim.set_table(net.table, values.data());
 }
 
@@ -86,13 +87,13 @@ py::object q_table(const Live<Simulation>& live, bool writable) {
 
 const char* const kMemoryDoc =
     "What a routing, observation or reward keeps under a name of `memories()`.\n\n"
-    "[routers], [routers, ports], [packet pool] or [jobs] entries of as many rows and columns as `memories()` says. A learned table,\n"
-    "[routers, rows, columns] float32, can be written to: its values are checked before the simulation goes on. What packets carry\n"
-    "comes as a copy, all else as a read-only view.\n\n"
+    "[routers], [routers, ports], [packet pool] or [jobs] entries of as many rows and columns as `memories()` says. A\n"
+    "learned table, [routers, rows, columns] float32, can be written to: its values are checked before the simulation\n"
+    "goes on. What packets carry comes as a copy, all else as a read-only view.\n\n"
     "Raises ConfigError that lists the names, where this one is not kept.";
 const char* const kMemoriesDoc =
-    "The memories of this simulation's components, by name: what each is `per` (network, router, port, packet or job), its `meaning`\n"
-    "with the unit, its present `shape`, the `type` of its numbers, and whether it is a `learned` table.";
+    "The memories of this simulation's components, by name: what each is `per` (network, router, port, packet or job),\n"
+    "its `meaning` with the unit, its present `shape`, the `type` of its numbers, and whether it is a `learned` table.";
 
 }  // namespace
 

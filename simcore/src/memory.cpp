@@ -13,8 +13,8 @@ namespace flitgym {
 
 namespace {
 
-// The class of a hop may be the hops done, of which a packet from a foreign snapshot can have any number (8 bits); what comes of it
-// is refused after the routing has looked there (verify_routes()).
+// The class of a hop may be the hops done, of which a packet from a foreign snapshot can have any number (8 bits); what
+// comes of it is refused after the routing has looked there (verify_routes()).
 constexpr std::size_t kForeignClasses = 256;
 
 void complete(const std::vector<MemoryShape>& others, MemoryShape& shape) {
@@ -25,7 +25,8 @@ void complete(const std::vector<MemoryShape>& others, MemoryShape& shape) {
   shape.blank.resize(shape.entry_bytes());
   with_cell(shape.cell, [&](auto type) {
     type = static_cast<decltype(type)>(shape.fill);
-    for (std::size_t at = 0; at < shape.blank.size(); at += sizeof type) std::memcpy(&shape.blank[at], &type, sizeof type);
+    for (std::size_t at = 0; at < shape.blank.size(); at += sizeof type)
+      std::memcpy(&shape.blank[at], &type, sizeof type);
   });
 }
 
@@ -46,9 +47,10 @@ u32 declare_memory(Network& net, MemoryShape shape) {
   const bool by_place = shape.per == Per::kNetwork || shape.per == Per::kRouter || shape.per == Per::kPort;
   const u64 entries = by_place ? memory_entries(net, shape.per) : 0;
   if (shape.stride == 0) shape.stride = shape.columns;
+  const std::string routers = std::to_string(net.routers) + " routers";
   claim_memory(entries * shape.entry_bytes(), "routing." + net.routing_name,
-               shape.learned ? "the tables of " + std::to_string(net.routers) + " routers, of " + std::to_string(shape.rows) + " rows each,"
-                             : "the memory '" + shape.name + "' of " + std::to_string(net.routers) + " routers");
+               shape.learned ? "the tables of " + routers + ", of " + std::to_string(shape.rows) + " rows each,"
+                             : "the memory '" + shape.name + "' of " + routers);
   const u32 id = static_cast<u32>(net.memories.size());
   complete(net.memories, shape);
   if (shape.per == Per::kPacket) net.packet_memories.push_back(id);

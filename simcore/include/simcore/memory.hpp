@@ -1,6 +1,6 @@
-// What components keep. A routing, an observation or a reward declares at set-up what it has to remember per router, port, packet
-// or job: a name, a shape, a type, a first value and a range. State allocates it, hashes it, saves it, looks through what a
-// snapshot brings, and shows it to Python by its name; nobody edits State for it.
+// What components keep. A routing, an observation or a reward declares at set-up what it has to remember per router,
+// port, packet or job: a name, a shape, a type, a first value and a range. State allocates it, hashes it, saves it,
+// looks through what a snapshot brings, and shows it to Python by its name; nobody edits State for it.
 #pragma once
 
 #include <limits>
@@ -52,7 +52,7 @@ struct MemoryShape {
   double lowest = 0, highest = std::numeric_limits<double>::max();
   bool or_none = false;
   void (*initialise)(const Network&, State&) = nullptr;  // writes the first values of all cells, where they differ
-  bool learned = false;       // a table of floats that users see, write, save and load; infinity where an entry means nothing
+  bool learned = false;       // a table of floats that users may write to; infinity where an entry means nothing
   Cell cell = Cell::kU32;     // declare() knows
   std::vector<u8> blank;      // likewise: the bytes of a new entry of a packet
 
@@ -77,15 +77,15 @@ template <> inline constexpr Cell kCellOf<u16> = Cell::kU16;
 template <> inline constexpr Cell kCellOf<float> = Cell::kFloat;
 template <> inline constexpr Cell kCellOf<double> = Cell::kDouble;
 
-// How a component reaches its memory. of() costs two loads: take it ahead of a loop (the memory of packets moves as their pool grows,
-// which it does not while a batch is decided).
+// How a component reaches its memory. of() costs two loads: take it ahead of a loop (the memory of packets moves as
+// their pool grows, which it does not while a batch is decided).
 template <class T>
 struct Kept {
   u32 memory = kNone;
   T* of(State& s) const;
   const T* of(const State& s) const;
 };
-// Memory that is all 0 between two cycles and so no part of State: it stands in the Batch. Whoever writes there cleans up.
+// Memory that is all 0 between two cycles and so no part of State: it stands in the Batch. Who writes there cleans up.
 template <class T>
 struct Scratch {
   u32 memory = kNone;
@@ -115,9 +115,11 @@ Scratch<T> declare_scratch(Network& net, MemoryShape shape) {
 }
 
 std::size_t memory_entries(const Network&, Per, std::size_t packets = 0);
-inline std::size_t memory_bytes(const Network& net, const MemoryShape& shape, std::size_t packets = 0) { return memory_entries(net, shape.per, packets) * shape.entry_bytes(); }
+inline std::size_t memory_bytes(const Network& net, const MemoryShape& shape, std::size_t packets = 0) {
+  return memory_entries(net, shape.per, packets) * shape.entry_bytes();
+}
 u32 find_memory(const Network&, const std::string& name);      // throws ConfigError that lists those there are
 void fill_memory(const Network&, State&, u32 memory);          // the first values
-void begin_packet(const Network&, State&, u32 packet);         // the entries of a new packet; the pool has grown already
+void begin_packet(const Network&, State&, u32 packet);  // the entries of a new packet; the pool has grown already
 
 }  // namespace flitgym

@@ -2,6 +2,8 @@
 // that are in the network: the entry of another is written anew before it is read.
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "simcore/error.hpp"
 #include "verify/verify.hpp"
@@ -17,7 +19,9 @@ void each_cell(const MemoryShape& shape, const u8* entry, T least, T most, const
     std::memcpy(&value, entry + at, sizeof(T));
     bool fine = value >= least && value <= most;  // not a number: neither
     if constexpr (sizeof(T) == sizeof(u32) && !std::is_floating_point_v<T>) fine |= shape.or_none && value == kNone;
-    if (!fine) refuse_state(what + ": " + std::to_string(value) + "; valid are " + std::to_string(least) + " to " + std::to_string(most));
+    if (!fine)
+      refuse_state(what + ": " + std::to_string(value) + "; valid are " + std::to_string(least) + " to " +
+                   std::to_string(most));
   }
 }
 

@@ -34,8 +34,9 @@ std::vector<u64> used_entries(const Network& net, u32 memory) {
   std::vector<u64> used(std::size_t{net.routers} * t.rows * words, 0);
   for (std::size_t row = 0; row < std::size_t{net.routers} * t.rows; row++) {
     worked(t.columns);
+    const float* const values = table + row * t.stride;
     for (u32 c = 0; c < t.columns; c++)
-      used[row * words + c / 64] |= u64{table[row * t.stride + c] != std::numeric_limits<float>::infinity()} << (c % 64);
+      used[row * words + c / 64] |= u64{values[c] != std::numeric_limits<float>::infinity()} << (c % 64);
   }
   return used;
 }
