@@ -134,22 +134,8 @@ void verify_routes(const Frame& f) {
   }
 }
 
-// A packet that is sent by a port from which the way is no shorter goes a non-minimal way. Where a head that finds no room chooses
-// again, what counts is the hop that it has made.
 void mark_nonminimal(const Network& net, State& s, const Batch& b) {
-  if (net.routing_facts.minimal) return;
-  const Graph& graph = graph_now(net, s);
-  const Topology& topology = *net.topology;
-  const bool made = net.routing_facts.reroutes;
-  for (u32 i = 0; i < b.count; i++) {
-    Packet& p = s.packets[b.packet[i]];
-    if (p.nonminimal) continue;
-    const u32 to = net.terminal_router[p.destination];
-    u32 port = net.port(b.router[i], b.out_port[i]);
-    if (made) port = net.channels[net.port(b.router[i], b.in_port[i])].peer;
-    if (net.is_nic(port) || !net.is_link(port)) continue;
-    p.nonminimal = !topology.is_minimal(net, graph, net.router_of_port(port), net.local_port(port), to);
-  }
+  if (!net.routing_facts.minimal) net.topology->mark_nonminimal(net, s, b);
 }
 
 void apply_routes(Frame& f) {

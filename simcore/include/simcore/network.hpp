@@ -69,6 +69,8 @@ struct Topology : ComponentData {
   virtual u32 hops_between(const Network&, u32 router, u32 to) const;
   // Does `port`, which leads to another router, lie on a minimal path to router `to`?
   virtual bool is_minimal(const Network&, const Graph&, u32 router, u32 port, u32 to) const;
+  // Of a batch whose routes are about to be applied; made of is_minimal() (src/topology/mark.hpp), called once a cycle.
+  virtual void mark_nonminimal(const Network&, State&, const Batch&) const;
   // Router-local port of the first hop of a packet's minimal path (the terminal's own at the last router).
   virtual u32 minimal_port(const Network&, const Graph&, u32 router, const Packet&) const;
   // Destinations that lie in one direction: a learned table that should stay small has a row for each.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "simcore/state.hpp"
+#include "topology/mark.hpp"
 
 namespace flitgym {
 
@@ -43,6 +44,7 @@ struct Dragonfly final : Topology {
       if (towards(router, to, link) == port) return true;
     return Topology::is_minimal(net, graph, router, port, to);
   }
+  void mark_nonminimal(const Network& net, State& s, const Batch& b) const override { mark_batch(*this, net, s, b); }
   u32 regions(const Network&) const override { return g; }
   u32 region(u32 router) const override { return group(router); }
   // The first values of the Q-adaptive authors' Q-routing (dragonfly.cc 1851-1878).

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "simcore/error.hpp"
+#include "topology/mark.hpp"
 
 namespace flitgym {
 
@@ -13,6 +14,8 @@ u32 Topology::hops_between(const Network&, u32, u32) const {
 bool Topology::is_minimal(const Network& net, const Graph& g, u32 router, u32 port, u32 to) const {
   return 1 + distance(net, g, net.next_router(net.port(router, port)), to) <= distance(net, g, router, to);
 }
+
+void Topology::mark_nonminimal(const Network& net, State& s, const Batch& b) const { mark_batch(*this, net, s, b); }
 
 // Of several minimal ports the packets take turns.
 u32 Topology::minimal_port(const Network& net, const Graph& g, u32 router, const Packet& p) const {
