@@ -80,12 +80,12 @@ def test_an_evaluation_s_runs_have_its_failures(tmp_path: Path) -> None:
 
 def test_a_training_draws_failures(tmp_path: Path) -> None:
     def trained(name: str, vary: dict[str, Any], *words: str) -> bytes:
-        config = composed("rounds=1", *words)
+        config = composed("rounds=1", "agent.networks=3", *words)
         config.vary = vary
         train(config, tmp_path / name)
         policy = (tmp_path / name / "policy.safetensors").read_bytes()
         return policy[8 + int.from_bytes(policy[:8], "little") :]  # the weights, without what the file says of itself
 
-    vary = {"failures.links": [0, 1]}
+    vary = {"failures.links": [1]}
     weights = {trained("drawn", vary), trained("fixed", vary, "failures.seed=5"), trained("whole", {})}
     assert len(weights) == 3
