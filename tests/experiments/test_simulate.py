@@ -98,7 +98,7 @@ def test_a_learned_table_goes_from_run_to_run(command: Command, small: Sequence[
         (["traffic.packet_flits=257"], ["packet_flits", "257", "256"]),
         (["run.measure_ns=0"], ["run.measure_ns", "0"]),
         (["run.load_q_table=missing"], ["missing"]),
-        (["topology=hyperx_64"], ["routing.minimal", "hyperx", "dragonfly", "dim_war"]),
+        (["topology=hyperx_64", "routing=par"], ["routing.par", "hyperx", "dragonfly", "dim_war"]),
         (["topology=hyperx", "routing=dim_war", "topology.widths=[5,4]", "traffic=swap2"], ["widths[0]", "5", "even"]),
         (["topology=hyperx", "routing=dim_war", "topology.widths=[4,1]"], ["widths", "[4, 1]", "2 .. 64"]),
         (["topology=hyperx_64", "routing=dimension_order", "routing.order=[1,1]"], ["order", "[1, 1]", "0 .. 1"]),

@@ -40,8 +40,9 @@ struct Dragonfly final : Topology {
   }
   // Each of the parallel links is on a minimal path of its own, whatever the hops on either side of it.
   bool is_minimal(const Network& net, const Graph& graph, u32 router, u32 port, u32 to) const override {
-    for (u32 link = 0; link < links && !net.damaged; link++)
-      if (towards(router, to, link) == port) return true;
+    if (!net.damaged)
+      for (u32 link = 0; link < links; link++)
+        if (towards(router, to, link) == port) [[likely]] return true;
     return Topology::is_minimal(net, graph, router, port, to);
   }
   void mark_nonminimal(const Network& net, State& s, const Batch& b) const override { mark_batch(*this, net, s, b); }

@@ -26,7 +26,8 @@ inline void mark_batch(const T& topology, const Network& net, State& s, const Ba
     Packet& p = packets[ids[i]];
     if (p.nonminimal) continue;
     const u32 router = routers[i], port = ports[i], to = net.terminal_router[p.destination];
-    p.nonminimal = router == to ? port != net.terminal_port[p.destination] : !topology.is_minimal(net, graph, router, port, to);
+    const bool leaves = router == to ? port != net.terminal_port[p.destination] : !topology.is_minimal(net, graph, router, port, to);
+    if (leaves) [[unlikely]] p.nonminimal = 1;  // a store of 8 bits may alias anything: only where it must be
   }
 }
 

@@ -126,9 +126,9 @@ const Register<TopologySpec> entry({
     "random_regular",
     "a random graph in which every router has as many links (Jellyfish; Singla et al., NSDI 2012)",
     {
-        integer("routers", 32, 4, 1 << 20, "", ""),
+        integer("routers", 32, 4, 1 << 20, "", "switches"),
         integer("degree", 6, 3, kMaxRadix, "links per router", "to other routers"),
-        integer("terminals_per_router", 4, 1, kMaxRadix, "", ""),
+        integer("terminals_per_router", 4, 1, kMaxRadix, "per switch", "hosts"),
         integer("graph_seed", 1, 0, 1ll << 40, "", "which of the random graphs"),
     },
     wire,

@@ -73,7 +73,7 @@ std::vector<ParamSpec> torus_params(double wrap) {
       integer_list("sizes", {8, 8, 8}, 2, 1024, "routers", "per dimension, x first"),
       integer_list("wrap", {wrap}, 0, 1, "", "per dimension, 1 = the last router is joined to the first; one number = the same in all; means nothing where there are two routers"),
       integer_list("links", {1}, 1, 256, "per pair of neighbours", "parallel links, per dimension; one number = the same in all"),
-      integer("terminals_per_router", 1, 1, 256, "", ""),
+      integer("terminals_per_router", 1, 1, 256, "per router", "T"),
       integer("local_dimensions", -1, -1, 26, "", "the first so many dimensions have local channels, the others global ones; -1 = all local"),
   };
 }
