@@ -162,7 +162,7 @@ def test_a_policy_runs_on_another_topology_than_it_was_trained_on():
         ).simulation({"name": "policy", "path": shipped_policy("dqn_dragonfly")}, 1)
         simulation.begin_window()
         simulation.run(2000)
-        rows[topology["name"]] = simulation.collect()
+        rows[topology["name"]] = simulation.statistics()
     assert all(row["packets_delivered"] > 100 for row in rows.values())
 
 
