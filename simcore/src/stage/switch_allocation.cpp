@@ -50,9 +50,9 @@ struct Fabric {
 
   u32 router_shift() const { return radix_shift + vc_shift; }
   // visit(output port) for each that is asked for, from port `start` on and round; nearly all routers have one word of ports.
-  template <class S, class Visit>
-  void each_asked(u32 router, u32 start, Visit&& visit) const {
-    if (S::kOneWord || asked_words == 1) {
+  template <bool kFewPorts, class Visit>
+  __attribute__((always_inline)) void each_asked(u32 router, u32 start, Visit&& visit) const {
+    if constexpr (kFewPorts) {
       for (u64 turn = std::rotr(asked[router], static_cast<int>(start)); turn; turn &= turn - 1) visit((static_cast<u32>(__builtin_ctzll(turn)) + start) & 63);
       return;
     }
@@ -64,9 +64,9 @@ struct Fabric {
       for (u64 turn = own[word] & (k == 0 ? later : k == asked_words ? ~later : ~u64{0}); turn; turn &= turn - 1) visit(word * 64 + static_cast<u32>(__builtin_ctzll(turn)));
     }
   }
-  template <class S>
+  template <bool kFewPorts>
   bool any_asked(u32 router) const {
-    if (S::kOneWord || asked_words == 1) return asked[router] != 0;
+    if constexpr (kFewPorts) return asked[router] != 0;
     return std::any_of(&asked[router * asked_words], &asked[(router + 1) * asked_words], [](u64 word) { return word != 0; });
   }
   template <class S>
@@ -197,16 +197,16 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
 // Round robin at each output over the (input, VC) pairs that ask for it. The outputs take their turns in an order that
 // rotates with the cycle, and an input that was granted is out for the others: a separable output-first allocator whose
 // input stage ripples, so that the matching is maximal (Dally & Towles, 19.3-19.4).
-template <class S>
+template <class S, bool kFewPorts>
 void round_robin(const Fabric& x, u32 router) {
   const u64 group_mask = (u64{1} << (1u << x.vc_shift)) - 1;
   Port* const ports = &x.ports[router << x.radix_shift];
-  const u32 words = S::kOneWord ? 1 : x.words, start = x.asked_words == 1 ? x.now & 63 : x.now % (x.asked_words * 64);
+  const u32 words = S::kOneWord ? 1 : x.words, start = kFewPorts ? x.now & 63 : x.now % (x.asked_words * 64);
   u64 used[S::kOneWord ? 1 : kMaxRadix * kMaxVcs / 64];
   for (u32 k = 0; k < words; k++) used[k] = 0;
   u32 winners[kMaxRadix], count = 0;
 
-  x.each_asked<S>(router, start, [&](u32 out_port) {
+  x.each_asked<kFewPorts>(router, start, [&](u32 out_port) {
     Port& o = ports[out_port];
     if (!S::kOneCycle && !passed(o.output_busy_until, x.now)) return;
     const u64* const mask = &x.requests[std::size_t{router << x.radix_shift | out_port} * words];
@@ -254,7 +254,7 @@ void round_robin(const Fabric& x, u32 router) {
 // In order of priority: the whole router's requests, best first, each granted if its input and output are still free.
 // Least recently served is the rule of Merlin's hr_router (xbar_arb_lru.h): one list of (input, VC) pairs; those served
 // go to its end, the first served of a cycle last.
-template <class S>
+template <class S, bool kFewPorts>
 void by_priority(const Fabric& x, u32 router) {
   Port* const ports = &x.ports[router << x.radix_shift];
   InputVc* const input_vcs = &x.input_vcs[router << x.router_shift()];
@@ -262,7 +262,7 @@ void by_priority(const Fabric& x, u32 router) {
   const u32 words = S::kOneWord ? 1 : x.words;
 
   // Most routers have one request at most times; it needs no order.
-  if ((S::kOneWord || x.asked_words == 1) && std::has_single_bit(x.asked[router])) {
+  if (kFewPorts && std::has_single_bit(x.asked[router])) {
     const u32 out_port = static_cast<u32>(__builtin_ctzll(x.asked[router]));
     const u64* const mask = &x.requests[std::size_t{router << x.radix_shift | out_port} * words];
     u32 set = 0, bit = 0;
@@ -281,7 +281,7 @@ void by_priority(const Fabric& x, u32 router) {
 
   u64 keys[kMaxRadix * kMaxVcs];
   u32 n = 0;
-  x.each_asked<S>(router, 0, [&](u32 out_port) {
+  x.each_asked<kFewPorts>(router, 0, [&](u32 out_port) {
     if (!S::kOneCycle && !per_vc && !passed(ports[out_port].output_busy_until, x.now)) return;
     const u64* const mask = &x.requests[std::size_t{router << x.radix_shift | out_port} * words];
     for (u32 word = 0; word < words; word++)
@@ -298,9 +298,9 @@ void by_priority(const Fabric& x, u32 router) {
       }
   });
 
-  u64 inputs[S::kOneWord ? 1 : kMaxRadix / 64], outputs[S::kOneWord ? 1 : kMaxRadix / 64];
-  std::fill_n(inputs, S::kOneWord ? 1 : x.asked_words, u64{0});
-  std::fill_n(outputs, S::kOneWord ? 1 : x.asked_words, u64{0});
+  u64 inputs[kFewPorts ? 1 : kMaxRadix / 64], outputs[kFewPorts ? 1 : kMaxRadix / 64];
+  std::fill_n(inputs, kFewPorts ? 1 : x.asked_words, u64{0});
+  std::fill_n(outputs, kFewPorts ? 1 : x.asked_words, u64{0});
   u32 vcs_taken[kMaxRadix];
   if (per_vc) std::fill_n(vcs_taken, x.net.radix, 0u);
   u32 served = 0;
@@ -311,7 +311,7 @@ void by_priority(const Fabric& x, u32 router) {
       if (vcs_taken[out_port] & vc) continue;
       vcs_taken[out_port] |= vc;
     } else {
-      u64 &input = inputs[S::kOneWord ? 0 : in_port / 64], &output = outputs[S::kOneWord ? 0 : out_port / 64];
+      u64 &input = inputs[kFewPorts ? 0 : in_port / 64], &output = outputs[kFewPorts ? 0 : out_port / 64];
       if ((input >> (in_port % 64) & 1) || (output >> (out_port % 64) & 1)) continue;
       input |= u64{1} << (in_port % 64);
       output |= u64{1} << (out_port % 64);
@@ -325,7 +325,8 @@ void by_priority(const Fabric& x, u32 router) {
   for (u32 k = 0; k < served; k++) input_vcs[static_cast<u32>(keys[k]) >> kPortBits].served = --stamp;
 }
 
-template <class S>
+// Routers of up to 64 ports, as nearly all are, have one word of them.
+template <class S, bool kFewPorts>
 void allocate_all(Frame& f) {
   State& s = f.s;
   const Fabric x(f);
@@ -333,9 +334,9 @@ void allocate_all(Frame& f) {
   for (u32 word = 0; word < s.active_routers.size(); word++)
     for (u64 bits = s.active_routers[word]; bits; bits &= bits - 1) {
       const u32 router = word * 64 + static_cast<u32>(__builtin_ctzll(bits));
-      if (rotating) round_robin<S>(x, router);
-      else by_priority<S>(x, router);
-      if (!x.any_asked<S>(router)) s.active_routers[word] &= ~(bits & -bits);
+      if (rotating) round_robin<S, kFewPorts>(x, router);
+      else by_priority<S, kFewPorts>(x, router);
+      if (!x.any_asked<kFewPorts>(router)) s.active_routers[word] &= ~(bits & -bits);
     }
 }
 
@@ -343,7 +344,9 @@ void allocate_all(Frame& f) {
 template <bool... kKnown>
 void dispatch(Frame& f) {
   if constexpr (sizeof...(kKnown) == 4) {
-    allocate_all<Shape<kKnown...>>(f);
+    using Known = Shape<kKnown...>;
+    if (Known::kOneWord || f.net.asked_words == 1) allocate_all<Known, true>(f);
+    else if constexpr (!Known::kOneWord) allocate_all<Known, false>(f);
   } else {
     const Network& net = f.net;
     const bool facts[4] = {net.router.output_depth > 0, net.most_packet_flits == 1 && !net.router.separate_vc_allocation, net.request_words == 1, !net.router.multi_cycle_switch};
@@ -356,8 +359,8 @@ void dispatch(Frame& f) {
 
 void switch_allocation(Frame& f) {
   if (!f.net.routing_facts.bubble) dispatch<>(f);
-  else if (f.net.router.output_depth > 0) allocate_all<Shape<true, false, false, false, true>>(f);
-  else allocate_all<Shape<false, false, false, false, true>>(f);
+  else if (f.net.router.output_depth > 0) allocate_all<Shape<true, false, false, false, true>, false>(f);
+  else allocate_all<Shape<false, false, false, false, true>, false>(f);
 }
 
 }  // namespace flitgym

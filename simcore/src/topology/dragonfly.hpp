@@ -45,7 +45,23 @@ struct Dragonfly final : Topology {
         if (towards(router, to, link) == port) [[likely]] return true;
     return Topology::is_minimal(net, graph, router, port, to);
   }
-  void mark_nonminimal(const Network& net, State& s, const Batch& b) const override { mark_batch(*this, net, s, b); }
+  // Nearly all packets take their own minimal port. Where that is, is looked up for all three cases and one is kept, as in minimal.cpp.
+  void mark_nonminimal(const Network& net, State& s, const Batch& b) const override {
+    if (net.damaged || net.routing_facts.reroutes) return mark_batch(*this, net, s, b);
+    const u32 count = b.count;
+    const u32 *const ids = b.packet.data(), *const routers = b.router.data();
+    const u16* const ports = b.out_port.data();
+    Packet* const packets = s.packets.data();
+    for (u32 i = 0; i < count; i++) {
+      Packet& packet = packets[ids[i]];
+      const u32 router = routers[i], to = net.terminal_router[packet.destination], group_to = group(to);
+      const u32 local = local_port(router, to), away = exit(router, group_to, link_of(packet)), eject = net.terminal_port[packet.destination];
+      const u32 there = group(router) == group_to, here = router == to;
+      const u32 onwards = (away & (there - 1)) | (local & (0 - there)), own = (onwards & (here - 1)) | (eject & (0 - here));
+      if (ports[i] == own) [[likely]] continue;
+      if (here || !is_minimal(net, *net.graphs[0], router, ports[i], to)) packet.nonminimal = 1;
+    }
+  }
   u32 regions(const Network&) const override { return g; }
   u32 region(u32 router) const override { return group(router); }
   // The first values of the Q-adaptive authors' Q-routing (dragonfly.cc 1851-1878).
