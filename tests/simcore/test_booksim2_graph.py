@@ -34,8 +34,8 @@ def test_booksim(row: dict[str, str]) -> None:
     assert result["accepted_load"] == pytest.approx(float(row["accepted"]), rel=0.06)
     assert result["hops_mean"] == pytest.approx(float(row["avg_hops"]) - 1, rel=0.015)  # BookSim2 counts routers
     if load < 0.85:
-        # Wider than on HyperX (6 and 15 %): with three terminals at a router ours queues longer before their channels, by 7 %
-        # at 0.6, 16 % at 0.8 and 23 % at 0.9, whatever the arbiter. Why is not known.
+        # Wider than on HyperX (6 and 15 %): with three terminals at a router ours queues longer before their channels,
+        # by 7 % at 0.6, 16 % at 0.8 and 23 % at 0.9, whatever the arbiter. Why is not known.
         margin = 0.02 if load < 0.35 else 0.08 if load < 0.65 else 0.17
         assert result["packet_latency_mean_ns"] == pytest.approx(float(row["avg_packet_latency"]), rel=margin)
 
