@@ -144,8 +144,13 @@ const Register<RoutingSpec> entry([] {
     q_learn,
 };
   spec.candidates = candidates;
+  spec.agent_can_choose = false;  // who takes its candidates alone needs no table: the relation below
   return spec;
 }());
+
+RoutingFacts relation(const Params&, Network& net, std::shared_ptr<const ComponentData>&) { return {2, 2 * hyperx(net).dimensions}; }
+
+const Register<RelationSpec> relation_entry({"q_adaptive", "dimension by dimension, directly or by one deroute in each: what Q-adaptive explores", {"hyperx"}, {}, relation, candidates});
 
 }  // namespace
 
