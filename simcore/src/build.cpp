@@ -1,11 +1,8 @@
 // From parameters to an immutable Network. The one place that validates: what passes here can run.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <sstream>
-#include <tuple>
 
 #include "failures.hpp"
 #include "routing/relation.hpp"
@@ -18,13 +15,12 @@
 #include "simcore/state.hpp"
 #include "simcore/workload.hpp"
 #include "topology/graph.hpp"
+#include "wiring.hpp"
 #include "workload/build.hpp"
 
 namespace flitgym {
 
 namespace {
-
-constexpr double kMaxRoundingError = 0.01;
 
 std::string text(double x) { return to_string(Value{x}); }
 
@@ -77,84 +73,6 @@ Values without_defaults_of_others(const RoutingSpec& spec, const Values& given) 
   return own;
 }
 
-// Physical times in ns -> whole cycles, each with its error, refused above 1 %.
-class Clock {
- public:
-  Clock(double cycle_ns, std::vector<Rounding>& report) : cycle_ns_(cycle_ns), report_(report) {}
-
-  u32 cycles(const std::string& quantity, double ns, u32 least) {
-    const double exact = ns / cycle_ns_;
-    const u32 rounded = std::max(least, static_cast<u32>(std::lround(std::min(exact, 4e9))));
-    const double error = ns == 0 ? 0 : rounded * cycle_ns_ / ns - 1;
-    report_.push_back({quantity, ns, rounded, error});
-    if (std::abs(error) > kMaxRoundingError || (ns == 0 && least > 0))
-      throw ConfigError("router.cycle_ns: with " + text(cycle_ns_) + " ns, " + quantity + " = " + text(ns) + " ns becomes " +
-                        std::to_string(rounded) + " cycles = " + text(rounded * cycle_ns_) + " ns, more than 1 % off; choose a cycle of which " +
-                        quantity + " is nearly a multiple");
-    return rounded;
-  }
-
- private:
-  double cycle_ns_;
-  std::vector<Rounding>& report_;
-};
-
-// From the wiring, which counts ports without gaps, to the network's ids.
-void lay_out(const Wiring& wiring, Network& net) {
-  for (u32 r = 0; r < net.routers; r++) net.radix = std::max(net.radix, wiring.first[r + 1] - wiring.first[r]);
-  net.terminals = static_cast<u32>(wiring.terminal_port.size());
-  if (net.terminals == 0) throw ConfigError("topology." + net.topology_name + ": there are no terminals, so nobody to send anything");
-  while ((1u << net.radix_shift) < net.radix) net.radix_shift++;
-  if (u64{net.routers} << net.radix_shift >= (u64{1} << 26))
-    throw ConfigError("topology." + net.topology_name + ": " + std::to_string(net.routers) + " routers of up to " + std::to_string(net.radix) + " ports are more than the core can number");
-  net.router_ports = net.routers << net.radix_shift;
-  net.port_count = net.router_ports + net.terminals;
-  net.asked_words = (net.radix + 63) / 64;
-  claim_memory(net.port_count * u64{sizeof(Channel)} + net.terminals * u64{8}, "topology." + net.topology_name,
-               std::to_string(net.port_count) + " channels");
-  net.channels.resize(net.port_count);
-  std::vector<u32> id(wiring.peer.size());
-  for (u32 r = 0; r < net.routers; r++)
-    for (u32 p = wiring.first[r]; p < wiring.first[r + 1]; p++) id[p] = net.port(r, p - wiring.first[r]);
-  for (u32 p = 0; p < id.size(); p++) {
-    worked();
-    net.channels[id[p]].peer = wiring.peer[p] == kNone ? kNone : id[wiring.peer[p]];
-    net.channels[id[p]].kind = wiring.kind[p];
-  }
-  for (u32 t = 0; t < net.terminals; t++) {
-    worked();
-    const u32 p = id[wiring.terminal_port[t]];
-    net.channels[p].peer = net.nic(t);
-    net.channels[net.nic(t)].peer = p;
-    net.channels[net.nic(t)].kind = PortKind::kTerminal;
-    net.terminal_router.push_back(net.router_of_port(p));
-    net.terminal_port.push_back(net.local_port(p));
-  }
-  for (const auto& [p, link] : wiring.own) net.own_links[id[p]] = link;
-  net.first_link.assign(net.routers, 0);
-  for (u32 r = 0; r < net.routers; r++) {
-    u32 first = kNone, last = 0;
-    for (u32 k = 0; k < net.radix; k++)
-      if (net.is_link(net.port(r, k))) {
-        if (first == kNone) first = k;
-        last = k;
-      }
-    if (first == kNone) continue;
-    net.first_link[r] = static_cast<u16>(first);
-    net.link_span = std::max(net.link_span, last + 1 - first);
-  }
-}
-
-// Going over a link and coming back must end where it began, and every used port must have a peer of its own kind.
-void check_links(const Network& net) {
-  for (u32 p = 0; p < net.port_count; p++) {
-    worked();
-    if ((net.channels[p].peer == kNone) != (net.channels[p].kind == PortKind::kUnused)) throw CoreError("topology " + net.topology_name + ": port without a peer");
-    if (net.channels[p].peer != kNone && (net.channels[net.channels[p].peer].peer != p || net.channels[net.channels[p].peer].kind != net.channels[p].kind))
-      throw CoreError("topology " + net.topology_name + ": port " + std::to_string(p) + " does not come back over its own link");
-  }
-}
-
 // Returns the links that will go down.
 std::vector<Outage> wire(const Config& config, Network& net) {
   check_name<TopologySpec>("topology", config.topology.name);
@@ -185,110 +103,6 @@ std::vector<Outage> wire(const Config& config, Network& net) {
   if (wiring.digest) fingerprint << " wiring=" << std::hex << wiring.digest;
   net.fingerprint = fingerprint.str();
   return outages;
-}
-
-// The delay line of a delay; a new one for a new delay.
-u16 line_of(Network& net, u32 cycles) {
-  const auto found = std::find(net.delays.begin(), net.delays.end(), cycles);
-  const auto line = static_cast<u16>(found - net.delays.begin());
-  if (found == net.delays.end()) {
-    if (net.delays.size() == 4096) throw ConfigError("router.cycle_ns: the links have more than 4096 different delays in cycles; choose a longer cycle");
-    net.delays.push_back(cycles);
-  }
-  return line;
-}
-
-// Times of a link in cycles.
-struct LinkCycles {
-  u32 hop = 1, nic_hop = 1, flit = 1, credit = 1, nic_credit = 1;
-};
-
-// From the router model's parameters and, where it has some, the link's own.
-class LinkClock {
- public:
-  LinkClock(const Params& params, Clock& clock, double cycle_ns)
-      : params_(params), clock_(clock), cycle_ns_(cycle_ns), ends_ns_(params.real("input_latency_ns") + params.real("output_latency_ns")),
-        credit_by_hop_(params.text("credit_latency") == "hop") {}
-
-  double latency_ns(const Link& link) const { return link.latency_ns >= 0 ? link.latency_ns : params_.real("link_latency_ns_" + name(link.kind)); }
-  // Round sums, not parts: output, link and input latency are always passed in series. The two host channels of a
-  // path are passed in series too, so they share one sum.
-  LinkCycles of(const Link& link, const std::string& own) {
-    const std::string kind = own.empty() ? name(link.kind) : name(link.kind) + own;
-    const double link_ns = latency_ns(link), flit_bytes = params_.real("flit_bytes");
-    const double bandwidth = link.bandwidth_gb_per_s > 0 ? link.bandwidth_gb_per_s : params_.real("link_bandwidth_gb_per_s_" + name(link.kind));
-    LinkCycles t;
-    if (!credit_by_hop_) t.credit = t.nic_credit = clock_.cycles("credit on a " + kind + " link (credit_latency=link)", link_ns, 1);
-    if (link.kind == PortKind::kTerminal) {
-      const u32 both = clock_.cycles(kind + " channels there and back (2 link + input + output latency)", 2 * link_ns + ends_ns_, 2);
-      t.nic_hop = std::clamp(static_cast<u32>((link_ns + params_.real("input_latency_ns")) / cycle_ns_), 1u, both - 1);
-      t.hop = both - t.nic_hop;
-    } else {
-      t.hop = t.nic_hop = clock_.cycles(kind + " hop (output + link + input latency)", params_.real("output_latency_ns") + link_ns + params_.real("input_latency_ns"), 1);
-    }
-    t.flit = clock_.cycles(kind + " flit time (flit_bytes / link_bandwidth_gb_per_s_" + name(link.kind) + ")", flit_bytes / bandwidth, 1);
-    // A credit goes back the way of the channel from its receiver to its sender, as long as that one's hop or as its link.
-    if (credit_by_hop_) t.credit = t.hop, t.nic_credit = t.nic_hop;
-    return t;
-  }
-
- private:
-  static std::string name(PortKind kind) { return kind == PortKind::kTerminal ? "host" : kind == PortKind::kLocal ? "local" : "global"; }
-  const Params& params_;
-  Clock& clock_;
-  double cycle_ns_, ends_ns_;
-  bool credit_by_hop_;
-};
-
-void time_channels(const Params& params, Network& net) {
-  net.cycle_ns = params.real("cycle_ns");
-  Clock clock(net.cycle_ns, net.rounding);
-  LinkClock links(params, clock, net.cycle_ns);
-  LinkCycles by_kind[3];
-  for (u32 k = 0; k < 3; k++) {
-    net.link_latency_ns[k] = links.latency_ns({static_cast<PortKind>(k)});
-    by_kind[k] = links.of({static_cast<PortKind>(k)}, "");
-  }
-  RouterParams& r = net.router;
-  r.crossbar_cycles = clock.cycles("crossbar flit time (flit_bytes / crossbar_bandwidth_gb_per_s)", params.real("flit_bytes") / params.real("crossbar_bandwidth_gb_per_s"), 1);
-  r.pipeline_cycles = clock.cycles("pipeline_ns", params.real("pipeline_ns"), 0);
-  r.wake_cycles = params.count("output_wake_flits") * by_kind[1].flit;  // at most 16 flit times
-  net.flit_cycles_host = by_kind[0].flit;
-
-  std::map<std::tuple<PortKind, double, double>, LinkCycles> timed;  // links of their own kind
-  u32 longest_hop = r.pipeline_cycles, longest_flit = 1;
-  if (!net.own_links.empty()) {
-    net.own_latency_ns.resize(net.port_count);
-    for (u32 p = 0; p < net.port_count; p++)
-      if (net.channels[p].peer != kNone) net.own_latency_ns[p] = net.link_latency_ns[static_cast<u32>(net.channels[p].kind)];
-  }
-  const auto time = [&](u32 p, const LinkCycles& t) {
-    Channel& c = net.channels[p];
-    const bool nic = net.is_nic(p);
-    c.flit_cycles = t.flit;
-    c.line = line_of(net, nic ? t.nic_hop : t.hop);
-    c.credit_line = line_of(net, nic ? t.nic_credit : t.credit);
-    longest_hop = std::max({longest_hop, t.hop, t.nic_hop});
-    longest_flit = std::max(longest_flit, t.flit);
-  };
-  for (u32 p = 0; p < net.port_count; p++) {
-    worked();
-    if (net.channels[p].kind != PortKind::kUnused) time(p, by_kind[static_cast<u32>(net.channels[p].kind)]);
-  }
-  for (const auto& [p, link] : net.own_links) {
-    if (net.channels[p].peer == kNone) continue;  // it has failed
-    const auto [found, fresh] = timed.try_emplace({link.kind, link.latency_ns, link.bandwidth_gb_per_s});
-    if (fresh) found->second = links.of(link, " (router " + net.router_name(net.router_of_port(p)) + " port " + std::to_string(net.local_port(p)) + ")");
-    for (const u32 end : {p, net.channels[p].peer}) {
-      time(end, found->second);
-      net.own_latency_ns[end] = links.latency_ns(link);
-    }
-  }
-  for (const Rounding& rounded : net.rounding)
-    if (rounded.cycles > kLongestDelay / 4)
-      throw ConfigError("router.cycle_ns: with " + text(net.cycle_ns) + " ns, " + rounded.quantity + " = " + text(rounded.ns) + " ns is too many cycles; choose a longer cycle");
-  for (const LinkCycles& t : by_kind) longest_hop = std::max({longest_hop, t.hop, t.nic_hop}), longest_flit = std::max(longest_flit, t.flit);
-  net.longest_delay = longest_hop + longest_flit + r.wake_cycles + 4;
 }
 
 void size_router(const Params& params, Network& net) {
@@ -449,60 +263,6 @@ void choose_traffic(const Config& config, Network& net) {
 }
 
 }  // namespace
-
-void Wiring::resize(u32 router_count, u32 ports) {
-  if (ports > kMaxRadix)
-    throw ConfigError("topology: a router would have " + std::to_string(ports) + " ports, the core takes at most " +
-                      std::to_string(kMaxRadix));
-  if (u64{router_count} * std::bit_ceil(std::max(ports, 1u)) >= (u64{1} << 26))
-    throw ConfigError("topology: " + std::to_string(router_count) + " routers of " + std::to_string(ports) + " ports are more than the core can number");
-  claim_memory(u64{router_count} * (ports * 9 + 12), "topology", std::to_string(router_count) + " routers");
-  routers = router_count;
-  first.resize(router_count + 1);
-  for (u32 r = 0; r <= router_count; r++) first[r] = r * ports;
-  peer.assign(first.back(), kNone);
-  kind.assign(first.back(), PortKind::kUnused);
-  router_group.assign(router_count, 0);
-}
-
-void Wiring::resize(const std::vector<u32>& ports) {
-  u64 all = 0;
-  for (std::size_t r = 0; r < ports.size(); r++) {
-    if (ports[r] > kMaxRadix)
-      throw ConfigError("topology: router " + (router_names.empty() ? std::to_string(r) : router_names[r]) + " would have " + std::to_string(ports[r]) + " ports, the core takes at most " +
-                        std::to_string(kMaxRadix));
-    all += ports[r];
-  }
-  if (all >= (u64{1} << 26)) throw ConfigError("topology: " + std::to_string(all) + " ports are more than the core can number");
-  claim_memory(all * 9 + ports.size() * 12, "topology", std::to_string(ports.size()) + " routers");
-  routers = static_cast<u32>(ports.size());
-  first.assign(1, 0);
-  for (const u32 n : ports) first.push_back(first.back() + n);
-  peer.assign(all, kNone);
-  kind.assign(all, PortKind::kUnused);
-  router_group.assign(routers, 0);
-}
-
-void Wiring::connect(End end_a, End end_b, const Link& link) {
-  const u32 a = port(end_a), b = port(end_b);
-  for (const End end : {end_a, end_b})
-    if (end.router >= routers || port(end) >= first[end.router + 1] || kind[port(end)] != PortKind::kUnused || a == b)
-      throw CoreError("topology: port " + std::to_string(end.port) + " of router " + std::to_string(end.router) + " is not there, or taken");
-  peer[a] = b;
-  peer[b] = a;
-  kind[a] = kind[b] = link.kind;
-  if (link.latency_ns >= 0 || link.bandwidth_gb_per_s > 0) own[a] = link;
-}
-
-void Wiring::attach_terminal(End at, const Link& link) {
-  const u32 p = port(at);
-  if (at.router >= routers || p >= first[at.router + 1] || kind[p] != PortKind::kUnused)
-    throw CoreError("topology: port " + std::to_string(at.port) + " of router " + std::to_string(at.router) + " is not there, or taken");
-  kind[p] = PortKind::kTerminal;
-  peer[p] = 0;  // build() puts the NIC's id here once the terminals are counted
-  if (link.latency_ns >= 0 || link.bandwidth_gb_per_s > 0) own[p] = {PortKind::kTerminal, link.latency_ns, link.bandwidth_gb_per_s};
-  terminal_port.push_back(p);
-}
 
 const std::vector<ParamSpec>& router_params() {
   const double inf = std::numeric_limits<double>::max();
