@@ -1,6 +1,7 @@
 // Dragonfly: every arrangement and several shapes, walked link by link, and the papers' arrangement against pairs by hand.
 #include <array>
 
+#include "crafted.hpp"
 #include "scenes.hpp"
 #include "test.hpp"
 #include "topology/dragonfly.hpp"
@@ -159,4 +160,34 @@ TEST(impossible_dragonflies_are_refused) {
   CHECK_THROWS(ConfigError, network({"dragonfly", {{"arangement", std::string("random")}}}), "arangement", "did you mean 'arrangement'");
   CHECK_THROWS(ConfigError, network({"dragonfly", {{"arrangement", std::string("palm_tree")}}}), "did you mean 'palmtree'");
   CHECK_THROWS(ConfigError, network({"dragonfli", {}}), "did you mean 'dragonfly'");
+}
+
+// A hop is minimal if it leads nearer, or by one of the parallel links' own ways; marked in bulk it is what the definition says.
+TEST(dragonfly_marks_what_leaves_the_minimal_paths) {
+  for (const Section& topology : {small_network(), dragonfly_section(2, 3, 2, 4, {{"arrangement", std::string("palmtree")}}), dragonfly_section(1, 3, 1, 4)}) {
+    Lone x(build(config(topology, input_queued(), {"random", {}}, {"uniform", {}})));
+    const Dragonfly& df = dragonfly(x.net);
+    u32 minimal = 0, others = 0;
+    for (u32 source = 0; source < x.net.terminals; source += 3)
+      for (u32 router = 0; router < x.net.routers; router++)
+        for (u32 destination = 0; destination < x.net.terminals; destination++)
+          for (u32 sequence = 0; sequence < df.links; sequence++) {
+            x.send(source, destination, sequence);
+            const u32 to = x.net.terminal_router[destination];
+            for (u32 port = 0; port < x.net.radix; port++) {
+              const bool ejects = router == to && port == x.net.terminal_port[destination];
+              if (!ejects && !x.net.is_link(x.net.port(router, port))) continue;
+              bool nearer = ejects;
+              if (!nearer && router != to) nearer = 1 + df.hops_between(x.net, x.net.next_router(x.net.port(router, port)), to) <= df.hops_between(x.net, router, to);
+              for (u32 link = 0; router != to && link < df.links; link++) nearer |= df.towards(router, to, link) == port;
+              x.packet().nonminimal = 0;
+              x.request(0, {router, 0, 0});
+              x.batch.out_port[0] = static_cast<u16>(port);
+              mark_nonminimal(x.net, x.state, x.batch);
+              CHECK_EQ(x.packet().nonminimal, !nearer);
+              (nearer ? minimal : others)++;
+            }
+          }
+    CHECK(minimal > 500 && others > 500);
+  }
 }

@@ -54,12 +54,14 @@ struct Dragonfly final : Topology {
     Packet* const packets = s.packets.data();
     for (u32 i = 0; i < count; i++) {
       Packet& packet = packets[ids[i]];
+      if (packet.nonminimal) continue;
       const u32 router = routers[i], to = net.terminal_router[packet.destination], group_to = group(to);
       const u32 local = local_port(router, to), away = exit(router, group_to, link_of(packet)), eject = net.terminal_port[packet.destination];
       const u32 there = group(router) == group_to, here = router == to;
       const u32 onwards = (away & (there - 1)) | (local & (0 - there)), own = (onwards & (here - 1)) | (eject & (0 - here));
       if (ports[i] == own) [[likely]] continue;
-      if (here || !is_minimal(net, *net.graphs[0], router, ports[i], to)) packet.nonminimal = 1;
+      // Where one link joins two groups, no other local hop leads nearer, nor any other hop within the destination's group.
+      if (here || (links == 1 && (there || !is_global(ports[i]))) || !is_minimal(net, *net.graphs[0], router, ports[i], to)) packet.nonminimal = 1;
     }
   }
   u32 regions(const Network&) const override { return g; }
