@@ -22,9 +22,10 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
 
     Returns:
         `cold_table`: the routing learns, and was measured before it had time to. `drift`: the mean latency of the
-        window's second half differs from that of its first by more than a tenth.
+        window's second half differs from that of its first by more than a tenth. `replaced`: because of failures the
+        routing on any graph ran in the place of the one that goes by what the topology is when whole.
     """
-    found = {"cold_table": cold_table(config), "drift": _drift(numbers)}
+    found = {"cold_table": cold_table(config), "drift": _drift(numbers), "replaced": _replaced(config, numbers)}
     return {kind: text for kind, text in found.items() if text is not None}
 
 
@@ -53,6 +54,15 @@ def say_cautions(name: str, results: Iterable[Mapping[str, Any]]) -> None:
     for texts in said.values():
         runs = f"{len(texts)} of {len(every)} runs, for example: " if len(every) > 1 else ""
         print(f"{name}: warning: {runs}{texts[0]}", file=sys.stderr, flush=True)
+
+
+def _replaced(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
+    if not numbers.get("facts", {}).get("routing_replaced"):
+        return None
+    return (
+        f"with failures, the {config.routing.name} of any graph runs in the place of the {config.topology.name}'s own, "
+        "from cycle 0 on: other paths and other VC classes; compare with runs that have failures, too"
+    )
 
 
 def _drift(numbers: Mapping[str, Any]) -> str | None:

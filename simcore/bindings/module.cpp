@@ -109,6 +109,8 @@ py::dict facts(const Simulation& sim) {
   d["workload"] = net.workload != nullptr;
   d["link_span"] = net.link_span;
   d["damaged"] = net.damaged;
+  d["failed_links"] = net.failed_links;
+  d["routing_replaced"] = net.replaced;
   d["link_changes"] = net.graphs.size() - 1;  // times at which links go down or come up
   return d;
 }

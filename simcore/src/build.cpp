@@ -80,7 +80,7 @@ std::vector<Outage> wire(const Config& config, Network& net) {
   const Params params("topology." + spec.name, spec.params, config.topology.values);
   Wiring wiring;
   spec.wire(params, wiring);
-  const std::vector<Outage> outages = apply_failures(config.failures, wiring, net.failed_link);
+  const std::vector<Outage> outages = apply_failures(config.failures, wiring, net.failed_link, net.failed_links);
   net.damaged = !net.failed_link.empty();
 
   net.topology_name = spec.name;
@@ -135,6 +135,10 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   const auto& spec = find<RoutingSpec>("routing", config.routing.name, net);
   const Params params("routing." + spec.name, spec.params, without_defaults_of_others(spec, config.routing.values));
   net.routing_name = spec.name;
+  if (net.damaged && spec.topologies.empty()) {
+    const auto [first, last] = registry<RoutingSpec>().equal_range(spec.name);
+    for (auto at = first; at != last; ++at) net.replaced |= std::count(at->second.topologies.begin(), at->second.topologies.end(), net.topology_name) > 0;
+  }
   net.route = spec.route;
   net.learn = spec.learn;
   net.candidates = spec.candidates;
@@ -150,7 +154,8 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
     throw ConfigError("router.vcs: " + std::to_string(given) + " VCs are too few for routing." + spec.name + ", which needs " + std::to_string(needed) + " to be free of deadlock");
   if (net.vcs > kMaxVcs)
     throw ConfigError((given == 0 ? "routing." + spec.name + ": it needs " + std::to_string(net.vcs) + " VC classes on this topology to be free of deadlock (its paths have up to " +
-                                        std::to_string(net.routing_facts.max_hops) + " hops)"
+                                        std::to_string(net.routing_facts.max_hops) + " hops" +
+                                        (net.graphs.size() > 1 ? "; each change in failures.events may lengthen a packet's way by another diameter)" : ")")
                                   : "router.vcs: " + std::to_string(net.vcs) + " VCs") +
                       ", the core takes at most " + std::to_string(kMaxVcs));
   while ((1u << net.vc_shift) < net.vcs) net.vc_shift++;

@@ -223,7 +223,7 @@ const std::vector<ParamSpec>& failure_params() {
   return specs;
 }
 
-std::vector<Outage> apply_failures(const Values& failures, Wiring& w, std::string& failed_link) {
+std::vector<Outage> apply_failures(const Values& failures, Wiring& w, std::string& failed_link, std::vector<std::string>& failed_links) {
   if (failures.empty()) return {};
   const Reader reader(failures, w);
   const std::vector<u32> links = reader.links(), routers = reader.routers();
@@ -262,6 +262,9 @@ std::vector<Outage> apply_failures(const Values& failures, Wiring& w, std::strin
   for (const Cable& c : reader.cables())
     if (gone[c.a.router] || gone[c.b.router]) failed_link = reader.name_of(c);
   for (const u32 k : links) failed_link = reader.name_of(reader.cables()[k]);
+  std::set<u32> without(links.begin(), links.end());
+  for (u32 k = 0; k < reader.cables().size(); k++)
+    if (const Cable& c = reader.cables()[k]; gone[c.a.router] || gone[c.b.router] || without.contains(k)) failed_links.push_back(reader.name_of(c));
   return outages;
 }
 

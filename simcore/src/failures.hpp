@@ -18,7 +18,8 @@ const std::vector<ParamSpec>& failure_params();  // links, routers, terminals, s
 
 // Takes what has failed out of the wiring and returns the outages. Throws ConfigError: no such link, router or terminal.
 // `failed_link` becomes the name of one that is missing or will be, if there are any.
-std::vector<Outage> apply_failures(const Values& failures, Wiring& wiring, std::string& failed_link);
+// `failed_links`: all that are missing from the beginning.
+std::vector<Outage> apply_failures(const Values& failures, Wiring& wiring, std::string& failed_link, std::vector<std::string>& failed_links);
 
 u32 count_terminals(const Config& config);  // that are left of the section `topology`; checks it and `failures` alone
 

@@ -161,6 +161,8 @@ struct Network {
   std::vector<std::shared_ptr<const Graph>> graphs;  // by time; State::totals.epoch says which holds
   bool damaged = false;                      // links are missing or will be: what a topology says in closed form does not hold
   std::string failed_link;                   // one of them, "A-B"
+  std::vector<std::string> failed_links;     // all that are missing from cycle 0 on
+  bool replaced = false;                     // so the routing of this name for any graph runs in the place of the topology's own
   std::shared_ptr<const ComponentData> routing, traffic;
   std::shared_ptr<const ComponentData> relation;  // what `candidates` reads; the routing's own unless it took another's
   std::shared_ptr<const Seam> seam;          // null: no agent decides

@@ -26,6 +26,8 @@ std::shared_ptr<const ComponentData> make_partners(const Network& net, Partner p
 // Refuses a network whose routers have none.
 inline const Lattice& need_coordinates(const std::string& pattern, const Network& net) {
   if (const Lattice* grid = find_lattice(net)) return *grid;
+  if (dynamic_cast<const Lattice*>(net.topology.get()))
+    throw ConfigError("traffic." + pattern + ": is written in coordinates of terminals, and some of topology '" + net.topology_name + "' are missing (failures)");
   throw ConfigError("traffic." + pattern + ": is written in coordinates of routers, which topology '" + net.topology_name +
                     "' does not have; hyperx, mesh and torus have them. Patterns without coordinates, such as uniform, run on any topology");
 }
