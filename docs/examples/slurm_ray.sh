@@ -8,7 +8,7 @@ set -euo pipefail
 export RAY_AUTH_MODE=token
 ray get-auth-token --generate > /dev/null
 
-head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | sed -n 1p)  # reads to the end: head would break the pipe
 port=${PORT:-6379}
 
 # The steps hold their nodes until the job ends, and end with it.

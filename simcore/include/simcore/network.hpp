@@ -158,7 +158,7 @@ struct Network {
   std::vector<Rounding> rounding;
 
   std::shared_ptr<const Topology> topology;
-  std::vector<std::shared_ptr<const Graph>> graphs;  // by time; State::totals.epoch says which holds
+  std::vector<std::shared_ptr<const Graph>> graphs;  // by time; State::part.totals.epoch says which holds
   bool damaged = false;                      // links are missing or will be: what a topology says in closed form does not hold
   std::string failed_link;                   // one of them, "A-B"
   std::vector<std::string> failed_links;     // all that are missing from cycle 0 on
