@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ._core import ConfigError, CoreError, Demand, Worlds, __version__, available_memory, registered
 from ._program import CALC, RECEIVE, SEND, Program
+from ._quality import Bisection, Quality
 from ._simulation import NO_DECISION, Simulation
 from ._table import NO_PORT, ChannelGraph, ForwardingTable
 
@@ -18,12 +19,14 @@ __all__ = [
     "NO_PORT",
     "RECEIVE",
     "SEND",
+    "Bisection",
     "ChannelGraph",
     "ConfigError",
     "CoreError",
     "Demand",
     "ForwardingTable",
     "Program",
+    "Quality",
     "Simulation",
     "Worlds",
     "__version__",
