@@ -96,7 +96,7 @@ class ForwardingTable(_core.ForwardingTable):
         Raises:
             ConfigError: no such engine, a parameter that is none, a network it makes no table of, too few layers.
         """
-        return _held(graph, _core.ForwardingTable.route(graph, engine, dict(params or {}), demand))
+        return _held(graph, _core.ForwardingTable.make(graph, engine, dict(params or {}), demand))
 
     @property
     def port(self) -> NDArray[np.uint16]:
@@ -107,7 +107,7 @@ class ForwardingTable(_core.ForwardingTable):
         """
         arrays = self.arrays()
         if "port" not in arrays:
-            raise ConfigError(f"table '{self.engine}': it has whole routes, arrays()['route_port'], no ports by switch")
+            raise ConfigError(f"table '{self.engine}': it has whole routes, no ports by switch")
         ports: NDArray[np.uint16] = arrays["port"]
         return ports
 
