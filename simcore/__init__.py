@@ -8,6 +8,7 @@ place of `traffic`, `workload` has jobs: registered motifs, or a `Program` each.
 from __future__ import annotations
 
 from ._core import ConfigError, CoreError, Demand, Worlds, __version__, available_memory, registered
+from ._demand import read_demand, read_flows
 from ._program import CALC, RECEIVE, SEND, Program
 from ._quality import Bisection, Quality
 from ._simulation import NO_DECISION, Simulation
@@ -31,5 +32,7 @@ __all__ = [
     "Worlds",
     "__version__",
     "available_memory",
+    "read_demand",
+    "read_flows",
     "registered",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core, _lft
 from ._core import ConfigError
+from ._demand import read_demand
 from ._quality import Bisection, Quality
 
 FORMAT = "flitgym forwarding table 1"
+_ORDERS_AT_ONCE = 2**18  # places in random orders, between two reports
 NO_PORT = 0xFFFF
 """In `ForwardingTable.port`: the switch has no port for the destination."""
 
@@ -168,6 +170,7 @@ class ForwardingTable(_core.ForwardingTable):
         *,
         both_ways: bool = False,
         orders: ArrayLike | None = None,
+        report: Callable[[float], None] = lambda part: None,
     ) -> Bisection:
         """Effective bisection bandwidth, as ORCS defines it (Schneider, Hoefler, Lumsdaine, 2009).
 
@@ -180,17 +183,23 @@ class ForwardingTable(_core.ForwardingTable):
             seed: of the orders, from 0 on; pattern k is the same whatever their number.
             both_ways: place i of the second half sends back at the same time.
             orders: [patterns, terminals] orders of your own in the place of random ones.
+            report: called now and then with the part, 0..1, that is done.
 
         Raises:
             ConfigError: a number that is none, a row that is no order of the terminals.
         """
-        if orders is None:
-            if patterns < 1 or not 0 <= seed < 2**63:
-                raise ConfigError(f"patterns: {patterns} with seed {seed}; valid are 1 or more, seeds from 0 on")
-            rows = _core.random_orders(seed, 0, patterns, self.graph.terminals)
-        else:
+        if orders is not None:
             rows = _terminal_numbers("orders", orders)
-        return Bisection(_core.table_bisection_bandwidth(self, self.graph, rows, both_ways))
+            return Bisection(_core.table_bisection_bandwidth(self, self.graph, rows, both_ways))
+        if patterns < 1 or not 0 <= seed < 2**63:
+            raise ConfigError(f"patterns: {patterns} with seed {seed}; valid are 1 or more, seeds from 0 on")
+        chunk = max(1, _ORDERS_AT_ONCE // self.graph.terminals)
+        values = []
+        for first in range(0, patterns, chunk):
+            report(first / patterns)
+            rows = _core.random_orders(seed, first, min(chunk, patterns - first), self.graph.terminals)
+            values.append(_core.table_bisection_bandwidth(self, self.graph, rows, both_ways))
+        return Bisection(np.concatenate(values))
 
     def congestion(
         self, source: ArrayLike, destination: ArrayLike, weight: ArrayLike | None = None
@@ -305,7 +314,7 @@ def _terminal_numbers(name: str, given: ArrayLike) -> NDArray[np.uint32]:
 
 
 def in_routing(config: Any) -> Any:
-    """The configuration of a simulation, with the table that `routing.file` names in the place of the name."""
+    """The configuration of a simulation, with the table and the matrix in the place of their names in `routing`."""
     routing = config.get("routing") if isinstance(config, Mapping) else None
     if not isinstance(routing, Mapping) or routing.get("name") != "table":
         return config
@@ -313,9 +322,14 @@ def in_routing(config: Any) -> Any:
     if rest.get("file"):
         if "table" in rest:
             raise ConfigError("routing.table: a file and a table; give one of them")
-        graph = ChannelGraph(config["topology"], config.get("failures"))
-        rest["table"] = ForwardingTable.load(rest.pop("file"), graph)
+        rest["table"] = ForwardingTable.load(rest.pop("file"), _graph_of(config))
+    if isinstance(rest.get("demand"), str) and rest["demand"]:
+        rest["demand"] = read_demand(rest["demand"], _graph_of(config))
     return {**config, "routing": rest}
+
+
+def _graph_of(config: Mapping[str, Any]) -> ChannelGraph:
+    return ChannelGraph(config["topology"], config.get("failures"))
 
 
 def _held(graph: ChannelGraph, table: _core.ForwardingTable | Mapping[str, Any]) -> ForwardingTable:
