@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from ...configs import core_failures
 from ...configs.routes import route_hash, table_label
 from ...simcore import (
+    Bisection,
     ChannelGraph,
     ConfigError,
     Demand,
@@ -22,10 +23,8 @@ from ...simcore import (
     read_demand,
     read_flows,
 )
-from ..drawing import save_figure
 from ..progress import Report
 from ..results import finished, require_writable, write_result, write_table
-from .figure import draw
 
 KIND = "forwarding table"  # of a result, to tell it from that of a simulation
 _DUMP_LINES = 1_000_000  # the most that dump=auto writes
@@ -104,17 +103,23 @@ def _make(config: DictConfig, directory: Path, report: Report, keep_refusals: bo
     began = time.process_time()
     report("loads", 0.5)
     quality = table.quality(demand)
-    numbers = _numbers(quality) | _bisection(config, table, report)
-    if flows is not None:
-        numbers["flows"] = _congestion(table, flows)
-    return _write(config, directory, table, quality, {
+    bisection = _bisection(config, table, report)
+    result = {
         "routed": True,
         "note": "",
-        **numbers,
+        **_numbers(quality),
+        "ebb_mean": bisection.mean if bisection else None,
+        "ebb_standard_error": bisection.standard_error if bisection else None,
+        "ebb_patterns": config.patterns if bisection else 0,
+        "flows": None if flows is None else _congestion(table, flows),
         "route_cpu_seconds": None if config.file else seconds,
         "quality_cpu_seconds": time.process_time() - began,
         **_about(config, graph),
-    })  # fmt: skip
+    }
+    report("files", 0.95)
+    result["files"] = _write(config, directory, table, quality, bisection, result)
+    write_result(directory, result)
+    return result
 
 
 def _table(config: DictConfig, graph: ChannelGraph, demand: Demand | None) -> ForwardingTable:
@@ -135,21 +140,16 @@ def _numbers(quality: Quality) -> dict[str, Any]:
     }
 
 
-def _bisection(config: DictConfig, table: ForwardingTable, report: Report) -> dict[str, Any]:
+def _bisection(config: DictConfig, table: ForwardingTable, report: Report) -> Bisection | None:
     # A single terminal, or none of the patterns: nobody sends.
     if config.patterns == 0 or table.graph.terminals < 2:
-        return {"ebb_mean": None, "ebb_standard_error": None, "ebb_patterns": 0}
-    bisection = table.effective_bisection(
+        return None
+    return table.effective_bisection(
         config.patterns,
         config.seed,
         both_ways=config.both_ways,
         report=lambda part: report("patterns", 0.6 + 0.35 * part),
     )
-    return {
-        "ebb_mean": bisection.mean,
-        "ebb_standard_error": bisection.standard_error,
-        "ebb_patterns": config.patterns,
-    }
 
 
 def _congestion(table: ForwardingTable, flows: Any) -> dict[str, Any]:
@@ -182,24 +182,33 @@ def _about(config: DictConfig, graph: ChannelGraph) -> dict[str, Any]:
 
 
 def _write(
-    config: DictConfig, directory: Path, table: ForwardingTable, quality: Quality, result: dict[str, Any]
-) -> dict[str, Any]:
-    """The table, its dump, loads and figure; at last `result.json`, the mark that all is complete."""
+    config: DictConfig,
+    directory: Path,
+    table: ForwardingTable,
+    quality: Quality,
+    bisection: Bisection | None,
+    result: Mapping[str, Any],
+) -> dict[str, str]:
+    """Everything but `result.json`, which is the mark that all is complete."""
+    # Matplotlib takes longer to import than a small table to make; whoever only reads what is finished needs none.
+    from ..drawing import save_figure
+    from .figure import draw
+
     written = {"table": "table.npz", "loads": "loads.parquet"}
     table.save(directory / written["table"])
-    arrays = table.arrays()
-    if _wants_dump(config.dump, arrays):
+    write_table(directory / written["loads"], loads_by_channel(table.graph, quality))
+    if bisection is not None:
+        written["patterns"] = "patterns.parquet"
+        write_table(directory / written["patterns"], {"bandwidth": bisection.values})
+    if _wants_dump(config.dump, table.arrays()):
         written["dump"] = "lfts.dump"
         table.save_dump(directory / written["dump"])
         if 1 < table.layers <= 16:
             written["service_levels"] = "lfts.sl.csv"
             table.save_service_levels(directory / written["service_levels"])
-    write_table(directory / written["loads"], loads_by_channel(table.graph, quality))
     title = f"{result['table']} on {config.topology.name}"
     written["figure"] = save_figure(draw(title, result, quality), directory / "loads", salt="loads")[0].name
-    result = {**result, "files": written}
-    write_result(directory, result)
-    return result
+    return written
 
 
 def _wants_dump(wanted: str, arrays: Mapping[str, Any]) -> bool:
