@@ -10,12 +10,14 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
+#include "tables/quality.hpp"
 #include "tables/reroute.hpp"
 #include "tables/walk.hpp"
 
@@ -68,7 +70,7 @@ class Search {
   virtual double gain(const Rerouting::Change& change) = 0;    // above 0: a change for the better
   virtual double second(const Rerouting::Change&) { return 0; }  // that decides between equals
   virtual void changed(const Rerouting::Change&) {}            // it was made
-  virtual bool best() = 0;                                     // the table is better than any before
+  virtual bool best() = 0;                                     // so it is better than any before
   u32 drawn(u32 n) { return below(draw(options_.seed, 0, counter_++), n); }
 
   const ChannelGraph& g_;
@@ -82,7 +84,7 @@ class Search {
   u64 counter_ = 0;
   std::vector<Rerouting::Change> journal_;
   std::vector<std::vector<u32>> hops_;  // [switches] to each destination's switch, as far as they were asked for
-  Rerouting::Change change_, found_;
+  Rerouting::Change change_;
 };
 
 // No route becomes longer; with detours none more than so many hops longer than the shortest.
@@ -110,28 +112,34 @@ bool Search::short_enough(const Rerouting::Change& change) {
 
 void Search::run() {
   constexpr u32 kNoise = 500;  // one in so many changes may be for the worse
+  struct Way {
+    double gain, second;
+    u32 c;
+  };
+  std::vector<Way> ways;
   for (u64 step = 0; step < options_.steps; step++) {
     if (options_.seconds > 0 && step % 64 == 0 && std::chrono::duration<double>(Clock::now() - begin_).count() > options_.seconds) return;
     u32 s, d;
     if (!pick(s, d)) return;
-    double most = -std::numeric_limits<double>::infinity(), then = most;
-    u32 equals = 0;
-    for (u32 c = g_.first[s]; c < g_.first[s + 1]; c++) {
+    ways.clear();
+    const u32 n = g_.first[s + 1] - g_.first[s], from = drawn(n);  // so that equals take turns
+    for (u32 k = 0; k < n; k++) {
+      const u32 c = g_.first[s] + (from + k < n ? from + k : from + k - n);
       if (!routes_.plan(s, d, c, change_) || !short_enough(change_)) continue;
       worked(change_.lost.size() + change_.gained.size());
-      const double more = gain(change_), tie = second(change_);
-      equals = more == most && tie == then ? equals + 1 : 1;
-      if (more < most || (more == most && (tie < then || (equals > 1 && drawn(equals))))) continue;
-      most = more;
-      then = tie;
-      std::swap(found_, change_);
+      ways.push_back({gain(change_), second(change_), c});
     }
-    if (most < 0 && (std::isinf(most) || drawn(kNoise))) continue;
-    const u32 before = routes_.next(s, d);
-    if (!routes_.apply(found_)) continue;
-    changed(found_);
-    journal_.push_back({s, d, before, {}, {}, 0});
-    if (best()) journal_.clear();
+    std::stable_sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) { return std::pair(a.gain, a.second) > std::pair(b.gain, b.second); });
+    for (const Way& way : ways) {  // the best of those that close no circle
+      if (way.gain < 0 && drawn(kNoise)) break;
+      const u32 before = routes_.next(s, d);
+      routes_.plan(s, d, way.c, change_);
+      if (!routes_.apply(change_)) continue;
+      changed(change_);
+      journal_.push_back({s, d, before, {}, {}, 0});
+      if (best()) journal_.clear();
+      break;
+    }
   }
 }
 
@@ -200,13 +208,81 @@ class LowerIndex final : public Search {
   double target_ = 0, least_ = 0, mean_ = 0;
 };
 
-ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& demand);
+// Pairs of routes that share a channel although neither source nor destination is the same: with L routes through a channel, a_d of them
+// to destination d and b_t from terminal t, L^2 - sum a_d^2 - sum b_t^2 + L. All terminals of a switch are taken as alike.
+class FewerMeetings final : public Search {
+ public:
+  FewerMeetings(const ChannelGraph& g, Rerouting& routes, const Options& options) : Search(g, routes, options) {
+    const u32 destinations = routes.table().destinations();
+    claim_memory(u64{g.channels} * g.switches * 4, "topology." + g.topology_name, "what " + std::to_string(g.channels) + " channels carry for " + std::to_string(g.switches) + " switches");
+    from_.assign(std::size_t{g.channels} * g.switches, 0);
+    for (u32 d = 0; d < destinations; d++)
+      for (u32 s = 0; s < g.switches; s++) {
+        const double own = routes.passes(s, d) ? routes.own(s, d) : 0;
+        if (own > 0)
+          for (u32 c = routes.next(s, d); c != kNone; c = routes.next(g.to[c], d)) from(c, s) += static_cast<float>(own);
+      }
+  }
+
+ private:
+  float& from(u32 c, u32 s) { return from_[std::size_t{c} * g_.switches + s]; }
+  bool pick(u32& s, u32& d) override {
+    constexpr u32 kPatience = 1000;
+    for (u32 k = 0; k < kPatience; k++) {
+      d = drawn(routes_.table().destinations());
+      s = drawn(g_.switches);
+      if (routes_.next(s, d) == kNone || !(routes_.flow(s, d) > 0)) continue;
+      // What begins at the switches whose routes would move.
+      sources_.clear();
+      open_.assign(1, s);
+      while (!open_.empty()) {
+        const u32 v = open_.back();
+        open_.pop_back();
+        double rest = routes_.flow(v, d);
+        routes_.each_child(v, d, [&](u32 child) {
+          open_.push_back(child);
+          rest -= routes_.flow(child, d);
+        });
+        if (rest > 0) sources_.push_back({v, rest});
+      }
+      return true;
+    }
+    return false;
+  }
+  double gain(const Rerouting::Change& change) override {
+    const double moved = routes_.flow(change.s, change.d);
+    double fewer = 0;
+    for (std::size_t k = 0; k < change.lost.size(); k++) {
+      const u32 c = change.lost[k];
+      fewer += 2 * moved * (routes_.load(c) - routes_.flow(g_.from[c], change.d)) + moved;
+      for (const auto& [s, w] : sources_) fewer -= w * (2.0 * from(c, s) - w) / g_.terminals_at(s);
+    }
+    for (std::size_t k = 0; k < change.gained.size(); k++) {
+      const u32 c = change.gained[k];
+      fewer -= 2 * moved * (routes_.load(c) - (k ? routes_.flow(g_.from[c], change.d) : 0)) + moved;
+      for (const auto& [s, w] : sources_) fewer += w * (2.0 * from(c, s) + w) / g_.terminals_at(s);
+    }
+    return fewer;
+  }
+  void changed(const Rerouting::Change& change) override {
+    for (const auto& [s, w] : sources_) {
+      for (const u32 c : change.lost) from(c, s) -= static_cast<float>(w);
+      for (const u32 c : change.gained) from(c, s) += static_cast<float>(w);
+    }
+  }
+  // Noise aside every change is for the better.
+  bool best() override { return true; }
+
+  std::vector<float> from_;                       // [channels, switches] what a channel carries of a switch's terminals
+  std::vector<std::pair<u32, double>> sources_;   // of the change that is looked at
+  std::vector<u32> open_;
+};
 
 const std::vector<ParamSpec>& own_params() {
   static const std::vector<ParamSpec> all{
       choice("start", "dfsssp", {}, "engine whose table the search starts from; its parameters are given beside"),
       choice("goal", "edge_forwarding_index", {"edge_forwarding_index", "bisection"}, "lower the highest load of a channel, or raise the effective bisection bandwidth"),
-      integer("steps", 300000, 0, i64{1} << 40, "", "next hops that are looked at"),
+      integer("steps", 1000000, 0, i64{1} << 40, "", "next hops that are looked at"),
       real("time_s", 0, 0, 1e6, "s", "wall-clock time after which the search ends, whatever the steps: no longer the same everywhere; 0 = by steps alone"),
       integer("detours", 0, 0, 1000, "hops", "by which a route may become longer than the shortest; 0 = no route becomes longer than it was"),
       integer("search_seed", 1, 0, i64{1} << 53, "", "of what the search tries"),
@@ -229,6 +305,14 @@ ForwardingTable start_of(const Params& params, const ChannelGraph& g, const Dema
   return table;
 }
 
+double bandwidth(const ChannelGraph& g, const ForwardingTable& table) {
+  constexpr u32 kPatterns = 200;
+  std::vector<u32> orders(std::size_t{kPatterns} * g.terminals);
+  for (u32 k = 0; k < kPatterns; k++) draw_order(1, k, g.terminals, orders.data() + std::size_t{k} * g.terminals);
+  const std::vector<double> found = bisection_bandwidth(g, table, orders, false);
+  return std::accumulate(found.begin(), found.end(), 0.0) / kPatterns;
+}
+
 ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& demand) {
   ForwardingTable table = start_of(params, g, demand);
   Rerouting routes(g, table, demand);
@@ -237,10 +321,14 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   options.steps = static_cast<u64>(params.integer("steps"));
   options.seconds = params.real("time_s");
   options.detours = params.count("detours");
-  LowerIndex search(g, routes, options);
-  search.run();
+  const bool bisection = params.text("goal") == "bisection";
+  std::unique_ptr<Search> search;
+  if (bisection) search = std::make_unique<FewerMeetings>(g, routes, options);
+  else search = std::make_unique<LowerIndex>(g, routes, options);
+  search->run();
   ForwardingTable found = routes.table();
-  for (auto k = search.since().rbegin(); k != search.since().rend(); ++k) found.at(k->s, k->d) = g.port[k->c];
+  for (auto k = search->since().rbegin(); k != search->since().rend(); ++k) found.at(k->s, k->d) = g.port[k->c];
+  if (bisection && bandwidth(g, found) < bandwidth(g, table)) found = std::move(table);
   found.engine = "local_search";
   return found;
 }
