@@ -159,7 +159,7 @@ ForwardingTable AngaraRoutes::table(const ChannelGraph& g) const {
   table.terminals = g.terminals;
   table.engine = engine_;
   table.fingerprint = g.fingerprint;
-  table.bubble = true;
+  table.bubble = std::any_of(g.ring.begin(), g.ring.end(), [](u16 ring) { return ring != kNoRing; });
   u64 steps = 0;
   for (u32 s = 0; s < nodes_; s++)
     for (u32 to = 0; to < nodes_; to++) steps += u64{length(s, to)} * g.terminals_at(to);
