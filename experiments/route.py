@@ -22,9 +22,8 @@ from . import ray_launcher
 from .commandline import past_hydra, run_command
 from .parent import end_with_command, have_workers
 from .progress import RunBar, no_report
-from .table_quality.figure import headline
 from .table_quality.study import obtain
-from .table_quality.text import print_rows
+from .table_quality.text import headline, print_rows
 
 NAME = "flitgym-route"
 _WIDTH_OF_FILES = 140  # columns, where the output is no terminal

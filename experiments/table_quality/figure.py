@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...simcore import Quality
 from ..drawing import FURTHER_COLORS, polish
+from .text import headline
 
 Numbers = NDArray[np.float64]
 
@@ -56,17 +57,6 @@ def draw(title: str, result: Mapping[str, Any], quality: Quality) -> Figure:
         polish(ax)
     figure.suptitle(f"{title}: {headline(result)}", fontsize=11)
     return figure
-
-
-def headline(result: Mapping[str, Any]) -> str:
-    """A result in a few words."""
-    bisection = "" if result["ebb_mean"] is None else f", eBB {result['ebb_mean']:.3f}"
-    free = "acyclic" if result["acyclic"] else "with a cycle"
-    layers = f"{result['layers']} layer{'s' if result['layers'] > 1 else ''}"
-    return (
-        f"edge forwarding index {result['edge_forwarding_index']:,.6g}, deviation {result['load_deviation']:,.4g}, "
-        f"{result['hops_mean']:.3f} hops{bisection}, {layers}, {free}"
-    )
 
 
 def draw_several(networks: Mapping[str, Sequence[tuple[str, Numbers]]]) -> Figure:

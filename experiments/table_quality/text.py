@@ -37,6 +37,17 @@ def columns(result: Result) -> dict[str, str]:
     }
 
 
+def headline(result: Result) -> str:
+    """A result in a few words."""
+    bisection = "" if result["ebb_mean"] is None else f", eBB {result['ebb_mean']:.3f}"
+    free = "acyclic" if result["acyclic"] else "with a cycle"
+    layers = f"{result['layers']} layer{'s' if result['layers'] > 1 else ''}"
+    return (
+        f"edge forwarding index {result['edge_forwarding_index']:,.6g}, deviation {result['load_deviation']:,.4g}, "
+        f"{result['hops_mean']:.3f} hops{bisection}, {layers}, {free}"
+    )
+
+
 def print_rows(console: Console, results: Sequence[Result]) -> None:
     """A table per network, the tables in the order given; below it what is to be said of some."""
     networks: dict[str, list[Result]] = {}

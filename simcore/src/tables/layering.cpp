@@ -43,10 +43,19 @@ void AcyclicLayer::remove(u32 c, u32 next, u32 times) {
   count -= times;
   if (count) return;
   dependencies_--;
-  if (++epoch_ == 0) {
-    std::fill(refused_.begin(), refused_.end(), 0);
-    epoch_ = 1;
-  }
+  next_epoch();
+}
+
+void AcyclicLayer::next_epoch() {
+  if (++epoch_) return;
+  std::fill(refused_.begin(), refused_.end(), 0);
+  epoch_ = 1;
+}
+
+void AcyclicLayer::clear() {
+  std::fill(count_.begin(), count_.end(), 0);
+  dependencies_ = 0;
+  next_epoch();
 }
 
 bool AcyclicLayer::add_route(std::span<const u32> channels, u32 times) {

@@ -37,12 +37,14 @@ class AcyclicLayer {
   bool add_route(std::span<const u32> channels, u32 times = 1);
   void remove_route(std::span<const u32> channels, u32 times = 1);
 
+  void clear();  // no routes; the order stays as it is
   u32 count(u32 c, u32 next) const { return count_[index_->at(c, next)]; }  // routes that go from c to next
   u64 dependencies() const { return dependencies_; }                        // different ones
   u32 place(u32 c) const { return place_[c]; }  // [channels] of the order: whoever waits stands before what it waits for
 
  private:
   bool make_room(u32 c, u32 next);  // reorders so that c stands before next; false: next leads to c
+  void next_epoch();
   bool forward(u32 c, u32 bound);
   bool backward(u32 c, u32 bound);
   enum : u8 { kAhead = 1, kBehind = 2 };
