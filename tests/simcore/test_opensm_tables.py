@@ -1,8 +1,8 @@
 """Forwarding tables against those of OpenSM, a real subnet manager, on 15 fabrics (tests/data/opensm/README.md).
 
-Where its rule leaves no choice, or is known, the tables are the same, entry by entry. Elsewhere ours must be as good: no more routes on
-the fullest channel, and no less effective bisection bandwidth, than OpenSM's beyond what its own results vary by when nodes are numbered
-in another way; no more layers. Run as a program it prints all of them side by side.
+Where its rule leaves no choice, or is known, the tables are the same, entry by entry. Elsewhere ours must be as good:
+no more routes on the fullest channel, and no less effective bisection bandwidth, than OpenSM's beyond what its own
+results vary by when nodes are numbered in another way; no more layers. Run as a program it prints all side by side.
 """
 
 import csv
@@ -134,7 +134,7 @@ class Quality:
 
     @functools.cached_property
     def ebb(self) -> float:
-        """Effective bisection bandwidth (ORCS: Schneider, Hoefler, Lumsdaine 2009; pattern bisect, metric hist_acc_band).
+        """Effective bisection bandwidth (ORCS: Schneider, Hoefler, Lumsdaine 2009; pattern bisect, hist_acc_band).
 
         A pair's bandwidth is one part of its route's fullest channel, whole where the route has none.
         """
@@ -180,10 +180,14 @@ ENGINES = {
 
 
 def spreads(engine: str) -> tuple[float, float]:
-    """By how much its EFI may be higher and its eBB lower than recorded: what other numbers of the nodes did to them."""
+    """By what factors EFI may be higher and eBB lower than recorded: what other numbers of the nodes did to them."""
     efi = ebb = 1.0
     for fabric in FABRICS:
-        found = [(float(r["efi"]), float(r["ebb"])) for r in rows("sensitivity.csv") if (r["fabric"], r["engine"]) == (fabric, engine)]
+        found = [
+            (float(r["efi"]), float(r["ebb"]))
+            for r in rows("sensitivity.csv")
+            if (r["fabric"], r["engine"]) == (fabric, engine)
+        ]
         if found:
             efis, ebbs = zip(*found, strict=True)
             efi, ebb = max(efi, max(efis) / min(efis)), max(ebb, max(ebbs) / min(ebbs))
@@ -215,7 +219,7 @@ def pairs() -> list[Any]:
 
 
 def test_patterns_and_counts_are_those_of_the_data() -> None:
-    """The yardstick itself: OpenSM's own tables have, by the functions above, the values that are recorded with them."""
+    """The yardstick itself: OpenSM's own tables have, by the functions above, the values recorded with them."""
     for (fabric, engine), row in SUMMARY.items():
         if row["routed"] != "True" or row["table_of"] or fabric == "fattree_672":
             continue
@@ -236,7 +240,9 @@ def test_as_good_as_opensm(fabric: str, engine: str) -> None:
     table, us = ours(fabric, engine), quality(fabric, engine)
     if them["routed"] != "True":  # dfsssp on a torus: more lanes than the real one has
         them = {**SUMMARY[fabric, "sssp"], "layers_needed": them["layers_needed"]}
-    elif engine == "down_up" and them["acyclic"] == "False":  # its channels within a level go both ways: no table to compare with
+    elif (
+        engine == "down_up" and them["acyclic"] == "False"
+    ):  # its channels within a level go both ways: no table to compare with
         them = SUMMARY[fabric, "updn_roots"]
     if fabric in row.same:
         np.testing.assert_array_equal(table.port, masked(recorded(fabric, row.opensm), fabric))
@@ -299,12 +305,17 @@ def report() -> None:
             try:
                 us, table = quality(fabric, engine), ours(fabric, engine)
             except ConfigError as refused:
-                print(fabric, engine, "|", str(refused)[:60], "|", "refused" if them["routed"] != "True" else them["efi"])
+                print(
+                    fabric, engine, "|", str(refused)[:60], "|", "refused" if them["routed"] != "True" else them["efi"]
+                )
                 continue
-            equal = them["routed"] == "True" and np.array_equal(table.port, masked(recorded(fabric, row.opensm), fabric))
+            equal = them["routed"] == "True" and np.array_equal(
+                table.port, masked(recorded(fabric, row.opensm), fabric)
+            )
             print(
                 f"{fabric} {engine} | {us.efi} {them['efi'] or '-'} | {us.ebb:.4f} {float(them['ebb'] or 0):.4f} |"
-                f" {us.load_mean:.4g} {float(them['load_mean'] or 0):.4g} | {classes(table)} {them['layers_needed'] or '-'} |"
+                f" {us.load_mean:.4g} {float(them['load_mean'] or 0):.4g} |"
+                f" {classes(table)} {them['layers_needed'] or '-'} |"
                 f" {'equal' if equal else ''} {'' if table.find_cycle() == '' else 'cyclic'}"
             )
 

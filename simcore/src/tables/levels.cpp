@@ -10,7 +10,8 @@ namespace flitgym {
 
 std::vector<ParamSpec> root_params() {
   return {
-      integer_list("roots", {}, 0, 1 << 24, "", "switches of the top level; empty = those of root_names, else the engine looks for them"),
+      integer_list("roots", {}, 0, 1 << 24, "",
+                   "switches of the top level; empty = those of root_names, else the engine looks for them"),
       choice("root_names", "", {}, "the same by their names, with commas between"),
   };
 }
@@ -19,19 +20,24 @@ std::vector<u32> given_roots(const std::string& engine, const Params& params, co
   std::vector<u32> roots = params.counts("roots");
   for (const u32 root : roots)
     if (root >= g.switches)
-      throw ConfigError("engine " + engine + ", roots: there is no switch " + std::to_string(root) + "; they are 0 to " + std::to_string(g.switches - 1));
+      throw ConfigError("engine " + engine + ", roots: there is no switch " + std::to_string(root) +
+                        "; they are 0 to " + std::to_string(g.switches - 1));
   const std::string& names = params.text("root_names");
-  if (!names.empty() && !roots.empty()) throw ConfigError("engine " + engine + ", root_names: roots are given by their numbers already; give one of the two");
+  if (!names.empty() && !roots.empty())
+    throw ConfigError("engine " + engine +
+                      ", root_names: roots are given by their numbers already; give one of the two");
   if (names.empty()) return roots;
   std::vector<std::string> valid;
   for (u32 s = 0; s < g.switches; s++) valid.push_back(g.switch_name(s));
   for (std::size_t at = 0; at <= names.size();) {
     const std::size_t comma = std::min(names.find(',', at), names.size());
     const std::size_t begin = names.find_first_not_of(' ', at), end = names.find_last_not_of(' ', comma - 1);
-    const std::string name = begin < comma && end != std::string::npos && end >= begin ? names.substr(begin, end - begin + 1) : "";
+    const std::string name =
+        begin < comma && end != std::string::npos && end >= begin ? names.substr(begin, end - begin + 1) : "";
     const auto found = std::find(valid.begin(), valid.end(), name);
     if (found == valid.end())
-      throw ConfigError("engine " + engine + ", root_names: there is no switch '" + name + "'" + did_you_mean(name, valid) + "; expected names of switches with commas between");
+      throw ConfigError("engine " + engine + ", root_names: there is no switch '" + name + "'" +
+                        did_you_mean(name, valid) + "; expected names of switches with commas between");
     roots.push_back(static_cast<u32>(found - valid.begin()));
     at = comma + 1;
   }
@@ -78,7 +84,8 @@ bool find_levels(const std::string& engine, const Params& params, const ChannelG
     if (height != kNone) top = std::max(top, height);
   if (top == 0) return false;
   for (u32 c = 0; c < g.channels; c++)
-    if (levels.rank[g.from[c]] + 1 != levels.rank[g.to[c]] && levels.rank[g.to[c]] + 1 != levels.rank[g.from[c]]) return false;
+    if (levels.rank[g.from[c]] + 1 != levels.rank[g.to[c]] && levels.rank[g.to[c]] + 1 != levels.rank[g.from[c]])
+      return false;
   for (u32& rank : levels.rank) rank = rank == kNone ? kNone : top - rank;
   return true;
 }

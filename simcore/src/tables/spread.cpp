@@ -14,7 +14,8 @@ std::vector<u32> destination_switches(const ChannelGraph& g) {
   return order;
 }
 
-void spread(const ChannelGraph& g, u32 to, const Candidates& candidates, std::vector<u32>& used, ForwardingTable& table) {
+void spread(const ChannelGraph& g, u32 to, const Candidates& candidates, std::vector<u32>& used,
+            ForwardingTable& table) {
   for (u32 k = g.first_terminal[to]; k < g.first_terminal[to + 1]; k++) {
     const u32 t = g.terminal_of[k];
     worked(g.switches + candidates.channel.size());

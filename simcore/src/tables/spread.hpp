@@ -1,5 +1,5 @@
-// How the engines that look at one switch at a time share out destinations: of the channels that lead on, each destination leaves by
-// the one that the fewest have got so far.
+// How the engines that look at one switch at a time share out destinations: of the channels that lead on, each
+// destination leaves by the one that the fewest have got so far.
 #pragma once
 
 #include <vector>
@@ -19,9 +19,10 @@ struct Candidates {
 // The switches with terminals, those with the most of them first: what comes late has less left to choose from.
 std::vector<u32> destination_switches(const ChannelGraph& g);
 
-// Every terminal of switch `to`, in order, gets at every other switch the candidate that is least `used` ([channels]) so far, of
-// several the one of the lowest port. A switch without candidates keeps its hole.
-void spread(const ChannelGraph& g, u32 to, const Candidates& candidates, std::vector<u32>& used, ForwardingTable& table);
+// Every terminal of switch `to`, in order, gets at every other switch the candidate that is least `used` ([channels])
+// so far, of several the one of the lowest port. A switch without candidates keeps its hole.
+void spread(const ChannelGraph& g, u32 to, const Candidates& candidates, std::vector<u32>& used,
+            ForwardingTable& table);
 
 // What the shortest paths to switch `to` begin with; `hops` is scratch.
 void shortest_candidates(const ChannelGraph& g, u32 to, std::vector<u32>& hops, Candidates& candidates);

@@ -1,4 +1,5 @@
-// Routes that go up and then down, in whichever order of the switches (Autonet's up*/down*: Schroeder et al., IEEE JSAC 9(8), 1991).
+// Routes that go up and then down, in whichever order of the switches (Autonet's up*/down*: Schroeder et al., IEEE JSAC
+// 9(8), 1991).
 #pragma once
 
 #include <vector>
@@ -7,12 +8,14 @@
 
 namespace flitgym {
 
-// A channel leads up if its end comes before its beginning in the order of (rank, number). No route turns from down to up, so no circle
-// of channels can wait for itself: on it some switch would come after both of its neighbours, and to pass it is such a turn.
+// A channel leads up if its end comes before its beginning in the order of (rank, number). No route turns from down to
+// up, so no circle of channels can wait for itself: on it some switch would come after both of its neighbours, and to
+// pass it is such a turn.
 //
-// A table looks at the destination alone, not at how a packet came, so legal routes joined at a switch need not make a legal one. Here
-// they do: a switch from which channels down alone lead to the destination takes the shortest way of those, so whoever came down goes
-// on down; all others have not come down yet, and take the shortest way up to where it goes down.
+// A table looks at the destination alone, not at how a packet came, so legal routes joined at a switch need not make a
+// legal one. Here they do: a switch from which channels down alone lead to the destination takes the shortest way of
+// those, so whoever came down goes on down; all others have not come down yet, and take the shortest way up to where it
+// goes down.
 class UpDown {
  public:
   UpDown(const ChannelGraph& g, std::vector<u32> rank);
@@ -28,7 +31,8 @@ class UpDown {
   u32 unreached_ = kNone;
 };
 
-// A table of them in which each switch shares out destinations as min_hop does. False: as above, `from` and `to` have no way.
+// A table of them in which each switch shares out destinations as min_hop does. False: as above, `from` and `to` have
+// no way.
 bool up_down_table(const ChannelGraph& g, const std::vector<u32>& rank, ForwardingTable& table, u32& from, u32& to);
 
 }  // namespace flitgym

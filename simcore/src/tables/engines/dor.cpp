@@ -1,9 +1,10 @@
-// Dimension order (OpenSM, doc/current-routing.txt, DOR): of the ports on a shortest path the lowest one, so that dimensions come in the
-// order in which ports are numbered; cables side by side to the same switch are shared out as by min_hop. Where switches have
-// coordinates (HyperX, torus, mesh) ports are numbered dimension by dimension, and this is dimension-order routing. Along a ring a tie
-// of both directions goes up, which loads one direction more than the other, or by the parity of the switch: on a k-ary n-cube with k
-// a multiple of 4 all channels then carry N k / 8 routes between switches (Dally & Towles, sec. 3.3.1). Free of deadlock on HyperX
-// and mesh; rings of more than three switches close a cycle.
+// Dimension order (OpenSM, doc/current-routing.txt, DOR): of the ports on a shortest path the lowest one, so that
+// dimensions come in the order in which ports are numbered; cables side by side to the same switch are shared out as by
+// min_hop. Where switches have coordinates (HyperX, torus, mesh) ports are numbered dimension by dimension, and this is
+// dimension-order routing. Along a ring a tie of both directions goes up, which loads one direction more than the
+// other, or by the parity of the switch: on a k-ary n-cube with k a multiple of 4 all channels then carry N k / 8
+// routes between switches (Dally & Towles, sec. 3.3.1). Free of deadlock on HyperX and mesh; rings of more than three
+// switches close a cycle.
 #include "tables/engine.hpp"
 #include "tables/spread.hpp"
 #include "topology/torus.hpp"
@@ -12,7 +13,8 @@ namespace flitgym {
 
 namespace {
 
-// The first channel towards `to` among those of a shortest path; of a tie that goes down where it may, the first of that direction.
+// The first channel towards `to` among those of a shortest path; of a tie that goes down where it may, the first of
+// that direction.
 u32 first_channel(const ChannelGraph& g, const Torus* torus, u32 s, u32 to, const u32* begin, const u32* end) {
   if (!torus) return *begin;
   const u32 k = torus->dimension_of_port[g.port[*begin]];
@@ -50,7 +52,8 @@ const Register<EngineSpec> entry({
     "dor",
     "a shortest path by the lowest port: dimension order where ports are numbered by dimensions",
     {},
-    {choice("ties", "up", {"up", "parity"}, "half a torus ring away: in the direction +, or by the parity of the switch's coordinate")},
+    {choice("ties", "up", {"up", "parity"},
+            "half a torus ring away: in the direction +, or by the parity of the switch's coordinate")},
     make,
 });
 

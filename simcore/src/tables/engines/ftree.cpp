@@ -1,14 +1,17 @@
-// Fat-tree routing (OpenSM, doc/current-routing.txt; Zahavi, Johnson, Kerbyson and Lang, "Optimized InfiniBand fat-tree routing for shift
-// all-to-all communication patterns", CCPE 22(2), 2010): destinations one after the other, leaf by leaf in the order of an index that
-// neighbours in the tree share, each take the least used way down from the top, and all others are led to it. In a full tree with as
-// many ways up as terminals below, no shift of the terminals in that order meets itself on a channel.
+// Fat-tree routing (OpenSM, doc/current-routing.txt; Zahavi, Johnson, Kerbyson and Lang, "Optimized InfiniBand fat-tree
+// routing for shift all-to-all communication patterns", CCPE 22(2), 2010): destinations one after the other, leaf by
+// leaf in the order of an index that neighbours in the tree share, each take the least used way down from the top, and
+// all others are led to it. In a full tree with as many ways up as terminals below, no shift of the terminals in that
+// order meets itself on a channel.
 //
-// A switch's index is (rank, x_1 .. x_leaf): found breadth first from the first leaf on, a neighbour gets its parent's digits but for the
-// one that the channel between their levels may change, which is the lowest that is free. Switches, and channels to switches, are
-// taken in the order of indices where their counts are equal; leaves with fewer terminals than others count as if they had as many.
+// A switch's index is (rank, x_1 .. x_leaf): found breadth first from the first leaf on, a neighbour gets its parent's
+// digits but for the one that the channel between their levels may change, which is the lowest that is free. Switches,
+// and channels to switches, are taken in the order of indices where their counts are equal; leaves with fewer terminals
+// than others count as if they had as many.
 //
-// Routes go up and then down between neighbouring levels, so the tables are free of deadlock (tables/up_down.hpp). Channels within a
-// level are not used. With channels missing, destinations are led round where one can go up and then down.
+// Routes go up and then down between neighbouring levels, so the tables are free of deadlock (tables/up_down.hpp).
+// Channels within a level are not used. With channels missing, destinations are led round where one can go up and then
+// down.
 #include <algorithm>
 #include <map>
 
@@ -30,7 +33,14 @@ struct Group {
 class FatTreeTables {
  public:
   FatTreeTables(const ChannelGraph& g, std::vector<u32> rank, u32 leaf_rank, ForwardingTable& table)
-      : g_(g), rank_(std::move(rank)), leaf_rank_(leaf_rank), table_(table), ups_(g.switches), downs_(g.switches), changed_(g.switches, 0), count_(g.channels, 0) {
+      : g_(g),
+        rank_(std::move(rank)),
+        leaf_rank_(leaf_rank),
+        table_(table),
+        ups_(g.switches),
+        downs_(g.switches),
+        changed_(g.switches, 0),
+        count_(g.channels, 0) {
     for (u32 s = 0; s < g.switches; s++) group_channels(s);
     index_switches();
   }
@@ -46,7 +56,8 @@ class FatTreeTables {
     u32 most = 0;
     for (const u32 leaf : leaves) most = std::max(most, g_.terminals_at(leaf));
     for (const u32 leaf : leaves)
-      for (u32 k = 0; k < most; k++) route(leaf, k < g_.terminals_at(leaf) ? g_.terminal_of[g_.first_terminal[leaf] + k] : kNone);
+      for (u32 k = 0; k < most; k++)
+        route(leaf, k < g_.terminals_at(leaf) ? g_.terminal_of[g_.first_terminal[leaf] + k] : kNone);
   }
 
  private:
@@ -101,7 +112,9 @@ class FatTreeTables {
     // Places in that order; whoever was not reached comes last, by number.
     std::vector<u32> order(g_.switches);
     for (u32 s = 0; s < g_.switches; s++) order[s] = s;
-    std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) { return index[a].empty() || index[b].empty() ? !index[a].empty() && index[b].empty() : index[a] < index[b]; });
+    std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) {
+      return index[a].empty() || index[b].empty() ? !index[a].empty() && index[b].empty() : index[a] < index[b];
+    });
     index_.resize(g_.switches);
     for (u32 k = 0; k < g_.switches; k++) index_[order[k]] = k;
     for (u32 s = 0; s < g_.switches; s++) sort(ups_[s]), sort(downs_[s]);
@@ -110,9 +123,12 @@ class FatTreeTables {
   // They are nearly in order, as each is used once in a turn.
   void sort(std::vector<Group>& groups) {
     worked(groups.size());
-    const auto before = [&](const Group& a, const Group& b) { return a.used != b.used ? a.used < b.used : index_[a.neighbour] < index_[b.neighbour]; };
+    const auto before = [&](const Group& a, const Group& b) {
+      return a.used != b.used ? a.used < b.used : index_[a.neighbour] < index_[b.neighbour];
+    };
     for (std::size_t k = 1; k < groups.size(); k++)
-      for (std::size_t at = k; at > 0 && before(groups[at], groups[at - 1]); at--) std::swap(groups[at], groups[at - 1]);
+      for (std::size_t at = k; at > 0 && before(groups[at], groups[at - 1]); at--)
+        std::swap(groups[at], groups[at - 1]);
   }
   u32 least_used(const Group& group) const {
     u32 best = channels_[group.first];
@@ -137,7 +153,8 @@ class FatTreeTables {
     if (terminal_ != kNone) table_.at(neighbour, terminal_) = g_.port[g_.reverse[c]];
   }
 
-  // Switch s has its way: whoever is below comes up to it, but not by way of `below`, whence the way came. True if a terminal does.
+  // Switch s has its way: whoever is below comes up to it, but not by way of `below`, whence the way came. True if a
+  // terminal does.
   bool go_down(u32 s, u32 below) {
     bool any = g_.terminals_at(s) > 0;
     if (changed_[s]) sort(downs_[s]);
@@ -177,17 +194,19 @@ class FatTreeTables {
   std::vector<std::vector<Group>> ups_, downs_;  // [switches]
   std::vector<u32> channels_;                    // of all groups
   std::vector<u32> index_;                       // [switches] place in the order of indices
-  std::vector<u8> changed_;                      // [switches] its groups of channels down were used since they were sorted
-  std::vector<u32> count_;                       // [channels] routes: of one that leads up, those that come down its cable, and the other way round
+  std::vector<u8> changed_;  // [switches] its groups of channels down were used since they were sorted
+  // [channels] routes that pass the cable the other way: of a channel up those that come down, and the other way round.
+  std::vector<u32> count_;
   u32 terminal_ = kNone;
-  std::vector<u32> hops_;                        // [switches] to the present terminal's leaf
+  std::vector<u32> hops_;  // [switches] to the present terminal's leaf
 };
 
 ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&) {
   Levels levels;
   if (!find_levels("ftree", params, g, levels))
     throw ConfigError("engine ftree: topology '" + g.topology_name +
-                      "' has no levels: not every channel joins switches whose hops to the next terminal differ by one; give the top level as roots, or take up_down");
+                      "' has no levels: not every channel joins switches whose hops to the next terminal differ by "
+                      "one; give the top level as roots, or take up_down");
   u32 leaf = kNone, other = kNone;
   for (u32 s = 0; s < g.switches; s++) {
     if (g.terminals_at(s) == 0) continue;
@@ -195,18 +214,21 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&)
     else if (levels.rank[s] != levels.rank[leaf]) other = s;
   }
   if (other != kNone)
-    throw ConfigError("engine ftree: terminals hang at different levels: on switch " + g.switch_name(leaf) + ", " + std::to_string(levels.rank[leaf]) + " below the top, and on switch " +
-                      g.switch_name(other) + ", " + std::to_string(levels.rank[other]) + " below it; take up_down");
+    throw ConfigError("engine ftree: terminals hang at different levels: on switch " + g.switch_name(leaf) + ", " +
+                      std::to_string(levels.rank[leaf]) + " below the top, and on switch " + g.switch_name(other) +
+                      ", " + std::to_string(levels.rank[other]) + " below it; take up_down");
   ForwardingTable table = empty_table(g, "ftree");
   FatTreeTables(g, levels.rank, levels.rank[leaf], table).route_all();
   for (u32 s = 0; s < g.switches; s++)
     for (u32 t = 0; g.terminals_at(s) && t < g.terminals; t++)
       if (table.at(s, t) == kNoPort)
-        throw ConfigError("engine ftree: no way goes up and then down from switch " + g.switch_name(s) + " to terminal " + g.terminal_name(t) + "; take up_down");
+        throw ConfigError("engine ftree: no way goes up and then down from switch " + g.switch_name(s) +
+                          " to terminal " + g.terminal_name(t) + "; take up_down");
   return table;
 }
 
-const Register<EngineSpec> entry({"ftree", "fat trees: up and down without conflicts in shifts of the terminals", {}, root_params(), make});
+const Register<EngineSpec> entry(
+    {"ftree", "fat trees: up and down without conflicts in shifts of the terminals", {}, root_params(), make});
 
 }  // namespace
 

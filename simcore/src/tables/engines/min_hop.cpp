@@ -1,6 +1,6 @@
-// Min-hop (OpenSM, doc/current-routing.txt): of the ports on a shortest path the one by which the fewest destinations leave so far. Each
-// switch counts for itself, and all of them take the destinations in the same order: in trees of more than two levels they fall into
-// step and leave channels unused. Not free of deadlock unless the network is.
+// Min-hop (OpenSM, doc/current-routing.txt): of the ports on a shortest path the one by which the fewest destinations
+// leave so far. Each switch counts for itself, and all of them take the destinations in the same order: in trees of
+// more than two levels they fall into step and leave channels unused. Not free of deadlock unless the network is.
 #include "tables/engine.hpp"
 #include "tables/spread.hpp"
 
@@ -19,7 +19,8 @@ ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
   return table;
 }
 
-const Register<EngineSpec> entry({"min_hop", "a shortest path; each switch spreads destinations over its ports", {}, {}, make});
+const Register<EngineSpec> entry(
+    {"min_hop", "a shortest path; each switch spreads destinations over its ports", {}, {}, make});
 
 }  // namespace
 
