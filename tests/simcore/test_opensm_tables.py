@@ -53,7 +53,7 @@ def number(name: str) -> int:
 @functools.cache
 def graph(fabric: str) -> ChannelGraph:
     """The fabric as `topology=graph`, with OpenSM's numbers of switches, hosts and ports."""
-    cables = [(r["a"], r["a_port"], r["b"], r["b_port"]) for r in rows(f"{fabric}.edges.csv")]
+    cables = [(r["node_a"], r["port_a"], r["node_b"], r["port_b"]) for r in rows(f"{fabric}.edges.csv")]
     nodes = sorted({n for a, _, b, _ in cables for n in (a, b)}, key=lambda n: (n[0] != "s", number(n)))
     lines = [*nodes, *(f"{a}:{pa} -- {b}:{pb}" for a, pa, b, pb in cables)]
     with tempfile.TemporaryDirectory() as folder:
