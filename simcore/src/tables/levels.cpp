@@ -83,9 +83,10 @@ bool find_levels(const std::string& engine, const Params& params, const ChannelG
   for (const u32 height : levels.rank)
     if (height != kNone) top = std::max(top, height);
   if (top == 0) return false;
-  for (u32 c = 0; c < g.channels; c++)
-    if (levels.rank[g.from[c]] + 1 != levels.rank[g.to[c]] && levels.rank[g.to[c]] + 1 != levels.rank[g.from[c]])
-      return false;
+  for (u32 c = 0; c < g.channels; c++) {
+    const u32 a = levels.rank[g.from[c]], b = levels.rank[g.to[c]];
+    if (a != kNone && a + 1 != b && b + 1 != a) return false;
+  }
   for (u32& rank : levels.rank) rank = rank == kNone ? kNone : top - rank;
   return true;
 }
