@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "dependencies.hpp"
@@ -23,16 +24,28 @@ using Sizes = std::vector<double>;
 const std::vector<std::string> kEngines = {"angara_bfs", "angara_genetic", "angara_sssp"};
 
 Section torus_of(const Sizes& sizes) { return {"torus", {{"sizes", sizes}}}; }
-ChannelGraph graph_of(const Section& topology, const std::string& failed = "") {
+ChannelGraph graph_of(const Section& topology) {
   Config c;
   c.topology = topology;
-  if (!failed.empty()) c.failures = {{"links", failed}};
   return channel_graph(c);
 }
-ChannelGraph graph_of(const Sizes& sizes, const std::string& failed = "") { return graph_of(torus_of(sizes), failed); }
+ChannelGraph graph_of(const Sizes& sizes) { return graph_of(torus_of(sizes)); }
+// Without so many links; nothing where that leaves it in parts.
+std::optional<ChannelGraph> damaged_graph(const Sizes& sizes, u32 failed, i64 seed) {
+  Config c;
+  c.topology = torus_of(sizes);
+  c.failures = {{"links", i64{failed}}, {"seed", seed}};
+  try {
+    return channel_graph(c);
+  } catch (const ConfigError&) {
+    return {};
+  }
+}
 ForwardingTable made(const ChannelGraph& g, const std::string& engine, const Values& values = {}, std::shared_ptr<const Demand> demand = nullptr) {
   return make_table("engine", {engine, values, std::move(demand)}, g);
 }
+// Soon done: how good the table is does not matter.
+Values hasty(const std::string& engine) { return engine == "angara_genetic" ? Values{{"patience", i64{2}}, {"population", i64{10}}} : Values{}; }
 std::string text(const Sizes& sizes) {
   std::string all;
   for (const double size : sizes) all += (all.empty() ? "" : "x") + std::to_string(static_cast<u32>(size));
@@ -149,14 +162,11 @@ TEST(angara_routing_graph_has_3_to_the_n_and_2n_and_1_vertices_per_node) {
 TEST(angara_paths_are_the_permitted_routes) {
   u32 without = 0, longer = 0;
   for (const Sizes& sizes : kSmall)
-    for (const std::string failed : {"", "0-1", "0-1,1-2", "0-4", "0-1,4-5,2-6", "3-4,4-5,1-4"}) {
-      ChannelGraph g;
-      try {
-        g = graph_of(sizes, failed);
-      } catch (const ConfigError&) {
-        continue;  // no such link there
-      }
-      const std::string what = text(sizes) + " without " + failed;
+    for (u32 failed = 0; failed <= 6; failed++) {
+      const auto some = damaged_graph(sizes, failed, failed);
+      if (!some) continue;
+      const ChannelGraph& g = *some;
+      const std::string what = text(sizes) + " without " + std::to_string(failed) + " links";
       const AngaraGraph a = angara_graph("test", g);
       const Rules rules(g, a);
       CHECK_FOR(a.added == rules.added.size(), what);
@@ -179,7 +189,7 @@ TEST(angara_paths_are_the_permitted_routes) {
         }
       }
     }
-  CHECK(without > 0 && longer > 0);
+  CHECK_FOR(without > 0 && longer > 0, std::to_string(without) + ", " + std::to_string(longer));
 }
 
 // Theorem 2: with all turns of order and augmentation used, nothing waits in a circle but along a ring; and no further turn that a
@@ -241,7 +251,7 @@ TEST(angara_perfect_loads_and_diameters) {
   const std::vector<Sizes> systems = {{2}, {4}, {4, 2}, {4, 2, 2}, {4, 2, 2, 2}};
   for (u32 k = 0; k < systems.size(); k++)
     for (const std::string& engine : kEngines) {
-      const Quality q = quality_of(systems[k], engine);
+      const Quality q = quality_of(systems[k], engine, k < 3 ? Values{} : hasty(engine));
       CHECK_FOR(q.mean == 1u << k && q.longest == k + 1 && q.minimal, engine + " on " + text(systems[k]));
       if (k < 2) CHECK_FOR(q.most == q.mean && q.deviation == 0, engine + " on " + text(systems[k]));
     }
@@ -328,7 +338,7 @@ TEST(angara_tables_keep_the_rules) {
     const Rules rules(g, a);
     for (const std::string& engine : kEngines) {
       const std::string what = engine + " on " + text(sizes);
-      const ForwardingTable table = made(g, engine);
+      const ForwardingTable table = made(g, engine, hasty(engine));
       CHECK_FOR(table.source_routed() && route_lengths(g, table).minimal, what);
       CHECK_FOR(find_cycle(g, table).empty(), what);
       for (u32 s = 0; s < g.switches; s++)
@@ -347,37 +357,30 @@ TEST(angara_tables_keep_the_rules) {
 TEST(angara_tables_with_links_that_failed) {
   u32 routed = 0, refused = 0, longer = 0;
   for (const Sizes& sizes : {Sizes{3, 3}, {4, 4}, {5, 3}, {3, 3, 3}, {4, 2, 2, 2}})
-    for (u64 seed = 1; seed <= 12; seed++) {
-      Config c;
-      c.topology = torus_of(sizes);
-      c.failures = {{"links", std::to_string(1 + seed % 4)}, {"seed", static_cast<i64>(seed)}};
-      ChannelGraph g;
-      try {
-        g = channel_graph(c);
-      } catch (const ConfigError&) {
-        continue;  // in two parts
+    for (u32 failed = 1; failed <= 12; failed++) {
+      const auto some = damaged_graph(sizes, failed, failed);
+      if (!some) continue;
+      const ChannelGraph& g = *some;
+      const AngaraGraph a = angara_graph("test", g);
+      AngaraPaths paths(g, a);
+      bool all = true;
+      for (u32 s = 0; s < g.switches; s++) {
+        paths.from(s);
+        all &= std::count(paths.hops.begin(), paths.hops.end(), kNone) == 0;
       }
-      AngaraPaths paths(g, angara_graph("test", g));
       for (const std::string& engine : kEngines) {
-        const AngaraGraph a = angara_graph("test", g);
-        bool all = true;
-        AngaraPaths of(g, a);
-        for (u32 s = 0; s < g.switches; s++) {
-          of.from(s);
-          all &= std::count(of.hops.begin(), of.hops.end(), kNone) == 0;
-        }
         if (!all) {
-          CHECK_THROWS(ConfigError, made(g, engine), engine + ": no route from switch ", " to switch ");
+          CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), engine + ": no route from switch ", " to switch ");
           refused++;
           continue;
         }
-        const ForwardingTable table = made(g, engine, {});
+        const ForwardingTable table = made(g, engine, hasty(engine));
         CHECK_FOR(find_cycle(g, table).empty(), engine + " on " + text(sizes) + ": " + cycle_name(g, find_cycle(g, table)));
         longer += !route_lengths(g, table).minimal;
         routed++;
       }
     }
-  CHECK(routed > 30 && refused > 10 && longer > 5);
+  CHECK_FOR(routed > 30 && refused > 10 && longer > 5, std::to_string(routed) + ", " + std::to_string(refused) + ", " + std::to_string(longer));
 }
 
 TEST(angara_refuses_what_is_no_torus_of_single_links) {
@@ -449,13 +452,13 @@ TEST(angara_tables_by_demand) {
 // 32 nodes under more load than they carry, with buffers of two packets: bubbles keep them going, without they stop.
 TEST(angara_tables_run_without_deadlock) {
   const Section topology = torus_of({4, 2, 2, 2});
-  const Values tight = merge(input_queued(), {{"input_buffer_flits", i64{8}}, {"watchdog_ns", 5000.0}});
+  const Values tight = merge(input_queued(), {{"input_buffer_flits", i64{8}}, {"link_latency_ns_local", 1.0}, {"watchdog_ns", 5000.0}});
   for (const std::string& engine : kEngines)
     for (const std::string traffic : {"uniform", "tornado", "bit_complement"}) {
       Simulation sim(config(topology, tight, {"table", {{"engine", engine}}}, {traffic, {{"load", 1.0}, {"packet_flits", i64{4}}}}));
       CHECK(sim.network().routing_facts.bubble && sim.network().vcs == 1);
-      sim.run(20000);
-      CHECK_FOR(sim.state().part.totals.flits_ejected > 32 * 20000 / 5, engine + " " + traffic + ": " + std::to_string(sim.state().part.totals.flits_ejected));
+      sim.run(6000);
+      CHECK_FOR(sim.state().part.totals.flits_ejected > 32 * 6000 / 10, engine + " " + traffic + ": " + std::to_string(sim.state().part.totals.flits_ejected));
       sim.check_conservation();
       sim.stop_sources();
       for (u32 k = 0; k < 20000 && !sim.empty(); k++) sim.run(1);
