@@ -331,7 +331,7 @@ py::dict registered(const std::string& kind) {
         const RoutingSpec& spec = at->second;
         const auto& accepted = spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
         topologies.insert(topologies.end(), accepted.begin(), accepted.end());
-        merge(params, spec.params);
+        merge(params, params_of(spec));
         learns |= spec.learn != nullptr;
         external |= spec.decider != Decider::kRouting;
         summary = at == first || spec.summary == summary ? spec.summary : summary + "; " + spec.summary;

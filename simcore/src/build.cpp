@@ -14,6 +14,8 @@
 #include "simcore/rng.hpp"
 #include "simcore/state.hpp"
 #include "simcore/workload.hpp"
+#include "tables/channel_graph.hpp"
+#include "tables/engine.hpp"
 #include "topology/graph.hpp"
 #include "wiring.hpp"
 #include "workload/build.hpp"
@@ -60,7 +62,10 @@ const Spec& find(const std::string& kind, const std::string& name, const Network
 // What another topology's entry of the same name takes may be given too, as far as it asks for nothing.
 Values without_defaults_of_others(const RoutingSpec& spec, const Values& given) {
   Values own = given;
-  const auto has = [](const RoutingSpec& s, const std::string& key) { return std::any_of(s.params.begin(), s.params.end(), [&](const ParamSpec& p) { return p.key == key; }); };
+  const auto has = [](const RoutingSpec& s, const std::string& key) {
+    const auto own_params = params_of(s);
+    return std::any_of(own_params.begin(), own_params.end(), [&](const ParamSpec& p) { return p.key == key; });
+  };
   const auto [first, last] = registry<RoutingSpec>().equal_range(spec.name);
   for (auto at = first; at != last; ++at)
     for (const ParamSpec& p : at->second.params) {
@@ -133,8 +138,11 @@ void size_router(const Params& params, Network& net) {
 
 void choose_routing(const Config& config, const Params& router, Network& net) {
   const auto& spec = find<RoutingSpec>("routing", config.routing.name, net);
-  const Params params("routing." + spec.name, spec.params, without_defaults_of_others(spec, config.routing.values));
+  const Params params("routing." + spec.name, params_of(spec), without_defaults_of_others(spec, config.routing.values));
   net.routing_name = spec.name;
+  net.given_table = config.table;
+  net.given_demand = config.demand;
+  net.flit_bytes = router.real("flit_bytes");
   if (net.damaged && spec.topologies.empty()) {
     const auto [first, last] = registry<RoutingSpec>().equal_range(spec.name);
     for (auto at = first; at != last; ++at) net.replaced |= std::count(at->second.topologies.begin(), at->second.topologies.end(), net.topology_name) > 0;
@@ -358,6 +366,13 @@ u32 count_terminals(const Config& config) {
   return net.terminals;
 }
 
+ChannelGraph channel_graph(const Config& config) {
+  Network net;
+  const std::vector<Outage> outages = wire(config, net);
+  if (!outages.empty()) throw ConfigError("failures.events: a table is made for links that are there all the time; leave the events out");
+  return channel_graph(net);
+}
+
 u32 count_terminals(const Section& topology) {
   Config config;
   config.topology = topology;
@@ -389,6 +404,8 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   for (const auto& [key, value] : config.failures) net->identity += "failures." + key + "=" + to_string(value) + '\n';
   net->identity += net->fingerprint + '\n';
   identify_workload(config.workload, *net);
+  if (config.table) net->identity += "table=" + std::to_string(digest(*config.table)) + '\n';
+  if (config.demand) net->identity += "demand=" + std::to_string(digest(*config.demand)) + '\n';
   net->identity += "seed=" + std::to_string(config.seed);
   u64 learning = 0;
   if (net->seam) {

@@ -149,6 +149,12 @@ std::vector<u32> Params::counts(const std::string& key) const {
   return {items.begin(), items.end()};
 }
 
+const Value& Params::value(const std::string& key) const {
+  const auto found = values_.find(key);
+  if (found == values_.end()) throw CoreError("parameter '" + key + "' is not declared");
+  return found->second;
+}
+
 Params Params::with(const Values& others) const {
   Params copy = *this;
   for (const auto& [key, value] : others) copy.values_[key] = value;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "simcore/learning.hpp"
+#include "tables/engine.hpp"
 
 namespace flitgym {
 
@@ -39,7 +40,15 @@ FLITGYM_REGISTRY(TrafficSpec)
 FLITGYM_REGISTRY(MotifSpec)
 FLITGYM_REGISTRY(ObservationSpec)
 FLITGYM_REGISTRY(RewardSpec)
+FLITGYM_REGISTRY(EngineSpec)
 
 #undef FLITGYM_REGISTRY
+
+std::vector<ParamSpec> params_of(const RoutingSpec& spec) {
+  std::vector<ParamSpec> params = spec.params;
+  if (spec.more_params)
+    for (ParamSpec& p : spec.more_params()) params.push_back(std::move(p));
+  return params;
+}
 
 }  // namespace flitgym

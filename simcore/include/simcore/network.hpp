@@ -29,6 +29,8 @@ struct Network;
 struct Packet;
 struct Workload;
 struct Seam;
+struct ForwardingTable;
+struct Demand;
 
 inline constexpr u16 kNoRing = 0xffff;
 
@@ -134,6 +136,7 @@ struct Network {
   u32 routers = 0, terminals = 0, radix = 0, vcs = 0, groups = 0;
   u32 router_ports = 0, port_count = 0;  // routers << radix_shift; + terminals
   double cycle_ns = 0;
+  double flit_bytes = 0;
   u32 flit_cycles_host = 0;              // the "flit time" in which loads are expressed
   double link_latency_ns[3] = {};        // time of flight alone, by PortKind
   std::map<u32, Link> own_links;         // by the port at one end: links with a latency or a bandwidth of their own
@@ -165,6 +168,8 @@ struct Network {
   bool replaced = false;                     // so the routing of this name for any graph runs in the place of the topology's own
   std::shared_ptr<const ComponentData> routing, traffic;
   std::shared_ptr<const ComponentData> relation;  // what `candidates` reads; the routing's own unless it took another's
+  std::shared_ptr<const ForwardingTable> given_table;  // of the configuration, for routing=table (src/tables)
+  std::shared_ptr<const Demand> given_demand;
   std::shared_ptr<const Seam> seam;          // null: no agent decides
   std::shared_ptr<const Workload> workload;  // null: synthetic traffic
   u32 accounted_jobs = 0;                    // jobs whose use of every channel is accounted for (src/workload/blame.hpp)

@@ -21,6 +21,8 @@ struct Section {
 };
 
 struct Program;
+struct ForwardingTable;
+struct Demand;
 
 // One job of a workload: a registered motif with its parameters (`section`), or a program that is there already.
 struct JobSection {
@@ -42,6 +44,8 @@ struct Config {
   WorkloadSection workload = {};
   double max_memory_gb = 0;  // 0 = what the machine has free
   Values failures = {};      // src/failures.hpp
+  std::shared_ptr<const ForwardingTable> table = {};  // of routing=table, where it is there already (src/tables)
+  std::shared_ptr<const Demand> demand = {};          // that its engine balances for
 };
 
 struct ParamSpec {
@@ -76,6 +80,7 @@ class Params {
   const std::string& text(const std::string& key) const;
   const std::vector<double>& reals(const std::string& key) const;  // of either kind of list
   std::vector<u32> counts(const std::string& key) const;           // a list of integers from 0 on
+  const Value& value(const std::string& key) const;
   Params with(const Values& others) const;                         // these, with some replaced
 
  private:

@@ -59,7 +59,10 @@ struct RoutingSpec {
   Decider decider = Decider::kRouting;
   bool graph = false;                     // it goes by the graph that is there, and so around links that are missing
   bool widest = false;                    // what relation=widest means on its topologies
+  std::vector<ParamSpec> (*more_params)() = nullptr;  // beside `params`: those that other files declare
 };
+
+std::vector<ParamSpec> params_of(const RoutingSpec& spec);  // all of them
 
 // What may be chosen for a packet, apart from who chooses: a list of candidates, as free of deadlock and livelock as it is whatever
 // is picked. A routing that lists its candidates is one, by its name; these are those that belong to no routing of their own.

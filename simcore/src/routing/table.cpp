@@ -1,0 +1,177 @@
+// A forwarding table played flit by flit: one output per switch and destination, or a whole route per source and destination. What a
+// packet's VC class is goes by the table's layers, or by its lanes. A table whose dependencies close a circle is refused.
+#include "routing/choice.hpp"
+#include "routing/relation.hpp"
+#include "simcore/error.hpp"
+#include "simcore/limits.hpp"
+#include "simcore/workload.hpp"
+#include "tables/dependencies.hpp"
+#include "tables/engine.hpp"
+#include "tables/walk.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Played : ComponentData {
+  std::shared_ptr<const ForwardingTable> table;
+  Kept<u8> address;          // [packets] which of the destination's addresses it goes to
+  double small_bytes = 0;    // messages of fewer bytes go to an address by whose route they arrive soonest
+  double flit_bytes = 0;
+  std::vector<u8> nearest, farthest;  // [switches, terminals] bit per address: of the shortest, and of the longest routes
+};
+
+u32 bit_of(u32 set, u32 n) {
+  while (n--) set &= set - 1;
+  return static_cast<u32>(__builtin_ctz(set));
+}
+
+u32 message_bytes(const Network& net, const State& s, const Played& played, u32 packet) {
+  if (net.workload) return static_cast<u32>(std::min<u64>(s.messages[s.payloads[packet].message].bytes, 0xffffffffu));
+  return static_cast<u32>(s.packets[packet].flits * played.flit_bytes);
+}
+
+// Address of the packet, decided anew until it has left its first switch.
+u32 destination_of(const Network& net, State& s, const Played& played, u32 packet, u32 router) {
+  const Packet& p = s.packets[packet];
+  const ForwardingTable& table = *played.table;
+  if (!table.lmc) return p.destination;
+  u8& address = played.address.of(s)[packet];
+  if (p.hops == 0) {
+    const std::size_t pair = std::size_t{router} * net.terminals + p.destination;
+    const u32 all = (1u << (1u << table.lmc)) - 1;
+    const u32 set = played.small_bytes <= 0 ? all : message_bytes(net, s, played, packet) < played.small_bytes ? played.nearest[pair] : played.farthest[pair];
+    address = static_cast<u8>(bit_of(set, below(route_draw(net, p, 0), static_cast<u32>(__builtin_popcount(set)))));
+  }
+  return p.destination << table.lmc | address;
+}
+
+void route(const Network& net, State& s, Batch& b) {
+  const auto& played = static_cast<const Played&>(*net.relation);
+  const ForwardingTable& table = *played.table;
+  const u32 destinations = table.destinations();
+  if (!table.lmc && !table.source_routed() && !table.lanes && table.layer_by == LayerBy::kOne) {  // the plainest, and the most
+    const u16* const ports = table.port.data();
+    for (u32 i = 0; i < b.count; i++) {
+      const Packet& p = s.packets[b.packet[i]];
+      const u32 router = b.router[i];
+      choose(b, i, {ports[std::size_t{router} * destinations + p.destination], net.terminal_router[p.destination] == router ? kAnyClass : 0});
+    }
+    return;
+  }
+  for (u32 i = 0; i < b.count; i++) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i];
+    if (net.terminal_router[p.destination] == router) {
+      choose(b, i, ejection(net, p));
+      continue;
+    }
+    const u32 d = destination_of(net, s, played, b.packet[i], router), source = net.terminal_router[p.source];
+    const u32 port = table.source_routed() ? table.route_port[table.route_first[std::size_t{source} * destinations + d] + p.hops] : table.at(router, d);
+    u32 vc_class = table.layer_of(source, p.source, d);
+    if (table.lanes) vc_class = table.lane[((std::size_t{router} * table.lane_ports + b.in_port[i]) * table.lane_ports + port) * table.layers + vc_class];
+    choose(b, i, {port, vc_class});
+  }
+}
+
+// For every pair of a switch and a terminal the addresses of the shortest and of the longest routes.
+void sort_addresses(const ChannelGraph& g, Played& played) {
+  const ForwardingTable& table = *played.table;
+  const u32 addresses = 1u << table.lmc;
+  const std::size_t pairs = std::size_t{g.switches} * g.terminals;
+  claim_memory(pairs * 2, "routing.table", "the addresses of " + std::to_string(pairs) + " pairs");
+  played.nearest.assign(pairs, 0);
+  played.farthest.assign(pairs, 0);
+  for (u32 s = 0; s < g.switches; s++)
+    for (u32 t = 0; g.terminals_at(s) && t < g.terminals; t++) {
+      u32 least = kNone, most = 0, length[8];
+      for (u32 a = 0; a < addresses; a++) {
+        length[a] = 0;
+        each_channel(g, table, s, t << table.lmc | a, [&](u32) { length[a]++; });
+        least = std::min(least, length[a]);
+        most = std::max(most, length[a]);
+      }
+      for (u32 a = 0; a < addresses; a++) {
+        if (length[a] == least) played.nearest[std::size_t{s} * g.terminals + t] |= static_cast<u8>(1u << a);
+        if (length[a] == most) played.farthest[std::size_t{s} * g.terminals + t] |= static_cast<u8>(1u << a);
+      }
+    }
+}
+
+std::shared_ptr<const ForwardingTable> table_of(const Params& params, const Network& net, const ChannelGraph& g) {
+  if (net.given_table) {
+    check_table(g, *net.given_table);
+    return net.given_table;
+  }
+  if (!params.text("file").empty()) throw ConfigError("routing.table.file: '" + params.text("file") + "' is read by flitgym.simcore.Simulation, which hands the table to the core");
+  EngineChoice choice{params.text("engine"), {}, net.given_demand};
+  if (!params.text("demand").empty() && !choice.demand) throw ConfigError("routing.table.demand: '" + params.text("demand") + "' is read by flitgym.simcore.Simulation, which hands the matrix to the core");
+  for (const ParamSpec& p : all_engine_params()) choice.values[p.key] = params.value(p.key);
+  return std::make_shared<const ForwardingTable>(make_table("routing.table", choice, g));
+}
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  if (net.graphs.size() > 1) throw ConfigError("routing.table: a table does not change while it runs; failures.events needs a routing that does (links that are missing from the beginning are fine)");
+  const ChannelGraph g = channel_graph(net);
+  auto played = std::make_shared<Played>();
+  played->table = table_of(params, net, g);
+  const ForwardingTable& table = *played->table;
+  if (table.lmc > 3) throw ConfigError("routing.table: 2^" + std::to_string(table.lmc) + " addresses per terminal; valid are up to 2^3");
+  if (!params.boolean("allow_cycles"))
+    if (const auto cycle = find_cycle(g, table); !cycle.empty())
+      throw ConfigError("routing.table: the table of engine " + table.engine + " can deadlock: these channels wait for each other in a circle: " + cycle_name(g, cycle) +
+                        "; take an engine with virtual layers (dfsssp, lash, nue), or set routing.allow_cycles=true and see whether it does");
+  if (table.lmc) {
+    MemoryShape shape;
+    shape.name = "address";
+    shape.meaning = "which of its destination's addresses a packet goes to";
+    shape.per = Per::kPacket;
+    shape.highest = (1u << table.lmc) - 1;
+    played->address = declare<u8>(net, shape);
+    played->flit_bytes = net.flit_bytes;
+    if (params.text("addresses") == "by_size") {
+      played->small_bytes = params.real("small_message_bytes");
+      sort_addresses(g, *played);
+    }
+  }
+  if (table.bubble) {
+    net.ring_of_output.assign(net.radix, kNoRing);
+    net.ring_of_input.assign(net.radix, kNoRing);
+    for (u32 c = 0; c < g.channels; c++)
+      if (g.ring[c] != kNoRing) {
+        net.ring_of_output[g.port[c]] = g.ring[c];
+        net.ring_of_input[g.port[g.reverse[c]]] = g.ring[c];
+      }
+  }
+  const Lengths lengths = route_lengths(g, table);
+  RoutingFacts facts{table.classes(), lengths.longest};
+  facts.minimal = lengths.minimal;
+  facts.bubble = table.bubble;
+  data = played;
+  return facts;
+}
+
+std::vector<ParamSpec> params_of_engines() {
+  std::vector<ParamSpec> params{
+      choice("engine", "dfsssp", {}, "what makes the table: " + join(registered_names<EngineSpec>())),
+      choice("file", "", {}, "instead: a table that is there, .npz of ForwardingTable.save() or a dump of a subnet manager's linear forwarding tables"),
+      choice("demand", "", {}, "balance for this matrix instead of all-to-all: .npz or MatrixMarket, terminals x terminals; or motif:NAME"),
+      flag("allow_cycles", false, "run a table whose channel dependencies close a circle: it may deadlock, and the watchdog will say where"),
+      choice("addresses", "by_size", {"by_size", "any"}, "of several addresses of a destination: small messages take those of the shortest routes, others those of the longest (PARX); or any, drawn by packet"),
+      real("small_message_bytes", 512, 0, 1e12, "bytes", "with addresses=by_size: messages of fewer bytes are small; without a workload the packet is the message"),
+  };
+  for (ParamSpec& p : all_engine_params()) params.push_back(std::move(p));
+  return params;
+}
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{"table", "a forwarding table, made by an engine or read from a file", {}, {}, setup, route};
+  spec.more_params = params_of_engines;
+  spec.candidates = only_candidate<route>;
+  spec.graph = true;
+  return spec;
+}());
+
+}  // namespace
+
+}  // namespace flitgym

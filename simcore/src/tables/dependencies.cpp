@@ -1,0 +1,218 @@
+#include "tables/dependencies.hpp"
+
+#include <algorithm>
+
+#include "simcore/error.hpp"
+#include "simcore/limits.hpp"
+#include "tables/walk.hpp"
+
+namespace flitgym {
+
+namespace {
+
+// Which lanes of which channel wait for which of the next: a word of lanes for every pair of channels that meet at a switch, and, where
+// packets change lanes, for every lane of the first of them.
+class Waits {
+ public:
+  Waits(const ChannelGraph& g, u32 lanes, bool change) : g_(g), lanes_(lanes), change_(change) {
+    first_.assign(1, 0);
+    for (u32 c = 0; c < g.channels; c++) first_.push_back(first_.back() + (g.first[g.to[c] + 1] - g.first[g.to[c]]));
+    const u64 words = first_.back() * (change ? lanes : 1);
+    claim_memory(words * 8, "topology." + g.topology_name, "the dependencies of " + std::to_string(g.channels) + " channels");
+    word_.assign(words, 0);
+  }
+  void same_lane(u32 c, u32 next, u64 lanes) { word_[at(c, next)] |= lanes; }
+  void change(u32 c, u32 lane, u32 next, u32 next_lane) { word_[at(c, next) * lanes_ + lane] |= u64{1} << next_lane; }
+  // Lanes of channel first[to[c]] + k for which lane `lane` of channel c waits.
+  u64 waits(u32 c, u32 k, u32 lane) const { return change_ ? word_[(first_[c] + k) * lanes_ + lane] : word_[first_[c] + k] & u64{1} << lane; }
+
+ private:
+  u64 at(u32 c, u32 next) const { return first_[c] + (next - g_.first[g_.to[c]]); }
+  const ChannelGraph& g_;
+  const u32 lanes_;
+  const bool change_;
+  std::vector<u64> first_, word_;
+};
+
+// The layers in which the terminals of a switch send to a destination.
+u64 layers_from(const ChannelGraph& g, const ForwardingTable& table, u32 s, u32 d) {
+  if (table.layer_by != LayerBy::kTerminal) return g.terminals_at(s) ? u64{1} << table.layer_of(s, 0, d) : 0;
+  u64 layers = 0;
+  for (u32 k = g.first_terminal[s]; k < g.first_terminal[s + 1]; k++) layers |= u64{1} << table.layer_of(s, g.terminal_of[k], d);
+  return layers;
+}
+
+void note_tree(const ChannelGraph& g, const ForwardingTable& table, Tree& tree, std::vector<u64>& passing, u32 d, Waits& waits) {
+  tree.follow(table, d);
+  std::fill(passing.begin(), passing.end(), 0);
+  for (const u32 s : tree.order) {
+    const u32 c = tree.next[s];
+    if (c == kNone) continue;
+    const u64 layers = passing[s] | layers_from(g, table, s, d);
+    passing[g.to[c]] |= layers;
+    if (const u32 next = tree.next[g.to[c]]; next != kNone) waits.same_lane(c, next, layers);
+  }
+}
+
+void note_routes(const ChannelGraph& g, const ForwardingTable& table, Waits& waits) {
+  for (u32 s = 0; s < g.switches; s++)
+    for (u32 d = 0; g.terminals_at(s) && d < table.destinations(); d++) {
+      u32 in = kNone;
+      const u64 layers = table.lanes ? 0 : layers_from(g, table, s, d);
+      if (!table.lanes) each_channel(g, table, s, d, [&](u32 c) {
+        worked();
+        if (in != kNone) waits.same_lane(in, c, layers);
+        in = c;
+      });
+      // The first lane may go by the terminal's port.
+      for (u32 k = g.first_terminal[s]; table.lanes && k < g.first_terminal[s + 1]; k++) {
+        const u32 source = g.terminal_of[k], layer = table.layer_of(s, source, d);
+        u32 lane = 0;
+        in = kNone;
+        each_channel(g, table, s, d, [&](u32 c) {
+          worked();
+          const u32 out = lane_of(g, table, layer, in, source, c);
+          if (in != kNone) waits.change(in, lane, c, out);
+          lane = out;
+          in = c;
+        });
+      }
+    }
+}
+
+// Channels of one ring wait for each other without harm: they count as one.
+std::vector<u32> joined(const ChannelGraph& g, const ForwardingTable& table) {
+  std::vector<u32> whole(g.channels, kNone);
+  for (u32 c = 0; c < g.channels; c++) {
+    if (whole[c] != kNone) continue;
+    whole[c] = c;
+    if (!table.bubble || g.ring[c] == kNoRing) continue;
+    for (u32 next = g.channel(g.to[c], g.port[c]); next != kNone && whole[next] == kNone; next = g.channel(g.to[next], g.port[next])) whole[next] = c;
+  }
+  return whole;
+}
+
+class Search {
+ public:
+  Search(const ChannelGraph& g, const Waits& waits, std::vector<u32> whole, u32 lanes)
+      : g_(g), waits_(waits), whole_(std::move(whole)), lanes_(lanes), seen_(std::size_t{g.channels} * lanes, 0) {
+    for (u32 c = 0; c < g.channels; c++)
+      if (whole_[c] != c) members_.push_back(c);
+    std::stable_sort(members_.begin(), members_.end(), [&](u32 a, u32 b) { return whole_[a] < whole_[b]; });
+  }
+  std::vector<LaneChannel> cycle() {
+    for (u32 c = 0; c < g_.channels; c++)
+      for (u32 lane = 0; lane < lanes_; lane++)
+        if (whole_[c] == c && !seen_[node(c, lane)])
+          if (auto found = from(c, lane); !found.empty()) return found;
+    return {};
+  }
+
+ private:
+  struct Level {
+    u32 channel, lane;   // of the node: `whole` of its channels
+    u32 member, k;       // whose successors are looked at: the node's own channel, then members_[member - 1] ...
+    u64 left;            // lanes of successor k not looked at yet
+    u32 by;              // channel of the node that waits
+  };
+  std::size_t node(u32 c, u32 lane) const { return std::size_t{c} * lanes_ + lane; }
+  std::size_t first_member(u32 whole) const {
+    return static_cast<std::size_t>(std::lower_bound(members_.begin(), members_.end(), whole, [&](u32 a, u32 w) { return whole_[a] < w; }) - members_.begin());
+  }
+  // Depth first; grey nodes (1) are on the stack, black ones (2) done.
+  std::vector<LaneChannel> from(u32 start, u32 start_lane) {
+    stack_.assign(1, {start, start_lane, 0, 0, 0, start});
+    seen_[node(start, start_lane)] = 1;
+    fresh_ = true;
+    while (!stack_.empty()) {
+      worked();
+      Level& at = stack_.back();
+      u32 next, lane;
+      if (!advance(at, next, lane)) {
+        seen_[node(at.channel, at.lane)] = 2;
+        stack_.pop_back();
+        continue;
+      }
+      const u32 whole = whole_[next];
+      if (whole == at.channel && lane == at.lane) continue;  // along its ring
+      u8& seen = seen_[node(whole, lane)];
+      if (seen == 2) continue;
+      if (seen == 1) {
+        std::vector<LaneChannel> cycle;
+        bool on = false;
+        for (const Level& level : stack_) {
+          on |= level.channel == whole && level.lane == lane;
+          if (on) cycle.push_back({level.by, level.lane});
+        }
+        return cycle;
+      }
+      seen = 1;
+      stack_.push_back({whole, lane, 0, 0, 0, next});
+      fresh_ = true;
+    }
+    return {};
+  }
+  // The next (channel, lane) that the node waits for.
+  bool advance(Level& at, u32& next, u32& lane) {
+    const std::size_t first = first_member(at.channel);
+    for (;;) {
+      const u32 c = at.member == 0 ? at.channel : members_[first + at.member - 1];
+      const u32 degree = g_.first[g_.to[c] + 1] - g_.first[g_.to[c]];
+      if (fresh_) {
+        at.left = degree ? waits_.waits(c, 0, at.lane) : 0;
+        fresh_ = false;
+      }
+      while (at.left == 0) {
+        if (++at.k >= degree) break;
+        at.left = waits_.waits(c, at.k, at.lane);
+      }
+      if (at.left) {
+        lane = static_cast<u32>(__builtin_ctzll(at.left));
+        at.left &= at.left - 1;
+        next = g_.first[g_.to[c]] + at.k;
+        return true;
+      }
+      at.member++;
+      at.k = 0;
+      if (first + at.member - 1 >= members_.size() || whole_[members_[first + at.member - 1]] != at.channel) return false;
+      fresh_ = true;
+    }
+  }
+
+  const ChannelGraph& g_;
+  const Waits& waits_;
+  const std::vector<u32> whole_;
+  const u32 lanes_;
+  std::vector<u8> seen_;
+  std::vector<u32> members_;  // channels of rings but each one's first, ring by ring
+  std::vector<Level> stack_;
+  bool fresh_ = false;        // the top of the stack has not looked at its present channel yet
+};
+
+}  // namespace
+
+std::vector<LaneChannel> find_cycle(const ChannelGraph& g, const ForwardingTable& table) {
+  const u32 lanes = table.classes();
+  Waits waits(g, lanes, table.lanes > 0);
+  if (table.source_routed() || table.lanes) {
+    note_routes(g, table, waits);
+  } else {
+    Tree tree(g);
+    std::vector<u64> passing(g.switches);
+    for (u32 d = 0; d < table.destinations(); d++) note_tree(g, table, tree, passing, d, waits);
+  }
+  return Search(g, waits, joined(g, table), lanes).cycle();
+}
+
+std::string cycle_name(const ChannelGraph& g, const std::vector<LaneChannel>& cycle) {
+  constexpr std::size_t kShown = 12;
+  std::string text;
+  bool one_lane = true;
+  for (const LaneChannel& at : cycle) one_lane &= at.lane == cycle.front().lane;
+  for (std::size_t k = 0; k < cycle.size() && k < kShown; k++)
+    text += (k ? ", " : "") + g.channel_name(cycle[k].channel) + (one_lane ? "" : " (lane " + std::to_string(cycle[k].lane) + ")");
+  if (cycle.size() > kShown) text += ", ... (" + std::to_string(cycle.size()) + " channels)";
+  return cycle.empty() ? text : text + (one_lane ? " in lane " + std::to_string(cycle.front().lane) : "");
+}
+
+}  // namespace flitgym

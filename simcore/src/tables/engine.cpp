@@ -1,0 +1,85 @@
+#include "tables/engine.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "simcore/error.hpp"
+#include "simcore/rng.hpp"
+
+namespace flitgym {
+
+void demand_towards(const ChannelGraph& g, const Demand& demand, u32 terminal, std::vector<double>& by_switch) {
+  by_switch.assign(g.switches, 0);
+  if (demand.empty()) {
+    for (u32 s = 0; s < g.switches; s++) by_switch[s] = g.terminals_at(s);
+    by_switch[g.terminal_switch[terminal]] -= 1;
+    return;
+  }
+  for (u64 k = demand.first[terminal]; k < demand.first[terminal + 1]; k++)
+    if (demand.source[k] != terminal) by_switch[g.terminal_switch[demand.source[k]]] += demand.weight[k];
+}
+
+u64 digest(const Demand& demand) {
+  u64 value = demand.terminals;
+  const auto word = [&](u64 x) { value = mix64(value ^ x) + 0x9e3779b97f4a7c15ull; };
+  for (const u64 x : demand.first) word(x);
+  for (const u32 x : demand.source) word(x);
+  for (const double x : demand.weight) word(std::bit_cast<u64>(x));
+  return value;
+}
+
+namespace {
+
+const EngineSpec& find_engine(const std::string& where, const std::string& name, const ChannelGraph& g) {
+  const auto valid = registered_names<EngineSpec>();
+  if (!std::count(valid.begin(), valid.end(), name)) throw ConfigError(where + ".engine: unknown name '" + name + "'" + did_you_mean(name, valid) + "; valid names: " + join(valid));
+  const EngineSpec& spec = registry<EngineSpec>().find(name)->second;
+  if (spec.topologies.empty() || std::count(spec.topologies.begin(), spec.topologies.end(), g.topology_name)) return spec;
+  std::vector<std::string> others;
+  for (const auto& [other, at] : registry<EngineSpec>())
+    if (at.topologies.empty() || std::count(at.topologies.begin(), at.topologies.end(), g.topology_name)) others.push_back(other);
+  throw ConfigError(where + ".engine: " + name + " makes no table of topology '" + g.topology_name + "'; it accepts " + join(spec.topologies) + ". On " + g.topology_name + " there are " + join(others));
+}
+
+void check_demand(const std::string& where, const EngineSpec& spec, const Demand& demand, const ChannelGraph& g) {
+  if (!spec.balances) throw ConfigError(where + ".demand: engine " + spec.name + " does not balance by demand");
+  if (demand.terminals != g.terminals)
+    throw ConfigError(where + ".demand: a matrix of " + std::to_string(demand.terminals) + " x " + std::to_string(demand.terminals) + " for " + std::to_string(g.terminals) + " terminals");
+}
+
+}  // namespace
+
+std::vector<ParamSpec> all_engine_params() {
+  std::vector<ParamSpec> params;
+  for (const auto& [name, spec] : registry<EngineSpec>())
+    for (const ParamSpec& p : spec.params)
+      if (std::none_of(params.begin(), params.end(), [&](const ParamSpec& has) { return has.key == p.key; })) params.push_back(p);
+  return params;
+}
+
+ForwardingTable make_table(const std::string& where, const EngineChoice& choice, const ChannelGraph& g) {
+  const EngineSpec& spec = find_engine(where, choice.name, g);
+  // What another engine takes may be given too, as far as it asks for nothing.
+  Values own;
+  const auto all = all_engine_params();
+  for (const auto& [key, value] : choice.values) {
+    const auto named = [&key = key](const ParamSpec& p) { return p.key == key; };
+    const auto other = std::find_if(all.begin(), all.end(), named);
+    if (other == all.end() || std::any_of(spec.params.begin(), spec.params.end(), named)) own[key] = value;
+    else if (to_string(value) != to_string(other->fallback)) {
+      std::vector<std::string> takers;
+      for (const auto& [name, at] : registry<EngineSpec>())
+        if (std::any_of(at.params.begin(), at.params.end(), named)) takers.push_back(name);
+      throw ConfigError(where + "." + key + ": " + to_string(value) + " means nothing to engine " + spec.name + ", only to " + join(takers));
+    }
+  }
+  const Params params(where, spec.params, own);
+  if (choice.demand) check_demand(where, spec, *choice.demand, g);
+  ForwardingTable table = spec.make(params, g, choice.demand ? *choice.demand : Demand{});
+  check_table(g, table);
+  return table;
+}
+
+ParamSpec layers_param() { return integer("layers", 0, 0, kMaxVcs, "", "virtual layers the engine may use, each a VC class of its own; 0 = as many as it needs"); }
+
+}  // namespace flitgym

@@ -1,0 +1,52 @@
+// Engines: whatever makes a forwarding table of a network. One file each in src/tables/engines/.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simcore/params.hpp"
+#include "simcore/registry.hpp"
+#include "tables/table.hpp"
+
+namespace flitgym {
+
+// How much every terminal sends to every other, for the engines that balance. Empty: all alike.
+struct Demand {
+  u32 terminals = 0;
+  std::vector<u64> first;      // [terminals + 1] by destination
+  std::vector<u32> source;     // [entries]
+  std::vector<double> weight;  // [entries] above 0, in any unit
+  bool empty() const { return first.empty(); }
+};
+u64 digest(const Demand& demand);
+
+// What the terminals of each switch send to a terminal: by_switch[s], the number of them where all are alike. A terminal sends
+// nothing to itself.
+void demand_towards(const ChannelGraph& g, const Demand& demand, u32 terminal, std::vector<double>& by_switch);
+
+struct EngineSpec {
+  std::string name, summary;
+  std::vector<std::string> topologies;  // those it accepts; none = any
+  std::vector<ParamSpec> params;        // of one key have, in all engines, one type and one meaning
+  ForwardingTable (*make)(const Params&, const ChannelGraph&, const Demand&);
+  bool balances = false;                // it takes a demand
+};
+
+struct EngineChoice {
+  std::string name;
+  Values values;
+  std::shared_ptr<const Demand> demand;  // null: all alike
+};
+
+// Makes a table and checks it. `where` begins messages, e.g. "routing.table". Throws ConfigError: no such engine, parameter, or the
+// engine does not go with this network.
+ForwardingTable make_table(const std::string& where, const EngineChoice& choice, const ChannelGraph& g);
+
+// The parameters of all engines, each once: `routing=table` takes them beside its own.
+std::vector<ParamSpec> all_engine_params();
+
+// Most layers an engine may use: one parameter for all of them that make any.
+ParamSpec layers_param();
+
+}  // namespace flitgym
