@@ -46,7 +46,7 @@ void rebalance(const WeightedGraph& g, const std::vector<u32>& sizes, std::vecto
 }
 
 Mapping multicore(const MappingProblem& p) {
-  if (!p.library || !p.library->partition)
+  if (!mapping_library().partition)
     throw ConfigError("workload.mapping: multicore takes its parts from METIS, which the core alone does not have; use greedy or recursive");
   // Full routers, the largest first; the last part may be smaller than its router.
   std::vector<u32> by_room(p.sites.count), sizes, kinds, room(p.sites.count), site_kind(p.sites.count);
@@ -66,7 +66,7 @@ Mapping multicore(const MappingProblem& p) {
     part.resize(kinds.size());
     std::iota(part.begin(), part.end(), 0u);
   } else {
-    part = p.library->partition(p.application, sizes, p.seed);
+    part = mapping_library().partition(p.application, sizes, p.seed);
     rebalance(p.application, sizes, part);
   }
   const auto site_of_part = place_greedily(quotient(p.application, part, static_cast<u32>(sizes.size())), p.sites, room, kinds, site_kind);

@@ -38,6 +38,11 @@ void walk(const WeightedGraph& fabric, u32 from, std::vector<u32>& hops) {
 
 }  // namespace
 
+MappingLibrary& mapping_library() {
+  static MappingLibrary library;
+  return library;
+}
+
 Sites sites_of(const Network& net, const std::vector<u32>& terminals) {
   Sites sites;
   std::vector<u32> site(net.routers, kNone);

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,19 +31,20 @@ struct Sites {
 // The sites of some terminals; routers become sites in the order in which their first terminals come.
 Sites sites_of(const Network& net, const std::vector<u32>& terminals);
 
-// What is made outside the core, by libraries that Python has. Each throws ConfigError where its library is missing.
+// What is made outside the core, by libraries that Python has: whoever brings the core to Python fills it in (bindings/mapping.cpp).
+// Each throws where its library is missing.
 struct MappingLibrary {
   // The vertices of a graph in reverse Cuthill-McKee order.
   std::function<std::vector<u32>(const WeightedGraph&)> reverse_cuthill_mckee;
   // A part 0 .. sizes.size() - 1 for each vertex, of about those sizes, with little weight between parts.
   std::function<std::vector<u32>(const WeightedGraph&, const std::vector<u32>& sizes, u64 seed)> partition;
 };
+MappingLibrary& mapping_library();  // empty functions: the core is alone
 
 struct MappingProblem {
   WeightedGraph application;
   Sites sites;
   u64 seed = 0;
-  std::shared_ptr<const MappingLibrary> library;  // null: there is none
 };
 
 using Mapping = std::vector<u32>;  // [ranks] slot of each; no two have the same
