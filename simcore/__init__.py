@@ -7,17 +7,22 @@ place of `traffic`, `workload` has jobs: registered motifs, or a `Program` each.
 
 from __future__ import annotations
 
-from ._core import ConfigError, CoreError, Worlds, __version__, available_memory, registered
+from ._core import ConfigError, CoreError, Demand, Worlds, __version__, available_memory, registered
 from ._program import CALC, RECEIVE, SEND, Program
 from ._simulation import NO_DECISION, Simulation
+from ._table import NO_PORT, ChannelGraph, ForwardingTable
 
 __all__ = [
     "CALC",
     "NO_DECISION",
+    "NO_PORT",
     "RECEIVE",
     "SEND",
+    "ChannelGraph",
     "ConfigError",
     "CoreError",
+    "Demand",
+    "ForwardingTable",
     "Program",
     "Simulation",
     "Worlds",

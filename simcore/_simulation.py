@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _q_table
+from . import _core, _q_table, _table
 from ._core import ConfigError
 
 NO_DECISION = np.uint64(2**64 - 1)
@@ -30,6 +30,7 @@ class Simulation(_core.Simulation):
             `workload`: parameters as in `registered("workload")` and `jobs`, a list of mappings with `name`, either
             `motif` and its parameters (`registered("motif")`), `goal_file` or `program`, and optionally `terminals`.
             `failures`: links, routers and terminals out of use, as in `registered("failures")`; names in lists.
+            `routing={"name": "table"}` takes a `ForwardingTable` as `table`, and a `Demand` as `demand`.
             `max_memory_gb` (GB of 1e9 bytes; 0, the default = what the machine has free) bounds what the simulation
             may need to begin with; `facts()["memory_estimate_bytes"]` is that need.
 
@@ -46,7 +47,7 @@ class Simulation(_core.Simulation):
 
     def __init__(self, config: Mapping[str, Any] | _core.Simulation) -> None:
         own = config if isinstance(config, _core.Simulation) else _copied(config)
-        super().__init__(own)
+        super().__init__(_table.in_routing(own) if isinstance(own, Mapping) else own)
         self._config = own._config if isinstance(own, Simulation) else own
 
     def cycles(self, ns: float) -> int:

@@ -12,6 +12,7 @@
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/workload.hpp"
+#include "tables.hpp"
 #include "workload/array_program.hpp"
 #include "workload/goal.hpp"
 #include "workload/program_totals.hpp"
@@ -225,6 +226,23 @@ Values to_failures(const py::object& given) {
   return values;
 }
 
+namespace {
+
+// Tables and matrices among the parameters of a routing are no values: they go to the configuration as they are.
+py::dict without_objects(const py::dict& given, Config& config) {
+  py::dict out;
+  if (!given.contains("routing")) return out;
+  out["routing"] = given["routing"];
+  if (!py::isinstance<py::dict>(given["routing"])) return out;
+  const py::dict routing = given["routing"].attr("copy")().cast<py::dict>();
+  if (routing.contains("table")) config.table = built<PyTable>(routing.attr("pop")("table"), "routing.table").table;
+  if (routing.contains("demand") && py::isinstance<PyDemand>(routing["demand"])) config.demand = built<PyDemand>(routing.attr("pop")("demand"), "routing.demand").demand;
+  out["routing"] = routing;
+  return out;
+}
+
+}  // namespace
+
 Config to_config(const py::object& mapping) {
   if (!PyMapping_Check(mapping.ptr()) || py::isinstance<py::str>(mapping))
     throw ConfigError("the configuration: " + shown(mapping) + " is no mapping of sections");
@@ -238,7 +256,7 @@ Config to_config(const py::object& mapping) {
   Config config;
   config.topology = to_section(given, "topology", "");
   config.router = to_section(given, "router", "vc_router");
-  config.routing = to_section(given, "routing", "");
+  config.routing = to_section(without_objects(given, config), "routing", "");
   if (given.contains("workload") && !given["workload"].is_none()) {
     config.workload = to_workload(given["workload"]);
     if (given.contains("traffic") && !given["traffic"].is_none()) config.traffic = to_section(given, "traffic", "");
@@ -382,12 +400,19 @@ py::dict registered(const std::string& kind) {
       facts["topologies"] = spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
       out[py::str(name)] = describe(spec.summary, spec.params, facts);
     }
+  } else if (kind == "engine") {
+    for (const auto& [name, spec] : registry<EngineSpec>()) {
+      py::dict facts;
+      facts["topologies"] = spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
+      facts["balances"] = spec.balances;
+      out[py::str(name)] = describe(spec.summary, spec.params, facts);
+    }
   } else if (kind == "failures") {
     out["failures"] = describe("links, routers and terminals that are out of use", failure_params(), py::dict());
   } else if (kind == "router") {
     out["vc_router"] = describe("virtual-channel router: input-queued, or combined input- and output-queued with crossbar speedup", router_params(), py::dict());
   } else {
-    const std::vector<std::string> kinds = {"topology", "router", "routing", "traffic", "motif", "workload", "observation", "reward", "relation", "failures"};
+    const std::vector<std::string> kinds = {"topology", "router", "routing", "traffic", "motif", "workload", "observation", "reward", "relation", "failures", "engine"};
     throw ConfigError("registered(): unknown kind '" + kind + "'" + did_you_mean(kind, kinds) + "; valid kinds: " + join(kinds));
   }
   return out;

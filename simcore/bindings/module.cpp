@@ -26,6 +26,7 @@
 #include "simcore/registry.hpp"
 #include "simcore/simulation.hpp"
 #include "simcore/workload.hpp"
+#include "tables.hpp"
 #include "topology/graph.hpp"
 #include "views.hpp"
 #include "workload/array_program.hpp"
@@ -457,5 +458,6 @@ PYBIND11_MODULE(_core, m) {
   bind_learning(simulation);
   bind_memory(simulation);
   bind_worlds(m);
+  bind_tables(m);
   bind_pickling(simulation);
 }
