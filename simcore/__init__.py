@@ -8,6 +8,7 @@ place of `traffic`, `workload` has jobs: registered motifs, or a `Program` each.
 from __future__ import annotations
 
 from ._core import ConfigError, CoreError, Demand, Worlds, __version__, available_memory, registered
+from ._mapping import exchange_of, read_matrix_market
 from ._program import CALC, RECEIVE, SEND, Program
 from ._simulation import NO_DECISION, Simulation
 from ._table import NO_PORT, ChannelGraph, ForwardingTable
@@ -28,5 +29,7 @@ __all__ = [
     "Worlds",
     "__version__",
     "available_memory",
+    "exchange_of",
+    "read_matrix_market",
     "registered",
 ]

@@ -39,7 +39,7 @@ struct MappingFacts {
   double dilation = 0;           // and after
   double worst_congestion = 0;   // bytes over the busiest channel between routers, on minimal paths (src/mapping/quality.hpp)
   double mean_congestion = 0;
-  double cpu_seconds = 0;        // of placing the ranks
+  double prepare_cpu_seconds = 0, mapper_cpu_seconds = 0, refine_cpu_seconds = 0;  // who talks to whom and what is how far; the rest
 };
 
 struct Workload {

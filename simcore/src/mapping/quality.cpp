@@ -4,6 +4,7 @@
 
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
+#include "tables/walk.hpp"
 #include "topology/graph.hpp"
 
 namespace flitgym {
@@ -51,6 +52,20 @@ class Hops {
   const Graph& g_;
   const bool known_;
 };
+
+// From what passes each port.
+void weigh(const Network& net, const std::vector<double>& load, double hop_bytes, MappingQuality& q) {
+  if (q.bytes > 0) q.dilation = hop_bytes / q.bytes;
+  u32 links = 0;
+  for (u32 port = 0; port < net.router_ports; port++) {
+    if (!net.is_link(port) || !net.graphs[0]->usable(port)) continue;
+    links++;
+    const double congestion = load[port] * net.channels[port].flit_cycles / net.flit_cycles_host;
+    q.mean_congestion += congestion;
+    if (congestion > q.worst_congestion) q.worst_congestion = congestion, q.worst_port = port;
+  }
+  if (links) q.mean_congestion /= links;
+}
 
 }  // namespace
 
@@ -119,16 +134,31 @@ MappingQuality quality_on_minimal_paths(const Network& net, const CommunicationM
     }
     through[to] = 0;
   }
-  if (q.bytes > 0) q.dilation = hop_bytes / q.bytes;
-  u32 links = 0;
-  for (u32 port = 0; port < net.router_ports; port++) {
-    if (!net.is_link(port) || !net.graphs[0]->usable(port)) continue;
-    links++;
-    const double congestion = load[port] * net.channels[port].flit_cycles / net.flit_cycles_host;
-    q.mean_congestion += congestion;
-    if (congestion > q.worst_congestion) q.worst_congestion = congestion, q.worst_port = port;
-  }
-  if (links) q.mean_congestion /= links;
+  weigh(net, load, hop_bytes, q);
+  return q;
+}
+
+MappingQuality quality_under_table(const Network& net, const ForwardingTable& table, const CommunicationMatrix& matrix, const std::vector<u32>& rank_terminal) {
+  const ChannelGraph g = channel_graph(net);
+  check_table(g, table);
+  MappingQuality q;
+  std::vector<double> load(net.router_ports, 0.0);
+  double hop_bytes = 0;
+  const u32 addresses = 1u << table.lmc;
+  for (u32 r = 0; r < matrix.ranks; r++)
+    for (u64 e = matrix.first[r]; e < matrix.first[r + 1]; e++) {
+      const u32 from = net.terminal_router[rank_terminal[r]], to = rank_terminal[matrix.peer[e]];
+      q.bytes += matrix.bytes[e];
+      if (from == net.terminal_router[to]) continue;
+      const double each = matrix.bytes[e] / addresses;
+      for (u32 k = 0; k < addresses; k++)
+        each_channel(g, table, from, to << table.lmc | k, [&](u32 channel) {
+          load[net.port(g.from[channel], g.port[channel])] += each;
+          hop_bytes += each;
+          worked(4);
+        });
+    }
+  weigh(net, load, hop_bytes, q);
   return q;
 }
 

@@ -1,4 +1,4 @@
-// How good a mapping is, under a routing that spreads over minimal paths.
+// How good a mapping is, where everything is spread over minimal paths, or goes by a forwarding table.
 //
 // Average dilation: bytes x hops over bytes, hops between routers. Congestion of a channel: the bytes that pass it over its capacity;
 // the worst channel's is a bound of the time that all takes. Formulas: Hoefler & Snir (ICS 2011), section 2.
@@ -19,5 +19,7 @@ struct MappingQuality {
 
 // Ranks on terminals. What is exchanged is spread evenly over all shortest paths, parallel links included.
 MappingQuality quality_on_minimal_paths(const Network& net, const CommunicationMatrix& matrix, const std::vector<u32>& rank_terminal);
+// What is exchanged goes by the table, evenly to all addresses of a terminal. Throws ConfigError where the table is not the network's.
+MappingQuality quality_under_table(const Network& net, const ForwardingTable& table, const CommunicationMatrix& matrix, const std::vector<u32>& rank_terminal);
 
 }  // namespace flitgym

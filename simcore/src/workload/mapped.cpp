@@ -87,8 +87,12 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
   const auto map = [&](const std::vector<u32>& ranks, const std::vector<u32>& terminals) {
     if (ranks.empty()) return;
     MappingProblem problem{application_graph(among(matrix, ranks)), sites_of(net, terminals), seed};
+    const double ready = cpu_seconds();
     const Mapping first = mapper.map(problem);
+    const double done = cpu_seconds();
     const Mapping mapping = refine ? threshold_accepting(problem, first, how) : first;
+    facts->mapper_cpu_seconds += done - ready;
+    facts->refine_cpu_seconds += cpu_seconds() - done;
     start += hop_bytes(problem, first);
     refined += hop_bytes(problem, mapping);
     for (u32 k = 0; k < ranks.size(); k++) rank_terminal[ranks[k]] = problem.sites.terminal[mapping[k]];
@@ -104,7 +108,7 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
     ranks.clear();
   }
   if (set == "any") map(ranks, free);
-  facts->cpu_seconds = cpu_seconds() - began;
+  facts->prepare_cpu_seconds = cpu_seconds() - began - facts->mapper_cpu_seconds - facts->refine_cpu_seconds;
 
   const MappingQuality quality = quality_on_minimal_paths(net, matrix, rank_terminal);
   facts->dilation = quality.dilation;
