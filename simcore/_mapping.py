@@ -1,4 +1,4 @@
-"""Mapping of ranks: what the core takes from libraries, and communication matrices as SciPy and Matrix Market have them."""
+"""Mapping of ranks: what the core takes from libraries, and communication matrices as SciPy and files have them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def partition(
     """A part of about the wanted size for every vertex, with little weight between parts (METIS, k-way).
 
     Args:
-        first, peer, weight: of an undirected graph, each edge from both ends.
+        first: [vertices + 1] where the edges of each begin.
+        peer: [2 edges] the other vertex; each edge stands with both.
+        weight: [2 edges] above 0.
         sizes: [parts] vertices wanted in each.
         seed: of METIS's choices.
 
@@ -57,8 +59,7 @@ def partition(
     whole = np.maximum(1, np.rint(weight * (_LARGEST_WEIGHT / max(float(weight.sum()), 1e-300)))).astype(np.int64)
     found = pymetis.part_graph(
         len(sizes),
-        xadj=first.astype(np.int64).tolist(),
-        adjncy=peer.astype(np.int64).tolist(),
+        pymetis.CSRAdjacency(first.astype(np.int64).tolist(), peer.astype(np.int64).tolist()),
         eweights=whole.tolist(),
         tpwgts=(sizes / sizes.sum()).tolist(),
         options=pymetis.Options(seed=int(seed % 2**31)),

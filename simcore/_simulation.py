@@ -51,6 +51,10 @@ class Simulation(_core.Simulation):
         own = config if isinstance(config, _core.Simulation) else _copied(config)
         super().__init__(_table.in_routing(own) if isinstance(own, Mapping) else own)
         self._config = own._config if isinstance(own, Simulation) else own
+        if isinstance(own, dict) and self.mapping() is not None:
+            # Whoever loads a pickle gets the same mapping, whatever made it: a clock, or a library of another version.
+            for job, done in zip(own["workload"]["jobs"], self.jobs(), strict=True):
+                job["terminals"] = done["rank_terminal"].tolist()
 
     def cycles(self, ns: float) -> int:
         """The number of cycles nearest to a time in ns."""

@@ -1,4 +1,4 @@
-"""Placement by demand from Python: library mappers, matrices of applications, and what a mapping comes to in the simulator."""
+"""Placement by demand from Python: library mappers, matrices of applications, what the simulator makes of a mapping."""
 
 import pickle
 import sys
@@ -45,7 +45,7 @@ def terminals(sim: Simulation) -> list[int]:
 def kkt_matrix(n: int) -> Any:
     """The matrix that the motif kkt3d stands for, entry by entry."""
     line = sparse.diags_array([np.ones(n - 1), np.ones(n), np.ones(n - 1)], offsets=[-1, 0, 1])
-    grid = sparse.kron(line, sparse.kron(line, line))  # z, y, x
+    grid = sparse.kron(line, sparse.kron(line, line, "csr"), "csr")  # z, y, x; without a format zeros may be entries
     point = np.arange(n**3).reshape(n, n, n)
     faces = [point[:, :, 0], point[:, :, -1], point[:, 0, :], point[:, -1, :], point[0], point[-1]]
     rows, columns = [], []
@@ -163,7 +163,8 @@ def test_dilation_is_the_mean_number_of_hops_that_packets_make() -> None:
 
 def test_congestion_is_what_passes_the_busiest_channel() -> None:
     # A stencil on a torus of its own shape: each message over one channel.
-    sim = placed([halo(64, grid=[4, 4, 4], periodic=True)], torus(4, 4, 4), "minimal", mapping="in_order", mapping_refine="none")
+    own = halo(64, grid=[4, 4, 4], periodic=True)
+    sim = placed([own], torus(4, 4, 4), mapping="in_order", mapping_refine="none")
     sim.begin_window()
     assert sim.run_workload(10_000_000)
     sim.end_window()

@@ -1,4 +1,4 @@
-"""Draws what each mapping comes to on each network: hops, the busiest channel, the time of an exchange, and what it costs."""
+"""Draws what each mapping comes to on each network: hops, busiest channel, time of an exchange, and its own cost."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -71,7 +71,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         line[0].set_yticks(range(len(MAPPINGS)), list(MAPPINGS.values()))
         line[0].invert_yaxis()
     handles: list[Any] = [Patch(color=color, label=label) for label, color in APPLICATIONS.values()]
-    handles.append(Line2D([], [], color="#CC79A7", linestyle=":", label="published for nlpkkt240 (which is which is not)"))
+    handles.append(Line2D([], [], color="#CC79A7", linestyle=":", label="published for nlpkkt240, order not known"))
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=9)
     return figure
 
