@@ -16,13 +16,28 @@ Graph = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 _LARGEST_WEIGHT = 2**30  # of all edges together: METIS adds them up in 32 bits
 
 
-def reverse_cuthill_mckee(first: NDArray[Any], peer: NDArray[Any], weight: NDArray[Any]) -> NDArray[Any]:
-    """The vertices of an undirected graph in reverse Cuthill-McKee order; weights do not count.
+def load(mapper: str) -> None:
+    """Import what a mapper of the core needs.
 
     Raises:
-        ConfigError: SciPy is not installed.
+        ConfigError: it is not installed.
     """
-    sparse = _scipy_sparse("workload.mapping: rcm")
+    if mapper == "rcm":
+        _scipy_sparse("workload.mapping: rcm")
+        import scipy.sparse.csgraph
+    elif mapper == "multicore":
+        try:
+            import pymetis
+        except ImportError:
+            raise ConfigError(
+                "workload.mapping: multicore takes its parts from METIS, in the package pymetis, which is not "
+                "installed; it comes with flitgym[mapping]. Without it there are greedy and recursive"
+            ) from None
+
+
+def reverse_cuthill_mckee(first: NDArray[Any], peer: NDArray[Any], weight: NDArray[Any]) -> NDArray[Any]:
+    """The vertices of an undirected graph in reverse Cuthill-McKee order (SciPy); weights do not count."""
+    from scipy import sparse
     from scipy.sparse.csgraph import reverse_cuthill_mckee as order
 
     vertices = len(first) - 1
@@ -43,17 +58,9 @@ def partition(
         weight: [2 edges] above 0.
         sizes: [parts] vertices wanted in each.
         seed: of METIS's choices.
-
-    Raises:
-        ConfigError: METIS's package is not installed.
     """
-    try:
-        import pymetis
-    except ImportError:
-        raise ConfigError(
-            "workload.mapping: multicore takes its parts from METIS, in the package pymetis, which is not installed; "
-            "it comes with flitgym[mapping]. Without it there are greedy and recursive"
-        ) from None
+    import pymetis
+
     if len(sizes) == 1:
         return np.zeros(len(first) - 1, np.int64)
     whole = np.maximum(1, np.rint(weight * (_LARGEST_WEIGHT / max(float(weight.sum()), 1e-300)))).astype(np.int64)

@@ -40,6 +40,11 @@ std::vector<u32> ask_python(const char* function, const WeightedGraph& graph, u3
   return values;
 }
 
+void load(const std::string& mapper) {
+  const py::gil_scoped_acquire gil;
+  py::module_::import("flitgym.simcore._mapping").attr("load")(mapper);
+}
+
 std::vector<u32> reverse_cuthill_mckee(const WeightedGraph& graph) {
   const std::vector<u32> order = ask_python("reverse_cuthill_mckee", graph, graph.vertices());
   std::vector<char> seen(order.size(), 0);
@@ -146,7 +151,7 @@ py::tuple communication_of(const PyProgram& program) {
 }
 
 void bind_mapping(py::class_<Simulation>& simulation) {
-  mapping_library() = {&reverse_cuthill_mckee, &partition};
+  mapping_library() = {&load, &reverse_cuthill_mckee, &partition};
   simulation.def("mapping", alone([](Simulation& s) { return facts_of(s); }))
       .def("_mapping_quality", alone([](Simulation& s, const py::object& matrix, const py::object& terminals, const py::object& table) { return quality(s, matrix, terminals, table); }),
            py::arg("matrix"), py::arg("terminals"), py::arg("table"));

@@ -188,7 +188,7 @@ void bind_tables(py::module_& m) {
   py::class_<PyTable, std::shared_ptr<PyTable>>(m, "ForwardingTable")
       .def(py::init(&table_from), py::arg("arrays"))
       .def(py::init([](Live<PyTable> other) { return std::make_shared<PyTable>(*other); }), py::arg("other"))
-      .def_static("route", [](Live<PyGraph> g, const std::string& engine, const py::dict& params, const py::object& demand) {
+      .def_static("make", [](Live<PyGraph> g, const std::string& engine, const py::dict& params, const py::object& demand) {
         const EngineChoice choice = to_choice(engine, params, demand);
         return without_gil([&] { return std::make_shared<PyTable>(PyTable{std::make_shared<const ForwardingTable>(make_table("engine", choice, *g->graph))}); });
       }, py::arg("graph"), py::arg("engine"), py::arg("params") = py::dict(), py::arg("demand") = py::none())

@@ -66,6 +66,7 @@ Mapping mapped(const std::string& name, const MappingProblem& p) { return regist
 struct PlainLibrary {
   const MappingLibrary before = mapping_library();
   PlainLibrary() {
+    mapping_library().load = {};
     mapping_library().reverse_cuthill_mckee = [](const WeightedGraph& g) {
       std::vector<u32> order = numbers(g.vertices());
       std::reverse(order.begin(), order.end());

@@ -34,6 +34,8 @@ Sites sites_of(const Network& net, const std::vector<u32>& terminals);
 // What is made outside the core, by libraries that Python has: whoever brings the core to Python fills it in (bindings/mapping.cpp).
 // Each throws where its library is missing.
 struct MappingLibrary {
+  // Makes what a mapper takes from a library ready; its time is not the mapper's.
+  std::function<void(const std::string& mapper)> load;
   // The vertices of a graph in reverse Cuthill-McKee order.
   std::function<std::vector<u32>(const WeightedGraph&)> reverse_cuthill_mckee;
   // A part 0 .. sizes.size() - 1 for each vertex, of about those sizes, with little weight between parts.
