@@ -16,7 +16,15 @@ from plans import planned
 
 FIGURES = reproduce.available()
 PLANS = [(figure, preset) for figure, presets in FIGURES.items() for preset in presets]
-OF_JOBS = {"sc19_stencil"}  # the others offer loads of traffic patterns
+OF_JOBS = {"mapping", "sc19_stencil"}  # the others offer loads of traffic patterns
+
+MAPPING = {
+    "dilation": 2.0,
+    "start_dilation": 3.0,
+    "worst_congestion_bytes": 4e4,
+    "mapper_cpu_seconds": 0.01,
+    "refine_cpu_seconds": 0.2,
+}
 
 
 @cache
@@ -29,8 +37,11 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     """A row as the run could have left it: a network that carries 60 % and settles after 100 us."""
     config: Any = OmegaConf.to_container(run.config)
     if has_workload(run.config):
-        job = {"comm_time_mean_ns": 20e3, "comm_time_std_ns": 1e3}
-        return row({"jobs": {config["workload"]["name"]: job}, "cpu_seconds": 1.0, "config": config}, run.directory)
+        section = config["workload"]
+        names = [job["name"] for job in section["jobs"]] if section["name"] == "jobs" else [section["name"]]
+        job = {"comm_time_mean_ns": 20e3, "comm_time_std_ns": 1e3, "finish_ns": 30e3}
+        result = {"jobs": dict.fromkeys(names, job), "mapping": MAPPING, "cpu_seconds": 1.0, "config": config}
+        return row(result, run.directory)
     load = config["traffic"]["load"]
     latency = 600 / (1.01 - min(load / 0.6, 1))
     result = {

@@ -72,7 +72,7 @@ std::vector<u32> clustered(const Network& net, const std::vector<u32>& job_ranks
 }  // namespace
 
 const std::vector<std::string>& placement_policies() {
-  static const std::vector<std::string> names = {"linear", "random", "random_router", "random_group", "clustered"};
+  static const std::vector<std::string> names = {"linear", "random", "random_router", "random_group", "clustered", "mapped"};
   return names;
 }
 
