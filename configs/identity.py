@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -14,6 +15,7 @@ from .jobs import core_workload, file_hash, file_word, has_workload, workload_id
 _NOT_IDENTITY = {"overwrite", "max_memory_gb"}
 # Of `run`, what a workload heeds.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
+_FILES_OF_ROUTING = ("path", "file", "demand")  # a policy, a forwarding table, the matrix it is balanced for
 _COMPONENTS = ("topology", "router", "routing")
 
 
@@ -58,7 +60,8 @@ def config_hash(config: DictConfig) -> str:
     Files count by their content: the same path with another Q-table, policy or GOAL schedule is another run.
 
     Raises:
-        OSError: the Q-table file of `run.load_q_table`, a policy's `routing.path` or a GOAL file cannot be read.
+        OSError: the Q-table file of `run.load_q_table`, a file of the routing (`path`, `file`, `demand`) or a GOAL file
+            cannot be read.
     """
     run = {key: value for key, value in _plain(config.run).items() if key not in _NOT_IDENTITY}
     identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
@@ -72,8 +75,10 @@ def config_hash(config: DictConfig) -> str:
         identity["traffic"] = _plain(config.traffic)
     if run["load_q_table"] is not None:
         run["load_q_table"] = file_hash("run.load_q_table", run["load_q_table"])
-    if identity["routing"].get("path"):
-        identity["routing"]["path"] = file_hash("routing.path", identity["routing"]["path"])
+    for key in _FILES_OF_ROUTING:
+        path = identity["routing"].get(key)
+        if path and ":" not in path:  # `motif:halo3d` is no file
+            identity["routing"][key] = file_hash(f"routing.{key}", path)
     return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -88,8 +93,14 @@ def run_id(*, _root_: DictConfig) -> str:
         raise ConfigError(f"seed: {str(_root_.seed)[:40]} is not an integer from 0 to 2^63 - 1")
     what = workload_label(_root_.workload) if has_workload(_root_) else _traffic_label(_root_.traffic)
     # A file system takes 255 bytes in all.
-    words = [file_word(_root_.topology.name, 40), file_word(_root_.routing.name, 40), file_word(what, 120)]
+    words = [file_word(_root_.topology.name, 40), file_word(_routing_label(_root_.routing), 40), file_word(what, 120)]
     return f"{'_'.join(words)}_seed{_root_.seed}_{config_hash(_root_)}"
+
+
+def _routing_label(routing: DictConfig) -> str:
+    if routing.name != "table":
+        return str(routing.name)
+    return f"table-{Path(routing.file).stem if routing.file else routing.engine}"
 
 
 def _traffic_label(traffic: DictConfig) -> str:

@@ -68,7 +68,8 @@ void route(const Network& net, State& s, Batch& b) {
     }
     const u32 d = destination_of(net, s, played, b.packet[i], router), source = net.terminal_router[p.source];
     const u32 port = table.source_routed() ? table.route_port[table.route_first[std::size_t{source} * destinations + d] + p.hops] : table.at(router, d);
-    u32 vc_class = table.layer_of(source, p.source, d);
+    // A packet keeps its layer; the VC it is in is nearer than the table of layers.
+    u32 vc_class = table.lanes || p.hops == 0 ? table.layer_of(source, p.source, d) : b.in_vc[i] % table.layers;
     if (table.lanes) vc_class = table.lane[((std::size_t{router} * table.lane_ports + b.in_port[i]) * table.lane_ports + port) * table.layers + vc_class];
     choose(b, i, {port, vc_class});
   }
