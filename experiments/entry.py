@@ -29,6 +29,11 @@ def evaluate() -> None:
     _begin("evaluate")
 
 
+def route() -> None:
+    """`flitgym-route`."""
+    _begin("route")
+
+
 def report() -> None:
     """`flitgym-report`."""
     _begin("report.__main__")

@@ -245,7 +245,8 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     """One result as one flat row: its numbers, and its configuration as `traffic.load`, `routing.name` and so on.
 
     What is told of a job becomes columns `jobs.<name>.comm_time_mean_ns` and so on. A time series becomes columns of
-    lists, `series.time_ns`, `series.latency_mean_ns` and so on; a matrix of messages those of `pair_columns`.
+    lists, `series.time_ns`, `series.latency_mean_ns` and so on; so do the random bisections of a forwarding table. Of a
+    matrix of messages there are the columns of `pair_columns`.
 
     Args:
         result: What `result.json` holds.
@@ -265,8 +266,9 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
                 flat.update(_flatten(value, "warnings."))
             elif key not in _NOT_COLUMNS:
                 flat[key] = value
-        series = read_columns(result, directory, "series") or {}
-        flat.update({f"series.{name}": values.tolist() for name, values in series.items()})
+        for key in ("series", "patterns"):
+            columns = read_columns(result, directory, key) or {}
+            flat.update({f"{key}.{name}": values.tolist() for name, values in columns.items()})
         flat.update(pair_columns(read_arrays(result, directory, "messages") or {}))
     return flat
 

@@ -18,12 +18,14 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from ..configs import GROUPS, compose, config_hash, has_workload, refuse_unused, run_id
+from ..configs.routes import compose_route, route_hash, route_id
 from ..simcore import ConfigError, CoreError, __version__
 from .cautions import say_cautions
 from .one_run import execute
 from .parent import end_with
 from .progress import SweepProgress
 from .results import finished, read_result
+from .table_quality.study import obtain as obtain_table
 from .workload_run import bytes_of_jobs, require_finished
 
 # The cores this process may use, which can be fewer than the machine has.
@@ -34,7 +36,10 @@ _REPORT_EVERY_SECONDS = 0.3
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A run that a sweep wants: its configuration, and where its result belongs."""
+    """A run that a sweep wants: its configuration, and where its result belongs.
+
+    It is a simulation, or a forwarding table where the configuration is one of `flitgym-route`.
+    """
 
     config: DictConfig
     directory: Path
@@ -60,7 +65,8 @@ def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory
         common: Hydra overrides of every run.
         blocks: Each with `overrides` (more of them) and `sweep`, a mapping from a key to its values. Each
             combination of values is a run. Keys that change together come in `together`, a list of axes; a value of
-            such an axis is a mapping from keys to their values.
+            such an axis is a mapping from keys to their values. With `command: route` they are forwarding tables, and
+            `common` is not theirs.
         directory: Where the runs' own folders go.
 
     Raises:
@@ -69,6 +75,9 @@ def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory
     """
     planned = []
     for block in blocks:
+        if block.get("command") == "route":
+            planned += _expand_tables(block, directory)
+            continue
         # A group is another composition; a key in it is only another value, which is much quicker to set.
         groups = {key: values for key, values in block["sweep"].items() if key in (*GROUPS, "run")}
         keys = {key: values for key, values in block["sweep"].items() if key not in groups}
@@ -81,6 +90,15 @@ def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory
                 for key, value in functools.reduce(operator.or_, joint, values).items():
                     OmegaConf.update(config, key, value)
                 planned.append(PlannedRun(config, directory / run_id(_root_=config), _cost(config)))
+    return planned
+
+
+def _expand_tables(block: Mapping[str, Any], directory: Path) -> list[PlannedRun]:
+    planned = []
+    for values, *joint in itertools.product(_product(block["sweep"]), *block.get("together", ())):
+        chosen = functools.reduce(operator.or_, joint, values)
+        config = compose_route([*block["overrides"], *(f"{key}={value}" for key, value in chosen.items())])
+        planned.append(PlannedRun(config, directory / route_id(_root_=config), 1.0))
     return planned
 
 
@@ -100,7 +118,7 @@ def run_all(
             Finished runs stay and are not run again.
         KeyboardInterrupt: Ctrl-C; the same holds.
     """
-    todo = [run for run in runs if run.config.run.overwrite or _finished(run) is None]
+    todo = [run for run in runs if _overwrite(run) or _finished(run) is None]
     # Long runs first, so that the cores finish together.
     todo.sort(key=lambda run: run.cost, reverse=True)
     print(
@@ -207,8 +225,12 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
             last = time.monotonic()
             sender.send(min(part, 0.999))
 
+    config = OmegaConf.create(plain)
     try:
-        require_finished(execute(OmegaConf.create(plain), directory, report))
+        if is_table(config):
+            obtain_table(config, directory, report, keep_refusals=True)
+        else:
+            require_finished(execute(config, directory, report))
     except KeyboardInterrupt:
         os._exit(130)
     except BrokenPipeError:
@@ -221,8 +243,18 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
         sender.close()
 
 
+def is_table(config: Mapping[Any, Any]) -> bool:
+    """Whether a configuration is one of `flitgym-route`."""
+    return "engine" in config
+
+
+def _overwrite(run: PlannedRun) -> bool:
+    return bool(run.config.overwrite if is_table(run.config) else run.config.run.overwrite)
+
+
 def _finished(run: PlannedRun) -> dict[str, Any] | None:
-    return finished(run.directory, config_hash(run.config), __version__)
+    identity = route_hash(run.config) if is_table(run.config) else config_hash(run.config)
+    return finished(run.directory, identity, __version__)
 
 
 def _cost(config: DictConfig) -> float:

@@ -8,7 +8,9 @@ place of `traffic`, `workload` has jobs: registered motifs, or a `Program` each.
 from __future__ import annotations
 
 from ._core import ConfigError, CoreError, Demand, Worlds, __version__, available_memory, registered
+from ._demand import read_demand, read_flows
 from ._program import CALC, RECEIVE, SEND, Program
+from ._quality import Bisection, Quality
 from ._simulation import NO_DECISION, Simulation
 from ._table import NO_PORT, ChannelGraph, ForwardingTable
 
@@ -18,15 +20,19 @@ __all__ = [
     "NO_PORT",
     "RECEIVE",
     "SEND",
+    "Bisection",
     "ChannelGraph",
     "ConfigError",
     "CoreError",
     "Demand",
     "ForwardingTable",
     "Program",
+    "Quality",
     "Simulation",
     "Worlds",
     "__version__",
     "available_memory",
+    "read_demand",
+    "read_flows",
     "registered",
 ]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _core
+from . import _core, _lft
 from ._core import ConfigError
+from ._demand import read_demand
+from ._quality import Bisection, Quality
 
 FORMAT = "flitgym forwarding table 1"
+_ORDERS_AT_ONCE = 2**18  # places in random orders, between two reports
 NO_PORT = 0xFFFF
 """In `ForwardingTable.port`: the switch has no port for the destination."""
 
@@ -124,30 +127,143 @@ class ForwardingTable(_core.ForwardingTable):
         """Channels that wait for each other in a circle, by name; empty: the table is free of deadlock."""
         return self.cycle(self.graph)
 
+    @property
+    def service_levels(self) -> NDArray[np.uint8]:
+        """[terminals, destinations] layer of what a terminal sends to a destination."""
+        arrays = self.arrays()
+        shape = (self.graph.terminals, self.graph.terminals << int(arrays["lmc"]))
+        layer = arrays.get("layer", np.zeros(1, np.uint8))
+        if arrays["layer_by"] == "switch":
+            layer = layer[self.graph.arrays()["terminal_switch"]]
+        return np.broadcast_to(layer, shape).copy()
+
+    def loads(self, demand: _core.Demand | None = None) -> dict[str, NDArray[np.float64]]:
+        """How many routes, of the ordered pairs of different terminals, pass each channel and each terminal's link.
+
+        Args:
+            demand: count its weights instead. Where a terminal has several addresses, each takes an equal part.
+
+        Returns:
+            `channel` [channels], in the order of the graph's; `from_terminal` and `to_terminal` [terminals].
+
+        Raises:
+            ConfigError: the demand is of another number of terminals.
+        """
+        found: dict[str, NDArray[np.float64]] = _core.table_loads(self, self.graph, demand)
+        return found
+
+    def quality(self, demand: _core.Demand | None = None) -> Quality:
+        """Loads, lengths and layers of all routes; see `Quality`.
+
+        Args:
+            demand: what is sent, in the place of all to all.
+
+        Raises:
+            ConfigError: the demand is of another number of terminals.
+        """
+        return Quality(**_core.table_quality(self, self.graph, demand))
+
+    def effective_bisection(
+        self,
+        patterns: int = 1000,
+        seed: int = 1,
+        *,
+        both_ways: bool = False,
+        orders: ArrayLike | None = None,
+        report: Callable[[float], None] = lambda part: None,
+    ) -> Bisection:
+        """Effective bisection bandwidth, as ORCS defines it (Schneider, Hoefler, Lumsdaine, 2009).
+
+        In each pattern the terminals are put in a random order, and place i of the first half sends to place i of the
+        second. A pair has 1 / c of the bandwidth, c being the number of pairs on the fullest channel of its route, or
+        all of it where the route has no channel. With several addresses per terminal a pair uses them in equal parts.
+
+        Args:
+            patterns: how many.
+            seed: of the orders, from 0 on; pattern k is the same whatever their number.
+            both_ways: place i of the second half sends back at the same time.
+            orders: [patterns, terminals] orders of your own in the place of random ones.
+            report: called now and then with the part, 0..1, that is done.
+
+        Raises:
+            ConfigError: a number that is none, a row that is no order of the terminals.
+        """
+        if orders is not None:
+            rows = _terminal_numbers("orders", orders)
+            return Bisection(_core.table_bisection_bandwidth(self, self.graph, rows, both_ways))
+        if patterns < 1 or not 0 <= seed < 2**63:
+            raise ConfigError(f"patterns: {patterns} with seed {seed}; valid are 1 or more, seeds from 0 on")
+        chunk = max(1, _ORDERS_AT_ONCE // self.graph.terminals)
+        values = []
+        for first in range(0, patterns, chunk):
+            report(first / patterns)
+            rows = _core.random_orders(seed, first, min(chunk, patterns - first), self.graph.terminals)
+            values.append(_core.table_bisection_bandwidth(self, self.graph, rows, both_ways))
+        return Bisection(np.concatenate(values))
+
+    def congestion(
+        self, source: ArrayLike, destination: ArrayLike, weight: ArrayLike | None = None
+    ) -> dict[str, NDArray[np.float64]]:
+        """What flows that run at the same time do to each other.
+
+        Args:
+            source: [flows] terminals.
+            destination: [flows] terminals.
+            weight: [flows] above 0; None: 1 each.
+
+        Returns:
+            `flow` [flows], the load of the fullest channel of its route, and at least its own weight; apart from it
+            `endpoint` [flows], the greater of all that its source sends and all that its destination receives;
+            `channel` [channels], the load.
+
+        Raises:
+            ConfigError: a terminal that is none, one that sends to itself, a weight that is not above 0.
+        """
+        sources, destinations = _terminal_numbers("source", source), _terminal_numbers("destination", destination)
+        weights = np.ones(sources.shape) if weight is None else np.asarray(weight, np.float64)
+        found: dict[str, NDArray[np.float64]] = _core.table_congestion(self, self.graph, sources, destinations, weights)
+        return found
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to an `.npz` file, whole or not at all.
 
         Raises:
             OSError: the file cannot be written; nothing is left behind.
         """
-        target = Path(path)
-        beside = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            with beside.open("wb") as file:
-                np.savez_compressed(file, format=np.array(FORMAT), **self.arrays())
-            os.replace(beside, target)
-        finally:
-            beside.unlink(missing_ok=True)
+        with _lft.whole_file(path) as beside, beside.open("wb") as file:
+            np.savez_compressed(file, format=np.array(FORMAT), **self.arrays())
+
+    def save_dump(self, path: str | os.PathLike[str]) -> None:
+        """Write its ports as OpenSM writes `opensm-lfts.dump`; layers have no place in that (`save_service_levels`).
+
+        Raises:
+            ConfigError: it has whole routes, or more addresses or ports than InfiniBand.
+            OSError: the file cannot be written; nothing is left behind.
+        """
+        _lft.write(path, self.arrays(), self.graph)
+
+    def save_service_levels(self, path: str | os.PathLike[str]) -> None:
+        """Write its layers as service levels: a row per source, a character in base 16 per destination.
+
+        Raises:
+            ConfigError: it has more than 16 layers.
+            OSError: the file cannot be written; nothing is left behind.
+        """
+        _lft.write_levels(path, self.service_levels, self.graph)
 
     @staticmethod
     def load(path: str | os.PathLike[str], graph: ChannelGraph) -> ForwardingTable:
-        """Read a file of `save`.
+        """Read a file of `save`, a dump of a subnet manager's tables, or a list `switch,host,port`.
+
+        Dumps are those of OpenSM (`opensm-lfts.dump`, `opensm.fdbs`), `ibroute` and `dump_lfts.sh`. Nodes are those
+        of their names, or GUIDs where these are their names; ports may count from 0 or from 1. Beside a list
+        `NAME.lft.csv`, `NAME.sl.csv` is read for the layers, and `NAME.sl2vl.csv` for the lanes. Text may be gzipped.
 
         Raises:
-            ConfigError: it is no table, or one of another network.
+            ConfigError: it is no table, cut short (naming switch and line), or one of another network.
             OSError: it cannot be read.
         """
-        return _held(graph, _core.ForwardingTable(read(path)))
+        return _held(graph, _core.ForwardingTable(_arrays_of(path, graph)))
 
     def _hold(self, graph: ChannelGraph, table: _core.ForwardingTable) -> None:
         super().__init__(table)
@@ -181,8 +297,24 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     return arrays
 
 
+def _arrays_of(path: str | os.PathLike[str], graph: ChannelGraph) -> dict[str, Any]:
+    if not _lft.is_text(path):
+        return read(path)
+    given = _sized(_lft.read(path, graph), graph)
+    return {"engine": Path(path).name.split(".")[0], **given}
+
+
+def _terminal_numbers(name: str, given: ArrayLike) -> NDArray[np.uint32]:
+    numbers = np.asarray(given)
+    if numbers.size and numbers.dtype.kind not in "iu":
+        raise ConfigError(f"{name}: an array of {numbers.dtype}; terminals are whole numbers")
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= 2**32):
+        raise ConfigError(f"{name}: {numbers.min()} to {numbers.max()}; terminals are numbered from 0 on")
+    return np.ascontiguousarray(numbers, np.uint32)
+
+
 def in_routing(config: Any) -> Any:
-    """The configuration of a simulation, with the table that `routing.file` names in the place of the name."""
+    """The configuration of a simulation, with the table and the matrix in the place of their names in `routing`."""
     routing = config.get("routing") if isinstance(config, Mapping) else None
     if not isinstance(routing, Mapping) or routing.get("name") != "table":
         return config
@@ -190,9 +322,14 @@ def in_routing(config: Any) -> Any:
     if rest.get("file"):
         if "table" in rest:
             raise ConfigError("routing.table: a file and a table; give one of them")
-        graph = ChannelGraph(config["topology"], config.get("failures"))
-        rest["table"] = ForwardingTable.load(rest.pop("file"), graph)
+        rest["table"] = ForwardingTable.load(rest.pop("file"), _graph_of(config))
+    if isinstance(rest.get("demand"), str) and rest["demand"]:
+        rest["demand"] = read_demand(rest["demand"], _graph_of(config))
     return {**config, "routing": rest}
+
+
+def _graph_of(config: Mapping[str, Any]) -> ChannelGraph:
+    return ChannelGraph(config["topology"], config.get("failures"))
 
 
 def _held(graph: ChannelGraph, table: _core.ForwardingTable | Mapping[str, Any]) -> ForwardingTable:

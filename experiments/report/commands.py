@@ -25,17 +25,17 @@ def command(config: Section) -> str:
     Raises:
         hydra.errors.HydraException: the configuration is of another version, which had other components.
     """
-    chosen = {group: _nearest(group, config[group]) for group in GROUPS if _heeded(group, config)}
+    chosen = {group: nearest(group, config[group]) for group in GROUPS if _heeded(group, config)}
     base = [f"{group}={option}" for group, option in chosen.items()]
     known = _composed(tuple(base))
     words = [word for group, word in zip(chosen, base, strict=True) if chosen[group] != _default(group)]
     for group in chosen:
-        words += _differences(group, known[group], config[group])
+        words += differences(group, known[group], config[group])
     # A workload has no windows, and the command would refuse them.
     run = {key: value for key, value in config["run"].items() if "traffic" in chosen or key in _RUN_OF_WORKLOAD}
-    words += _differences("failures", known["failures"], config.get("failures", {}))
-    words += _differences("run", known["run"], run)
-    words += _differences("", {"seed": known["seed"]}, {"seed": config["seed"]})
+    words += differences("failures", known["failures"], config.get("failures", {}))
+    words += differences("run", known["run"], run)
+    words += differences("", {"seed": known["seed"]}, {"seed": config["seed"]})
     return " ".join(shlex.quote(word) for word in ["flitgym-simulate", *words])
 
 
@@ -43,7 +43,7 @@ def _heeded(group: str, config: Section) -> bool:
     return group != "traffic" or config["workload"]["name"] == "none"
 
 
-def _nearest(group: str, section: Section) -> str:
+def nearest(group: str, section: Section) -> str:
     """The option of a group with the fewest keys that differ from a section."""
     name = str(section["name"])
     # A preset names its component, or is called like it; composing every other one would take seconds.
@@ -57,7 +57,7 @@ def _nearest(group: str, section: Section) -> str:
         except HydraException:
             continue
         if known["name"] == name:
-            fitting[option] = len(_differences(group, known, section))
+            fitting[option] = len(differences(group, known, section))
     return min(fitting, key=lambda option: fitting[option], default=name)
 
 
@@ -79,14 +79,15 @@ def _default(group: str) -> str | None:
     return None
 
 
-def _differences(prefix: str, known: Section, wanted: Section) -> list[str]:
+def differences(prefix: str, known: Section, wanted: Section) -> list[str]:
+    """Overrides that make `wanted` of `known`, with keys below `prefix`."""
     words = []
     for key, value in wanted.items():
         path = f"{prefix}.{key}" if prefix else str(key)
         if key in known and known[key] == value:
             continue
         if isinstance(value, Mapping) and isinstance(known.get(key), Mapping):
-            words += _differences(path, known[key], value)
+            words += differences(path, known[key], value)
         else:
             words.append(f"{path}={_text(value)}")
     return words

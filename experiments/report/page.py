@@ -33,6 +33,10 @@ from .data import (
     together,
 )
 from .settings import Settings, what_ran
+from .tables import details as table_details
+from .tables import is_table
+from .tables import link as table_link
+from .tables import section as table_section
 
 REPORT_FILE = "report.html"
 _HERE = Path(__file__).parent
@@ -108,17 +112,21 @@ def can_be_shown(run: Run) -> None:
 
 
 def _page(title: str, results: Sequence[Run], figures: Sequence[Path], command: str | None) -> str:
-    settings = Settings([result["config"] for result, _ in results])
-    runs = sorted(results, key=lambda run: _order(run, settings))
+    tables = [run for run in results if is_table(run[0])]
+    simulated = [run for run in results if not is_table(run[0])]
+    settings = Settings([result["config"] for result, _ in simulated])
+    runs = sorted(simulated, key=lambda run: _order(run, settings))
     return Template((_HERE / "page.html").read_text()).substitute(
         title=escape(title),
-        facts=_facts(runs, settings),
+        facts=_facts(runs, tables, settings),
         style=(_HERE / "report.css").read_text(),
         script=(_HERE / "report.js").read_text(),
-        overview=_overview(runs, settings),
+        overview=_overview(runs, settings) if runs else "<p class='empty'>Nothing was simulated.</p>",
+        tables=table_section(tables),
+        tables_link=table_link(tables),
         slowdown=_slowdown(runs),
         figures=_figures(figures),
-        provenance=_provenance(runs, settings, command),
+        provenance=_provenance(runs, tables, settings, command),
         # "<" could end the element that holds the data.
         data=json.dumps(_data(runs, settings), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
     )
@@ -176,7 +184,10 @@ def _several(runs: Sequence[Run], settings: Settings) -> bool:
 # --- Headline ------------------------------------------------------------------------------------------------------
 
 
-def _facts(runs: Sequence[Run], settings: Settings) -> str:
+def _facts(runs: Sequence[Run], tables: Sequence[Run], settings: Settings) -> str:
+    counted = [f"{len(tables)} forwarding table{'s' if len(tables) > 1 else ''}"] if tables else []
+    if not runs:
+        return "".join(f"<li>{line}</li>" for line in counted)
     with_jobs = [run for run in runs if has_jobs(run[0])] or runs
     texts = list(dict.fromkeys(settings.text(result["config"]) for result, _ in with_jobs))
     names = routing_order([result["config"]["routing"]["name"] for result, _ in runs])
@@ -187,6 +198,7 @@ def _facts(runs: Sequence[Run], settings: Settings) -> str:
         "routing " + ", ".join(escape(routing_label(name)) for name in names),
         *(escape(text) for text in texts[:3]),
         *([f"and {len(texts) - 3} more settings"] if len(texts) > 3 else []),
+        *counted,
     ]
     return "".join(f"<li>{line}</li>" for line in lines)
 
@@ -340,16 +352,18 @@ def _figures(figures: Sequence[Path]) -> str:
     )
 
 
-def _provenance(runs: Sequence[Run], settings: Settings, command: str | None) -> str:
-    versions = sorted({str(result["version"]) for result, _ in runs})
-    seeds = sorted({result["config"]["seed"] for result, _ in runs})
-    times = [file.stat().st_mtime for _, folder in runs if (file := folder / RESULT_FILE).is_file()]
+def _provenance(runs: Sequence[Run], tables: Sequence[Run], settings: Settings, command: str | None) -> str:
+    every = [*runs, *tables]
+    versions = sorted({str(result["version"]) for result, _ in every})
+    seeds = sorted({result["config"]["seed"] for result, _ in every})
+    times = [file.stat().st_mtime for _, folder in every if (file := folder / RESULT_FILE).is_file()]
     newest = f"{datetime.fromtimestamp(max(times), UTC):%Y-%m-%d %H:%M} UTC" if times else "unknown"
+    cpu_seconds = sum(result.get("cpu_seconds") or result.get("route_cpu_seconds") or 0 for result, _ in every)
     facts = [
         ("Code version", ", ".join(versions)),
         ("Newest result", newest),
         ("Seeds", ", ".join(map(str, seeds))),
-        ("CPU time of all runs", f"{sum(result['cpu_seconds'] for result, _ in runs):,.1f} s"),
+        ("CPU time of all runs", f"{cpu_seconds:,.1f} s"),
     ]
     if command:
         facts.append(("Made by", command))
@@ -370,6 +384,7 @@ def _provenance(runs: Sequence[Run], settings: Settings, command: str | None) ->
             f"{result['cpu_seconds']:,.1f} s of CPU, {result['peak_rss_mb']:,.0f} MB</p>"
             f"<pre>{escape(OmegaConf.to_yaml(OmegaConf.create(result['config'])))}</pre></details>"
         )
+    details += [table_details(result, directory) for result, directory in tables]
     return (
         f'{many}<table class="facts">{rows}</table><h3>Configuration of every run</h3>'
         f'<div class="list">{"".join(details)}</div>'

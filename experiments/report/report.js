@@ -54,7 +54,12 @@ function tip(event, text) {
 // ---- Runs ----
 
 function headline() {
-  const table = $("headline"), body = table.tBodies[0], rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
+  const table = $("headline");
+  if (!table) {  // of forwarding tables alone
+    $("headline-filter").closest(".controls").hidden = true;
+    return;
+  }
+  const body = table.tBodies[0], rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
   const value = (row, column) => row.cells[column].dataset.value;
   heads.forEach((head, column) => {
     if (rows[0].cells[column].classList.contains("number")) head.classList.add("number");

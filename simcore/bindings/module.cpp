@@ -459,5 +459,6 @@ PYBIND11_MODULE(_core, m) {
   bind_memory(simulation);
   bind_worlds(m);
   bind_tables(m);
+  bind_quality(m);
   bind_pickling(simulation);
 }

@@ -19,3 +19,4 @@ struct PyDemand {
 };
 
 void bind_tables(pybind11::module_& m);
+void bind_quality(pybind11::module_& m);  // how good they are

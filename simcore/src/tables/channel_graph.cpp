@@ -9,11 +9,11 @@ namespace flitgym {
 
 namespace {
 
-// Rings of more than three routers: in shorter ones nobody goes on in the same direction.
+// Rings of more than three routers: in shorter ones nobody goes on in the same direction, unless a link is missing elsewhere.
 void find_rings(const Torus& t, ChannelGraph& g) {
   for (u32 c = 0; c < g.channels; c++) {
     const u8 k = t.dimension_of_port[g.port[c]];
-    if (k != Torus::kNoDimension && t.ring[k] && t.widths[k] > 3) g.ring[c] = g.port[c];
+    if (k != Torus::kNoDimension && t.ring[k] && t.widths[k] > (g.damaged ? 2u : 3u)) g.ring[c] = g.port[c];
   }
 }
 

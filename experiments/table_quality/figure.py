@@ -1,0 +1,101 @@
+"""The loads of a table as a picture, and those of several side by side."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ...simcore import Quality
+from ..drawing import FURTHER_COLORS, polish
+from .text import headline
+
+Numbers = NDArray[np.float64]
+
+_CHANNELS, _TERMINALS, _BOUND = "#0072B2", "#8a8a8a", "#D55E00"
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#000000", *FURTHER_COLORS)
+_LINES = ("-", "--", ":")
+_BINS = 40
+
+
+def draw(title: str, result: Mapping[str, Any], quality: Quality) -> Figure:
+    """Sorted loads and their histogram; the links of terminals apart, below.
+
+    Args:
+        title: Above all.
+        result: The numbers that are written into the picture.
+        quality: Of the table.
+    """
+    figure = Figure(figsize=(11, 6.4), layout="constrained")
+    (curve, bars), (terminal_curve, terminal_bars) = figure.subplots(2, 2, height_ratios=[3, 1.4])
+    channel = quality.loads["channel"]
+    _sorted(curve, channel, _CHANNELS)
+    if channel.size:
+        curve.axhline(quality.load_mean, color="black", linewidth=0.9, linestyle="--")
+        curve.annotate(f"mean {quality.load_mean:,.6g}", (1, quality.load_mean), xycoords=("axes fraction", "data"),
+                       ha="right", va="bottom", fontsize=8)  # fmt: skip
+    if not quality.minimal:
+        curve.axhline(quality.load_mean_minimal, color=_BOUND, linewidth=0.9, linestyle=":")
+        curve.annotate(f"mean of shortest routes {quality.load_mean_minimal:,.6g}", (0, quality.load_mean_minimal),
+                       xycoords=("axes fraction", "data"), va="bottom", fontsize=8, color=_BOUND)  # fmt: skip
+    curve.set_title("channels between switches, fullest first", fontsize=10)
+    curve.set_ylabel("load (routes)" if result["config"]["demand"] is None else "load (of the demand)")
+    _histogram(bars, channel, _CHANNELS)
+    bars.set_title("how many have which load", fontsize=10)
+    bars.set_ylabel("channels")
+    terminals = np.concatenate([quality.loads["from_terminal"], quality.loads["to_terminal"]])
+    _sorted(terminal_curve, terminals, _TERMINALS)
+    terminal_curve.set_title("links of terminals, both directions", fontsize=10)
+    terminal_curve.set_ylabel("load")
+    terminal_curve.set_xlabel("part of all")
+    _histogram(terminal_bars, terminals, _TERMINALS)
+    terminal_bars.set_ylabel("links")
+    terminal_bars.set_xlabel("load")
+    for ax in (curve, bars, terminal_curve, terminal_bars):
+        polish(ax)
+    figure.suptitle(f"{title}: {headline(result)}", fontsize=11)
+    return figure
+
+
+def draw_several(networks: Mapping[str, Sequence[tuple[str, Numbers]]]) -> Figure:
+    """The sorted loads of several tables, one panel per network.
+
+    Args:
+        networks: By a network's name, pairs of a table's name and the loads of its channels.
+    """
+    columns = min(3, len(networks))
+    rows = -(-len(networks) // columns)
+    figure = Figure(figsize=(2 + 5 * columns, 1 + 3.6 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for ax, (network, tables) in zip(panels, networks.items(), strict=False):
+        for k, (name, loads) in enumerate(tables):
+            _sorted(ax, loads, _COLORS[k % len(_COLORS)], _LINES[k // len(_COLORS) % len(_LINES)], name)
+        ax.set_title(network, fontsize=10)
+        ax.set_xlabel("part of all channels, fullest first")
+        ax.set_ylabel("load")
+        ax.legend(frameon=False, fontsize=8)
+        polish(ax)
+    for ax in panels[len(networks) :]:
+        ax.set_visible(False)
+    return figure
+
+
+def _sorted(ax: Axes, loads: Numbers, color: str, line: str = "-", label: str | None = None) -> None:
+    part = np.arange(loads.size + 1) / max(loads.size, 1)
+    # Each load holds from its rank to the next: a flat table is a flat line from edge to edge.
+    values = np.append(np.sort(loads)[::-1], loads.min(initial=np.inf) if loads.size else [np.nan])
+    ax.step(part, values, where="post", color=color, linestyle=line, linewidth=1.6, label=label)
+    ax.set_xlim(0, 1)
+    ax.set_ylim(bottom=0)
+
+
+def _histogram(ax: Axes, loads: Numbers, color: str) -> None:
+    if not loads.size:
+        return
+    low, high = loads.min(), loads.max()
+    whole = bool((loads == np.rint(loads)).all()) and high - low < _BINS
+    # Loads are whole numbers: as long as there are few, each has a bar of its own.
+    edges = np.arange(low - 0.5, high + 1) if whole else np.linspace(low, high, _BINS + 1)
+    ax.hist(loads, bins=edges.tolist(), color=color, edgecolor="white", linewidth=0.4)

@@ -1,0 +1,95 @@
+"""A row per table, for the terminal."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+Result = Mapping[str, Any]
+
+_MISSING = "-"
+
+
+def columns(result: Result) -> dict[str, str]:
+    """What the row of a table shows, by heading."""
+    if not result["routed"]:
+        return {"table": result["table"], "layers": "no table"}
+    bisection = _MISSING
+    if result["ebb_mean"] is not None:
+        error = result["ebb_standard_error"]
+        bisection = f"{result['ebb_mean']:.4f}" + ("" if error is None else f" ±{error:.4f}")
+    seconds = result["route_cpu_seconds"]
+    return {
+        "table": result["table"],
+        "layers": str(result["layers"]),
+        "acyclic": "yes" if result["acyclic"] else "NO",
+        "EFI": f"{result['edge_forwarding_index']:,.8g}",
+        "mean": f"{result['load_mean']:,.6g}",
+        "dev.": f"{result['load_deviation']:,.4g}",
+        "unused": f"{result['channels_unused']:,}",
+        "hops": f"{result['hops_mean']:.3f}",
+        "max": str(result["hops_max"]),
+        "minimal": "yes" if result["minimal"] else "no",
+        "eBB": bisection,
+        "CPU s": _MISSING if seconds is None else f"{seconds:.3f}",
+    }
+
+
+def headline(result: Result) -> str:
+    """A result in a few words."""
+    bisection = "" if result["ebb_mean"] is None else f", eBB {result['ebb_mean']:.3f}"
+    free = "acyclic" if result["acyclic"] else "with a cycle"
+    layers = f"{result['layers']} layer{'s' if result['layers'] > 1 else ''}"
+    return (
+        f"edge forwarding index {result['edge_forwarding_index']:,.6g}, deviation {result['load_deviation']:,.4g}, "
+        f"{result['hops_mean']:.3f} hops{bisection}, {layers}, {free}"
+    )
+
+
+def print_rows(console: Console, results: Sequence[Result]) -> None:
+    """A table per network, the tables in the order given; below it what is to be said of some."""
+    networks: dict[str, list[Result]] = {}
+    for result in results:
+        networks.setdefault(network_label(result), []).append(result)
+    heads = next((list(columns(result)) for result in results if result["routed"]), ["table", "layers"])
+    for name, own in networks.items():
+        table = Table(title=name, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        for head in heads:
+            table.add_column(head, justify="left" if head == "table" else "right", no_wrap=True)
+        for result in own:
+            cells = columns(result)
+            table.add_row(*(cells.get(head, _MISSING) for head in heads))
+        console.print(table)
+        for result in own:
+            for line in remarks(result):
+                console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def network_label(result: Result) -> str:
+    """The network of a table with its size."""
+    topology, failures = result["config"]["topology"], result["config"]["failures"]
+    name = topology.get("file") or topology["name"]
+    lost = "".join(f", failures.{key}={value}" for key, value in failures.items() if value is not None)
+    demand = result["config"]["demand"]
+    return (
+        f"{name}: {result['terminals']:,} terminals, {result['switches']:,} switches, {result['channels']:,} channels"
+        f"{lost}{f', demand {demand}' if demand else ''}"
+    )
+
+
+def remarks(result: Result) -> list[str]:
+    """Lines below a table: why there is none, which channels wait for each other, what flows get."""
+    lines = []
+    if not result["routed"]:
+        return [f"{result['table']}: {result['note']}"]
+    if result["cycle"]:
+        lines.append(f"{result['table']} can deadlock: {result['cycle']}")
+    if (flows := result.get("flows")) is not None:
+        lines.append(
+            f"{result['table']}, {flows['count']:,} flows: congestion {flows['congestion_mean']:.4g} on average, "
+            f"{flows['congestion_max']:.6g} at most; at their ends {flows['endpoint_congestion_mean']:.4g} and "
+            f"{flows['endpoint_congestion_max']:.6g}"
+        )
+    return lines

@@ -1,0 +1,524 @@
+"""Forwarding tables as text: dumps of linear forwarding tables, and comma-separated lists.
+
+Three forms are read, also gzipped, told apart by their beginning:
+
+* what OpenSM leaves in `opensm-lfts.dump`, and `ibroute`, `dump_lfts.sh` and `dump_fts` print: per switch a line
+  `Unicast lids [0-13] of switch Lid 1 guid 0x0000000000010000 ('s0'):`, per LID a line
+  `0x0006 001 # Channel Adapter portguid 0x0000000000200001: 'h0'`, and at the end how many lines there were;
+* `opensm.fdbs` of OpenSM and ibdiagnet, which has GUIDs of switches and LIDs alone: `Switch 0x0000000000010000`, then
+  `0x0006 : 001  : 01   : yes`;
+* comma-separated `switch,host,port` with names. `NAME.sl.csv` beside `NAME.lft.csv` holds the service levels, a row per
+  source host and in it one character per destination host in base 16 (`-` for itself), and `NAME.sl2vl.csv` the lanes
+  that they travel in, `switch,input_port,output_port,lane_per_service_level`.
+
+A switch is known by its name, or by its GUID where that is its name (`S-ec0d9a0300ec8240`, as in `ibnetdiscover`) or
+where it is the one that `write` gives. A host is known by its name, else as what hangs on the port to which its own
+switch sends. Ports count from 1 in InfiniBand and from 0 here; in an edge list they may be either, and the hosts' own
+ports say which.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._core import ConfigError
+
+NO_PORT = 0xFFFF
+SWITCH_GUID, HOST_GUID = 0x10000, 0x200001  # of the first, as `write` gives them
+_MOST_LIDS = 0xBFFF  # above are those of multicast groups
+_NO_WAY = 255  # in the place of a port
+_LEVELS = 16  # service levels of InfiniBand
+_SHOWN = 3  # names in a message
+
+_SWITCH = re.compile(
+    r"Unicast lids \[\S+-(\w+)\] of switch (?:Lid (\d+)|.*?)\s*guid (0x[0-9a-fA-F]+) \('?(.*?)'?\):\s*$"
+)
+_LINE = re.compile(r"\s*0x([0-9a-fA-F]+)\s+(\d+)\s*[#:]?\s*\(?(.*?)\)?\s*$")
+_NODE = re.compile(r"(Switch|Channel Adapter|Router|Ca|path[^:]*:?)?\s*portguid (0x[0-9a-fA-F]+)(?:: '?(.*?)'?)?$")
+_END = re.compile(r"\s*(\d+) (valid )?(?:m?lids) dumped")
+_FDB_SWITCH = re.compile(r"\w*dump_ucast_routes: Switch (0x[0-9a-fA-F]+)")
+_FDB_LINE = re.compile(r"0x([0-9a-fA-F]+)\s*:\s*(?:(\d+)|UNREACHABLE)")
+
+
+@dataclass
+class _Block:
+    """The table of one switch, as a dump has it."""
+
+    name: str
+    guid: int
+    line: int  # of the file
+    most: int | None  # LIDs there are, where the first line says so
+    ended: bool = False
+    ports: dict[int, int] = field(default_factory=dict)  # by LID
+
+    @property
+    def shown(self) -> str:
+        return f"{self.name or hex(self.guid)} (line {self.line})"
+
+
+@dataclass
+class _Dump:
+    """What a dump says."""
+
+    path: Path
+    blocks: list[_Block] = field(default_factory=list)
+    hosts: dict[int, tuple[int, str]] = field(default_factory=dict)  # GUID and name by LID, where they are said
+    switches: set[int] = field(default_factory=set)  # LIDs
+
+
+def is_text(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is one of the forms that `read` knows.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    try:
+        with _open(Path(path)) as file:
+            start = file.read(2000).decode("utf-8", "replace")
+    except (gzip.BadGzipFile, EOFError):
+        return False
+    return "Unicast lids" in start or bool(_FDB_SWITCH.search(start)) or start.lstrip().startswith("switch,host,port")
+
+
+def read(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> dict[str, Any]:
+    """The arrays of `ForwardingTable` of a text file.
+
+    Raises:
+        ConfigError: it is none of the forms, cut short (naming switch and line), or of another network (naming nodes).
+        OSError: it cannot be read.
+    """
+    path = Path(path)
+    try:
+        with _open(path) as file:
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise ConfigError(f"{path}: the compressed file is cut short or damaged: {error}") from error
+    first = next((line for line in lines if line.strip()), "")
+    if first.startswith("switch,host,port"):
+        return _read_csv(path, lines, graph)
+    dump = _read_fdbs(path, lines) if any(map(_FDB_SWITCH.match, lines[:50])) else _read_dump(path, lines)
+    return _arrays(dump, graph)
+
+
+# --- dumps of a subnet manager -------------------------------------------------------------------------------------
+
+
+def _read_dump(path: Path, lines: list[str]) -> _Dump:
+    dump = _Dump(path)
+    block: _Block | None = None
+    for number, line in enumerate(lines, 1):
+        if line.startswith("Unicast lids"):
+            match = _SWITCH.match(line)
+            if match is None:
+                raise ConfigError(f"{path}, line {number}: a switch without LIDs, GUID or name: {line[:120]}")
+            if block is not None and not block.ended:
+                raise ConfigError(_cut_short(dump, block, number))
+            most = int(match[1], 16 if match[1].startswith("0x") else 10)
+            block = _Block(match[4], int(match[3], 16), number, most)
+            dump.blocks.append(block)
+        elif block is not None and (end := _END.match(line)):
+            block.ended = True
+            if end[2] and int(end[1]) != len(block.ports):
+                raise ConfigError(
+                    f"{path}, line {number}: switch {block.shown} has {len(block.ports)} lines, and {end[1]} are said"
+                )
+        elif match := _LINE.match(line):
+            if block is None or block.ended:
+                raise ConfigError(f"{path}, line {number}: a line of no switch: {line[:120]}")
+            _take(dump, block, number, int(match[1], 16), int(match[2]), match[3])
+    if not dump.blocks:
+        raise ConfigError(f"{path}: no table in it; a dump of linear forwarding tables begins with 'Unicast lids'")
+    if block is not None and not block.ended:
+        raise ConfigError(_cut_short(dump, block, len(lines) + 1))
+    return dump
+
+
+def _take(dump: _Dump, block: _Block, number: int, lid: int, port: int, comment: str) -> None:
+    if lid in block.ports:
+        raise ConfigError(f"{dump.path}, line {number}: switch {block.shown} has LID {lid:#06x} twice")
+    block.ports[lid] = port
+    node = _NODE.match(comment)
+    if node is not None and node[1] == "Switch":
+        dump.switches.add(lid)
+    elif node is not None:
+        known = dump.hosts.get(lid, (0, ""))
+        dump.hosts[lid] = (int(node[2], 16), node[3] or known[1])
+
+
+def _cut_short(dump: _Dump, block: _Block, number: int) -> str:
+    last = max(block.ports, default=None)
+    reached = "it has no line" if last is None else f"its last line is for LID {last:#06x}"
+    more = "" if block.most is None else f", and LIDs go to {block.most:#06x}"
+    return f"{dump.path}, line {number}: cut short in the table of switch {block.shown}: {reached}{more}"
+
+
+def _read_fdbs(path: Path, lines: list[str]) -> _Dump:
+    dump = _Dump(path)
+    for number, line in enumerate(lines, 1):
+        if match := _FDB_SWITCH.match(line):
+            dump.blocks.append(_Block("", int(match[1], 16), number, None))
+        elif (match := _FDB_LINE.match(line)) and dump.blocks:
+            lid, block = int(match[1], 16), dump.blocks[-1]
+            if match[2] is not None:
+                _take(dump, block, number, lid, int(match[2]), "")
+                if int(match[2]) == 0:  # the switch itself
+                    dump.switches.add(lid)
+            block.most = lid
+    # Every switch has a line for every LID, also where nobody is.
+    most = max(block.most or 0 for block in dump.blocks)
+    for block in dump.blocks:
+        if (block.most or 0) < most:
+            raise ConfigError(
+                f"{path}: cut short in the table of switch {block.shown}: it ends with LID {block.most or 0:#06x}, "
+                f"others with {most:#06x}"
+            )
+    return dump
+
+
+def _arrays(dump: _Dump, graph: _core.ChannelGraph) -> dict[str, Any]:
+    arrays = graph.arrays()
+    blocks = _blocks_by_switch(dump, graph)
+    homes, ports = arrays["terminal_switch"].tolist(), arrays["terminal_port"].tolist()
+    addresses, shift = _addresses(dump, graph, blocks, homes, ports)
+    lmc = _lmc(dump, graph, addresses)
+    port = np.full((graph.switches, graph.terminals << lmc), NO_PORT, np.uint16)
+    leaves = set(homes)
+    for s, block in enumerate(blocks):
+        missing = []
+        for t, lids in enumerate(addresses):
+            for a, lid in enumerate(lids):
+                if (out := block.ports.get(lid)) is not None:
+                    port[s, t << lmc | a] = NO_PORT if out < shift or out >= _NO_WAY else out - shift
+                else:
+                    missing.append(t)
+        if missing and s in leaves:
+            raise ConfigError(
+                f"{dump.path}: the table of switch {block.shown} has no line for {len(missing)} of "
+                f"{graph.terminals << lmc} destinations: {_some([graph.terminal_names[t] for t in missing])}"
+            )
+    return {"port": port, "lmc": lmc}
+
+
+def _blocks_by_switch(dump: _Dump, graph: _core.ChannelGraph) -> list[_Block]:
+    numbers = {name: s for s, name in enumerate(graph.switch_names)}
+    found: dict[int, _Block] = {}
+    unknown = []
+    for block in dump.blocks:
+        s = numbers.get(block.name, numbers.get(f"S-{block.guid:016x}"))
+        if s is None and not block.name and 0 <= block.guid - SWITCH_GUID < graph.switches:
+            s = block.guid - SWITCH_GUID
+        if s is None:
+            unknown.append(block)
+        elif s in found:
+            raise ConfigError(f"{dump.path}: switch {block.shown} stands in it twice, first in line {found[s].line}")
+        else:
+            found[s] = block
+    if unknown:
+        raise ConfigError(
+            f"{dump.path}: it is of another network: there is no switch {_some([b.shown for b in unknown])}"
+            f"{_like(graph.switch_names)}"
+        )
+    missing = [name for s, name in enumerate(graph.switch_names) if s not in found]
+    if missing:
+        raise ConfigError(
+            f"{dump.path}: it has tables of {len(found)} of {graph.switches} switches; missing: {_some(missing)}"
+        )
+    return [found[s] for s in range(graph.switches)]
+
+
+def _addresses(
+    dump: _Dump, graph: _core.ChannelGraph, blocks: list[_Block], homes: list[int], ports: list[int]
+) -> tuple[list[list[int]], int]:
+    """The LIDs of every terminal, ascending, and by how much ports are higher in the dump."""
+    numbers = {name: t for t, name in enumerate(graph.terminal_names)}
+    by_guid = {guid: name for guid, name in dump.hosts.values() if name}
+    hangs = {(s, p): t for t, (s, p) in enumerate(zip(homes, ports, strict=True))}
+    lids = sorted(set().union(*(block.ports for block in blocks)) - dump.switches)
+    named = {lid: numbers.get(name or by_guid.get(guid, "")) for lid, (guid, name) in dump.hosts.items()}
+    given = [(lid, t) for lid in lids if (t := named.get(lid)) is not None]
+    if given:
+        differences = {blocks[homes[t]].ports.get(lid, ports[t] + 1) - ports[t] for lid, t in given}
+        if len(differences) > 1 or not differences <= {0, 1}:
+            raise ConfigError(_elsewhere(dump, graph, blocks, homes, ports, given))
+        return _complete(dump, graph, lids, named, _hanging(blocks, lids, hangs, differences)), differences.pop()
+    # No host is named: they are told by where they hang, from port 1 or from port 0 on.
+    found = {shift: _hanging(blocks, lids, hangs, {shift}) for shift in (1, 0)}
+    shift = max(found, key=lambda key: len(set(found[key].values())))
+    return _complete(dump, graph, lids, named, found[shift]), shift
+
+
+def _hanging(
+    blocks: list[_Block], lids: list[int], hangs: dict[tuple[int, int], int], shifts: set[int]
+) -> dict[int, int]:
+    """The terminal of each LID for which one switch alone sends to a terminal of its own."""
+    (shift,) = shifts
+    ends: dict[int, list[int]] = {}
+    for s, block in enumerate(blocks):
+        for lid in lids:
+            terminal = hangs.get((s, block.ports.get(lid, -1) - shift))
+            if terminal is not None:
+                ends.setdefault(lid, []).append(terminal)
+    return {lid: found[0] for lid, found in ends.items() if len(found) == 1}
+
+
+def _complete(
+    dump: _Dump, graph: _core.ChannelGraph, lids: list[int], named: dict[int, int | None], hanging: dict[int, int]
+) -> list[list[int]]:
+    addresses: list[list[int]] = [[] for _ in range(graph.terminals)]
+    strangers = []
+    for lid in lids:
+        t = named.get(lid)
+        t = hanging.get(lid) if t is None else t
+        if t is None:
+            strangers.append(dump.hosts.get(lid, (0, ""))[1] or f"LID {lid:#06x}")
+        else:
+            addresses[t].append(lid)
+    lost = [graph.terminal_names[t] for t, own in enumerate(addresses) if not own]
+    if strangers and (lost or dump.hosts):
+        raise ConfigError(
+            f"{dump.path}: it is of another network: there is no host {_some(strangers)}{_like(graph.terminal_names)}"
+        )
+    if lost:
+        raise ConfigError(f"{dump.path}: no line leads to {len(lost)} of {graph.terminals} hosts: {_some(lost)}")
+    return addresses
+
+
+def _elsewhere(
+    dump: _Dump, graph: _core.ChannelGraph, blocks: list[_Block], homes: list[int], ports: list[int],
+    given: list[tuple[int, int]],
+) -> str:  # fmt: skip
+    first = blocks[homes[given[0][1]]].ports.get(given[0][0], 0) - ports[given[0][1]]
+    for lid, t in given:
+        out = blocks[homes[t]].ports.get(lid)
+        if out is not None and out - ports[t] != (first if first in (0, 1) else 1):
+            return (
+                f"{dump.path}: it is of another network: switch {graph.switch_names[homes[t]]} sends host "
+                f"{graph.terminal_names[t]}, which hangs on its port {ports[t]} (the first is 0), to port {out} "
+                "(the first is 1)"
+            )
+    return f"{dump.path}: it is of another network: hosts hang on other ports"
+
+
+def _lmc(dump: _Dump, graph: _core.ChannelGraph, addresses: list[list[int]]) -> int:
+    counts = {len(own) for own in addresses}
+    lmc = max(counts).bit_length() - 1
+    if counts != {1 << lmc}:
+        other = next(t for t, own in enumerate(addresses) if len(own) != len(addresses[0]) or len(own) != 1 << lmc)
+        raise ConfigError(
+            f"{dump.path}: host {graph.terminal_names[other]} has {len(addresses[other])} LIDs; all must have the same "
+            "number, a power of 2"
+        )
+    return lmc
+
+
+# --- comma-separated lists -----------------------------------------------------------------------------------------
+
+
+def _read_csv(path: Path, lines: list[str], graph: _core.ChannelGraph) -> dict[str, Any]:
+    arrays = graph.arrays()
+    switches = {name: s for s, name in enumerate(graph.switch_names)}
+    hosts = {name: t for t, name in enumerate(graph.terminal_names)}
+    port = np.full((graph.switches, graph.terminals), -1, np.int32)
+    for number, line in enumerate(lines, 1):
+        if number == 1 or not line.strip():
+            continue
+        words = line.split(",")
+        if len(words) != 3 or not words[2].strip().isdecimal():
+            raise ConfigError(f"{path}, line {number}: '{line[:80]}' is no switch,host,port; is the file cut short?")
+        s, t, out = switches.get(words[0].strip()), hosts.get(words[1].strip()), int(words[2])
+        if s is None:
+            raise ConfigError(
+                f"{path}, line {number}: it is of another network: there is no switch {words[0]}{_like(switches)}"
+            )
+        if t is None:
+            raise ConfigError(
+                f"{path}, line {number}: it is of another network: there is no host {words[1]}{_like(hosts)}"
+            )
+        if port[s, t] >= 0:
+            raise ConfigError(f"{path}, line {number}: switch {words[0]} has a port for host {words[1]} already")
+        port[s, t] = min(out, NO_PORT)
+    homes, own = arrays["terminal_switch"], arrays["terminal_port"].astype(np.int32)
+    for s in range(graph.switches):
+        if (missing := np.flatnonzero(port[s] < 0)).size:
+            raise ConfigError(
+                f"{path}: cut short, or of another network: switch {graph.switch_names[s]} has no line for "
+                f"{missing.size} of {graph.terminals} hosts: {_some([graph.terminal_names[t] for t in missing])}"
+            )
+    differences = np.unique(port[homes, np.arange(graph.terminals)] - own)
+    if differences.size != 1 or differences[0] not in (0, 1):
+        odd = int(np.argmax(port[homes, np.arange(graph.terminals)] - own != 0))
+        raise ConfigError(
+            f"{path}: it is of another network: switch {graph.switch_names[homes[odd]]} sends host "
+            f"{graph.terminal_names[odd]} to port {port[homes[odd], odd]}; it hangs on port {own[odd]}"
+        )
+    out_ports = np.where(port >= _NO_WAY, NO_PORT, port - differences[0]).astype(np.uint16)
+    given: dict[str, Any] = {"port": out_ports, "lmc": 0}
+    stem = re.sub(r"\.lft\.csv(\.gz)?$", "", str(path))
+    if stem != str(path):
+        levels = _beside(stem, "sl")
+        if levels is not None:
+            given |= _levels(levels, graph, _beside(stem, "sl2vl"), int(differences[0]))
+    return given
+
+
+def _beside(stem: str, kind: str) -> Path | None:
+    return next((p for end in ("", ".gz") if (p := Path(f"{stem}.{kind}.csv{end}")).exists()), None)
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    with _open(path) as file:
+        for number, line in enumerate(file.read().decode("utf-8", "replace").splitlines(), 1):
+            if number > 1 and line.strip():
+                yield number, [word.strip() for word in line.split(",")]
+
+
+def _levels(path: Path, graph: _core.ChannelGraph, lanes: Path | None, shift: int) -> dict[str, Any]:
+    hosts = {name: t for t, name in enumerate(graph.terminal_names)}
+    level = np.full((graph.terminals, graph.terminals), -1, np.int16)
+    for number, words in _rows(path):
+        if len(words) != 2 or words[0] not in hosts:
+            raise ConfigError(f"{path}, line {number}: no host, or not two columns: {','.join(words)[:80]}")
+        t = hosts[words[0]]
+        if len(words[1]) != graph.terminals or not re.fullmatch(r"[0-9a-f-]*", words[1]):
+            raise ConfigError(
+                f"{path}, line {number}: host {words[0]} has {len(words[1])} service levels for {graph.terminals} "
+                "hosts; one character each in base 16, - for itself"
+            )
+        row = np.frombuffer(words[1].encode(), np.uint8).astype(np.int16)
+        level[t] = np.where(row == ord("-"), 0, np.where(row >= ord("a"), row - ord("a") + 10, row - ord("0")))
+    if (missing := np.flatnonzero(level[:, 0] < 0)).size:
+        raise ConfigError(
+            f"{path}: cut short: no service levels of {missing.size} of {graph.terminals} hosts: "
+            f"{_some([graph.terminal_names[t] for t in missing])}"
+        )
+    if lanes is None:
+        # Levels that nobody uses need no buffers.
+        used = np.unique(level[~np.eye(graph.terminals, dtype=bool)])
+        level = np.searchsorted(used, level).clip(0, max(used.size - 1, 0))
+        return {"layer": level.astype(np.uint8), "layer_by": "terminal", "layers": max(int(used.size), 1)}
+    lane = np.zeros((graph.switches, graph.ports, graph.ports, _LEVELS), np.uint8)
+    switches = {name: s for s, name in enumerate(graph.switch_names)}
+    for number, words in _rows(lanes):
+        if len(words) != 4 or words[0] not in switches or not re.fullmatch(r"[0-9a-f]{16}", words[3]):
+            raise ConfigError(
+                f"{lanes}, line {number}: no switch,input_port,output_port,16 lanes: {','.join(words)[:80]}"
+            )
+        into, out = int(words[1]) - shift, int(words[2]) - shift
+        if 0 <= into < graph.ports and 0 <= out < graph.ports:  # the others are the switch itself
+            lane[switches[words[0]], into, out] = [int(c, 16) for c in words[3]]
+    return {
+        **{"layer": level.astype(np.uint8), "layer_by": "terminal", "layers": _LEVELS},
+        **{"lane": lane, "lanes": int(lane.max()) + 1, "lane_ports": graph.ports},
+    }
+
+
+# --- writing -------------------------------------------------------------------------------------------------------
+
+
+def write(path: str | os.PathLike[str], arrays: Mapping[str, Any], graph: _core.ChannelGraph) -> None:
+    """Write a table as OpenSM dumps one. Layers have no place in it.
+
+    Switch s has LID s + 1 and GUID 0x10000 + s, hosts have the LIDs behind them and port GUIDs from 0x200001 on, every
+    second one. Ports count from 1 unless no switch uses port 0. To a switch, packets go as to its first host.
+
+    Raises:
+        ConfigError: the table has whole routes; there are more than 49,151 addresses.
+        OSError: the file cannot be written; nothing is left behind.
+    """
+    if "port" not in arrays:
+        raise ConfigError(f"table '{arrays['engine']}': a dump has a port per switch, and this table whole routes")
+    lmc, port = int(arrays["lmc"]), arrays["port"].astype(np.int32)
+    first = -(-(graph.switches + 1) // (1 << lmc)) << lmc
+    highest = first + (graph.terminals << lmc) - 1
+    if highest > _MOST_LIDS:
+        raise ConfigError(f"a dump of {highest:,} LIDs; InfiniBand has {_MOST_LIDS:,} for single ports")
+    with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:
+        for block in _text(graph, port, lmc, first, highest):
+            file.write(block)
+
+
+def _text(graph: _core.ChannelGraph, port: NDArray[np.int32], lmc: int, first: int, highest: int) -> Iterator[str]:
+    arrays = graph.arrays()
+    names, hosts, homes = graph.switch_names, graph.terminal_names, arrays["terminal_switch"].tolist()
+    shift = 1 if 0 in arrays["port"] or 0 in arrays["terminal_port"] else 0
+    highest_port = int(max(arrays["port"].max(initial=0), arrays["terminal_port"].max(initial=0))) + shift
+    if highest_port >= _NO_WAY:
+        raise ConfigError(f"a dump of switches with {highest_port} ports; InfiniBand has {_NO_WAY - 1}")
+    shown = np.where(port == NO_PORT, _NO_WAY, port + shift)
+    leader = {s: t for t, s in reversed(list(enumerate(homes)))}
+    to_host = [
+        f"0x{first + d:04x} %03d # Channel Adapter portguid 0x{HOST_GUID + 2 * (d >> lmc):016x}: '{hosts[d >> lmc]}'\n"
+        for d in range(graph.terminals << lmc)
+    ]
+    to_switch = [
+        (s, f"0x{s + 1:04x} %03d # Switch portguid 0x{SWITCH_GUID + s:016x}: '{name}'\n")
+        for s, name in enumerate(names)
+    ]
+    for own, name in enumerate(names):
+        lines = [f"Unicast lids [0-{highest}] of switch Lid {own + 1} guid 0x{SWITCH_GUID + own:016x} ('{name}'):\n"]
+        for s, line in to_switch:
+            out = 0 if s == own else shown[own, leader[s] << lmc] if s in leader else _NO_WAY
+            if out != _NO_WAY:
+                lines.append(line % out)
+        row = shown[own].tolist()
+        lines += [line % out for line, out in zip(to_host, row, strict=True) if out != _NO_WAY]
+        yield "".join([*lines, f"{highest} lids dumped\n"])
+
+
+def write_levels(path: str | os.PathLike[str], level: NDArray[Any], graph: _core.ChannelGraph) -> None:
+    """Write layers as service levels, `NAME.sl.csv`.
+
+    Args:
+        path: Of the file.
+        level: [terminals, terminals] by source and destination.
+        graph: The network.
+
+    Raises:
+        ConfigError: more than 16 of them.
+        OSError: the file cannot be written; nothing is left behind.
+    """
+    if level.max(initial=0) >= _LEVELS:
+        raise ConfigError(f"{int(level.max()) + 1} layers; InfiniBand has {_LEVELS} service levels")
+    with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:
+        file.write("host,service_level_per_destination_host\n")
+        for t, name in enumerate(graph.terminal_names):
+            row = "".join("-" if d == t else f"{int(x):x}" for d, x in enumerate(level[t]))
+            file.write(f"{name},{row}\n")
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A path to write to, which becomes `path` when the block ends, and vanishes when it fails."""
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        yield beside
+        os.replace(beside, target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _open(path: Path) -> Any:
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path, "rb") if packed else path.open("rb")
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def _like(names: Any) -> str:
+    return f"; there are {_some(list(names))}"

@@ -1,0 +1,99 @@
+// The single-source-shortest-path tables of the Angara interconnect (angara_graph.hpp), in two stages. First the routes of all pairs
+// that have only one are counted on their channels. Then the other pairs, in groups of as many turns and steps, the fewest first:
+// from each node the cheapest routes to those of a group (level by level, no heap), of which as many are taken as share no channel;
+// their channels then cost one more, and the search is repeated for what is left. A route is always one of the shortest.
+#include <algorithm>
+#include <map>
+
+#include "simcore/limits.hpp"
+#include "tables/angara_routes.hpp"
+
+namespace flitgym {
+
+namespace {
+
+class Balance {
+ public:
+  Balance(const ChannelGraph& g, const AngaraGraph& rules, AngaraRoutes& routes) : g_(g), routes_(routes), paths_(g, rules), load_(g.channels, 0), used_(g.channels, 0) {}
+
+  // Takes the routes of pairs that have but one, and sorts the others by turns and steps.
+  void take_single() {
+    for (u32 source = 0; source < g_.switches; source++) {
+      if (g_.terminals_at(source) == 0) continue;
+      paths_.from(source);
+      cheapest_.run(paths_, [&](u32) { return 0.0; });
+      const std::vector<double> counts = paths_.counts();
+      const std::vector<u32> turns = paths_.turns();
+      worked(paths_.arcs.size() * 3 + g_.switches);
+      for (u32 to = 0; to < g_.switches; to++) {
+        if (to == source || g_.terminals_at(to) == 0) continue;
+        if (counts[to] > 1) groups_[{turns[to], paths_.hops[to]}].push_back({source, to});
+        else take(source, paths_.ends[paths_.first_end[to]]);
+      }
+    }
+  }
+  void balance() {
+    for (const auto& [key, pairs] : groups_)
+      for (std::size_t k = 0; k < pairs.size();) {
+        const u32 source = pairs[k].source;
+        targets_.clear();
+        for (; k < pairs.size() && pairs[k].source == source; k++) targets_.push_back(pairs[k].target);
+        paths_.from(source);
+        paths_.only(targets_);
+        while (!targets_.empty()) take_disjoint(source);
+      }
+  }
+
+ private:
+  struct Pair {
+    u32 source, target;
+  };
+  void take(u32 source, u32 end) {
+    const double weight = routes_.weight(source, paths_.node[end]);
+    routes_.set(g_, paths_, cheapest_.arc, source, end, [&](u32 c) { load_[c] += weight; });
+  }
+  // The targets whose cheapest routes share no channel with those before them.
+  void take_disjoint(u32 source) {
+    cheapest_.run(paths_, [&](u32 c) { return load_[c]; });
+    round_++;
+    left_.clear();
+    worked(paths_.arcs.size() + targets_.size());
+    for (const u32 target : targets_) {
+      const u32 end = cheapest_.end(paths_, target);
+      bool shares = false;
+      for (u32 v = end; cheapest_.arc[v] != kNone && !shares; v = paths_.arcs[cheapest_.arc[v]].from) shares = used_[paths_.arcs[cheapest_.arc[v]].channel] == round_;
+      if (shares) {
+        left_.push_back(target);
+        continue;
+      }
+      for (u32 v = end; cheapest_.arc[v] != kNone; v = paths_.arcs[cheapest_.arc[v]].from) used_[paths_.arcs[cheapest_.arc[v]].channel] = round_;
+      take(source, end);
+    }
+    targets_.swap(left_);
+  }
+
+  const ChannelGraph& g_;
+  AngaraRoutes& routes_;
+  AngaraPaths paths_;
+  AngaraCheapest cheapest_;
+  std::vector<double> load_;  // [channels] routes that pass
+  std::vector<u32> used_;     // [channels] round in which it was taken last
+  u32 round_ = 0;
+  std::map<std::pair<u32, u32>, std::vector<Pair>> groups_;
+  std::vector<u32> targets_, left_;
+};
+
+ForwardingTable make(const Params&, const ChannelGraph& g, const Demand& demand) {
+  const AngaraGraph rules = angara_graph("angara_sssp", g);
+  AngaraRoutes routes("angara_sssp", g, rules, demand);
+  Balance work(g, rules, routes);
+  work.take_single();
+  work.balance();
+  return routes.table(g);
+}
+
+const Register<EngineSpec> entry({"angara_sssp", "Angara: shortest source routes, each the cheapest by what channels carry so far", {"torus", "mesh"}, {}, make, true});
+
+}  // namespace
+
+}  // namespace flitgym

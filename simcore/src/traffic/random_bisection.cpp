@@ -1,0 +1,52 @@
+// A random bisection: one of the patterns of which the effective bisection bandwidth of a forwarding table is the mean
+// (Schneider, Hoefler, Lumsdaine, "ORCS: An Oblivious Routing Congestion Simulator", 2009). Half of the terminals send to
+// the other half, one to one; with an odd number one stays silent.
+#include "simcore/registry.hpp"
+#include "tables/quality.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct RandomBisection : ComponentData {
+  std::vector<u32> to;  // [terminals] kNone: silent
+};
+
+std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
+  auto data = std::make_shared<RandomBisection>();
+  std::vector<u32> order(net.terminals);
+  const auto seed = static_cast<u64>(params.integer("bisection_seed")), pattern = static_cast<u64>(params.integer("pattern"));
+  draw_order(seed, pattern, net.terminals, order.data());
+  data->to.assign(net.terminals, kNone);
+  const u32 half = net.terminals / 2;
+  for (u32 k = 0; k < half; k++) {
+    data->to[order[k]] = order[half + k];
+    if (params.boolean("both_ways")) data->to[order[half + k]] = order[k];
+  }
+  return data;
+}
+
+u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32) {
+  return static_cast<const RandomBisection&>(*net.traffic).to[terminal];
+}
+u32 round_size(const Network& net, u64, u32 terminal, u32) {
+  return static_cast<const RandomBisection&>(*net.traffic).to[terminal] != kNone;
+}
+
+const Register<TrafficSpec> entry({
+    "random_bisection",
+    "half of the terminals to the other half, one to one, drawn once; `load` is that of a sending terminal",
+    {},
+    {
+        integer("bisection_seed", 1, 0, i64{1} << 62, "", "of the patterns, apart from the run's seed"),
+        integer("pattern", 0, 0, i64{1} << 31, "", "number of the pattern, as flitgym-route counts them"),
+        flag("both_ways", false, "each receiver sends back to its sender"),
+    },
+    setup,
+    destination,
+    round_size,
+});
+
+}  // namespace
+
+}  // namespace flitgym

@@ -1,0 +1,565 @@
+"""Forwarding tables in Python: how good they are against NumPy's own count, files and dumps, what is refused."""
+
+import csv
+import gzip
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flitgym.simcore import (
+    NO_PORT,
+    ChannelGraph,
+    ConfigError,
+    Demand,
+    ForwardingTable,
+    Simulation,
+    read_demand,
+    read_flows,
+)
+from numpy.typing import NDArray
+
+HYPERX = {"name": "hyperx", "widths": [4, 3], "terminals_per_router": 2}
+DRAGONFLY = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
+TORUS = {"name": "torus", "sizes": [5, 4], "terminals_per_router": 2}
+IRREGULAR = {"name": "random_regular", "routers": 14, "degree": 4, "terminals_per_router": 3}
+TOPOLOGIES = (HYPERX, DRAGONFLY, TORUS, IRREGULAR)
+OPENSM = Path(__file__).parents[1] / "data" / "opensm"
+
+
+@pytest.fixture(scope="module")
+def hyperx() -> ForwardingTable:
+    return ForwardingTable.route(ChannelGraph(HYPERX), "min_hop")
+
+
+def paths(table: ForwardingTable) -> Iterator[tuple[int, int, list[int]]]:
+    """Source, destination address and channels of every route between different terminals, followed port by port."""
+    graph, arrays = table.graph, table.graph.arrays()
+    lmc = int(table.arrays()["lmc"])
+    at = {(int(s), int(p)): c for c, (s, p) in enumerate(zip(arrays["from"], arrays["port"], strict=True))}
+    home = arrays["terminal_switch"].tolist()
+    for source in range(graph.terminals):
+        for destination in range(graph.terminals << lmc):
+            if destination >> lmc == source:
+                continue
+            s, channels = home[source], []
+            while s != home[destination >> lmc]:
+                channels.append(at[s, int(table.port[s, destination])])
+                s = int(arrays["to"][channels[-1]])
+            yield source, destination, channels
+
+
+# --- How good a table is -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES, ids=lambda topology: topology["name"])
+def test_quality_against_routes_followed_one_by_one(topology: dict[str, Any]) -> None:
+    table = ForwardingTable.route(ChannelGraph(topology), "min_hop")
+    every = list(paths(table))
+    load = np.bincount([c for _, _, channels in every for c in channels], minlength=table.graph.channels)
+    lengths = np.array([len(channels) for _, _, channels in every])
+    quality = table.quality()
+    np.testing.assert_array_equal(quality.loads["channel"], load)
+    np.testing.assert_array_equal(table.loads()["channel"], load)
+    assert quality.edge_forwarding_index == load.max()
+    assert quality.load_mean == pytest.approx(load.mean())
+    assert quality.load_deviation == pytest.approx(load.std())
+    assert quality.load_least == load.min()
+    assert quality.channels_unused == (load == 0).sum()
+    assert quality.hops_mean == pytest.approx(lengths.mean())
+    assert quality.hops_max == lengths.max()
+    assert quality.minimal
+    assert quality.load_mean_minimal == pytest.approx(load.mean())
+    assert quality.bound == np.ceil(load.mean() - 1e-9) <= quality.edge_forwarding_index
+    assert quality.routes == len(every)
+    assert quality.terminal_forwarding_index == table.graph.terminals - 1
+    assert quality.cycle == table.find_cycle()
+    assert quality.acyclic == (quality.cycle == "")
+
+
+def bisection_value(table: ForwardingTable, order: NDArray[Any], both_ways: bool) -> float:
+    """A pattern's value by the definition: over dictionaries, and slow."""
+    routes = {(source, destination): channels for source, destination, channels in paths(table)}
+    half = len(order) // 2
+    pairs = [(int(order[k]), int(order[half + k])) for k in range(half)]
+    pairs += [(b, a) for a, b in pairs] if both_ways else []
+    used = [routes[pair] for pair in pairs]
+    count = np.bincount([c for channels in used for c in channels], minlength=table.graph.channels)
+    return float(np.mean([1 / max((count[c] for c in channels), default=1) for channels in used]))
+
+
+@pytest.mark.parametrize("both_ways", [False, True])
+@pytest.mark.parametrize("topology", [TORUS, IRREGULAR], ids=lambda topology: topology["name"])
+def test_effective_bisection_bandwidth_by_its_definition(topology: dict[str, Any], both_ways: bool) -> None:
+    table = ForwardingTable.route(ChannelGraph(topology), "min_hop")
+    rng = np.random.default_rng(4)
+    orders = np.array([rng.permutation(table.graph.terminals) for _ in range(6)])
+    bisection = table.effective_bisection(orders=orders, both_ways=both_ways)
+    assert bisection.values == pytest.approx([bisection_value(table, order, both_ways) for order in orders])
+    assert bisection.mean == pytest.approx(bisection.values.mean())
+    assert bisection.standard_error == pytest.approx(bisection.values.std(ddof=1) / np.sqrt(6))
+
+
+def test_patterns_are_the_same_whatever_their_number(hyperx: ForwardingTable) -> None:
+    some, more = hyperx.effective_bisection(20, 3), hyperx.effective_bisection(50, 3)
+    np.testing.assert_array_equal(more.values[:20], some.values)
+    assert (hyperx.effective_bisection(20, 4).values != some.values).any()
+    parts: list[float] = []
+    many = ForwardingTable.route(ChannelGraph(IRREGULAR), "min_hop").effective_bisection(20_000, report=parts.append)
+    assert parts[0] == 0
+    assert len(parts) > 2
+    assert all(a < b < 1 for a, b in itertools.pairwise(parts))
+    assert many.values.size == 20_000
+    assert np.isnan(hyperx.effective_bisection(1).standard_error)
+
+
+def test_the_bound_of_minimal_routes_holds_for_any_routing() -> None:
+    """Multicommodity flow on a small fabric: no routing, split or not, has a lower fullest channel than its optimum."""
+    optimize = pytest.importorskip("scipy.optimize")
+    sparse = pytest.importorskip("scipy.sparse")
+    graph = ChannelGraph({"name": "random_regular", "routers": 8, "degree": 3, "terminals_per_router": 1})
+    arrays, n, m = graph.arrays(), graph.switches, graph.channels
+    # Flow of each destination over each channel, and the load of the fullest; conservation at every other switch.
+    rows, columns, values, right = [], [], [], []
+    for d in range(n):
+        for s in range(n):
+            if s == d:
+                continue
+            for c in range(m):
+                sign = int(arrays["from"][c] == s) - int(arrays["to"][c] == s)
+                if sign:
+                    rows.append(len(right)), columns.append(d * m + c), values.append(sign)
+            right.append(1.0)
+    equal = sparse.csr_matrix((values, (rows, columns)), shape=(len(right), n * m + 1))
+    below = sparse.hstack([sparse.hstack([sparse.identity(m)] * n), -np.ones((m, 1))], format="csr")
+    cost = np.append(np.zeros(n * m), 1.0)
+    solved = optimize.linprog(cost, A_ub=below, b_ub=np.zeros(m), A_eq=equal, b_eq=right, method="highs")
+    assert solved.status == 0
+    quality = ForwardingTable.route(graph, "min_hop").quality()
+    assert quality.load_mean_minimal <= solved.fun + 1e-6
+    assert quality.bound <= np.ceil(solved.fun - 1e-6) <= quality.edge_forwarding_index
+
+
+def test_demand_and_flows(hyperx: ForwardingTable) -> None:
+    graph = hyperx.graph
+    rng = np.random.default_rng(1)
+    matrix = rng.integers(0, 4, (graph.terminals, graph.terminals))
+    source, destination = np.nonzero(matrix)
+    demand = Demand(graph.terminals, source, destination, matrix[source, destination])
+    load = np.zeros(graph.channels)
+    for s, d, channels in paths(hyperx):
+        load[channels] += matrix[s, d]
+    np.testing.assert_allclose(hyperx.loads(demand)["channel"], load)
+    np.fill_diagonal(matrix, 0)
+    np.testing.assert_allclose(hyperx.loads(demand)["from_terminal"], matrix.sum(axis=1))
+    np.testing.assert_allclose(hyperx.loads(demand)["to_terminal"], matrix.sum(axis=0))
+    assert hyperx.quality(demand).routes == matrix.sum()
+    source, destination = np.nonzero(matrix)
+    found = hyperx.congestion(source, destination, matrix[source, destination])
+    np.testing.assert_allclose(found["channel"], load)
+    ends = np.maximum(matrix.sum(axis=1)[source], matrix.sum(axis=0)[destination])
+    np.testing.assert_allclose(found["endpoint"], ends)
+    routes = {(s, d): channels for s, d, channels in paths(hyperx)}
+    fullest = [max([matrix[s, d], *load[routes[s, d]]]) for s, d in zip(source, destination, strict=True)]
+    np.testing.assert_allclose(found["flow"], fullest)
+
+
+def test_several_addresses_count_in_equal_parts() -> None:
+    graph = ChannelGraph(HYPERX)
+    first = ForwardingTable.route(graph, "min_hop")
+    ports = np.repeat(first.port, 2, axis=1)
+    table = ForwardingTable(graph, ports, lmc=1)
+    np.testing.assert_array_equal(table.loads()["channel"], first.loads()["channel"])
+    np.testing.assert_array_equal(table.effective_bisection(30).values, first.effective_bisection(30).values)
+
+
+@pytest.mark.parametrize(
+    ("orders", "words"),
+    [
+        (np.zeros((2, 24), int), ["orders: number 0", "0 to 23"]),
+        (np.arange(23)[None], ["[patterns, 24]"]),
+        (np.arange(24.0)[None], ["orders", "float64"]),
+        (np.arange(24)[None] - 1, ["orders", "from 0 on"]),
+    ],
+)
+def test_orders_that_are_none_are_refused(hyperx: ForwardingTable, orders: Any, words: list[str]) -> None:
+    with pytest.raises(ConfigError) as error:
+        hyperx.effective_bisection(orders=orders)
+    assert all(word in str(error.value) for word in words)
+
+
+def test_flows_that_are_none_are_refused(hyperx: ForwardingTable) -> None:
+    for given, words in (
+        (([0], [24]), "0 to 23"),
+        (([0, 1], [1, 1]), "sends to itself"),
+        (([0], [1], [-1.0]), "weight"),
+        (([0], [1, 2]), "not as many"),
+        (([0.5], [1]), "whole numbers"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            hyperx.congestion(*given)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="7 x 7"):
+        hyperx.quality(Demand(7, [0], [1], [1.0]))
+    with pytest.raises(ConfigError, match="patterns: 0"):
+        hyperx.effective_bisection(0)
+
+
+# --- Files ---------------------------------------------------------------------------------------------------------
+
+
+def test_saved_and_loaded_again(hyperx: ForwardingTable, tmp_path: Path) -> None:
+    hyperx.save(tmp_path / "table.npz")
+    again = ForwardingTable.load(tmp_path / "table.npz", hyperx.graph)
+    np.testing.assert_array_equal(again.port, hyperx.port)
+    assert again.engine == "min_hop"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_files_that_are_no_table_are_refused(hyperx: ForwardingTable, tmp_path: Path) -> None:
+    whole = tmp_path / "whole.npz"
+    hyperx.save(whole)
+
+    def refused(name: str, content: bytes, *words: str) -> None:
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(ConfigError) as error:
+            ForwardingTable.load(path, hyperx.graph)
+        assert all(word in str(error.value) for word in words), str(error.value)
+
+    content = whole.read_bytes()
+    refused("short.npz", content[: len(content) // 2], "short.npz", "damaged")
+    refused("empty.npz", b"", "empty.npz")
+    refused("text.npz", b"hello", "text.npz")
+    with pytest.raises(ConfigError, match=r"another network"):
+        ForwardingTable.load(whole, ChannelGraph(DRAGONFLY))
+    arrays = {name: np.array(value) for name, value in hyperx.arrays().items()}
+    for change, word in (
+        ({"port": arrays["port"][:-1]}, "arrays"),
+        ({"port": np.where(arrays["port"] == arrays["port"][0, 5], NO_PORT, arrays["port"])}, "no port"),
+        ({"port": np.full_like(arrays["port"], 77)}, "port 77"),
+        ({"lanes_": np.zeros(3, int)}, "did you mean 'lanes'"),
+        ({"layers": 0}, "layers"),
+        ({"layer_by": "source"}, "layer_by"),
+    ):
+        changed = {**arrays, **change}
+        np.savez(tmp_path / "changed.npz", format=np.array("flitgym forwarding table 1"), **changed)
+        with pytest.raises(ConfigError, match=word):
+            ForwardingTable.load(tmp_path / "changed.npz", hyperx.graph)
+    np.savez(tmp_path / "older.npz", format=np.array("flitgym forwarding table 0"), **arrays)
+    with pytest.raises(ConfigError, match="this version"):
+        ForwardingTable.load(tmp_path / "older.npz", hyperx.graph)
+    with pytest.raises(OSError, match="nowhere"):
+        ForwardingTable.load(tmp_path / "nowhere.npz", hyperx.graph)
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES, ids=lambda topology: topology["name"])
+def test_dump_comes_back(topology: dict[str, Any], tmp_path: Path) -> None:
+    graph = ChannelGraph(topology)
+    table = ForwardingTable.route(graph, "min_hop")
+    table.save_dump(tmp_path / "lfts.dump")
+    np.testing.assert_array_equal(ForwardingTable.load(tmp_path / "lfts.dump", graph).port, table.port)
+    (tmp_path / "lfts.dump.gz").write_bytes(gzip.compress((tmp_path / "lfts.dump").read_bytes()))
+    np.testing.assert_array_equal(ForwardingTable.load(tmp_path / "lfts.dump.gz", graph).port, table.port)
+    several = ForwardingTable(graph, np.repeat(table.port, 4, axis=1), lmc=2)
+    several.save_dump(tmp_path / "lmc.dump")
+    again = ForwardingTable.load(tmp_path / "lmc.dump", graph)
+    assert int(again.arrays()["lmc"]) == 2
+    np.testing.assert_array_equal(again.port, several.port)
+
+
+def ring_of_three(tmp_path: Path) -> ChannelGraph:
+    """Three switches in a ring, a host each, ports from 1 on as InfiniBand counts them."""
+    path = tmp_path / "ring.csv"
+    path.write_text(
+        "node_a,port_a,node_b,port_b\nhost a,1,left,1\nhost b,1,right,1\nhost c,1,top,1\n"
+        "left,2,right,3\nright,2,top,3\ntop,2,left,3\n".replace("node_a,port_a,node_b,port_b", "a,a_port,b,b_port")
+    )
+    lines = path.read_text().splitlines()
+    typed = [f"{lines[0]},a_type,b_type"] + [
+        f"{x},{'host' if x.startswith('host') else 'switch'},switch" for x in lines[1:]
+    ]
+    path.write_text("\n".join(typed) + "\n")
+    return ChannelGraph({"name": "graph", "file": str(path)})
+
+
+DUMP = """Unicast lids [0-6] of switch Lid 1 guid 0x0000000000010000 ('left'):
+0x0001 000 # Switch portguid 0x0000000000010000: 'left'
+0x0002 002 # Switch portguid 0x0000000000010001: 'right'
+0x0003 003 # Switch portguid 0x0000000000010002: 'top'
+0x0004 001 # Channel Adapter portguid 0x0000000000200001: 'host a'
+0x0005 002 # Channel Adapter portguid 0x0000000000200003: 'host b'
+0x0006 003 # Channel Adapter portguid 0x0000000000200005: 'host c'
+6 lids dumped
+Unicast lids [0-6] of switch Lid 2 guid 0x0000000000010001 ('right'):
+0x0004 003 # Channel Adapter portguid 0x0000000000200001: 'host a'
+0x0005 001 # Channel Adapter portguid 0x0000000000200003: 'host b'
+0x0006 002 # Channel Adapter portguid 0x0000000000200005: 'host c'
+6 lids dumped
+Unicast lids [0-6] of switch Lid 3 guid 0x0000000000010002 ('top'):
+0x0004 002 # Channel Adapter portguid 0x0000000000200001: 'host a'
+0x0005 003 # Channel Adapter portguid 0x0000000000200003: 'host b'
+0x0006 001 # Channel Adapter portguid 0x0000000000200005: 'host c'
+6 lids dumped
+"""
+PORTS = [[1, 2, 3], [3, 1, 2], [2, 3, 1]]
+# The same by `ibroute`, one switch by its path and nodes called by the diagnostic's own words.
+IBROUTE = """Unicast lids [0x0-0x6] of switch Lid 1 guid 0x0000000000010000 (left):
+  Lid  Out   Destination
+       Port     Info
+0x0001 000 : (Switch portguid 0x0000000000010000: 'left')
+0x0004 001 : (Channel Adapter portguid 0x0000000000200001: 'host a')
+0x0005 002 : (Channel Adapter portguid 0x0000000000200003: 'host b')
+0x0006 003 : (Channel Adapter portguid 0x0000000000200005: 'host c')
+4 valid lids dumped
+Unicast lids [0x0-0x6] of switch DR path slid 0; dlid 0; 0,2 guid 0x0000000000010001 (right):
+  Lid  Out   Destination
+       Port     Info
+0x0004 003 : (Channel Adapter portguid 0x0000000000200001: 'host a')
+0x0005 001 : (Channel Adapter portguid 0x0000000000200003: 'host b')
+0x0006 002 : (Channel Adapter portguid 0x0000000000200005: 'host c')
+3 valid lids dumped
+Unicast lids [0x0-0x6] of switch Lid 3 guid 0x0000000000010002 (top):
+  Lid  Out   Destination
+       Port     Info
+0x0004 002 : (Channel Adapter portguid 0x0000000000200001: 'host a')
+0x0005 003 : (Channel Adapter portguid 0x0000000000200003: 'host b')
+0x0006 001 : (Channel Adapter portguid 0x0000000000200005: 'host c')
+3 valid lids dumped
+"""
+FDBS = """dump_ucast_routes: Switch 0x0000000000010000
+LID    : Port : Hops : Optimal
+0x0001 : 000  : 00   : yes
+0x0002 : UNREACHABLE
+0x0003 : UNREACHABLE
+0x0004 : 001  : 01   : yes
+0x0005 : 002  : 02   : yes
+0x0006 : 003  : 02   : yes
+dump_ucast_routes: Switch 0x0000000000010001
+LID    : Port : Hops : Optimal
+0x0001 : 003  : 01   : yes
+0x0002 : 000  : 00   : yes
+0x0003 : UNREACHABLE
+0x0004 : 003  : 02   : yes
+0x0005 : 001  : 01   : yes
+0x0006 : 002  : 02   : yes
+dump_ucast_routes: Switch 0x0000000000010002
+LID    : Port : Hops : Optimal
+0x0001 : 002  : 01   : yes
+0x0002 : 003  : 01   : yes
+0x0003 : 000  : 00   : yes
+0x0004 : 002  : 02   : yes
+0x0005 : 003  : 02   : yes
+0x0006 : 001  : 01   : yes
+"""
+
+
+@pytest.mark.parametrize("text", [DUMP, IBROUTE, FDBS], ids=["opensm-lfts.dump", "ibroute", "opensm.fdbs"])
+def test_dumps_of_a_subnet_manager(text: str, tmp_path: Path) -> None:
+    graph = ring_of_three(tmp_path)
+    (tmp_path / "dump").write_text(text)
+    table = ForwardingTable.load(tmp_path / "dump", graph)
+    order = [graph.switch_names.index(name) for name in ("left", "right", "top")]
+    np.testing.assert_array_equal(table.port[order], PORTS)
+    assert table.quality().edge_forwarding_index == 1
+    # Written again, it says the same.
+    table.save_dump(tmp_path / "again")
+    written = (tmp_path / "again").read_text()
+    assert all(line in written for line in DUMP.splitlines() if "Channel Adapter" in line)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "0x0006 002 # Channel Adapter portguid 0x0000000000200005: 'host c'\n6 lids dumped\n",
+            "",
+            ["right", "line 9"],
+        ),
+        (DUMP[DUMP.rindex("Unicast") :], "", ["2 of 3 switches", "top"]),
+        (DUMP[DUMP.rindex("0x0005") :], "", ["top", "LID 0x0004", "cut short"]),
+        ("0x0005 001 # Channel Adapter portguid 0x0000000000200003: 'host b'\n", "", ["right", "no line", "host b"]),
+        ("('top')", "('bottom')", ["another network", "bottom", "left"]),
+        ("'host c'", "'host d'", []),  # told by where it hangs
+        ("0x0004 001", "0x0004 002", ["another network", "host a", "left"]),
+        ("0x0004 002", "0x0004 009", ["top", "port 9"]),
+        ("0x0006 003", "0x0005 003", ["left", "0x0005 twice"]),
+        ("0x0004 003", "0x0004 002", ["loop"]),
+    ],
+)
+def test_dumps_with_a_flaw_are_refused_by_name(old: str, new: str, words: list[str], tmp_path: Path) -> None:
+    graph = ring_of_three(tmp_path)
+    assert old in DUMP
+    (tmp_path / "dump").write_text(DUMP.replace(old, new))
+    if not words:
+        ForwardingTable.load(tmp_path / "dump", graph)
+        return
+    with pytest.raises(ConfigError) as error:
+        ForwardingTable.load(tmp_path / "dump", graph)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_a_list_with_its_service_levels(tmp_path: Path) -> None:
+    graph = ring_of_three(tmp_path)
+    rows = [
+        f"{s},{h},{PORTS[i][k]}"
+        for i, s in enumerate(("left", "right", "top"))
+        for k, h in enumerate(("host a", "host b", "host c"))
+    ]
+    listed = tmp_path / "mine.lft.csv"
+    listed.write_text("\n".join(["switch,host,port", *rows]) + "\n")
+    table = ForwardingTable.load(listed, graph)
+    order = [graph.switch_names.index(name) for name in ("left", "right", "top")]
+    np.testing.assert_array_equal(table.port[order], PORTS)
+    assert table.layers == 1
+    (tmp_path / "mine.sl.csv").write_text(
+        "host,service_level_per_destination_host\nhost a,-37\nhost b,7-3\nhost c,33-\n"
+    )
+    table = ForwardingTable.load(listed, graph)
+    assert (table.engine, table.layers) == ("mine", 2)
+    np.testing.assert_array_equal(table.service_levels[~np.eye(3, dtype=bool)], [0, 1, 1, 0, 0, 0])
+    table.save_service_levels(tmp_path / "again.sl.csv")
+    assert (tmp_path / "again.sl.csv").read_text().splitlines()[1:] == ["host a,-01", "host b,1-0", "host c,00-"]
+    (tmp_path / "mine.sl.csv").write_text("host,service_level_per_destination_host\nhost a,-37\n")
+    with pytest.raises(ConfigError, match="cut short: no service levels of 2 of 3"):
+        ForwardingTable.load(listed, graph)
+    (tmp_path / "mine.sl.csv").unlink()
+    for text, words in (
+        ("\n".join(["switch,host,port", *rows[:-1]]), "top has no line for 1 of 3 hosts: host c"),
+        ("\n".join(["switch,host,port", *rows, "top,host z,1"]), "no host host z"),
+        ("\n".join(["switch,host,port", *rows, "top,host a,2"]), "already"),
+        ("\n".join(["switch,host,port", *rows[:-1], "top,host"]), "line 10"),
+    ):
+        listed.write_text(text)
+        with pytest.raises(ConfigError, match=words):
+            ForwardingTable.load(listed, graph)
+
+
+def test_a_table_from_a_file_runs(hyperx: ForwardingTable, tmp_path: Path) -> None:
+    hyperx.save_dump(tmp_path / "lfts.dump")
+    sections = {"topology": HYPERX, "traffic": {"name": "uniform", "load": 0.2}, "seed": 3}
+    runs = [
+        Simulation({**sections, "routing": {"name": "table", "allow_cycles": True, **how}})
+        for how in ({"file": str(tmp_path / "lfts.dump")}, {"engine": "min_hop"}, {"table": hyperx})
+    ]
+    hashes = set()
+    for simulation in runs:
+        simulation.run(2000)
+        hashes.add(simulation.state_hash())
+    assert len(hashes) == 1
+
+
+def test_whole_routes_have_no_dump(tmp_path: Path) -> None:
+    graph = ChannelGraph({"name": "hyperx", "widths": [300], "terminals_per_router": 1})
+    with pytest.raises(ConfigError, match="InfiniBand has 254"):
+        ForwardingTable.route(graph, "min_hop").save_dump(tmp_path / "lfts.dump")
+    assert not list(tmp_path.iterdir())
+
+
+# --- Matrices ------------------------------------------------------------------------------------------------------
+
+
+def test_matrices_in_every_form_are_the_same(hyperx: ForwardingTable, tmp_path: Path) -> None:
+    graph = hyperx.graph
+    rng = np.random.default_rng(3)
+    matrix = rng.random((graph.terminals, graph.terminals)) * (rng.random((graph.terminals, graph.terminals)) < 0.3)
+    np.fill_diagonal(matrix, 0)
+    np.save(tmp_path / "dense.npy", matrix)
+    np.savez(tmp_path / "dense.npz", matrix)
+    with (tmp_path / "list.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["source", "destination", "weight"])
+        writer.writerows((s, d, repr(float(matrix[s, d]))) for s, d in zip(*np.nonzero(matrix), strict=True))
+    names = ["dense.npy", "dense.npz", "list.csv"]
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    from scipy.io import mmwrite
+
+    for kind in ("csr", "csc"):
+        scipy_sparse.save_npz(tmp_path / f"{kind}.npz", scipy_sparse.coo_array(matrix).asformat(kind))
+    mmwrite(tmp_path / "matrix.mtx", scipy_sparse.coo_matrix(matrix), precision=17)
+    names += ["csr.npz", "csc.npz", "matrix.mtx"]
+    wanted = np.zeros(graph.channels)
+    for s, d, channels in paths(hyperx):
+        wanted[channels] += matrix[s, d]
+    for name in names:
+        np.testing.assert_allclose(hyperx.loads(read_demand(tmp_path / name, graph))["channel"], wanted, err_msg=name)
+    np.save(tmp_path / "small.npy", matrix[:5, :5])
+    for name, words in (("small.npy", "5 x 5 for 24 terminals"), ("a.txt", "no .csv"), ("list.npz", "damaged")):
+        if name == "list.npz":
+            (tmp_path / name).write_bytes(b"PK no zip")
+        with pytest.raises(ConfigError, match=words):
+            read_demand(tmp_path / name, graph)
+
+
+def test_flows_of_a_file(tmp_path: Path) -> None:
+    graph = ring_of_three(tmp_path)
+    path = tmp_path / "flows.csv"
+    path.write_text("source,destination,weight\nhost a,host b,2\n0,2,0.5\n")
+    source, destination, weight = read_flows(path, graph)
+    names = graph.terminal_names
+    assert [names[t] for t in source] == ["host a", names[0]]
+    assert [names[t] for t in destination] == ["host b", names[2]]
+    assert weight.tolist() == [2, 0.5]
+    for text, words in (
+        ("0,1\n", "header"),
+        ("source,destination\nhost a,host x\n", "line 2.*no terminal 'host x'"),
+        ("source,destination\n0,1,2\n", "line 2: 3 columns"),
+        ("source,destination,weight\n0,1,much\n", "weight 'much'"),
+        ("source,destination\n", "no flow"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ConfigError, match=words):
+            read_flows(path, graph)
+
+
+# --- A real subnet manager -----------------------------------------------------------------------------------------
+
+needs_opensm = pytest.mark.skipif(not OPENSM.exists(), reason="tests/data/opensm is not here")
+
+
+def opensm_fabric(name: str, folder: Path) -> ChannelGraph:
+    path = folder / f"{name}.csv"
+    path.write_bytes(gzip.decompress((OPENSM / f"{name}.edges.csv.gz").read_bytes()))
+    return ChannelGraph({"name": "graph", "file": str(path)})
+
+
+@needs_opensm
+@pytest.mark.parametrize("fabric", ["ring5", "tree_4ary3_failed3", "leafspine_18x18", "moench"])
+def test_numbers_of_real_tables_are_met_exactly(fabric: str, tmp_path: Path) -> None:
+    """Loads, lengths and eBB of OpenSM's tables, with the permutations they were first measured with."""
+    graph = opensm_fabric(fabric, tmp_path)
+    with (OPENSM / "summary.csv").open(newline="") as file:
+        known = {row["engine"]: row for row in csv.DictReader(file) if row["fabric"] == fabric}
+    with gzip.open(OPENSM / f"{fabric}.tables.csv.gz", "rt", newline="") as file:
+        rows = list(csv.DictReader(file))
+    rng = np.random.default_rng(20211)
+    hosts = [f"h{k}" for k in range(graph.terminals)]
+    number = {name: t for t, name in enumerate(graph.terminal_names)}
+    orders = np.array([[number[hosts[k]] for k in rng.permutation(graph.terminals)] for _ in range(200)])
+    for engine in dict.fromkeys(row["engine"] for row in rows):
+        listed = tmp_path / f"{engine}.csv"
+        lines = [
+            f"{row['switch']},{host},{port}"
+            for row in rows
+            if row["engine"] == engine
+            for host, port in zip(hosts, row["ports"].split(), strict=True)
+        ]
+        listed.write_text("\n".join(["switch,host,port", *lines]) + "\n")
+        table = ForwardingTable.load(listed, graph)
+        quality, bisection, wanted = table.quality(), table.effective_bisection(orders=orders), known[engine]
+        assert quality.edge_forwarding_index == int(wanted["efi"]), engine
+        assert quality.load_mean == pytest.approx(float(wanted["load_mean"]), abs=1e-4), engine
+        assert quality.hops_mean == pytest.approx(float(wanted["hops_mean"]), abs=1e-5), engine
+        assert quality.hops_max == int(wanted["hops_max"]), engine
+        assert str(quality.minimal) == wanted["minimal"], engine
+        assert bisection.mean == pytest.approx(float(wanted["ebb"]), abs=1e-5), engine
+        assert bisection.standard_error == pytest.approx(float(wanted["ebb_se"]), abs=1e-5), engine
+        assert str(quality.acyclic) == wanted["acyclic"], engine
+
+
+def test_quality_says_what_it_is(hyperx: ForwardingTable) -> None:
+    quality = hyperx.quality()
+    assert "loads" not in repr(quality)
+    assert json.dumps(quality.edge_forwarding_index)
