@@ -150,7 +150,7 @@ def test_too_many_ranks_are_refused() -> None:
     ranks = 4097
     job = {"name": "large", "program": messages(ranks, (0, ranks - 1, 8))}
     with pytest.raises(ConfigError, match=r"message_matrix.*'large' has 4097 ranks, at most 4096"):
-        switches(64, 65, [job])
+        switches(80, 52, [job])
 
 
 def rates(sim: Simulation) -> NDArray[Any]:
