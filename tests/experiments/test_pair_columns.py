@@ -35,7 +35,8 @@ def test_from_a_run_to_its_row(tmp_path: Path) -> None:
     assert np.isnan(np.diag(pairs)).all()
     others = ~np.eye(6, dtype=bool)
     np.testing.assert_allclose(pairs[others], (arrays["all.bytes"] / np.maximum(arrays["all.busy_ns"], 1))[others])
-    assert 0 < flat["messages.all.mean_gb_per_s"] == pytest.approx(pairs[others].mean()) <= 4
+    assert flat["messages.all.mean_gb_per_s"] == pytest.approx(pairs[others].mean())
+    assert 0 < np.nanmax(pairs) <= 4  # GB/s of a link
     assert np.shape(flat["messages.wide.gb_per_s"]) == (48, 48)
 
     (tmp_path / "messages.npz").write_bytes(b"PK")

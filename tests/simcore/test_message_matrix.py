@@ -1,4 +1,4 @@
-"""Bytes and times of messages by pairs of ranks: closed forms on one link, mpiGraph and random bisections on four switches."""
+"""Bytes and times of messages by pairs of ranks: closed forms on a link, mpiGraph and bisections on four switches."""
 
 from typing import Any
 
@@ -14,11 +14,13 @@ FLIT = 128
 MATRICES = ("message_bytes", "message_count", "message_time_ns", "message_busy_ns")
 
 
-def switches(count: int, terminals: int, jobs: list[dict[str, Any]], **parameters: Any) -> Simulation:
-    """Jobs on a line of a HyperX: switches of so many terminals, one link between any two."""
+def switches(count: int | list[int], terminals: int, jobs: list[dict[str, Any]], **parameters: Any) -> Simulation:
+    """Jobs on a HyperX, of one dimension or several: switches of so many terminals, one link between two of a line."""
+    widths = [count] if isinstance(count, int) else count
+    topology = {"name": "hyperx", "widths": widths, "links": [1] * len(widths), "terminals_per_router": terminals}
     return Simulation(
         {
-            "topology": {"name": "hyperx", "widths": [count], "links": [1], "terminals_per_router": terminals},
+            "topology": topology,
             "router": router("input_queued"),
             "routing": "minimal",
             "workload": {"jobs": jobs, **FREE, "message_matrix": True, **parameters},
@@ -67,8 +69,8 @@ def alone(flits: int) -> float:
 
 
 def test_one_message_takes_its_way_and_its_flits() -> None:
-    # 1 ns for the link to the switch, 10 between switches, 1 to the terminal, and the output latency of 1 ns each: the way of the
-    # head. Each flit more is one cycle more.
+    # 1 ns for the link to the switch, 10 between switches, 1 to the terminal, and the output latency of 1 ns each: the
+    # way of the head. Each flit more is one cycle more.
     assert alone(512) - alone(256) == 256
     assert 12 <= alone(256) - 256 <= 20
 
@@ -150,7 +152,7 @@ def test_too_many_ranks_are_refused() -> None:
     ranks = 4097
     job = {"name": "large", "program": messages(ranks, (0, ranks - 1, 8))}
     with pytest.raises(ConfigError, match=r"message_matrix.*'large' has 4097 ranks, at most 4096"):
-        switches(80, 52, [job])
+        switches([9, 8], 63, [job])
 
 
 def rates(sim: Simulation) -> NDArray[Any]:
@@ -172,7 +174,7 @@ def test_mpigraph_meets_every_pair() -> None:
 def test_mpigraph_of_28_nodes_on_four_switches() -> None:
     """The mean bandwidth of a pair is 3/7 of a link's.
 
-    Of seven ranks of a switch, so many go to the same other switch as stand at the same places after a shift, and share its link.
+    Those of a switch that a shift takes to the same other switch share one link.
     """
     size = 512 * FLIT
     found = rates(finish(switches(4, 7, [{"name": "all", "motif": "mpigraph", "ranks": 28, "bytes": size}]))) / (

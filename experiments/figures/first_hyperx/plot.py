@@ -1,4 +1,4 @@
-"""Draws bandwidth by pairs of nodes, effective bisection bandwidth and times against the baseline's, and takes the compared numbers."""
+"""Draws bandwidths by pairs of nodes and times against the baseline, and takes the compared numbers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
