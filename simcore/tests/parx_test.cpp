@@ -1,5 +1,5 @@
-// PARX on a HyperX of even sizes: which links each address leaves out, how long that makes its routes, layers without circles, and
-// what is refused.
+// PARX on a HyperX of even sizes: which links each address leaves out, how long that makes its routes, layers without
+// circles, and what is refused.
 #include <algorithm>
 
 #include "scenes.hpp"
@@ -31,7 +31,8 @@ bool inside(u32 address, u32 x, u32 y, u32 width, u32 height) {
 
 }  // namespace
 
-// Between two switches of the half that is left out: along its dimension 2 hops, across it or both ways 3; all others go the shortest way.
+// Between two switches of the half that is left out: along its dimension 2 hops, across it or both ways 3; all others
+// go the shortest way.
 TEST(parx_makes_the_detours_that_its_halves_ask_for) {
   const std::vector<std::pair<u32, u32>> sizes = {{4, 4}, {6, 4}, {2, 6}, {12, 8}};
   for (const auto& [width, height] : sizes) {
@@ -43,7 +44,8 @@ TEST(parx_makes_the_detours_that_its_halves_ask_for) {
     u32 longest = 0;
     for (u32 s = 0; s < g.switches; s++)
       for (u32 t = 0; t < g.terminals; t++) {
-        const u32 x = s % width, y = s / width, to_x = t % width, to_y = t / width, shortest = (x != to_x) + (y != to_y);
+        const u32 x = s % width, y = s / width, to_x = t % width, to_y = t / width, shortest = (x != to_x) +
+            (y != to_y);
         u32 least = kNone, most = 0;
         for (u32 a = 0; a < 4; a++) {
           const bool forced = s != t && inside(a, x, y, width, height) && inside(a, to_x, to_y, width, height);
@@ -51,7 +53,8 @@ TEST(parx_makes_the_detours_that_its_halves_ask_for) {
           u32 length = 0;
           each_channel(g, table, s, t << 2 | a, [&](u32 c) {
             length++;
-            CHECK(!inside(a, g.from[c] % width, g.from[c] / width, width, height) || !inside(a, g.to[c] % width, g.to[c] / width, width, height));
+            CHECK(!inside(a, g.from[c] % width, g.from[c] / width, width, height) ||
+                !inside(a, g.to[c] % width, g.to[c] / width, width, height));
           });
           CHECK_EQ(length, forced ? (along ? 2u : 3u) : shortest);
           least = std::min(least, length);
@@ -115,7 +118,8 @@ TEST(parx_goes_around_links_that_are_missing) {
 }
 
 TEST(parx_refuses_other_networks) {
-  CHECK_THROWS(ConfigError, parx(graph(hyperx_section({4, 4, 4}, 1))), "parx", "two dimensions of even sizes", "4 x 4 x 4", "[12,8]");
+  CHECK_THROWS(ConfigError, parx(graph(hyperx_section({4, 4, 4}, 1))), "parx", "two dimensions of even sizes",
+      "4 x 4 x 4", "[12,8]");
   CHECK_THROWS(ConfigError, parx(graph(hyperx_section({5, 4}, 1))), "even sizes", "5 x 4");
   CHECK_THROWS(ConfigError, parx(graph(small_network())), "parx", "dragonfly", "hyperx");
 }

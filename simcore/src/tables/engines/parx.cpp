@@ -1,12 +1,13 @@
-// PARX: pattern-aware routing for a HyperX of two dimensions (Domke et al., "HyperX Topology: First At-Scale Implementation and Comparison
-// to the Fat-Tree", SC 2019). Every terminal has four addresses (LMC 2). For each of them the links inside one half of the network are
-// left out, the left, right, top or bottom one, so that a pair of terminals in it takes a detour through the other half: with minimal
-// routes alone such a pair has few ways. Whoever sends picks the address: short messages one of a shortest route, long messages one
-// of a longest (routing.addresses). All routes are balanced together as in SSSP, by the number of pairs or by what they send, scaled
-// to 1 .. 255, and shared out to virtual layers as in DFSSSP.
+// PARX: pattern-aware routing for a HyperX of two dimensions (Domke et al., "HyperX Topology: First At-Scale
+// Implementation and Comparison to the Fat-Tree", SC 2019). Every terminal has four addresses (LMC 2). For each of them
+// the links inside one half of the network are left out, the left, right, top or bottom one, so that a pair of
+// terminals in it takes a detour through the other half: with minimal routes alone such a pair has few ways. Whoever
+// sends picks the address: short messages one of a shortest route, long messages one of a longest (routing.addresses).
+// All routes are balanced together as in SSSP, by the number of pairs or by what they send, scaled to 1 .. 255, and
+// shared out to virtual layers as in DFSSSP.
 //
-// The tables of the paper's machine are not published. Where links have failed so that a half left out cuts a terminal off, its routes
-// at that address are free to use all links.
+// The tables of the paper's machine are not published. Where links have failed so that a half left out cuts a terminal
+// off, its routes at that address are free to use all links.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -29,12 +30,15 @@ const HyperX& even_plane(const ChannelGraph& g) {
   std::string sizes;
   for (const u32 width : box.widths) sizes += (sizes.empty() ? "" : " x ") + std::to_string(width);
   if (box.dimensions != 2 || box.widths[0] % 2 || box.widths[1] % 2)
-    throw ConfigError("routing.table.engine: parx needs a HyperX of two dimensions of even sizes, e.g. " + box.key + "=[12,8]; here it is " + sizes);
+    throw ConfigError("routing.table.engine: parx needs a HyperX of two dimensions of even sizes, e.g. " + box.key +
+        "=[12,8]; here it is " + sizes);
   return box;
 }
 
 // In the half that address a leaves out: left and right by dimension 0, top and bottom by dimension 1.
-bool in_half(const HyperX& box, u32 s, u32 a) { return (box.coordinate(s, a / 2) >= box.widths[a / 2] / 2) == (a % 2 == 1); }
+bool in_half(const HyperX& box, u32 s, u32 a) {
+  return (box.coordinate(s, a / 2) >= box.widths[a / 2] / 2) == (a % 2 == 1);
+}
 
 // The network with some channels only.
 struct Part {
@@ -93,7 +97,8 @@ class Weights {
 };
 
 // The least loaded of the shortest ways, for all switches; then what passes is added to the loads.
-void route(const ChannelGraph& g, const ShortestWays& ways, const std::vector<u32>& whole, std::vector<double>& weight, std::vector<double>& load,
+void route(const ChannelGraph& g, const ShortestWays& ways, const std::vector<u32>& whole, std::vector<double>& weight,
+    std::vector<double>& load,
            ForwardingTable& table, u32 d) {
   const std::size_t reached = ways.order.size();
   std::vector<double> cost(reached, 0);
@@ -145,7 +150,9 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 }
 
 const Register<EngineSpec> entry([] {
-  EngineSpec spec{"parx", "four addresses per terminal on a 2D HyperX: short routes, and detours around half of the links", {"hyperx"}, layer_params(), make};
+  EngineSpec spec{"parx",
+      "four addresses per terminal on a 2D HyperX: short routes, and detours around half of the links", {"hyperx"},
+      layer_params(), make};
   spec.balances = true;
   return spec;
 }());
