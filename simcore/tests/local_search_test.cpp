@@ -119,6 +119,22 @@ TEST(local_search_keeps_minimal_routes_unless_it_may_make_detours) {
   }
 }
 
+// PARX has detours for a reason: they stay.
+TEST(local_search_keeps_the_lengths_of_several_addresses) {
+  const ChannelGraph g = graph(hyperx_section({6, 4}, 3));
+  const ForwardingTable start = made(g, "parx"), found = searched(g, "parx");
+  CHECK_EQ(found.lmc, 2u);
+  CHECK(find_cycle(g, found).empty());
+  CHECK(index_of(g, found) < index_of(g, start));
+  const auto length = [&](const ForwardingTable& table, u32 s, u32 d) {
+    u32 hops = 0;
+    each_channel(g, table, s, d, [&](u32) { hops++; });
+    return hops;
+  };
+  for (u32 s = 0; s < g.switches; s++)
+    for (u32 d = 0; d < found.destinations(); d++) CHECK_EQ(length(found, s, d), length(start, s, d));
+}
+
 TEST(local_search_under_a_demand_lowers_what_the_demand_loads) {
   const ChannelGraph g = graph(small_network());
   auto demand = std::make_shared<Demand>();  // each group to the next but one, with different weights
