@@ -10,13 +10,13 @@ import pytest
 from flitgym.configs import has_workload
 from flitgym.experiments import reproduce
 from flitgym.experiments.results import row
-from flitgym.experiments.sweep import PlannedRun
+from flitgym.experiments.sweep import PlannedRun, is_table
 from omegaconf import OmegaConf
 from plans import planned
 
 FIGURES = reproduce.available()
 PLANS = [(figure, preset) for figure, presets in FIGURES.items() for preset in presets]
-OF_JOBS = {"first_hyperx", "mapping", "sc19_stencil"}  # the others offer loads of traffic patterns
+OF_JOBS = {"angara_tables", "first_hyperx", "mapping", "sc19_stencil"}  # the others offer loads of traffic patterns
 
 MAPPING = {
     "dilation": 2.0,
@@ -24,6 +24,14 @@ MAPPING = {
     "worst_congestion_bytes": 4e4,
     "mapper_cpu_seconds": 0.01,
     "refine_cpu_seconds": 0.2,
+}
+
+TABLE = {
+    "edge_forwarding_index": 20,
+    "load_mean": 16.0,
+    "load_least": 12.0,
+    "load_deviation": 2.0,
+    "route_cpu_seconds": 0.01,
 }
 
 
@@ -36,6 +44,8 @@ def quick(figure: str) -> Sequence[dict[str, Any]]:
 def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     """A row as the run could have left it: a network that carries 60 % and settles after 100 us."""
     config: Any = OmegaConf.to_container(run.config)
+    if is_table(run.config):
+        return row({**TABLE, "config": config}, run.directory)
     if has_workload(run.config):
         section = config["workload"]
         names = [job["name"] for job in section["jobs"]] if section["name"] == "jobs" else [section["name"]]
@@ -108,6 +118,17 @@ def test_a_missing_job_stops_the_first_hyperx(kind: str, tmp_path: Path) -> None
     ]
     with pytest.raises(ValueError, match=f"no row for {kind} of .* on hyperx with omni_war, linear"):
         reproduce.draw("first_hyperx", incomplete, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_table_or_kind_stops_the_angara_tables(tmp_path: Path) -> None:
+    rows = quick("angara_tables")
+    tables = [r for r in rows if r.get("topology.sizes") != [3, 5] or r.get("engine.name") != "angara_genetic"]
+    with pytest.raises(ValueError, match=r"no table of angara_genetic for the torus \(3, 5\)"):
+        reproduce.draw("angara_tables", tables, tmp_path)
+    runs = [r for r in rows if "jobs.cg.finish_ns" not in r or r["routing.engine"] != "angara_sssp"]
+    with pytest.raises(ValueError, match="no row for cg under angara_sssp"):
+        reproduce.draw("angara_tables", runs, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
