@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import Command
+from flitgym.configs import explain
 from flitgym.configs.routes import compose_route, route_hash, route_id
+from flitgym.experiments.progress import no_report
 from flitgym.experiments.report.__main__ import report as write_page
 from flitgym.experiments.results import read_rows
 from flitgym.experiments.sweep import expand, run_all
 from flitgym.experiments.table_quality.figure import draw_several
-from flitgym.simcore import ChannelGraph, ForwardingTable
+from flitgym.experiments.table_quality.study import obtain
+from flitgym.simcore import ChannelGraph, ConfigError, ForwardingTable
+from hydra.errors import HydraException
 
 FIELDS = (
     *("edge_forwarding_index", "load_mean", "load_deviation", "hops_mean", "hops_max", "minimal", "layers", "acyclic"),
@@ -134,20 +138,9 @@ def test_a_table_from_a_file(command: Command, tmp_path: Path) -> None:
     ("words", "parts"),
     [
         (["engine=min_hup"], ["engine", "min_hup", "did you mean 'min_hop'"]),
-        (["engine.layerss=2", "engine=min_hop"], ["layerss"]),
-        (["engine=min_hop", "patterns=-1"], ["patterns", "-1"]),
-        (["engine=min_hop", "patterns=many"], ["patterns", "many"]),
-        (["engine=min_hop", "dump=perhaps"], ["dump", "perhaps", "auto"]),
-        (["engine=min_hop", "file=x.npz"], ["engine=min_hop", "file=x.npz", "give one"]),
-        (["file=x.npz"], ["x.npz", "No such file"]),
-        (["engine=min_hop", "demand=x.csv"], ["x.csv", "No such file"]),
         (["engine=min_hop", "failures.events=[0-1@20-30]"], ["failures.events"]),
-        (["engine=min_hop", "topology.widths=[1,1]"], ["topology.hyperx.widths"]),
-        (["engine=min_hop", "topologie=hyperx"], ["topologie"]),
-        (["engine=min_hop", "+colour=red"], ["colour"]),
-        (["engine=min_hup,min_hop", "-m"], ["min_hup", "did you mean"]),
-        (["engine=min_hop", "topology.widths=[4,3],[1,1]", "-m"], ["topology.hyperx.widths"]),
         (["engine=min_hop", "demand=x.csv,null", "-m"], ["x.csv"]),
+        (["engine=min_hop", "topology.widths=[4,3],[1,1]", "-m"], ["topology.hyperx.widths"]),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_a_line(
@@ -161,11 +154,36 @@ def test_what_makes_no_sense_is_refused_in_a_line(
     assert not results(tmp_path)
 
 
-def test_demand_of_another_size_is_refused(command: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["engine.layerss=2", "engine=min_hop"], ["layerss"]),
+        (["engine=min_hop", "patterns=-1"], ["patterns", "-1"]),
+        (["engine=min_hop", "patterns=many"], ["patterns", "many"]),
+        (["engine=min_hop", "dump=perhaps"], ["dump", "perhaps", "auto"]),
+        (["engine=min_hop", "file=x.npz"], ["engine=min_hop", "file=x.npz", "give one"]),
+        (["file=x.npz"], ["x.npz"]),
+        (["engine=min_hop", "demand=x.csv"], ["x.csv"]),
+        (["engine=min_hop", "flows=x.csv"], ["x.csv"]),
+        (["engine=min_hop", "topology.widths=[1,1]"], ["topology.hyperx.widths"]),
+        (["engine=min_hop", "topologie=hyperx"], ["topologie"]),
+        (["engine=min_hop", "+colour=red"], ["colour"]),
+        (["engine=min_hop", "seed=-1"], ["seed", "-1"]),
+    ],
+)
+def test_configurations_that_make_no_sense_are_refused(words: list[str], parts: list[str], tmp_path: Path) -> None:
+    with pytest.raises((ConfigError, HydraException, OSError)) as error:
+        obtain(compose_route([*HYPERX, *words]), tmp_path / "run", no_report, keep_refusals=False)
+    text = explain(error.value) if not isinstance(error.value, OSError) else str(error.value)
+    assert all(part in text for part in parts), text
+    assert not (tmp_path / "run").exists()
+
+
+def test_demand_of_another_size_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "matrix.npy", np.ones((5, 5)))
-    done = command("route", *HYPERX, "engine=min_hop", "demand=matrix.npy")
-    assert done.returncode == 2
-    assert "5 x 5 for 24 terminals" in done.stderr
+    config = compose_route([*SMALL, f"demand={tmp_path / 'matrix.npy'}"])
+    with pytest.raises(ConfigError, match="5 x 5 for 24 terminals"):
+        obtain(config, tmp_path / "run", no_report, keep_refusals=False)
 
 
 def test_identity_follows_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
