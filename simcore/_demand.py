@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import ConfigError
+from ._mapping import read_matrix_market
 
 Flows = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
 """Sources, destinations, weights."""
@@ -60,13 +61,15 @@ def read_demand(name: str | os.PathLike[str], graph: _core.ChannelGraph) -> _cor
 
     Args:
         name: A file: a list of flows (`.csv`), an array or a SciPy sparse matrix (`.npz`, `.npy`), or Matrix Market
-            (`.mtx`, which needs SciPy).
+            (`.mtx`, which needs SciPy); or `motif:NAME`, what the ranks of a motif send in all, rank k on terminal k.
         graph: The network.
 
     Raises:
-        ConfigError: it is none, or of another size.
+        ConfigError: it is none, or of another size; no such motif.
         OSError: it cannot be read.
     """
+    if str(name).startswith("motif:"):
+        return _core.Demand(graph.terminals, *_of_motif(str(name).removeprefix("motif:"), graph))
     path = Path(name)
     ending = path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
     if ending == ".csv":
@@ -76,7 +79,7 @@ def read_demand(name: str | os.PathLike[str], graph: _core.ChannelGraph) -> _cor
     elif ending == ".mtx":
         flows = _entries(path, graph, *_from_matrix_market(path))
     else:
-        raise ConfigError(f"demand: '{name}' is no .csv, .npz, .npy or .mtx")
+        raise ConfigError(f"demand: '{name}' is no .csv, .npz, .npy or .mtx, nor motif:NAME")
     return _core.Demand(graph.terminals, *flows)
 
 
@@ -114,21 +117,17 @@ def _from_numpy(path: Path) -> tuple[Any, ...]:
 
 
 def _from_matrix_market(path: Path) -> tuple[Any, ...]:
-    try:
-        from scipy.io import mmread
-    except ImportError:
-        raise ConfigError(f"{path}: Matrix Market files are read by SciPy, which is not installed") from None
-    try:
-        matrix = mmread(path)
-    except (ValueError, EOFError, OverflowError) as error:
-        raise ConfigError(f"{path}: it is no Matrix Market file, or damaged: {error}") from error
-    if not hasattr(matrix, "tocoo"):
-        source, destination = np.nonzero(matrix)
-        return matrix.shape, source, destination, matrix[source, destination]
-    entries = matrix.tocoo()
+    entries = read_matrix_market(path).tocoo()
     if entries.data.dtype.kind not in "biuf":
         raise ConfigError(f"{path}: its entries are no real numbers")
     return entries.shape, entries.row, entries.col, entries.data
+
+
+def _of_motif(name: str, graph: _core.ChannelGraph) -> Flows:
+    ranks = _core.motif_ranks(name, graph.terminals)
+    first, peer, size = _core.Program.motif(name, {"ranks": ranks}).communication()
+    source = np.repeat(np.arange(ranks), np.diff(first))
+    return source.astype(np.uint32), peer.astype(np.uint32), size.astype(np.float64)
 
 
 def _lines(path: Path) -> list[list[str]]:

@@ -10,13 +10,15 @@ import pytest
 from flitgym.configs import has_workload
 from flitgym.experiments import reproduce
 from flitgym.experiments.results import row
-from flitgym.experiments.sweep import PlannedRun
+from flitgym.experiments.sweep import PlannedRun, is_table
+from flitgym.experiments.table_quality.study import KIND
 from omegaconf import OmegaConf
 from plans import planned
 
 FIGURES = reproduce.available()
 PLANS = [(figure, preset) for figure, presets in FIGURES.items() for preset in presets]
 OF_JOBS = {"first_hyperx", "mapping", "sc19_stencil"}  # the others offer loads of traffic patterns
+OF_TABLES = {"effective_bisection"}
 
 MAPPING = {
     "dilation": 2.0,
@@ -36,6 +38,10 @@ def quick(figure: str) -> Sequence[dict[str, Any]]:
 def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     """A row as the run could have left it: a network that carries 60 % and settles after 100 us."""
     config: Any = OmegaConf.to_container(run.config)
+    if is_table(config):
+        numbers = {"ebb_mean": 0.7, "edge_forwarding_index": 10, "load_deviation": 1.0, "route_cpu_seconds": 0.1}
+        made = {"kind": KIND, "routed": True, "table": config["engine"]["name"], "terminals": 64, **numbers}
+        return {**row({**made, "config": config}, run.directory), "patterns.bandwidth": list(np.linspace(0.6, 0.8, 10))}
     if has_workload(run.config):
         section = config["workload"]
         names = [job["name"] for job in section["jobs"]] if section["name"] == "jobs" else [section["name"]]
@@ -81,7 +87,7 @@ def test_figure_from_rows(figure: str, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in paths)
 
 
-@pytest.mark.parametrize("figure", sorted(set(FIGURES) - OF_JOBS))
+@pytest.mark.parametrize("figure", sorted(set(FIGURES) - OF_JOBS - OF_TABLES))
 def test_a_missing_curve_stops_the_figure(figure: str, tmp_path: Path) -> None:
     rows = quick(figure)
     missing = rows[-1]["routing.name"]
@@ -95,6 +101,14 @@ def test_a_missing_bar_stops_the_stencil(tmp_path: Path) -> None:
     incomplete = [r for r in quick("sc19_stencil") if (r["routing.name"], r["workload.phase"]) != ("ugal", "halo")]
     with pytest.raises(ValueError, match="no row for phase halo and routing ugal"):
         reproduce.draw("sc19_stencil", incomplete, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_table_stops_the_figure(tmp_path: Path) -> None:
+    rows = quick("effective_bisection")
+    incomplete = [r for r in rows if (r["study"], r.get("engine.name")) != ("hyperx_672", "dfsssp")]
+    with pytest.raises(ValueError, match="no table of hyperx_672 by dfsssp"):
+        reproduce.draw("effective_bisection", incomplete, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
