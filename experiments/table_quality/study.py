@@ -193,6 +193,7 @@ def _write(
     # Matplotlib takes longer to import than a small table to make; whoever only reads what is finished needs none.
     from ..drawing import save_figure
     from .figure import draw
+    from .text import network_label
 
     written = {"table": "table.npz", "loads": "loads.parquet"}
     table.save(directory / written["table"])
@@ -206,7 +207,7 @@ def _write(
         if 1 < table.layers <= 16:
             written["service_levels"] = "lfts.sl.csv"
             table.save_service_levels(directory / written["service_levels"])
-    title = f"{result['table']} on {config.topology.name}"
+    title = f"{result['table']} on {network_label(result).partition(':')[0]}"
     written["figure"] = save_figure(draw(title, result, quality), directory / "loads", salt="loads")[0].name
     return written
 
