@@ -57,7 +57,7 @@ def draw(title: str, result: Mapping[str, Any], quality: Quality) -> Figure:
     terminal_bars.set_xlabel("load")
     for ax in (curve, bars, terminal_curve, terminal_bars):
         polish(ax)
-    figure.suptitle(f"{title}: {headline(result)}", fontsize=11)
+    figure.suptitle(f"{title}\n{headline(result)}", fontsize=11)
     return figure
 
 
