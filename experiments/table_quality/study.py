@@ -22,6 +22,7 @@ from ...simcore import (
     __version__,
     read_demand,
     read_flows,
+    registered,
 )
 from ..progress import Report
 from ..results import finished, require_writable, write_result, write_table
@@ -127,7 +128,9 @@ def _table(config: DictConfig, graph: ChannelGraph, demand: Demand | None) -> Fo
         return ForwardingTable.load(config.file, graph)
     engine: Any = OmegaConf.to_container(config.engine, resolve=True, throw_on_missing=True)
     name = engine.pop("name")
-    return ForwardingTable.route(graph, name, engine, demand)
+    # The others make the table that they make anyway; its loads are those of the matrix.
+    balances = name in (known := registered("engine")) and known[name]["facts"]["balances"]
+    return ForwardingTable.route(graph, name, engine, demand if balances else None)
 
 
 def _numbers(quality: Quality) -> dict[str, Any]:
@@ -215,7 +218,7 @@ def _write(
 def _wants_dump(wanted: str, arrays: Mapping[str, Any]) -> bool:
     if wanted == "auto":
         return "port" in arrays and arrays["port"].size <= _DUMP_LINES and arrays["port"].shape[1] < 40_000
-    return wanted == "true"
+    return wanted == "always"
 
 
 def loads_by_channel(graph: ChannelGraph, quality: Quality) -> dict[str, NDArray[Any]]:

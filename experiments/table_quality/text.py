@@ -33,7 +33,7 @@ def columns(result: Result) -> dict[str, str]:
         "max": str(result["hops_max"]),
         "minimal": "yes" if result["minimal"] else "no",
         "eBB": bisection,
-        "CPU s": _MISSING if seconds is None else f"{seconds:.3f}",
+        "CPU s": _MISSING if seconds is None else f"{seconds:.3g}",
     }
 
 

@@ -115,11 +115,17 @@ def test_the_numbers_of_a_chain_by_hand(chain: tuple[str, ...], tmp_path: Path) 
     assert "4 flows: congestion" in "\n".join(remarks(result))
     # Without patterns, and under a matrix that knows one pair alone.
     (tmp_path / "demand.csv").write_text("source,destination\nh0,h5\n")
-    words = (*chain, "engine=min_hop", f"demand={tmp_path / 'demand.csv'}", "patterns=0", "dump=false")
+    words = (*chain, "engine=min_hop", f"demand={tmp_path / 'demand.csv'}", "patterns=0", "dump=never")
     alone, _ = make(tmp_path / "alone", *words)
     assert (alone["edge_forwarding_index"], alone["hops_mean"], alone["channels_unused"]) == (1, 2, 2)
     assert (alone["ebb_mean"], alone["ebb_patterns"]) == (None, 0)
     assert "dump" not in alone["files"]
+    # An engine that balances does so for it.
+    (tmp_path / "square.csv").write_text("a,b,a_type\ng,s,host\nh,t,host\ns,x,\ns,y,\nx,t,\ny,t,\ni,t,host\n")
+    square = ("topology=graph", f"topology.file={tmp_path / 'square.csv'}", "engine=sssp", "patterns=0")
+    (tmp_path / "two.csv").write_text("source,destination\ng,h\ng,i\n")
+    balanced, _ = make(tmp_path / "balanced", *square, f"demand={tmp_path / 'two.csv'}")
+    assert balanced["edge_forwarding_index"] == 1
 
 
 def test_sweep_compares_engines(command: Command, chain: tuple[str, ...], tmp_path: Path) -> None:
@@ -143,7 +149,7 @@ def test_a_sweep_shows_its_own_tables_alone(
         make(tmp_path / name, *words, "engine=min_hop", "patterns=20", refusals=True)
     assert compare(tmp_path, [tmp_path / "two", tmp_path / "one", tmp_path / "nowhere"])
     shown = capsys.readouterr().out
-    assert shown.index("6 terminals, 3 switches, 4 channels") < shown.index("4 terminals, 2 switches, 2 channels")
+    assert shown.index("6 terminals, 3 switches, 4 channels") < shown.index("4 terminals, 3 switches, 2 channels")
     assert "24 terminals" not in shown
     assert len(read_rows(tmp_path / "rows.parquet")) == 3
     assert not compare(tmp_path, [])
