@@ -89,13 +89,18 @@ void AcyclicLayer::remove_route(std::span<const u32> channels, u32 times) {
 }
 
 // Pearce and Kelly's algorithm: what `next` leads to and stands before c, and what leads to c and stands after `next`, exchange
-// places; all else stays where it is.
+// places; all else stays where it is. Both are sought in turns, so that two that meet, which is a circle, do so early.
 bool AcyclicLayer::make_room(u32 c, u32 next) {
   const u32 low = place_[next], high = place_[c];
-  ahead_.clear();
-  behind_.clear();
-  const bool free = forward(next, high);
-  if (free) backward(c, low);
+  ahead_.assign(1, next);
+  behind_.assign(1, c);
+  marked_[next] = kAhead;
+  marked_[c] = kBehind;
+  bool free = c != next;
+  for (std::size_t a = 0, b = 0; free && (a < ahead_.size() || b < behind_.size());) {
+    if (a < ahead_.size()) free = forward(ahead_[a++], high);
+    if (free && b < behind_.size()) free = backward(behind_[b++], low);
+  }
   for (const u32 v : ahead_) marked_[v] = 0;
   for (const u32 v : behind_) marked_[v] = 0;
   worked(ahead_.size() + behind_.size());
@@ -112,39 +117,32 @@ bool AcyclicLayer::make_room(u32 c, u32 next) {
   return true;
 }
 
-// Collects what `from` leads to up to place `bound`; false if the channel of that place is among it.
-bool AcyclicLayer::forward(u32 from, u32 bound) {
+// Collects what c waits for, up to place `bound`; false if the other search has been there.
+bool AcyclicLayer::forward(u32 c, u32 bound) {
   const ChannelGraph& g = index_->graph();
-  ahead_.push_back(from);
-  marked_[from] = 1;
-  for (std::size_t head = 0; head < ahead_.size(); head++) {
-    const u32 c = ahead_[head], begin = g.first[g.to[c]], end = g.first[g.to[c] + 1];
-    const u32* const count = count_.data() + index_->first(c);
-    for (u32 next = begin; next < end; next++) {
-      if (count[next - begin] == 0 || marked_[next]) continue;
-      if (place_[next] == bound) return false;
-      if (place_[next] > bound) continue;
-      marked_[next] = 1;
-      ahead_.push_back(next);
-    }
+  const u32 begin = g.first[g.to[c]], end = g.first[g.to[c] + 1];
+  const u32* const count = count_.data() + index_->first(c);
+  for (u32 next = begin; next < end; next++) {
+    if (count[next - begin] == 0 || place_[next] > bound || marked_[next] == kAhead) continue;
+    if (marked_[next] == kBehind) return false;
+    marked_[next] = kAhead;
+    ahead_.push_back(next);
   }
   return true;
 }
 
-// Collects what leads to `from` down to place `bound`.
-void AcyclicLayer::backward(u32 from, u32 bound) {
+// Collects what waits for c, down to place `bound`; false if the other search has been there.
+bool AcyclicLayer::backward(u32 c, u32 bound) {
   const ChannelGraph& g = index_->graph();
-  behind_.push_back(from);
-  marked_[from] = 1;
-  for (std::size_t head = 0; head < behind_.size(); head++) {
-    const u32 c = behind_[head], s = g.from[c];
-    for (u32 k = g.first[s]; k < g.first[s + 1]; k++) {
-      const u32 before = g.reverse[k];
-      if (count_[index_->at(before, c)] == 0 || marked_[before] || place_[before] < bound) continue;
-      marked_[before] = 1;
-      behind_.push_back(before);
-    }
+  const u32 s = g.from[c];
+  for (u32 k = g.first[s]; k < g.first[s + 1]; k++) {
+    const u32 before = g.reverse[k];
+    if (count_[index_->at(before, c)] == 0 || place_[before] < bound || marked_[before] == kBehind) continue;
+    if (marked_[before] == kAhead) return false;
+    marked_[before] = kBehind;
+    behind_.push_back(before);
   }
+  return true;
 }
 
 }  // namespace flitgym

@@ -46,8 +46,9 @@ class AcyclicLayer {
  private:
   bool make_room(u32 c, u32 next);  // reorders so that c stands before next; false: next leads to c
   void next_epoch();
-  bool forward(u32 from, u32 bound);
-  void backward(u32 from, u32 bound);
+  bool forward(u32 c, u32 bound);
+  bool backward(u32 c, u32 bound);
+  enum : u8 { kAhead = 1, kBehind = 2 };
 
   const DependencyIndex* index_;
   std::vector<u32> count_;    // [index.size()]
