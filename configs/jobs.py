@@ -3,13 +3,14 @@
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig
 
-from ..simcore import ConfigError, registered
-from ..simcore._core import Program, motif_ranks, terminals
+from ..simcore import ConfigError, Program, exchange_of, read_matrix_market, registered
+from ..simcore._core import motif_ranks, terminals
 from .errors import unknown
 
 Section = Mapping[str, Any]
@@ -19,6 +20,13 @@ MIXED = {"fft3d": 140, "cosmoflow": 138, "lu": 140, "ur": 139, "lqcd": 256, "ste
 
 # Keys of a job that runs a GOAL file, which has its own number of ranks and nothing to scale.
 _GOAL_KEYS = {"name", "goal_file", "terminals", "start_ns"}
+
+# Keys of a job that exchanges what the ranks of a sparse matrix do, and the values of those that may be left out.
+_MATRIX_KEYS = {"name", "matrix_file", "ranks", "bytes_per_value", "iterations", "terminals", "start_ns"}
+_MATRIX_NUMBERS = {"ranks": 0, "bytes_per_value": 8, "iterations": 1}
+
+# Keys of a job that name a file.
+_FILES = ("goal_file", "matrix_file")
 
 # Keys of `run` that divide time into windows. A workload ends when its jobs do.
 WINDOWS = {"warmup_ns", "measure_ns", "drain", "drain_max_ns", "series_interval_ns"}
@@ -58,7 +66,7 @@ def core_jobs(section: Section, available: int) -> list[dict[str, Any]]:
 
 
 def workload_identity(section: Section) -> dict[str, Any]:
-    """What tells one workload from another. A GOAL file counts by its content, not by its path.
+    """What tells one workload from another. A file counts by its content, not by its path.
 
     Raises:
         OSError: the file cannot be read.
@@ -68,7 +76,7 @@ def workload_identity(section: Section) -> dict[str, Any]:
         identity["file"] = file_hash("workload.file", section["file"])
     if section["name"] == "jobs":
         identity["jobs"] = [
-            {**job, "goal_file": file_hash("workload.jobs.goal_file", job["goal_file"])} if "goal_file" in job else job
+            {**job, **{key: file_hash(f"workload.jobs.{key}", job[key]) for key in _FILES if key in job}}
             for job in _mappings(section["jobs"])
         ]
     return identity
@@ -173,7 +181,8 @@ def _free(section: Section, available: int) -> list[dict[str, Any]]:
             raise ConfigError(
                 "workload.jobs: 'program' is given from Python alone; a schedule in a file is 'goal_file'"
             )
-    return [_goal_job(job) if "goal_file" in job else _free_job(job) for job in jobs]
+    makers = {"goal_file": _goal_job, "matrix_file": partial(_matrix_job, available)}
+    return [next((make for key, make in makers.items() if key in job), _free_job)(job) for job in jobs]
 
 
 def _check_terminals(job: Section) -> None:
@@ -209,6 +218,29 @@ def _goal_job(given: Section) -> dict[str, Any]:
     return job | {"program": Program.goal(Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf"), path)}
 
 
+def _matrix_job(available: int, given: Section) -> dict[str, Any]:
+    for key in given:
+        if key not in _MATRIX_KEYS:
+            raise ConfigError(unknown("workload.jobs (with a matrix_file)", str(key), _MATRIX_KEYS, "key"))
+    job = {**given, "name": _job_name(given)}
+    path, numbers = job.pop("matrix_file"), {}
+    if not isinstance(path, str):
+        raise ConfigError(f"workload.jobs.{job['name']}.matrix_file: {path!r} is no path")
+    for key, default in _MATRIX_NUMBERS.items():
+        value = job.pop(key, default)
+        if not isinstance(value, int) or isinstance(value, bool) or value < (0 if key == "ranks" else 1):
+            raise ConfigError(f"workload.jobs.{job['name']}.{key}: {value!r} is no whole number from 1 on")
+        numbers[key] = value
+    matrix = read_matrix_market(path)
+    # Without a number of ranks every row is one, or as many share them as there are terminals.
+    ranks = numbers["ranks"] or len(job.get("terminals") or ()) or min(matrix.shape[0], available)
+    try:
+        exchanged = exchange_of(matrix, ranks, numbers["bytes_per_value"])
+    except ConfigError as error:
+        raise ConfigError(f"workload.jobs.{job['name']}: {error}") from error
+    return job | {"program": Program.exchange(exchanged, numbers["iterations"])}
+
+
 _JOBS = {"pair": _pair, "mixed": _mixed, "stencil27": _stencil27, "goal": _goal, "jobs": _free}
 
 
@@ -219,7 +251,8 @@ def _goal_name(section: Section) -> str:
 
 
 def _job_name(job: Section) -> str:
-    return str(job.get("name") or job.get("motif") or _name_of(str(job.get("goal_file", "job"))))
+    files = (str(job[key]) for key in _FILES if key in job)
+    return str(job.get("name") or job.get("motif") or _name_of(next(files, "job")))
 
 
 def _name_of(path: str) -> str:

@@ -133,6 +133,7 @@ def run_workload(
         "stuck": None if limits.done(simulation) else _unfinished(simulation, workload.max_ns),
         "jobs": {job["name"]: job_numbers(job) for job in jobs},
         "blame": blame_numbers(jobs, blame),
+        "mapping": simulation.mapping(),  # of workload.placement=mapped
         "system_throughput_gb_per_ms": system_throughput(jobs, simulation.time_ns),
     }, files
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ._core import ConfigError, CoreError, Demand, Worlds, __version__, available_memory, registered
 from ._demand import read_demand, read_flows
+from ._mapping import exchange_of, read_matrix_market
 from ._program import CALC, RECEIVE, SEND, Program
 from ._quality import Bisection, Quality
 from ._simulation import NO_DECISION, Simulation
@@ -32,7 +33,9 @@ __all__ = [
     "Worlds",
     "__version__",
     "available_memory",
+    "exchange_of",
     "read_demand",
     "read_flows",
+    "read_matrix_market",
     "registered",
 ]

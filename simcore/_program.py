@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
+from ._core import ConfigError
+from ._mapping import exchange_arrays
 
 CALC, SEND, RECEIVE = 0, 1, 2
 
@@ -109,6 +111,22 @@ class Program(_core.Program):
             ConfigError: naming line and column.
         """
         return _made("goal", text, name)
+
+    @staticmethod
+    def exchange(matrix: Any, iterations: int = 1) -> Program:
+        """All messages of a communication matrix at once, again and again.
+
+        Args:
+            matrix: [ranks, ranks] bytes from the rank of the row to that of the column, SciPy sparse or an array; of a
+                sparse matrix of an application, `exchange_of` makes one.
+            iterations: Each ends for a rank when it has received and sent all of its messages.
+
+        Raises:
+            ConfigError: the matrix is not square, or holds what is no size.
+        """
+        if iterations < 1:
+            raise ConfigError(f"iterations: {iterations}; valid are numbers from 1 on")
+        return Program(**exchange_arrays(matrix, iterations))
 
     def __copy__(self) -> Program:
         return self  # it never changes

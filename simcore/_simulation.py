@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import _core, _q_table, _table
 from ._core import ConfigError
+from ._mapping import matrix_arguments
 
 NO_DECISION = np.uint64(2**64 - 1)
 """In `Simulation.transitions()["next_decision"]`: the packet made no further decision."""
@@ -49,6 +51,10 @@ class Simulation(_core.Simulation):
         own = config if isinstance(config, _core.Simulation) else _copied(config)
         super().__init__(_table.in_routing(own) if isinstance(own, Mapping) else own)
         self._config = own._config if isinstance(own, Simulation) else own
+        if isinstance(own, dict) and self.mapping() is not None:
+            # Whoever loads a pickle gets the same mapping, whatever made it: a clock, or a library of another version.
+            for job, done in zip(own["workload"]["jobs"], self.jobs(), strict=True):
+                job["terminals"] = done["rank_terminal"].tolist()
 
     def cycles(self, ns: float) -> int:
         """The number of cycles nearest to a time in ns."""
@@ -87,6 +93,30 @@ class Simulation(_core.Simulation):
             self._set_table(np.where(np.isposinf(own), own, table))
         except ConfigError as error:
             raise ConfigError(f"load_q_table(): {path}: {error}") from error
+
+    def mapping_quality(
+        self,
+        matrix: Any = None,
+        terminals: ArrayLike | None = None,
+        table: _core.ForwardingTable | None = None,
+    ) -> dict[str, Any]:
+        """How far what ranks exchange has to go, and how busy that makes the channels between routers.
+
+        Args:
+            matrix: [ranks, ranks] bytes from row to column, SciPy sparse or an array, or a `Program`; None: all that
+                the jobs of the workload exchange.
+            terminals: [ranks] where each runs; None: as in the workload.
+            table: Routes by which everything goes; None: spread evenly over all minimal paths.
+
+        Returns:
+            `bytes`; `dilation`, hops between routers, the mean over bytes; `worst_congestion_bytes`, what passes the
+            channel between routers that has most for its bandwidth (as if it had that of a terminal), and
+            `mean_congestion_bytes`, over all of them; `worst_channel`, (router, port) or None.
+
+        Raises:
+            ConfigError: a matrix, terminals or a table of another size; nothing to take them from.
+        """
+        return self._mapping_quality(matrix_arguments(matrix), terminals, table)
 
     def fork(self) -> Simulation:
         """An independent copy at the same instant; the network itself is shared."""

@@ -19,6 +19,7 @@
 #include "jobs.hpp"
 #include "learning.hpp"
 #include "live.hpp"
+#include "mapping.hpp"
 #include "memory.hpp"
 #include "pickling.hpp"
 #include "simcore/error.hpp"
@@ -366,6 +367,7 @@ PYBIND11_MODULE(_core, m) {
         return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return read_goal(text, name); })});
       }, py::arg("text"), py::arg("name") = "goal")
       .def("to_goal", [](Live<PyProgram> p) { return without_gil([&] { return write_goal(*p->program); }); })
+      .def("communication", [](Live<PyProgram> p) { return communication_of(*p); })
       .def("check", [](Live<PyProgram> p) { without_gil([&] { check_program(*p->program, "program"); }); })
       .def("totals", [](Live<PyProgram> p) {
         const ProgramTotals t = without_gil([&] { return totals(*p->program); });
@@ -455,6 +457,7 @@ PYBIND11_MODULE(_core, m) {
       .def("restore", alone([](Simulation& s, const py::bytes& bytes) { s.restore(bytes); }), py::arg("snapshot"))
       .def("check_conservation", alone([](Simulation& s) { s.check_conservation(); }));
   bind_jobs(simulation);
+  bind_mapping(simulation);
   bind_learning(simulation);
   bind_memory(simulation);
   bind_worlds(m);

@@ -348,13 +348,18 @@ u64 digest(const Program& program) {
 
 void identify_workload(const WorkloadSection& section, Network& net) {
   std::ostringstream text;
+  const bool mapped = net.workload && net.workload->mapping;
   for (const auto& [key, value] : section.values) text << key << '=' << to_string(value) << ' ';
   for (const JobSection& job : section.jobs) {
     text << "\njob " << job.name << ' ' << job.motif.name;
     if (job.program) text << digest(*job.program);
     for (const auto& [key, value] : job.motif.values) text << ' ' << key << '=' << to_string(value);
-    for (const u32 t : job.terminals) text << ' ' << t;
+    if (!mapped)
+      for (const u32 t : job.terminals) text << ' ' << t;
   }
+  // Where ranks are is part of what they are only then: a library, or a clock, may have had a say in it.
+  if (mapped)
+    for (const u32 t : net.workload->rank_terminal) text << ' ' << t;
   net.identity += text.str();
 }
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "mapping/problem.hpp"
 #include "simcore/learning.hpp"
 #include "tables/engine.hpp"
 
@@ -41,6 +42,7 @@ FLITGYM_REGISTRY(MotifSpec)
 FLITGYM_REGISTRY(ObservationSpec)
 FLITGYM_REGISTRY(RewardSpec)
 FLITGYM_REGISTRY(EngineSpec)
+FLITGYM_REGISTRY(MapperSpec)
 
 #undef FLITGYM_REGISTRY
 

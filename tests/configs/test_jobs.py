@@ -103,6 +103,37 @@ def test_a_goal_file_counts_by_its_content(tmp_path: Path) -> None:
     assert not of(tmp_path / "a") & of(tmp_path / "c")
 
 
+def test_a_matrix_file_becomes_what_its_rows_exchange(tmp_path: Path) -> None:
+    path = tmp_path / "line.mtx"
+    # A line of six points: each talks to the next.
+    entries = "".join(f"{k + 1} {k} 1\n" for k in range(1, 6))
+    path.write_text(f"%%MatrixMarket matrix coordinate real symmetric\n6 6 5\n{entries}")
+
+    def first(available: int, more: str = "") -> dict[str, Any]:
+        (job,) = jobs(available, "workload=jobs", f"workload.jobs=[{{matrix_file: {path}{more}}}]")
+        return job
+
+    job = first(8)
+    assert (job["name"], job["program"].ranks) == ("line", 6)
+    assert job["program"].totals() == {**job["program"].totals(), "messages": 10, "bytes": 80}
+    assert first(4)["program"].ranks == 4  # 2, 2, 1 and 1 rows
+    three = first(8, ", ranks: 3, bytes_per_value: 100, iterations: 2")["program"]
+    assert (three.ranks, three.totals()["messages"], three.totals()["bytes"]) == (3, 8, 800)
+    assert first(8, ", terminals: [3, 1]")["program"].ranks == 2
+    for wrong, message in (
+        (", rank: 3", r"did you mean 'ranks'"),
+        (", ranks: 7", r"workload\.jobs\.line: ranks: 7 are more than the 6 rows"),
+        (", iterations: 0", r"workload\.jobs\.line\.iterations: 0"),
+        (", bytes_per_value: 1.5", r"bytes_per_value: 1\.5"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            first(8, wrong)
+    config = [compose(["workload=jobs", f"workload.jobs=[{{name: x, matrix_file: {path}}}]"]) for _ in range(2)]
+    before = config_hash(config[0])
+    path.write_text(path.read_text().replace(" 1\n", " 2\n"))
+    assert config_hash(config[1]) != before
+
+
 @pytest.mark.parametrize(
     ("overrides", "label"),
     [

@@ -16,7 +16,15 @@ from plans import planned
 
 FIGURES = reproduce.available()
 PLANS = [(figure, preset) for figure, presets in FIGURES.items() for preset in presets]
-OF_JOBS = {"first_hyperx", "sc19_stencil"}  # the others offer loads of traffic patterns
+OF_JOBS = {"first_hyperx", "mapping", "sc19_stencil"}  # the others offer loads of traffic patterns
+
+MAPPING = {
+    "dilation": 2.0,
+    "start_dilation": 3.0,
+    "worst_congestion_bytes": 4e4,
+    "mapper_cpu_seconds": 0.01,
+    "refine_cpu_seconds": 0.2,
+}
 
 
 @cache
@@ -31,9 +39,10 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     if is_table(run.config):
         return row({"ebb_mean": 0.7, "config": config, "files": {}}, run.directory)
     if has_workload(run.config):
+        section = config["workload"]
+        names = [job["name"] for job in section["jobs"]] if section["name"] == "jobs" else [section["name"]]
         job = {"comm_time_mean_ns": 20e3, "comm_time_std_ns": 1e3, "finish_ns": 25e3}
-        names = [job["name"] for job in config["workload"].get("jobs", [config["workload"]])]
-        result = {"jobs": dict.fromkeys(names, job), "cpu_seconds": 1.0, "config": config}
+        result = {"jobs": dict.fromkeys(names, job), "mapping": MAPPING, "cpu_seconds": 1.0, "config": config}
         pairs = {f"messages.{name}.gb_per_s": [[None, 2.0], [4.0, None]] for name in names}
         means = {f"messages.{name}.mean_gb_per_s": 3.0 for name in names}
         return {**row(result, run.directory), **pairs, **means}

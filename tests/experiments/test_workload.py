@@ -147,6 +147,20 @@ def test_free_jobs(command: Command, tmp_path: Path) -> None:
     assert [row["terminal"] for row in read_rows(table)][:8] == [5, 3, 70, 8, 9, 10, 11, 12]
 
 
+def test_a_mapped_placement(command: Command, tmp_path: Path) -> None:
+    mapped = (*PAIR, "workload.placement=mapped", "workload.mapping=recursive", "workload.mapping_steps=20000")
+    done = command("simulate", "-m", *mapped)
+    assert done.returncode == 0, done.stderr
+    (result,) = results(tmp_path)
+    assert result["workload_finished"] is True
+    mapping = result["mapping"]
+    assert mapping["mapper"] == "recursive"
+    assert 0 < mapping["dilation"] <= mapping["start_dilation"]
+    assert 0 < mapping["mean_congestion_bytes"] <= mapping["worst_congestion_bytes"]
+    (row,) = read_rows(tmp_path / "results" / "default" / "rows.parquet")
+    assert row["mapping.dilation"] == mapping["dilation"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [

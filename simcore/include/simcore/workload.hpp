@@ -33,6 +33,16 @@ struct HostModel {
   u64 nic_send, nic_receive, nic_fetch;
 };
 
+// What placement=mapped came to (src/mapping).
+struct MappingFacts {
+  std::string mapper;
+  double start_dilation = 0;     // hops between routers, the mean over bytes, before it was refined
+  double dilation = 0;           // and after
+  double worst_congestion = 0;   // bytes over the busiest channel between routers, on minimal paths (src/mapping/quality.hpp)
+  double mean_congestion = 0;
+  double prepare_cpu_seconds = 0, mapper_cpu_seconds = 0, refine_cpu_seconds = 0;  // who talks to whom and what is how far; the rest
+};
+
 // What `workload.message_matrix` keeps for every pair of ranks of each job: [jobs, ranks, ranks], see src/workload/message_matrix.cpp.
 struct MessageMatrix {
   u32 ranks = 0;  // of the largest job; 0: not kept
@@ -54,6 +64,7 @@ struct Workload {
   MessageMatrix matrix;
   u32 cpus = 1, nics = 1;          // per rank
   u64 memory_bytes = 0;            // of the largest block of each rank, all at once
+  std::shared_ptr<const MappingFacts> mapping;  // null: the placement is not mapped
 
   u32 ranks() const { return static_cast<u32>(rank_terminal.size()); }
   u32 job_count() const { return static_cast<u32>(jobs.size()); }
@@ -64,7 +75,7 @@ std::shared_ptr<const Program> motif_program(const Section& section, const std::
 // The largest number of ranks, at most `available`, that a motif can be given.
 u32 motif_ranks(const std::string& name, u32 available);
 
-// The terminals in the order in which jobs take them.
+// The terminals in the order in which jobs take them; not for `mapped`, which is src/workload/mapped.hpp.
 std::vector<u32> placement_order(const Network& network, const std::string& policy, u64 seed, const std::vector<u32>& job_ranks);
 const std::vector<std::string>& placement_policies();
 

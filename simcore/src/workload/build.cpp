@@ -10,6 +10,7 @@
 #include "simcore/registry.hpp"
 #include "simcore/state.hpp"
 #include "workload/build.hpp"
+#include "workload/mapped.hpp"
 #include "workload/message_matrix.hpp"
 
 namespace flitgym {
@@ -139,41 +140,39 @@ u32 motif_ranks(const std::string& name, u32 available) {
 namespace {
 
 void place(const WorkloadSection& section, const Params& params, const Network& net, Workload& w) {
-  std::vector<u32> sizes;
-  for (const Job& job : w.jobs) sizes.push_back(job.ranks);
+  std::vector<u32> left;  // ranks of each job whose terminals are not given
   std::vector<char> used(net.terminals, 0);
-  std::vector<u32> left = sizes;
   for (u32 j = 0; j < w.job_count(); j++) {
     const std::string where = "workload.jobs." + w.jobs[j].name + ".terminals";
     const auto& given = section.jobs[j].terminals;
-    if (given.empty()) continue;
+    left.push_back(given.empty() ? w.jobs[j].ranks : 0);
+    w.rank_job.insert(w.rank_job.end(), w.jobs[j].ranks, j);
+    if (given.empty()) {
+      w.rank_terminal.insert(w.rank_terminal.end(), w.jobs[j].ranks, kNone);
+      continue;
+    }
     if (given.size() != w.jobs[j].ranks)
       throw ConfigError(where + ": " + std::to_string(given.size()) + " terminals for " + std::to_string(w.jobs[j].ranks) + " ranks");
     for (const u32 t : given) {
       if (t >= net.terminals) throw ConfigError(where + ": terminal " + std::to_string(t) + " of a network of " + std::to_string(net.terminals));
       if (used[t]) throw ConfigError(where + ": terminal " + std::to_string(t) + " is taken already");
       used[t] = 1;
+      w.rank_terminal.push_back(t);
     }
-    left[j] = 0;
   }
-  const std::vector<u32> order = placement_order(net, params.text("placement"), static_cast<u64>(params.integer("placement_seed")), left);
-  std::size_t at = 0;
-  for (u32 j = 0; j < w.job_count(); j++) {
-    const auto& given = section.jobs[j].terminals;
-    for (u32 r = 0; r < w.jobs[j].ranks; r++) {
+  if (params.text("placement") == "mapped") {
+    w.mapping = map_ranks(params, net, w.jobs, w.rank_terminal);
+  } else {
+    const std::vector<u32> order = placement_order(net, params.text("placement"), static_cast<u64>(params.integer("placement_seed")), left);
+    std::size_t at = 0;
+    for (u32& terminal : w.rank_terminal) {
       worked(8);
-      u32 terminal;
-      if (given.empty()) {
-        while (used[order[at]]) at++;
-        terminal = order[at++];
-      } else {
-        terminal = given[r];
-      }
-      w.terminal_rank[terminal] = w.ranks();
-      w.rank_terminal.push_back(terminal);
-      w.rank_job.push_back(j);
+      if (terminal != kNone) continue;
+      while (used[order[at]]) at++;
+      terminal = order[at++];
     }
   }
+  for (u32 r = 0; r < w.ranks(); r++) w.terminal_rank[w.rank_terminal[r]] = r;
 }
 
 }  // namespace
@@ -242,11 +241,13 @@ const std::vector<ParamSpec>& common_motif_params() {
   return specs;
 }
 
-const std::vector<ParamSpec>& workload_params() {
+namespace {
+
+std::vector<ParamSpec> all_workload_params() {
   const double many = std::numeric_limits<u32>::max();
-  static const std::vector<ParamSpec> specs = {
-      choice("placement", "random", placement_policies(), "order in which jobs take terminals: as numbered, at random, whole routers or groups at random, each job in groups of its own, or as numbered with gaps"),
-      integer("placement_seed", 1, 0, i64{1} << 62, "", "of the random ones; apart from the run's seed, so that runs of several seeds share a placement"),
+  std::vector<ParamSpec> all = {
+      choice("placement", "random", placement_policies(), "order in which jobs take terminals: as numbered, at random, whole routers or groups at random, each job in groups of its own, or as numbered with gaps; mapped: by what ranks exchange, see mapping"),
+      integer("placement_seed", 1, 0, i64{1} << 62, "", "of what is random in a placement; apart from the run's seed, so that runs of several seeds share one"),
       choice("network", "simulated", {"simulated", "none"}, "none: a message takes LogGOPS's latency whatever else is on the way (no congestion)"),
       choice("host", "mpi", {"mpi", "loggops"}, "what a message costs its two ends: an MPI library and its NIC, or LogGOPS"),
       integer("packet_bytes", 512, 1, 1 << 20, "bytes", "a message is cut into packets of this size, its header included; the last is shorter"),
@@ -277,6 +278,15 @@ const std::vector<ParamSpec>& workload_params() {
       integer("header_bytes_rendezvous", 13, 0, many, "bytes", "of the fetch and of the data"),
       integer("header_bytes_acknowledge", 15, 0, many, "bytes", "of the acknowledgement"),
   };
+  const std::vector<ParamSpec> mapping = mapping_params();  // beside the placement's own
+  all.insert(all.begin() + 2, mapping.begin(), mapping.end());
+  return all;
+}
+
+}  // namespace
+
+const std::vector<ParamSpec>& workload_params() {
+  static const std::vector<ParamSpec> specs = all_workload_params();
   return specs;
 }
 

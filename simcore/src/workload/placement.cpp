@@ -81,7 +81,7 @@ std::vector<u32> fragmented(u32 terminals, u64 seed) {
 }  // namespace
 
 const std::vector<std::string>& placement_policies() {
-  static const std::vector<std::string> names = {"linear", "random", "random_router", "random_group", "clustered", "fragmented"};
+  static const std::vector<std::string> names = {"linear", "random", "random_router", "random_group", "clustered", "fragmented", "mapped"};
   return names;
 }
 

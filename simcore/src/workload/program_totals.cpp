@@ -54,27 +54,17 @@ class Checker {
   }
 
  private:
-  static bool same_peers(const Block& a, const Block& b) {
-    return std::equal(a.ops.begin(), a.ops.end(), b.ops.begin(), b.ops.end(), [](const Op& x, const Op& y) { return x.peer == y.peer && x.kind == y.kind && x.tag == y.tag; });
-  }
-
   bool runs_repeat_exactly() const {
-    constexpr u64 kSample = 16;
     Block first, other;
     for (u32 rank = 0; rank < program_.ranks; rank++)
       for (u64 index = 0; index < program_.blocks(rank);) {
         worked(8);
-        const u64 times = program_.repeats(rank, index), step = std::max<u64>(1, (times - 1) / kSample);
+        const u64 times = program_.repeats(rank, index);
         if (times > 1) {
           first.clear();
           program_.block(rank, index, first);
         }
-        for (u64 k = step; k < times; k += step) {
-          other.clear();
-          program_.block(rank, index + k, other);
-          worked(8 + other.ops.size());
-          if (!same_peers(first, other)) return false;
-        }
+        if (!same_peers_in_run(program_, rank, index, times, first, other)) return false;
         index += times;
       }
     return true;
@@ -218,7 +208,23 @@ class Checker {
   std::size_t limit_ = 1 << 16;
 };
 
+bool same_peers(const Block& a, const Block& b) {
+  return std::equal(a.ops.begin(), a.ops.end(), b.ops.begin(), b.ops.end(), [](const Op& x, const Op& y) { return x.peer == y.peer && x.kind == y.kind && x.tag == y.tag; });
+}
+
 }  // namespace
+
+bool same_peers_in_run(const Program& program, u32 rank, u64 index, u64 times, const Block& first, Block& other) {
+  constexpr u64 kSample = 16;
+  const u64 step = std::max<u64>(1, (times - 1) / kSample);
+  for (u64 k = step; k < times; k += step) {
+    other.clear();
+    program.block(rank, index + k, other);
+    worked(8 + other.ops.size());
+    if (!same_peers(first, other)) return false;
+  }
+  return true;
+}
 
 namespace {
 

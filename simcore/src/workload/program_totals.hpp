@@ -20,6 +20,10 @@ struct ProgramTotals {
 ProgramTotals totals(const Program& program);
 std::vector<u64> bytes_sent(const Program& program);  // [ranks]
 
+// Of the run of `times` blocks that begins with block `index`, which is `first`: have they the same peers, too? A sample of 16 is
+// looked at; `other` is room for it.
+bool same_peers_in_run(const Program& program, u32 rank, u64 index, u64 times, const Block& first, Block& other);
+
 // Throws ConfigError with what is wrong first: a peer or a dependency that is out of range, a cycle in a block, a send that no
 // receive takes or the other way round. `where` names the program in the message.
 //

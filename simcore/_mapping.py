@@ -1,0 +1,192 @@
+"""Mapping of ranks: what the core takes from libraries, and communication matrices as SciPy and files have them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._core import ConfigError
+
+Graph = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Sparse rows: `first` [rows + 1], and per entry its column `peer` and its `bytes` (or weight)."""
+
+_LARGEST_WEIGHT = 2**30  # of all edges together: METIS adds them up in 32 bits
+
+
+def load(mapper: str) -> None:
+    """Import what a mapper of the core needs.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    if mapper == "rcm":
+        _scipy_sparse("workload.mapping: rcm")
+        import scipy.sparse.csgraph
+    elif mapper == "multicore":
+        try:
+            import pymetis
+        except ImportError:
+            raise ConfigError(
+                "workload.mapping: multicore takes its parts from METIS, in the package pymetis, which is not "
+                "installed; it comes with flitgym[mapping]. Without it there are greedy and recursive"
+            ) from None
+
+
+def reverse_cuthill_mckee(first: NDArray[Any], peer: NDArray[Any], weight: NDArray[Any]) -> NDArray[Any]:
+    """The vertices of an undirected graph in reverse Cuthill-McKee order (SciPy); weights do not count."""
+    from scipy import sparse
+    from scipy.sparse.csgraph import reverse_cuthill_mckee as order
+
+    vertices = len(first) - 1
+    matrix = sparse.csr_matrix(
+        (np.ones(len(peer), np.int8), peer.astype(np.int32), first.astype(np.int32)), shape=(vertices, vertices)
+    )
+    return np.asarray(order(matrix, symmetric_mode=True))
+
+
+def partition(
+    first: NDArray[Any], peer: NDArray[Any], weight: NDArray[Any], sizes: NDArray[Any], seed: int
+) -> NDArray[Any]:
+    """A part of about the wanted size for every vertex, with little weight between parts (METIS, k-way).
+
+    Args:
+        first: [vertices + 1] where the edges of each begin.
+        peer: [2 edges] the other vertex; each edge stands with both.
+        weight: [2 edges] above 0.
+        sizes: [parts] vertices wanted in each.
+        seed: of METIS's choices.
+    """
+    import pymetis
+
+    if len(sizes) == 1:
+        return np.zeros(len(first) - 1, np.int64)
+    whole = np.maximum(1, np.rint(weight * (_LARGEST_WEIGHT / max(float(weight.sum()), 1e-300)))).astype(np.int64)
+    found = pymetis.part_graph(
+        len(sizes),
+        pymetis.CSRAdjacency(first.astype(np.int64).tolist(), peer.astype(np.int64).tolist()),
+        eweights=whole.tolist(),
+        tpwgts=(sizes / sizes.sum()).tolist(),
+        options=pymetis.Options(seed=int(seed % 2**31)),
+    )
+    return np.asarray(found.vertex_part)
+
+
+def rows_of(matrix: Any) -> Graph:
+    """A communication matrix, [ranks, ranks] bytes from row to column, as the core takes it.
+
+    Args:
+        matrix: a SciPy sparse matrix or array, or anything that NumPy makes an array of.
+
+    Raises:
+        ConfigError: it is not square.
+    """
+    if not hasattr(matrix, "tocsr"):
+        dense = np.asarray(matrix, dtype=float)
+        if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
+            raise ConfigError(f"matrix: its shape is {dense.shape}; valid are [ranks, ranks]")
+        rows, columns = np.nonzero(dense)
+        first = np.searchsorted(rows, np.arange(len(dense) + 1))
+        return first, columns, dense[rows, columns]
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ConfigError(f"matrix: its shape is {tuple(matrix.shape)}; valid are [ranks, ranks]")
+    sparse = matrix.tocsr()
+    sparse.sum_duplicates()
+    return sparse.indptr, sparse.indices, np.asarray(sparse.data, dtype=float)
+
+
+def exchange_of(matrix: Any, ranks: int = 0, bytes_per_value: int = 8) -> Any:
+    """What ranks exchange before they multiply a sparse matrix with a vector, of which each has contiguous rows.
+
+    A rank needs the values of the vector that its rows have entries for, each once from the rank that has it.
+
+    Args:
+        matrix: SciPy sparse, square: that of an application, or of a graph.
+        ranks: As many get contiguous rows, as many each as can be; 0 = one for every row.
+        bytes_per_value: Of the vector.
+
+    Returns:
+        SciPy sparse [ranks, ranks]: bytes from the row's rank to the column's.
+
+    Raises:
+        ConfigError: it is not square, or has fewer rows than there are ranks.
+    """
+    sparse = _scipy_sparse("a communication matrix")
+    rows = matrix.shape[0]
+    if matrix.ndim != 2 or matrix.shape[1] != rows:
+        raise ConfigError(f"matrix: its shape is {tuple(matrix.shape)}; the rows of a square one are given to ranks")
+    ranks = ranks or rows
+    if ranks > rows:
+        raise ConfigError(f"ranks: {ranks} are more than the {rows} rows of the matrix")
+    entries = matrix.tocoo()
+    each, more = divmod(rows, ranks)
+    begin = np.arange(ranks + 1) * each + np.minimum(np.arange(ranks + 1), more)
+    receiver = np.searchsorted(begin, entries.row, side="right") - 1
+    needed = np.unique(receiver.astype(np.int64) * rows + entries.col)
+    receiver, column = needed // rows, needed % rows
+    sender = np.searchsorted(begin, column, side="right") - 1
+    others = sender != receiver
+    values = np.full(int(others.sum()), float(bytes_per_value))
+    # Entries of the same place are added up.
+    return sparse.coo_array((values, (sender[others], receiver[others])), shape=(ranks, ranks)).tocsr()
+
+
+def read_matrix_market(path: str | os.PathLike[str]) -> Any:
+    """The sparse matrix of a Matrix Market file (`.mtx`, also `.mtx.gz`), both triangles of a symmetric one.
+
+    Raises:
+        ConfigError: it is no such file, or not sparse, or SciPy is not installed.
+        OSError: it cannot be read.
+    """
+    sparse = _scipy_sparse(str(path))
+    from scipy.io import mmread
+
+    try:
+        matrix = mmread(path)
+    except OSError:
+        raise
+    except Exception as error:  # SciPy's reader has many
+        raise ConfigError(f"{path}: it is no Matrix Market file, or damaged: {error}") from error
+    if not sparse.issparse(matrix):
+        raise ConfigError(f"{path}: a dense matrix; valid are sparse ones (coordinate)")
+    return matrix
+
+
+def exchange_arrays(matrix: Any, iterations: int) -> dict[str, Any]:
+    """Arguments of `Program`: in each iteration everybody receives and sends all at once, and then waits for it."""
+    first, peer, size = rows_of(matrix)
+    ranks = len(first) - 1
+    sender = np.repeat(np.arange(ranks), np.diff(first))
+    kept = (sender != peer) & (size > 0)
+    sender, receiver, size = sender[kept], np.asarray(peer)[kept], np.rint(size[kept]).astype(np.int64)
+    by_receiver = np.lexsort((sender, receiver))
+    count = len(sender)
+    return {
+        "ranks": ranks,
+        # Receives first, so that nothing arrives that nobody waits for.
+        "op_rank": np.concatenate([receiver[by_receiver], sender]),
+        "op_kind": np.concatenate([np.full(count, 2), np.full(count, 1)]),
+        "op_size": np.concatenate([size[by_receiver], size]),
+        "op_peer": np.concatenate([sender[by_receiver], receiver]),
+        "repeats": {(int(rank), 0): iterations for rank in np.union1d(sender, receiver)} if iterations > 1 else {},
+    }
+
+
+def matrix_arguments(matrix: ArrayLike | Any | None) -> Graph | None:
+    """What `_core.Simulation._mapping_quality` takes: rows of a matrix, or of a `Program`'s."""
+    if matrix is None:
+        return None
+    if hasattr(matrix, "communication"):
+        communication: Graph = matrix.communication()
+        return communication
+    return rows_of(matrix)
+
+
+def _scipy_sparse(what: str) -> Any:
+    try:
+        from scipy import sparse
+    except ImportError:
+        raise ConfigError(f"{what}: needs SciPy, which is not installed; it comes with flitgym[mapping]") from None
+    return sparse
