@@ -201,8 +201,8 @@ def effective_bisection(rows: Sequence[Row], way: Way) -> float:
 
 
 def counted_bisection(rows: Sequence[Row], way: Way) -> float | None:
-    """The same as it is counted in a way's forwarding tables (1 / the most routes on a channel); None without any."""
-    if list(WAYS).index(way) >= _OF_STUDY:
+    """The same as it is counted in a way's forwarding tables; None where there are none, or several routes per pair."""
+    if list(WAYS).index(way) >= _OF_STUDY or way.routing == "parx":
         return None
     return table_of(rows, way.topology, way.routing)["ebb_mean"]  # type: ignore[no-any-return]
 
