@@ -1,10 +1,12 @@
-// Nue (Domke, Hoefler, Matsuoka, HPDC 2016): routes are searched inside the channel dependency graph, so that no step ever closes a
-// circle, with as many virtual layers as there are. The destinations are shared out to the layers. In each layer the routes along one
-// spanning tree are always free: whatever the search cannot reach without closing a circle goes along the tree. So it never fails.
+// Nue (Domke, Hoefler, Matsuoka, HPDC 2016): routes are searched inside the channel dependency graph, so that no step
+// ever closes a circle, with as many virtual layers as there are. The destinations are shared out to the layers. In
+// each layer the routes along one spanning tree are always free: whatever the search cannot reach without closing a
+// circle goes along the tree. So it never fails.
 //
-// Ours differs in this (Sections 4.4 to 4.6 of the paper): a dependency counts from the moment a route takes it, not when the search
-// looks at it; what a failed search had taken is given back; and where the search is stuck, first a neighbour's next hop is changed,
-// then the tree is taken by those switches alone that need it, the others being searched anew around them.
+// Ours differs in this: a dependency counts from the moment a route takes it, not
+// when the search looks at it; what a failed search had taken is given back; and where the search is stuck, first a
+// neighbour's next hop is changed, then the tree is taken by those switches alone that need it, the others being
+// searched anew around them.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -21,7 +23,8 @@ namespace flitgym {
 
 namespace {
 
-// Brandes' betweenness (2001) of shortest routes from everywhere to the given switches; the switch of that rank in it is the tree's root.
+// Brandes' betweenness (2001) of shortest routes from everywhere to the given switches; the switch of that rank in it
+// is the tree's root.
 u32 central_switch(const ChannelGraph& g, const std::vector<u32>& to, u32 rank) {
   std::vector<double> score(g.switches, 0), routes(g.switches), share(g.switches);
   std::vector<u32> hops, order;
@@ -53,7 +56,8 @@ u32 central_switch(const ChannelGraph& g, const std::vector<u32>& to, u32 rank) 
   return order[rank % g.switches];
 }
 
-// The routes of one layer. Of every destination's routes each dependency is counted once for each switch that leads into it.
+// The routes of one layer. Of every destination's routes each dependency is counted once for each switch that leads
+// into it.
 class Layer {
  public:
   Layer(const ChannelGraph& g, const DependencyIndex& index, const std::vector<u32>& switches, u32 rank);
@@ -101,7 +105,8 @@ class Layer {
   std::vector<u32> next;                // [switches] channel, kNone at the destination's and where there is no way
 
  private:
-  std::vector<u32> up_, order_, tree_;  // [switches] channel to the tree's parent; from the root down; towards the destination
+  // [switches] channel to the tree's parent; from the root down; towards the destination
+  std::vector<u32> up_, order_, tree_;
   std::vector<double> distance_, best_; // [switches] below 0: not reached; the least cost that stands in the queue
   std::vector<u8> fixed_;               // [switches] goes along the tree
   std::vector<u32> tried_;              // [channels] search in which it was refused
@@ -110,14 +115,16 @@ class Layer {
 };
 
 Layer::Layer(const ChannelGraph& g, const DependencyIndex& index, const std::vector<u32>& switches, u32 rank)
-    : g_(g), index_(index), dependencies_(index), refused_(index.size(), 0), next(g.switches), up_(g.switches, kNone), distance_(g.switches), best_(g.switches), fixed_(g.switches, 0), tried_(g.channels, 0) {
+    : g_(g), index_(index), dependencies_(index), refused_(index.size(), 0), next(g.switches), up_(g.switches, kNone),
+        distance_(g.switches), best_(g.switches), fixed_(g.switches, 0), tried_(g.channels, 0) {
   grow_tree(central_switch(g, switches, rank));
   for (const u32 t : switches) {
     towards(t);
     worked(g.switches);
     for (u32 s = 0; s < g.switches; s++) {
       const u32 c = tree_[s], following = c == kNone ? kNone : tree_[g.to[c]];
-      if (following != kNone && !dependencies_.count(c, following)) dependencies_.add(c, following);  // turns in a tree close no circle
+      // turns in a tree close no circle
+      if (following != kNone && !dependencies_.count(c, following)) dependencies_.add(c, following);
     }
   }
 }
@@ -289,7 +296,8 @@ bool Layer::redirect(u32 v, u32 by, u32 entering) {
   return false;
 }
 
-// Shares of the destinations' switches, alike in terminals: neighbours together, so that routes in a layer have much in common.
+// Shares of the destinations' switches, alike in terminals: neighbours together, so that routes in a layer have much in
+// common.
 std::vector<std::vector<u32>> shares(const ChannelGraph& g, u32 layers) {
   std::vector<std::vector<u32>> all(layers);
   std::vector<u32> hops, order;
@@ -340,11 +348,14 @@ double demand_scale(const ChannelGraph& g, const Demand& demand) {
 struct Attempt {
   ForwardingTable table;
   double highest = 0, squares = 0;  // of the channels' loads
-  bool operator<(const Attempt& other) const { return std::pair(highest, squares) < std::pair(other.highest, other.squares); }
+  bool operator<(const Attempt& other) const {
+    return std::pair(highest, squares) < std::pair(other.highest, other.squares);
+  }
 };
 
 Attempt attempt(const ChannelGraph& g, const Demand& demand, const std::vector<std::vector<u32>>& all, u32 number) {
-  // More than any load, so that the shortest free route is taken, and of those the least loaded. Attempts differ in the tree and in the order.
+  // More than any load, so that the shortest free route is taken, and of those the least loaded. Attempts differ in the
+  // tree and in the order.
   const double hop = 4.0 * g.terminals * g.terminals, scale = demand_scale(g, demand);
   const u32 layers = static_cast<u32>(all.size());
   Attempt made{empty_table(g, "nue")};
@@ -393,7 +404,9 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 }
 
 const Register<EngineSpec> entry([] {
-  EngineSpec spec{"nue", "shortest free routes inside the channel dependency graph, with any number of layers", {}, {layers_param(), integer("tries", 4, 1, 10000, "", "tables made, of which the one with the least edge forwarding index is taken")}, make};
+  EngineSpec spec{"nue", "shortest free routes inside the channel dependency graph, with any number of layers", {},
+      {layers_param(), integer("tries", 4, 1, 10000, "",
+          "tables made, of which the one with the least edge forwarding index is taken")}, make};
   spec.balances = true;
   return spec;
 }());
