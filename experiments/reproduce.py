@@ -25,6 +25,10 @@ FIGURES = Path(__file__).parent / "figures"
 STUDIES = Path(__file__).parent / "studies"
 
 
+# The path of a file in the folders of the figures, for a sweep: ${figure_file:effective_bisection/moench.csv}.
+OmegaConf.register_new_resolver("figure_file", lambda name: str(FIGURES / name), replace=True)
+
+
 @dataclass
 class Options:
     """What the command takes, as `key=value`."""

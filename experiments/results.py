@@ -9,6 +9,8 @@ import math
 import os
 import sys
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .message_matrix import pair_columns
 
 # PyArrow takes longer to import than a short run to run, so that only functions that need it do.
 if TYPE_CHECKING:
@@ -119,6 +123,12 @@ def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
         pq.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), temporary)
 
 
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays of any shape as a compressed npz, in one step."""
+    with atomic_path(path) as temporary:
+        np.savez_compressed(temporary, allow_pickle=False, **arrays)
+
+
 def write_result(directory: Path, result: Mapping[str, Any]) -> None:
     """Write `result.json`, with checksums of itself and of the files beside it that its `files` names."""
     plain: dict[str, Any] = _jsonable(result)
@@ -170,6 +180,24 @@ def read_columns(result: Mapping[str, Any], directory: Path, key: str) -> dict[s
         return {column: table[column].to_numpy() for column in table.column_names}
 
 
+def read_arrays(result: Mapping[str, Any], directory: Path, key: str) -> dict[str, NDArray[Any]] | None:
+    """The npz of a result that its `files` has under `key`; None where none was kept, or it was removed.
+
+    Raises:
+        DamagedError: as `read_columns`.
+    """
+    name = result.get("files", {}).get(key)
+    if name is None or not (directory / name).exists():
+        return None
+    _check_file(result, directory, name)
+    with read_with_care(directory / name):
+        try:
+            with np.load(directory / name) as arrays:
+                return dict(arrays)
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            raise ValueError(str(error)) from error
+
+
 def check_table(result: Mapping[str, Any], directory: Path, key: str) -> None:
     """Compare the file that `files` of a result has under `key` with its checksum, if it is still there.
 
@@ -216,9 +244,9 @@ def results_below(directory: Path) -> tuple[list[tuple[dict[str, Any], Path]], l
 def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     """One result as one flat row: its numbers, and its configuration as `traffic.load`, `routing.name` and so on.
 
-    What is told of a job becomes columns `jobs.<name>.comm_time_mean_ns` and so on, of a mapping `mapping.dilation`. A
-    time series becomes columns of lists, `series.time_ns`, `series.latency_mean_ns` and so on; so do the random
-    bisections of a forwarding table.
+    What is told of a job becomes columns `jobs.<name>.comm_time_mean_ns` and so on, of a mapping `mapping.dilation` and
+    so on. A time series becomes columns of lists, `series.time_ns`, `series.latency_mean_ns` and so on; so do the random
+    bisections of a forwarding table. Of a matrix of messages there are the columns of `pair_columns`.
 
     Args:
         result: What `result.json` holds.
@@ -241,6 +269,7 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
         for key in ("series", "patterns"):
             columns = read_columns(result, directory, key) or {}
             flat.update({f"{key}.{name}": values.tolist() for name, values in columns.items()})
+        flat.update(pair_columns(read_arrays(result, directory, "messages") or {}))
     return flat
 
 

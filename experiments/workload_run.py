@@ -17,9 +17,10 @@ from ..configs import core_sections, unknown
 from ..simcore import ConfigError, CoreError, Simulation
 from ..simcore._core import Program
 from .link_frames import LinkFrames, channel_groups
+from .message_matrix import matrices
 from .names import Names
 from .progress import Report
-from .results import write_table
+from .results import write_arrays, write_table
 
 _LOOK = 1024  # cycles; the core looks up so often, and chunks that are no multiples of it would move the run's end
 _CHUNK = 4 * _LOOK
@@ -121,6 +122,9 @@ def run_workload(
     if frames:
         files["links"] = "links.parquet"
         write_table(directory / files["links"], frames.table(names))
+    if workload.message_matrix:
+        files["messages"] = "messages.npz"
+        write_arrays(directory / files["messages"], matrices(simulation, {job["name"]: job["ranks"] for job in jobs}))
 
     return {
         **timing,

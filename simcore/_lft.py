@@ -248,21 +248,29 @@ def _addresses(
     named = {lid: numbers.get(name or by_guid.get(guid, "")) for lid, (guid, name) in dump.hosts.items()}
     given = [(lid, t) for lid in lids if (t := named.get(lid)) is not None]
     if given:
-        differences = {blocks[homes[t]].ports.get(lid, ports[t] + 1) - ports[t] for lid, t in given}
-        if len(differences) > 1 or not differences <= {0, 1}:
-            raise ConfigError(_elsewhere(dump, graph, blocks, homes, ports, given))
-        return _complete(dump, graph, lids, named, _hanging(blocks, lids, hangs, differences)), differences.pop()
+        own = [(t, out) for lid, t in given if (out := blocks[homes[t]].ports.get(lid)) is not None]
+        shift = min(1, max(0, _most_frequent([out - ports[t] for t, out in own])))
+        for t, out in own:
+            if out - ports[t] != shift:
+                raise ConfigError(
+                    f"{dump.path}: it is of another network: switch {graph.switch_names[homes[t]]} sends host "
+                    f"{graph.terminal_names[t]} to port {out}, and it hangs on port {ports[t] + shift}"
+                )
+        return _complete(dump, graph, lids, named, _hanging(blocks, lids, hangs, shift)), shift
     # No host is named: they are told by where they hang, from port 1 or from port 0 on.
-    found = {shift: _hanging(blocks, lids, hangs, {shift}) for shift in (1, 0)}
-    shift = max(found, key=lambda key: len(set(found[key].values())))
+    there = set(zip(graph.arrays()["from"].tolist(), graph.arrays()["port"].tolist(), strict=True)) | set(hangs)
+    found = {shift: _hanging(blocks, lids, hangs, shift) for shift in (1, 0)}
+
+    def plausible(shift: int) -> tuple[int, int]:
+        used = ((s, block.ports[lid] - shift) for s, block in enumerate(blocks) for lid in lids if lid in block.ports)
+        return len(set(found[shift].values())), sum(port in there for port in used)
+
+    shift = max(found, key=plausible)
     return _complete(dump, graph, lids, named, found[shift]), shift
 
 
-def _hanging(
-    blocks: list[_Block], lids: list[int], hangs: dict[tuple[int, int], int], shifts: set[int]
-) -> dict[int, int]:
+def _hanging(blocks: list[_Block], lids: list[int], hangs: dict[tuple[int, int], int], shift: int) -> dict[int, int]:
     """The terminal of each LID for which one switch alone sends to a terminal of its own."""
-    (shift,) = shifts
     ends: dict[int, list[int]] = {}
     for s, block in enumerate(blocks):
         for lid in lids:
@@ -294,20 +302,8 @@ def _complete(
     return addresses
 
 
-def _elsewhere(
-    dump: _Dump, graph: _core.ChannelGraph, blocks: list[_Block], homes: list[int], ports: list[int],
-    given: list[tuple[int, int]],
-) -> str:  # fmt: skip
-    first = blocks[homes[given[0][1]]].ports.get(given[0][0], 0) - ports[given[0][1]]
-    for lid, t in given:
-        out = blocks[homes[t]].ports.get(lid)
-        if out is not None and out - ports[t] != (first if first in (0, 1) else 1):
-            return (
-                f"{dump.path}: it is of another network: switch {graph.switch_names[homes[t]]} sends host "
-                f"{graph.terminal_names[t]}, which hangs on its port {ports[t]} (the first is 0), to port {out} "
-                "(the first is 1)"
-            )
-    return f"{dump.path}: it is of another network: hosts hang on other ports"
+def _most_frequent(numbers: list[int]) -> int:
+    return max(set(numbers), key=numbers.count, default=1)
 
 
 def _lmc(dump: _Dump, graph: _core.ChannelGraph, addresses: list[list[int]]) -> int:

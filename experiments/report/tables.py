@@ -71,7 +71,7 @@ def _network(name: str, tables: Sequence[Run]) -> str:
 
 
 def _pictures(tables: Sequence[Run]) -> str:
-    found = []
+    found: list[str] = []
     for result, directory in tables:
         path = directory / result["files"].get("figure", "-")
         if path.is_file() and len(found) < _MOST_PICTURES:

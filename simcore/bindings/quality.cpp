@@ -71,7 +71,8 @@ py::dict table_quality(Live<PyTable> t, Live<PyGraph> g, const py::object& given
 
 py::array table_bisection(Live<PyTable> t, Live<PyGraph> g, const Whole& orders, bool both_ways) {
   if (orders.ndim() != 2 || orders.shape(1) != static_cast<py::ssize_t>(g->graph->terminals))
-    throw ConfigError("orders: an array [patterns, " + std::to_string(g->graph->terminals) + "] is wanted, one order of the terminals per row");
+    throw ConfigError("orders: an array [patterns, " + std::to_string(g->graph->terminals) +
+                      "] is wanted, one order of the terminals per row");
   const std::vector<u32> all(orders.data(), orders.data() + orders.size());
   return as_array(without_gil([&] {
     check_table(*g->graph, *t->table);
@@ -79,11 +80,13 @@ py::array table_bisection(Live<PyTable> t, Live<PyGraph> g, const Whole& orders,
   }));
 }
 
-py::dict table_congestion(Live<PyTable> t, Live<PyGraph> g, const Whole& sources, const Whole& destinations, const Numbers& weights) {
+py::dict table_congestion(Live<PyTable> t, Live<PyGraph> g, const Whole& sources, const Whole& destinations,
+                          const Numbers& weights) {
   if (sources.size() != destinations.size() || sources.size() != weights.size())
     throw ConfigError("flows: sources, destinations and weights are not as many");
   std::vector<Flow> flows;
-  for (py::ssize_t k = 0; k < sources.size(); k++) flows.push_back({sources.data()[k], destinations.data()[k], weights.data()[k]});
+  for (py::ssize_t k = 0; k < sources.size(); k++)
+    flows.push_back({sources.data()[k], destinations.data()[k], weights.data()[k]});
   const Congestion c = without_gil([&] {
     check_table(*g->graph, *t->table);
     return congestion(*g->graph, *t->table, flows);
@@ -98,7 +101,8 @@ py::dict table_congestion(Live<PyTable> t, Live<PyGraph> g, const Whole& sources
 py::array random_orders(u64 seed, u64 first, u32 patterns, u32 terminals) {
   std::vector<u32> all;
   without_gil([&] {
-    claim_memory(u64{patterns} * terminals * sizeof(u32), "patterns", std::to_string(patterns) + " orders of " + std::to_string(terminals) + " terminals");
+    claim_memory(u64{patterns} * terminals * sizeof(u32), "patterns",
+                 std::to_string(patterns) + " orders of " + std::to_string(terminals) + " terminals");
     all.resize(std::size_t{patterns} * terminals);
     for (u32 k = 0; k < patterns; k++) {
       worked(terminals);
@@ -113,7 +117,9 @@ py::array random_orders(u64 seed, u64 first, u32 patterns, u32 terminals) {
 void bind_quality(py::module_& m) {
   m.def("table_loads", table_loads, py::arg("table"), py::arg("graph"), py::arg("demand") = py::none());
   m.def("table_quality", table_quality, py::arg("table"), py::arg("graph"), py::arg("demand") = py::none());
-  m.def("table_bisection_bandwidth", table_bisection, py::arg("table"), py::arg("graph"), py::arg("orders"), py::arg("both_ways") = false);
-  m.def("table_congestion", table_congestion, py::arg("table"), py::arg("graph"), py::arg("source"), py::arg("destination"), py::arg("weight"));
+  m.def("table_bisection_bandwidth", table_bisection, py::arg("table"), py::arg("graph"), py::arg("orders"),
+        py::arg("both_ways") = false);
+  m.def("table_congestion", table_congestion, py::arg("table"), py::arg("graph"), py::arg("source"),
+        py::arg("destination"), py::arg("weight"));
   m.def("random_orders", random_orders, py::arg("seed"), py::arg("first"), py::arg("patterns"), py::arg("terminals"));
 }

@@ -1,8 +1,9 @@
-// The routing graph of the Angara interconnect against its rules written out, and the tables of its engines against what the study
-// says of them: "Optimized Graph-Based Routing Algorithm for the Angara Interconnect".
+// The routing graph of the Angara interconnect against its rules written out, and the tables of its engines against
+// what the study says of them: "Optimized Graph-Based Routing Algorithm for the Angara Interconnect".
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "dependencies.hpp"
@@ -23,15 +24,30 @@ using Sizes = std::vector<double>;
 const std::vector<std::string> kEngines = {"angara_bfs", "angara_genetic", "angara_sssp"};
 
 Section torus_of(const Sizes& sizes) { return {"torus", {{"sizes", sizes}}}; }
-ChannelGraph graph_of(const Section& topology, const std::string& failed = "") {
+ChannelGraph graph_of(const Section& topology) {
   Config c;
   c.topology = topology;
-  if (!failed.empty()) c.failures = {{"links", failed}};
   return channel_graph(c);
 }
-ChannelGraph graph_of(const Sizes& sizes, const std::string& failed = "") { return graph_of(torus_of(sizes), failed); }
-ForwardingTable made(const ChannelGraph& g, const std::string& engine, const Values& values = {}, std::shared_ptr<const Demand> demand = nullptr) {
+ChannelGraph graph_of(const Sizes& sizes) { return graph_of(torus_of(sizes)); }
+// Without so many links; nothing where that leaves it in parts.
+std::optional<ChannelGraph> damaged_graph(const Sizes& sizes, u32 failed, i64 seed) {
+  Config c;
+  c.topology = torus_of(sizes);
+  c.failures = {{"links", i64{failed}}, {"seed", seed}};
+  try {
+    return channel_graph(c);
+  } catch (const ConfigError&) {
+    return {};
+  }
+}
+ForwardingTable made(const ChannelGraph& g, const std::string& engine, const Values& values = {},
+                     std::shared_ptr<const Demand> demand = nullptr) {
   return make_table("engine", {engine, values, std::move(demand)}, g);
+}
+// Soon done: how good the table is does not matter.
+Values hasty(const std::string& engine) {
+  return engine == "angara_genetic" ? Values{{"patience", i64{2}}, {"population", i64{10}}} : Values{};
 }
 std::string text(const Sizes& sizes) {
   std::string all;
@@ -74,7 +90,9 @@ struct Rules {
   u32 n;
   std::set<std::pair<u32, u32>> added;  // turns against the order, from channel to channel
 
-  Rules(const ChannelGraph& graph, const AngaraGraph& a) : g(graph), direction(a.direction), n(a.dimensions) { augment(); }
+  Rules(const ChannelGraph& graph, const AngaraGraph& a) : g(graph), direction(a.direction), n(a.dimensions) {
+    augment();
+  }
 
   // Theorem 2 as it reads: every look at what is ahead is a search of its own.
   std::set<u32> ahead(u32 channel) const {
@@ -82,19 +100,22 @@ struct Rules {
     std::vector<u32> found{channel};
     for (std::size_t k = 0; k < found.size(); k++)
       for (u32 next = g.first[g.to[found[k]]]; next < g.first[g.to[found[k]] + 1]; next++)
-        if ((direction[next] >= direction[found[k]] || added.contains({found[k], next})) && seen.insert(next).second) found.push_back(next);
+        if ((direction[next] >= direction[found[k]] || added.contains({found[k], next})) && seen.insert(next).second)
+          found.push_back(next);
     std::set<u32> directions;
     for (const u32 c : seen) directions.insert(direction[c]);
     return directions;
   }
   bool may_be_added(u32 c, u32 next) const {
     const bool first_or_last = direction[c] < n || direction[next] >= n;
-    return first_or_last && direction[next] < direction[c] && !added.contains({c, next}) && !ahead(next).contains(direction[c]);
+    return first_or_last && direction[next] < direction[c] && !added.contains({c, next}) &&
+           !ahead(next).contains(direction[c]);
   }
   void augment() {
     std::vector<u32> order(g.channels);
     std::iota(order.begin(), order.end(), 0u);
-    std::sort(order.begin(), order.end(), [&](u32 a, u32 b) { return std::pair(g.from[a], direction[a]) < std::pair(g.from[b], direction[b]); });
+    std::sort(order.begin(), order.end(),
+              [&](u32 a, u32 b) { return std::pair(g.from[a], direction[a]) < std::pair(g.from[b], direction[b]); });
     for (bool more = true; more;) {
       more = false;
       for (const u32 c : order)
@@ -120,7 +141,8 @@ struct Rules {
       if (!turn(route[k - 1], route[k])) return false;
     const std::size_t size = route.size();
     const bool first = direction[route.front()] < n, last = direction[route.back()] >= n;
-    return list(route, 0, size) || (first && list(route, 1, size)) || (last && list(route, 0, size - 1)) || (first && last && size > 1 && list(route, 1, size - 1));
+    return list(route, 0, size) || (first && list(route, 1, size)) || (last && list(route, 0, size - 1)) ||
+           (first && last && size > 1 && list(route, 1, size - 1));
   }
   // All permitted routes from a switch, of no more steps than given: every beginning of one is one.
   void each_route(std::vector<u32>& route, u32 at, u32 steps, const std::function<void(u32)>& visit) const {
@@ -144,19 +166,16 @@ TEST(angara_routing_graph_has_3_to_the_n_and_2n_and_1_vertices_per_node) {
   CHECK_EQ(angara_graph("test", graph_of({4, 2, 2, 2})).vertices_per_node, 90u);
 }
 
-// Theorem 1: the shortest paths of the routing graph are the shortest routes that the rules permit, no more and no fewer, whole or
-// with links missing.
+// Theorem 1: the shortest paths of the routing graph are the shortest routes that the rules permit, no more and no
+// fewer, whole or with links missing.
 TEST(angara_paths_are_the_permitted_routes) {
   u32 without = 0, longer = 0;
   for (const Sizes& sizes : kSmall)
-    for (const std::string failed : {"", "0-1", "0-1,1-2", "0-4", "0-1,4-5,2-6", "3-4,4-5,1-4"}) {
-      ChannelGraph g;
-      try {
-        g = graph_of(sizes, failed);
-      } catch (const ConfigError&) {
-        continue;  // no such link there
-      }
-      const std::string what = text(sizes) + " without " + failed;
+    for (u32 failed = 0; failed <= 6; failed++) {
+      const auto some = damaged_graph(sizes, failed, failed);
+      if (!some) continue;
+      const ChannelGraph& g = *some;
+      const std::string what = text(sizes) + " without " + std::to_string(failed) + " links";
       const AngaraGraph a = angara_graph("test", g);
       const Rules rules(g, a);
       CHECK_FOR(a.added == rules.added.size(), what);
@@ -173,19 +192,21 @@ TEST(angara_paths_are_the_permitted_routes) {
         hops_to(g, s, nearest);
         for (u32 to = 0; to < g.switches; to++) {
           CHECK_FOR(paths.hops[to] == hops[to], what + ": " + std::to_string(s) + " to " + std::to_string(to));
-          CHECK_FOR(hops[to] == kNone || counts[to] == number[to], what + ": " + std::to_string(s) + " to " + std::to_string(to));
+          CHECK_FOR(hops[to] == kNone || counts[to] == number[to],
+                    what + ": " + std::to_string(s) + " to " + std::to_string(to));
           without += hops[to] == kNone;
           longer += hops[to] != kNone && hops[to] > nearest[to];
         }
       }
     }
-  CHECK(without > 0 && longer > 0);
+  CHECK_FOR(without > 0 && longer > 0, std::to_string(without) + ", " + std::to_string(longer));
 }
 
-// Theorem 2: with all turns of order and augmentation used, nothing waits in a circle but along a ring; and no further turn that a
-// first or last step could take may be added.
+// Theorem 2: with all turns of order and augmentation used, nothing waits in a circle but along a ring; and no further
+// turn that a first or last step could take may be added.
 TEST(angara_augmentation_is_free_of_deadlock_and_complete) {
-  const std::map<Sizes, u32> wanted = {{{4, 2}, 8}, {{4, 2, 2}, 40}, {{4, 2, 2, 2}, 144}, {{3, 3}, 0}, {{4, 4}, 0}, {{3, 5, 4}, 0}};
+  const std::map<Sizes, u32> wanted = {{{4, 2}, 8}, {{4, 2, 2}, 40}, {{4, 2, 2, 2}, 144},
+                                       {{3, 3}, 0}, {{4, 4}, 0},     {{3, 5, 4}, 0}};
   for (const auto& [sizes, turns] : wanted) {
     const ChannelGraph g = graph_of(sizes);
     const AngaraGraph a = angara_graph("test", g);
@@ -214,7 +235,8 @@ TEST(angara_augmentation_is_free_of_deadlock_and_complete) {
   }
 }
 
-// "81.6 % of the pairs have a single minimal route" in two dimensions: the mean over all tori of 2 to 8 by 2 to 8 nodes.
+// "81.6 % of the pairs have a single minimal route" in two dimensions: the mean over all tori of 2 to 8 by 2 to 8
+// nodes.
 TEST(angara_share_of_pairs_with_a_single_route) {
   double share[2] = {0, 0};
   for (double x = 2; x <= 8; x++)
@@ -241,23 +263,24 @@ TEST(angara_perfect_loads_and_diameters) {
   const std::vector<Sizes> systems = {{2}, {4}, {4, 2}, {4, 2, 2}, {4, 2, 2, 2}};
   for (u32 k = 0; k < systems.size(); k++)
     for (const std::string& engine : kEngines) {
-      const Quality q = quality_of(systems[k], engine);
+      const Quality q = quality_of(systems[k], engine, k < 3 ? Values{} : hasty(engine));
       CHECK_FOR(q.mean == 1u << k && q.longest == k + 1 && q.minimal, engine + " on " + text(systems[k]));
       if (k < 2) CHECK_FOR(q.most == q.mean && q.deviation == 0, engine + " on " + text(systems[k]));
     }
 }
 
-// Published most and least loads: SSSP 5/3, 12/3, 28/8; genetic 4/4, 11/5, 27/8; BFS 6/2, 18/3, 48/3 on 8, 16 and 32 nodes. The best
-// that a local search over permitted routes found: 4, 10, 26.
+// Published most and least loads: SSSP 5/3, 12/3, 28/8; genetic 4/4, 11/5, 27/8; BFS 6/2, 18/3, 48/3 on 8, 16 and 32
+// nodes. The best that a local search over permitted routes found: 4, 10, 26.
 TEST(angara_loads_of_the_study_s_systems) {
-  const auto at_most = [](const Sizes& sizes, const std::string& engine, double most) {
-    const Quality q = quality_of(sizes, engine);
+  const auto at_most = [](const Sizes& sizes, const std::string& engine, double most, const Values& values = {}) {
+    const Quality q = quality_of(sizes, engine, values);
     CHECK_FOR(q.most <= most, engine + " on " + text(sizes) + ": " + std::to_string(q.most));
     return q;
   };
   Quality q = at_most({4, 2}, "angara_sssp", 5);
   CHECK(q.least == 3);
-  // Channels off by one of the mean 4: the deviation is the root of their share of 24, of 12 it would be the published 0.707.
+  // Channels off by one of the mean 4: the deviation is the root of their share of 24, of 12 it would be the published
+  // 0.707.
   const double off = q.deviation * q.deviation * 24;
   CHECK_NEAR(off, std::round(off), 1e-9);
   CHECK(off > 0 && off <= 12);
@@ -268,6 +291,7 @@ TEST(angara_loads_of_the_study_s_systems) {
   q = at_most({4, 2, 2}, "angara_genetic", 10);
   CHECK_NEAR(q.deviation, 1.447, 0.0005);  // what the local search found
   at_most({4, 2, 2, 2}, "angara_genetic", 27);
+  at_most({4, 2, 2, 2}, "angara_genetic", 26, {{"seed", i64{2}}});
   at_most({4, 2}, "angara_bfs", 6);
   at_most({4, 2, 2}, "angara_bfs", 18);
   at_most({4, 2, 2, 2}, "angara_bfs", 48);
@@ -284,11 +308,14 @@ TEST(angara_sssp_against_bfs) {
       bfs += other;
     }
   CHECK_NEAR(sssp / bfs, 0.87, 0.005);
-  for (const Sizes& sizes : {Sizes{4, 4, 4}, {3, 5, 4}, {2, 6, 3}, {6, 6, 4}, {5, 4, 3}}) CHECK_FOR(quality_of(sizes, "angara_sssp").most <= 0.89 * quality_of(sizes, "angara_bfs").most, text(sizes));
-  for (const Sizes& sizes : {Sizes{4, 4, 3, 2}, {3, 4, 3, 4}, {5, 3, 3, 2}}) CHECK_FOR(quality_of(sizes, "angara_sssp").most <= 0.83 * quality_of(sizes, "angara_bfs").most, text(sizes));
+  for (const Sizes& sizes : {Sizes{4, 4, 4}, {3, 5, 4}, {2, 6, 3}, {6, 6, 4}, {5, 4, 3}})
+    CHECK_FOR(quality_of(sizes, "angara_sssp").most <= 0.89 * quality_of(sizes, "angara_bfs").most, text(sizes));
+  for (const Sizes& sizes : {Sizes{4, 4, 3, 2}, {3, 4, 3, 4}, {5, 3, 3, 2}})
+    CHECK_FOR(quality_of(sizes, "angara_sssp").most <= 0.83 * quality_of(sizes, "angara_bfs").most, text(sizes));
 }
 
-// On a hypercube without the augmentation every pair has one route, the directions in their order: 3^a 2^b routes pass a channel.
+// On a hypercube without the augmentation every pair has one route, the directions in their order: 3^a 2^b routes pass
+// a channel.
 TEST(angara_direction_order_on_a_hypercube) {
   for (u32 n = 2; n <= 5; n++) {
     const ChannelGraph g = graph_of(Sizes(n, 2));
@@ -302,16 +329,18 @@ TEST(angara_direction_order_on_a_hypercube) {
       const std::vector<double> counts = paths.counts();
       for (u32 to = 0; to < g.switches; to++) {
         CHECK_EQ(counts[to], 1.0);
-        for (u32 v = cheapest.end(paths, to); cheapest.arc[v] != kNone; v = paths.arcs[cheapest.arc[v]].from) load[paths.arcs[cheapest.arc[v]].channel]++;
+        for (u32 v = cheapest.end(paths, to); cheapest.arc[v] != kNone; v = paths.arcs[cheapest.arc[v]].from)
+          load[paths.arcs[cheapest.arc[v]].channel]++;
       }
     }
     u32 most = 0;
     for (u32 c = 0; c < g.channels; c++) {
-      // Upwards along i the lower ones of v have been raised or were set (3 ways), the higher ones are as they were; downwards the
-      // other way round.
+      // Upwards along i the lower ones of v have been raised or were set (3 ways), the higher ones are as they were;
+      // downwards the other way round.
       const u32 v = g.from[c], i = a.direction[c] % n;
       const bool up = a.direction[c] < n;
-      const u32 ones = static_cast<u32>(__builtin_popcount(up ? v & ((1u << i) - 1) : v >> (i + 1))), free = up ? n - 1 - i : i;
+      const u32 ones = static_cast<u32>(__builtin_popcount(up ? v & ((1u << i) - 1) : v >> (i + 1))),
+                free = up ? n - 1 - i : i;
       CHECK_EQ(load[c], static_cast<u32>(std::pow(3, ones)) << free);
       most = std::max(most, load[c]);
     }
@@ -322,13 +351,14 @@ TEST(angara_direction_order_on_a_hypercube) {
 // Every route of every engine keeps to the rules, is as short as can be, and no circle waits.
 TEST(angara_tables_keep_the_rules) {
   u32 broken_bits = 0;
-  for (const Sizes& sizes : {Sizes{4, 2}, {3, 3}, {5, 4}, {4, 2, 2}, {2, 2, 2}, {3, 4, 5}, {4, 2, 2, 2}, {2, 3, 4, 2}}) {
+  for (const Sizes& sizes :
+       {Sizes{4, 2}, {3, 3}, {5, 4}, {4, 2, 2}, {2, 2, 2}, {3, 4, 5}, {4, 2, 2, 2}, {2, 3, 4, 2}}) {
     const ChannelGraph g = graph_of(sizes);
     const AngaraGraph a = angara_graph("test", g);
     const Rules rules(g, a);
     for (const std::string& engine : kEngines) {
       const std::string what = engine + " on " + text(sizes);
-      const ForwardingTable table = made(g, engine);
+      const ForwardingTable table = made(g, engine, hasty(engine));
       CHECK_FOR(table.source_routed() && route_lengths(g, table).minimal, what);
       CHECK_FOR(find_cycle(g, table).empty(), what);
       for (u32 s = 0; s < g.switches; s++)
@@ -345,39 +375,43 @@ TEST(angara_tables_keep_the_rules) {
 
 // Links that fail: routes where the rules permit them, else the pair is named. A ring of three may be gone round then.
 TEST(angara_tables_with_links_that_failed) {
-  u32 routed = 0, refused = 0, longer = 0;
+  u32 routed = 0, refused = 0, longer = 0, around = 0;
   for (const Sizes& sizes : {Sizes{3, 3}, {4, 4}, {5, 3}, {3, 3, 3}, {4, 2, 2, 2}})
-    for (u64 seed = 1; seed <= 12; seed++) {
-      Config c;
-      c.topology = torus_of(sizes);
-      c.failures = {{"links", std::to_string(1 + seed % 4)}, {"seed", static_cast<i64>(seed)}};
-      ChannelGraph g;
-      try {
-        g = channel_graph(c);
-      } catch (const ConfigError&) {
-        continue;  // in two parts
+    for (u32 failed = 1; failed <= 12; failed++) {
+      const auto some = damaged_graph(sizes, failed, failed);
+      if (!some) continue;
+      const ChannelGraph& g = *some;
+      const AngaraGraph a = angara_graph("test", g);
+      AngaraPaths paths(g, a);
+      bool all = true;
+      for (u32 s = 0; s < g.switches; s++) {
+        paths.from(s);
+        all &= std::count(paths.hops.begin(), paths.hops.end(), kNone) == 0;
       }
-      AngaraPaths paths(g, angara_graph("test", g));
       for (const std::string& engine : kEngines) {
-        const AngaraGraph a = angara_graph("test", g);
-        bool all = true;
-        AngaraPaths of(g, a);
-        for (u32 s = 0; s < g.switches; s++) {
-          of.from(s);
-          all &= std::count(of.hops.begin(), of.hops.end(), kNone) == 0;
-        }
         if (!all) {
-          CHECK_THROWS(ConfigError, made(g, engine), engine + ": no route from switch ", " to switch ");
+          CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), engine + ": no route from switch ", " to switch ");
           refused++;
           continue;
         }
-        const ForwardingTable table = made(g, engine, {});
-        CHECK_FOR(find_cycle(g, table).empty(), engine + " on " + text(sizes) + ": " + cycle_name(g, find_cycle(g, table)));
+        const ForwardingTable table = made(g, engine, hasty(engine));
+        CHECK_FOR(find_cycle(g, table).empty(),
+                  engine + " on " + text(sizes) + ": " + cycle_name(g, find_cycle(g, table)));
         longer += !route_lengths(g, table).minimal;
+        for (u32 s = 0; s < g.switches && sizes == Sizes{3, 3}; s++)
+          for (u32 d = 0; d < g.terminals; d++) {
+            u32 before = kNone;
+            each_channel(g, table, s, d, [&](u32 c) {
+              around += before != kNone && a.direction[before] == a.direction[c];
+              before = c;
+            });
+          }
         routed++;
       }
     }
-  CHECK(routed > 30 && refused > 10 && longer > 5);
+  CHECK(around > 0);
+  CHECK_FOR(routed > 30 && refused > 10 && longer > 5,
+            std::to_string(routed) + ", " + std::to_string(refused) + ", " + std::to_string(longer));
 }
 
 TEST(angara_refuses_what_is_no_torus_of_single_links) {
@@ -389,12 +423,14 @@ TEST(angara_refuses_what_is_no_torus_of_single_links) {
     CHECK_THROWS(ConfigError, made(hyperx, engine), engine, "hyperx", "torus, mesh");
   }
   CHECK_THROWS(ConfigError, made(graph_of({4, 2}), "angara_genetic", {{"mutation", 1.5}}), "engine.mutation");
-  CHECK_THROWS(ConfigError, made(graph_of({4, 2}), "angara_sssp", {{"mutation", 0.5}}), "engine.mutation", "only to angara_genetic");
+  CHECK_THROWS(ConfigError, made(graph_of({4, 2}), "angara_sssp", {{"mutation", 0.5}}), "engine.mutation",
+               "only to angara_genetic");
 }
 
 // Several terminals per switch, and a mesh: the same routes to each, no ring to count bubbles on.
 TEST(angara_terminals_and_meshes) {
-  const ChannelGraph one = graph_of({4, 2}), three = graph_of({"torus", {{"sizes", Sizes{4, 2}}, {"terminals_per_router", i64{3}}}});
+  const ChannelGraph one = graph_of({4, 2}),
+                     three = graph_of({"torus", {{"sizes", Sizes{4, 2}}, {"terminals_per_router", i64{3}}}});
   for (const std::string& engine : kEngines) {
     const ForwardingTable a = made(one, engine), b = made(three, engine);
     CHECK(a.bubble && b.bubble);
@@ -440,7 +476,8 @@ TEST(angara_tables_by_demand) {
     return *std::max_element(load.begin(), load.end());
   };
   for (const std::string engine : {"angara_genetic", "angara_sssp"}) {
-    CHECK_FOR(most(made(g, engine, {}, demand)) == 1, engine + ": " + std::to_string(most(made(g, engine, {}, demand))));
+    CHECK_FOR(most(made(g, engine, {}, demand)) == 1,
+              engine + ": " + std::to_string(most(made(g, engine, {}, demand))));
     CHECK_FOR(most(made(g, engine)) > 1, engine);
   }
   CHECK_THROWS(ConfigError, made(g, "angara_bfs", {}, demand), "angara_bfs does not balance by demand");
@@ -449,13 +486,16 @@ TEST(angara_tables_by_demand) {
 // 32 nodes under more load than they carry, with buffers of two packets: bubbles keep them going, without they stop.
 TEST(angara_tables_run_without_deadlock) {
   const Section topology = torus_of({4, 2, 2, 2});
-  const Values tight = merge(input_queued(), {{"input_buffer_flits", i64{8}}, {"watchdog_ns", 5000.0}});
+  const Values tight =
+      merge(input_queued(), {{"input_buffer_flits", i64{8}}, {"link_latency_ns_local", 1.0}, {"watchdog_ns", 5000.0}});
   for (const std::string& engine : kEngines)
     for (const std::string traffic : {"uniform", "tornado", "bit_complement"}) {
-      Simulation sim(config(topology, tight, {"table", {{"engine", engine}}}, {traffic, {{"load", 1.0}, {"packet_flits", i64{4}}}}));
+      Simulation sim(config(topology, tight, {"table", {{"engine", engine}}},
+                            {traffic, {{"load", 1.0}, {"packet_flits", i64{4}}}}));
       CHECK(sim.network().routing_facts.bubble && sim.network().vcs == 1);
-      sim.run(20000);
-      CHECK_FOR(sim.state().part.totals.flits_ejected > 32 * 20000 / 5, engine + " " + traffic + ": " + std::to_string(sim.state().part.totals.flits_ejected));
+      sim.run(6000);
+      CHECK_FOR(sim.state().part.totals.flits_ejected > 32 * 6000 / 10,
+                engine + " " + traffic + ": " + std::to_string(sim.state().part.totals.flits_ejected));
       sim.check_conservation();
       sim.stop_sources();
       for (u32 k = 0; k < 20000 && !sim.empty(); k++) sim.run(1);
@@ -465,9 +505,13 @@ TEST(angara_tables_run_without_deadlock) {
   ForwardingTable table = made(g, "angara_sssp");
   table.bubble = false;
   CHECK(!find_cycle(g, table).empty());
-  Config c = config(torus_of({8, 2}), tight, {"table", {{"allow_cycles", true}}}, {"uniform", {{"load", 1.0}, {"packet_flits", i64{4}}}});
+  Config c = config(torus_of({8, 2}), tight, {"table", {{"allow_cycles", true}}},
+                    {"uniform", {{"load", 1.0}, {"packet_flits", i64{4}}}});
   c.table = std::make_shared<ForwardingTable>(table);
   Simulation stuck(c);
   CHECK_THROWS(CoreError, stuck.run(200000), "deadlock");
-  CHECK_THROWS(ConfigError, Simulation(config(topology, tight, {"table", {{"engine", std::string("angara_sssp")}}}, {"uniform", {{"packet_flits_max", i64{4}}}})), "packets of one size");
+  CHECK_THROWS(ConfigError,
+               Simulation(config(topology, tight, {"table", {{"engine", std::string("angara_sssp")}}},
+                                 {"uniform", {{"packet_flits_max", i64{4}}}})),
+               "packets of one size");
 }

@@ -237,7 +237,8 @@ TEST(effective_bisection_bandwidth_by_hand) {
 
 TEST(effective_bisection_bandwidth_of_a_single_switch_is_full) {
   // A second switch without terminals: its cable stays unused.
-  const ChannelGraph g = graph({"graph", {{"links", std::vector<double>{0, 1}}, {"terminals", std::vector<double>(16, 0)}}});
+  const Values star = {{"links", std::vector<double>{0, 1}}, {"terminals", std::vector<double>(16, 0)}};
+  const ChannelGraph g = graph({"graph", star});
   const ForwardingTable table = made(g, "min_hop");
   for (const double x : bisection_bandwidth(g, table, orders(50, g.terminals), false)) CHECK_EQ(x, 1.);
   const Quality q = quality(g, table, {});
@@ -265,6 +266,28 @@ TEST(orders_are_drawn_evenly) {
     for (u32 place = 0; place < kTerminals; place++) at[place][all[k * kTerminals + place]]++;
   for (const auto& place : at)
     for (const u32 n : place) CHECK_NEAR(n, kPatterns / 5., 5 * std::sqrt(kPatterns * 0.16));
+}
+
+TEST(random_bisection_sends_what_is_counted) {
+  constexpr i64 kSeed = 5, kPattern = 7;
+  const Values values = {{"bisection_seed", kSeed}, {"pattern", kPattern}, {"load", 1.0}};
+  std::vector<u32> order(72);
+  draw_order(kSeed, kPattern, 72, order.data());
+  for (const bool both_ways : {false, true}) {
+    const Section traffic = {"random_bisection", merge(values, {{"both_ways", both_ways}})};
+    const auto net = build(config(small_network(), input_queued(), {"minimal", {}}, traffic));
+    for (u32 k = 0; k < 36; k++) {
+      CHECK_EQ(net->destination(*net, 1, order[k], 0, 0, 0), order[36 + k]);
+      CHECK_EQ(net->destination(*net, 1, order[36 + k], 0, 0, 0), both_ways ? order[k] : kNone);
+    }
+  }
+  // A single switch carries all that half of the terminals can send.
+  const Section star = {"graph", {{"links", std::vector<double>{0, 1}}, {"terminals", std::vector<double>(16, 0)}}};
+  Simulation sim(config(star, input_queued(), {"minimal", {}}, {"random_bisection", values}));
+  sim.run(1000);
+  sim.begin_window();
+  sim.run(1000);
+  CHECK_NEAR(static_cast<double>(sim.state().part.window.delivered), 8 * 1000, 8);
 }
 
 TEST(congestion_of_flows_and_of_their_ends) {

@@ -282,6 +282,12 @@ TEST(workload_placements) {
       CHECK_EQ(second.size(), std::size_t{2});
       for (const u32 g : second) CHECK(first.count(g) == 0);
     }
+    if (policy == "fragmented") {  // those taken in their order, about four in five; then those passed over in theirs
+      const auto passed = std::is_sorted_until(order.begin(), order.end());
+      CHECK(passed - order.begin() > 44 && passed - order.begin() < 71);
+      CHECK(std::is_sorted(passed, order.end()));
+      CHECK(order != placement_order(net, policy, 8, {20, 16}));
+    }
     if (policy == "linear")
       for (u32 k = 0; k < 72; k++) CHECK_EQ(order[k], k);
   }

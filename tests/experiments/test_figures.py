@@ -16,7 +16,7 @@ from plans import planned
 
 FIGURES = reproduce.available()
 PLANS = [(figure, preset) for figure, presets in FIGURES.items() for preset in presets]
-OF_JOBS = {"mapping", "sc19_stencil"}  # the others offer loads of traffic patterns
+OF_JOBS = {"first_hyperx", "mapping", "sc19_stencil"}  # the others offer loads of traffic patterns
 
 MAPPING = {
     "dilation": 2.0,
@@ -39,9 +39,11 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     if has_workload(run.config):
         section = config["workload"]
         names = [job["name"] for job in section["jobs"]] if section["name"] == "jobs" else [section["name"]]
-        job = {"comm_time_mean_ns": 20e3, "comm_time_std_ns": 1e3, "finish_ns": 30e3}
+        job = {"comm_time_mean_ns": 20e3, "comm_time_std_ns": 1e3, "finish_ns": 25e3}
         result = {"jobs": dict.fromkeys(names, job), "mapping": MAPPING, "cpu_seconds": 1.0, "config": config}
-        return row(result, run.directory)
+        pairs = {f"messages.{name}.gb_per_s": [[None, 2.0], [4.0, None]] for name in names}
+        means = {f"messages.{name}.mean_gb_per_s": 3.0 for name in names}
+        return {**row(result, run.directory), **pairs, **means}
     load = config["traffic"]["load"]
     latency = 600 / (1.01 - min(load / 0.6, 1))
     result = {
@@ -93,6 +95,19 @@ def test_a_missing_bar_stops_the_stencil(tmp_path: Path) -> None:
     incomplete = [r for r in quick("sc19_stencil") if (r["routing.name"], r["workload.phase"]) != ("ugal", "halo")]
     with pytest.raises(ValueError, match="no row for phase halo and routing ugal"):
         reproduce.draw("sc19_stencil", incomplete, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["allreduce", "halo", "mpigraph", "bisection"])
+def test_a_missing_job_stops_the_first_hyperx(kind: str, tmp_path: Path) -> None:
+    incomplete = [
+        r
+        for r in quick("first_hyperx")
+        if (r["workload.jobs"][0]["name"], r["routing.name"]) != (kind, "omni_war")
+        or r["workload.jobs"][0]["ranks"] == 7
+    ]
+    with pytest.raises(ValueError, match=f"no row for {kind} of .* on hyperx with omni_war, linear"):
+        reproduce.draw("first_hyperx", incomplete, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

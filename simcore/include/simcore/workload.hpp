@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "simcore/memory.hpp"
 #include "simcore/network.hpp"
 #include "simcore/program.hpp"
 
@@ -42,6 +43,13 @@ struct MappingFacts {
   double prepare_cpu_seconds = 0, mapper_cpu_seconds = 0, refine_cpu_seconds = 0;  // who talks to whom and what is how far; the rest
 };
 
+// What `workload.message_matrix` keeps for every pair of ranks of each job: [jobs, ranks, ranks], see src/workload/message_matrix.cpp.
+struct MessageMatrix {
+  u32 ranks = 0;  // of the largest job; 0: not kept
+  Kept<double> bytes, time, busy, since;
+  Kept<u32> messages, open;
+};
+
 struct Workload {
   std::vector<Job> jobs;
   std::vector<u32> rank_terminal;  // [ranks]
@@ -53,6 +61,7 @@ struct Workload {
   u32 header_bytes[5];             // by Transfer, in its first packet; requests, fetches and acknowledgements are nothing else
   bool interleave;                 // the NIC takes packets from its messages in turn; else one message after the other
   bool blame;                      // account for who delays whom on every channel
+  MessageMatrix matrix;
   u32 cpus = 1, nics = 1;          // per rank
   u64 memory_bytes = 0;            // of the largest block of each rank, all at once
   std::shared_ptr<const MappingFacts> mapping;  // null: the placement is not mapped

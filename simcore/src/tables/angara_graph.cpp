@@ -79,7 +79,8 @@ Automaton determined(const Rule& rule, u32 directions) {
   return a;
 }
 
-// States from which the same steps are possible, for ever, become one (Moore 1956), unless they came by different directions.
+// States from which the same steps are possible, for ever, become one (Moore 1956), unless they came by different
+// directions.
 Automaton reduced(const Automaton& a, u32 directions) {
   const std::size_t states = a.came.size();
   std::vector<u16> part(a.came.begin(), a.came.end());
@@ -121,8 +122,9 @@ void find_directions(const std::string& engine, const ChannelGraph& g, const Tor
   a.direction.resize(g.channels);
   for (u32 k = 0; k < n; k++)
     if (t.links[k] != 1)
-      throw ConfigError(engine + ": " + std::to_string(t.links[k]) + " parallel links along dimension " + std::to_string(k) +
-                        " (" + t.key.substr(0, t.key.rfind('.')) + ".links); its routes know of one");
+      throw ConfigError(engine + ": " + std::to_string(t.links[k]) + " parallel links along dimension " +
+                        std::to_string(k) + " (" + t.key.substr(0, t.key.rfind('.')) +
+                        ".links); its routes know of one");
   for (u32 c = 0; c < g.channels; c++) {
     const u32 k = t.dimension_of_port[g.port[c]];
     const bool ascends = t.widths[k] == 2 ? t.coordinate(g.from[c], k) == 0 : g.port[c] == t.base[k];
@@ -132,8 +134,8 @@ void find_directions(const std::string& engine, const ChannelGraph& g, const Tor
   }
 }
 
-// Turns by the order, then those of theorem 2 until none can be added any more. ahead[c]: directions of the channels that can be
-// reached from channel c (the source's UD set).
+// Turns by the order, then those of theorem 2 until none can be added any more. ahead[c]: directions of the channels
+// that can be reached from channel c (the source's UD set).
 class Augmentation {
  public:
   Augmentation(const ChannelGraph& g, AngaraGraph& a) : g_(g), a_(a), ahead_(g.channels, 0) {
@@ -165,7 +167,8 @@ class Augmentation {
       worked(a_.directions);
       for (u32 other = g_.first[v]; other < g_.first[v + 1]; other++) {
         const u32 before = g_.reverse[other];
-        if (!(turns(v, a_.direction[before]) >> a_.direction[at] & 1) || (ahead_[before] | bits) == ahead_[before]) continue;
+        if (!(turns(v, a_.direction[before]) >> a_.direction[at] & 1) || (ahead_[before] | bits) == ahead_[before])
+          continue;
         ahead_[before] |= bits;
         pending_.push_back(before);
       }
@@ -177,7 +180,8 @@ class Augmentation {
     bool added = false;
     for (u32 e = 0; e < d; e++) {
       const u32 next = a_.channel(v, e);
-      if (next == kNone || turns(v, d) >> e & 1 || (d >= a_.dimensions && e < a_.dimensions) || ahead_[next] >> d & 1) continue;
+      if (next == kNone || turns(v, d) >> e & 1 || (d >= a_.dimensions && e < a_.dimensions) || ahead_[next] >> d & 1)
+        continue;
       turns(v, d) |= 1u << e;
       a_.added++;
       spread(next);
@@ -197,8 +201,8 @@ AngaraGraph angara_graph(const std::string& engine, const ChannelGraph& g, bool 
   const auto* t = dynamic_cast<const Torus*>(g.topology.get());
   if (!t) throw ConfigError(engine + ": topology '" + g.topology_name + "' has no directions; valid are torus, mesh");
   if (t->dimensions > kMostDimensions)
-    throw ConfigError(engine + ": " + std::to_string(t->dimensions) + " dimensions (" + t->key + "); its routes take at most " +
-                      std::to_string(kMostDimensions));
+    throw ConfigError(engine + ": " + std::to_string(t->dimensions) + " dimensions (" + t->key +
+                      "); its routes take at most " + std::to_string(kMostDimensions));
   AngaraGraph a;
   a.dimensions = t->dimensions;
   a.directions = 2 * a.dimensions;

@@ -9,7 +9,8 @@ namespace flitgym {
 
 AngaraPaths::AngaraPaths(const ChannelGraph& g, const AngaraGraph& rules) : g_(g), rules_(rules) {
   const u64 vertices = u64{rules.nodes} * rules.states;
-  claim_memory(vertices * 4, "topology." + g.topology_name, "a search in a routing graph of " + std::to_string(vertices) + " vertices");
+  claim_memory(vertices * 4, "topology." + g.topology_name,
+               "a search in a routing graph of " + std::to_string(vertices) + " vertices");
   number_.assign(vertices, kNone);
 }
 
@@ -24,8 +25,8 @@ u32 AngaraPaths::vertex(u32 at_node, u32 state) {
   return number;
 }
 
-// Breadth first, until every node has been found or nothing is left. With `bound` nothing is followed that has taken more steps to
-// a node than there are hops. True if every node was found, and within its bound.
+// Breadth first, until every node has been found or nothing is left. With `bound` nothing is followed that has taken
+// more steps to a node than there are hops. True if every node was found, and within its bound.
 bool AngaraPaths::search(u32 source, const std::vector<u32>* bound) {
   for (std::size_t v = 0; v < node.size(); v++) number_[std::size_t{node[v]} * rules_.states + state_[v]] = kNone;
   for (auto* list : {&node, &state_, &level_}) list->clear();
@@ -75,7 +76,8 @@ void AngaraPaths::only(const std::vector<u32>& targets) {
   trim(useful);
 }
 
-// `useful` are the ends that count; what leads to none of them goes, but keeps its number (and thereby its place in number_).
+// `useful` are the ends that count; what leads to none of them goes, but keeps its number (and thereby its place in
+// number_).
 void AngaraPaths::trim(std::vector<u8>& useful) {
   first_end.assign(rules_.nodes + 1, 0);
   for (std::size_t v = 0; v < node.size(); v++) first_end[node[v] + 1] += useful[v];
@@ -108,7 +110,8 @@ std::vector<u32> AngaraPaths::turns() const {
   return least;
 }
 
-AngaraRoutes::AngaraRoutes(const std::string& engine, const ChannelGraph& g, const AngaraGraph& rules, const Demand& demand)
+AngaraRoutes::AngaraRoutes(const std::string& engine, const ChannelGraph& g, const AngaraGraph& rules,
+                           const Demand& demand)
     : engine_(engine), nodes_(g.switches) {
   const std::string key = "topology." + g.topology_name;
   const u64 pairs = u64{nodes_} * nodes_;
@@ -127,8 +130,10 @@ AngaraRoutes::AngaraRoutes(const std::string& engine, const ChannelGraph& g, con
     }
   }
   if (missing)
-    throw ConfigError(engine + ": no route from switch " + example + " keeps to the order of directions and the direction bits, even with a first and a last step" +
-                      (missing == 1 ? "" : " (nor for " + std::to_string(missing - 1) + " other pairs)") + "; an engine with virtual layers (dfsssp, lash, nue) routes such a network");
+    throw ConfigError(engine + ": no route from switch " + example +
+                      " keeps to the order of directions and the direction bits, even with a first and a last step" +
+                      (missing == 1 ? "" : " (nor for " + std::to_string(missing - 1) + " other pairs)") +
+                      "; an engine with virtual layers (dfsssp, lash, nue) routes such a network");
   for (u64 p = 0; p < pairs; p++) first_[p + 1] += first_[p];
   claim_memory(first_.back() * sizeof(u16), key, "routes of " + std::to_string(first_.back()) + " steps");
   port_.resize(first_.back());
@@ -137,7 +142,8 @@ AngaraRoutes::AngaraRoutes(const std::string& engine, const ChannelGraph& g, con
 
 void AngaraRoutes::weigh(const ChannelGraph& g, const Demand& demand) {
   const u64 pairs = u64{nodes_} * nodes_;
-  claim_memory(pairs * sizeof(float), "topology." + g.topology_name, "the demand of " + std::to_string(pairs) + " pairs of nodes");
+  claim_memory(pairs * sizeof(float), "topology." + g.topology_name,
+               "the demand of " + std::to_string(pairs) + " pairs of nodes");
   std::vector<double> all(pairs, 0), by_switch;
   double sum = 0;
   for (u32 t = 0; t < g.terminals; t++) {
@@ -164,14 +170,16 @@ ForwardingTable AngaraRoutes::table(const ChannelGraph& g) const {
   for (u32 s = 0; s < nodes_; s++)
     for (u32 to = 0; to < nodes_; to++) steps += u64{length(s, to)} * g.terminals_at(to);
   const u64 entries = u64{g.switches} * g.terminals;
-  claim_memory(entries * sizeof(u64) + steps * sizeof(u16), "topology." + g.topology_name, "a table of " + std::to_string(entries) + " source routes");
+  claim_memory(entries * sizeof(u64) + steps * sizeof(u16), "topology." + g.topology_name,
+               "a table of " + std::to_string(entries) + " source routes");
   table.route_first.reserve(entries + 1);
   table.route_port.reserve(steps);
   table.route_first.push_back(0);
   for (u32 s = 0; s < nodes_; s++)
     for (u32 t = 0; t < g.terminals; t++) {
       const std::size_t at = pair(s, g.terminal_switch[t]);
-      table.route_port.insert(table.route_port.end(), port_.begin() + static_cast<std::ptrdiff_t>(first_[at]), port_.begin() + static_cast<std::ptrdiff_t>(first_[at + 1]));
+      table.route_port.insert(table.route_port.end(), port_.begin() + static_cast<std::ptrdiff_t>(first_[at]),
+                              port_.begin() + static_cast<std::ptrdiff_t>(first_[at + 1]));
       table.route_first.push_back(table.route_port.size());
       worked(1);
     }

@@ -1,4 +1,5 @@
-// What the three Angara engines share: the shortest routes from one node that the routing graph has, and the routes chosen so far.
+// What the three Angara engines share: the shortest routes from one node that the routing graph has, and the routes
+// chosen so far.
 #pragma once
 
 #include <limits>
@@ -10,8 +11,9 @@
 
 namespace flitgym {
 
-// All shortest routes from one node: a vertex is a node and a state of the automaton, an arc leads from one level (steps from the
-// source) to the next. Every route is one path. Vertices from which no shortest route ends are left out.
+// All shortest routes from one node: a vertex is a node and a state of the automaton, an arc leads from one level
+// (steps from the source) to the next. Every route is one path. Vertices from which no shortest route ends are left
+// out.
 class AngaraPaths {
  public:
   struct Arc {
@@ -21,11 +23,11 @@ class AngaraPaths {
   void from(u32 source);
   void only(const std::vector<u32>& targets);  // leaves out what leads to none of these
 
-  std::vector<u32> hops;        // [nodes] of the shortest routes, kNone: there is none
-  std::vector<Arc> arcs;        // by level
-  std::vector<u32> node;        // [vertices] the source is vertex 0
-  std::vector<u32> ends;        // vertices at which a shortest route to their node ends, by node
-  std::vector<u32> first_end;   // [nodes + 1]
+  std::vector<u32> hops;       // [nodes] of the shortest routes, kNone: there is none
+  std::vector<Arc> arcs;       // by level
+  std::vector<u32> node;       // [vertices] the source is vertex 0
+  std::vector<u32> ends;       // vertices at which a shortest route to their node ends, by node
+  std::vector<u32> first_end;  // [nodes + 1]
 
   std::vector<double> counts() const;  // [nodes] shortest routes
   std::vector<u32> turns() const;      // [nodes] changes of direction, of the route with the fewest; kNone
@@ -81,7 +83,8 @@ class AngaraRoutes {
   double weight(u32 from, u32 to) const { return weight_.empty() ? 1.0 : double{weight_[pair(from, to)]}; }
   // The route of `paths` that ends at a vertex, following arcs back; visit(channel) from its end to its beginning.
   template <class Visit>
-  void set(const ChannelGraph& g, const AngaraPaths& paths, const std::vector<u32>& arc, u32 source, u32 end, Visit&& visit) {
+  void set(const ChannelGraph& g, const AngaraPaths& paths, const std::vector<u32>& arc, u32 source, u32 end,
+           Visit&& visit) {
     const u32 target = paths.node[end];
     u16* at = ports(source, target) + length(source, target);
     while (arc[end] != kNone) {
@@ -98,7 +101,7 @@ class AngaraRoutes {
   void weigh(const ChannelGraph& g, const Demand& demand);
   const std::string engine_;
   const u32 nodes_;
-  std::vector<u64> first_;   // [pairs + 1]
+  std::vector<u64> first_;  // [pairs + 1]
   std::vector<u16> port_;
   std::vector<float> weight_;  // [pairs], empty: all alike
 };

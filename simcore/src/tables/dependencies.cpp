@@ -80,14 +80,18 @@ void note_routes(const ChannelGraph& g, const ForwardingTable& table, Waits& wai
     }
 }
 
-// Channels of one ring wait for each other without harm: they count as one.
+// Channels of one ring wait for each other without harm: they count as one. Where one of them is missing those that are left stand in
+// a row, and close no circle by themselves.
 std::vector<u32> joined(const ChannelGraph& g, const ForwardingTable& table) {
-  std::vector<u32> whole(g.channels, kNone);
+  std::vector<u32> whole(g.channels);
+  for (u32 c = 0; c < g.channels; c++) whole[c] = c;
+  const auto next = [&](u32 c) { return g.channel(g.to[c], g.port[c]); };
   for (u32 c = 0; c < g.channels; c++) {
-    if (whole[c] != kNone) continue;
-    whole[c] = c;
-    if (!table.bubble || g.ring[c] == kNoRing) continue;
-    for (u32 next = g.channel(g.to[c], g.port[c]); next != kNone && whole[next] == kNone; next = g.channel(g.to[next], g.port[next])) whole[next] = c;
+    if (!table.bubble || g.ring[c] == kNoRing || whole[c] != c) continue;
+    u32 at = next(c);
+    while (at != kNone && at != c) at = next(at);
+    if (at != c) continue;
+    for (at = next(c); at != c; at = next(at)) whole[at] = c;
   }
   return whole;
 }

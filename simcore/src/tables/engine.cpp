@@ -65,7 +65,7 @@ ForwardingTable make_table(const std::string& where, const EngineChoice& choice,
   for (const auto& [key, value] : choice.values) {
     const auto named = [&key = key](const ParamSpec& p) { return p.key == key; };
     const auto other = std::find_if(all.begin(), all.end(), named);
-    if (other == all.end() || std::any_of(spec.params.begin(), spec.params.end(), named)) own[key] = value;
+    if (other == all.end() || spec.passes_on || std::any_of(spec.params.begin(), spec.params.end(), named)) own[key] = value;
     else if (to_string(value) != to_string(other->fallback)) {
       std::vector<std::string> takers;
       for (const auto& [name, at] : registry<EngineSpec>())
@@ -73,7 +73,7 @@ ForwardingTable make_table(const std::string& where, const EngineChoice& choice,
       throw ConfigError(where + "." + key + ": " + to_string(value) + " means nothing to engine " + spec.name + ", only to " + join(takers));
     }
   }
-  const Params params(where, spec.params, own);
+  const Params params(where, spec.passes_on ? all : spec.params, own);
   if (choice.demand) check_demand(where, spec, *choice.demand, g);
   ForwardingTable table = spec.make(params, g, choice.demand ? *choice.demand : Demand{});
   check_table(g, table);

@@ -31,6 +31,7 @@ struct EngineSpec {
   std::vector<ParamSpec> params;        // of one key have, in all engines, one type and one meaning
   ForwardingTable (*make)(const Params&, const ChannelGraph&, const Demand&);
   bool balances = false;                // it takes a demand
+  bool passes_on = false;               // it takes the parameters of all engines, for the one that it starts from
 };
 
 struct EngineChoice {

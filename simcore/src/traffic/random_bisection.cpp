@@ -1,6 +1,6 @@
 // A random bisection: one of the patterns of which the effective bisection bandwidth of a forwarding table is the mean
-// (Schneider, Hoefler, Lumsdaine, "ORCS: An Oblivious Routing Congestion Simulator", 2009). Half of the terminals send to
-// the other half, one to one; with an odd number one stays silent.
+// (Schneider, Hoefler, Lumsdaine, "ORCS: An Oblivious Routing Congestion Simulator", 2009). Half of the terminals send
+// to the other half, one to one; with an odd number one stays silent.
 #include "simcore/registry.hpp"
 #include "tables/quality.hpp"
 
@@ -15,8 +15,8 @@ struct RandomBisection : ComponentData {
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
   auto data = std::make_shared<RandomBisection>();
   std::vector<u32> order(net.terminals);
-  const auto seed = static_cast<u64>(params.integer("bisection_seed")), pattern = static_cast<u64>(params.integer("pattern"));
-  draw_order(seed, pattern, net.terminals, order.data());
+  const auto seed = static_cast<u64>(params.integer("bisection_seed"));
+  draw_order(seed, static_cast<u64>(params.integer("pattern")), net.terminals, order.data());
   data->to.assign(net.terminals, kNone);
   const u32 half = net.terminals / 2;
   for (u32 k = 0; k < half; k++) {

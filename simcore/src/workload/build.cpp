@@ -11,6 +11,7 @@
 #include "simcore/state.hpp"
 #include "workload/build.hpp"
 #include "workload/mapped.hpp"
+#include "workload/message_matrix.hpp"
 
 namespace flitgym {
 
@@ -176,7 +177,7 @@ void place(const WorkloadSection& section, const Params& params, const Network& 
 
 }  // namespace
 
-std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, const Network& net, double flit_bytes) {
+std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, Network& net, double flit_bytes) {
   const Params params("workload", workload_params(), section.values);
   auto w = std::make_shared<Workload>();
   w->host = host_of(params);
@@ -224,6 +225,7 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, c
   if (w->blame && w->job_count() > 16)
     throw ConfigError("workload.blame: the account of who delays whom on every channel is for at most 16 jobs, there are " + std::to_string(w->job_count()) + "; use workload.blame=false");
   claim_memory(w->memory_bytes, "workload.jobs", "the operations of " + std::to_string(wanted) + " ranks");
+  if (params.boolean("message_matrix")) w->matrix = declare_message_matrix(net, w->jobs);
   w->terminal_rank.assign(net.terminals, kNone);
   place(section, params, net, *w);
   return w;
@@ -244,13 +246,14 @@ namespace {
 std::vector<ParamSpec> all_workload_params() {
   const double many = std::numeric_limits<u32>::max();
   std::vector<ParamSpec> all = {
-      choice("placement", "random", placement_policies(), "order in which jobs take terminals: as numbered, at random, whole routers or groups at random, or each job in groups of its own; mapped: by what ranks exchange, see mapping"),
+      choice("placement", "random", placement_policies(), "order in which jobs take terminals: as numbered, at random, whole routers or groups at random, each job in groups of its own, or as numbered with gaps; mapped: by what ranks exchange, see mapping"),
       integer("placement_seed", 1, 0, i64{1} << 62, "", "of what is random in a placement; apart from the run's seed, so that runs of several seeds share one"),
       choice("network", "simulated", {"simulated", "none"}, "none: a message takes LogGOPS's latency whatever else is on the way (no congestion)"),
       choice("host", "mpi", {"mpi", "loggops"}, "what a message costs its two ends: an MPI library and its NIC, or LogGOPS"),
       integer("packet_bytes", 512, 1, 1 << 20, "bytes", "a message is cut into packets of this size, its header included; the last is shorter"),
       choice("nic_order", "message", {"message", "packet"}, "a NIC sends one message after the other, or takes packets from them in turn"),
       flag("blame", true, "account for who delays whom on every channel"),
+      flag("message_matrix", false, "account for the bytes and times of messages from every rank to every other of its job"),
       integer("loggops_S_bytes", 65535, 0, i64{1} << 40, "bytes", "larger messages wait for their receiver (rendezvous)"),
       real("loggops_L_ns", 2500, 0, 1e9, "ns", "latency (without a simulated network)"),
       real("loggops_o_ns", 1500, 0, 1e9, "ns", "processor overhead of a message, at either end"),

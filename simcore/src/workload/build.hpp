@@ -5,6 +5,6 @@
 namespace flitgym {
 
 // Builds and checks everything of a workload; throws ConfigError naming key, value and valid choices.
-std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, const Network& net, double flit_bytes);
+std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, Network& net, double flit_bytes);
 
 }  // namespace flitgym

@@ -5,6 +5,7 @@
 #include "simcore/error.hpp"
 #include "simcore/stats.hpp"
 #include "workload/host.hpp"
+#include "workload/message_matrix.hpp"
 
 namespace flitgym {
 
@@ -333,6 +334,7 @@ class Engine {
     const bool eager = is_eager(h_, op.size);
     s_.messages[m] = {op.size, from, 0, op.rank, op.peer, op.tag, eager ? kNone : id, kNone, 0, 0, 0, kNone, kNone, kNone,
                       static_cast<u8>(eager ? Transfer::kEager : Transfer::kRequest), 0, op.cpu, op.nic};
+    if (w_.matrix.ranks) message_begun(w_, s_, s_.messages[m]);
     const u64 worked = from + send_work(h_, op.size);
     if (h_.network) push(worked + h_.nic_send, HostAction::kHandOver, m);
     else push(from + h_.overhead + h_.latency, HostAction::kArrive, m), count_sent(m);
@@ -496,6 +498,7 @@ class Engine {
     job.message_latency += when - m.begun;
     job.message_latency_max = std::max(job.message_latency_max, when - m.begun);
     s_.ranks[m.destination].bytes_received += m.bytes;
+    if (w_.matrix.ranks) message_complete(w_, s_, m, when);
   }
 
   Frame& f_;

@@ -5,6 +5,7 @@
 #include "learning/demand.hpp"
 #include "simcore/stats.hpp"
 #include "workload/engine.hpp"
+#include "workload/message_matrix.hpp"
 
 namespace flitgym {
 
@@ -46,6 +47,7 @@ void hand_on(Frame& f, u32 id, u64 when) {
     job.message_latency_max = std::max(job.message_latency_max, latency);
     s.message_histogram[std::size_t{w.rank_job[m.source]} * kHistogramBins + histogram_bin(static_cast<u32>(std::min<u64>(latency / 1000, 0xffffffffu)))]++;
     s.ranks[m.destination].bytes_received += m.bytes;
+    if (w.matrix.ranks) message_complete(w, s, m, when);
     count_delivered(s, w.rank_terminal[m.source], static_cast<double>(m.bytes) / w.packet_bytes);
   }
   push_event(s, when + w.host.nic_receive, HostAction::kArrive, id);

@@ -69,10 +69,19 @@ std::vector<u32> clustered(const Network& net, const std::vector<u32>& job_ranks
   return taken;
 }
 
+// As numbered, but as on a machine where others run, too: after each terminal none is passed over with a chance of 4 in 5, one
+// with 4 in 25 and so on (a stride of geometric distribution). Those passed over come last, in their order.
+std::vector<u32> fragmented(u32 terminals, u64 seed) {
+  std::vector<u32> taken, passed;
+  for (u32 t = 0; t < terminals; t++, worked(4)) (below(draw(seed, kStream + 1, t), 5) > 0 ? taken : passed).push_back(t);
+  taken.insert(taken.end(), passed.begin(), passed.end());
+  return taken;
+}
+
 }  // namespace
 
 const std::vector<std::string>& placement_policies() {
-  static const std::vector<std::string> names = {"linear", "random", "random_router", "random_group", "clustered", "mapped"};
+  static const std::vector<std::string> names = {"linear", "random", "random_router", "random_group", "clustered", "fragmented", "mapped"};
   return names;
 }
 
@@ -80,6 +89,7 @@ std::vector<u32> placement_order(const Network& net, const std::string& policy, 
   if (policy == "random") return shuffled(net.terminals, seed);
   if (policy == "random_router") return by_place(net, shuffled(net.routers, seed), net.terminal_router);
   if (policy == "random_group") return by_place(net, shuffled(net.groups, seed), group_of_terminal(net));
+  if (policy == "fragmented") return fragmented(net.terminals, seed);
   if (policy == "clustered") return clustered(net, job_ranks);
   std::vector<u32> order(net.terminals);
   std::iota(order.begin(), order.end(), 0u);

@@ -1,9 +1,11 @@
-// The breadth-first tables of the Angara interconnect (angara_graph.hpp): from one node after the other a search through the routing
-// graph, in every level of which the channels are followed first that cost the least; the first way found to a node is its route.
-// When a node is done every channel of its tree of routes costs one more, and the node farthest from it is next.
+// The breadth-first tables of the Angara interconnect (angara_graph.hpp): from one node after the other a search
+// through the routing graph, in every level of which the channels are followed first that cost the least; the first way
+// found to a node is its route. When a node is done every channel of its tree of routes costs one more, and the node
+// farthest from it is next.
 //
-// Of the source's two readings, one more per channel of the tree or per route that passes it, the first gives its distance to
-// angara_sssp in two dimensions (the edge forwarding index of the 49 tori of 2 to 8 nodes: 13 %), the second 8 %.
+// Of the source's two readings, one more per channel of the tree or per route that passes it, the first gives its
+// distance to angara_sssp in two dimensions (the edge forwarding index of the 49 tori of 2 to 8 nodes: 13 %), the
+// second 8 %.
 #include <algorithm>
 
 #include "simcore/limits.hpp"
@@ -26,7 +28,8 @@ class Search {
       candidates_.clear();
       for (const u32 v : level_)
         for (u32 a = first_[v]; a < first_[v + 1]; a++) candidates_.push_back(a);
-      std::stable_sort(candidates_.begin(), candidates_.end(), [&](u32 a, u32 b) { return cost_[paths.arcs[a].channel] < cost_[paths.arcs[b].channel]; });
+      std::stable_sort(candidates_.begin(), candidates_.end(),
+                       [&](u32 a, u32 b) { return cost_[paths.arcs[a].channel] < cost_[paths.arcs[b].channel]; });
       worked(candidates_.size() + 1);
       level_.clear();
       for (const u32 a : candidates_) find(a);
@@ -88,7 +91,12 @@ ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
   return routes.table(g);
 }
 
-const Register<EngineSpec> entry({"angara_bfs", "Angara: source routes found breadth first, by channels that few trees have before others", {"torus", "mesh"}, {}, make});
+const Register<EngineSpec> entry(
+    {"angara_bfs",
+     "Angara: source routes found breadth first, by channels that few trees have before others",
+     {"torus", "mesh"},
+     {},
+     make});
 
 }  // namespace
 

@@ -1,10 +1,10 @@
-// Tables of the Angara interconnect (angara_graph.hpp) by a genetic algorithm. A chromosome is a table, a gene which of its shortest
-// routes a pair takes. At first there are so many random tables; in every generation as many are bred, each of two parents that any
-// two may be (panmixia), crossed over at two points, every gene mutated with some probability; the best of old and young live on. It
-// ends after so many generations without gain.
+// Tables of the Angara interconnect (angara_graph.hpp) by a genetic algorithm. A chromosome is a table, a gene which of
+// its shortest routes a pair takes. At first there are so many random tables; in every generation as many are bred,
+// each of two parents that any two may be (panmixia), crossed over at two points, every gene mutated with some
+// probability; the best of old and young live on. It ends after so many generations without gain.
 //
-// Two things the source does not tell and are chosen here: the fitness, the sum over channels of (routes that pass)^alpha, to be
-// small; and who lives on. Its second reason to end (the best two within 0.05) is left out.
+// Two things the source does not tell and are chosen here: the fitness, the sum over channels of (routes that
+// pass)^alpha, to be small; and who lives on. Its second reason to end (the best two within 0.05) is left out.
 #include <algorithm>
 #include <numeric>
 
@@ -25,11 +25,12 @@ struct Genes {
   std::vector<Gene> genes;
   std::vector<u64> first_channel;  // [routes]
   std::vector<u32> channel;
-  std::vector<double> fixed;       // [channels] load of the pairs that have no choice
+  std::vector<double> fixed;  // [channels] load of the pairs that have no choice
   const u32* route(const Gene& gene, u32 k) const { return &channel[first_channel[gene.first_route + k]]; }
 };
 
-// The routes to one node, at most `most` of them: of more, the first ones that a search finds that goes back from the node.
+// The routes to one node, at most `most` of them: of more, the first ones that a search finds that goes back from the
+// node.
 class Listing {
  public:
   explicit Listing(const AngaraPaths& paths) : paths_(paths) {
@@ -91,7 +92,8 @@ Genes list_genes(const ChannelGraph& g, const AngaraGraph& rules, AngaraRoutes& 
         continue;
       }
       all.genes.push_back({source, to, static_cast<u32>(all.first_channel.size()), count, length, weight});
-      claim_memory(found.size() * sizeof(u32) + count * sizeof(u64), "routing.table.routes_per_pair", "the routes to choose from");
+      claim_memory(found.size() * sizeof(u32) + count * sizeof(u64), "routing.table.routes_per_pair",
+                   "the routes to choose from");
       for (u32 k = 0; k < count; k++) all.first_channel.push_back(all.channel.size() + u64{k} * length);
       all.channel.insert(all.channel.end(), found.begin(), found.end());
     }
@@ -107,11 +109,16 @@ struct Chromosome {
 class Population {
  public:
   Population(const Params& params, const Genes& genes)
-      : genes_(genes), size_(params.count("population")), alpha_(params.count("alpha")), mutation_(params.real("mutation")), patience_(params.count("patience")),
+      : genes_(genes),
+        size_(params.count("population")),
+        alpha_(params.count("alpha")),
+        mutation_(params.real("mutation")),
+        patience_(params.count("patience")),
         seed_(static_cast<u64>(params.integer("seed"))) {}
 
   Chromosome best() {
-    claim_memory(genes_.genes.size() * sizeof(u16) * 2 * size_, "routing.table.population", std::to_string(2 * size_) + " tables of " + std::to_string(genes_.genes.size()) + " genes");
+    claim_memory(genes_.genes.size() * sizeof(u16) * 2 * size_, "routing.table.population",
+                 std::to_string(2 * size_) + " tables of " + std::to_string(genes_.genes.size()) + " genes");
     for (u32 k = 0; k < size_; k++) all_.push_back(random());
     order();
     for (u32 idle = 0; idle < patience_ && !genes_.genes.empty();) {
@@ -127,7 +134,8 @@ class Population {
  private:
   u64 bits() { return draw(seed_, 0, drawn_++); }
   void order() {
-    std::stable_sort(all_.begin(), all_.end(), [](const Chromosome& a, const Chromosome& b) { return a.fitness < b.fitness; });
+    std::stable_sort(all_.begin(), all_.end(),
+                     [](const Chromosome& a, const Chromosome& b) { return a.fitness < b.fitness; });
   }
   void judge(Chromosome& c) {
     load_ = genes_.fixed;
@@ -181,24 +189,26 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   const Chromosome best = Population(params, genes).best();
   for (std::size_t i = 0; i < genes.genes.size(); i++) {
     const Genes::Gene& gene = genes.genes[i];
-    for (u32 k = 0; k < gene.length; k++) routes.ports(gene.source, gene.target)[k] = g.port[genes.route(gene, best.route[i])[k]];
+    for (u32 k = 0; k < gene.length; k++)
+      routes.ports(gene.source, gene.target)[k] = g.port[genes.route(gene, best.route[i])[k]];
   }
   return routes.table(g);
 }
 
-const Register<EngineSpec> entry({"angara_genetic",
-                                  "Angara: source routes picked by a genetic algorithm",
-                                  {"torus", "mesh"},
-                                  {
-                                      integer("seed", 1, 0, i64{1} << 53, "", "of what an engine draws at random"),
-                                      integer("population", 100, 2, 100000, "tables", "that live at the same time"),
-                                      real("mutation", 0.02, 0, 1, "", "probability that a gene is drawn anew"),
-                                      integer("patience", 30, 1, 1000000, "generations", "without gain, after which it ends"),
-                                      integer("alpha", 4, 1, 16, "", "the fitness of a table is the sum of its channels' (routes that pass)^alpha"),
-                                      integer("routes_per_pair", 64, 2, 65535, "", "most routes of a pair that are looked at"),
-                                  },
-                                  make,
-                                  true});
+const Register<EngineSpec> entry(
+    {"angara_genetic",
+     "Angara: source routes picked by a genetic algorithm",
+     {"torus", "mesh"},
+     {
+         integer("seed", 1, 0, i64{1} << 53, "", "of what an engine draws at random"),
+         integer("population", 100, 2, 100000, "tables", "that live at the same time"),
+         real("mutation", 0.02, 0, 1, "", "probability that a gene is drawn anew"),
+         integer("patience", 30, 1, 1000000, "generations", "without gain, after which it ends"),
+         integer("alpha", 4, 1, 16, "", "the fitness of a table is the sum of its channels' (routes that pass)^alpha"),
+         integer("routes_per_pair", 64, 2, 65535, "", "most routes of a pair that are looked at"),
+     },
+     make,
+     true});
 
 }  // namespace
 

@@ -1,7 +1,8 @@
-// The single-source-shortest-path tables of the Angara interconnect (angara_graph.hpp), in two stages. First the routes of all pairs
-// that have only one are counted on their channels. Then the other pairs, in groups of as many turns and steps, the fewest first:
-// from each node the cheapest routes to those of a group (level by level, no heap), of which as many are taken as share no channel;
-// their channels then cost one more, and the search is repeated for what is left. A route is always one of the shortest.
+// The single-source-shortest-path tables of the Angara interconnect (angara_graph.hpp), in two stages. First the routes
+// of all pairs that have only one are counted on their channels. Then the other pairs, in groups of as many turns and
+// steps, the fewest first: from each node the cheapest routes to those of a group (level by level, no heap), of which
+// as many are taken as share no channel; their channels then cost one more, and the search is repeated for what is
+// left. A route is always one of the shortest.
 #include <algorithm>
 #include <map>
 
@@ -14,7 +15,8 @@ namespace {
 
 class Balance {
  public:
-  Balance(const ChannelGraph& g, const AngaraGraph& rules, AngaraRoutes& routes) : g_(g), routes_(routes), paths_(g, rules), load_(g.channels, 0), used_(g.channels, 0) {}
+  Balance(const ChannelGraph& g, const AngaraGraph& rules, AngaraRoutes& routes)
+      : g_(g), routes_(routes), paths_(g, rules), load_(g.channels, 0), used_(g.channels, 0) {}
 
   // Takes the routes of pairs that have but one, and sorts the others by turns and steps.
   void take_single() {
@@ -61,12 +63,14 @@ class Balance {
     for (const u32 target : targets_) {
       const u32 end = cheapest_.end(paths_, target);
       bool shares = false;
-      for (u32 v = end; cheapest_.arc[v] != kNone && !shares; v = paths_.arcs[cheapest_.arc[v]].from) shares = used_[paths_.arcs[cheapest_.arc[v]].channel] == round_;
+      for (u32 v = end; cheapest_.arc[v] != kNone && !shares; v = paths_.arcs[cheapest_.arc[v]].from)
+        shares = used_[paths_.arcs[cheapest_.arc[v]].channel] == round_;
       if (shares) {
         left_.push_back(target);
         continue;
       }
-      for (u32 v = end; cheapest_.arc[v] != kNone; v = paths_.arcs[cheapest_.arc[v]].from) used_[paths_.arcs[cheapest_.arc[v]].channel] = round_;
+      for (u32 v = end; cheapest_.arc[v] != kNone; v = paths_.arcs[cheapest_.arc[v]].from)
+        used_[paths_.arcs[cheapest_.arc[v]].channel] = round_;
       take(source, end);
     }
     targets_.swap(left_);
@@ -92,7 +96,12 @@ ForwardingTable make(const Params&, const ChannelGraph& g, const Demand& demand)
   return routes.table(g);
 }
 
-const Register<EngineSpec> entry({"angara_sssp", "Angara: shortest source routes, each the cheapest by what channels carry so far", {"torus", "mesh"}, {}, make, true});
+const Register<EngineSpec> entry({"angara_sssp",
+                                  "Angara: shortest source routes, each the cheapest by what channels carry so far",
+                                  {"torus", "mesh"},
+                                  {},
+                                  make,
+                                  true});
 
 }  // namespace
 

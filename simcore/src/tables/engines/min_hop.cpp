@@ -1,9 +1,8 @@
-// Min-hop (OpenSM, doc/current-routing.txt): of the ports on a shortest path the one by which the fewest destinations leave so far. Each
-// switch counts for itself. Not free of deadlock unless the network is.
-#include <algorithm>
-
-#include "simcore/limits.hpp"
+// Min-hop (OpenSM, doc/current-routing.txt): of the ports on a shortest path the one by which the fewest destinations
+// leave so far. Each switch counts for itself, and all of them take the destinations in the same order: in trees of
+// more than two levels they fall into step and leave channels unused. Not free of deadlock unless the network is.
 #include "tables/engine.hpp"
+#include "tables/spread.hpp"
 
 namespace flitgym {
 
@@ -12,26 +11,16 @@ namespace {
 ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
   ForwardingTable table = empty_table(g, "min_hop");
   std::vector<u32> hops, used(g.channels, 0);
-  for (u32 s = 0; s < g.switches; s++) {
-    if (g.terminals_at(s) == 0) continue;
-    hops_to(g, s, hops);
-    for (u32 k = g.first_terminal[s]; k < g.first_terminal[s + 1]; k++) {
-      const u32 t = g.terminal_of[k];
-      worked(g.channels);
-      for (u32 v = 0; v < g.switches; v++) {
-        if (v == s || hops[v] == kNone) continue;
-        u32 best = kNone;
-        for (u32 c = g.first[v]; c < g.first[v + 1]; c++)
-          if (hops[g.to[c]] + 1 == hops[v] && (best == kNone || used[c] < used[best])) best = c;
-        used[best]++;
-        table.at(v, t) = g.port[best];
-      }
-    }
+  Candidates candidates;
+  for (const u32 to : destination_switches(g)) {
+    shortest_candidates(g, to, hops, candidates);
+    spread(g, to, candidates, used, table);
   }
   return table;
 }
 
-const Register<EngineSpec> entry({"min_hop", "a shortest path; each switch spreads destinations over its ports", {}, {}, make});
+const Register<EngineSpec> entry(
+    {"min_hop", "a shortest path; each switch spreads destinations over its ports", {}, {}, make});
 
 }  // namespace
 

@@ -1,0 +1,29 @@
+// Deadlock-free SSSP routing (Domke, Hoefler, Nagel, "Deadlock-Free Oblivious Routing for Arbitrary Topologies", IPDPS 2011): the table of
+// sssp, whose routes are spread over virtual layers so that no layer's channel dependencies close a circle. fewest=false is the
+// published algorithm alone.
+#include "tables/cycle_breaking.hpp"
+#include "tables/layer_assignment.hpp"
+#include "tables/shortest.hpp"
+
+namespace flitgym {
+
+namespace {
+
+ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& demand) {
+  ForwardingTable table = empty_table(g, "dfsssp");
+  balance_shortest(params, g, demand, table);
+  if (!break_cycles(g, edge_of(params), table)) first_fit(g, RouteOrder::kShortFirst, table);
+  finish_layers(params, g, table);
+  return table;
+}
+
+const Register<EngineSpec> entry([] {
+  EngineSpec spec{"dfsssp", "sssp in as many virtual layers as keep it free of deadlock", {}, balance_params(), make, true};
+  spec.params.push_back(edge_param());
+  for (ParamSpec& p : layer_params()) spec.params.push_back(std::move(p));
+  return spec;
+}());
+
+}  // namespace
+
+}  // namespace flitgym

@@ -1,0 +1,62 @@
+// Dimension order (OpenSM, doc/current-routing.txt, DOR): of the ports on a shortest path the lowest one, so that
+// dimensions come in the order in which ports are numbered; cables side by side to the same switch are shared out as by
+// min_hop. Where switches have coordinates (HyperX, torus, mesh) ports are numbered dimension by dimension, and this is
+// dimension-order routing. Along a ring a tie of both directions goes up, which loads one direction more than the
+// other, or by the parity of the switch: on a k-ary n-cube with k a multiple of 4 all channels then carry N k / 8
+// routes between switches (Dally & Towles, sec. 3.3.1). Free of deadlock on HyperX and mesh; rings of more than three
+// switches close a cycle.
+#include "tables/engine.hpp"
+#include "tables/spread.hpp"
+#include "topology/torus.hpp"
+
+namespace flitgym {
+
+namespace {
+
+// The first channel towards `to` among those of a shortest path; of a tie that goes down where it may, the first of
+// that direction.
+u32 first_channel(const ChannelGraph& g, const Torus* torus, u32 s, u32 to, const u32* begin, const u32* end) {
+  if (!torus) return *begin;
+  const u32 k = torus->dimension_of_port[g.port[*begin]];
+  const u32 own = torus->coordinate(s, k);
+  if (own % 2 == 0 || !torus->tie(k, own, torus->coordinate(to, k))) return *begin;
+  const u32 down = torus->first_port(k, false);
+  for (const u32* c = begin; c < end; c++)
+    if (g.port[*c] >= down && g.port[*c] < down + torus->links[k]) return *c;
+  return *begin;
+}
+
+ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&) {
+  const Torus* const torus = params.text("ties") == "parity" ? dynamic_cast<const Torus*>(g.topology.get()) : nullptr;
+  ForwardingTable table = empty_table(g, "dor");
+  std::vector<u32> hops, used(g.channels, 0);
+  Candidates all, chosen;
+  for (const u32 to : destination_switches(g)) {
+    shortest_candidates(g, to, hops, all);
+    chosen.begin();
+    for (u32 s = 0; s < g.switches; s++) {
+      const u32 *const begin = all.channel.data() + all.first[s], *const end = all.channel.data() + all.first[s + 1];
+      if (begin != end) {
+        const u32 first = first_channel(g, torus, s, to, begin, end);
+        for (const u32* c = begin; c < end; c++)
+          if (g.to[*c] == g.to[first]) chosen.channel.push_back(*c);
+      }
+      chosen.next_switch();
+    }
+    spread(g, to, chosen, used, table);
+  }
+  return table;
+}
+
+const Register<EngineSpec> entry({
+    "dor",
+    "a shortest path by the lowest port: dimension order where ports are numbered by dimensions",
+    {},
+    {choice("ties", "up", {"up", "parity"},
+            "half a torus ring away: in the direction +, or by the parity of the switch's coordinate")},
+    make,
+});
+
+}  // namespace
+
+}  // namespace flitgym

@@ -1,0 +1,42 @@
+// Up*/down* (Schroeder et al., Autonet, IEEE JSAC 9(8), 1991; OpenSM, doc/current-routing.txt, UPDN): switches are
+// ranked by their hops from the roots, and no route goes up after it has gone down. Free of deadlock in one layer on
+// every network; not minimal in general. Of several legal channels each switch takes the one by which the fewest
+// destinations leave. OpenSM joins the shortest legal ways of all switches, which on irregular networks can give an
+// illegal one; tables/up_down.hpp says why these are legal all of them.
+#include "simcore/error.hpp"
+#include "tables/engine.hpp"
+#include "tables/levels.hpp"
+#include "tables/up_down.hpp"
+
+namespace flitgym {
+
+namespace {
+
+ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&) {
+  ForwardingTable table = empty_table(g, "up_down");
+  Levels levels;
+  u32 from = 0, to = 0;
+  const bool found = find_levels("up_down", params, g, levels);
+  if (found && up_down_table(g, levels.rank, table, from, to)) return table;
+  if (found && levels.from == Levels::From::kRoots)
+    throw ConfigError("engine up_down, roots: no way goes up and then down from switch " + g.switch_name(from) +
+                      " to switch " + g.switch_name(to) +
+                      ", for no root lies above both; give one root alone, or none and the engine looks for them");
+  // Below a single root everybody reaches everybody.
+  table = empty_table(g, "up_down");
+  if (!up_down_table(g, ranks_below(g, {centre(g)}), table, from, to))
+    throw ConfigError("engine up_down: there is no way from switch " + g.switch_name(from) + " to switch " +
+                      g.switch_name(to));
+  return table;
+}
+
+const Register<EngineSpec> entry(
+    {"up_down",
+     "up from roots that are given or found, then down; free of deadlock in one layer everywhere",
+     {},
+     root_params(),
+     make});
+
+}  // namespace
+
+}  // namespace flitgym

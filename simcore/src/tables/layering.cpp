@@ -1,0 +1,146 @@
+#include "tables/layering.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "simcore/limits.hpp"
+
+namespace flitgym {
+
+DependencyIndex::DependencyIndex(const ChannelGraph& g) : g_(g) {
+  first_.reserve(g.channels + 1);
+  first_.push_back(0);
+  for (u32 c = 0; c < g.channels; c++) first_.push_back(first_.back() + (g.first[g.to[c] + 1] - g.first[g.to[c]]));
+}
+
+AcyclicLayer::AcyclicLayer(const DependencyIndex& index) : index_(&index) {
+  const ChannelGraph& g = index.graph();
+  claim_memory(index.size() * 8 + u64{g.channels} * 5, "topology." + g.topology_name,
+               "a virtual layer's dependencies between " + std::to_string(g.channels) + " channels");
+  count_.assign(index.size(), 0);
+  refused_.assign(index.size(), 0);
+  place_.resize(g.channels);
+  std::iota(place_.begin(), place_.end(), 0u);
+  marked_.assign(g.channels, 0);
+}
+
+bool AcyclicLayer::add(u32 c, u32 next, u32 times) {
+  const u64 at = index_->at(c, next);
+  if (count_[at] == 0) {
+    if (refused_[at] == epoch_) return false;
+    if (place_[c] > place_[next] && !make_room(c, next)) {
+      refused_[at] = epoch_;
+      return false;
+    }
+    dependencies_++;
+  }
+  count_[at] += times;
+  return true;
+}
+
+void AcyclicLayer::remove(u32 c, u32 next, u32 times) {
+  u32& count = count_[index_->at(c, next)];
+  count -= times;
+  if (count) return;
+  dependencies_--;
+  next_epoch();
+}
+
+void AcyclicLayer::next_epoch() {
+  if (++epoch_) return;
+  std::fill(refused_.begin(), refused_.end(), 0);
+  epoch_ = 1;
+}
+
+void AcyclicLayer::clear() {
+  std::fill(count_.begin(), count_.end(), 0);
+  dependencies_ = 0;
+  next_epoch();
+}
+
+bool AcyclicLayer::add_route(std::span<const u32> channels, u32 times) {
+  // What is known to fail alone need not be tried; most routes that are refused end here.
+  for (std::size_t k = 1; k < channels.size(); k++)
+    if (refused_[index_->at(channels[k - 1], channels[k])] == epoch_) return false;
+  bool fits = true;
+  added_.clear();
+  for (std::size_t k = 1; fits && k < channels.size(); k++) {
+    const u32 c = channels[k - 1], next = channels[k];
+    const u64 at = index_->at(c, next);
+    if (count_[at]) continue;
+    if (place_[c] > place_[next] && !make_room(c, next)) {
+      fits = false;
+      if (added_.empty()) refused_[at] = epoch_;  // else this route's own dependencies may be to blame
+    } else {
+      count_[at] = 1;
+      added_.push_back(static_cast<u32>(k));
+    }
+  }
+  for (const u32 k : added_) count_[index_->at(channels[k - 1], channels[k])] = 0;
+  if (!fits) return false;  // the order holds for fewer dependencies, too
+  dependencies_ += added_.size();
+  for (std::size_t k = 1; k < channels.size(); k++) count_[index_->at(channels[k - 1], channels[k])] += times;
+  return true;
+}
+
+void AcyclicLayer::remove_route(std::span<const u32> channels, u32 times) {
+  for (std::size_t k = 1; k < channels.size(); k++) remove(channels[k - 1], channels[k], times);
+}
+
+// Pearce and Kelly's algorithm: what `next` leads to and stands before c, and what leads to c and stands after `next`, exchange
+// places; all else stays where it is. Both are sought in turns, so that two that meet, which is a circle, do so early.
+bool AcyclicLayer::make_room(u32 c, u32 next) {
+  const u32 low = place_[next], high = place_[c];
+  ahead_.assign(1, next);
+  behind_.assign(1, c);
+  marked_[next] = kAhead;
+  marked_[c] = kBehind;
+  bool free = c != next;
+  for (std::size_t a = 0, b = 0; free && (a < ahead_.size() || b < behind_.size());) {
+    if (a < ahead_.size()) free = forward(ahead_[a++], high);
+    if (free && b < behind_.size()) free = backward(behind_[b++], low);
+  }
+  for (const u32 v : ahead_) marked_[v] = 0;
+  for (const u32 v : behind_) marked_[v] = 0;
+  worked(ahead_.size() + behind_.size());
+  if (!free) return false;
+  const auto by_place = [&](u32 a, u32 b) { return place_[a] < place_[b]; };
+  std::sort(behind_.begin(), behind_.end(), by_place);
+  std::sort(ahead_.begin(), ahead_.end(), by_place);
+  behind_.insert(behind_.end(), ahead_.begin(), ahead_.end());
+  places_.clear();
+  for (const u32 v : behind_) places_.push_back(place_[v]);
+  std::sort(places_.begin(), places_.end());
+  for (std::size_t k = 0; k < behind_.size(); k++) place_[behind_[k]] = places_[k];
+  return true;
+}
+
+// Collects what c waits for, up to place `bound`; false if the other search has been there.
+bool AcyclicLayer::forward(u32 c, u32 bound) {
+  const ChannelGraph& g = index_->graph();
+  const u32 begin = g.first[g.to[c]], end = g.first[g.to[c] + 1];
+  const u32* const count = count_.data() + index_->first(c);
+  for (u32 next = begin; next < end; next++) {
+    if (count[next - begin] == 0 || place_[next] > bound || marked_[next] == kAhead) continue;
+    if (marked_[next] == kBehind) return false;
+    marked_[next] = kAhead;
+    ahead_.push_back(next);
+  }
+  return true;
+}
+
+// Collects what waits for c, down to place `bound`; false if the other search has been there.
+bool AcyclicLayer::backward(u32 c, u32 bound) {
+  const ChannelGraph& g = index_->graph();
+  const u32 s = g.from[c];
+  for (u32 k = g.first[s]; k < g.first[s + 1]; k++) {
+    const u32 before = g.reverse[k];
+    if (count_[index_->at(before, c)] == 0 || place_[before] < bound || marked_[before] == kBehind) continue;
+    if (marked_[before] == kAhead) return false;
+    marked_[before] = kBehind;
+    behind_.push_back(before);
+  }
+  return true;
+}
+
+}  // namespace flitgym

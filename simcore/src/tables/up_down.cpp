@@ -1,0 +1,61 @@
+#include "tables/up_down.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "simcore/limits.hpp"
+
+namespace flitgym {
+
+UpDown::UpDown(const ChannelGraph& g, std::vector<u32> rank) : g_(g), order_(g.switches), place_(g.switches) {
+  std::iota(order_.begin(), order_.end(), 0u);
+  std::stable_sort(order_.begin(), order_.end(), [&](u32 a, u32 b) { return rank[a] < rank[b]; });
+  for (u32 k = 0; k < g.switches; k++) place_[order_[k]] = k;
+}
+
+bool UpDown::towards(u32 to, Candidates& candidates) {
+  worked(3 * u64{g_.channels});
+  down_.assign(g_.switches, kNone);
+  down_[to] = 0;
+  queue_.assign(1, to);
+  for (std::size_t head = 0; head < queue_.size(); head++)
+    for (u32 c = g_.first[queue_[head]]; c < g_.first[queue_[head] + 1]; c++)
+      if (const u32 s = g_.to[c]; up(c) && down_[s] == kNone) {
+        down_[s] = down_[queue_[head]] + 1;
+        queue_.push_back(s);
+      }
+  way_ = down_;
+  for (const u32 s : order_) {
+    if (way_[s] != kNone) continue;
+    for (u32 c = g_.first[s]; c < g_.first[s + 1]; c++)
+      if (up(c) && way_[g_.to[c]] != kNone) way_[s] = std::min(way_[s], way_[g_.to[c]] + 1);
+  }
+  unreached_ = kNone;
+  candidates.begin();
+  for (u32 s = 0; s < g_.switches; s++) {
+    if (way_[s] == kNone && g_.terminals_at(s)) unreached_ = std::min(unreached_, s);
+    const bool goes_up = down_[s] == kNone;
+    for (u32 c = g_.first[s]; s != to && way_[s] != kNone && c < g_.first[s + 1]; c++) {
+      const u32 rest = goes_up ? way_[g_.to[c]] : down_[g_.to[c]];
+      if (up(c) == goes_up && rest != kNone && rest + 1 == way_[s]) candidates.channel.push_back(c);
+    }
+    candidates.next_switch();
+  }
+  return unreached_ == kNone;
+}
+
+bool up_down_table(const ChannelGraph& g, const std::vector<u32>& rank, ForwardingTable& table, u32& from, u32& to) {
+  UpDown routes(g, rank);
+  std::vector<u32> used(g.channels, 0);
+  Candidates candidates;
+  for (const u32 s : destination_switches(g)) {
+    if (!routes.towards(s, candidates)) {
+      from = routes.unreached(), to = s;
+      return false;
+    }
+    spread(g, s, candidates, used, table);
+  }
+  return true;
+}
+
+}  // namespace flitgym

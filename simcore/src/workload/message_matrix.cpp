@@ -1,0 +1,68 @@
+#include "workload/message_matrix.hpp"
+
+#include <algorithm>
+
+#include "simcore/error.hpp"
+
+namespace flitgym {
+
+namespace {
+
+constexpr u32 kMostRanks = 4096;  // 36 bytes for each of their pairs: 0.6 GB
+
+std::size_t place(const Workload& w, const Message& m) {
+  const u32 job = w.rank_job[m.source], first = w.jobs[job].first_rank;
+  const std::size_t n = w.matrix.ranks;
+  return (job * n + (m.source - first)) * n + (m.destination - first);
+}
+
+double ns(u64 ps) { return static_cast<double>(ps) / 1000; }
+
+}  // namespace
+
+MessageMatrix declare_message_matrix(Network& net, const std::vector<Job>& jobs) {
+  MessageMatrix matrix;
+  for (const Job& job : jobs) {
+    if (job.ranks > kMostRanks)
+      throw ConfigError("workload.message_matrix: true keeps an account for every pair of ranks of a job; job '" + job.name + "' has " +
+                        std::to_string(job.ranks) + " ranks, at most " + std::to_string(kMostRanks) + " are valid");
+    matrix.ranks = std::max(matrix.ranks, job.ranks);
+  }
+  const auto shape = [&](const char* name, const char* meaning) {
+    MemoryShape s;
+    s.name = name;
+    s.meaning = std::string(meaning) + "; row: rank that sends, column: rank that receives, within the job";
+    s.per = Per::kJob;
+    s.rows = s.columns = matrix.ranks;
+    return s;
+  };
+  matrix.bytes = declare<double>(net, shape("message_bytes", "of messages that have arrived"));
+  matrix.messages = declare<u32>(net, shape("message_count", "messages that have arrived"));
+  matrix.time = declare<double>(net, shape("message_time_ns", "sum over them, from the call of the send to the last byte"));
+  matrix.busy = declare<double>(net, shape("message_busy_ns", "time in which at least one of the pair's was under way"));
+  matrix.open = declare<u32>(net, shape("message_open", "messages under way"));
+  matrix.since = declare<double>(net, shape("message_since_ns", "up to when message_busy_ns counts"));
+  return matrix;
+}
+
+void message_begun(const Workload& w, State& s, const Message& m) {
+  if (m.bytes == 0) return;
+  const std::size_t k = place(w, m);
+  // Without a network a message may begin before the last one, whose end was known ahead, is over.
+  if (w.matrix.open.of(s)[k]++ == 0) w.matrix.since.of(s)[k] = std::max(w.matrix.since.of(s)[k], ns(m.begun));
+}
+
+void message_complete(const Workload& w, State& s, const Message& m, u64 when) {
+  if (m.bytes == 0) return;
+  const std::size_t k = place(w, m);
+  w.matrix.bytes.of(s)[k] += static_cast<double>(m.bytes);
+  w.matrix.messages.of(s)[k]++;
+  w.matrix.time.of(s)[k] += ns(when > m.begun ? when - m.begun : 0);
+  if (--w.matrix.open.of(s)[k] > 0) return;
+  double& since = w.matrix.since.of(s)[k];
+  const double end = std::max(since, ns(when));
+  w.matrix.busy.of(s)[k] += end - since;
+  since = end;
+}
+
+}  // namespace flitgym

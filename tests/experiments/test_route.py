@@ -1,0 +1,235 @@
+"""`flitgym-route` as users call it: what it writes, compares, refuses, and does not make again."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Command
+from flitgym.configs.routes import compose_route, route_hash, route_id
+from flitgym.experiments.report.__main__ import report as write_page
+from flitgym.experiments.results import read_rows
+from flitgym.experiments.sweep import expand, run_all
+from flitgym.experiments.table_quality.figure import draw_several
+from flitgym.simcore import ChannelGraph, ForwardingTable
+
+FIELDS = (
+    *("edge_forwarding_index", "load_mean", "load_deviation", "hops_mean", "hops_max", "minimal", "layers", "acyclic"),
+    *("ebb_mean", "ebb_standard_error", "route_cpu_seconds", "cycle", "load_mean_minimal", "channels_unused", "files"),
+)
+HYPERX = ("topology=hyperx", "topology.widths=[4,3]", "topology.terminals_per_router=2")
+SMALL = (*HYPERX, "engine=min_hop", "patterns=50")
+# Two hosts at each of three switches in a row; ports from 1 on.
+CHAIN = """a,a_port,b,b_port,a_type,b_type
+h0,1,s0,1,host,switch
+h1,1,s0,2,host,switch
+h2,1,s1,1,host,switch
+h3,1,s1,2,host,switch
+h4,1,s2,1,host,switch
+h5,1,s2,2,host,switch
+s0,3,s1,3,switch,switch
+s1,4,s2,3,switch,switch
+"""
+
+
+def results(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("results/*/*/result.json"))]
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> tuple[str, ...]:
+    (tmp_path / "chain.csv").write_text(CHAIN)
+    return "topology=graph", "topology.file=chain.csv"
+
+
+def test_one_table(command: Command, tmp_path: Path) -> None:
+    done = command("route", *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    (result,) = results(tmp_path)
+    assert set(FIELDS) <= set(result)
+    table = ForwardingTable.route(
+        ChannelGraph({"name": "hyperx", "widths": [4, 3], "terminals_per_router": 2}), "min_hop"
+    )
+    quality, bisection = table.quality(), table.effective_bisection(50, 1)
+    assert result["edge_forwarding_index"] == quality.edge_forwarding_index
+    assert result["load_deviation"] == pytest.approx(quality.load_deviation)
+    assert result["ebb_mean"] == pytest.approx(bisection.mean)
+    assert result["ebb_standard_error"] == pytest.approx(bisection.standard_error)
+    assert result["route_cpu_seconds"] > 0
+    assert result["acyclic"] == (result["cycle"] == "")
+    (folder,) = tmp_path.glob("results/routes/*")
+    assert set(result["files"].values()) | {"result.json", "loads.svg"} == {path.name for path in folder.iterdir()}
+    np.testing.assert_array_equal(ForwardingTable.load(folder / "table.npz", table.graph).port, table.port)
+    np.testing.assert_array_equal(ForwardingTable.load(folder / "lfts.dump", table.graph).port, table.port)
+    loads = read_rows(folder / "loads.parquet")
+    assert [row["load"] for row in loads if row["kind"] == "channel"] == quality.loads["channel"].tolist()
+    assert [row["bandwidth"] for row in read_rows(folder / "patterns.parquet")] == bisection.values.tolist()
+    assert f"{quality.edge_forwarding_index:g}" in done.stdout
+    assert (folder / "loads.png").stat().st_size > 10_000
+    # The same again is only read.
+    before = (folder / "result.json").stat().st_mtime_ns
+    assert command("route", *SMALL).returncode == 0
+    assert (folder / "result.json").stat().st_mtime_ns == before
+    assert command("route", *SMALL, "overwrite=true").returncode == 0
+    assert (folder / "result.json").stat().st_mtime_ns > before
+
+
+def test_the_numbers_of_a_chain_by_hand(command: Command, chain: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "flows.csv").write_text("source,destination,weight\nh0,h2,1\nh1,h4,2\nh2,h4,1\nh5,h4,1\n")
+    done = command("route", *chain, "engine=min_hop", "flows=flows.csv", "patterns=20")
+    assert done.returncode == 0, done.stderr
+    (result,) = results(tmp_path)
+    # Each of the four channels has two hosts on one side and four on the other.
+    assert result["edge_forwarding_index"] == 8
+    assert (result["load_mean"], result["load_deviation"], result["channels_unused"]) == (8, 0, 0)
+    assert result["hops_mean"] == pytest.approx(32 / 30)
+    assert (result["hops_max"], result["minimal"], result["acyclic"], result["layers"]) == (2, True, True, 1)
+    flows = result["flows"]
+    assert (flows["count"], flows["congestion_max"], flows["endpoint_congestion_max"]) == (4, 3, 4)
+    # By weight: 1 of 3 over the first cable, 2 of 3, 1 of 3 over the second, and nobody else.
+    assert flows["bandwidth_mean"] == pytest.approx((1 / 3 * 1 + 2 / 3 * 2 + 1 / 3 * 1 + 1 * 1) / 5)
+    assert "4 flows: congestion" in done.stdout
+
+
+def test_sweep_compares_engines(command: Command, chain: tuple[str, ...], tmp_path: Path) -> None:
+    words = (*chain, "engine=min_hop", "failures.routers=null,[s2]", "patterns=20", "seed=1,2", "-m")
+    done = command("route", *words)
+    assert done.returncode == 0, done.stderr
+    assert len(results(tmp_path)) == 4
+    rows = read_rows(tmp_path / "results" / "routes" / "rows.parquet")
+    assert {row["edge_forwarding_index"] for row in rows} == {8, 4}
+    assert all(len(row["patterns.bandwidth"]) == 20 for row in rows)
+    assert done.stdout.count("chain.csv: 6 terminals, 3 switches, 4 channels") == 1
+    assert done.stdout.count("chain.csv: 4 terminals, 2 switches, 2 channels") == 1
+    assert (tmp_path / "results" / "routes" / "loads.png").exists()
+    again = command("route", *words)
+    assert again.returncode == 0
+    assert again.stdout.count("finished before") == 4
+
+
+def test_a_table_from_a_file(command: Command, tmp_path: Path) -> None:
+    assert command("route", *SMALL).returncode == 0
+    (folder,) = tmp_path.glob("results/routes/*")
+    (made,) = results(tmp_path)
+    for name in ("table.npz", "lfts.dump"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+        done = command("route", *HYPERX, f"file={name}", "patterns=50", f"study={name}")
+        assert done.returncode == 0, done.stderr
+    both = [result for result in results(tmp_path) if result["config"]["file"]]
+    assert len(both) == 2
+    for result in both:
+        assert result["route_cpu_seconds"] is None
+        for key in ("edge_forwarding_index", "load_deviation", "ebb_mean", "cycle", "layers"):
+            assert result[key] == made[key]
+    other = command("route", "topology=hyperx_64", "file=table.npz")
+    assert other.returncode == 2
+    assert "another network" in other.stderr
+    assert "Traceback" not in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["engine=min_hup"], ["engine", "min_hup", "did you mean 'min_hop'"]),
+        (["engine.layerss=2", "engine=min_hop"], ["layerss"]),
+        (["engine=min_hop", "patterns=-1"], ["patterns", "-1"]),
+        (["engine=min_hop", "patterns=many"], ["patterns", "many"]),
+        (["engine=min_hop", "dump=perhaps"], ["dump", "perhaps", "auto"]),
+        (["engine=min_hop", "file=x.npz"], ["engine=min_hop", "file=x.npz", "give one"]),
+        (["file=x.npz"], ["x.npz", "No such file"]),
+        (["engine=min_hop", "demand=x.csv"], ["x.csv", "No such file"]),
+        (["engine=min_hop", "failures.events=[0-1@20-30]"], ["failures.events"]),
+        (["engine=min_hop", "topology.widths=[1,1]"], ["topology.hyperx.widths"]),
+        (["engine=min_hop", "topologie=hyperx"], ["topologie"]),
+        (["engine=min_hop", "+colour=red"], ["colour"]),
+        (["engine=min_hup,min_hop", "-m"], ["min_hup", "did you mean"]),
+        (["engine=min_hop", "topology.widths=[4,3],[1,1]", "-m"], ["topology.hyperx.widths"]),
+        (["engine=min_hop", "demand=x.csv,null", "-m"], ["x.csv"]),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_a_line(
+    command: Command, words: list[str], parts: list[str], tmp_path: Path
+) -> None:
+    done = command("route", *HYPERX, *words)
+    assert done.returncode in (1, 2)
+    assert all(part in done.stderr for part in parts), done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert not results(tmp_path)
+
+
+def test_demand_of_another_size_is_refused(command: Command, tmp_path: Path) -> None:
+    np.save(tmp_path / "matrix.npy", np.ones((5, 5)))
+    done = command("route", *HYPERX, "engine=min_hop", "demand=matrix.npy")
+    assert done.returncode == 2
+    assert "5 x 5 for 24 terminals" in done.stderr
+
+
+def test_identity_follows_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("a.csv", CHAIN), ("b.csv", CHAIN), ("c.csv", CHAIN.replace("h5", "h6"))):
+        (tmp_path / name).write_text(text)
+
+    def identity(*words: str) -> str:
+        return route_hash(compose_route(["topology=graph", "engine=min_hop", *words]))
+
+    assert identity("topology.file=a.csv") == identity("topology.file=b.csv", "overwrite=true", "study=other")
+    assert identity("topology.file=a.csv") != identity("topology.file=c.csv")
+    assert identity("topology.file=a.csv") != identity("topology.file=a.csv", "patterns=7")
+    assert re.fullmatch(
+        r"a_min_hop_[0-9a-f]{12}",
+        route_id(_root_=compose_route(["topology=graph", "engine=min_hop", "topology.file=a.csv"])),
+    )
+
+
+def test_figures_may_have_tables_among_their_runs(tmp_path: Path) -> None:
+    block = {
+        "command": "route",
+        "overrides": [*HYPERX, "patterns=20"],
+        "sweep": {"engine": ["min_hop"], "seed": [1, 2]},
+    }
+    runs = expand(["router=sc22"], [block], tmp_path)
+    made = run_all(runs, "tables", workers=1)
+    assert [result["ebb_patterns"] for result in made] == [20, 20]
+    assert made[0]["edge_forwarding_index"] == made[1]["edge_forwarding_index"]
+    assert made[0]["ebb_mean"] != made[1]["ebb_mean"]
+    stamps = [(run.directory / "result.json").stat().st_mtime_ns for run in runs]
+    run_all(runs, "tables", workers=1)
+    assert [(run.directory / "result.json").stat().st_mtime_ns for run in runs] == stamps
+
+
+def test_report_shows_tables(command: Command, tmp_path: Path) -> None:
+    assert command("route", *SMALL).returncode == 0
+    page = write_page(tmp_path / "results" / "routes", None).read_text()
+    assert '<section id="tables">' in page
+    assert page.count("data-table=") == 1
+    assert "1 forwarding table" in page
+    assert "flitgym-route topology=hyperx engine=min_hop" in page
+    assert "Nothing was simulated" in page
+    # And beside a simulation.
+    small = (
+        "topology=dragonfly_72",
+        "router=input_queued",
+        "routing=minimal",
+        "run.warmup_ns=500",
+        "run.measure_ns=500",
+    )
+    assert command("simulate", *small, "study=routes").returncode == 0
+    page = write_page(tmp_path / "results" / "routes", None).read_text()
+    assert "data-table=" in page
+    assert "data-run=" in page
+
+
+def test_many_tables_in_one_picture() -> None:
+    rng = np.random.default_rng(1)
+    names = [f"engine{k}" for k in range(14)]
+    networks = {f"net {n}": [(name, rng.random(20)) for name in names] for n in range(4)}
+    figure = draw_several(networks)
+    panels = [ax for ax in figure.axes if ax.get_visible()]
+    assert len(panels) == 4
+    looks = {(line.get_color(), line.get_linestyle()) for line in panels[0].lines}
+    assert len(looks) == 14
+    assert len(draw_several({"one": [("empty", np.zeros(0))]}).axes) == 1

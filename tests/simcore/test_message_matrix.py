@@ -1,0 +1,214 @@
+"""Bytes and times of messages by pairs of ranks: closed forms on a link, mpiGraph and bisections on four switches."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from core_scenes import router
+from flitgym.simcore import RECEIVE, SEND, ConfigError, Program, Simulation
+from numpy.typing import NDArray
+
+# Nothing at the hosts takes time; a flit of 128 bytes takes a cycle of 1 ns on every link.
+FREE = {"host": "loggops", "loggops_o_ns": 0.0, "loggops_g_ns": 0.0, "loggops_S_bytes": 1 << 30, "placement": "linear"}
+FLIT = 128
+MATRICES = ("message_bytes", "message_count", "message_time_ns", "message_busy_ns")
+
+
+def switches(count: int | list[int], terminals: int, jobs: list[dict[str, Any]], **parameters: Any) -> Simulation:
+    """Jobs on a HyperX, of one dimension or several: switches of so many terminals, one link between two of a line."""
+    widths = [count] if isinstance(count, int) else count
+    topology = {"name": "hyperx", "widths": widths, "links": [1] * len(widths), "terminals_per_router": terminals}
+    return Simulation(
+        {
+            "topology": topology,
+            "router": router("input_queued"),
+            "routing": "minimal",
+            "workload": {"jobs": jobs, **FREE, "message_matrix": True, **parameters},
+            "seed": 1,
+        }
+    )
+
+
+def finish(sim: Simulation) -> Simulation:
+    sim.begin_window()
+    assert sim.run_workload(10_000_000), sim.waiting()
+    sim.end_window()
+    return sim
+
+
+def messages(ranks: int, *sent: tuple[int, int, int]) -> Program:
+    """Messages (from, to, bytes), all at once."""
+    source, destination, size = (np.array(values) for values in zip(*sent, strict=True))
+    kinds = np.repeat([SEND, RECEIVE], len(sent))
+    return Program(
+        ranks,
+        op_rank=np.concatenate([source, destination]),
+        op_kind=kinds,
+        op_size=np.concatenate([size, size]),
+        op_peer=np.concatenate([destination, source]),
+    )
+
+
+def matrices(sim: Simulation, job: int = 0) -> tuple[NDArray[Any], ...]:
+    found = tuple(sim.memory(name)[job] for name in MATRICES)
+    assert (sim.memory("message_open") == 0).all()
+    return found
+
+
+def alone(flits: int) -> float:
+    """Time in ns of a message of so many flits from one switch to the next."""
+    sim = finish(switches(2, 2, [{"name": "one", "program": messages(4, (0, 2, flits * FLIT))}]))
+    size, count, time, busy = matrices(sim)
+    expected = np.zeros((4, 4))
+    expected[0, 2] = 1
+    np.testing.assert_array_equal(count, expected)
+    np.testing.assert_array_equal(size, expected * flits * FLIT)
+    np.testing.assert_array_equal(time, busy)
+    assert time.sum() == time[0, 2] == pytest.approx(sim.jobs()[0]["message_latency_mean_ns"])
+    return float(time[0, 2])
+
+
+def test_one_message_takes_its_way_and_its_flits() -> None:
+    # 1 ns for the link to the switch, 10 between switches, 1 to the terminal, and the output latency of 1 ns each: the
+    # way of the head. Each flit more is one cycle more.
+    assert alone(512) - alone(256) == 256
+    assert 12 <= alone(256) - 256 <= 20
+
+
+def test_two_messages_share_a_link() -> None:
+    flits = 512
+    pair = messages(4, (0, 2, flits * FLIT), (1, 3, flits * FLIT))
+    _, count, time, busy = matrices(finish(switches(2, 2, [{"name": "two", "program": pair}])))
+    assert count[0, 2] == count[1, 3] == 1
+    # Flit by flit or packet by packet, both are there when twice the flits have gone over the link.
+    assert time[[0, 1], [2, 3]] == pytest.approx(alone(flits) + flits, rel=0.02)
+    np.testing.assert_array_equal(time, busy)
+
+
+def test_messages_one_behind_the_other_are_busy_once() -> None:
+    flits = 512
+    three = messages(4, *[(0, 2, flits * FLIT)] * 3)
+    _, count, time, busy = matrices(finish(switches(2, 2, [{"name": "three", "program": three}])))
+    latency = alone(flits)
+    assert count[0, 2] == 3
+    assert busy[0, 2] == pytest.approx(latency + 2 * flits, abs=2)
+    assert time[0, 2] == pytest.approx(3 * latency + (1 + 2) * flits, abs=6)
+
+
+def test_loggops_without_a_network() -> None:
+    values = {"network": "none", "loggops_o_ns": 1500.0, "loggops_g_ns": 1000.0, "loggops_S_bytes": 65535}
+    one = [{"name": "one", "program": messages(2, (0, 1, 1000))}]
+    _, _, time, busy = matrices(finish(switches(2, 2, one, **values)))
+    assert time[0, 1] == busy[0, 1] == 1500 + 2500 + 1500 + 999 * 6
+
+
+@pytest.mark.parametrize("host", ["mpi", "loggops"])
+def test_a_large_message_counts_from_its_request_on(host: str) -> None:
+    jobs = [{"name": "large", "program": messages(4, (0, 2, 20_000), (2, 0, 20_000), (1, 1, 500))}]
+    sim = finish(switches(2, 2, jobs, host=host, loggops_S_bytes=1000))
+    size, count, time, _ = matrices(sim)
+    (job,) = sim.jobs()
+    assert size.sum() == job["bytes_received"] == 40_500
+    assert count.sum() == job["messages_received"] == 3
+    assert time.sum() / 3 == pytest.approx(job["message_latency_mean_ns"])
+
+
+def test_jobs_have_tables_of_their_own() -> None:
+    jobs = [
+        {"name": "small", "motif": "ur", "ranks": 5, "iterations": 40, "bytes": 300},
+        {"name": "halo", "motif": "halo3d", "ranks": 8, "iterations": 2, "bytes": 4000},
+    ]
+    sim = finish(switches(4, 4, jobs, placement="random"))
+    assert sim.memory("message_bytes").shape == (2, 8, 8)
+    for number, job in enumerate(sim.jobs()):
+        size, count, time, busy = matrices(sim, number)
+        assert size.sum() == job["bytes_received"]
+        assert time.sum() == pytest.approx(job["message_latency_mean_ns"] * count.sum())
+        assert not size[job["ranks"] :].any()
+        assert not size[:, job["ranks"] :].any()
+        assert (busy <= time + 1e-6).all()
+    assert ((sim.memory("message_count")[0, :5, :5]).sum(axis=1) == 40).all()
+
+
+def test_it_costs_nothing_else_where_it_is_not_asked_for() -> None:
+    jobs = [{"name": "halo", "motif": "halo3d", "ranks": 16, "iterations": 2, "bytes": 4000}]
+    told, silent = (finish(switches(4, 4, jobs, message_matrix=asked)) for asked in (True, False))
+    assert silent.memories() == {}
+    assert [name for name in told.memories() if name.startswith("message_")]
+    np.testing.assert_array_equal(told.jobs()[0]["rank_finish_ns"], silent.jobs()[0]["rank_finish_ns"])
+
+
+def test_a_snapshot_takes_it_along() -> None:
+    jobs = [{"name": "all", "motif": "mpigraph", "ranks": 16, "bytes": 4096}]
+    sim, other = switches(4, 4, jobs), switches(4, 4, jobs)
+    sim.begin_window()
+    sim.run_workload(700)
+    assert sim.memory("message_open").any()
+    other.restore(sim.snapshot())
+    np.testing.assert_array_equal(matrices(finish(other))[3], matrices(finish(sim))[3])
+
+
+def test_too_many_ranks_are_refused() -> None:
+    ranks = 4097
+    job = {"name": "large", "program": messages(ranks, (0, ranks - 1, 8))}
+    with pytest.raises(ConfigError, match=r"message_matrix.*'large' has 4097 ranks, at most 4096"):
+        switches([9, 8], 63, [job])
+
+
+def rates(sim: Simulation) -> NDArray[Any]:
+    """Bytes per ns of every pair; NaN where nothing was sent."""
+    size, _, _, busy = matrices(sim)
+    return np.divide(size, busy, out=np.full(size.shape, np.nan), where=busy > 0)
+
+
+def test_mpigraph_meets_every_pair() -> None:
+    job = {"name": "all", "motif": "mpigraph", "ranks": 12, "bytes": 256, "window": 3, "iterations": 2}
+    _, count, _, _ = matrices(finish(switches(4, 4, [job])))
+    np.testing.assert_array_equal(count, 6 * (1 - np.eye(12)))
+    # Shifts by 1, 5 and 9 alone.
+    _, count, _, _ = matrices(finish(switches(4, 4, [{**job, "shift_step": 4, "barrier": False}])))
+    shift = np.subtract.outer(np.arange(12), np.arange(12)) * -1 % 12
+    np.testing.assert_array_equal(count, 6 * (shift % 4 == 1))
+
+
+def test_mpigraph_of_28_nodes_on_four_switches() -> None:
+    """The mean bandwidth of a pair is 3/7 of a link's.
+
+    Those of a switch that a shift takes to the same other switch share one link.
+    """
+    size = 512 * FLIT
+    found = rates(finish(switches(4, 7, [{"name": "all", "motif": "mpigraph", "ranks": 28, "bytes": size}]))) / (
+        size / alone(512)
+    )
+    rank = np.arange(28)
+    load = np.empty((28, 28))
+    for shift in range(1, 28):
+        to = (rank + shift) % 28
+        for r in rank:
+            together = (rank // 7 == r // 7) & (to // 7 == to[r] // 7)
+            load[r, to[r]] = 1 if to[r] // 7 == r // 7 else together.sum()
+    np.fill_diagonal(load, np.nan)
+    assert np.nanmean(1 / load) == pytest.approx(3 / 7)
+    assert np.nanmean(found) == pytest.approx(3 / 7, rel=0.03)
+    assert found[~np.isnan(load)] == pytest.approx(1 / load[~np.isnan(load)], rel=0.1)
+
+
+@pytest.mark.parametrize(("ranks", "both"), [(16, False), (16, True), (7, False)])
+def test_bisections_pair_everybody_once(ranks: int, both: bool) -> None:
+    job = {"name": "half", "motif": "bisection", "ranks": ranks, "bytes": 1000, "iterations": 30, "both": both}
+    _, count, _, _ = matrices(finish(switches(4, 4, [job])))
+    assert count.sum() == 30 * (ranks // 2) * (1 + both)
+    assert (np.diag(count) == 0).all()
+    assert ((count + count.T).sum(axis=1) <= 30 * (1 + both)).all()
+    if both:
+        np.testing.assert_array_equal(count, count.T)
+    if ranks == 16:
+        # Each of 15 partners twice on average: four deviations.
+        assert (count + count.T).max() <= (2 + 4 * np.sqrt(2)) * (1 + both)
+        assert len(np.unique(count)) > 2
+
+
+def test_bisections_of_one_switch_have_all_of_the_bandwidth() -> None:
+    job = {"name": "half", "motif": "bisection", "ranks": 8, "bytes": 512 * FLIT, "iterations": 20}
+    found = rates(finish(switches(2, 8, [job])))  # the other switch has no ranks
+    assert np.nanmin(found) == pytest.approx(FLIT, rel=0.05)
