@@ -107,7 +107,7 @@ class Quality:
         channel[source, out] = np.arange(len(out))
         at = np.repeat(np.arange(switches)[:, None], hosts, axis=1)
         used = np.bincount(home, minlength=switches)[:, None] > 0  # who has no host need not have a way
-        steps = []
+        steps: list[Ints] = []
         while ((at != home) & used).any():
             assert len(steps) < switches, "a loop"
             taken = np.where((at != home) & used, channel[at, self.port[at, np.arange(hosts)]], -1)
@@ -296,7 +296,7 @@ def test_by_coordinates(fabric: str, engine: str) -> None:
     table = ForwardingTable.route(lattice(fabric), engine)
     mine = Quality(lattice(fabric), table.port.astype(int))
     ends = [np.where(q.paths >= 0, q.graph.arrays()["to"][q.paths].astype(int), -1) for q in (mine, theirs)]
-    np.testing.assert_array_equal(*ends)
+    np.testing.assert_array_equal(ends[0], ends[1])
     assert mine.efi == theirs.efi
     if engine == "torus_2qos":
         assert table.find_cycle() == ""
