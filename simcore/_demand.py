@@ -114,7 +114,7 @@ def _of_ranks(where: Any, program: Program, graph: _core.ChannelGraph) -> Flows:
     if ranks > graph.terminals:
         raise ConfigError(f"{where}: {ranks} ranks for {graph.terminals} terminals")
     square = (graph.terminals, graph.terminals)
-    return _entries(where, graph, square, np.repeat(np.arange(ranks), np.diff(first)), peer, size)
+    return _entries(where, graph, square, np.repeat(np.arange(ranks), np.diff(first.astype(np.int64))), peer, size)
 
 
 def _entries(where: Any, graph: _core.ChannelGraph, shape: tuple[int, ...], *entries: NDArray[Any]) -> Flows:
