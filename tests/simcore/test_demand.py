@@ -1,4 +1,4 @@
-"""Demands of engines: matrices, motifs and schedules in every form, what is refused, and that balancing for them helps."""
+"""Demands of engines: matrices, motifs, schedules in every form, what is refused, and that balancing for them helps."""
 
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,14 @@ def test_one_matrix_in_every_form(graph: ChannelGraph, table: ForwardingTable, t
     assert wanted.max() > 0
     np.save(tmp_path / "matrix.npy", matrix)
     program = Program.exchange(matrix)
-    forms = [matrix, matrix.tolist(), matrix.astype(int), tmp_path / "matrix.npy", str(tmp_path / "matrix.npy"), program]
+    forms = [
+        matrix,
+        matrix.tolist(),
+        matrix.astype(int),
+        tmp_path / "matrix.npy",
+        str(tmp_path / "matrix.npy"),
+        program,
+    ]
     sparse = pytest.importorskip("scipy.sparse")
     forms += [sparse.csr_array(matrix), sparse.coo_matrix(matrix), sparse.csc_matrix(matrix)]
     for form in forms:
@@ -54,7 +61,9 @@ def test_ranks_stand_on_the_terminals_in_order(table: ForwardingTable, tmp_path:
     few[:5, :5] = exchange(5)
     np.testing.assert_allclose(loads(table, Program.exchange(exchange(5))), loads(table, few))
     schedule = tmp_path / "pair.goal"
-    schedule.write_text("num_ranks 3\nrank 0 {\ns: send 700b to 2 tag 1\n}\nrank 1 {\n}\nrank 2 {\nr: recv 700b from 0 tag 1\n}\n")
+    schedule.write_text(
+        "num_ranks 3\nrank 0 {\ns: send 700b to 2 tag 1\n}\nrank 1 {\n}\nrank 2 {\nr: recv 700b from 0 tag 1\n}\n"
+    )
     sent = np.zeros((32, 32))
     sent[0, 2] = 700
     np.testing.assert_allclose(loads(table, schedule), loads(table, sent))
