@@ -14,6 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core, _lft
 from ._core import ConfigError
 from ._demand import read_demand
+from ._lft_dump import write as write_dump
+from ._lft_list import write_levels
+from ._lft_text import whole_file
 from ._quality import Bisection, Quality
 
 FORMAT = "flitgym forwarding table 1"
@@ -231,7 +234,7 @@ class ForwardingTable(_core.ForwardingTable):
         Raises:
             OSError: the file cannot be written; nothing is left behind.
         """
-        with _lft.whole_file(path) as beside, beside.open("wb") as file:
+        with whole_file(path) as beside, beside.open("wb") as file:
             np.savez_compressed(file, format=np.array(FORMAT), **self.arrays())
 
     def save_dump(self, path: str | os.PathLike[str]) -> None:
@@ -241,7 +244,7 @@ class ForwardingTable(_core.ForwardingTable):
             ConfigError: it has whole routes, or more addresses or ports than InfiniBand.
             OSError: the file cannot be written; nothing is left behind.
         """
-        _lft.write(path, self.arrays(), self.graph)
+        write_dump(path, self.arrays(), self.graph)
 
     def save_service_levels(self, path: str | os.PathLike[str]) -> None:
         """Write its layers as service levels: a row per source, a character in base 16 per destination.
@@ -250,7 +253,7 @@ class ForwardingTable(_core.ForwardingTable):
             ConfigError: it has more than 16 layers.
             OSError: the file cannot be written; nothing is left behind.
         """
-        _lft.write_levels(path, self.service_levels, self.graph)
+        write_levels(path, self.service_levels, self.graph)
 
     @staticmethod
     def load(path: str | os.PathLike[str], graph: ChannelGraph) -> ForwardingTable:

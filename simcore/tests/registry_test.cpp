@@ -166,7 +166,7 @@ TEST(every_routing_is_free_of_deadlock_on_every_topology) {
           add(edges, x.net, at.router, at.in_port, at.in_class, step.port, step.vc_class);
           Node next{x.behind(at.router, step), x.packet(), x.kept()};
           CHECK_FOR(++next.packet.hops <= x.net.routing_facts.max_hops, text(topology, {name, {}}) + ": more hops than it says");
-          if (x.net.routing_facts.minimal)
+          if (x.net.routing_facts.minimal && (x.net.topology->closed || !x.net.graphs[0]->hops.empty()))  // a table of ports asks for no distances
             CHECK_EQ(distance(x.net, *x.net.graphs[0], next.at.router, x.net.terminal_router[packet.destination]) + next.packet.hops,
                      distance(x.net, *x.net.graphs[0], x.net.terminal_router[packet.source], x.net.terminal_router[packet.destination]));
           if (seen.insert(key(next)).second) nodes.push_back(next);
@@ -242,7 +242,7 @@ TEST(every_pattern_says_what_it_needs) {
       try {
         const auto net = build(config(topology, input_queued(), {"minimal", {}}, {name, {}}));
         for (u32 t = 0; t < net->terminals; t++)
-          for (u32 n = 0; n < 50; n++) CHECK_FOR(net->destination(*net, 1, t, n, 0, 0) < net->terminals, name);
+          for (u32 n = 0; n < 50 && (!net->round_size || net->round_size(*net, 1, t, n) > 0); n++) CHECK_FOR(net->destination(*net, 1, t, n, 0, 0) < net->terminals, name);
       } catch (const ConfigError& error) {
         CHECK_FOR(std::string(error.what()).starts_with("traffic." + name), error.what());
       }

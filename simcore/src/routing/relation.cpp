@@ -15,7 +15,7 @@ bool takes(const std::vector<ParamSpec>& specs, const std::string& key) {
 // What a relation is, whichever registry it stands in.
 struct Found {
   std::string name;
-  const std::vector<ParamSpec>* params;
+  std::vector<ParamSpec> params;
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*candidates)(const Network&, State&, Batch&);
   void (*chosen)(const Network&, State&, Batch&, u32);
@@ -36,19 +36,19 @@ std::string widest(const Network& net) {
 std::map<std::string, Found> relations(const Network& net) {
   std::map<std::string, Found> all;
   std::map<std::string, bool> of_topology;  // the entry found names the topology
-  const auto add = [&](const auto& name, const auto& spec, auto chosen) {
+  const auto add = [&](const auto& name, const auto& spec, std::vector<ParamSpec> params, auto chosen) {
     const bool own = !spec.topologies.empty();
     if (all.contains(name) && (of_topology[name] || !own)) return;
-    all[name] = {name, &spec.params, spec.setup, spec.candidates, chosen};
+    all[name] = {name, std::move(params), spec.setup, spec.candidates, chosen};
     of_topology[name] = own;
   };
   for (const auto& [name, spec] : registry<RoutingSpec>())
-    if (spec.candidates && spec.agent_can_choose && spec.decider == Decider::kRouting && runs_on(spec, net)) add(name, spec, spec.chosen);
+    if (spec.candidates && spec.agent_can_choose && spec.decider == Decider::kRouting && runs_on(spec, net)) add(name, spec, params_of(spec), spec.chosen);
   std::map<std::string, Found> apart;
   std::swap(apart, all);
   of_topology.clear();
   for (const auto& [name, spec] : registry<RelationSpec>())
-    if (runs_on(spec, net)) add(name, spec, nullptr);
+    if (runs_on(spec, net)) add(name, spec, spec.params, nullptr);
   all.merge(apart);  // a relation of its own goes before a routing of that name
   return all;
 }
@@ -78,13 +78,13 @@ RoutingFacts take_relation(const Params& params, Network& net) {
   Values values;
   for (const ParamSpec& p : relation_params()) {
     if (p.key == "relation") continue;
-    if (takes(*relation.params, p.key)) values[p.key] = params.integer(p.key);
+    if (takes(relation.params, p.key)) values[p.key] = params.integer(p.key);
     else if (Value{params.integer(p.key)} != p.fallback)
       throw ConfigError(where + "." + p.key + ": " + std::to_string(params.integer(p.key)) + " means nothing to relation=" + name + " on topology '" + net.topology_name + "'");
   }
   net.candidates = relation.candidates;
   net.chosen = relation.chosen;
-  return relation.setup(Params(where, *relation.params, values), net, net.relation);
+  return relation.setup(Params(where, relation.params, values), net, net.relation);
 }
 
 }  // namespace flitgym
