@@ -32,6 +32,7 @@ from .workload_run import bytes_of_jobs, require_finished
 WORKERS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 _REPORT_EVERY_SECONDS = 0.3
+_COST_OF_TABLE = 5_000.0  # about that of so many ns of a simulation
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def _expand_tables(block: Mapping[str, Any], directory: Path) -> list[PlannedRun
     for values, *joint in itertools.product(_product(block["sweep"]), *block.get("together", ())):
         chosen = functools.reduce(operator.or_, joint, values)
         config = compose_route([*block["overrides"], *(f"{key}={value}" for key, value in chosen.items())])
-        planned.append(PlannedRun(config, directory / route_id(_root_=config), 1.0))
+        planned.append(PlannedRun(config, directory / route_id(_root_=config), _COST_OF_TABLE))
     return planned
 
 
