@@ -96,9 +96,16 @@ def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory
 
 def _expand_tables(block: Mapping[str, Any], directory: Path) -> list[PlannedRun]:
     planned = []
+    bases: dict[str, DictConfig] = {}  # one composition for all that differ in values only
     for values, *joint in itertools.product(_product(block["sweep"]), *block.get("together", ())):
-        chosen = functools.reduce(operator.or_, joint, values)
-        config = compose_route([*block["overrides"], *(f"{key}={value}" for key, value in chosen.items())])
+        chosen = dict(functools.reduce(operator.or_, joint, values))
+        groups = [f"{key}={chosen.pop(key)}" for key in ("topology", "engine") if key in chosen]
+        name = " ".join(groups)
+        if name not in bases:
+            bases[name] = compose_route([*block["overrides"], *groups])
+        config = bases[name].copy()
+        for key, value in chosen.items():
+            OmegaConf.update(config, key, value)
         planned.append(PlannedRun(config, directory / route_id(_root_=config), _COST_OF_TABLE))
     return planned
 

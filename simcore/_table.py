@@ -88,7 +88,7 @@ class ForwardingTable(_core.ForwardingTable):
 
     @staticmethod
     def route(
-        graph: ChannelGraph, engine: str, params: Mapping[str, Any] | None = None, demand: _core.Demand | None = None
+        graph: ChannelGraph, engine: str, params: Mapping[str, Any] | None = None, demand: Any = None
     ) -> ForwardingTable:
         """Let an engine make a table.
 
@@ -96,12 +96,13 @@ class ForwardingTable(_core.ForwardingTable):
             graph: the network.
             engine: one of `registered("engine")`.
             params: those of the engine.
-            demand: what it is to balance for; None: all pairs of terminals alike.
+            demand: what it is to balance for, all that `read_demand` takes; None: all pairs of terminals alike.
 
         Raises:
             ConfigError: no such engine, a parameter that is none, a network it makes no table of, too few layers.
         """
-        return _held(graph, _core.ForwardingTable.make(graph, engine, dict(params or {}), demand))
+        matrix = None if demand is None else read_demand(demand, graph)
+        return _held(graph, _core.ForwardingTable.make(graph, engine, dict(params or {}), matrix))
 
     @property
     def port(self) -> NDArray[np.uint16]:
@@ -326,7 +327,7 @@ def in_routing(config: Any) -> Any:
         if "table" in rest:
             raise ConfigError("routing.table: a file and a table; give one of them")
         rest["table"] = ForwardingTable.load(rest.pop("file"), _graph_of(config))
-    if isinstance(rest.get("demand"), str) and rest["demand"]:
+    if rest.get("demand") is not None and not (isinstance(rest["demand"], str) and not rest["demand"]):
         rest["demand"] = read_demand(rest["demand"], _graph_of(config))
     return {**config, "routing": rest}
 

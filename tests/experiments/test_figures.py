@@ -17,7 +17,7 @@ from plans import planned
 
 FIGURES = reproduce.available()
 PLANS = [(figure, preset) for figure, presets in FIGURES.items() for preset in presets]
-OF_JOBS = {"first_hyperx", "mapping", "sc19_stencil"}  # the others offer loads of traffic patterns
+OF_JOBS = {"angara_tables", "first_hyperx", "mapping", "sc19_stencil"}  # the others offer loads of traffic patterns
 OF_TABLES = {"effective_bisection"}
 
 MAPPING = {
@@ -26,6 +26,17 @@ MAPPING = {
     "worst_congestion_bytes": 4e4,
     "mapper_cpu_seconds": 0.01,
     "refine_cpu_seconds": 0.2,
+}
+
+TABLE = {
+    "edge_forwarding_index": 20,
+    "load_mean": 16.0,
+    "load_least": 12.0,
+    "load_deviation": 2.0,
+    "route_cpu_seconds": 0.01,
+    "routed": True,
+    "terminals": 64,
+    "ebb_mean": 0.7,
 }
 
 
@@ -38,10 +49,9 @@ def quick(figure: str) -> Sequence[dict[str, Any]]:
 def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     """A row as the run could have left it: a network that carries 60 % and settles after 100 us."""
     config: Any = OmegaConf.to_container(run.config)
-    if is_table(config):
-        numbers = {"ebb_mean": 0.7, "edge_forwarding_index": 10, "load_deviation": 1.0, "route_cpu_seconds": 0.1}
-        made = {"kind": KIND, "routed": True, "table": config["engine"]["name"], "terminals": 64, **numbers}
-        return {**row({**made, "config": config}, run.directory), "patterns.bandwidth": list(np.linspace(0.6, 0.8, 10))}
+    if is_table(run.config):
+        made = {**TABLE, "kind": KIND, "table": config["engine"]["name"], "config": config}
+        return {**row(made, run.directory), "patterns.bandwidth": list(np.linspace(0.6, 0.8, 10))}
     if has_workload(run.config):
         section = config["workload"]
         names = [job["name"] for job in section["jobs"]] if section["name"] == "jobs" else [section["name"]]
@@ -122,6 +132,17 @@ def test_a_missing_job_stops_the_first_hyperx(kind: str, tmp_path: Path) -> None
     ]
     with pytest.raises(ValueError, match=f"no row for {kind} of .* on hyperx with omni_war, linear"):
         reproduce.draw("first_hyperx", incomplete, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_table_or_kind_stops_the_angara_tables(tmp_path: Path) -> None:
+    rows = quick("angara_tables")
+    tables = [r for r in rows if r.get("topology.sizes") != [3, 5] or r.get("engine.name") != "angara_genetic"]
+    with pytest.raises(ValueError, match=r"no table of angara_genetic for the torus \(3, 5\)"):
+        reproduce.draw("angara_tables", tables, tmp_path)
+    runs = [r for r in rows if "jobs.cg.finish_ns" not in r or r["routing.engine"] != "angara_sssp"]
+    with pytest.raises(ValueError, match="no row for cg under angara_sssp"):
+        reproduce.draw("angara_tables", runs, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
