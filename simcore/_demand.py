@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import ConfigError
+from ._mapping import read_matrix_market
 from ._program import Program
 
 Flows = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
@@ -105,7 +106,7 @@ def _motif(given: str, graph: _core.ChannelGraph) -> Program:
     name, _, ranks = given.removeprefix("motif:").partition(":")
     if ranks and _number(ranks) < 1:
         raise ConfigError(f"demand: '{given}': '{ranks}' is no number of ranks")
-    return Program.motif(name, {"ranks": int(ranks) if ranks else graph.terminals})
+    return Program.motif(name, {"ranks": int(ranks) if ranks else _core.motif_ranks(name, graph.terminals)})
 
 
 def _of_ranks(where: Any, program: Program, graph: _core.ChannelGraph) -> Flows:
@@ -114,7 +115,7 @@ def _of_ranks(where: Any, program: Program, graph: _core.ChannelGraph) -> Flows:
     if ranks > graph.terminals:
         raise ConfigError(f"{where}: {ranks} ranks for {graph.terminals} terminals")
     square = (graph.terminals, graph.terminals)
-    return _entries(where, graph, square, np.repeat(np.arange(ranks), np.diff(first)), peer, size)
+    return _entries(where, graph, square, np.repeat(np.arange(ranks), np.diff(first.astype(np.int64))), peer, size)
 
 
 def _entries(where: Any, graph: _core.ChannelGraph, shape: tuple[int, ...], *entries: NDArray[Any]) -> Flows:
@@ -163,18 +164,7 @@ def _of_matrix(where: Any, matrix: NDArray[Any]) -> tuple[Any, ...]:
 
 
 def _from_matrix_market(path: Path) -> tuple[Any, ...]:
-    try:
-        from scipy.io import mmread
-    except ImportError:
-        raise ConfigError(f"{path}: Matrix Market files are read by SciPy, which is not installed") from None
-    try:
-        matrix = mmread(path)
-    except (ValueError, EOFError, OverflowError) as error:
-        raise ConfigError(f"{path}: it is no Matrix Market file, or damaged: {error}") from error
-    if not hasattr(matrix, "tocoo"):
-        source, destination = np.nonzero(matrix)
-        return matrix.shape, source, destination, matrix[source, destination]
-    entries = matrix.tocoo()
+    entries = read_matrix_market(path).tocoo()
     if entries.data.dtype.kind not in "biuf":
         raise ConfigError(f"{path}: its entries are no real numbers")
     return entries.shape, entries.row, entries.col, entries.data

@@ -34,8 +34,6 @@ TABLE = {
     "load_least": 12.0,
     "load_deviation": 2.0,
     "route_cpu_seconds": 0.01,
-    "routed": True,
-    "terminals": 64,
     "ebb_mean": 0.7,
 }
 
@@ -50,8 +48,8 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     """A row as the run could have left it: a network that carries 60 % and settles after 100 us."""
     config: Any = OmegaConf.to_container(run.config)
     if is_table(run.config):
-        made = {**TABLE, "kind": KIND, "table": config["engine"]["name"], "config": config}
-        return {**row(made, run.directory), "patterns.bandwidth": list(np.linspace(0.6, 0.8, 10))}
+        made = {**TABLE, "kind": KIND, "routed": True, "table": config["engine"]["name"], "terminals": 64, "files": {}}
+        return {**row({**made, "config": config}, run.directory), "patterns.bandwidth": list(np.linspace(0.6, 0.8, 10))}
     if has_workload(run.config):
         section = config["workload"]
         names = [job["name"] for job in section["jobs"]] if section["name"] == "jobs" else [section["name"]]
@@ -127,7 +125,8 @@ def test_a_missing_job_stops_the_first_hyperx(kind: str, tmp_path: Path) -> None
     incomplete = [
         r
         for r in quick("first_hyperx")
-        if (r["workload.jobs"][0]["name"], r["routing.name"]) != (kind, "omni_war")
+        if "workload.jobs" not in r
+        or (r["workload.jobs"][0]["name"], r["routing.name"]) != (kind, "omni_war")
         or r["workload.jobs"][0]["ranks"] == 7
     ]
     with pytest.raises(ValueError, match=f"no row for {kind} of .* on hyperx with omni_war, linear"):

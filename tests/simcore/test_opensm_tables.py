@@ -107,7 +107,7 @@ class Quality:
         channel[source, out] = np.arange(len(out))
         at = np.repeat(np.arange(switches)[:, None], hosts, axis=1)
         used = np.bincount(home, minlength=switches)[:, None] > 0  # who has no host need not have a way
-        steps = []
+        steps: list[Ints] = []
         while ((at != home) & used).any():
             assert len(steps) < switches, "a loop"
             taken = np.where((at != home) & used, channel[at, self.port[at, np.arange(hosts)]], -1)
@@ -180,19 +180,25 @@ ENGINES = {
 }
 
 
-def spreads(engine: str) -> tuple[float, float]:
-    """By what factors EFI may be higher and eBB lower than recorded: what other numbers of the nodes did to them."""
-    efi = ebb = 1.0
-    for fabric in FABRICS:
-        found = [
-            (float(r["efi"]), float(r["ebb"]))
-            for r in rows("sensitivity.csv")
-            if (r["fabric"], r["engine"]) == (fabric, engine)
-        ]
-        if found:
-            efis, ebbs = zip(*found, strict=True)
-            efi, ebb = max(efi, max(efis) / min(efis)), max(ebb, max(ebbs) / min(ebbs))
-    return efi, ebb
+@functools.cache
+def shuffled(fabric: str, engine: str) -> tuple[list[float], list[float]]:
+    """EFI and eBB of OpenSM's engine on the fabric with its nodes numbered in other ways; nothing where none tried."""
+    found = [r for r in rows("sensitivity.csv") if (r["fabric"], r["engine"]) == (fabric, engine)]
+    return [float(r["efi"]) for r in found], [float(r["ebb"]) for r in found]
+
+
+def bounds(fabric: str, engine: str, them: dict[str, str]) -> tuple[float, float]:
+    """The highest EFI and the lowest eBB that count as no worse than recorded, as far as numbers of nodes matter.
+
+    The worst of OpenSM's own where they were tried on the fabric, else what they did elsewhere at most.
+    """
+    if shuffled(fabric, engine)[0]:
+        efis, ebbs = shuffled(fabric, engine)
+        return max(efis), min(ebbs) - 1e-4  # four digits
+    tried = [shuffled(f, engine) for f in FABRICS if shuffled(f, engine)[0]]
+    efi = max([max(efis) / min(efis) for efis, _ in tried], default=1.0)
+    ebb = max([max(ebbs) / min(ebbs) for _, ebbs in tried], default=1.0)
+    return int(them["efi"]) * efi + 1e-9, float(them["ebb"]) / ebb - 1e-5
 
 
 @functools.cache
@@ -246,12 +252,13 @@ def test_as_good_as_opensm(fabric: str, engine: str) -> None:
     table, us = ours(fabric, engine), quality(fabric, engine)
     if fabric in row.same:
         np.testing.assert_array_equal(table.port, masked(recorded(fabric, row.opensm)))
-    efi, ebb = spreads(row.spread) if row.spread else (1.0, 1.0)
     if row.minimal:
         assert us.load_mean == pytest.approx(float(them["load_mean"]), abs=1e-4)
-    assert us.load_mean <= float(them["load_mean"]) * efi + 1e-4
-    assert us.efi <= int(them["efi"]) * efi + 1e-9
-    assert us.ebb >= float(them["ebb"]) / ebb - 1e-5
+    else:
+        assert us.load_mean <= float(them["load_mean"]) + 1e-4
+    efi, ebb = bounds(fabric, row.spread, them)
+    assert us.efi <= efi
+    assert us.ebb >= ebb
     if row.deadlock_free:
         assert table.find_cycle() == ""
     elif fabric in row.same:
@@ -273,7 +280,7 @@ def test_roots_that_are_found_are_no_worse_than_given(fabric: str) -> None:
     routed = SUMMARY[fabric, "updn"]["routed"] == "True"
     for them in (SUMMARY[fabric, "updn_roots"], *([SUMMARY[fabric, "updn"]] if routed else [])):
         assert found.efi <= int(them["efi"])
-        assert found.ebb >= float(them["ebb"]) / spreads("minhop")[1]
+        assert found.ebb >= bounds("", "minhop", them)[1]
     assert table.find_cycle() == ""
 
 
@@ -296,7 +303,7 @@ def test_by_coordinates(fabric: str, engine: str) -> None:
     table = ForwardingTable.route(lattice(fabric), engine)
     mine = Quality(lattice(fabric), table.port.astype(int))
     ends = [np.where(q.paths >= 0, q.graph.arrays()["to"][q.paths].astype(int), -1) for q in (mine, theirs)]
-    np.testing.assert_array_equal(*ends)
+    np.testing.assert_array_equal(ends[0], ends[1])
     assert mine.efi == theirs.efi
     if engine == "torus_2qos":
         assert table.find_cycle() == ""
