@@ -57,7 +57,9 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
             f"EFI, all tori: SSSP {less:.0%} below BFS\n(published: {known:.0%})",
             (0.03, 0.97), xycoords="axes fraction", va="top", fontsize=9, color="#444444",
         )  # fmt: skip
-        top = max(row["edge_forwarding_index"] / row["load_mean"] for engines in some.values() for row in engines.values())
+        top = max(
+            row["edge_forwarding_index"] / row["load_mean"] for engines in some.values() for row in engines.values()
+        )
         ax.set_ylim(top=0.95 + (top - 0.95) * 1.22)
     axes[0][0].set_ylabel("edge forwarding index / mean load")
     draw_over_nodes(axes[1][0], tables, lambda row: row["load_deviation"] / row["load_mean"])
@@ -174,7 +176,9 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """Our number for every entry of `expected.yaml`."""
     tables = by_torus(rows)
     some = {dimensions: of_dimensions(tables, dimensions) for dimensions in (2, 3, 4)}
-    better = [engines[SSSP]["edge_forwarding_index"] <= engines[BFS]["edge_forwarding_index"] for engines in tables.values()]
+    better = [
+        engines[SSSP]["edge_forwarding_index"] <= engines[BFS]["edge_forwarding_index"] for engines in tables.values()
+    ]
     found: dict[str, float | None] = {
         **{f"sssp_below_bfs_{d}d": gain(some[d], BFS) for d in some},
         **{f"sssp_below_genetic_{d}d": gain(some[d], GENETIC) for d in (3, 4)},
@@ -197,7 +201,11 @@ def slowest(tables: Mapping[Sizes, Mapping[str, Row]], nodes: int) -> float:
 def summary(rows: Sequence[Row]) -> str:
     """Markdown tables: of all tori by dimensions, of the study's five systems, of what was simulated."""
     tables = by_torus(rows)
-    lines = ["## Tori\n", "| dimensions | tori | engine | sum of EFI | mean deviation / mean load | CPU s, all |", "|---" * 6 + "|"]
+    lines = [
+        "## Tori\n",
+        "| dimensions | tori | engine | sum of EFI | mean deviation / mean load | CPU s, all |",
+        "|---" * 6 + "|",
+    ]
     for dimensions in (2, 3, 4):
         some = of_dimensions(tables, dimensions)
         for engine in ENGINES:
@@ -208,7 +216,11 @@ def summary(rows: Sequence[Row]) -> str:
                 f"{sum(row['edge_forwarding_index'] for row in column):,.0f} | {uneven:.3f} | "
                 f"{sum(row['route_cpu_seconds'] for row in column):.2f} |"
             )
-    lines += ["\n## The study's systems: most/least load, deviation\n", "| torus | BFS | genetic | SSSP |", "|---" * 4 + "|"]
+    lines += [
+        "\n## The study's systems: most/least load, deviation\n",
+        "| torus | BFS | genetic | SSSP |",
+        "|---" * 4 + "|",
+    ]
     for sizes in ((4, 2), (4, 2, 2), STUDIED):
         cells = [
             f"{row['edge_forwarding_index']:.0f}/{row['load_least']:.0f}, {row['load_deviation']:.3f}"
