@@ -245,8 +245,8 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     """One result as one flat row: its numbers, and its configuration as `traffic.load`, `routing.name` and so on.
 
     What is told of a job becomes columns `jobs.<name>.comm_time_mean_ns` and so on, of a mapping `mapping.dilation` and
-    so on. A time series becomes columns of lists, `series.time_ns`, `series.latency_mean_ns` and so on; so do the random
-    bisections of a forwarding table. Of a matrix of messages there are the columns of `pair_columns`.
+    so on. A time series becomes columns of lists, `series.time_ns`, `series.latency_mean_ns` and so on; so do the
+    random bisections of a forwarding table. Of a matrix of messages there are the columns of `pair_columns`.
 
     Args:
         result: What `result.json` holds.
