@@ -3,7 +3,6 @@
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -181,8 +180,13 @@ def _free(section: Section, available: int) -> list[dict[str, Any]]:
             raise ConfigError(
                 "workload.jobs: 'program' is given from Python alone; a schedule in a file is 'goal_file'"
             )
-    makers = {"goal_file": _goal_job, "matrix_file": partial(_matrix_job, available)}
-    return [next((make for key, make in makers.items() if key in job), _free_job)(job) for job in jobs]
+    return [_made_job(job, available) for job in jobs]
+
+
+def _made_job(job: Section, available: int) -> dict[str, Any]:
+    if "goal_file" in job:
+        return _goal_job(job)
+    return _matrix_job(job, available) if "matrix_file" in job else _free_job(job)
 
 
 def _check_terminals(job: Section) -> None:
@@ -218,7 +222,7 @@ def _goal_job(given: Section) -> dict[str, Any]:
     return job | {"program": Program.goal(Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf"), path)}
 
 
-def _matrix_job(available: int, given: Section) -> dict[str, Any]:
+def _matrix_job(given: Section, available: int) -> dict[str, Any]:
     for key in given:
         if key not in _MATRIX_KEYS:
             raise ConfigError(unknown("workload.jobs (with a matrix_file)", str(key), _MATRIX_KEYS, "key"))

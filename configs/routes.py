@@ -23,7 +23,7 @@ from .schema import Failures, component_schema
 # Keys that say what is kept, not what it is.
 _NOT_IDENTITY = {"study", "overwrite", "dump", "hydra", "failures"}
 _FILES = ("file", "demand", "flows")
-DUMPS = ("auto", "true", "false")
+DUMPS = ("auto", "always", "never")
 
 
 @dataclass

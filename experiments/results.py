@@ -244,8 +244,8 @@ def results_below(directory: Path) -> tuple[list[tuple[dict[str, Any], Path]], l
 def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     """One result as one flat row: its numbers, and its configuration as `traffic.load`, `routing.name` and so on.
 
-    What is told of a job becomes columns `jobs.<name>.comm_time_mean_ns` and so on, of a mapping `mapping.dilation` and
-    so on. A time series becomes columns of lists, `series.time_ns`, `series.latency_mean_ns` and so on; so do the random
+    What is told of a job becomes columns `jobs.<name>.comm_time_mean_ns` and so on, of a mapping `mapping.dilation`. A
+    time series becomes columns of lists, `series.time_ns`, `series.latency_mean_ns` and so on; so do the random
     bisections of a forwarding table. Of a matrix of messages there are the columns of `pair_columns`.
 
     Args:
@@ -262,7 +262,7 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
                 flat.update(_flatten(value))
             elif key == "jobs":
                 flat.update(_flatten(value, "jobs."))
-            elif key in ("warnings", "mapping"):
+            elif key in ("warnings", "mapping", "flows"):
                 flat.update(_flatten(value or {}, f"{key}."))
             elif key not in _NOT_COLUMNS:
                 flat[key] = value

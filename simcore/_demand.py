@@ -1,4 +1,4 @@
-"""Who sends how much to whom, from files: a matrix that engines balance for, or flows whose congestion is asked."""
+"""Who sends how much to whom: a matrix that engines balance for, or flows whose congestion is asked."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import ConfigError
+from ._mapping import read_matrix_market
+from ._program import Program
 
 Flows = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
 """Sources, destinations, weights."""
@@ -55,36 +57,80 @@ def read_flows(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> Flows
     return np.array(source, np.uint32), np.array(destination, np.uint32), np.array(weight, np.float64)
 
 
-def read_demand(name: str | os.PathLike[str], graph: _core.ChannelGraph) -> _core.Demand:
+def read_demand(given: Any, graph: _core.ChannelGraph) -> _core.Demand:
     """The matrix, [terminals, terminals] from row to column, that an engine is to balance for.
 
     Args:
-        name: A file: a list of flows (`.csv`), an array or a SciPy sparse matrix (`.npz`, `.npy`), or Matrix Market
-            (`.mtx`, which needs SciPy).
+        given: A file: a list of flows (`.csv`), an array or a SciPy sparse matrix (`.npz`, `.npy`), Matrix Market
+            (`.mtx`, which needs SciPy) or a GOAL schedule (`.goal`); `motif:NAME` or `motif:NAME:RANKS`, a motif with
+            its own parameters, of as many ranks as there are terminals or of so many; or what they hold: a `Program`,
+            a SciPy sparse matrix, or anything that NumPy makes an array of. Rank k of a program is on terminal k, and
+            its matrix says how many bytes ranks send each other.
         graph: The network.
 
     Raises:
-        ConfigError: it is none, or of another size.
+        ConfigError: it is none, of another size or for more ranks than there are terminals, or an entry is negative or
+            not finite: row and column are named.
         OSError: it cannot be read.
     """
-    path = Path(name)
-    ending = path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
-    if ending == ".csv":
-        flows = read_flows(path, graph)
-    elif ending in (".npz", ".npy"):
-        flows = _entries(path, graph, *_from_numpy(path))
-    elif ending == ".mtx":
-        flows = _entries(path, graph, *_from_matrix_market(path))
+    if isinstance(given, _core.Demand):
+        return given
+    if isinstance(given, str) and given.startswith("motif:"):
+        flows = _of_ranks(given, _motif(given, graph), graph)
+    elif isinstance(given, str | os.PathLike):
+        flows = _from_file(Path(given), graph)
+    elif hasattr(given, "communication"):
+        flows = _of_ranks("demand", given, graph)
+    elif hasattr(given, "tocoo"):
+        entries = given.tocoo()
+        flows = _entries("demand", graph, entries.shape, entries.row, entries.col, entries.data)
     else:
-        raise ConfigError(f"demand: '{name}' is no .csv, .npz, .npy or .mtx")
+        flows = _entries("demand", graph, *_of_matrix("demand", np.asarray(given)))
     return _core.Demand(graph.terminals, *flows)
 
 
-def _entries(path: Path, graph: _core.ChannelGraph, shape: tuple[int, ...], *entries: NDArray[Any]) -> Flows:
+def _from_file(path: Path, graph: _core.ChannelGraph) -> Flows:
+    ending = path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
+    if ending == ".csv":
+        return read_flows(path, graph)
+    if ending in (".npz", ".npy"):
+        return _entries(path, graph, *_from_numpy(path))
+    if ending == ".mtx":
+        return _entries(path, graph, *_from_matrix_market(path))
+    if ending == ".goal":
+        return _of_ranks(path, Program.goal(path.read_bytes(), str(path)), graph)
+    raise ConfigError(f"demand: '{path}' is no .csv, .npz, .npy, .mtx or .goal; nor motif:NAME")
+
+
+def _motif(given: str, graph: _core.ChannelGraph) -> Program:
+    name, _, ranks = given.removeprefix("motif:").partition(":")
+    if ranks and _number(ranks) < 1:
+        raise ConfigError(f"demand: '{given}': '{ranks}' is no number of ranks")
+    return Program.motif(name, {"ranks": int(ranks) if ranks else _core.motif_ranks(name, graph.terminals)})
+
+
+def _of_ranks(where: Any, program: Program, graph: _core.ChannelGraph) -> Flows:
+    first, peer, size = program.communication()
+    ranks = len(first) - 1
+    if ranks > graph.terminals:
+        raise ConfigError(f"{where}: {ranks} ranks for {graph.terminals} terminals")
+    square = (graph.terminals, graph.terminals)
+    return _entries(where, graph, square, np.repeat(np.arange(ranks), np.diff(first.astype(np.int64))), peer, size)
+
+
+def _entries(where: Any, graph: _core.ChannelGraph, shape: tuple[int, ...], *entries: NDArray[Any]) -> Flows:
     if shape != (graph.terminals, graph.terminals):
         size = " x ".join(map(str, shape)) or "a number"
-        raise ConfigError(f"{path}: a matrix of {size} for {graph.terminals} terminals")
+        raise ConfigError(f"{where}: a matrix of {size} for {graph.terminals} terminals")
     source, destination, weight = entries
+    if weight.dtype.kind not in "biuf":
+        raise ConfigError(f"{where}: its entries are {weight.dtype}; valid are real numbers")
+    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if wrong.size:
+        k = wrong[0]
+        raise ConfigError(
+            f"{where}: row {source[k]}, column {destination[k]} is {weight[k]}; valid are finite numbers from 0 on"
+        )
     kept = weight != 0
     return source[kept].astype(np.uint32), destination[kept].astype(np.uint32), weight[kept].astype(np.float64)
 
@@ -107,25 +153,18 @@ def _from_numpy(path: Path) -> tuple[Any, ...]:
     if len(arrays) != 1:
         raise ConfigError(f"{path}: it holds {', '.join(sorted(arrays)) or 'nothing'}; one array is wanted")
     (matrix,) = arrays.values()
+    return _of_matrix(path, matrix)
+
+
+def _of_matrix(where: Any, matrix: NDArray[Any]) -> tuple[Any, ...]:
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-        raise ConfigError(f"{path}: an array of {matrix.dtype} and shape {matrix.shape} is no matrix of numbers")
+        raise ConfigError(f"{where}: an array of {matrix.dtype} and shape {matrix.shape} is no matrix of numbers")
     source, destination = np.nonzero(matrix)
     return matrix.shape, source, destination, matrix[source, destination]
 
 
 def _from_matrix_market(path: Path) -> tuple[Any, ...]:
-    try:
-        from scipy.io import mmread
-    except ImportError:
-        raise ConfigError(f"{path}: Matrix Market files are read by SciPy, which is not installed") from None
-    try:
-        matrix = mmread(path)
-    except (ValueError, EOFError, OverflowError) as error:
-        raise ConfigError(f"{path}: it is no Matrix Market file, or damaged: {error}") from error
-    if not hasattr(matrix, "tocoo"):
-        source, destination = np.nonzero(matrix)
-        return matrix.shape, source, destination, matrix[source, destination]
-    entries = matrix.tocoo()
+    entries = read_matrix_market(path).tocoo()
     if entries.data.dtype.kind not in "biuf":
         raise ConfigError(f"{path}: its entries are no real numbers")
     return entries.shape, entries.row, entries.col, entries.data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from typing import Any
 
@@ -24,10 +25,10 @@ def load(mapper: str) -> None:
     """
     if mapper == "rcm":
         _scipy_sparse("workload.mapping: rcm")
-        import scipy.sparse.csgraph
+        importlib.import_module("scipy.sparse.csgraph")
     elif mapper == "multicore":
         try:
-            import pymetis
+            importlib.import_module("pymetis")
         except ImportError:
             raise ConfigError(
                 "workload.mapping: multicore takes its parts from METIS, in the package pymetis, which is not "

@@ -14,6 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core, _lft
 from ._core import ConfigError
 from ._demand import read_demand
+from ._lft_dump import write as write_dump
+from ._lft_list import write_levels
+from ._lft_text import whole_file
 from ._quality import Bisection, Quality
 
 FORMAT = "flitgym forwarding table 1"
@@ -85,7 +88,7 @@ class ForwardingTable(_core.ForwardingTable):
 
     @staticmethod
     def route(
-        graph: ChannelGraph, engine: str, params: Mapping[str, Any] | None = None, demand: _core.Demand | None = None
+        graph: ChannelGraph, engine: str, params: Mapping[str, Any] | None = None, demand: Any = None
     ) -> ForwardingTable:
         """Let an engine make a table.
 
@@ -93,12 +96,13 @@ class ForwardingTable(_core.ForwardingTable):
             graph: the network.
             engine: one of `registered("engine")`.
             params: those of the engine.
-            demand: what it is to balance for; None: all pairs of terminals alike.
+            demand: what it is to balance for, all that `read_demand` takes; None: all pairs of terminals alike.
 
         Raises:
             ConfigError: no such engine, a parameter that is none, a network it makes no table of, too few layers.
         """
-        return _held(graph, _core.ForwardingTable.make(graph, engine, dict(params or {}), demand))
+        matrix = None if demand is None else read_demand(demand, graph)
+        return _held(graph, _core.ForwardingTable.make(graph, engine, dict(params or {}), matrix))
 
     @property
     def port(self) -> NDArray[np.uint16]:
@@ -230,7 +234,7 @@ class ForwardingTable(_core.ForwardingTable):
         Raises:
             OSError: the file cannot be written; nothing is left behind.
         """
-        with _lft.whole_file(path) as beside, beside.open("wb") as file:
+        with whole_file(path) as beside, beside.open("wb") as file:
             np.savez_compressed(file, format=np.array(FORMAT), **self.arrays())
 
     def save_dump(self, path: str | os.PathLike[str]) -> None:
@@ -240,7 +244,7 @@ class ForwardingTable(_core.ForwardingTable):
             ConfigError: it has whole routes, or more addresses or ports than InfiniBand.
             OSError: the file cannot be written; nothing is left behind.
         """
-        _lft.write(path, self.arrays(), self.graph)
+        write_dump(path, self.arrays(), self.graph)
 
     def save_service_levels(self, path: str | os.PathLike[str]) -> None:
         """Write its layers as service levels: a row per source, a character in base 16 per destination.
@@ -249,7 +253,7 @@ class ForwardingTable(_core.ForwardingTable):
             ConfigError: it has more than 16 layers.
             OSError: the file cannot be written; nothing is left behind.
         """
-        _lft.write_levels(path, self.service_levels, self.graph)
+        write_levels(path, self.service_levels, self.graph)
 
     @staticmethod
     def load(path: str | os.PathLike[str], graph: ChannelGraph) -> ForwardingTable:
@@ -323,7 +327,7 @@ def in_routing(config: Any) -> Any:
         if "table" in rest:
             raise ConfigError("routing.table: a file and a table; give one of them")
         rest["table"] = ForwardingTable.load(rest.pop("file"), _graph_of(config))
-    if isinstance(rest.get("demand"), str) and rest["demand"]:
+    if rest.get("demand") is not None and not (isinstance(rest["demand"], str) and not rest["demand"]):
         rest["demand"] = read_demand(rest["demand"], _graph_of(config))
     return {**config, "routing": rest}
 

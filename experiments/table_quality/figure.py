@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
 from ...simcore import Quality
@@ -42,20 +43,21 @@ def draw(title: str, result: Mapping[str, Any], quality: Quality) -> Figure:
                        xycoords=("axes fraction", "data"), va="bottom", fontsize=8, color=_BOUND)  # fmt: skip
     curve.set_title("channels between switches, fullest first", fontsize=10)
     curve.set_ylabel("load (routes)" if result["config"]["demand"] is None else "load (of the demand)")
-    _histogram(bars, channel, _CHANNELS)
-    bars.set_title("how many have which load", fontsize=10)
-    bars.set_ylabel("channels")
     terminals = np.concatenate([quality.loads["from_terminal"], quality.loads["to_terminal"]])
+    edges = _edges(np.concatenate([channel, terminals]))
+    _histogram(bars, channel, edges, _CHANNELS)
+    bars.set_title("how many have which load (logarithmic: the few count)", fontsize=10)
+    bars.set_ylabel("channels")
     _sorted(terminal_curve, terminals, _TERMINALS)
     terminal_curve.set_title("links of terminals, both directions", fontsize=10)
     terminal_curve.set_ylabel("load")
     terminal_curve.set_xlabel("part of all")
-    _histogram(terminal_bars, terminals, _TERMINALS)
+    _histogram(terminal_bars, terminals, edges, _TERMINALS)
     terminal_bars.set_ylabel("links")
     terminal_bars.set_xlabel("load")
     for ax in (curve, bars, terminal_curve, terminal_bars):
         polish(ax)
-    figure.suptitle(f"{title}: {headline(result)}", fontsize=11)
+    figure.suptitle(f"{title}\n{headline(result)}", fontsize=11)
     return figure
 
 
@@ -88,14 +90,21 @@ def _sorted(ax: Axes, loads: Numbers, color: str, line: str = "-", label: str | 
     values = np.append(np.sort(loads)[::-1], loads.min(initial=np.inf) if loads.size else [np.nan])
     ax.step(part, values, where="post", color=color, linestyle=line, linewidth=1.6, label=label)
     ax.set_xlim(0, 1)
+    ax.xaxis.set_major_formatter(PercentFormatter(1))
     ax.set_ylim(bottom=0)
 
 
-def _histogram(ax: Axes, loads: Numbers, color: str) -> None:
-    if not loads.size:
-        return
-    low, high = loads.min(), loads.max()
-    whole = bool((loads == np.rint(loads)).all()) and high - low < _BINS
-    # Loads are whole numbers: as long as there are few, each has a bar of its own.
-    edges = np.arange(low - 0.5, high + 1) if whole else np.linspace(low, high, _BINS + 1)
+def _edges(loads: Numbers) -> Numbers:
+    """Of the bars of a histogram, from 0 on; loads that are whole and few have a bar each."""
+    high = loads.max(initial=1.0)
+    if high < _BINS and bool((loads == np.rint(loads)).all()):
+        return np.arange(-0.5, high + 1)
+    return np.linspace(0, high, _BINS + 1)
+
+
+def _histogram(ax: Axes, loads: Numbers, edges: Numbers, color: str) -> None:
     ax.hist(loads, bins=edges.tolist(), color=color, edgecolor="white", linewidth=0.4)
+    ax.set_xlim(min(0, edges[0]), edges[-1])
+    if loads.size:
+        ax.set_yscale("log")
+        ax.set_ylim(bottom=0.6)

@@ -22,6 +22,7 @@ from ...simcore import (
     __version__,
     read_demand,
     read_flows,
+    registered,
 )
 from ..progress import Report
 from ..results import finished, require_writable, write_result, write_table
@@ -127,7 +128,9 @@ def _table(config: DictConfig, graph: ChannelGraph, demand: Demand | None) -> Fo
         return ForwardingTable.load(config.file, graph)
     engine: Any = OmegaConf.to_container(config.engine, resolve=True, throw_on_missing=True)
     name = engine.pop("name")
-    return ForwardingTable.route(graph, name, engine, demand)
+    # The others make the table that they make anyway; its loads are those of the matrix.
+    balances = name in (known := registered("engine")) and known[name]["facts"]["balances"]
+    return ForwardingTable.route(graph, name, engine, demand if balances else None)
 
 
 def _numbers(quality: Quality) -> dict[str, Any]:
@@ -193,6 +196,7 @@ def _write(
     # Matplotlib takes longer to import than a small table to make; whoever only reads what is finished needs none.
     from ..drawing import save_figure
     from .figure import draw
+    from .text import network_label
 
     written = {"table": "table.npz", "loads": "loads.parquet"}
     table.save(directory / written["table"])
@@ -206,7 +210,7 @@ def _write(
         if 1 < table.layers <= 16:
             written["service_levels"] = "lfts.sl.csv"
             table.save_service_levels(directory / written["service_levels"])
-    title = f"{result['table']} on {config.topology.name}"
+    title = f"{result['table']} on {network_label(result).partition(':')[0]}"
     written["figure"] = save_figure(draw(title, result, quality), directory / "loads", salt="loads")[0].name
     return written
 
@@ -214,7 +218,7 @@ def _write(
 def _wants_dump(wanted: str, arrays: Mapping[str, Any]) -> bool:
     if wanted == "auto":
         return "port" in arrays and arrays["port"].size <= _DUMP_LINES and arrays["port"].shape[1] < 40_000
-    return wanted == "true"
+    return wanted == "always"
 
 
 def loads_by_channel(graph: ChannelGraph, quality: Quality) -> dict[str, NDArray[Any]]:

@@ -33,7 +33,7 @@ def columns(result: Result) -> dict[str, str]:
         "max": str(result["hops_max"]),
         "minimal": "yes" if result["minimal"] else "no",
         "eBB": bisection,
-        "CPU s": _MISSING if seconds is None else f"{seconds:.3f}",
+        "CPU s": _MISSING if seconds is None else f"{seconds:.3g}",
     }
 
 
@@ -55,7 +55,8 @@ def print_rows(console: Console, results: Sequence[Result]) -> None:
         networks.setdefault(network_label(result), []).append(result)
     heads = next((list(columns(result)) for result in results if result["routed"]), ["table", "layers"])
     for name, own in networks.items():
-        table = Table(title=name, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        console.print(name, highlight=False, markup=False, soft_wrap=True)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for head in heads:
             table.add_column(head, justify="left" if head == "table" else "right", no_wrap=True)
         for result in own:

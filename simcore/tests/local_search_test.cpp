@@ -1,5 +1,5 @@
-// Local search: never worse than its start, in the same layers and free of circles; what it believes of loads and dependencies while
-// it changes a table is what a count from the beginning says.
+// Local search: never worse than its start, in the same layers and free of circles; what it believes of loads and
+// dependencies while it changes a table is what a count from the beginning says.
 #include <algorithm>
 
 #include "scenes.hpp"
@@ -21,17 +21,21 @@ ChannelGraph graph(const Section& topology, const Values& failures = {}) {
   return channel_graph(c);
 }
 Section random_regular(i64 routers, i64 degree, i64 seed) {
-  return {"random_regular", {{"routers", routers}, {"degree", degree}, {"graph_seed", seed}, {"terminals_per_router", i64{2}}}};
+  return {"random_regular", {{"routers", routers}, {"degree", degree}, {"graph_seed", seed}, {"terminals_per_router",
+      i64{2}}}};
 }
 const Section kTree = {"fat_tree", {}};
 
-ForwardingTable made(const ChannelGraph& g, const std::string& engine, const Values& values = {}, std::shared_ptr<const Demand> demand = nullptr) {
+ForwardingTable made(const ChannelGraph& g, const std::string& engine, const Values& values = {},
+    std::shared_ptr<const Demand> demand = nullptr) {
   return make_table("routing.table", {engine, values, demand}, g);
 }
-ForwardingTable searched(const ChannelGraph& g, const std::string& start, const Values& values = {}, std::shared_ptr<const Demand> demand = nullptr) {
+ForwardingTable searched(const ChannelGraph& g, const std::string& start, const Values& values = {},
+    std::shared_ptr<const Demand> demand = nullptr) {
   return made(g, "local_search", merge({{"start", start}, {"steps", i64{20000}}}, values), demand);
 }
-double index_of(const ChannelGraph& g, const ForwardingTable& table, const Demand& demand = {}) { return quality(g, table, demand).edge_forwarding_index; }
+double index_of(const ChannelGraph& g, const ForwardingTable& table, const Demand& demand =
+    {}) { return quality(g, table, demand).edge_forwarding_index; }
 
 double bandwidth(const ChannelGraph& g, const ForwardingTable& table, u64 seed, u32 patterns = 400) {
   std::vector<u32> orders(std::size_t{patterns} * g.terminals);
@@ -50,7 +54,8 @@ std::vector<Named> networks() {
   all.push_back({"a damaged fat tree", graph(kTree, {{"links", i64{3}}, {"seed", i64{4}}})});
   all.push_back({"a Dragonfly", graph(small_network())});
   all.push_back({"a random regular graph", graph(random_regular(30, 5, 3))});
-  all.push_back({"a damaged torus", graph({"torus", {{"sizes", std::vector<double>{5, 4}}, {"terminals_per_router", i64{2}}}}, {{"links", 0.1}})});
+  all.push_back({"a damaged torus", graph({"torus", {{"sizes", std::vector<double>{5, 4}}, {"terminals_per_router",
+      i64{2}}}}, {{"links", 0.1}})});
   return all;
 }
 
@@ -77,7 +82,8 @@ TEST(local_search_lowers_the_edge_forwarding_index_in_the_same_layers) {
 
 TEST(local_search_raises_the_bisection_bandwidth) {
   for (const auto& [name, g] : networks()) {
-    const ForwardingTable start = made(g, "nue", {{"tries", i64{1}}}), found = searched(g, "nue", {{"tries", i64{1}}, {"goal", std::string("bisection")}});
+    const ForwardingTable start = made(g, "nue", {{"tries", i64{1}}}), found =
+        searched(g, "nue", {{"tries", i64{1}}, {"goal", std::string("bisection")}});
     CHECK_FOR(bandwidth(g, found, 77) > bandwidth(g, start, 77), name);  // under other patterns than it may have seen
     CHECK_FOR(find_cycle(g, found).empty(), name);
   }
@@ -113,6 +119,22 @@ TEST(local_search_keeps_minimal_routes_unless_it_may_make_detours) {
   }
 }
 
+// PARX has detours for a reason: they stay.
+TEST(local_search_keeps_the_lengths_of_several_addresses) {
+  const ChannelGraph g = graph(hyperx_section({6, 4}, 3));
+  const ForwardingTable start = made(g, "parx"), found = searched(g, "parx");
+  CHECK_EQ(found.lmc, 2u);
+  CHECK(find_cycle(g, found).empty());
+  CHECK(index_of(g, found) < index_of(g, start));
+  const auto length = [&](const ForwardingTable& table, u32 s, u32 d) {
+    u32 hops = 0;
+    each_channel(g, table, s, d, [&](u32) { hops++; });
+    return hops;
+  };
+  for (u32 s = 0; s < g.switches; s++)
+    for (u32 d = 0; d < found.destinations(); d++) CHECK_EQ(length(found, s, d), length(start, s, d));
+}
+
 TEST(local_search_under_a_demand_lowers_what_the_demand_loads) {
   const ChannelGraph g = graph(small_network());
   auto demand = std::make_shared<Demand>();  // each group to the next but one, with different weights
@@ -125,7 +147,8 @@ TEST(local_search_under_a_demand_lowers_what_the_demand_loads) {
     }
   }
   demand->first.push_back(demand->source.size());
-  const ForwardingTable oblivious = searched(g, "nue", {{"detours", i64{3}}}), aware = searched(g, "nue", {{"detours", i64{3}}}, demand);
+  const ForwardingTable oblivious = searched(g, "nue", {{"detours", i64{3}}}), aware =
+      searched(g, "nue", {{"detours", i64{3}}}, demand);
   const double before = index_of(g, oblivious, *demand), after = index_of(g, aware, *demand);
   CHECK_FOR(after < before, std::to_string(after) + " and " + std::to_string(before));
 }

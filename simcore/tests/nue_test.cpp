@@ -1,4 +1,5 @@
-// Nue never fails and never closes a circle, whatever the network, however few the layers; and it spreads what it routes.
+// Nue never fails and never closes a circle, whatever the network, however few the layers; and it spreads what it
+// routes.
 #include <algorithm>
 #include <set>
 
@@ -19,9 +20,11 @@ ChannelGraph graph(const Section& topology, const Values& failures = {}) {
   return channel_graph(c);
 }
 Section random_regular(i64 routers, i64 degree, i64 seed) {
-  return {"random_regular", {{"routers", routers}, {"degree", degree}, {"graph_seed", seed}, {"terminals_per_router", i64{2}}}};
+  return {"random_regular", {{"routers", routers}, {"degree", degree}, {"graph_seed", seed}, {"terminals_per_router",
+      i64{2}}}};
 }
-Section torus(const std::vector<double>& widths, i64 terminals) { return {"torus", {{"sizes", widths}, {"terminals_per_router", terminals}}}; }
+Section torus(const std::vector<double>& widths,
+    i64 terminals) { return {"torus", {{"sizes", widths}, {"terminals_per_router", terminals}}}; }
 
 ForwardingTable nue(const ChannelGraph& g, i64 layers, i64 tries = 2, std::shared_ptr<const Demand> demand = nullptr) {
   return make_table("routing.table", {"nue", {{"layers", layers}, {"tries", tries}}, demand}, g);
@@ -64,7 +67,8 @@ void check_layers(const ChannelGraph& g, const std::string& name) {
 
 TEST(nue_closes_no_circle_on_any_network_with_any_number_of_layers) {
   for (i64 seed = 1; seed <= 6; seed++)
-    for (const i64 degree : {3, 5, 8}) check_layers(graph(random_regular(24, degree, seed)), "random regular " + std::to_string(degree) + " seed " + std::to_string(seed));
+    for (const i64 degree : {3, 5, 8}) check_layers(graph(random_regular(24, degree, seed)), "random regular " +
+        std::to_string(degree) + " seed " + std::to_string(seed));
   check_layers(graph(torus({5}, 1)), "a ring");
   check_layers(graph(torus({4, 4}, 2)), "a torus");
   check_layers(graph(torus({3, 3, 3}, 1)), "a torus of three dimensions");
@@ -75,13 +79,15 @@ TEST(nue_closes_no_circle_on_any_network_with_any_number_of_layers) {
 TEST(nue_goes_around_what_is_missing) {
   for (i64 seed = 1; seed <= 8; seed++) {
     const std::string name = "seed " + std::to_string(seed);
-    check_layers(graph(random_regular(40, 6, seed), {{"links", 0.2}, {"seed", seed}}), "damaged random regular, " + name);
+    check_layers(graph(random_regular(40, 6, seed), {{"links", 0.2}, {"seed", seed}}), "damaged random regular, " +
+        name);
     check_layers(graph(torus({4, 4}, 1), {{"links", 0.1}, {"seed", seed}}), "damaged torus, " + name);
     check_layers(graph(small_network(), {{"links", 0.1}, {"seed", seed}}), "damaged Dragonfly, " + name);
   }
 }
 
-// What gets stuck in the search (about one destination in thirty here) goes along the spanning tree, the rest of its routes not.
+// What gets stuck in the search (about one destination in thirty here) goes along the spanning tree, the rest of its
+// routes not.
 TEST(nue_escapes_along_its_tree) {
   const ChannelGraph g = graph(random_regular(100, 8, 1));
   const ForwardingTable table = nue(g, 1, 1);
@@ -91,7 +97,8 @@ TEST(nue_escapes_along_its_tree) {
   CHECK(std::count(load.begin(), load.end(), 0.0) < g.channels / 50);
 }
 
-// In trees every shortest route goes up, then down: all of them are free, and they are spread evenly where the numbers allow it.
+// In trees every shortest route goes up, then down: all of them are free, and they are spread evenly where the numbers
+// allow it.
 TEST(nue_is_even_on_trees) {
   const ChannelGraph g = graph({"fat_tree", {}});
   const ForwardingTable table = nue(g, 1);

@@ -166,6 +166,19 @@ TEST(torus_2qos_is_free_of_deadlock) {
 
 // Every link by itself, and pairs of them: the long way round, or refused where a ring is torn at two places or a line
 // at one.
+// Small buffers, full load, both lanes in use: all packets arrive.
+TEST(torus_2qos_runs) {
+  const Config c = config(lattice("torus", {6, 5}), merge(input_queued(), {{"input_buffer_flits", i64{2}}}),
+                          {"table", {{"engine", std::string("torus_2qos")}}}, {"uniform", {{"load", 1.0}}});
+  Simulation sim(c);
+  CHECK_EQ(sim.network().vcs, 2u);
+  sim.run(5000);
+  sim.stop_sources();
+  for (u32 k = 0; k < 20000 && !sim.empty(); k++) sim.run(1);
+  CHECK(sim.empty());
+  CHECK(sim.state().part.totals.flits_ejected > 30u * 100u);
+}
+
 TEST(torus_2qos_goes_the_long_way_round) {
   const ChannelGraph whole = graph_of(lattice("torus", {5, 4}));
   std::vector<std::string> links;
@@ -263,7 +276,7 @@ TEST(ftree_wants_levels) {
 // Whatever the network, and whatever is missing of it: free of deadlock in one layer, by routes that go up and then
 // down.
 TEST(up_down_is_free_of_deadlock_everywhere) {
-  u32 detours = 0;
+  u32 detours = 0, cyclic = 0;
   for (u64 seed = 0; seed < 40; seed++) {
     const u32 n = 4 + static_cast<u32>(seed);
     const Section topology = irregular(n, 3 * n, seed);
@@ -279,6 +292,7 @@ TEST(up_down_is_free_of_deadlock_everywhere) {
         CHECK_FOR(find_cycle(g, table).empty() && table.layers == 1, engine + " " + g.fingerprint);
         detours += !route_lengths(g, table).minimal;
       }
+      cyclic += !find_cycle(g, made(g, "min_hop")).empty();
       const u32 root = below(draw(seed, 4, 0), n);
       const ForwardingTable table = made(g, "up_down", {{"roots", std::vector<double>{double(root)}}});
       std::vector<u32> hops, place(n);
@@ -287,7 +301,18 @@ TEST(up_down_is_free_of_deadlock_everywhere) {
       CHECK_FOR(up_then_down(g, table, place), g.fingerprint);
     }
   }
-  CHECK(detours > 20);
+  CHECK(detours > 20 && cyclic > 20);  // there was something to avoid
+}
+
+// Leaves that have lost all switches above both: the levels of the tree give no way, another root does.
+TEST(up_down_leaves_the_levels_of_a_torn_tree) {
+  const ChannelGraph g = graph_of(k_ary_tree(2, 2).section(), {{"links", std::string("0-2")}});
+  const ChannelGraph torn = graph_of(k_ary_tree(2, 3).section(), {{"links", std::string("0-5,1-4")}});
+  for (const std::string engine : {"up_down", "down_up"})
+    for (const ChannelGraph& at : {g, torn}) CHECK(find_cycle(at, made(at, engine)).empty());
+  CHECK(route_lengths(g, made(g, "up_down")).longest == 2u);
+  CHECK(route_lengths(torn, made(torn, "up_down")).longest > 4u);  // down in the middle
+  CHECK_THROWS(ConfigError, made(torn, "ftree"), "ftree", "no way goes up and then down from switch 0 to terminal 2");
 }
 
 TEST(up_down_finds_roots_or_takes_them) {

@@ -11,12 +11,14 @@ from flitgym.configs import has_workload
 from flitgym.experiments import reproduce
 from flitgym.experiments.results import row
 from flitgym.experiments.sweep import PlannedRun, is_table
+from flitgym.experiments.table_quality.study import KIND
 from omegaconf import OmegaConf
 from plans import planned
 
 FIGURES = reproduce.available()
 PLANS = [(figure, preset) for figure, presets in FIGURES.items() for preset in presets]
 OF_JOBS = {"angara_tables", "first_hyperx", "mapping", "sc19_stencil"}  # the others offer loads of traffic patterns
+OF_TABLES = {"effective_bisection"}
 
 MAPPING = {
     "dilation": 2.0,
@@ -32,6 +34,7 @@ TABLE = {
     "load_least": 12.0,
     "load_deviation": 2.0,
     "route_cpu_seconds": 0.01,
+    "ebb_mean": 0.7,
 }
 
 
@@ -45,7 +48,8 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     """A row as the run could have left it: a network that carries 60 % and settles after 100 us."""
     config: Any = OmegaConf.to_container(run.config)
     if is_table(run.config):
-        return row({**TABLE, "config": config}, run.directory)
+        made = {**TABLE, "kind": KIND, "routed": True, "table": config["engine"]["name"], "terminals": 64, "files": {}}
+        return {**row({**made, "config": config}, run.directory), "patterns.bandwidth": list(np.linspace(0.6, 0.8, 10))}
     if has_workload(run.config):
         section = config["workload"]
         names = [job["name"] for job in section["jobs"]] if section["name"] == "jobs" else [section["name"]]
@@ -91,7 +95,7 @@ def test_figure_from_rows(figure: str, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in paths)
 
 
-@pytest.mark.parametrize("figure", sorted(set(FIGURES) - OF_JOBS))
+@pytest.mark.parametrize("figure", sorted(set(FIGURES) - OF_JOBS - OF_TABLES))
 def test_a_missing_curve_stops_the_figure(figure: str, tmp_path: Path) -> None:
     rows = quick(figure)
     missing = rows[-1]["routing.name"]
@@ -108,12 +112,21 @@ def test_a_missing_bar_stops_the_stencil(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_missing_table_stops_the_figure(tmp_path: Path) -> None:
+    rows = quick("effective_bisection")
+    incomplete = [r for r in rows if (r["study"], r.get("engine.name")) != ("hyperx_672", "dfsssp")]
+    with pytest.raises(ValueError, match="no table of hyperx_672 by dfsssp"):
+        reproduce.draw("effective_bisection", incomplete, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("kind", ["allreduce", "halo", "mpigraph", "bisection"])
 def test_a_missing_job_stops_the_first_hyperx(kind: str, tmp_path: Path) -> None:
     incomplete = [
         r
         for r in quick("first_hyperx")
-        if (r["workload.jobs"][0]["name"], r["routing.name"]) != (kind, "omni_war")
+        if "workload.jobs" not in r
+        or (r["workload.jobs"][0]["name"], r["routing.name"]) != (kind, "omni_war")
         or r["workload.jobs"][0]["ranks"] == 7
     ]
     with pytest.raises(ValueError, match=f"no row for {kind} of .* on hyperx with omni_war, linear"):

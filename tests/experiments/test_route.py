@@ -1,19 +1,29 @@
 """`flitgym-route` as users call it: what it writes, compares, refuses, and does not make again."""
 
+import html
 import json
 import re
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from conftest import Command
+from flitgym.configs import compose, explain
 from flitgym.configs.routes import compose_route, route_hash, route_id
+from flitgym.experiments.one_run import execute
+from flitgym.experiments.progress import no_report
 from flitgym.experiments.report.__main__ import report as write_page
 from flitgym.experiments.results import read_rows
 from flitgym.experiments.sweep import expand, run_all
 from flitgym.experiments.table_quality.figure import draw_several
-from flitgym.simcore import ChannelGraph, ForwardingTable
+from flitgym.experiments.table_quality.study import obtain
+from flitgym.experiments.table_quality.sweep import compare
+from flitgym.experiments.table_quality.text import remarks
+from flitgym.simcore import ChannelGraph, ConfigError, ForwardingTable
+from hydra.errors import HydraException
 
 FIELDS = (
     *("edge_forwarding_index", "load_mean", "load_deviation", "hops_mean", "hops_max", "minimal", "layers", "acyclic"),
@@ -41,7 +51,12 @@ def results(folder: Path) -> list[dict[str, Any]]:
 @pytest.fixture
 def chain(tmp_path: Path) -> tuple[str, ...]:
     (tmp_path / "chain.csv").write_text(CHAIN)
-    return "topology=graph", "topology.file=chain.csv"
+    return "topology=graph", f"topology.file={tmp_path / 'chain.csv'}"
+
+
+def make(folder: Path, *words: str, refusals: bool = False) -> tuple[dict[str, Any], bool]:
+    """What the command would make in `folder`."""
+    return obtain(compose_route(words), folder, no_report, keep_refusals=refusals)
 
 
 def test_one_table(command: Command, tmp_path: Path) -> None:
@@ -50,9 +65,8 @@ def test_one_table(command: Command, tmp_path: Path) -> None:
     assert not done.stderr
     (result,) = results(tmp_path)
     assert set(FIELDS) <= set(result)
-    table = ForwardingTable.route(
-        ChannelGraph({"name": "hyperx", "widths": [4, 3], "terminals_per_router": 2}), "min_hop"
-    )
+    graph = ChannelGraph({"name": "hyperx", "widths": [4, 3], "terminals_per_router": 2})
+    table = ForwardingTable.route(graph, "min_hop")
     quality, bisection = table.quality(), table.effective_bisection(50, 1)
     assert result["edge_forwarding_index"] == quality.edge_forwarding_index
     assert result["load_deviation"] == pytest.approx(quality.load_deviation)
@@ -62,26 +76,33 @@ def test_one_table(command: Command, tmp_path: Path) -> None:
     assert result["acyclic"] == (result["cycle"] == "")
     (folder,) = tmp_path.glob("results/routes/*")
     assert set(result["files"].values()) | {"result.json", "loads.svg"} == {path.name for path in folder.iterdir()}
-    np.testing.assert_array_equal(ForwardingTable.load(folder / "table.npz", table.graph).port, table.port)
-    np.testing.assert_array_equal(ForwardingTable.load(folder / "lfts.dump", table.graph).port, table.port)
+    np.testing.assert_array_equal(ForwardingTable.load(folder / "table.npz", graph).port, table.port)
+    np.testing.assert_array_equal(ForwardingTable.load(folder / "lfts.dump", graph).port, table.port)
     loads = read_rows(folder / "loads.parquet")
     assert [row["load"] for row in loads if row["kind"] == "channel"] == quality.loads["channel"].tolist()
     assert [row["bandwidth"] for row in read_rows(folder / "patterns.parquet")] == bisection.values.tolist()
     assert f"{quality.edge_forwarding_index:g}" in done.stdout
     assert (folder / "loads.png").stat().st_size > 10_000
-    # The same again is only read.
-    before = (folder / "result.json").stat().st_mtime_ns
-    assert command("route", *SMALL).returncode == 0
-    assert (folder / "result.json").stat().st_mtime_ns == before
-    assert command("route", *SMALL, "overwrite=true").returncode == 0
-    assert (folder / "result.json").stat().st_mtime_ns > before
+    # The same again is only read, unless it is damaged.
+    assert make(folder, *SMALL) == (result, False)
+    (folder / "table.npz").write_bytes(b"")
+    again, made_now = make(folder, *SMALL)
+    assert made_now
+    assert again["edge_forwarding_index"] == result["edge_forwarding_index"]
+    # A table from a file is worth the same.
+    for name in ("table.npz", "lfts.dump"):
+        other, _ = make(tmp_path / name, *HYPERX, f"file={folder / name}", "patterns=50")
+        assert other["route_cpu_seconds"] is None
+        for key in ("edge_forwarding_index", "load_deviation", "ebb_mean", "cycle", "layers"):
+            assert other[key] == result[key]
+    with pytest.raises(ConfigError, match="another network"):
+        make(tmp_path / "other", "topology=hyperx_64", f"file={folder / 'table.npz'}")
+    assert not (tmp_path / "other").exists()
 
 
-def test_the_numbers_of_a_chain_by_hand(command: Command, chain: tuple[str, ...], tmp_path: Path) -> None:
+def test_the_numbers_of_a_chain_by_hand(chain: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "flows.csv").write_text("source,destination,weight\nh0,h2,1\nh1,h4,2\nh2,h4,1\nh5,h4,1\n")
-    done = command("route", *chain, "engine=min_hop", "flows=flows.csv", "patterns=20")
-    assert done.returncode == 0, done.stderr
-    (result,) = results(tmp_path)
+    result, _ = make(tmp_path / "run", *chain, "engine=min_hop", f"flows={tmp_path / 'flows.csv'}", "patterns=20")
     # Each of the four channels has two hosts on one side and four on the other.
     assert result["edge_forwarding_index"] == 8
     assert (result["load_mean"], result["load_deviation"], result["channels_unused"]) == (8, 0, 0)
@@ -91,63 +112,54 @@ def test_the_numbers_of_a_chain_by_hand(command: Command, chain: tuple[str, ...]
     assert (flows["count"], flows["congestion_max"], flows["endpoint_congestion_max"]) == (4, 3, 4)
     # By weight: 1 of 3 over the first cable, 2 of 3, 1 of 3 over the second, and nobody else.
     assert flows["bandwidth_mean"] == pytest.approx((1 / 3 * 1 + 2 / 3 * 2 + 1 / 3 * 1 + 1 * 1) / 5)
-    assert "4 flows: congestion" in done.stdout
+    assert "4 flows: congestion" in "\n".join(remarks(result))
+    # Without patterns, and under a matrix that knows one pair alone.
+    (tmp_path / "demand.csv").write_text("source,destination\nh0,h5\n")
+    words = (*chain, "engine=min_hop", f"demand={tmp_path / 'demand.csv'}", "patterns=0", "dump=never")
+    alone, _ = make(tmp_path / "alone", *words)
+    assert (alone["edge_forwarding_index"], alone["hops_mean"], alone["channels_unused"]) == (1, 2, 2)
+    assert (alone["ebb_mean"], alone["ebb_patterns"]) == (None, 0)
+    assert "dump" not in alone["files"]
+    # An engine that balances does so for it.
+    (tmp_path / "square.csv").write_text("a,b,a_type\ng,s,host\nh,t,host\ns,x,\ns,y,\nx,t,\ny,t,\ni,t,host\n")
+    square = ("topology=graph", f"topology.file={tmp_path / 'square.csv'}", "engine=sssp", "patterns=0")
+    (tmp_path / "two.csv").write_text("source,destination\ng,h\ng,i\n")
+    balanced, _ = make(tmp_path / "balanced", *square, f"demand={tmp_path / 'two.csv'}")
+    assert balanced["edge_forwarding_index"] == 1
 
 
 def test_sweep_compares_engines(command: Command, chain: tuple[str, ...], tmp_path: Path) -> None:
-    words = (*chain, "engine=min_hop", "failures.routers=null,[s2]", "patterns=20", "seed=1,2", "-m")
-    done = command("route", *words)
+    done = command("route", *chain, "engine=min_hop,up_down,ftree", "patterns=20", "-m")
     assert done.returncode == 0, done.stderr
-    assert len(results(tmp_path)) == 4
+    assert len(results(tmp_path)) == 3
     rows = read_rows(tmp_path / "results" / "routes" / "rows.parquet")
-    assert {row["edge_forwarding_index"] for row in rows} == {8, 4}
-    assert all(len(row["patterns.bandwidth"]) == 20 for row in rows)
-    assert done.stdout.count("chain.csv: 6 terminals, 3 switches, 4 channels") == 1
-    assert done.stdout.count("chain.csv: 4 terminals, 2 switches, 2 channels") == 1
+    assert [row["edge_forwarding_index"] for row in rows if row["routed"]] == [8, 8]
+    assert all(len(row["patterns.bandwidth"]) == 20 for row in rows if row["routed"])
+    # Rows of those that make a table, and why the other one makes none.
+    assert done.stdout.count("6 terminals, 3 switches, 4 channels") == 1
+    (refused,) = (row for row in rows if not row["routed"])
+    assert done.stdout.count(refused["note"]) == 2
     assert (tmp_path / "results" / "routes" / "loads.png").exists()
-    again = command("route", *words)
-    assert again.returncode == 0
-    assert again.stdout.count("finished before") == 4
 
 
-def test_a_table_from_a_file(command: Command, tmp_path: Path) -> None:
-    assert command("route", *SMALL).returncode == 0
-    (folder,) = tmp_path.glob("results/routes/*")
-    (made,) = results(tmp_path)
-    for name in ("table.npz", "lfts.dump"):
-        (tmp_path / name).write_bytes((folder / name).read_bytes())
-        done = command("route", *HYPERX, f"file={name}", "patterns=50", f"study={name}")
-        assert done.returncode == 0, done.stderr
-    both = [result for result in results(tmp_path) if result["config"]["file"]]
-    assert len(both) == 2
-    for result in both:
-        assert result["route_cpu_seconds"] is None
-        for key in ("edge_forwarding_index", "load_deviation", "ebb_mean", "cycle", "layers"):
-            assert result[key] == made[key]
-    other = command("route", "topology=hyperx_64", "file=table.npz")
-    assert other.returncode == 2
-    assert "another network" in other.stderr
-    assert "Traceback" not in other.stderr
+def test_a_sweep_shows_its_own_tables_alone(
+    tmp_path: Path, chain: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, words in {"one": (*chain, "failures.routers=[s2]"), "two": chain, "three": HYPERX}.items():
+        make(tmp_path / name, *words, "engine=min_hop", "patterns=20", refusals=True)
+    assert compare(tmp_path, [tmp_path / "two", tmp_path / "one", tmp_path / "nowhere"])
+    shown = capsys.readouterr().out
+    assert shown.index("6 terminals, 3 switches, 4 channels") < shown.index("4 terminals, 3 switches, 2 channels")
+    assert "24 terminals" not in shown
+    assert len(read_rows(tmp_path / "rows.parquet")) == 3
+    assert not compare(tmp_path, [])
 
 
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
         (["engine=min_hup"], ["engine", "min_hup", "did you mean 'min_hop'"]),
-        (["engine.layerss=2", "engine=min_hop"], ["layerss"]),
-        (["engine=min_hop", "patterns=-1"], ["patterns", "-1"]),
-        (["engine=min_hop", "patterns=many"], ["patterns", "many"]),
-        (["engine=min_hop", "dump=perhaps"], ["dump", "perhaps", "auto"]),
-        (["engine=min_hop", "file=x.npz"], ["engine=min_hop", "file=x.npz", "give one"]),
-        (["file=x.npz"], ["x.npz", "No such file"]),
-        (["engine=min_hop", "demand=x.csv"], ["x.csv", "No such file"]),
-        (["engine=min_hop", "failures.events=[0-1@20-30]"], ["failures.events"]),
-        (["engine=min_hop", "topology.widths=[1,1]"], ["topology.hyperx.widths"]),
-        (["engine=min_hop", "topologie=hyperx"], ["topologie"]),
-        (["engine=min_hop", "+colour=red"], ["colour"]),
-        (["engine=min_hup,min_hop", "-m"], ["min_hup", "did you mean"]),
         (["engine=min_hop", "topology.widths=[4,3],[1,1]", "-m"], ["topology.hyperx.widths"]),
-        (["engine=min_hop", "demand=x.csv,null", "-m"], ["x.csv"]),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_a_line(
@@ -161,11 +173,36 @@ def test_what_makes_no_sense_is_refused_in_a_line(
     assert not results(tmp_path)
 
 
-def test_demand_of_another_size_is_refused(command: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["engine.layerss=2", "engine=min_hop"], ["layerss"]),
+        (["engine=min_hop", "failures.events=[0-1@20-30]"], ["failures.events"]),
+        (["engine=min_hop", "patterns=-1"], ["patterns", "-1"]),
+        (["engine=min_hop", "patterns=many"], ["patterns", "many"]),
+        (["engine=min_hop", "dump=perhaps"], ["dump", "perhaps", "auto"]),
+        (["engine=min_hop", "file=x.npz"], ["engine=min_hop", "file=x.npz", "give one"]),
+        (["file=x.npz"], ["x.npz"]),
+        (["engine=min_hop", "demand=x.csv"], ["x.csv"]),
+        (["engine=min_hop", "flows=x.csv"], ["x.csv"]),
+        (["engine=min_hop", "topology.widths=[1,1]"], ["topology.hyperx.widths"]),
+        (["engine=min_hop", "topologie=hyperx"], ["topologie"]),
+        (["engine=min_hop", "+colour=red"], ["colour"]),
+        (["engine=min_hop", "seed=-1"], ["seed", "-1"]),
+    ],
+)
+def test_configurations_that_make_no_sense_are_refused(words: list[str], parts: list[str], tmp_path: Path) -> None:
+    with pytest.raises((ConfigError, HydraException, OSError)) as error:
+        make(tmp_path / "run", *HYPERX, *words)
+    text = explain(error.value) if not isinstance(error.value, OSError) else str(error.value)
+    assert all(part in text for part in parts), text
+    assert not (tmp_path / "run").exists()
+
+
+def test_demand_of_another_size_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "matrix.npy", np.ones((5, 5)))
-    done = command("route", *HYPERX, "engine=min_hop", "demand=matrix.npy")
-    assert done.returncode == 2
-    assert "5 x 5 for 24 terminals" in done.stderr
+    with pytest.raises(ConfigError, match="5 x 5 for 24 terminals"):
+        make(tmp_path / "run", *SMALL, f"demand={tmp_path / 'matrix.npy'}")
 
 
 def test_identity_follows_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,26 +238,21 @@ def test_figures_may_have_tables_among_their_runs(tmp_path: Path) -> None:
     assert [(run.directory / "result.json").stat().st_mtime_ns for run in runs] == stamps
 
 
-def test_report_shows_tables(command: Command, tmp_path: Path) -> None:
-    assert command("route", *SMALL).returncode == 0
-    page = write_page(tmp_path / "results" / "routes", None).read_text()
+def test_report_shows_tables(tmp_path: Path, small: Sequence[str]) -> None:
+    made, _ = make(tmp_path / "table", *SMALL)
+    page = write_page(tmp_path, None).read_text()
     assert '<section id="tables">' in page
     assert page.count("data-table=") == 1
     assert "1 forwarding table" in page
-    assert "flitgym-route topology=hyperx engine=min_hop" in page
     assert "Nothing was simulated" in page
+    (again,) = re.findall(r"<code class='command'>(.*?)</code>", page)
+    program, *words = shlex.split(html.unescape(again))
+    assert program == "flitgym-route"
+    assert route_hash(compose_route(words)) == made["config_hash"]
     # And beside a simulation.
-    small = (
-        "topology=dragonfly_72",
-        "router=input_queued",
-        "routing=minimal",
-        "run.warmup_ns=500",
-        "run.measure_ns=500",
-    )
-    assert command("simulate", *small, "study=routes").returncode == 0
-    page = write_page(tmp_path / "results" / "routes", None).read_text()
-    assert "data-table=" in page
-    assert "data-run=" in page
+    execute(compose(small), tmp_path / "simulation", no_report)
+    page = write_page(tmp_path, None).read_text()
+    assert page.count("data-table=") == page.count("data-run=") == 1
 
 
 def test_many_tables_in_one_picture() -> None:

@@ -107,7 +107,7 @@ class Quality:
         channel[source, out] = np.arange(len(out))
         at = np.repeat(np.arange(switches)[:, None], hosts, axis=1)
         used = np.bincount(home, minlength=switches)[:, None] > 0  # who has no host need not have a way
-        steps = []
+        steps: list[Ints] = []
         while ((at != home) & used).any():
             assert len(steps) < switches, "a loop"
             taken = np.where((at != home) & used, channel[at, self.port[at, np.arange(hosts)]], -1)
@@ -160,6 +160,7 @@ class Row:
     roots: bool = False
     """It gets OpenSM's roots."""
     minimal: bool = True
+    deadlock_free: bool = True
     spread: str = ""
     """The engine whose spread under other numbers of nodes is allowed (sensitivity.csv); empty: no worse at all."""
 
@@ -167,37 +168,43 @@ class Row:
 TREES = ("tree_4ary2", "tree_4ary3", "tree_4ary3_failed3", "leafspine_18x18", "fattree_672", "moench")
 # Every engine that OpenSM has too. One that is not built yet is skipped by name.
 ENGINES = {
-    "min_hop": Row("minhop", same=tuple(FABRICS)),
+    "min_hop": Row("minhop", same=tuple(FABRICS), deadlock_free=False),
     "up_down": Row("updn_roots", same=tuple(FABRICS), roots=True, minimal=False),
     "down_up": Row("dnup", same=TREES, minimal=False),
-    "dor": Row("dor", same=tuple(FABRICS)),
+    "dor": Row("dor", same=tuple(FABRICS), deadlock_free=False),
     "ftree": Row("ftree_roots", same=TREES, roots=True),
     "lash": Row("lash", spread="lash"),
-    "sssp": Row("sssp", spread="sssp"),
+    "sssp": Row("sssp", spread="sssp", deadlock_free=False),
     "dfsssp": Row("dfsssp", spread="sssp"),
     "nue": Row("nue", spread="nue", minimal=False, params={"layers": 1}),
 }
 
 
-def spreads(engine: str) -> tuple[float, float]:
-    """By what factors EFI may be higher and eBB lower than recorded: what other numbers of the nodes did to them."""
-    efi = ebb = 1.0
-    for fabric in FABRICS:
-        found = [
-            (float(r["efi"]), float(r["ebb"]))
-            for r in rows("sensitivity.csv")
-            if (r["fabric"], r["engine"]) == (fabric, engine)
-        ]
-        if found:
-            efis, ebbs = zip(*found, strict=True)
-            efi, ebb = max(efi, max(efis) / min(efis)), max(ebb, max(ebbs) / min(ebbs))
-    return efi, ebb
+@functools.cache
+def shuffled(fabric: str, engine: str) -> tuple[list[float], list[float]]:
+    """EFI and eBB of OpenSM's engine on the fabric with its nodes numbered in other ways; nothing where none tried."""
+    found = [r for r in rows("sensitivity.csv") if (r["fabric"], r["engine"]) == (fabric, engine)]
+    return [float(r["efi"]) for r in found], [float(r["ebb"]) for r in found]
+
+
+def bounds(fabric: str, engine: str, them: dict[str, str]) -> tuple[float, float]:
+    """The highest EFI and the lowest eBB that count as no worse than recorded, as far as numbers of nodes matter.
+
+    The worst of OpenSM's own where they were tried on the fabric, else what they did elsewhere at most.
+    """
+    if shuffled(fabric, engine)[0]:
+        efis, ebbs = shuffled(fabric, engine)
+        return max(efis), min(ebbs) - 1e-4  # four digits
+    tried = [shuffled(f, engine) for f in FABRICS if shuffled(f, engine)[0]]
+    efi = max([max(efis) / min(efis) for efis, _ in tried], default=1.0)
+    ebb = max([max(ebbs) / min(ebbs) for _, ebbs in tried], default=1.0)
+    return int(them["efi"]) * efi + 1e-9, float(them["ebb"]) / ebb - 1e-5
 
 
 @functools.cache
-def ours(fabric: str, engine: str, roots: bool = True) -> ForwardingTable:
+def ours(fabric: str, engine: str) -> ForwardingTable:
     row = ENGINES[engine]
-    params = {**row.params, **({"roots": ROOTS[fabric]} if row.roots and roots else {})}
+    params = {**row.params, **({"roots": ROOTS[fabric]} if row.roots else {})}
     return ForwardingTable.route(graph(fabric), engine, params)
 
 
@@ -221,7 +228,7 @@ def pairs() -> list[Any]:
 def test_patterns_and_counts_are_those_of_the_data() -> None:
     """The yardstick itself: OpenSM's own tables have, by the functions above, the values recorded with them."""
     for (fabric, engine), row in SUMMARY.items():
-        if row["routed"] != "True" or row["table_of"] or fabric == "fattree_672":
+        if row["routed"] != "True" or row["table_of"]:
             continue
         seen = Quality(graph(fabric), recorded(fabric, engine))
         assert seen.efi == int(row["efi"]), (fabric, engine)
@@ -232,37 +239,35 @@ def test_patterns_and_counts_are_those_of_the_data() -> None:
 @pytest.mark.parametrize(("fabric", "engine"), pairs())
 def test_as_good_as_opensm(fabric: str, engine: str) -> None:
     row = ENGINES[engine]
-    them = SUMMARY[fabric, row.opensm]
-    if them["routed"] != "True" and engine == "ftree":
+    if engine == "ftree" and fabric not in TREES:
+        assert SUMMARY[fabric, "ftree"]["routed"] == "False"  # as the real one
         with pytest.raises(ConfigError, match="engine ftree: terminals hang at different levels"):
             ours(fabric, engine)
         return
-    table, us = ours(fabric, engine), quality(fabric, engine)
-    if them["routed"] != "True":  # dfsssp on a torus: more lanes than the real one has
+    them = SUMMARY[fabric, row.opensm]
+    if them["routed"] != "True":  # dfsssp on a torus: it needs more lanes than there are
         them = {**SUMMARY[fabric, "sssp"], "layers_needed": them["layers_needed"]}
-    elif (
-        engine == "down_up" and them["acyclic"] == "False"
-    ):  # its channels within a level go both ways: no table to compare with
+    elif engine == "down_up" and them["acyclic"] == "False":  # channels within a level go both ways: no match for ours
         them = SUMMARY[fabric, "updn_roots"]
+    table, us = ours(fabric, engine), quality(fabric, engine)
     if fabric in row.same:
-        np.testing.assert_array_equal(table.port, masked(recorded(fabric, row.opensm), fabric))
+        np.testing.assert_array_equal(table.port, masked(recorded(fabric, row.opensm)))
     if row.minimal:
         assert us.load_mean == pytest.approx(float(them["load_mean"]), abs=1e-4)
-    efi, ebb = spreads(row.spread) if row.spread else (1.0, 1.0)
-    if engine == "down_up" and fabric not in row.same:
-        efi, ebb = 1.25, 1.05  # from another root
-    assert us.load_mean <= float(them["load_mean"]) * efi + 1e-4
-    assert us.efi <= float(them["efi"]) * efi + 1e-9
-    assert us.ebb >= float(them["ebb"]) / ebb - 1e-5
-    if engine not in ("min_hop", "dor", "sssp"):
-        assert table.find_cycle() == ""
     else:
-        assert (table.find_cycle() == "") == (them["acyclic"] == "True") or engine == "sssp"
+        assert us.load_mean <= float(them["load_mean"]) + 1e-4
+    efi, ebb = bounds(fabric, row.spread, them)
+    assert us.efi <= efi
+    assert us.ebb >= ebb
+    if row.deadlock_free:
+        assert table.find_cycle() == ""
+    elif fabric in row.same:
+        assert (table.find_cycle() == "") == (them["acyclic"] == "True")
     if them["layers_needed"]:
         assert classes(table) <= int(them["layers_needed"])
 
 
-def masked(port: Ints, fabric: str) -> Ints:
+def masked(port: Ints) -> Ints:
     """OpenSM's table with our mark where there is no way."""
     return np.where(port == 255, 0xFFFF, port)
 
@@ -270,11 +275,20 @@ def masked(port: Ints, fabric: str) -> Ints:
 @pytest.mark.parametrize("fabric", FABRICS)
 def test_roots_that_are_found_are_no_worse_than_given(fabric: str) -> None:
     """OpenSM's up/down finds its roots on trees alone, and not all of them where cables are missing."""
-    found = Quality(graph(fabric), ours(fabric, "up_down", roots=False).port.astype(int))
-    them = SUMMARY[fabric, "updn" if SUMMARY[fabric, "updn"]["routed"] == "True" else "updn_roots"]
-    assert found.efi <= int(them["efi"])
-    assert found.ebb >= float(them["ebb"]) / spreads("minhop")[1]
-    assert ours(fabric, "up_down", roots=False).find_cycle() == ""
+    table = ForwardingTable.route(graph(fabric), "up_down")
+    found = Quality(graph(fabric), table.port.astype(int))
+    routed = SUMMARY[fabric, "updn"]["routed"] == "True"
+    for them in (SUMMARY[fabric, "updn_roots"], *([SUMMARY[fabric, "updn"]] if routed else [])):
+        assert found.efi <= int(them["efi"])
+        assert found.ebb >= bounds("", "minhop", them)[1]
+    assert table.find_cycle() == ""
+
+
+@pytest.mark.parametrize("fabric", TREES)
+def test_ftree_finds_the_levels(fabric: str) -> None:
+    """OpenSM's does on full trees alone."""
+    table = ForwardingTable.route(graph(fabric), "ftree")
+    np.testing.assert_array_equal(table.port, masked(recorded(fabric, "ftree_roots")))
 
 
 @pytest.mark.parametrize("fabric", LATTICES)
@@ -289,7 +303,7 @@ def test_by_coordinates(fabric: str, engine: str) -> None:
     table = ForwardingTable.route(lattice(fabric), engine)
     mine = Quality(lattice(fabric), table.port.astype(int))
     ends = [np.where(q.paths >= 0, q.graph.arrays()["to"][q.paths].astype(int), -1) for q in (mine, theirs)]
-    np.testing.assert_array_equal(*ends)
+    np.testing.assert_array_equal(ends[0], ends[1])
     assert mine.efi == theirs.efi
     if engine == "torus_2qos":
         assert table.find_cycle() == ""
@@ -301,7 +315,7 @@ def report() -> None:
     print("fabric engine | EFI ours OpenSM | eBB ours OpenSM | mean load ours OpenSM | layers ours OpenSM")
     for fabric in FABRICS:
         for engine, row in ENGINES.items():
-            them = SUMMARY[fabric, row.opensm]
+            them = SUMMARY.get((fabric, row.opensm)) or SUMMARY[fabric, "ftree"]
             try:
                 us, table = quality(fabric, engine), ours(fabric, engine)
             except ConfigError as refused:
@@ -309,9 +323,7 @@ def report() -> None:
                     fabric, engine, "|", str(refused)[:60], "|", "refused" if them["routed"] != "True" else them["efi"]
                 )
                 continue
-            equal = them["routed"] == "True" and np.array_equal(
-                table.port, masked(recorded(fabric, row.opensm), fabric)
-            )
+            equal = them["routed"] == "True" and np.array_equal(table.port, masked(recorded(fabric, row.opensm)))
             print(
                 f"{fabric} {engine} | {us.efi} {them['efi'] or '-'} | {us.ebb:.4f} {float(them['ebb'] or 0):.4f} |"
                 f" {us.load_mean:.4g} {float(them['load_mean'] or 0):.4g} |"

@@ -4,6 +4,7 @@ import csv
 import gzip
 import itertools
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -268,6 +269,12 @@ def test_dump_comes_back(topology: dict[str, Any], tmp_path: Path) -> None:
     again = ForwardingTable.load(tmp_path / "lmc.dump", graph)
     assert int(again.arrays()["lmc"]) == 2
     np.testing.assert_array_equal(again.port, several.port)
+    # ibroute names a host at its first LID alone.
+    text = (tmp_path / "lmc.dump").read_text()
+    later = re.compile(r"(0x[0-9a-f]{3}[1-35-79-bd-f] \d+) # Channel Adapter (portguid 0x[0-9a-f]+): '.*'")
+    (tmp_path / "paths.dump").write_text(later.sub(r"\1 : (path #2 out of 4: \2)", text))
+    assert (tmp_path / "paths.dump").read_text() != text
+    np.testing.assert_array_equal(ForwardingTable.load(tmp_path / "paths.dump", graph).port, several.port)
 
 
 def ring_of_three(tmp_path: Path) -> ChannelGraph:

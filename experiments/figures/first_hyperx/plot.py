@@ -48,9 +48,9 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         ValueError: a way has no row for a job.
     """
     figure = Figure(figsize=(19, 14.5), layout="constrained")
-    above, below = figure.subfigures(2, 1, height_ratios=[1, 1.35])
+    above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=[1, 1.35])[:, 0]
     draw_maps(above, rows)
-    bars, times = below.subfigures(1, 2, width_ratios=[1, 4.4])
+    bars, times = below.subfigures(1, 2, squeeze=False, width_ratios=[1, 4.4])[0]
     draw_bisection(bars.subplots(), rows)
     draw_times(times, rows)
     return figure
@@ -76,11 +76,17 @@ def draw_maps(figure: SubFigure, rows: Sequence[Row]) -> None:
 
 
 def draw_bisection(ax: Axes, rows: Sequence[Row]) -> None:
-    """Effective bisection bandwidth, a bar per way."""
+    """Effective bisection bandwidth, a bar per way; where there are tables, what is counted in them as a mark."""
     ways = list(WAYS)
     values = [effective_bisection(rows, way) for way in ways]
     colors = ["#0072B2" if k < _OF_STUDY else "#009E73" for k in range(len(ways))]
     ax.barh(range(len(ways)), values, 0.72, color=colors)
+    counted = [counted_bisection(rows, way) for way in ways]
+    ax.plot(
+        [np.nan if value is None else value for value in counted], range(len(ways)), linestyle="none", marker="D",
+        markersize=8, markerfacecolor="none", markeredgecolor="k", label="counted in its tables",
+    )  # fmt: skip
+    ax.legend(loc="lower right", frameon=False, fontsize=9)
     for k, value in enumerate(values):
         ax.annotate(f"{value:.2f}", (value, k), xytext=(3, 0), textcoords="offset points", va="center", fontsize=9)
     ax.set_yticks(range(len(ways)), [label.replace("\n", " ") for label in WAYS.values()], fontsize=9)
@@ -124,8 +130,9 @@ def draw_times(figure: SubFigure, rows: Sequence[Row]) -> None:
 
 def relative_times(rows: Sequence[Row], kind: str, scales: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
     """Times over the baseline's, [ways, scales], a scale being bytes and nodes."""
-    times = [[time_us(rows, way, kind, nodes, size) for size, nodes in scales] for way in WAYS]
-    return np.array(times) / np.array(times[list(WAYS).index(BASELINE)])
+    times = np.array([[time_us(rows, way, kind, nodes, size) for size, nodes in scales] for way in WAYS])
+    relative: NDArray[np.float64] = times / times[list(WAYS).index(BASELINE)]
+    return relative
 
 
 def way_of(row: Row) -> Way:
@@ -135,9 +142,9 @@ def way_of(row: Row) -> Way:
 
 
 def kind_of(row: Row) -> str:
-    """The row's job: allreduce, halo, mpigraph or bisection."""
-    name: str = row["workload.jobs"][0]["name"]
-    return name
+    """The row's job: allreduce, halo, mpigraph or bisection; "table" of a forwarding table."""
+    jobs = row.get("workload.jobs")
+    return str(jobs[0]["name"]) if jobs else "table"
 
 
 def ranks_of(row: Row) -> int:
@@ -193,6 +200,25 @@ def effective_bisection(rows: Sequence[Row], way: Way) -> float:
     return mean[0] / mean[1]
 
 
+def counted_bisection(rows: Sequence[Row], way: Way) -> float | None:
+    """The same as it is counted in a way's forwarding tables; None where there are none, or several routes per pair."""
+    if list(WAYS).index(way) >= _OF_STUDY or way.routing == "parx":
+        return None
+    return table_of(rows, way.topology, way.routing)["ebb_mean"]  # type: ignore[no-any-return]
+
+
+def table_of(rows: Sequence[Row], topology: str, engine: str) -> Row:
+    """The row of a forwarding table.
+
+    Raises:
+        ValueError: there is none.
+    """
+    for row in rows:
+        if kind_of(row) == "table" and (row["topology.name"], row["engine.name"]) == (topology, engine):
+            return row
+    raise ValueError(f"no row for the table of {engine} on {topology}")
+
+
 def best_adaptive(rows: Sequence[Row], nodes: int) -> float:
     """The highest mean bandwidth of mpiGraph among the ways that route adaptively."""
     return max(mean_gib_per_s(rows, way, nodes) for way in list(WAYS)[_OF_STUDY:])
@@ -212,6 +238,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
         "mpigraph_model": rack[LINEAR] / bandwidth,
         "mpigraph_parx": rack[Way("hyperx", "parx", "fragmented")] / rack[LINEAR],
         "mpigraph_adaptive": best_adaptive(rows, 28) / rack[LINEAR],
+        "ebb_dor": table_of(rows, "hyperx", "dor")["ebb_mean"],
         "ebb_hyperx": effective_bisection(rows, LINEAR),
         "ebb_fat_tree": effective_bisection(rows, BASELINE),
         "ebb_adaptive": max(effective_bisection(rows, way) for way in ways[_OF_STUDY:])
@@ -235,11 +262,13 @@ def summary(rows: Sequence[Row]) -> str:
     nodes = sorted({ranks_of(row) for row in rows if kind_of(row) == "mpigraph"})
     lines = [
         "## Bandwidth\n",
-        f"| | {' | '.join(f'mpiGraph, {n} nodes, GiB/s' for n in nodes)} | effective bisection bandwidth |",
-        "|---" * (2 + len(nodes)) + "|",
+        f"| | {' | '.join(f'mpiGraph, {n} nodes, GiB/s' for n in nodes)} | effective bisection bandwidth | counted |",
+        "|---" * (3 + len(nodes)) + "|",
     ]
     for way, label in WAYS.items():
         cells = [f"{mean_gib_per_s(rows, way, n):.2f}" for n in nodes] + [f"{effective_bisection(rows, way):.3f}"]
+        counted = counted_bisection(rows, way)
+        cells.append("-" if counted is None else f"{counted:.3f}")
         lines.append(f"| {label.replace(chr(10), ', ')} | {' | '.join(cells)} |")
     for kind, title in _TIMED.items():
         scales = sorted({(bytes_of(row), ranks_of(row)) for row in rows if kind_of(row) == kind})
@@ -249,5 +278,6 @@ def summary(rows: Sequence[Row]) -> str:
         for way, label in WAYS.items():
             cells = [f"{time_us(rows, way, kind, n, size):.1f}" for size, n in scales]
             lines.append(f"| {label.replace(chr(10), ', ')} | {' | '.join(cells)} |")
-    lines.append(f"\nAll {len(rows)} runs took {sum(row['cpu_seconds'] for row in rows):,.0f} CPU seconds.")
+    seconds = sum(row.get("cpu_seconds") or 0 for row in rows)
+    lines.append(f"\nAll {len(rows)} runs and tables took {seconds:,.0f} CPU seconds.")
     return "\n".join(lines) + "\n"

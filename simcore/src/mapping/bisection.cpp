@@ -15,6 +15,7 @@ constexpr u64 kStream = u64{0x62697365} << 32;
 constexpr u32 kSmall = 48;   // vertices below which nothing is contracted
 constexpr u32 kStarts = 8;   // vertices that halves of the smallest graph are grown from
 constexpr u32 kPasses = 8;   // at most, at each level
+constexpr u32 kTries = 3;    // of everything; the best is taken
 
 struct Level {
   WeightedGraph graph;
@@ -187,28 +188,25 @@ std::vector<u8> grown(const Level& level, u64 target, u32 start) {
   return side;
 }
 
-}  // namespace
+// How far the size of side 0 is from the target, and the weight; less is better.
+using Worth = std::pair<u64, double>;
 
-Halves bisect(const WeightedGraph& graph, const std::vector<u32>& size, u64 target, const std::vector<double>& bias, u64 seed) {
-  std::vector<Level> levels(1);
-  levels[0].graph = graph;
-  levels[0].size = size;
-  levels[0].bias = bias.empty() ? std::vector<double>(graph.vertices(), 0.0) : bias;
+Worth bisect_once(const Level& whole, u64 target, u64 seed, std::vector<u8>& side) {
+  std::vector<Level> levels(1, whole);
   while (levels.back().graph.vertices() > kSmall) {
     Level small = contracted(levels.back(), draw(seed, kStream, levels.size()));
     if (small.graph.vertices() > levels.back().graph.vertices() * 19 / 20) break;  // no edges are left
     levels.push_back(std::move(small));
   }
 
-  std::vector<u8> side;
-  std::pair<u64, double> least;
+  Worth least;
   const Level& smallest = levels.back();
   const u32 n = smallest.graph.vertices();
   for (u32 k = 0; k < kStarts && n > 0; k++) {
     std::vector<u8> tried = grown(smallest, target, below(draw(seed, kStream + 1, k), n));
     Balance balance(smallest, target, tried);
     balance.improve(smallest.largest() / 2);
-    const std::pair<u64, double> worth = {std::max<u64>(balance.off(), smallest.largest() / 2), balance.cost()};
+    const Worth worth = {std::max<u64>(balance.off(), smallest.largest() / 2), balance.cost()};
     if (!side.empty() && worth >= least) continue;
     least = worth;
     side = std::move(tried);
@@ -220,11 +218,26 @@ Halves bisect(const WeightedGraph& graph, const std::vector<u32>& size, u64 targ
       for (u32 v = 0; v < finer.size(); v++) finer[v] = side[level.coarse[v]];
       side = std::move(finer);
     }
-    Balance(level, target, side).improve(k == 0 ? 0 : level.largest() / 2);
+    Balance balance(level, target, side);
+    balance.improve(k == 0 ? 0 : level.largest() / 2);
+    least = {balance.off(), balance.cost()};
   }
+  return least;
+}
 
+}  // namespace
+
+Halves bisect(const WeightedGraph& graph, const std::vector<u32>& size, u64 target, const std::vector<double>& bias, u64 seed) {
+  const Level whole{graph, size, bias.empty() ? std::vector<double>(graph.vertices(), 0.0) : bias, {}};
   Halves halves;
-  halves.side = std::move(side);
+  Worth least;
+  for (u32 k = 0; k < kTries; k++) {
+    std::vector<u8> side;
+    const Worth worth = bisect_once(whole, target, draw(seed, kStream + 2, k), side);
+    if (k > 0 && worth >= least) continue;
+    least = worth;
+    halves.side = std::move(side);
+  }
   for (u32 v = 0; v < graph.vertices(); v++) {
     if (halves.side[v] == 0) halves.size0 += size[v];
     for (u64 e = graph.begin(v); e < graph.end(v); e++)

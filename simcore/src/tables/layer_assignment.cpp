@@ -13,6 +13,7 @@ namespace flitgym {
 namespace {
 
 constexpr u32 kMostLayers = 255;  // of a byte
+constexpr u64 kAny = ~u64{0};
 
 class FirstFit {
  public:
@@ -27,17 +28,19 @@ class FirstFit {
       for (const u32 s : tree.order)
         if (g.terminals_at(s)) length_[std::size_t{s} * destinations_ + d] = static_cast<u8>(std::min(tree.depth[s], 255u));
     }
-    for (const u8 length : length_) routes_ += length > 0, hops_ += length;
+    for (const u8 length : length_) routes_ += length > 0;
   }
 
-  u64 hops() const { return hops_; }  // of all routes
+  u64 routes() const { return routes_; }
   u32 layers() const { return layers_; }
+  u64 effort() const { return effort_; }  // channels looked at so far
 
-  void fit(RouteOrder order) {
+  // False, and nothing has changed, where that takes more than `most` in all.
+  bool fit(RouteOrder order, u64 most = kAny) {
     arrange(order);
     layer_.assign(pair_.size(), 0);
     layers_ = 1;
-    again({0});
+    return again({0}, most);
   }
   // Layer by layer as the table has them.
   void take(RouteOrder order) {
@@ -47,24 +50,28 @@ class FirstFit {
     layers_ = table_.layers;
   }
   // Puts in the routes of one layer after the other. Those of one layer go together, so there are as many at most as before.
-  void again(const std::vector<u32>& order) {
+  bool again(const std::vector<u32>& order, u64 most = kAny) {
     for (AcyclicLayer& layer : made_) layer.clear();
     next_.resize(layer_.size());
     u32 used = 0;
     for (const u32 before : order) {
       worked(pair_.size());
       for (std::size_t i = 0; i < pair_.size(); i++)
-        if (layer_[i] == before) used = std::max(used, 1 + put(i));
+        if (layer_[i] == before) {
+          used = std::max(used, 1 + put(i));
+          if (effort_ > most) return false;
+        }
     }
     layer_.swap(next_);
     layers_ = used;
+    return true;
   }
+  // Which of its layers goes first in a round.
   std::vector<u32> orders(u32 round) const {
     std::vector<u32> order(layers_);
     std::iota(order.begin(), order.end(), 0u);
     std::vector<u64> routes(layers_);
     for (const u8 layer : layer_) routes[layer]++;
-    // The fewest come last in every second round.
     std::reverse(order.begin(), order.end());
     if (round % 4 == 1) std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) { return routes[a] > routes[b]; });
     if (round % 4 == 3) std::rotate(order.begin(), order.begin() + round % layers_, order.end());
@@ -117,7 +124,10 @@ class FirstFit {
         if (layer == kMostLayers) throw ConfigError("table '" + table_.engine + "': its routes need more than " + std::to_string(kMostLayers) + " virtual layers");
         made_.emplace_back(index_);
       }
-      if (made_[layer].add_route(route_)) break;
+      const u64 before = made_[layer].effort();
+      const bool fits = made_[layer].add_route(route_);
+      effort_ += made_[layer].effort() - before;
+      if (fits) break;
     }
     next_[i] = static_cast<u8>(layer);
     return layer;
@@ -127,7 +137,7 @@ class FirstFit {
   const ForwardingTable& table_;
   const DependencyIndex index_;
   const u32 destinations_;
-  u64 routes_ = 0, hops_ = 0;
+  u64 routes_ = 0, effort_ = 0;
   u32 layers_ = 0;
   std::vector<u8> length_;        // [switches * destinations] channels, 255 = that many or more; 0: no route to be put anywhere
   std::vector<u32> pair_;         // [routes] switch * destinations + destination, in the order in which they are put
@@ -180,23 +190,20 @@ void first_fit(const ChannelGraph& g, RouteOrder order, ForwardingTable& table) 
 
 void save_layers(const ChannelGraph& g, ForwardingTable& table) {
   constexpr u32 kLeast = 2, kRounds = 16;
-  constexpr u64 kHops = 24'000'000;  // of routes put in after the first orders: seconds
   if (table.layers <= kLeast) return;
   FirstFit fit(g, table);
   const auto keep = [&] {
     if (fit.layers() < table.layers) fit.store(table);
     return table.layers <= kLeast;
   };
-  for (const RouteOrder order : {RouteOrder::kShortFirst, RouteOrder::kLongFirst, RouteOrder::kBySource}) {
-    fit.fit(order);
-    if (keep()) return;
-  }
+  // Seconds, or a minute where the routes are many; unless no network could use the table as it is.
+  const u64 patience = std::clamp<u64>(256 * fit.routes(), 50'000'000, 2'000'000'000);
+  const auto most = [&] { return table.layers > kMaxVcs ? kAny : patience; };
+  for (const RouteOrder order : {RouteOrder::kShortFirst, RouteOrder::kLongFirst, RouteOrder::kBySource})
+    if (!fit.fit(order, most()) || keep()) return;
   fit.take(RouteOrder::kLongFirst);
-  const u64 rounds = std::min<u64>(kRounds, kHops / (1 + fit.hops()));
-  for (u32 round = 0; round < rounds; round++) {
-    fit.again(fit.orders(round));
-    if (keep()) return;
-  }
+  for (u32 round = 0; round < kRounds; round++)
+    if (!fit.again(fit.orders(round), most()) || keep()) return;
 }
 
 std::vector<ParamSpec> layer_params() {

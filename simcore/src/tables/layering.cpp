@@ -59,6 +59,7 @@ void AcyclicLayer::clear() {
 }
 
 bool AcyclicLayer::add_route(std::span<const u32> channels, u32 times) {
+  effort_ += channels.size();
   // What is known to fail alone need not be tried; most routes that are refused end here.
   for (std::size_t k = 1; k < channels.size(); k++)
     if (refused_[index_->at(channels[k - 1], channels[k])] == epoch_) return false;
@@ -103,6 +104,7 @@ bool AcyclicLayer::make_room(u32 c, u32 next) {
   for (const u32 v : ahead_) marked_[v] = 0;
   for (const u32 v : behind_) marked_[v] = 0;
   worked(ahead_.size() + behind_.size());
+  effort_ += ahead_.size() + behind_.size();
   if (!free) return false;
   const auto by_place = [&](u32 a, u32 b) { return place_[a] < place_[b]; };
   std::sort(behind_.begin(), behind_.end(), by_place);

@@ -91,21 +91,4 @@ bool find_levels(const std::string& engine, const Params& params, const ChannelG
   return true;
 }
 
-u32 centre(const ChannelGraph& g, const std::vector<u8>& candidate) {
-  std::vector<u32> hops;
-  std::vector<u64> far(g.switches, 0);  // hops to all terminals together, kNone each where there is no way
-  for (u32 to = 0; to < g.switches; to++) {
-    if (g.terminals_at(to) == 0) continue;
-    hops_to(g, to, hops);
-    for (u32 s = 0; s < g.switches; s++) far[s] += u64{hops[s]} * g.terminals_at(to);
-  }
-  u32 best = kNone;
-  const auto channels = [&](u32 s) { return g.first[s + 1] - g.first[s]; };
-  for (u32 s = 0; s < g.switches; s++) {
-    if (!candidate.empty() && !candidate[s]) continue;
-    if (best == kNone || far[s] < far[best] || (far[s] == far[best] && channels(s) > channels(best))) best = s;
-  }
-  return best;
-}
-
 }  // namespace flitgym

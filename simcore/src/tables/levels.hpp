@@ -35,8 +35,4 @@ std::vector<u32> heights(const ChannelGraph& g);
 // terminals up, if every channel then joins neighbouring levels. False: there are none.
 bool find_levels(const std::string& engine, const Params& params, const ChannelGraph& g, Levels& levels);
 
-// The switch from which all terminals together are nearest; of several the one with the most channels, then the first.
-// Of those with candidate[s], or of all.
-u32 centre(const ChannelGraph& g, const std::vector<u8>& candidate = {});
-
 }  // namespace flitgym

@@ -12,7 +12,8 @@ Rerouting::Rerouting(const ChannelGraph& g, ForwardingTable start, const Demand&
     : g_(g), table_(std::move(start)), demand_(demand), index_(g), load_(g.channels, 0) {
   const u32 destinations = table_.destinations();
   const std::size_t pairs = std::size_t{g.switches} * destinations;
-  claim_memory(pairs * 12, "topology." + g.topology_name, "what goes through " + std::to_string(g.switches) + " switches to " + std::to_string(destinations) + " destinations");
+  claim_memory(pairs * 12, "topology." + g.topology_name, "what goes through " + std::to_string(g.switches) +
+      " switches to " + std::to_string(destinations) + " destinations");
   flow_.assign(pairs, 0);
   mask_.assign(pairs, 0);
   if (find_cycle(g, table_).empty())
@@ -31,7 +32,8 @@ Rerouting::Rerouting(const ChannelGraph& g, ForwardingTable start, const Demand&
       flow[g.to[c]] += flow[s];
       mask_[at(g.to[c], d)] |= mask_[at(s, d)];
       if (layers_.empty() || tree.next[g.to[c]] == kNone) continue;
-      for (u32 left = mask_[at(s, d)]; left; left &= left - 1) layers_[static_cast<u32>(__builtin_ctz(left))].add(c, tree.next[g.to[c]]);
+      for (u32 left = mask_[at(s, d)]; left; left &= left - 1)
+          layers_[static_cast<u32>(__builtin_ctz(left))].add(c, tree.next[g.to[c]]);
     }
   }
 }
@@ -41,7 +43,8 @@ u32 Rerouting::own_layers(u32 s, u32 d) const {
   if (g_.terminals_at(s) == 0) return 0;
   if (table_.layer_by != LayerBy::kTerminal) return 1u << table_.layer_of(s, 0, d);
   u32 layers = 0;
-  for (u32 k = g_.first_terminal[s]; k < g_.first_terminal[s + 1]; k++) layers |= 1u << table_.layer_of(s, g_.terminal_of[k], d);
+  for (u32 k = g_.first_terminal[s]; k < g_.first_terminal[s + 1]; k++) layers |= 1u <<
+      table_.layer_of(s, g_.terminal_of[k], d);
   return layers;
 }
 
@@ -63,7 +66,8 @@ bool Rerouting::plan(u32 s, u32 d, u32 c, Change& change) const {
   for (u32 v = g_.to[old]; v != last; v = g_.to[change.lost.back()]) change.lost.push_back(next(v, d));
   for (u32 v = g_.to[c]; v != last; v = g_.to[change.gained.back()]) {
     const u32 on = v == s ? kNone : next(v, d);
-    if (on == kNone || change.gained.size() > g_.switches) return false;  // entries that nobody follows may lead anywhere
+    // entries that nobody follows may lead anywhere
+    if (on == kNone || change.gained.size() > g_.switches) return false;
     change.gained.push_back(on);
   }
   // From where they meet both go on alike.
@@ -87,7 +91,8 @@ void Rerouting::list(const Change& change, std::vector<Step>& gone, std::vector<
     gone.push_back({c, change.lost[0], layers});
     come.push_back({c, change.c, layers});
   });
-  const auto following = [&](const std::vector<u32>& way, std::size_t k) { return k + 1 < way.size() ? way[k + 1] : beyond; };
+  const auto following = [&](const std::vector<u32>& way, std::size_t k) { return k + 1 < way.size() ? way[k +
+      1] : beyond; };
   // Along the old way each switch keeps what other switches and its own terminals send.
   u32 left = moved;  // layers that the switch before has lost
   for (std::size_t k = 0; left && k < change.lost.size(); k++) {

@@ -1,6 +1,6 @@
-// A table whose next hops are changed one at a time, with all that follows kept up: what passes each channel, and the dependencies
-// of every virtual layer, which stay free of circles. Whoever passes switch s on the way to a destination follows where s sends it,
-// so a change moves a whole subtree of routes.
+// A table whose next hops are changed one at a time, with all that follows kept up: what passes each channel, and the
+// dependencies of every virtual layer, which stay free of circles. Whoever passes switch s on the way to a destination
+// follows where s sends it, so a change moves a whole subtree of routes.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,11 @@ class Rerouting {
   bool acyclic() const { return !layers_.empty(); }
   double load(u32 c) const { return load_[c]; }                              // of channel c, in units of the demand
   const std::vector<double>& loads() const { return load_; }
-  double flow(u32 s, u32 d) const { return flow_[at(s, d)]; }                // what goes through switch s to destination d, s's own included
+  // what goes through switch s to destination d, s's own included
+  double flow(u32 s, u32 d) const { return flow_[at(s, d)]; }
   double own(u32 s, u32 d) const;                                            // of it what begins at s
-  u32 next(u32 s, u32 d) const { return g_.channel(s, table_.at(s, d)); }    // kNone: s is the last switch, or nobody goes there
+  // kNone: s is the last switch, or nobody goes there
+  u32 next(u32 s, u32 d) const { return g_.channel(s, table_.at(s, d)); }
   template <class Visit>
   void each_child(u32 s, u32 d, Visit&& visit) const {                       // switches that send what is for d to s
     for (u32 k = g_.first[s]; k < g_.first[s + 1]; k++)
@@ -37,7 +39,8 @@ class Rerouting {
     u32 meet = 0;                   // the switch where both ways join again
   };
   bool plan(u32 s, u32 d, u32 c, Change& change) const;  // false: c is what it takes now, or leads back to s
-  bool apply(const Change& change);                      // false, and nothing has changed: some layer would close a circle
+  // false, and nothing has changed: some layer would close a circle
+  bool apply(const Change& change);
 
  private:
   struct Step {

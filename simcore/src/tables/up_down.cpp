@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include "simcore/limits.hpp"
+#include "tables/levels.hpp"
+#include "tables/quality.hpp"
 
 namespace flitgym {
 
@@ -56,6 +58,47 @@ bool up_down_table(const ChannelGraph& g, const std::vector<u32>& rank, Forwardi
     spread(g, s, candidates, used, table);
   }
   return true;
+}
+
+std::vector<u32> likely_roots(const ChannelGraph& g, const std::vector<u8>& candidate) {
+  std::vector<u32> hops;
+  std::vector<u64> far(g.switches, 0);  // hops to all terminals together, kNone each where there is no way
+  for (u32 to = 0; to < g.switches; to++) {
+    if (g.terminals_at(to) == 0) continue;
+    hops_to(g, to, hops);
+    for (u32 s = 0; s < g.switches; s++) far[s] += u64{hops[s]} * g.terminals_at(to);
+  }
+  const auto channels = [&](u32 s) { return g.first[s + 1] - g.first[s]; };
+  u32 first = kNone, centre = kNone, farthest = kNone;
+  for (u32 s = 0; s < g.switches; s++) {
+    if (!candidate[s]) continue;
+    if (first == kNone) first = s;
+    if (centre == kNone || far[s] < far[centre] || (far[s] == far[centre] && channels(s) > channels(centre)))
+      centre = s;
+  }
+  hops_to(g, centre, hops);
+  for (u32 s = 0; s < g.switches; s++)
+    if (candidate[s] && hops[s] != kNone && (farthest == kNone || hops[s] > hops[farthest])) farthest = s;
+  std::vector<u32> roots{centre};
+  if (farthest != centre) roots.push_back(farthest);
+  if (first != centre && first != farthest) roots.push_back(first);
+  return roots;
+}
+
+bool best_up_down_table(const ChannelGraph& g, const std::vector<std::vector<u32>>& ranks, ForwardingTable& table) {
+  double least = -1, shortest = 0;
+  for (const std::vector<u32>& rank : ranks) {
+    ForwardingTable next = empty_table(g, table.engine);
+    u32 from = 0, to = 0;
+    if (!up_down_table(g, rank, next, from, to)) continue;
+    const std::vector<double> load = loads(g, next, {}).channel;
+    const double fullest = load.empty() ? 0 : *std::max_element(load.begin(), load.end());
+    const double all = std::accumulate(load.begin(), load.end(), 0.0);
+    if (least >= 0 && (fullest > least || (fullest == least && all >= shortest))) continue;
+    least = fullest, shortest = all;
+    table = std::move(next);
+  }
+  return least >= 0;
 }
 
 }  // namespace flitgym

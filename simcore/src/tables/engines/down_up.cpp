@@ -1,8 +1,8 @@
 // Up*/down* with ranks counted from the terminals instead of from roots (OpenSM, doc/current-routing.txt, DNUP): the
-// farther from the next terminal, the higher. For networks whose terminals hang at different levels. Where that leaves
-// ways missing, as between two switches that nothing lies above (with terminals on all switches, say), the centre of
-// the highest ones becomes the root that all are ranked below. OpenSM lets channels within a rank go both ways instead,
-// which closes cycles there; on trees its tables are these.
+// farther from the next terminal, the higher; of one height, the nearer to a root among the highest. For networks whose
+// terminals hang at different levels. Where that leaves ways missing, as between two switches that nothing lies above,
+// all are ranked below that root. OpenSM lets channels within a height go both ways instead, which closes cycles where
+// all switches have terminals; on trees its tables are these.
 #include <algorithm>
 
 #include "simcore/error.hpp"
@@ -15,21 +15,26 @@ namespace flitgym {
 namespace {
 
 ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
-  std::vector<u32> height = heights(g);
+  const std::vector<u32> height = heights(g);
   u32 top = 0;
   for (const u32 h : height)
     if (h != kNone) top = std::max(top, h);
-  std::vector<u32> rank(g.switches);
-  for (u32 s = 0; s < g.switches; s++) rank[s] = height[s] == kNone ? kNone : top - height[s];
-  ForwardingTable table = empty_table(g, "down_up");
-  u32 from = 0, to = 0;
-  if (up_down_table(g, rank, table, from, to)) return table;
   std::vector<u8> highest(g.switches);
   for (u32 s = 0; s < g.switches; s++) highest[s] = height[s] == top;
-  table = empty_table(g, "down_up");
-  if (!up_down_table(g, ranks_below(g, {centre(g, highest)}), table, from, to))
-    throw ConfigError("engine down_up: there is no way from switch " + g.switch_name(from) + " to switch " +
-                      g.switch_name(to));
+  std::vector<std::vector<u32>> by_height, by_root;
+  for (const u32 root : likely_roots(g, highest)) {
+    by_root.push_back(ranks_below(g, {root}));
+    std::vector<u32> rank = by_root.back();
+    u32 deepest = 0;
+    for (const u32 hops : rank)
+      if (hops != kNone) deepest = std::max(deepest, hops);
+    for (u32 s = 0; s < g.switches; s++)
+      if (height[s] != kNone) rank[s] += (top - height[s]) * (deepest + 1);
+    by_height.push_back(std::move(rank));
+  }
+  ForwardingTable table = empty_table(g, "down_up");
+  if (!best_up_down_table(g, by_height, table) && !best_up_down_table(g, by_root, table))
+    throw ConfigError("engine down_up: not all terminals are connected");
   return table;
 }
 

@@ -1,11 +1,15 @@
-// Local search on forwarding tables: starts from the table of another engine and changes one next hop at a time, which moves all
-// routes that come through that switch. The dependencies of every virtual layer stay free of circles, the layers stay as many and every
-// route in its own. What is tried is drawn from a seed; the best table that was met is the result, the start at the worst.
+// Local search on forwarding tables: starts from the table of another engine and changes one next hop at a time, which
+// moves all routes that come through that switch. The dependencies of every virtual layer stay free of circles, the
+// layers stay as many and every route in its own. What is tried is drawn from a seed; the best table that was met is
+// the result, the start at the worst.
 //
-// goal=edge_forwarding_index: min-conflicts (Minton et al., Artificial Intelligence 58, 1992). A target lies just below the highest
-// load; routes are moved off channels above it, by the change that lessens their excess most, until none is left and the target sinks.
-// goal=bisection: the effective bisection bandwidth falls with every two pairs of a random matching that share a channel. How many do in
-// the mean is a sum over channels in closed form: all pairs of routes through it but those of one source or one destination.
+// goal=edge_forwarding_index: min-conflicts (Minton et al., Artificial Intelligence 58, 1992). A target lies just below
+// the highest load; routes are moved off channels above it, by the change that lessens their excess most, until none is
+// left and the target sinks.
+//
+// goal=bisection: the effective bisection bandwidth falls with every two pairs of a random matching that share a
+// channel. How many do in the mean is a sum over channels in closed form: all pairs of routes through it but those of
+// one source or one destination. No load rises above the highest of the start.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -26,6 +30,7 @@ namespace flitgym {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // A set of small numbers of which one can be drawn.
 class Drawn {
@@ -59,14 +64,16 @@ struct Options {
 
 class Search {
  public:
-  Search(const ChannelGraph& g, Rerouting& routes, const Options& options) : g_(g), routes_(routes), options_(options), begin_(Clock::now()), hops_(g.switches) {}
+  Search(const ChannelGraph& g, Rerouting& routes, const Options& options) : g_(g), routes_(routes), options_(options),
+      begin_(Clock::now()), hops_(g.switches) {}
   virtual ~Search() = default;
   void run();
   // What was changed since the best table, the latest last.
   const std::vector<Rerouting::Change>& since() const { return journal_; }
 
  protected:
-  virtual bool pick(u32& s, u32& d) = 0;                       // whose next hop to look at; false: there is nothing to gain
+  // whose next hop to look at; false: there is nothing to gain
+  virtual bool pick(u32& s, u32& d) = 0;
   virtual double gain(const Rerouting::Change& change) = 0;    // above 0: a change for the better
   virtual double second(const Rerouting::Change&) { return 0; }  // that decides between equals
   virtual void changed(const Rerouting::Change&) {}            // it was made
@@ -79,6 +86,7 @@ class Search {
 
  private:
   bool short_enough(const Rerouting::Change& change);
+  bool late() const { return std::chrono::duration<double>(Clock::now() - begin_).count() > options_.seconds; }
 
   Clock::time_point begin_;
   u64 counter_ = 0;
@@ -87,12 +95,14 @@ class Search {
   Rerouting::Change change_;
 };
 
-// No route becomes longer; with detours none more than so many hops longer than the shortest.
+// No route becomes longer; with detours none more than so many hops longer than the shortest. Of several addresses each
+// has its lengths for a reason (PARX): they stay.
 bool Search::short_enough(const Rerouting::Change& change) {
+  if (routes_.table().lmc) return change.gained.size() == change.lost.size();
   if (change.gained.size() <= change.lost.size()) return true;
   if (options_.detours == 0) return false;
   const std::size_t more = change.gained.size() - change.lost.size();
-  const u32 last = g_.terminal_switch[change.d / (routes_.table().destinations() / g_.terminals)];
+  const u32 last = g_.terminal_switch[change.d];
   if (hops_[last].empty()) {
     claim_memory(u64{g_.switches} * 4, "topology." + g_.topology_name, "hops to switch " + g_.switch_name(last));
     hops_to(g_, last, hops_[last]);
@@ -118,7 +128,7 @@ void Search::run() {
   };
   std::vector<Way> ways;
   for (u64 step = 0; step < options_.steps; step++) {
-    if (options_.seconds > 0 && step % 64 == 0 && std::chrono::duration<double>(Clock::now() - begin_).count() > options_.seconds) return;
+    if (options_.seconds > 0 && step % 64 == 0 && late()) return;
     u32 s, d;
     if (!pick(s, d)) return;
     ways.clear();
@@ -127,9 +137,10 @@ void Search::run() {
       const u32 c = g_.first[s] + (from + k < n ? from + k : from + k - n);
       if (!routes_.plan(s, d, c, change_) || !short_enough(change_)) continue;
       worked(change_.lost.size() + change_.gained.size());
-      ways.push_back({gain(change_), second(change_), c});
+      if (const double more = gain(change_); more > -kNever) ways.push_back({more, second(change_), c});
     }
-    std::stable_sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) { return std::pair(a.gain, a.second) > std::pair(b.gain, b.second); });
+    std::stable_sort(ways.begin(), ways.end(),
+        [](const Way& a, const Way& b) { return std::pair(a.gain, a.second) > std::pair(b.gain, b.second); });
     for (const Way& way : ways) {  // the best of those that close no circle
       if (way.gain < 0 && drawn(kNoise)) break;
       const u32 before = routes_.next(s, d);
@@ -145,7 +156,8 @@ void Search::run() {
 
 class LowerIndex final : public Search {
  public:
-  LowerIndex(const ChannelGraph& g, Rerouting& routes, const Options& options) : Search(g, routes, options), hot_(g.channels) {
+  LowerIndex(const ChannelGraph& g, Rerouting& routes, const Options& options) : Search(g, routes, options),
+      hot_(g.channels) {
     least_ = highest();
     mean_ = std::accumulate(routes.loads().begin(), routes.loads().end(), 0.0) / std::max(1u, g.channels);
     aim();
@@ -208,19 +220,23 @@ class LowerIndex final : public Search {
   double target_ = 0, least_ = 0, mean_ = 0;
 };
 
-// Pairs of routes that share a channel although neither source nor destination is the same: with L routes through a channel, a_d of them
-// to destination d and b_t from terminal t, L^2 - sum a_d^2 - sum b_t^2 + L. All terminals of a switch are taken as alike.
+// Pairs of routes that share a channel although neither source nor destination is the same: with L routes through a
+// channel, a_d of them to destination d and b_t from terminal t, L^2 - sum a_d^2 - sum b_t^2 + L. All terminals of a
+// switch are taken as alike.
 class FewerMeetings final : public Search {
  public:
   FewerMeetings(const ChannelGraph& g, Rerouting& routes, const Options& options) : Search(g, routes, options) {
     const u32 destinations = routes.table().destinations();
-    claim_memory(u64{g.channels} * g.switches * 4, "topology." + g.topology_name, "what " + std::to_string(g.channels) + " channels carry for " + std::to_string(g.switches) + " switches");
+    claim_memory(u64{g.channels} * g.switches * 4, "topology." + g.topology_name,
+        "what " + std::to_string(g.channels) + " channels carry for " + std::to_string(g.switches) + " switches");
     from_.assign(std::size_t{g.channels} * g.switches, 0);
+    highest_ = *std::max_element(routes.loads().begin(), routes.loads().end());
     for (u32 d = 0; d < destinations; d++)
       for (u32 s = 0; s < g.switches; s++) {
         const double own = routes.passes(s, d) ? routes.own(s, d) : 0;
         if (own > 0)
-          for (u32 c = routes.next(s, d); c != kNone; c = routes.next(g.to[c], d)) from(c, s) += static_cast<float>(own);
+          for (u32 c = routes.next(s, d); c != kNone; c = routes.next(g.to[c], d))
+            from(c, s) += static_cast<float>(own);
       }
   }
 
@@ -259,6 +275,7 @@ class FewerMeetings final : public Search {
     }
     for (std::size_t k = 0; k < change.gained.size(); k++) {
       const u32 c = change.gained[k];
+      if (routes_.load(c) + moved > highest_) return -kNever;
       fewer -= 2 * moved * (routes_.load(c) - (k ? routes_.flow(g_.from[c], change.d) : 0)) + moved;
       for (const auto& [s, w] : sources_) fewer += w * (2.0 * from(c, s) + w) / g_.terminals_at(s);
     }
@@ -273,6 +290,7 @@ class FewerMeetings final : public Search {
   // Noise aside every change is for the better.
   bool best() override { return true; }
 
+  double highest_ = 0;                            // load at the start: none becomes higher
   std::vector<float> from_;                       // [channels, switches] what a channel carries of a switch's terminals
   std::vector<std::pair<u32, double>> sources_;   // of the change that is looked at
   std::vector<u32> open_;
@@ -281,10 +299,13 @@ class FewerMeetings final : public Search {
 const std::vector<ParamSpec>& own_params() {
   static const std::vector<ParamSpec> all{
       choice("start", "dfsssp", {}, "engine whose table the search starts from; its parameters are given beside"),
-      choice("goal", "edge_forwarding_index", {"edge_forwarding_index", "bisection"}, "lower the highest load of a channel, or raise the effective bisection bandwidth"),
+      choice("goal", "edge_forwarding_index", {"edge_forwarding_index", "bisection"},
+          "lower the highest load of a channel, or raise the effective bisection bandwidth"),
       integer("steps", 1000000, 0, i64{1} << 40, "", "next hops that are looked at"),
-      real("time_s", 0, 0, 1e6, "s", "wall-clock time after which the search ends, whatever the steps: no longer the same everywhere; 0 = by steps alone"),
-      integer("detours", 0, 0, 1000, "hops", "by which a route may become longer than the shortest; 0 = no route becomes longer than it was"),
+      real("time_s", 0, 0, 1e6, "s",
+          "wall-clock time after which the search ends, whatever the steps: not the same everywhere; 0 = by steps"),
+      integer("detours", 0, 0, 1000, "hops",
+          "by which routes may be longer than the shortest; 0, or several addresses: none becomes longer than it was"),
       integer("search_seed", 1, 0, i64{1} << 53, "", "of what the search tries"),
   };
   return all;
@@ -295,22 +316,33 @@ ForwardingTable start_of(const Params& params, const ChannelGraph& g, const Dema
   auto valid = registered_names<EngineSpec>();
   std::erase(valid, "local_search");
   const auto found = registry<EngineSpec>().find(choice.name);
-  if (choice.name == "local_search") throw ConfigError("routing.table.start: local_search starts from the table of another engine; valid are " + join(valid));
+  if (choice.name == "local_search")
+      throw ConfigError("routing.table.start: local_search starts from the table of another engine; valid are " +
+          join(valid));
   for (const ParamSpec& p : all_engine_params())
-    if (std::none_of(own_params().begin(), own_params().end(), [&](const ParamSpec& own) { return own.key == p.key; })) choice.values[p.key] = params.value(p.key);
-  if (found != registry<EngineSpec>().end() && found->second.balances && !demand.empty()) choice.demand = std::make_shared<const Demand>(demand);
+    if (std::none_of(own_params().begin(), own_params().end(), [&](const ParamSpec& own) { return own.key == p.key; }))
+        choice.values[p.key] = params.value(p.key);
+  if (found != registry<EngineSpec>().end() && found->second.balances && !demand.empty())
+    choice.demand = std::make_shared<const Demand>(demand);
   ForwardingTable table = make_table("routing.table.start", choice, g);
   if (table.source_routed() || table.lanes)
-    throw ConfigError("routing.table.start: the table of " + choice.name + (table.lanes ? " changes lanes on the way" : " has whole routes by source") + "; local_search moves next hops of routes that keep their layer");
+    throw ConfigError("routing.table.start: the table of " + choice.name +
+        (table.lanes ? " changes lanes on the way" : " has whole routes by source") +
+            "; local_search moves next hops of routes that keep their layer");
   return table;
 }
 
-double bandwidth(const ChannelGraph& g, const ForwardingTable& table) {
+// By more than chance in random patterns, which are the same for both, would have it.
+bool wider(const ChannelGraph& g, const ForwardingTable& found, const ForwardingTable& start) {
   constexpr u32 kPatterns = 200;
   std::vector<u32> orders(std::size_t{kPatterns} * g.terminals);
   for (u32 k = 0; k < kPatterns; k++) draw_order(1, k, g.terminals, orders.data() + std::size_t{k} * g.terminals);
-  const std::vector<double> found = bisection_bandwidth(g, table, orders, false);
-  return std::accumulate(found.begin(), found.end(), 0.0) / kPatterns;
+  const std::vector<double> after = bisection_bandwidth(g, found, orders, false);
+  const std::vector<double> before = bisection_bandwidth(g, start, orders, false);
+  double mean = 0, squares = 0;
+  for (u32 k = 0; k < kPatterns; k++) mean += (after[k] - before[k]) / kPatterns;
+  for (u32 k = 0; k < kPatterns; k++) squares += (after[k] - before[k] - mean) * (after[k] - before[k] - mean);
+  return mean > 2 * std::sqrt(squares) / kPatterns;  // two standard errors
 }
 
 ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& demand) {
@@ -328,13 +360,14 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   search->run();
   ForwardingTable found = routes.table();
   for (auto k = search->since().rbegin(); k != search->since().rend(); ++k) found.at(k->s, k->d) = g.port[k->c];
-  if (bisection && bandwidth(g, found) < bandwidth(g, table)) found = std::move(table);
+  if (bisection && !wider(g, found, table)) found = std::move(table);
   found.engine = "local_search";
   return found;
 }
 
 const Register<EngineSpec> entry([] {
-  EngineSpec spec{"local_search", "another engine's table, with routes moved off the fullest channels and its layers kept", {}, own_params(), make};
+  EngineSpec spec{"local_search",
+      "another engine's table, with routes moved off the fullest channels and its layers kept", {}, own_params(), make};
   spec.balances = true;
   spec.passes_on = true;
   return spec;

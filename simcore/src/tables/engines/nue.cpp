@@ -1,10 +1,12 @@
-// Nue (Domke, Hoefler, Matsuoka, HPDC 2016): routes are searched inside the channel dependency graph, so that no step ever closes a
-// circle, with as many virtual layers as there are. The destinations are shared out to the layers. In each layer the routes along one
-// spanning tree are always free: whatever the search cannot reach without closing a circle goes along the tree. So it never fails.
+// Nue (Domke, Hoefler, Matsuoka, HPDC 2016): routes are searched inside the channel dependency graph, so that no step
+// ever closes a circle, with as many virtual layers as there are. The destinations are shared out to the layers. In
+// each layer the routes along one spanning tree are always free: whatever the search cannot reach without closing a
+// circle goes along the tree. So it never fails.
 //
-// Ours differs in this (Sections 4.4 to 4.6 of the paper): a dependency counts from the moment a route takes it, not when the search
-// looks at it; what a failed search had taken is given back; and where the search is stuck, first a neighbour's next hop is changed,
-// then the tree is taken by those switches alone that need it, the others being searched anew around them.
+// Ours differs in this: a dependency counts from the moment a route takes it, not
+// when the search looks at it; what a failed search had taken is given back; and where the search is stuck, first a
+// neighbour's next hop is changed, then the tree is taken by those switches alone that need it, the others being
+// searched anew around them.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -21,7 +23,8 @@ namespace flitgym {
 
 namespace {
 
-// Brandes' betweenness (2001) of shortest routes from everywhere to the given switches; the switch of that rank in it is the tree's root.
+// Brandes' betweenness (2001) of shortest routes from everywhere to the given switches; the switch of that rank in it
+// is the tree's root.
 u32 central_switch(const ChannelGraph& g, const std::vector<u32>& to, u32 rank) {
   std::vector<double> score(g.switches, 0), routes(g.switches), share(g.switches);
   std::vector<u32> hops, order;
@@ -53,10 +56,13 @@ u32 central_switch(const ChannelGraph& g, const std::vector<u32>& to, u32 rank) 
   return order[rank % g.switches];
 }
 
-// The routes of one layer. Of every destination's routes each dependency is counted once for each switch that leads into it.
+// The routes of one layer. Of every destination's routes each dependency is counted once for each switch that leads
+// into it.
 class Layer {
  public:
-  Layer(const ChannelGraph& g, const DependencyIndex& index, const std::vector<u32>& switches, u32 rank);
+  Layer(const ChannelGraph& g, const DependencyIndex& index);
+  // Without any routes but those along a tree to these switches.
+  void begin(const std::vector<u32>& switches, u32 rank);
   // next[s] of every switch that is connected to switch t, by the cost of channels.
   void route(u32 t, const std::vector<double>& cost);
 
@@ -101,7 +107,8 @@ class Layer {
   std::vector<u32> next;                // [switches] channel, kNone at the destination's and where there is no way
 
  private:
-  std::vector<u32> up_, order_, tree_;  // [switches] channel to the tree's parent; from the root down; towards the destination
+  // [switches] channel to the tree's parent; from the root down; towards the destination
+  std::vector<u32> up_, order_, tree_;
   std::vector<double> distance_, best_; // [switches] below 0: not reached; the least cost that stands in the queue
   std::vector<u8> fixed_;               // [switches] goes along the tree
   std::vector<u32> tried_;              // [channels] search in which it was refused
@@ -109,21 +116,31 @@ class Layer {
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue_;
 };
 
-Layer::Layer(const ChannelGraph& g, const DependencyIndex& index, const std::vector<u32>& switches, u32 rank)
-    : g_(g), index_(index), dependencies_(index), refused_(index.size(), 0), next(g.switches), up_(g.switches, kNone), distance_(g.switches), best_(g.switches), fixed_(g.switches, 0), tried_(g.channels, 0) {
-  grow_tree(central_switch(g, switches, rank));
+Layer::Layer(const ChannelGraph& g, const DependencyIndex& index)
+    : g_(g), index_(index), dependencies_(index), next(g.switches), distance_(g.switches), best_(g.switches),
+      fixed_(g.switches), tried_(g.channels, 0) {
+  claim_memory(index.size(), "topology." + g.topology_name, "the dependencies that were refused");
+}
+
+void Layer::begin(const std::vector<u32>& switches, u32 rank) {
+  dependencies_.clear();
+  refused_.assign(index_.size(), 0);
+  grow_tree(central_switch(g_, switches, rank));
   for (const u32 t : switches) {
     towards(t);
-    worked(g.switches);
-    for (u32 s = 0; s < g.switches; s++) {
-      const u32 c = tree_[s], following = c == kNone ? kNone : tree_[g.to[c]];
-      if (following != kNone && !dependencies_.count(c, following)) dependencies_.add(c, following);  // turns in a tree close no circle
+    worked(g_.switches);
+    for (u32 s = 0; s < g_.switches; s++) {
+      const u32 c = tree_[s], following = c == kNone ? kNone : tree_[g_.to[c]];
+      // turns in a tree close no circle
+      if (following != kNone && !dependencies_.count(c, following)) dependencies_.add(c, following);
     }
   }
 }
 
 void Layer::grow_tree(u32 root) {
   std::vector<u8> in(g_.switches, 0);
+  up_.assign(g_.switches, kNone);
+  order_.clear();
   for (u32 k = 0; k <= g_.switches; k++) {  // every part of the network, if some are not connected
     const u32 start = k == 0 ? root : k - 1;
     if (in[start]) continue;
@@ -289,7 +306,8 @@ bool Layer::redirect(u32 v, u32 by, u32 entering) {
   return false;
 }
 
-// Shares of the destinations' switches, alike in terminals: neighbours together, so that routes in a layer have much in common.
+// Shares of the destinations' switches, alike in terminals: neighbours together, so that routes in a layer have much in
+// common.
 std::vector<std::vector<u32>> shares(const ChannelGraph& g, u32 layers) {
   std::vector<std::vector<u32>> all(layers);
   std::vector<u32> hops, order;
@@ -340,32 +358,38 @@ double demand_scale(const ChannelGraph& g, const Demand& demand) {
 struct Attempt {
   ForwardingTable table;
   double highest = 0, squares = 0;  // of the channels' loads
-  bool operator<(const Attempt& other) const { return std::pair(highest, squares) < std::pair(other.highest, other.squares); }
+  bool operator<(const Attempt& other) const {
+    return std::pair(highest, squares) < std::pair(other.highest, other.squares);
+  }
 };
 
-Attempt attempt(const ChannelGraph& g, const Demand& demand, const std::vector<std::vector<u32>>& all, u32 number) {
-  // More than any load, so that the shortest free route is taken, and of those the least loaded. Attempts differ in the tree and in the order.
-  const double hop = 4.0 * g.terminals * g.terminals, scale = demand_scale(g, demand);
-  const u32 layers = static_cast<u32>(all.size());
+Attempt empty_attempt(const ChannelGraph& g, u32 layers) {
   Attempt made{empty_table(g, "nue")};
-  ForwardingTable& table = made.table;
-  table.layers = layers;
+  made.table.layers = layers;
   if (layers > 1) {
-    table.layer_by = LayerBy::kDestination;
-    table.layer.assign(g.terminals, 0);
+    made.table.layer_by = LayerBy::kDestination;
+    made.table.layer.assign(g.terminals, 0);
   }
+  return made;
+}
+
+// Fills the table: every next hop anew.
+void fill(const ChannelGraph& g, const Demand& demand, const std::vector<std::vector<u32>>& all, Layer& layer,
+    bool in_turn, u32 rank, Attempt& made) {
+  // More than any load, so that the shortest free route is taken, and of those the least loaded.
+  const double hop = 4.0 * g.terminals * g.terminals, scale = demand_scale(g, demand);
+  ForwardingTable& table = made.table;
   std::vector<double> load(g.channels, 0), cost(g.channels, hop), flow;
-  const DependencyIndex index(g);
   Tree tree(g);
-  for (u32 k = 0; k < layers; k++) {
+  for (u32 k = 0; k < table.layers; k++) {
     if (all[k].empty()) continue;
-    Layer layer(g, index, all[k], number / 2);
-    for (const u32 t : order_of(g, all[k], number % 2)) {
+    layer.begin(all[k], rank);
+    for (const u32 t : order_of(g, all[k], in_turn)) {
       const u32 s = g.terminal_switch[t];
       layer.route(s, cost);
       for (u32 v = 0; v < g.switches; v++)
         if (v != s && layer.next[v] != kNone) table.at(v, t) = g.port[layer.next[v]];
-      if (layers > 1) table.layer[t] = static_cast<u8>(k);
+      if (table.layers > 1) table.layer[t] = static_cast<u8>(k);
       demand_towards(g, demand, t, flow);
       tree.follow(table, t);
       for (const u32 v : tree.order) {
@@ -377,23 +401,35 @@ Attempt attempt(const ChannelGraph& g, const Demand& demand, const std::vector<s
       }
     }
   }
+  made.highest = made.squares = 0;
   for (const double x : load) {
     made.highest = std::max(made.highest, x);
     made.squares += x * x;
   }
-  return made;
 }
 
 ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& demand) {
-  const auto all = shares(g, std::max(1u, params.count("layers")));
-  Attempt best = attempt(g, demand, all, 0);
-  for (u32 k = 1; k < params.count("tries"); k++)
-    if (Attempt other = attempt(g, demand, all, k); other < best) best = std::move(other);
+  const u32 layers = std::max(1u, params.count("layers"));
+  const auto all = shares(g, layers);
+  const DependencyIndex index(g);
+  Layer layer(g, index);
+  // Both orders for each of some trees, from that of the most central root to that of the least.
+  const u32 tries = params.count("tries"), trees = (tries + 1) / 2;
+  Attempt best = empty_attempt(g, layers);
+  fill(g, demand, all, layer, false, 0, best);
+  if (tries == 1) return std::move(best.table);
+  Attempt other = empty_attempt(g, layers);
+  for (u32 k = 1; k < tries; k++) {
+    fill(g, demand, all, layer, k % 2, static_cast<u32>(u64{k / 2} * g.switches / trees), other);
+    if (other < best) std::swap(best, other);
+  }
   return std::move(best.table);
 }
 
 const Register<EngineSpec> entry([] {
-  EngineSpec spec{"nue", "shortest free routes inside the channel dependency graph, with any number of layers", {}, {layers_param(), integer("tries", 4, 1, 10000, "", "tables made, of which the one with the least edge forwarding index is taken")}, make};
+  EngineSpec spec{"nue", "shortest free routes inside the channel dependency graph, with any number of layers", {},
+      {layers_param(), integer("tries", 8, 1, 10000, "",
+          "tables made, of which the one with the least edge forwarding index is taken")}, make};
   spec.balances = true;
   return spec;
 }());

@@ -23,10 +23,10 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&)
                       " to switch " + g.switch_name(to) +
                       ", for no root lies above both; give one root alone, or none and the engine looks for them");
   // Below a single root everybody reaches everybody.
+  std::vector<std::vector<u32>> ranks;
+  for (const u32 root : likely_roots(g, std::vector<u8>(g.switches, 1))) ranks.push_back(ranks_below(g, {root}));
   table = empty_table(g, "up_down");
-  if (!up_down_table(g, ranks_below(g, {centre(g)}), table, from, to))
-    throw ConfigError("engine up_down: there is no way from switch " + g.switch_name(from) + " to switch " +
-                      g.switch_name(to));
+  if (!best_up_down_table(g, ranks, table)) throw ConfigError("engine up_down: not all terminals are connected");
   return table;
 }
 

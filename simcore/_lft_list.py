@@ -1,0 +1,167 @@
+"""Forwarding tables, service levels and lanes as comma-separated lists; `_lft.py` says which."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._core import ConfigError
+from ._lft_text import LEVELS, NO_PORT, NO_WAY, like, open_text, some, whole_file
+
+
+def read_list(path: Path, lines: list[str], graph: _core.ChannelGraph) -> dict[str, Any]:
+    """The arrays of `ForwardingTable` of a list `switch,host,port`, and of the lists beside it.
+
+    Raises:
+        ConfigError: a line that is none, a name of another network, a pair that is missing.
+    """
+    arrays = graph.arrays()
+    switches = {name: s for s, name in enumerate(graph.switch_names)}
+    hosts = {name: t for t, name in enumerate(graph.terminal_names)}
+    port = np.full((graph.switches, graph.terminals), -1, np.int32)
+    for number, line in enumerate(lines, 1):
+        if number == 1 or not line.strip():
+            continue
+        words = line.split(",")
+        if len(words) != 3 or not words[2].strip().isdecimal():
+            raise ConfigError(f"{path}, line {number}: '{line[:80]}' is no switch,host,port; is the file cut short?")
+        s, t, out = switches.get(words[0].strip()), hosts.get(words[1].strip()), int(words[2])
+        if s is None:
+            raise ConfigError(
+                f"{path}, line {number}: it is of another network: there is no switch {words[0]}{like(switches)}"
+            )
+        if t is None:
+            raise ConfigError(
+                f"{path}, line {number}: it is of another network: there is no host {words[1]}{like(hosts)}"
+            )
+        if port[s, t] >= 0:
+            raise ConfigError(f"{path}, line {number}: switch {words[0]} has a port for host {words[1]} already")
+        port[s, t] = min(out, NO_PORT)
+    homes, own = arrays["terminal_switch"], arrays["terminal_port"].astype(np.int32)
+    for s in np.unique(homes):
+        if (missing := np.flatnonzero(port[s] < 0)).size:
+            raise ConfigError(
+                f"{path}: cut short, or of another network: switch {graph.switch_names[s]} has no line for "
+                f"{missing.size} of {graph.terminals} hosts: {some([graph.terminal_names[t] for t in missing])}"
+            )
+    differences = np.unique(port[homes, np.arange(graph.terminals)] - own)
+    if differences.size != 1 or differences[0] not in (0, 1):
+        odd = int(np.argmax(port[homes, np.arange(graph.terminals)] - own != 0))
+        raise ConfigError(
+            f"{path}: it is of another network: switch {graph.switch_names[homes[odd]]} sends host "
+            f"{graph.terminal_names[odd]} to port {port[homes[odd], odd]}; it hangs on port {own[odd]}"
+        )
+    known = (port >= differences[0]) & (port < NO_WAY)
+    out_ports = np.where(known, port - differences[0], NO_PORT).astype(np.uint16)
+    given: dict[str, Any] = {"port": out_ports, "lmc": 0}
+    stem = re.sub(r"\.lft\.csv(\.gz)?$", "", str(path))
+    if stem != str(path):
+        levels = _beside(stem, "sl")
+        if levels is not None:
+            given |= _levels(levels, graph, _beside(stem, "sl2vl"), int(differences[0]), out_ports)
+    return given
+
+
+def _beside(stem: str, kind: str) -> Path | None:
+    return next((p for end in ("", ".gz") if (p := Path(f"{stem}.{kind}.csv{end}")).exists()), None)
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    with open_text(path) as file:
+        for number, line in enumerate(file.read().decode("utf-8", "replace").splitlines(), 1):
+            if number > 1 and line.strip():
+                yield number, [word.strip() for word in line.split(",")]
+
+
+def _levels(
+    path: Path, graph: _core.ChannelGraph, lanes: Path | None, shift: int, port: NDArray[np.uint16]
+) -> dict[str, Any]:
+    hosts = {name: t for t, name in enumerate(graph.terminal_names)}
+    level = np.full((graph.terminals, graph.terminals), -1, np.int16)
+    for number, words in _rows(path):
+        if len(words) != 2 or words[0] not in hosts:
+            raise ConfigError(f"{path}, line {number}: no host, or not two columns: {','.join(words)[:80]}")
+        t = hosts[words[0]]
+        if len(words[1]) != graph.terminals or not re.fullmatch(r"[0-9a-f-]*", words[1]):
+            raise ConfigError(
+                f"{path}, line {number}: host {words[0]} has {len(words[1])} service levels for {graph.terminals} "
+                "hosts; one character each in base 16, - for itself"
+            )
+        row = np.frombuffer(words[1].encode(), np.uint8).astype(np.int16)
+        level[t] = np.where(row == ord("-"), 0, np.where(row >= ord("a"), row - ord("a") + 10, row - ord("0")))
+    if (missing := np.flatnonzero(level[:, 0] < 0)).size:
+        raise ConfigError(
+            f"{path}: cut short: no service levels of {missing.size} of {graph.terminals} hosts: "
+            f"{some([graph.terminal_names[t] for t in missing])}"
+        )
+    if lanes is None:
+        # Levels that nobody uses need no buffers.
+        used = np.unique(level[~np.eye(graph.terminals, dtype=bool)])
+        level = np.searchsorted(used, level).clip(0, max(used.size - 1, 0))
+        return {"layer": level.astype(np.uint8), "layer_by": "terminal", "layers": max(int(used.size), 1)}
+    lane = np.zeros((graph.switches, graph.ports, graph.ports, LEVELS), np.uint8)
+    switches = {name: s for s, name in enumerate(graph.switch_names)}
+    for number, words in _rows(lanes):
+        if len(words) != 4 or words[0] not in switches or not re.fullmatch(r"[0-9a-f]{16}", words[3]):
+            raise ConfigError(
+                f"{lanes}, line {number}: no switch,input_port,output_port,16 lanes: {','.join(words)[:80]}"
+            )
+        into, out = int(words[1]) - shift, int(words[2]) - shift
+        if 0 <= into < graph.ports and 0 <= out < graph.ports:  # the others are the switch itself
+            lane[switches[words[0]], into, out] = [int(c, 16) for c in words[3]]
+    lane = np.where(_lanes_used(graph, port, level), lane, 0)  # what nobody uses needs no buffers
+    return {
+        **{"layer": level.astype(np.uint8), "layer_by": "terminal", "layers": LEVELS},
+        **{"lane": lane.astype(np.uint8), "lanes": int(lane.max()) + 1, "lane_ports": graph.ports},
+    }
+
+
+def _lanes_used(graph: _core.ChannelGraph, port: NDArray[np.uint16], level: NDArray[np.int16]) -> NDArray[np.bool_]:
+    """[switches, ports in, ports out, levels] where a packet from a terminal to another goes on to a switch.
+
+    Routes are followed all at once, for as many steps as there are switches: a longer one is a loop, refused later.
+    """
+    arrays = graph.arrays()
+    used = np.zeros((graph.switches, graph.ports, graph.ports, LEVELS), bool)
+    channel = np.full((graph.switches, graph.ports), -1, np.int64)
+    channel[arrays["from"], arrays["port"]] = np.arange(graph.channels)
+    source, destination = np.nonzero(~np.eye(graph.terminals, dtype=bool))
+    at, into = arrays["terminal_switch"][source], arrays["terminal_port"][source]
+    for _ in range(graph.switches):
+        out = port[at, destination]
+        found = np.where(out < graph.ports, channel[at, np.minimum(out, graph.ports - 1)], -1)
+        on = found >= 0
+        used[at[on], into[on], out[on], level[source[on], destination[on]]] = True
+        source, destination, found = source[on], destination[on], found[on]
+        at, into = arrays["to"][found], arrays["port"][arrays["reverse"][found]]
+        if not source.size:
+            break
+    return used
+
+
+def write_levels(path: str | os.PathLike[str], level: NDArray[Any], graph: _core.ChannelGraph) -> None:
+    """Write layers as service levels, `NAME.sl.csv`.
+
+    Args:
+        path: Of the file.
+        level: [terminals, terminals] by source and destination.
+        graph: The network.
+
+    Raises:
+        ConfigError: more than 16 of them.
+        OSError: the file cannot be written; nothing is left behind.
+    """
+    if level.max(initial=0) >= LEVELS:
+        raise ConfigError(f"{int(level.max()) + 1} layers; InfiniBand has {LEVELS} service levels")
+    with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:
+        file.write("host,service_level_per_destination_host\n")
+        for t, name in enumerate(graph.terminal_names):
+            row = "".join("-" if d == t else f"{int(x):x}" for d, x in enumerate(level[t]))
+            file.write(f"{name},{row}\n")

@@ -1,0 +1,45 @@
+"""What the readers and writers of forwarding tables in text share."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+NO_PORT = 0xFFFF
+NO_WAY = 255  # in the place of a port of InfiniBand
+LEVELS = 16  # service levels of InfiniBand
+_SHOWN = 3  # names in a message
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A path to write to, which becomes `path` when the block ends, and vanishes when it fails."""
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        yield beside
+        os.replace(beside, target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def open_text(path: Path) -> Any:
+    """A file to read bytes from, unpacked where it is gzipped."""
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path, "rb") if packed else path.open("rb")
+
+
+def some(names: list[str]) -> str:
+    """The first of some names, and how many more there are."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def like(names: Iterable[str]) -> str:
+    """What names there are, for a message about one that is none."""
+    return f"; there are {some(list(names))}"
