@@ -29,6 +29,8 @@ std::vector<Fabric> fabrics() {
       {"dragonfly_1056", {"dragonfly", {}}},
       {"hyperx_672", {"hyperx", {{"widths", Reals{12, 8}}, {"terminals_per_router", i64{7}}}}},
       {"torus_512", {"torus", {{"sizes", Reals{8, 8, 8}}}}},
+      {"torus_150", {"torus", {{"sizes", Reals{5, 5, 6}}}}},
+      {"torus_90", {"torus", {{"sizes", Reals{5, 3, 3, 2}}}}},
       {"random_regular_1000",
        {"random_regular", {{"routers", i64{1000}}, {"degree", i64{8}}, {"terminals_per_router", i64{1}}}}},
       {"random_regular_10000",

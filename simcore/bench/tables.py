@@ -37,6 +37,11 @@ CASES: list[tuple[str, list[str], str, float | None, float | None]] = [
     ("hyperx_672", ["lash"], "route", None, 1.1),
     ("torus_512", ["dfsssp"], "route", None, None),
     ("torus_512", ["lash"], "route", None, None),
+    # The study of the Angara interconnect: 150 nodes of three dimensions and 90 of four in a quarter of a second.
+    ("torus_150", ["angara_sssp"], "route", 0.25, None),
+    ("torus_90", ["angara_sssp"], "route", 0.25, None),
+    ("torus_512", ["angara_sssp"], "route", None, None),
+    ("torus_512", ["angara_bfs"], "route", None, None),
 ]
 LARGE: list[tuple[str, list[str], str, float | None, float | None]] = [
     ("random_regular_1000", ["dfsssp"], "route", None, None),
