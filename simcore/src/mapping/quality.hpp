@@ -1,8 +1,7 @@
 // How good a mapping is, where everything is spread over minimal paths, or goes by a forwarding table.
 //
 // Average dilation: bytes x hops over bytes, hops between routers. Congestion of a channel: the bytes that pass it over
-// its capacity; the worst channel's is a bound of the time that all takes. Formulas: Hoefler & Snir (ICS 2011),
-// section 2.
+// its capacity; the worst channel's is a bound of the time that all takes. Formulas: Hoefler & Snir (ICS 2011).
 #pragma once
 
 #include "simcore/network.hpp"
