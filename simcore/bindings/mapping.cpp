@@ -29,12 +29,17 @@ py::array array_of(const std::vector<T>& values) {
 template <class... More>
 std::vector<u32> ask_python(const char* function, const WeightedGraph& graph, u32 limit, const More&... more) {
   const py::gil_scoped_acquire gil;
-  const py::object given = py::module_::import("flitgym.simcore._mapping").attr(function)(array_of(graph.first), array_of(graph.peer), array_of(graph.weight), more...);
+  const py::object given =
+      py::module_::import("flitgym.simcore._mapping")
+          .attr(function)(array_of(graph.first), array_of(graph.peer), array_of(graph.weight), more...);
   const Whole answer = py::cast<Whole>(given);
-  if (answer.ndim() != 1 || answer.size() != static_cast<py::ssize_t>(graph.vertices())) throw CoreError(std::string(function) + ": not one number for each vertex came back");
+  if (answer.ndim() != 1 || answer.size() != static_cast<py::ssize_t>(graph.vertices()))
+    throw CoreError(std::string(function) + ": not one number for each vertex came back");
   std::vector<u32> values;
   for (py::ssize_t k = 0; k < answer.size(); k++) {
-    if (answer.at(k) < 0 || answer.at(k) >= limit) throw CoreError(std::string(function) + ": " + std::to_string(answer.at(k)) + " came back; valid are numbers below " + std::to_string(limit));
+    if (answer.at(k) < 0 || answer.at(k) >= limit)
+      throw CoreError(std::string(function) + ": " + std::to_string(answer.at(k)) +
+                      " came back; valid are numbers below " + std::to_string(limit));
     values.push_back(static_cast<u32>(answer.at(k)));
   }
   return values;
@@ -77,14 +82,20 @@ py::object facts_of(const Simulation& s) {
 CommunicationMatrix matrix_from(u32 terminals, const Whole& first, const Whole& peer, const Real& bytes) {
   CommunicationMatrix matrix;
   if (first.size() < 1 || static_cast<u64>(first.size()) > u64{terminals} + 1)
-    throw ConfigError("matrix: it has " + std::to_string(first.size() - 1) + " ranks, the network " + std::to_string(terminals) + " terminals (one rank each)");
+    throw ConfigError("matrix: it has " + std::to_string(first.size() - 1) + " ranks, the network " +
+                      std::to_string(terminals) + " terminals (one rank each)");
   matrix.ranks = static_cast<u32>(first.size() - 1);
-  if (first.at(0) != 0 || first.at(matrix.ranks) != peer.size() || peer.size() != bytes.size()) throw ConfigError("matrix: its rows do not hold just its entries");
+  if (first.at(0) != 0 || first.at(matrix.ranks) != peer.size() || peer.size() != bytes.size())
+    throw ConfigError("matrix: its rows do not hold just its entries");
   for (u32 r = 0; r < matrix.ranks; r++) {
     if (first.at(r) > first.at(r + 1)) throw ConfigError("matrix: row " + std::to_string(r) + " ends before it begins");
     for (i64 e = first.at(r); e < first.at(r + 1); e++) {
-      if (peer.at(e) < 0 || peer.at(e) >= matrix.ranks) throw ConfigError("matrix: rank " + std::to_string(r) + " sends to " + std::to_string(peer.at(e)) + "; there are " + std::to_string(matrix.ranks) + " ranks");
-      if (!(bytes.at(e) >= 0 && bytes.at(e) <= 1e300)) throw ConfigError("matrix: rank " + std::to_string(r) + " sends " + std::to_string(bytes.at(e)) + " bytes to " + std::to_string(peer.at(e)));
+      if (peer.at(e) < 0 || peer.at(e) >= matrix.ranks)
+        throw ConfigError("matrix: rank " + std::to_string(r) + " sends to " + std::to_string(peer.at(e)) +
+                          "; there are " + std::to_string(matrix.ranks) + " ranks");
+      if (!(bytes.at(e) >= 0 && bytes.at(e) <= 1e300))
+        throw ConfigError("matrix: rank " + std::to_string(r) + " sends " + std::to_string(bytes.at(e)) + " bytes to " +
+                          std::to_string(peer.at(e)));
       if (peer.at(e) == r || bytes.at(e) == 0) continue;
       matrix.peer.push_back(static_cast<u32>(peer.at(e)));
       matrix.bytes.push_back(bytes.at(e));
@@ -105,11 +116,14 @@ CommunicationMatrix matrix_of(const Workload& w) {
 }
 
 std::vector<u32> terminals_from(const Network& net, u32 ranks, const Whole& given) {
-  if (given.ndim() != 1 || given.size() != static_cast<py::ssize_t>(ranks)) throw ConfigError("terminals: " + std::to_string(given.size()) + " for " + std::to_string(ranks) + " ranks");
+  if (given.ndim() != 1 || given.size() != static_cast<py::ssize_t>(ranks))
+    throw ConfigError("terminals: " + std::to_string(given.size()) + " for " + std::to_string(ranks) + " ranks");
   std::vector<u32> terminals;
   std::vector<char> used(net.terminals, 0);
   for (py::ssize_t k = 0; k < given.size(); k++) {
-    if (given.at(k) < 0 || given.at(k) >= net.terminals) throw ConfigError("terminals: terminal " + std::to_string(given.at(k)) + " of a network of " + std::to_string(net.terminals));
+    if (given.at(k) < 0 || given.at(k) >= net.terminals)
+      throw ConfigError("terminals: terminal " + std::to_string(given.at(k)) + " of a network of " +
+                        std::to_string(net.terminals));
     const auto t = static_cast<u32>(given.at(k));
     if (used[t]++) throw ConfigError("terminals: terminal " + std::to_string(t) + " comes twice");
     terminals.push_back(t);
@@ -119,7 +133,8 @@ std::vector<u32> terminals_from(const Network& net, u32 ranks, const Whole& give
 
 py::dict quality(Simulation& s, const py::object& matrix, const py::object& terminals, const py::object& table) {
   const Network& net = s.network();
-  if (!net.workload && (matrix.is_none() || terminals.is_none())) throw ConfigError("mapping_quality(): the simulation has no workload; give a matrix and terminals");
+  if (!net.workload && (matrix.is_none() || terminals.is_none()))
+    throw ConfigError("mapping_quality(): the simulation has no workload; give a matrix and terminals");
   CommunicationMatrix given;
   if (!matrix.is_none()) {
     const py::tuple parts = matrix;
@@ -130,16 +145,21 @@ py::dict quality(Simulation& s, const py::object& matrix, const py::object& term
   std::vector<u32> at;
   if (!terminals.is_none()) at = terminals_from(net, given.ranks, py::cast<Whole>(terminals));
   else if (given.ranks != net.workload->ranks())
-    throw ConfigError("mapping_quality(): the matrix has " + std::to_string(given.ranks) + " ranks, the workload " + std::to_string(net.workload->ranks()) + "; give the terminals, too");
+    throw ConfigError("mapping_quality(): the matrix has " + std::to_string(given.ranks) + " ranks, the workload " +
+                      std::to_string(net.workload->ranks()) + "; give the terminals, too");
   else at = net.workload->rank_terminal;
-  const std::shared_ptr<const ForwardingTable> routes = table.is_none() ? nullptr : built<PyTable>(table, "table").table;
-  const MappingQuality q = without_gil([&] { return routes ? quality_under_table(net, *routes, given, at) : quality_on_minimal_paths(net, given, at); });
+  const std::shared_ptr<const ForwardingTable> routes =
+      table.is_none() ? nullptr : built<PyTable>(table, "table").table;
+  const MappingQuality q = without_gil(
+      [&] { return routes ? quality_under_table(net, *routes, given, at) : quality_on_minimal_paths(net, given, at); });
   py::dict d;
   d["bytes"] = q.bytes;
   d["dilation"] = q.dilation;
   d["worst_congestion_bytes"] = q.worst_congestion;
   d["mean_congestion_bytes"] = q.mean_congestion;
-  d["worst_channel"] = q.worst_port == kNone ? py::object(py::none()) : py::object(py::make_tuple(net.router_of_port(q.worst_port), net.local_port(q.worst_port)));
+  d["worst_channel"] = q.worst_port == kNone
+                           ? py::object(py::none())
+                           : py::object(py::make_tuple(net.router_of_port(q.worst_port), net.local_port(q.worst_port)));
   return d;
 }
 
@@ -153,6 +173,9 @@ py::tuple communication_of(const PyProgram& program) {
 void bind_mapping(py::class_<Simulation>& simulation) {
   mapping_library() = {&load, &reverse_cuthill_mckee, &partition};
   simulation.def("mapping", alone([](Simulation& s) { return facts_of(s); }))
-      .def("_mapping_quality", alone([](Simulation& s, const py::object& matrix, const py::object& terminals, const py::object& table) { return quality(s, matrix, terminals, table); }),
+      .def("_mapping_quality",
+           alone([](Simulation& s, const py::object& matrix, const py::object& terminals, const py::object& table) {
+             return quality(s, matrix, terminals, table);
+           }),
            py::arg("matrix"), py::arg("terminals"), py::arg("table"));
 }

@@ -1,4 +1,5 @@
-// Mapping: what ranks exchange, how good a mapping is by brute force and closed forms, and what each mapper makes of a network.
+// Mapping: what ranks exchange, how good a mapping is by brute force and closed forms, and what each mapper makes of a
+// network.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -28,10 +29,13 @@ std::shared_ptr<const Network> network(const Section& topology, Values router = 
   return build(config(topology, std::move(router), {routing, {}}, {"uniform", {}}));
 }
 
-Section torus_of(const std::vector<double>& sizes, i64 terminals = 1) { return torus_section({"torus", sizes, {1}, {}, terminals}); }
+Section torus_of(const std::vector<double>& sizes, i64 terminals = 1) {
+  return torus_section({"torus", sizes, {1}, {}, terminals});
+}
 
 std::shared_ptr<const Program> halo(const std::vector<double>& grid, i64 bytes = 1000, bool periodic = true) {
-  return motif_program({"halo3d", {{"grid", grid}, {"bytes", bytes}, {"iterations", i64{1}}, {"periodic", periodic}}}, "test");
+  return motif_program({"halo3d", {{"grid", grid}, {"bytes", bytes}, {"iterations", i64{1}}, {"periodic", periodic}}},
+                       "test");
 }
 
 std::vector<u32> numbers(u32 n) {
@@ -47,7 +51,8 @@ std::vector<u32> shuffled(u32 n, u64 seed) {
 }
 
 MappingProblem problem_of(const Network& net, const Program& program, u32 terminals = 0) {
-  return {application_graph(communication_matrix(program)), sites_of(net, numbers(terminals ? terminals : net.terminals)), 1};
+  return {application_graph(communication_matrix(program)),
+          sites_of(net, numbers(terminals ? terminals : net.terminals)), 1};
 }
 
 double dilation(const MappingProblem& p, const Mapping& mapping) {
@@ -60,7 +65,9 @@ void check_mapping(const MappingProblem& p, const Mapping& mapping, const std::s
   for (const u32 slot : mapping) CHECK_FOR(slot < p.sites.slots() && used.insert(slot).second, text);
 }
 
-Mapping mapped(const std::string& name, const MappingProblem& p) { return registry<MapperSpec>().find(name)->second.map(p); }
+Mapping mapped(const std::string& name, const MappingProblem& p) {
+  return registry<MapperSpec>().find(name)->second.map(p);
+}
 
 // What has to come from Python, made of nothing but the order of the numbers.
 struct PlainLibrary {
@@ -74,7 +81,8 @@ struct PlainLibrary {
     };
     mapping_library().partition = [](const WeightedGraph& g, const std::vector<u32>& sizes, u64) {
       std::vector<u32> part;  // too many in the first ones
-      for (u32 v = 0; v < g.vertices(); v++) part.push_back(std::min(v / (sizes[0] + 1), static_cast<u32>(sizes.size()) - 1));
+      for (u32 v = 0; v < g.vertices(); v++)
+        part.push_back(std::min(v / (sizes[0] + 1), static_cast<u32>(sizes.size()) - 1));
       return part;
     };
   }
@@ -134,7 +142,8 @@ TEST(communication_matrix_has_what_is_sent) {
         row += m.bytes[e];
       }
       const auto own = all.find({r, r});
-      CHECK_FOR(row + (own == all.end() ? 0.0 : static_cast<double>(own->second)) == static_cast<double>(sent[r]), name);
+      CHECK_FOR(row + (own == all.end() ? 0.0 : static_cast<double>(own->second)) == static_cast<double>(sent[r]),
+                name);
     }
     for (const auto& [pair, bytes] : all) entries += pair.first == pair.second;
     CHECK_FOR(entries == all.size(), name);
@@ -142,11 +151,14 @@ TEST(communication_matrix_has_what_is_sent) {
 }
 
 TEST(mapping_quality_is_the_sum_over_all_shortest_paths) {
-  for (const Section& topology : std::vector<Section>{torus_of({4, 4}), torus_of({3, 2, 4}, 2), torus_section({"torus", {5, 4}, {1, 3}, {}, 1, 1}), small_network(), hyperx_section({3, 4}, 2),
-                                  Section{"fat_tree", {}}, Section{"random_regular", {{"routers", i64{14}}, {"degree", i64{3}}}}}) {
+  for (const Section& topology : std::vector<Section>{
+           torus_of({4, 4}), torus_of({3, 2, 4}, 2), torus_section({"torus", {5, 4}, {1, 3}, {}, 1, 1}),
+           small_network(), hyperx_section({3, 4}, 2), Section{"fat_tree", {}},
+           Section{"random_regular", {{"routers", i64{14}}, {"degree", i64{3}}}}}) {
     const auto net = network(topology, sc22());
     const u32 ranks = net->terminals - 1;
-    const auto program = motif_program({"ur", {{"ranks", i64{ranks}}, {"iterations", i64{3}}, {"bytes", i64{512}}}}, "test");
+    const auto program =
+        motif_program({"ur", {{"ranks", i64{ranks}}, {"iterations", i64{3}}, {"bytes", i64{512}}}}, "test");
     const CommunicationMatrix m = communication_matrix(*program);
     const std::vector<u32> at = shuffled(net->terminals, 3);
     const MappingQuality q = quality_on_minimal_paths(*net, m, {at.begin(), at.begin() + ranks});
@@ -173,15 +185,18 @@ TEST(mapping_congestion_is_over_the_bandwidth) {
   router["link_bandwidth_gb_per_s_local"] = 64.0;  // half a terminal's
   const auto slow = network(torus_of({4, 4, 4}), router), fast = network(torus_of({4, 4, 4}));
   const CommunicationMatrix m = communication_matrix(*halo({4, 4, 4}));
-  CHECK_NEAR(quality_on_minimal_paths(*slow, m, numbers(64)).worst_congestion, 2 * quality_on_minimal_paths(*fast, m, numbers(64)).worst_congestion, 1e-9);
+  CHECK_NEAR(quality_on_minimal_paths(*slow, m, numbers(64)).worst_congestion,
+             2 * quality_on_minimal_paths(*fast, m, numbers(64)).worst_congestion, 1e-9);
 }
 
 TEST(mapping_quality_under_a_table) {
-  for (const Section& topology : std::vector<Section>{torus_of({4, 4}), small_network(), hyperx_section({3, 4}, 2), Section{"fat_tree", {}}}) {
+  for (const Section& topology :
+       std::vector<Section>{torus_of({4, 4}), small_network(), hyperx_section({3, 4}, 2), Section{"fat_tree", {}}}) {
     const auto net = network(topology);
     const ChannelGraph g = channel_graph(*net);
     const ForwardingTable table = make_table("test", {"min_hop", {}, nullptr}, g);
-    const auto program = motif_program({"ur", {{"ranks", i64{net->terminals}}, {"iterations", i64{3}}, {"bytes", i64{512}}}}, "test");
+    const auto program =
+        motif_program({"ur", {{"ranks", i64{net->terminals}}, {"iterations", i64{3}}, {"bytes", i64{512}}}}, "test");
     const CommunicationMatrix m = communication_matrix(*program);
     const std::vector<u32> at = shuffled(net->terminals, 4);
     const MappingQuality q = quality_under_table(*net, table, m, at);
@@ -211,14 +226,23 @@ TEST(mapping_quality_under_a_table) {
 TEST(mapping_numbers_of_a_torus_of_1728) {
   const auto net = network(torus_of({12, 12, 12}));
   // A stencil of the torus's own shape: one face over each channel, one hop.
-  const MappingQuality own = quality_on_minimal_paths(*net, communication_matrix(*halo({12, 12, 12}, 576000)), numbers(1728));
+  const MappingQuality own =
+      quality_on_minimal_paths(*net, communication_matrix(*halo({12, 12, 12}, 576000)), numbers(1728));
   CHECK_EQ(own.dilation, 1.0);
   CHECK_EQ(own.worst_congestion, 576000.0);
   CHECK_EQ(own.mean_congestion, 576000.0);
   CHECK_EQ(own.bytes, 6.0 * 1728 * 576000);
 
   // At random 3k/4 hops per pair of two different ones: 9 x 1728/1727.
-  const auto program = motif_program({"stencil27", {{"grid", std::vector<double>{12, 12, 12}}, {"periodic", true}, {"phase", std::string("halo")}, {"iterations", i64{1}}, {"face_bytes", i64{8}}, {"edge_bytes", i64{8}}, {"corner_bytes", i64{8}}}}, "test");
+  const auto program = motif_program({"stencil27",
+                                      {{"grid", std::vector<double>{12, 12, 12}},
+                                       {"periodic", true},
+                                       {"phase", std::string("halo")},
+                                       {"iterations", i64{1}},
+                                       {"face_bytes", i64{8}},
+                                       {"edge_bytes", i64{8}},
+                                       {"corner_bytes", i64{8}}}},
+                                     "test");
   const MappingProblem p = problem_of(*net, *program);
   double sum = 0;
   for (u64 seed = 0; seed < 16; seed++) sum += dilation(p, shuffled(1728, seed));
@@ -235,14 +259,22 @@ TEST(mapping_numbers_of_a_torus_of_1728) {
 
 TEST(mapping_at_random_is_exact_over_all_pairs) {
   const auto net = network(torus_of({4, 4, 4}));
-  const auto program = motif_program({"collective", {{"ranks", i64{64}}, {"iterations", i64{1}}, {"collective", std::string("alltoall")}, {"algorithm", std::string("linear")}}}, "test");
+  const auto program = motif_program({"collective",
+                                      {{"ranks", i64{64}},
+                                       {"iterations", i64{1}},
+                                       {"collective", std::string("alltoall")},
+                                       {"algorithm", std::string("linear")}}},
+                                     "test");
   for (u64 seed : {1, 2})
-    CHECK_NEAR(quality_on_minimal_paths(*net, communication_matrix(*program), shuffled(64, seed)).dilation, 3.0 * 64 / 63, 1e-12);
+    CHECK_NEAR(quality_on_minimal_paths(*net, communication_matrix(*program), shuffled(64, seed)).dilation,
+               3.0 * 64 / 63, 1e-12);
 }
 
 TEST(mappers_give_every_rank_a_slot_of_its_own) {
   const PlainLibrary library;
-  for (const Section& topology : std::vector<Section>{torus_of({4, 3}), torus_of({3, 3, 3}, 2), small_network(), hyperx_section({3, 4}, 3), Section{"fat_tree", {}}, Section{"mesh", {{"sizes", std::vector<double>{5, 4}}}}}) {
+  for (const Section& topology :
+       std::vector<Section>{torus_of({4, 3}), torus_of({3, 3, 3}, 2), small_network(), hyperx_section({3, 4}, 3),
+                            Section{"fat_tree", {}}, Section{"mesh", {{"sizes", std::vector<double>{5, 4}}}}}) {
     const auto net = network(topology);
     const u32 n = net->terminals;
     for (const u32 ranks : {n, n - 1, n / 2 + 1, 2u, 1u})
@@ -328,7 +360,10 @@ TEST(bisection_of_known_graphs) {
 
 TEST(workload_mapped_placement) {
   const auto job = [](const std::string& name, i64 ranks, std::vector<u32> terminals = {}) {
-    return JobSection{name, {"halo3d", {{"ranks", ranks}, {"iterations", i64{1}}, {"bytes", i64{4000}}}}, nullptr, std::move(terminals)};
+    return JobSection{name,
+                      {"halo3d", {{"ranks", ranks}, {"iterations", i64{1}}, {"bytes", i64{4000}}}},
+                      nullptr,
+                      std::move(terminals)};
   };
   const auto placed = [&](Values values, std::vector<u32> given = {}) {
     Config config = scenes::config(small_network(), sc22(), {"minimal", {}}, {"", {}});
@@ -348,7 +383,8 @@ TEST(workload_mapped_placement) {
   // Unrefined and in order it is the linear placement; refined it is better.
   const Simulation plain = placed({{"mapping", in_order}, {"mapping_refine", none}});
   for (u32 r = 0; r < 66; r++) CHECK_EQ(plain.network().workload->rank_terminal[r], r);
-  CHECK(placed({{"mapping", in_order}}).network().workload->mapping->dilation < plain.network().workload->mapping->dilation);
+  CHECK(placed({{"mapping", in_order}}).network().workload->mapping->dilation <
+        plain.network().workload->mapping->dilation);
   // Ranks stay on what their job was given, by name or by another placement.
   const std::vector<u32> given = {71, 3, 5, 70, 9, 11, 13, 15, 17, 19, 21, 23};
   const Simulation pinned = placed({}, given);

@@ -46,7 +46,8 @@ Level contracted(Level& fine, u64 seed) {
     u32 partner = kNone;
     double heaviest = 0;
     for (u64 e = g.begin(v); e < g.end(v); e++)
-      if (const u32 u = g.peer[e]; fine.coarse[u] == kNone && u != v && g.weight[e] > heaviest && u64{fine.size[v]} + fine.size[u] <= most) {
+      if (const u32 u = g.peer[e];
+          fine.coarse[u] == kNone && u != v && g.weight[e] > heaviest && u64{fine.size[v]} + fine.size[u] <= most) {
         partner = u;
         heaviest = g.weight[e];
       }
@@ -67,7 +68,12 @@ Level contracted(Level& fine, u64 seed) {
 // The sides of one level while vertices change them.
 class Balance {
  public:
-  Balance(const Level& level, u64 target, std::vector<u8>& side) : level_(level), side_(side), target_(static_cast<i64>(target)) { measure(); }
+  Balance(const Level& level, u64 target, std::vector<u8>& side)
+      : level_(level),
+        side_(side),
+        target_(static_cast<i64>(target)) {
+    measure();
+  }
 
   double cost() const { return cost_; }
   u64 off() const { return static_cast<u64>(off_ < 0 ? -off_ : off_); }
@@ -125,7 +131,9 @@ class Balance {
     const std::size_t patience = 64 + n / 16;  // moves without a better state after which a pass ends
     while (moved.size() - kept < patience) {
       for (u32 s : {0u, 1u})
-        while (!queues[s].empty() && (locked[queues[s].top().vertex] || queues[s].top().gain != gain[queues[s].top().vertex])) queues[s].pop();
+        while (!queues[s].empty() &&
+               (locked[queues[s].top().vertex] || queues[s].top().gain != gain[queues[s].top().vertex]))
+          queues[s].pop();
       u32 from;
       if (off_ > tolerance) from = 0;
       else if (off_ < -tolerance) from = 1;
@@ -145,7 +153,9 @@ class Balance {
           queues[side_[u]].push({gain[u], u});
         }
       worked(8 + 4 * (g.end(v) - g.begin(v)));
-      if (const auto now = worth(tolerance); now.first < best.first || (now.first == best.first && now.second < best.second - 1e-9 * std::abs(best.second))) {
+      if (const auto now = worth(tolerance);
+          now.first < best.first ||
+          (now.first == best.first && now.second < best.second - 1e-9 * std::abs(best.second))) {
         best = now;
         kept = moved.size();
       }
@@ -227,7 +237,8 @@ Worth bisect_once(const Level& whole, u64 target, u64 seed, std::vector<u8>& sid
 
 }  // namespace
 
-Halves bisect(const WeightedGraph& graph, const std::vector<u32>& size, u64 target, const std::vector<double>& bias, u64 seed) {
+Halves bisect(const WeightedGraph& graph, const std::vector<u32>& size, u64 target, const std::vector<double>& bias,
+              u64 seed) {
   const Level whole{graph, size, bias.empty() ? std::vector<double>(graph.vertices(), 0.0) : bias, {}};
   Halves halves;
   Worth least;

@@ -50,7 +50,8 @@ WeightedGraph application_graph(const CommunicationMatrix& matrix) {
   std::vector<WeightedEdge> edges;
   edges.reserve(matrix.peer.size());
   for (u32 rank = 0; rank < matrix.ranks; rank++)
-    for (u64 k = matrix.first[rank]; k < matrix.first[rank + 1]; k++) edges.push_back({rank, matrix.peer[k], matrix.bytes[k]});
+    for (u64 k = matrix.first[rank]; k < matrix.first[rank + 1]; k++)
+      edges.push_back({rank, matrix.peer[k], matrix.bytes[k]});
   return undirected(matrix.ranks, std::move(edges));
 }
 

@@ -1,4 +1,5 @@
-// Graphs with weights, as whoever maps ranks to a network sees both sides: what ranks exchange, and how routers are joined.
+// Graphs with weights, as whoever maps ranks to a network sees both sides: what ranks exchange, and how routers are
+// joined.
 #pragma once
 
 #include <span>
@@ -32,8 +33,8 @@ WeightedGraph undirected(u32 vertices, std::vector<WeightedEdge>&& edges);
 // The bytes both ways between two ranks.
 WeightedGraph application_graph(const CommunicationMatrix& matrix);
 
-// What some of the vertices have among themselves, numbered as in `chosen`. `number` has room for every vertex of the graph, all
-// kNone before and after.
+// What some of the vertices have among themselves, numbered as in `chosen`. `number` has room for every vertex of the
+// graph, all kNone before and after.
 WeightedGraph subgraph(const WeightedGraph& graph, std::span<const u32> chosen, std::vector<u32>& number);
 
 // Every vertex of a part becomes one.

@@ -1,7 +1,7 @@
-// Greedy mapping (Hoefler & Snir, ICS 2011, section 4.1): begin anywhere; the rank with the heaviest connection to those that are
-// placed goes as near as possible. The paper takes the free place nearest to the last one taken; this takes the one that adds the
-// fewest bytes x hops to all partners that are placed, of equal ones the one with the fewest free neighbours, so that no holes stay
-// behind.
+// Greedy mapping (Hoefler & Snir, ICS 2011): begin anywhere; the rank with the heaviest connection to
+// those that are placed goes as near as possible. The paper takes the free place nearest to the last one taken; this
+// takes the one that adds the fewest bytes x hops to all partners that are placed, of equal ones the one with the
+// fewest free neighbours, so that no holes stay behind.
 #include "mapping/greedy.hpp"
 
 #include <queue>
@@ -11,7 +11,8 @@
 
 namespace flitgym {
 
-std::vector<u32> place_greedily(const WeightedGraph& graph, const Sites& sites, std::vector<u32> room, const std::vector<u32>& vertex_kind, const std::vector<u32>& site_kind) {
+std::vector<u32> place_greedily(const WeightedGraph& graph, const Sites& sites, std::vector<u32> room,
+                                const std::vector<u32>& vertex_kind, const std::vector<u32>& site_kind) {
   const u32 n = graph.vertices();
   std::vector<u32> at(n, kNone);
   std::vector<double> pull(n, 0.0);  // weight towards those that are placed
@@ -20,14 +21,17 @@ std::vector<u32> place_greedily(const WeightedGraph& graph, const Sites& sites, 
   std::vector<u32> site_at(sites.fabric.vertices(), kNone);
   for (u32 s = 0; s < sites.count; s++) site_at[sites.router[s]] = s;
   const auto neighbors = [&](u32 s, auto&& visit) {
-    for (u64 e = sites.fabric.begin(sites.router[s]); e < sites.fabric.end(sites.router[s]); e++) visit(sites.fabric.peer[e]);
+    for (u64 e = sites.fabric.begin(sites.router[s]); e < sites.fabric.end(sites.router[s]); e++)
+      visit(sites.fabric.peer[e]);
   };
   for (u32 s = 0; s < sites.count; s++) neighbors(s, [&](u32 router) { free_neighbors[router] += room[s]; });
 
   struct Waiting {
     double pull;
     u32 vertex;
-    bool operator<(const Waiting& other) const { return pull != other.pull ? pull < other.pull : vertex > other.vertex; }
+    bool operator<(const Waiting& other) const {
+      return pull != other.pull ? pull < other.pull : vertex > other.vertex;
+    }
   };
   std::priority_queue<Waiting> queue;  // with entries that are out of date
   std::vector<u32> starts(n);          // for a part that nobody placed talks to: the heaviest vertex of all
@@ -37,7 +41,8 @@ std::vector<u32> place_greedily(const WeightedGraph& graph, const Sites& sites, 
   std::size_t next_start = 0;
 
   for (u32 placed = 0; placed < n; placed++) {
-    while (!queue.empty() && (at[queue.top().vertex] != kNone || queue.top().pull != pull[queue.top().vertex])) queue.pop();
+    while (!queue.empty() && (at[queue.top().vertex] != kNone || queue.top().pull != pull[queue.top().vertex]))
+      queue.pop();
     u32 v;
     if (queue.empty()) {
       while (at[starts[next_start]] != kNone) next_start++;
@@ -57,7 +62,9 @@ std::vector<u32> place_greedily(const WeightedGraph& graph, const Sites& sites, 
     u32 best = kNone;
     for (u32 s = 0; s < sites.count; s++) {
       if (room[s] == 0 || (!vertex_kind.empty() && vertex_kind[v] != site_kind[s])) continue;
-      if (best == kNone || cost[s] < cost[best] || (cost[s] == cost[best] && free_neighbors[sites.router[s]] < free_neighbors[sites.router[best]])) best = s;
+      if (best == kNone || cost[s] < cost[best] ||
+          (cost[s] == cost[best] && free_neighbors[sites.router[s]] < free_neighbors[sites.router[best]]))
+        best = s;
     }
     worked(sites.count);
     at[v] = best;
@@ -87,7 +94,8 @@ Mapping greedy(const MappingProblem& p) {
   return slots_at(p.sites, place_greedily(p.application, p.sites, std::move(room)));
 }
 
-const Register<MapperSpec> registration{{"greedy", "the rank with the most to say to those that are placed goes where that costs the fewest hops", greedy}};
+const Register<MapperSpec> registration{
+    {"greedy", "the rank with the most to say to those that are placed goes where that costs the fewest hops", greedy}};
 
 }  // namespace
 

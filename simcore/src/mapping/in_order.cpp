@@ -1,4 +1,5 @@
-// The i-th rank on the i-th of the terminals, as they were given: what a mapping is compared with, and a start to refine.
+// The i-th rank on the i-th of the terminals, as they were given: what a mapping is compared with, and a start to
+// refine.
 #include "mapping/problem.hpp"
 #include "simcore/registry.hpp"
 

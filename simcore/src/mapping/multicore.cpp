@@ -1,6 +1,6 @@
-// Multicore mapping (Hoefler & Snir, ICS 2011, section 4.4): ranks are cut into as many parts as there are routers with terminals to
-// fill (there: nodes with cores), by METIS; what exceeds a router's terminals moves to a part with room; and the parts are mapped
-// as if they were ranks, greedily.
+// Multicore mapping (Hoefler & Snir, ICS 2011): ranks are cut into as many parts as there are routers with
+// terminals to fill (there: nodes with cores), by METIS; what exceeds a router's terminals moves to a part with room;
+// and the parts are mapped as if they were ranks, greedily.
 #include <algorithm>
 #include <numeric>
 
@@ -47,7 +47,9 @@ void rebalance(const WeightedGraph& g, const std::vector<u32>& sizes, std::vecto
 
 Mapping multicore(const MappingProblem& p) {
   if (!mapping_library().partition)
-    throw ConfigError("workload.mapping: multicore takes its parts from METIS, which the core alone does not have; use greedy or recursive");
+    throw ConfigError(
+        "workload.mapping: multicore takes its parts from METIS, which the core alone does not have; use greedy or "
+        "recursive");
   // Full routers, the largest first; the last part may be smaller than its router.
   std::vector<u32> by_room(p.sites.count), sizes, kinds, room(p.sites.count), site_kind(p.sites.count);
   std::iota(by_room.begin(), by_room.end(), 0u);
@@ -69,13 +71,15 @@ Mapping multicore(const MappingProblem& p) {
     part = mapping_library().partition(p.application, sizes, p.seed);
     rebalance(p.application, sizes, part);
   }
-  const auto site_of_part = place_greedily(quotient(p.application, part, static_cast<u32>(sizes.size())), p.sites, room, kinds, site_kind);
+  const auto site_of_part =
+      place_greedily(quotient(p.application, part, static_cast<u32>(sizes.size())), p.sites, room, kinds, site_kind);
   std::vector<u32> site;
   for (const u32 k : part) site.push_back(site_of_part[k]);
   return slots_at(p.sites, site);
 }
 
-const Register<MapperSpec> registration{{"multicore", "ranks in parts as large as routers have terminals (METIS), the parts greedily", multicore}};
+const Register<MapperSpec> registration{
+    {"multicore", "ranks in parts as large as routers have terminals (METIS), the parts greedily", multicore}};
 
 }  // namespace
 

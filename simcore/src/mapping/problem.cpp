@@ -65,7 +65,8 @@ Sites sites_of(const Network& net, const std::vector<u32>& terminals) {
   }
 
   sites.fabric = fabric_of(net);
-  claim_memory(u64{sites.count} * sites.count * sizeof(u16), "workload.mapping", "the hops between any two of " + std::to_string(sites.count) + " routers with terminals");
+  claim_memory(u64{sites.count} * sites.count * sizeof(u16), "workload.mapping",
+               "the hops between any two of " + std::to_string(sites.count) + " routers with terminals");
   sites.hops.resize(std::size_t{sites.count} * sites.count);
   const Graph& g = *net.graphs[0];
   const bool known = !g.hops.empty() || (net.topology->closed && !net.damaged);
@@ -75,8 +76,9 @@ Sites sites_of(const Network& net, const std::vector<u32>& terminals) {
     for (u32 b = 0; b < sites.count; b++) {
       const u32 hops = known ? distance(net, g, sites.router[a], sites.router[b]) : walked[sites.router[b]];
       if (hops > std::numeric_limits<u16>::max())
-        throw ConfigError("workload.placement: mapped needs a way between any two terminals; there is none from router " + net.router_name(sites.router[a]) + " to router " +
-                          net.router_name(sites.router[b]));
+        throw ConfigError(
+            "workload.placement: mapped needs a way between any two terminals; there is none from router " +
+            net.router_name(sites.router[a]) + " to router " + net.router_name(sites.router[b]));
       sites.hops[std::size_t{a} * sites.count + b] = static_cast<u16>(hops);
     }
     worked(8 * sites.count);

@@ -1,7 +1,9 @@
-// Mapping: which rank runs on which terminal, so that what ranks exchange goes over few hops. The application is a graph of ranks,
-// weighted by bytes; the network is its sites, routers with terminals that ranks may have, and the hops between them.
+// Mapping: which rank runs on which terminal, so that what ranks exchange goes over few hops. The application is a
+// graph of ranks, weighted by bytes; the network is its sites, routers with terminals that ranks may have, and the hops
+// between them.
 //
-// Formulas: T. Hoefler, M. Snir, "Generic topology mapping strategies for large-scale parallel architectures" (ICS 2011).
+// Formulas: T. Hoefler, M. Snir, "Generic topology mapping strategies for large-scale parallel architectures" (ICS
+// 2011).
 #pragma once
 
 #include <functional>
@@ -31,8 +33,8 @@ struct Sites {
 // The sites of some terminals; routers become sites in the order in which their first terminals come.
 Sites sites_of(const Network& net, const std::vector<u32>& terminals);
 
-// What is made outside the core, by libraries that Python has: whoever brings the core to Python fills it in (bindings/mapping.cpp).
-// Each throws where its library is missing.
+// What is made outside the core, by libraries that Python has: whoever brings the core to Python fills it in
+// (bindings/mapping.cpp). Each throws where its library is missing.
 struct MappingLibrary {
   // Makes what a mapper takes from a library ready; its time is not the mapper's.
   std::function<void(const std::string& mapper)> load;
@@ -60,9 +62,10 @@ struct MapperSpec {
 // Bytes x hops of all that is exchanged, both ways.
 double hop_bytes(const MappingProblem& problem, const Mapping& mapping);
 
-// Threshold accepting (G. Dueck, T. Scheuer, J. Comput. Phys. 90, 1990): ranks change places, or move to free ones, as long as that
-// costs less than a threshold, which falls to zero. Ends after `steps` trials, or, where `seconds` are more than 0, after that much
-// time: then another run may end elsewhere. What it returns is never worse than what it was given.
+// Threshold accepting (G. Dueck, T. Scheuer, J. Comput. Phys. 90, 1990): ranks change places, or move to free ones, as
+// long as that costs less than a threshold, which falls to zero. Ends after `steps` trials, or, where `seconds` are
+// more than 0, after that much time: then another run may end elsewhere. What it returns is never worse than what it
+// was given.
 struct Refinement {
   u64 steps = 0;
   double seconds = 0;

@@ -14,7 +14,10 @@ namespace {
 // Distances, wherever they come from.
 class Hops {
  public:
-  explicit Hops(const Network& net) : net_(net), g_(*net.graphs[0]), known_(!g_.hops.empty() || (net.topology->closed && !net.damaged)) {}
+  explicit Hops(const Network& net)
+      : net_(net),
+        g_(*net.graphs[0]),
+        known_(!g_.hops.empty() || (net.topology->closed && !net.damaged)) {}
 
   // To router `to`, from all.
   void towards(u32 to, std::vector<u32>& hops) const {
@@ -69,7 +72,8 @@ void weigh(const Network& net, const std::vector<double>& load, double hop_bytes
 
 }  // namespace
 
-MappingQuality quality_on_minimal_paths(const Network& net, const CommunicationMatrix& matrix, const std::vector<u32>& rank_terminal) {
+MappingQuality quality_on_minimal_paths(const Network& net, const CommunicationMatrix& matrix,
+                                        const std::vector<u32>& rank_terminal) {
   MappingQuality q;
   const Hops distances(net);
   // What each router sends to each other one, by receiver.
@@ -78,7 +82,8 @@ MappingQuality quality_on_minimal_paths(const Network& net, const CommunicationM
     double bytes;
   };
   std::vector<Flow> flows;
-  claim_memory(matrix.peer.size() * sizeof(Flow) + 8 * net.router_ports, "workload.jobs", "what routers send to each other");
+  claim_memory(matrix.peer.size() * sizeof(Flow) + 8 * net.router_ports, "workload.jobs",
+               "what routers send to each other");
   for (u32 r = 0; r < matrix.ranks; r++)
     for (u64 e = matrix.first[r]; e < matrix.first[r + 1]; e++) {
       const u32 from = net.terminal_router[rank_terminal[r]], to = net.terminal_router[rank_terminal[matrix.peer[e]]];
@@ -99,12 +104,15 @@ MappingQuality quality_on_minimal_paths(const Network& net, const CommunicationM
     u32 farthest = 0;
     for (end = at; end < flows.size() && flows[end].to == to; end++) {
       const u32 from = flows[end].from;
-      if (hops[from] == kNone) throw ConfigError("workload: there is no way from router " + net.router_name(from) + " to router " + net.router_name(to));
+      if (hops[from] == kNone)
+        throw ConfigError("workload: there is no way from router " + net.router_name(from) + " to router " +
+                          net.router_name(to));
       through[from] += flows[end].bytes;
       hop_bytes += flows[end].bytes * hops[from];
       farthest = std::max(farthest, hops[from]);
     }
-    // Routers by their hops: the shortest paths of each are counted from the receiver outwards, the bytes divided inwards.
+    // Routers by their hops: the shortest paths of each are counted from the receiver outwards, the bytes divided
+    // inwards.
     begin.assign(farthest + 2, 0);
     for (u32 r = 0; r < net.routers; r++)
       if (hops[r] <= farthest) begin[hops[r] + 1]++;
@@ -138,7 +146,8 @@ MappingQuality quality_on_minimal_paths(const Network& net, const CommunicationM
   return q;
 }
 
-MappingQuality quality_under_table(const Network& net, const ForwardingTable& table, const CommunicationMatrix& matrix, const std::vector<u32>& rank_terminal) {
+MappingQuality quality_under_table(const Network& net, const ForwardingTable& table, const CommunicationMatrix& matrix,
+                                   const std::vector<u32>& rank_terminal) {
   const ChannelGraph g = channel_graph(net);
   check_table(g, table);
   MappingQuality q;

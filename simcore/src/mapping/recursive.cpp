@@ -1,7 +1,7 @@
-// Recursive bisection (Hoefler & Snir, ICS 2011, section 4.2): the network is cut in two with few links between the halves, the ranks
-// with few bytes between them, and so on with each half. What a rank exchanges with those that are elsewhere already pulls it to the
-// half that is nearer to them (F. Pellegrini, "Static mapping by dual recursive bipartitioning", SHPCC 1994), so that the halves
-// are matched and not just numbered.
+// Recursive bisection (Hoefler & Snir, ICS 2011): the network is cut in two with few links between the
+// halves, the ranks with few bytes between them, and so on with each half. What a rank exchanges with those that are
+// elsewhere already pulls it to the half that is nearer to them (F. Pellegrini, "Static mapping by dual recursive
+// bipartitioning", SHPCC 1994), so that the halves are matched and not just numbered.
 #include <numeric>
 
 #include "mapping/bisection.hpp"
@@ -23,7 +23,9 @@ struct Region {
 class Recursion {
  public:
   explicit Recursion(const MappingProblem& problem)
-      : p_(problem), site_at_(problem.sites.fabric.vertices(), kNone), number_(std::max(problem.sites.fabric.vertices(), problem.application.vertices()), kNone),
+      : p_(problem),
+        site_at_(problem.sites.fabric.vertices(), kNone),
+        number_(std::max(problem.sites.fabric.vertices(), problem.application.vertices()), kNone),
         center_(problem.application.vertices(), 0) {
     for (u32 s = 0; s < p_.sites.count; s++) site_at_[p_.sites.router[s]] = s;
   }
@@ -76,7 +78,8 @@ class Recursion {
     Region half[2];
     split_network(region, half);
     const u64 rooms[2] = {room(half[0]), room(half[1])}, wanted = region.ranks.size();
-    // One half is enough: the smaller one that is. Those that stay together are nearer to each other than those that are spread.
+    // One half is enough: the smaller one that is. Those that stay together are nearer to each other than those that
+    // are spread.
     const u32 small = rooms[1] < rooms[0] ? 1 : 0;
     for (const u32 h : {small, 1 - small})
       if (wanted <= rooms[h]) {
@@ -96,7 +99,8 @@ class Recursion {
       size.push_back(site_at_[router] == kNone ? 0 : p_.sites.room(site_at_[router]));
       total += size.back();
     }
-    const Halves halves = bisect(subgraph(p_.sites.fabric, region.routers, number_), size, total / 2, {}, draw(p_.seed, kStream, round_++));
+    const Halves halves = bisect(subgraph(p_.sites.fabric, region.routers, number_), size, total / 2, {},
+                                 draw(p_.seed, kStream, round_++));
     for (u32 k = 0; k < region.routers.size(); k++) half[halves.side[k]].routers.push_back(region.routers[k]);
     if (halves.size0 > 0 && halves.size0 < total) return;
     // Routers of very different size: those with terminals in two halves by number.
@@ -118,11 +122,13 @@ class Recursion {
       double more = 0;
       for (u64 e = g.begin(r); e < g.end(r); e++)
         if (const u32 partner = g.peer[e]; number_[partner] == kNone)
-          more += g.weight[e] * (p_.sites.hops_from(centers[1])[center_[partner]] - p_.sites.hops_from(centers[0])[center_[partner]]);
+          more += g.weight[e] *
+                  (p_.sites.hops_from(centers[1])[center_[partner]] - p_.sites.hops_from(centers[0])[center_[partner]]);
       bias.push_back(more / apart);
     }
     for (const u32 r : ranks) number_[r] = kNone;
-    const Halves halves = bisect(subgraph(g, ranks, number_), std::vector<u32>(ranks.size(), 1), first, bias, draw(p_.seed, kStream, round_++));
+    const Halves halves = bisect(subgraph(g, ranks, number_), std::vector<u32>(ranks.size(), 1), first, bias,
+                                 draw(p_.seed, kStream, round_++));
     for (u32 k = 0; k < ranks.size(); k++) {
       half[halves.side[k]].ranks.push_back(ranks[k]);
       center_[ranks[k]] = centers[halves.side[k]];
@@ -138,7 +144,8 @@ class Recursion {
 
 Mapping recursive(const MappingProblem& p) { return slots_at(p.sites, Recursion(p).run()); }
 
-const Register<MapperSpec> registration{{"recursive", "network and ranks are cut in two with little between the halves, again and again", recursive}};
+const Register<MapperSpec> registration{
+    {"recursive", "network and ranks are cut in two with little between the halves, again and again", recursive}};
 
 }  // namespace
 

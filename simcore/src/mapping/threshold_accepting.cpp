@@ -10,13 +10,26 @@ namespace flitgym {
 namespace {
 
 constexpr u64 kStream = u64{0x74687265} << 32;
-constexpr u32 kRounds = 200;    // thresholds on the way to zero; the last tenth of them are zero
-constexpr u64 kClock = 256;     // trials between two looks at the clock
+constexpr u32 kRounds = 100;    // thresholds on the way to zero; the last tenth of them are zero
+constexpr u64 kClock = 64;      // trials between two looks at how far it is
+// Two descents: one that begins high enough to leave any start behind, and one that keeps what is good about the better
+// of the start and what the first came to. On a good start, or a fat tree with its steps of two hops, the first may
+// come to nothing.
+struct Part {
+  double share, height;  // of the budget, and of the threshold that it begins with
+};
+constexpr Part kParts[] = {{0.85, 1}, {0.15, 0.1}};
 constexpr u32 kSample = 2000;   // trials that tell how large the first threshold is
 
 class Search {
  public:
-  Search(const MappingProblem& problem, const Mapping& start, u64 seed) : g_(problem.application), sites_(problem.sites), slot_(start), rank_(problem.sites.slots(), kNone), site_(start.size()), seed_(seed) {
+  Search(const MappingProblem& problem, const Mapping& start, u64 seed)
+      : g_(problem.application),
+        sites_(problem.sites),
+        slot_(start),
+        rank_(problem.sites.slots(), kNone),
+        site_(start.size()),
+        seed_(seed) {
     for (u32 r = 0; r < slot_.size(); r++) {
       rank_[slot_[r]] = r;
       site_[r] = sites_.site_of[slot_[r]];
@@ -36,7 +49,8 @@ class Search {
     } else {
       const u32 partner = g_.peer[g_.begin(rank) + below(more, partners)], there = site_[partner];
       const u64 last = mix64(more);
-      const u32 near = near_[first_near_[there] + below(last, static_cast<u32>(first_near_[there + 1] - first_near_[there]))];
+      const u32 near =
+          near_[first_near_[there] + below(last, static_cast<u32>(first_near_[there + 1] - first_near_[there]))];
       slot = sites_.first_slot[near] + below(mix64(last), sites_.room(near));
     }
     return sites_.site_of[slot] != site_[rank];
@@ -66,7 +80,8 @@ class Search {
     const u16 *const old = sites_.hops_from(from), *const now = sites_.hops_from(to);
     double sum = 0;
     for (u64 e = g_.begin(rank); e < g_.end(rank); e++)
-      if (const u32 partner = g_.peer[e]; partner != other) sum += g_.weight[e] * (static_cast<int>(now[site_[partner]]) - static_cast<int>(old[site_[partner]]));
+      if (const u32 partner = g_.peer[e]; partner != other)
+        sum += g_.weight[e] * (static_cast<int>(now[site_[partner]]) - static_cast<int>(old[site_[partner]]));
     worked(g_.end(rank) - g_.begin(rank));
     return sum;
   }
@@ -115,38 +130,71 @@ double first_threshold(const Search& search, u64 steps) {
   return worse ? 0.5 * sum / worse : 0;
 }
 
+// One descent of the threshold from `first` to zero, while progress() goes from 0 to 1. Only what stands at the end of
+// a round is looked at: the cost of every state is not counted.
+class Descent {
+ public:
+  Descent(const MappingProblem& problem, const Mapping& start, u64 seed)
+      : problem_(problem),
+        search_(problem, start, seed),
+        best_(start),
+        least_(hop_bytes(problem, start)) {}
+
+  const Mapping& best() const { return best_; }
+
+  // `threshold` of the first one that the start suggests.
+  template <class Progress>
+  void run(u64 steps, double threshold, Progress&& progress) {
+    const double first = threshold * first_threshold(search_, steps);
+    double now = first;
+    u32 round = 0;
+    for (u64 trial = 0;; trial++) {
+      if (trial % kClock == 0) {
+        const double done = progress(trial);
+        if (done >= 1) break;
+        if (const u32 next = static_cast<u32>(done * kRounds); next != round) {
+          round = next;
+          now = first * falling(done);
+          look();
+        }
+      }
+      worked(16);
+      u32 rank, slot;
+      if (!search_.propose(trial, rank, slot)) continue;
+      if (const double change = search_.change(rank, slot); change < now || change < 0) search_.apply(rank, slot);
+    }
+    look();
+  }
+
+ private:
+  void look() {
+    const double cost = hop_bytes(problem_, search_.mapping());
+    if (cost < least_) least_ = cost, best_ = search_.mapping();
+  }
+
+  const MappingProblem& problem_;
+  Search search_;
+  Mapping best_;
+  double least_;
+};
+
 }  // namespace
 
 Mapping threshold_accepting(const MappingProblem& problem, const Mapping& start, const Refinement& how) {
   if (start.size() < 2 || problem.sites.count < 2 || (how.steps == 0 && how.seconds <= 0)) return start;
-  Search search(problem, start, problem.seed);
-  const auto began = std::chrono::steady_clock::now();
-  const auto part_done = [&](u64 trial) {
-    if (how.seconds <= 0) return static_cast<double>(trial) / static_cast<double>(how.steps);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() / how.seconds;
-  };
-  const double first = first_threshold(search, how.seconds > 0 ? kSample : how.steps);
   Mapping best = start;
-  double least = hop_bytes(problem, start);
-  u32 round = 0;
-  double threshold = first;
-  for (u64 trial = 0;; trial++) {
-    if (how.seconds <= 0 || trial % kClock == 0) {
-      const double done = part_done(trial);
-      if (done >= 1) break;
-      if (const u32 now = static_cast<u32>(done * kRounds); now != round) {
-        // Only what stands at the end of a round may be kept: the cost of every state is not counted.
-        round = now;
-        threshold = first * falling(done);
-        if (const double cost = hop_bytes(problem, search.mapping()); cost < least) least = cost, best = search.mapping();
-      }
-    }
-    worked(16);
-    u32 rank, slot;
-    if (!search.propose(trial, rank, slot)) continue;
-    if (const double change = search.change(rank, slot); change < threshold || change < 0) search.apply(rank, slot);
+  u64 number = 0;
+  for (const auto& [share, height] : kParts) {
+    Descent descent(problem, best, draw(problem.seed, kStream, number++));
+    const auto began = std::chrono::steady_clock::now();
+    const double steps = how.seconds > 0 ? kSample : share * static_cast<double>(how.steps);
+    descent.run(static_cast<u64>(steps), height, [&, part = share](u64 trial) {
+      if (how.seconds <= 0) return static_cast<double>(trial) / std::max(1.0, steps);
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() / (part * how.seconds);
+    });
+    best = descent.best();
   }
-  return hop_bytes(problem, search.mapping()) < least ? search.mapping() : best;
+  return best;
 }
 
 }  // namespace flitgym

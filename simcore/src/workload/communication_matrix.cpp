@@ -39,7 +39,8 @@ CommunicationMatrix communication_matrix(const Program& program) {
     std::sort(touched.begin(), touched.end());
     // Rows are much alike: the first one tells what all will take.
     if (rank == 0)
-      claim_memory(u64{program.ranks} * touched.size() * 12, "workload.jobs", "the communication of " + std::to_string(program.ranks) + " ranks");
+      claim_memory(u64{program.ranks} * touched.size() * 12, "workload.jobs",
+                   "the communication of " + std::to_string(program.ranks) + " ranks");
     for (const u32 peer : touched) {
       matrix.peer.push_back(peer);
       matrix.bytes.push_back(row[peer]);

@@ -1,4 +1,5 @@
-// Who sends how much to whom: the application graph of those who place ranks, and the demand of those who balance routes.
+// Who sends how much to whom: the application graph of those who place ranks, and the demand of those who balance
+// routes.
 #pragma once
 
 #include <vector>
@@ -17,8 +18,8 @@ struct CommunicationMatrix {
   void add_rank(const CommunicationMatrix& of, u32 rank, u32 shift);  // its row, with receivers moved by `shift`
 };
 
-// Over all blocks of a program that was checked. Of a run of blocks that repeats() calls alike the first stands for all where their
-// peers are the same, too (looked at as in check_program()); else all are looked at.
+// Over all blocks of a program that was checked. Of a run of blocks that repeats() calls alike the first stands for all
+// where their peers are the same, too (looked at as in check_program()); else all are looked at.
 CommunicationMatrix communication_matrix(const Program& program);
 
 }  // namespace flitgym

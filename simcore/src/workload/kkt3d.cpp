@@ -1,18 +1,19 @@
-// Kkt3d: the exchange before each product of a sparse matrix with a vector, of the KKT matrix of an optimal control problem with a
-// 3-D elliptic equation on a grid of N^3 points, controlled on its six faces: what the nlpkkt matrices of the SuiteSparse collection
-// are (Schenk, Waechter, Weiser, "Inertia-revealing preconditioning for large-scale nonconvex constrained optimization", SIAM J. Sci.
-// Comput. 31, 2008).
+// Kkt3d: the exchange before each product of a sparse matrix with a vector, of the KKT matrix of an optimal control
+// problem with a 3-D elliptic equation on a grid of N^3 points, controlled on its six faces: what the nlpkkt matrices
+// of the SuiteSparse collection are (Schenk, Waechter, Weiser, "Inertia-revealing preconditioning for large-scale
+// nonconvex constrained optimization", SIAM J. Sci. Comput. 31, 2008).
 //
 //        y (states)   u (controls)   p (adjoints)
 //   y    diagonal                    A^T            A: 27 points of the grid, those that are inside it
 //   u                 diagonal       B^T            B: 9 points of a face
 //   p    A            B              diagonal
 //
-// A and B are taken from the sizes: 2 N^3 + 6 N^2 rows and 2 (3N-2)^3 + 12 (3N-2)^2 + 2 N^3 + 6 N^2 entries are, with N = 240, the
-// 27,993,600 rows and 2 x 401,232,976 - 27,993,600 entries of nlpkkt240. The order of its unknowns is not known; here it is y, u, p.
+// A and B are taken from the sizes: 2 N^3 + 6 N^2 rows and 2 (3N-2)^3 + 12 (3N-2)^2 + 2 N^3 + 6 N^2 entries are, with N
+// = 240, the 27,993,600 rows and 2 x 401,232,976 - 27,993,600 entries of nlpkkt240. The order of its unknowns is not
+// known; here it is y, u, p.
 //
-// Ranks have contiguous rows, as many each as can be. A rank needs from each other one those values of the vector that its rows have
-// entries for, each once.
+// Ranks have contiguous rows, as many each as can be. A rank needs from each other one those values of the vector that
+// its rows have entries for, each once.
 #include <map>
 
 #include "workload/loop.hpp"
@@ -97,7 +98,8 @@ class Columns {
     if (z == n_ - 1) face(5, y, first - 1, last + 1);
   }
 
-  // Rows of B^T: faces x = 0, x = N-1 over (y, z), y = 0, y = N-1 over (x, z), z = 0, z = N-1 over (x, y), the first one running.
+  // Rows of B^T: faces x = 0, x = N-1 over (y, z), y = 0, y = N-1 over (x, z), z = 0, z = N-1 over (x, y), the first
+  // one running.
   void control_line(i64 line, i64 first, i64 last) {
     const i64 p = n_ * n_ * n_ + 6 * n_ * n_, face = line / n_, b = line % n_, edge = face % 2 ? n_ - 1 : 0;
     for (i64 c = b - 1; c <= b + 1; c++) {
@@ -121,11 +123,15 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   const u64 value = static_cast<u64>(params.integer("bytes_per_value"));
   Columns columns(params.count("n"));
   const u64 rows = columns.rows(), all = program->ranks;
-  if (all > rows) throw ConfigError("motif.kkt3d.n: the matrix has " + std::to_string(rows) + " rows for " + std::to_string(all) + " ranks");
+  if (all > rows)
+    throw ConfigError("motif.kkt3d.n: the matrix has " + std::to_string(rows) + " rows for " + std::to_string(all) +
+                      " ranks");
   // The first rows % ranks of them have one more.
   const u64 each = rows / all, more = rows % all;
   const auto begin = [&](u64 rank) { return rank * each + std::min(rank, more); };
-  const auto owner = [&](u64 row) { return row < more * (each + 1) ? row / (each + 1) : more + (row - more * (each + 1)) / each; };
+  const auto owner = [&](u64 row) {
+    return row < more * (each + 1) ? row / (each + 1) : more + (row - more * (each + 1)) / each;
+  };
   program->receives.resize(all);
   program->sends.resize(all);
   for (u32 rank = 0; rank < all; rank++) {
@@ -146,14 +152,16 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   return program;
 }
 
-const Register<MotifSpec> registration{{"kkt3d", "what a matrix-vector product of a 3-D KKT matrix exchanges, ranks with contiguous rows (nlpkkt240 with n = 240)",
-                                        {
-                                            integer("n", 40, 2, 2000, "points", "side of the grid: 2 n^3 + 6 n^2 rows"),
-                                            integer("bytes_per_value", 8, 1, 1 << 20, "B", "of the vector"),
-                                            integer("iterations", 10, 1, 1 << 30, "", ""),
-                                            integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each exchange"),
-                                        },
-                                        build}};
+const Register<MotifSpec> registration{
+    {"kkt3d",
+     "what a matrix-vector product of a 3-D KKT matrix exchanges, ranks with contiguous rows (nlpkkt240 with n = 240)",
+     {
+         integer("n", 40, 2, 2000, "points", "side of the grid: 2 n^3 + 6 n^2 rows"),
+         integer("bytes_per_value", 8, 1, 1 << 20, "B", "of the vector"),
+         integer("iterations", 10, 1, 1 << 30, "", ""),
+         integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each exchange"),
+     },
+     build}};
 
 }  // namespace
 

@@ -55,15 +55,23 @@ std::vector<ParamSpec> mapping_params() {
   for (const std::string& policy : placement_policies())
     if (policy != "mapped") sets.push_back(policy);
   return {
-      choice("mapping", "greedy", registered_names<MapperSpec>(), "with placement=mapped: how ranks are mapped to terminals by the bytes they exchange; in_order: not, but for what refines it"),
-      choice("mapping_refine", "threshold_accepting", {"threshold_accepting", "none"}, "what makes a mapping better afterwards"),
+      choice("mapping", "greedy", registered_names<MapperSpec>(),
+             "with placement=mapped: how ranks are mapped to terminals by the bytes they exchange; in_order: not, but "
+             "for what refines it"),
+      choice("mapping_refine", "threshold_accepting", {"threshold_accepting", "none"},
+             "what makes a mapping better afterwards"),
       integer("mapping_steps", 1000000, 0, i64{1} << 50, "", "trials of threshold accepting"),
-      real("mapping_time_s", 0, 0, 1e6, "s", "threshold accepting goes on for so long instead, and may end elsewhere the next time; 0 = by mapping_steps"),
-      choice("mapping_terminals", "any", sets, "terminals that ranks are mapped to: all that are free, all jobs together; or for each job those that this placement would give it"),
+      real(
+          "mapping_time_s", 0, 0, 1e6, "s",
+          "threshold accepting goes on for so long instead, and may end elsewhere the next time; 0 = by mapping_steps"),
+      choice("mapping_terminals", "any", sets,
+             "terminals that ranks are mapped to: all that are free, all jobs together; or for each job those that "
+             "this placement would give it"),
   };
 }
 
-std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Network& net, const std::vector<Job>& jobs, std::vector<u32>& rank_terminal) {
+std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Network& net, const std::vector<Job>& jobs,
+                                              std::vector<u32>& rank_terminal) {
   const double began = cpu_seconds();
   const CommunicationMatrix matrix = matrix_of(jobs);
   const auto seed = static_cast<u64>(params.integer("placement_seed"));
@@ -72,7 +80,8 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
     if (t != kNone) used[t] = 1;
   std::vector<u32> left;  // ranks of each job that have no terminal
   for (const Job& job : jobs)
-    left.push_back(static_cast<u32>(std::count(rank_terminal.begin() + job.first_rank, rank_terminal.begin() + job.first_rank + job.ranks, kNone)));
+    left.push_back(static_cast<u32>(
+        std::count(rank_terminal.begin() + job.first_rank, rank_terminal.begin() + job.first_rank + job.ranks, kNone)));
   const std::string& set = params.text("mapping_terminals");
   std::vector<u32> free;
   for (const u32 t : placement_order(net, set == "any" ? "linear" : set, seed, left))
@@ -104,7 +113,8 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
     for (u32 r = jobs[j].first_rank; r < jobs[j].first_rank + jobs[j].ranks; r++)
       if (rank_terminal[r] == kNone) ranks.push_back(r);
     if (set == "any") continue;
-    map(ranks, {free.begin() + static_cast<std::ptrdiff_t>(at), free.begin() + static_cast<std::ptrdiff_t>(at + ranks.size())});
+    map(ranks, {free.begin() + static_cast<std::ptrdiff_t>(at),
+                free.begin() + static_cast<std::ptrdiff_t>(at + ranks.size())});
     at += ranks.size();
     ranks.clear();
   }
