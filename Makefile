@@ -136,11 +136,12 @@ fuzz: dev ## mutated files for every reader, sanitizers on: FUZZ_SECONDS=120 eac
 	@for case in $(FUZZ_CASES); do echo "== $$case"; FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) build/test/simcore_tests $$case || exit 1; done
 	@FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests/fuzz
 
-bench: venv ## measure the core: flit-hops per CPU second beside the yardstick, and decisions of agents
+bench: venv ## measure the core: flit-hops per CPU second beside the yardstick, decisions of agents, forwarding tables
 	@cmake -S simcore -B build/bench -DCMAKE_BUILD_TYPE=Release -DFLITGYM_BENCH=ON -DFLITGYM_NATIVE=ON > /dev/null
 	@cmake --build build/bench -j $(JOBS) > /dev/null
 	@$(BIN)/python simcore/bench/run.py
 	@$(BIN)/python simcore/bench/decisions.py
+	@$(BIN)/python simcore/bench/tables.py
 
 # --- Housekeeping --------------------------------------------------------------------------------------------------
 

@@ -213,19 +213,20 @@ def key_line(style: Style) -> Line2D:
                   markersize=6, label=style.label)  # fmt: skip
 
 
-def save_figure(figure: Figure, stem: Path, salt: str) -> list[Path]:
+def save_figure(figure: Figure, stem: Path, salt: str, kinds: Sequence[str] = ("png", "svg")) -> list[Path]:
     """Write a figure as PNG and SVG; the same figure gives the same bytes.
 
     Args:
         figure: What was drawn.
         stem: The files' path without a suffix.
         salt: Of the names that marks in an SVG have; without one they would be random.
+        kinds: Suffixes of the files.
 
     Returns:
         The files written.
     """
     written = []
-    for suffix in ("png", "svg"):
+    for suffix in kinds:
         path = stem.with_name(f"{stem.name}.{suffix}")
         with atomic_path(path) as temporary, matplotlib.rc_context({"svg.hashsalt": salt}):
             figure.savefig(temporary, dpi=160, metadata={"Date": None} if suffix == "svg" else None)

@@ -32,6 +32,7 @@ from .workload_run import bytes_of_jobs, require_finished
 WORKERS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 _REPORT_EVERY_SECONDS = 0.3
+_COST_OF_TABLE = 5_000.0  # about that of so many ns of a simulation
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def _expand_tables(block: Mapping[str, Any], directory: Path) -> list[PlannedRun
         config = bases[name].copy()
         for key, value in chosen.items():
             OmegaConf.update(config, key, value)
-        planned.append(PlannedRun(config, directory / route_id(_root_=config), 1.0))
+        planned.append(PlannedRun(config, directory / route_id(_root_=config), _COST_OF_TABLE))
     return planned
 
 

@@ -115,7 +115,8 @@ def _of_ranks(where: Any, program: Program, graph: _core.ChannelGraph) -> Flows:
     if ranks > graph.terminals:
         raise ConfigError(f"{where}: {ranks} ranks for {graph.terminals} terminals")
     square = (graph.terminals, graph.terminals)
-    return _entries(where, graph, square, np.repeat(np.arange(ranks), np.diff(first.astype(np.int64))), peer, size)
+    messages: NDArray[np.int64] = np.diff(first).astype(np.int64)
+    return _entries(where, graph, square, np.repeat(np.arange(ranks), messages), peer, size)
 
 
 def _entries(where: Any, graph: _core.ChannelGraph, shape: tuple[int, ...], *entries: NDArray[Any]) -> Flows:

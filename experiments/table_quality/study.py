@@ -211,7 +211,7 @@ def _write(
             written["service_levels"] = "lfts.sl.csv"
             table.save_service_levels(directory / written["service_levels"])
     title = f"{result['table']} on {network_label(result).partition(':')[0]}"
-    written["figure"] = save_figure(draw(title, result, quality), directory / "loads", salt="loads")[0].name
+    written["figure"] = save_figure(draw(title, result, quality), directory / "loads", "loads", ["png"])[0].name
     return written
 
 

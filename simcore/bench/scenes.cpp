@@ -64,6 +64,9 @@ std::vector<Scene> scenes() {
   return {
       {"input_queued_minimal_uniform_0.6", input_queued(), "minimal", "uniform", 0.6, 1000, 10000},
       {"input_queued_minimal_uniform_0.05", input_queued(), "minimal", "uniform", 0.05, 1000, 60000},
+      // What a table costs beside a closed form, where both carry the load.
+      {"input_queued_minimal_uniform_0.4", input_queued(), "minimal", "uniform", 0.4, 1000, 10000},
+      {"input_queued_table_dfsssp_uniform_0.4", input_queued(), "table", "uniform", 0.4, 1000, 10000},
       {"hpdc21_q_adaptive_uniform_0.6", hpdc21(), "q_adaptive", "uniform", 0.6, 20000, 100000},
       {"hpdc21_q_adaptive_uniform_0.05", hpdc21(), "q_adaptive", "uniform", 0.05, 20000, 400000},
       {"hpdc21_minimal_uniform_0.6", hpdc21(), "minimal", "uniform", 0.6, 20000, 100000},

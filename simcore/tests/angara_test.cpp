@@ -290,7 +290,6 @@ TEST(angara_loads_of_the_study_s_systems) {
   CHECK(q.least == 4 && q.deviation == 0);
   q = at_most({4, 2, 2}, "angara_genetic", 10);
   CHECK_NEAR(q.deviation, 1.447, 0.0005);  // what the local search found
-  at_most({4, 2, 2, 2}, "angara_genetic", 27);
   at_most({4, 2, 2, 2}, "angara_genetic", 26, {{"seed", i64{2}}});
   at_most({4, 2}, "angara_bfs", 6);
   at_most({4, 2, 2}, "angara_bfs", 18);
@@ -489,12 +488,12 @@ TEST(angara_tables_run_without_deadlock) {
   const Values tight =
       merge(input_queued(), {{"input_buffer_flits", i64{8}}, {"link_latency_ns_local", 1.0}, {"watchdog_ns", 5000.0}});
   for (const std::string& engine : kEngines)
-    for (const std::string traffic : {"uniform", "tornado", "bit_complement"}) {
+    for (const std::string traffic : {"uniform", "bit_complement"}) {
       Simulation sim(config(topology, tight, {"table", {{"engine", engine}}},
                             {traffic, {{"load", 1.0}, {"packet_flits", i64{4}}}}));
       CHECK(sim.network().routing_facts.bubble && sim.network().vcs == 1);
-      sim.run(6000);
-      CHECK_FOR(sim.state().part.totals.flits_ejected > 32 * 6000 / 10,
+      sim.run(3000);
+      CHECK_FOR(sim.state().part.totals.flits_ejected > 32 * 3000 / 10,
                 engine + " " + traffic + ": " + std::to_string(sim.state().part.totals.flits_ejected));
       sim.check_conservation();
       sim.stop_sources();

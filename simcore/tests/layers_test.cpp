@@ -1,4 +1,5 @@
-// Engines of shortest paths and virtual layers: that weights lead as they should, that no layer closes a circle, and how few there are.
+// Engines of shortest paths and virtual layers: that weights lead as they should, that no layer closes a circle, and
+// how few there are.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -24,17 +25,22 @@ ChannelGraph graph_of(const Section& topology, const Values& failures = {}) {
   c.failures = failures;
   return channel_graph(c);
 }
-ForwardingTable made(const ChannelGraph& g, const std::string& engine, const Values& values = {}, std::shared_ptr<const Demand> demand = nullptr) {
+ForwardingTable made(const ChannelGraph& g, const std::string& engine, const Values& values = {},
+                     std::shared_ptr<const Demand> demand = nullptr) {
   return make_table("engine", {engine, values, std::move(demand)}, g);
 }
 
-Section torus(const std::vector<double>& sizes, i64 terminals = 1) { return {"torus", {{"sizes", sizes}, {"terminals_per_router", terminals}}}; }
+Section torus(const std::vector<double>& sizes, i64 terminals = 1) {
+  return {"torus", {{"sizes", sizes}, {"terminals_per_router", terminals}}};
+}
 Section mesh(const std::vector<double>& sizes) { return {"mesh", {{"sizes", sizes}}}; }
-Section tree(const std::vector<double>& children, const std::vector<double>& parents, const std::vector<double>& links = {1}) {
+Section tree(const std::vector<double>& children, const std::vector<double>& parents,
+             const std::vector<double>& links = {1}) {
   return {"fat_tree", {{"children", children}, {"parents", parents}, {"links", links}}};
 }
 Section random_graph(i64 routers, i64 degree, i64 terminals, i64 seed) {
-  return {"random_regular", {{"routers", routers}, {"degree", degree}, {"terminals_per_router", terminals}, {"graph_seed", seed}}};
+  return {"random_regular",
+          {{"routers", routers}, {"degree", degree}, {"terminals_per_router", terminals}, {"graph_seed", seed}}};
 }
 
 struct Fabric {
@@ -56,7 +62,10 @@ std::vector<Fabric> fabrics() {
       {"dragonfly", small_network()},
       {"slim fly", {"slim_fly", {{"q", i64{5}}, {"terminals_per_router", i64{1}}}}},
       // A hub with three arms and a chord: switches of few and of no terminals.
-      {"irregular", {"graph", {{"links", std::vector<double>{0, 1, 1, 2, 2, 3, 0, 4, 4, 5, 5, 6, 6, 0, 0, 7, 7, 8, 8, 3, 2, 5}}, {"terminals", std::vector<double>{1, 1, 3, 4, 5, 6, 6, 8}}}}},
+      {"irregular",
+       {"graph",
+        {{"links", std::vector<double>{0, 1, 1, 2, 2, 3, 0, 4, 4, 5, 5, 6, 6, 0, 0, 7, 7, 8, 8, 3, 2, 5}},
+         {"terminals", std::vector<double>{1, 1, 3, 4, 5, 6, 6, 8}}}}},
   };
   for (const i64 seed : {1, 2, 3}) {
     const std::string n = " " + std::to_string(seed);
@@ -138,7 +147,8 @@ TEST(an_acyclic_layer_takes_what_closes_no_circle) {
         CHECK_EQ(layer.add_route(walk), fits);
         if (!fits) has = before;
       } else {
-        const u32 c = below(draw(seed, 2, n++), g.channels), s = g.to[c], next = g.first[s] + below(draw(seed, 2, n++), g.first[s + 1] - g.first[s]);
+        const u32 c = below(draw(seed, 2, n++), g.channels), s = g.to[c];
+        const u32 next = g.first[s] + below(draw(seed, 2, n++), g.first[s + 1] - g.first[s]);
         const bool fits = !leads(next, c);
         CHECK_EQ(layer.add(c, next), fits);
         if (fits) has[{c, next}]++;
@@ -160,7 +170,8 @@ TEST(an_acyclic_layer_takes_what_closes_no_circle) {
   }
 }
 
-// Everyone on a ring of five sends two to the right: the five dependencies close a circle, and one route in a second layer opens it.
+// Everyone on a ring of five sends two to the right: the five dependencies close a circle, and one route in a second
+// layer opens it.
 TEST(a_shift_by_two_on_a_ring_of_five_needs_two_layers) {
   const ChannelGraph g = graph_of(torus({5}));
   const DependencyIndex index(g);
@@ -197,7 +208,8 @@ TEST(rings_need_two_layers_and_trees_one) {
     CHECK(!find_cycle(g, made(g, "sssp")).empty());
     for (const char* engine : {"dfsssp", "lash"}) CHECK_EQ(made(g, engine).layers, 2u);
   }
-  for (const Section& section : {tree({4, 4}, {1, 4}), tree({4, 4, 4}, {1, 4, 4}), tree({3, 4, 5}, {1, 2, 3}, {1, 2, 1}), tree({2, 2, 2, 2}, {1, 2, 2, 2})}) {
+  for (const Section& section : {tree({4, 4}, {1, 4}), tree({4, 4, 4}, {1, 4, 4}),
+                                 tree({3, 4, 5}, {1, 2, 3}, {1, 2, 1}), tree({2, 2, 2, 2}, {1, 2, 2, 2})}) {
     const ChannelGraph g = graph_of(section);
     for (const char* engine : {"dfsssp", "lash"})
       for (const char* update : {"source", "pair"}) {
@@ -209,7 +221,11 @@ TEST(rings_need_two_layers_and_trees_one) {
 }
 
 TEST(layers_are_acyclic_and_routes_shortest_on_every_fabric) {
-  const std::vector<Values> variants{{}, {{"update", std::string("pair")}}, {{"edge", std::string("heaviest")}, {"fewest", false}}, {{"edge", std::string("first")}, {"fewest", false}}, {{"fewest", false}}};
+  const std::vector<Values> variants{{},
+                                     {{"update", std::string("pair")}},
+                                     {{"edge", std::string("heaviest")}, {"fewest", false}},
+                                     {{"edge", std::string("first")}, {"fewest", false}},
+                                     {{"fewest", false}}};
   for (const Fabric& fabric : fabrics()) {
     const ChannelGraph g = graph_of(fabric.topology, fabric.failures);
     std::vector<u32> layers;
@@ -224,10 +240,11 @@ TEST(layers_are_acyclic_and_routes_shortest_on_every_fabric) {
       CHECK_FOR((table.layers == 1) == find_cycle(g, sssp).empty(), fabric.name);
       layers.push_back(table.layers);
     }
-    CHECK_FOR(layers[0] <= std::min({layers[2], layers[3], layers[4]}) || layers[0] <= layers[4], fabric.name);
+    CHECK_FOR(layers[0] <= layers[4], fabric.name);
     for (const Values& values : std::vector<Values>{{}, {{"fewest", false}}, {{"paths", std::string("balanced")}}}) {
       const ForwardingTable table = made(g, "lash", values);
-      CHECK_FOR(find_cycle(g, table).empty() && route_lengths(g, table).minimal && layers_of_pairs(g, table) == table.layers, fabric.name);
+      CHECK_FOR(find_cycle(g, table).empty() && route_lengths(g, table).minimal, fabric.name);
+      CHECK_FOR(layers_of_pairs(g, table) == table.layers, fabric.name);
     }
     CHECK_FOR(made(g, "lash").layers <= made(g, "lash", {{"fewest", false}}).layers, fabric.name);
   }
@@ -239,7 +256,9 @@ TEST(sssp_takes_the_least_loaded_of_the_shortest_paths) {
     const ChannelGraph g = graph_of(fabric.topology, fabric.failures);
     const ForwardingTable table = made(g, "sssp", {{"order", std::string("by_switch")}});
     std::vector<u32> order(g.terminal_of);
-    std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) { return g.terminals_at(g.terminal_switch[a]) > g.terminals_at(g.terminal_switch[b]); });
+    std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) {
+      return g.terminals_at(g.terminal_switch[a]) > g.terminals_at(g.terminal_switch[b]);
+    });
     std::vector<u64> load(g.channels, 0);
     using Key = std::pair<u32, u64>;
     for (const u32 t : order) {
@@ -273,8 +292,8 @@ TEST(sssp_takes_the_least_loaded_of_the_shortest_paths) {
   }
 }
 
-// What a real subnet manager (OpenSM 3.3.23) makes of the same fabrics: edge forwarding index and layers of its sssp and dfsssp, layers
-// of its lash.
+// What a real subnet manager (OpenSM 3.3.23) makes of the same fabrics: edge forwarding index and layers of its sssp
+// and dfsssp, layers of its lash.
 TEST(balance_and_layers_are_as_good_as_a_subnet_managers) {
   struct Known {
     Section topology;
@@ -307,16 +326,17 @@ TEST(balance_and_layers_are_as_good_as_a_subnet_managers) {
   CHECK_EQ(efi(graph_of(hyperx_section({12, 8}, 7)), made(graph_of(hyperx_section({12, 8}, 7)), "sssp")), 588);
 }
 
-// Facts of both founding studies, over irregular fabrics together: sssp is more even than min_hop, by pairs more even than by sources, and
-// all send the same number of packets over the same number of channels.
+// Facts of both founding studies, over irregular fabrics together: sssp is more even than min_hop, by pairs more even
+// than by sources, and all send the same number of packets over the same number of channels.
 TEST(balance_pays_in_aggregate) {
   double min_hop = 0, source = 0, pair = 0;
   for (const i64 seed : {1, 2, 3, 4, 5}) {
     const Values failures{{"links", i64{10}}, {"seed", seed}};
-    for (const auto& [section, missing] : std::vector<std::pair<Section, Values>>{{tree({4, 4, 4}, {1, 4, 4}), failures},
-                                                                                  {tree({6, 3, 4}, {1, 3, 2}, {1, 2, 1}), failures},
-                                                                                  {random_graph(40, 5, 2, seed), {}},
-                                                                                  {small_network(), failures}}) {
+    const std::vector<std::pair<Section, Values>> irregular{{tree({4, 4, 4}, {1, 4, 4}), failures},
+                                                            {tree({6, 3, 4}, {1, 3, 2}, {1, 2, 1}), failures},
+                                                            {random_graph(40, 5, 2, seed), {}},
+                                                            {small_network(), failures}};
+    for (const auto& [section, missing] : irregular) {
       const ChannelGraph g = graph_of(section, missing);
       const auto of = [&](const std::string& engine, const Values& values) {
         const Quality q = quality(g, made(g, engine, values), {});
@@ -362,13 +382,15 @@ TEST(layers_go_as_far_as_they_may) {
   const ChannelGraph g = graph_of(torus({5, 5}));
   const u32 needs = made(g, "dfsssp").layers;
   CHECK(needs >= 2);
-  CHECK_THROWS(ConfigError, made(g, "dfsssp", {{"layers", i64{1}}}), "engine dfsssp needs " + std::to_string(needs), "may use 1");
+  CHECK_THROWS(ConfigError, made(g, "dfsssp", {{"layers", i64{1}}}), "engine dfsssp needs " + std::to_string(needs),
+               "may use 1");
   CHECK_THROWS(ConfigError, made(g, "lash", {{"layers", i64{1}}}), "engine lash needs", "may use 1");
   CHECK_THROWS(ConfigError, made(g, "dfsssp", {{"spread", true}}), "spread", "layers=");
   CHECK_THROWS(ConfigError, made(g, "sssp", {{"layers", i64{3}}}), "layers", "dfsssp");
   CHECK_EQ(made(g, "dfsssp", {{"layers", i64{8}}}).layers, needs);
   for (const char* engine : {"dfsssp", "lash"})
-    for (const auto& [section, layers] : std::vector<std::pair<Section, i64>>{{torus({5, 5}), 8}, {tree({4, 4}, {1, 4}), 3}}) {
+    for (const auto& [section, layers] :
+         std::vector<std::pair<Section, i64>>{{torus({5, 5}), 8}, {tree({4, 4}, {1, 4}), 3}}) {
       const ChannelGraph f = graph_of(section);
       const ForwardingTable table = made(f, engine, {{"layers", layers}, {"spread", true}});
       CHECK(table.layers == layers && find_cycle(f, table).empty());
@@ -379,7 +401,8 @@ TEST(layers_go_as_far_as_they_may) {
           if (f.terminal_switch[d] != s) routes[table.layer_of(s, 0, d)]++;
       // The fullest is halved each time, so none has more than twice the mean and a route.
       const double mean = std::accumulate(routes.begin(), routes.end(), 0.0) / static_cast<double>(layers);
-      CHECK(*std::max_element(routes.begin(), routes.end()) <= 2 * mean + 1 && *std::min_element(routes.begin(), routes.end()) > 0);
+      CHECK(*std::max_element(routes.begin(), routes.end()) <= 2 * mean + 1);
+      CHECK(*std::min_element(routes.begin(), routes.end()) > 0);
     }
 }
 
@@ -396,7 +419,8 @@ TEST(layers_are_made_for_several_addresses) {
   CHECK(broken >= 2 && find_cycle(g, table).empty());
   save_layers(g, table);
   CHECK(table.layers <= broken && find_cycle(g, table).empty());
-  for (const RouteOrder order : {RouteOrder::kByDestination, RouteOrder::kBySource, RouteOrder::kShortFirst, RouteOrder::kLongFirst}) {
+  for (const RouteOrder order :
+       {RouteOrder::kByDestination, RouteOrder::kBySource, RouteOrder::kShortFirst, RouteOrder::kLongFirst}) {
     first_fit(g, order, table);
     CHECK(find_cycle(g, table).empty());
   }

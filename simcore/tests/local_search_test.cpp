@@ -32,7 +32,7 @@ ForwardingTable made(const ChannelGraph& g, const std::string& engine, const Val
 }
 ForwardingTable searched(const ChannelGraph& g, const std::string& start, const Values& values = {},
     std::shared_ptr<const Demand> demand = nullptr) {
-  return made(g, "local_search", merge({{"start", start}, {"steps", i64{20000}}}, values), demand);
+  return made(g, "local_search", merge({{"start", start}, {"steps", i64{8000}}}, values), demand);
 }
 double index_of(const ChannelGraph& g, const ForwardingTable& table, const Demand& demand =
     {}) { return quality(g, table, demand).edge_forwarding_index; }

@@ -75,7 +75,7 @@ def test_one_table(command: Command, tmp_path: Path) -> None:
     assert result["route_cpu_seconds"] > 0
     assert result["acyclic"] == (result["cycle"] == "")
     (folder,) = tmp_path.glob("results/routes/*")
-    assert set(result["files"].values()) | {"result.json", "loads.svg"} == {path.name for path in folder.iterdir()}
+    assert set(result["files"].values()) | {"result.json"} == {path.name for path in folder.iterdir()}
     np.testing.assert_array_equal(ForwardingTable.load(folder / "table.npz", graph).port, table.port)
     np.testing.assert_array_equal(ForwardingTable.load(folder / "lfts.dump", graph).port, table.port)
     loads = read_rows(folder / "loads.parquet")

@@ -47,10 +47,10 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     Raises:
         ValueError: a way has no row for a job.
     """
-    figure = Figure(figsize=(19, 14.5), layout="constrained")
-    above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=[1, 1.35])[:, 0]
+    figure = Figure(figsize=(19, 12.5), layout="constrained")
+    above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=[1, 1.3])[:, 0]
     draw_maps(above, rows)
-    bars, times = below.subfigures(1, 2, squeeze=False, width_ratios=[1, 4.4])[0]
+    bars, times = below.subfigures(1, 2, squeeze=False, width_ratios=[1.15, 4.4])[0]
     draw_bisection(bars.subplots(), rows)
     draw_times(times, rows)
     return figure
@@ -64,7 +64,7 @@ def draw_maps(figure: SubFigure, rows: Sequence[Row]) -> None:
     for line, count in zip(panels, nodes, strict=True):
         for ax, way in zip(line, WAYS, strict=True):
             chosen = rows_of(rows, way, "mpigraph", count)
-            values = np.nanmean([gib_per_s(row) for row in chosen], axis=0)
+            values = np.mean([gib_per_s(row) for row in chosen], axis=0)
             image = ax.imshow(values, norm=norm, cmap="viridis", extent=(0, count, count, 0), interpolation="nearest")
             ax.set_xlabel(f"mean {mean_gib_per_s(rows, way, count):.2f} GiB/s", fontsize=9)
             ax.set_xticks([])
@@ -86,14 +86,14 @@ def draw_bisection(ax: Axes, rows: Sequence[Row]) -> None:
         [np.nan if value is None else value for value in counted], range(len(ways)), linestyle="none", marker="D",
         markersize=8, markerfacecolor="none", markeredgecolor="k", label="counted in its tables",
     )  # fmt: skip
-    ax.legend(loc="lower right", frameon=False, fontsize=9)
     for k, value in enumerate(values):
-        ax.annotate(f"{value:.2f}", (value, k), xytext=(3, 0), textcoords="offset points", va="center", fontsize=9)
+        ax.annotate(f"{value:.2f}", (1.02, k), va="center", fontsize=9)
     ax.set_yticks(range(len(ways)), [label.replace("\n", " ") for label in WAYS.values()], fontsize=9)
     ax.set_ylim(len(ways) - 0.5, -0.5)
-    ax.set_xlim(0, 1.1)
-    ax.set_title("effective bisection bandwidth", fontsize=10, fontweight="bold")
-    ax.set_xlabel("of a pair alone")
+    ax.set_xlim(0, 1.18)
+    ax.set_title("effective bisection bandwidth", fontsize=10, fontweight="bold", pad=22)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 0.995), frameon=False, fontsize=9)
+    ax.set_xlabel("simulated, over that of a pair alone")
     polish(ax)
     ax.grid(False, axis="y")
 
@@ -124,8 +124,9 @@ def draw_times(figure: SubFigure, rows: Sequence[Row]) -> None:
                 ax.axvline(first - 0.5, color="k", linewidth=1.2)
         ax.axhline(_OF_STUDY - 0.5, color="k", linewidth=1.2)
         ax.set_title(f"{title}: time / time of the baseline", fontsize=10, fontweight="bold", pad=22)
-    figure.colorbar(image, ax=panels, label="time / baseline's (blue: faster)", shrink=0.6, pad=0.01,
-                    ticks=[0.25, 0.5, 1, 2, 4], format="%g")  # fmt: skip
+    bar = figure.colorbar(image, ax=panels, label="time / baseline's (blue: faster)", shrink=0.6, pad=0.01,
+                          ticks=[0.25, 0.5, 1, 2, 4], format="%g")  # fmt: skip
+    bar.ax.minorticks_off()
 
 
 def relative_times(rows: Sequence[Row], kind: str, scales: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
@@ -166,7 +167,7 @@ def rows_of(rows: Sequence[Row], way: Way, kind: str, nodes: int, size: int | No
     chosen = [
         row
         for row in rows
-        if (way_of(row), kind_of(row), ranks_of(row)) == (way, kind, nodes) and size in (None, bytes_of(row))
+        if kind_of(row) == kind and (way_of(row), ranks_of(row)) == (way, nodes) and size in (None, bytes_of(row))
     ]
     if not chosen:
         what = f"{kind} of {nodes} nodes" + (f" and {size} bytes" if size else "")

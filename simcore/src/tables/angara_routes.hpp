@@ -94,7 +94,7 @@ class AngaraRoutes {
       end = step.from;
     }
   }
-  ForwardingTable table(const ChannelGraph& g) const;
+  ForwardingTable table(const ChannelGraph& g) &&;  // takes the routes along
 
  private:
   std::size_t pair(u32 from, u32 to) const { return std::size_t{from} * nodes_ + to; }

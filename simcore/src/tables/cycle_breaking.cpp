@@ -11,7 +11,8 @@ namespace flitgym {
 
 ParamSpec edge_param() {
   return choice("edge", "weakest", {"weakest", "heaviest", "first"},
-                "which dependency of a cycle gives way, its routes going to the next layer: that of fewest routes, of most, or the one by which it was found");
+                "which dependency of a cycle gives way, its routes going to the next layer: that of fewest routes, of "
+                "most, or the one by which it was found");
 }
 
 BreakEdge edge_of(const Params& params) {
@@ -21,8 +22,8 @@ BreakEdge edge_of(const Params& params) {
 
 namespace {
 
-// One layer after the other: all routes that are not in an earlier one, less those of a dependency of each cycle. The routes that have a
-// dependency are not stored but found in the table: towards one destination they are a subtree.
+// One layer after the other: all routes that are not in an earlier one, less those of a dependency of each cycle. The
+// routes that have a dependency are not stored but found in the table: towards one destination they are a subtree.
 class Breaking {
  public:
   Breaking(const ChannelGraph& g, BreakEdge rule, ForwardingTable& table)
@@ -125,7 +126,8 @@ class Breaking {
         if (rule_ == BreakEdge::kWeakest ? count < least : count > least) best = stack_[k], best_next = stack_[k + 1];
       }
     move_routes(best, best_next);
-    // Dependencies of the stack may be gone: what hangs on one is left, and looked at anew when something else leads to it.
+    // Dependencies of the stack may be gone: what hangs on one is left, and looked at anew when something else leads to
+    // it.
     for (std::size_t k = 0; k + 1 < stack_.size(); k++)
       if (count_[index_.at(stack_[k], stack_[k + 1])] == 0) {
         for (std::size_t i = k + 1; i < stack_.size(); i++) colour_[stack_[i]] = kWhite;
@@ -136,11 +138,13 @@ class Breaking {
 
   // All routes of this layer that go from channel c to channel `next` go to the next layer.
   void move_routes(u32 c, u32 next) {
-    const u16 *const by = &table_.port[std::size_t{g_.from[c]} * destinations_], *const then = &table_.port[std::size_t{g_.to[c]} * destinations_];
+    const u16* const by = &table_.port[std::size_t{g_.from[c]} * destinations_];
+    const u16* const then = &table_.port[std::size_t{g_.to[c]} * destinations_];
     const u16 port = g_.port[c], next_port = g_.port[next];
     worked(destinations_);
     for (u32 d = 0; d < destinations_; d++)
-      if (by[d] == port && then[d] == next_port && g_.terminal_switch[d >> table_.lmc] != g_.to[c]) move_subtree(c, next, d);
+      if (by[d] == port && then[d] == next_port && g_.terminal_switch[d >> table_.lmc] != g_.to[c])
+        move_subtree(c, next, d);
     if (count_[index_.at(c, next)]) throw CoreError("break_cycles: routes of a dependency are not found");
   }
 

@@ -1,5 +1,5 @@
-// Virtual layers for a table that is there: the offline algorithm of DFSSSP (Domke, Hoefler, Nagel, "Deadlock-Free Oblivious Routing for
-// Arbitrary Topologies", IPDPS 2011).
+// Virtual layers for a table that is there: the offline algorithm of DFSSSP (Domke, Hoefler, Nagel, "Deadlock-Free
+// Oblivious Routing for Arbitrary Topologies", IPDPS 2011).
 #pragma once
 
 #include "tables/engine.hpp"
@@ -15,8 +15,8 @@ enum class BreakEdge : u8 {
 ParamSpec edge_param();
 BreakEdge edge_of(const Params& params);
 
-// Gives every route from a switch with terminals to a destination of a table of ports a layer (LayerBy::kSwitch), so that each layer's
-// dependencies are acyclic. False: 255 layers are too few for it.
+// Gives every route from a switch with terminals to a destination of a table of ports a layer (LayerBy::kSwitch), so
+// that each layer's dependencies are acyclic. False: 255 layers are too few for it.
 bool break_cycles(const ChannelGraph& g, BreakEdge rule, ForwardingTable& table);
 
 }  // namespace flitgym

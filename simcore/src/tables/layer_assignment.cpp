@@ -17,16 +17,20 @@ constexpr u64 kAny = ~u64{0};
 
 class FirstFit {
  public:
-  FirstFit(const ChannelGraph& g, const ForwardingTable& table) : g_(g), table_(table), index_(g), destinations_(table.destinations()) {
+  FirstFit(const ChannelGraph& g, const ForwardingTable& table)
+      : g_(g), table_(table), index_(g), destinations_(table.destinations()) {
     const u64 pairs = u64{g.switches} * destinations_;
     claim_memory(pairs * 7, "topology." + g.topology_name, "the order of " + std::to_string(pairs) + " routes");
-    if (pairs > kNone) throw ConfigError("topology." + g.topology_name + ": routes of " + std::to_string(pairs) + " pairs are too many to be put into layers");
+    if (pairs > kNone)
+      throw ConfigError("topology." + g.topology_name + ": routes of " + std::to_string(pairs) +
+                        " pairs are too many to be put into layers");
     length_.assign(pairs, 0);
     Tree tree(g);
     for (u32 d = 0; d < destinations_; d++) {
       tree.follow(table, d);
       for (const u32 s : tree.order)
-        if (g.terminals_at(s)) length_[std::size_t{s} * destinations_ + d] = static_cast<u8>(std::min(tree.depth[s], 255u));
+        if (g.terminals_at(s))
+          length_[std::size_t{s} * destinations_ + d] = static_cast<u8>(std::min(tree.depth[s], 255u));
     }
     for (const u8 length : length_) routes_ += length > 0;
   }
@@ -49,7 +53,8 @@ class FirstFit {
     for (std::size_t i = 0; i < pair_.size(); i++) layer_[i] = table_.layer[pair_[i]];
     layers_ = table_.layers;
   }
-  // Puts in the routes of one layer after the other. Those of one layer go together, so there are as many at most as before.
+  // Puts in the routes of one layer after the other. Those of one layer go together, so there are as many at most as
+  // before.
   bool again(const std::vector<u32>& order, u64 most = kAny) {
     for (AcyclicLayer& layer : made_) layer.clear();
     next_.resize(layer_.size());
@@ -73,7 +78,8 @@ class FirstFit {
     std::vector<u64> routes(layers_);
     for (const u8 layer : layer_) routes[layer]++;
     std::reverse(order.begin(), order.end());
-    if (round % 4 == 1) std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) { return routes[a] > routes[b]; });
+    if (round % 4 == 1)
+      std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) { return routes[a] > routes[b]; });
     if (round % 4 == 3) std::rotate(order.begin(), order.begin() + round % layers_, order.end());
     return order;
   }
@@ -121,7 +127,9 @@ class FirstFit {
     u32 layer = 0;
     for (;; layer++) {
       if (layer == made_.size()) {
-        if (layer == kMostLayers) throw ConfigError("table '" + table_.engine + "': its routes need more than " + std::to_string(kMostLayers) + " virtual layers");
+        if (layer == kMostLayers)
+          throw ConfigError("table '" + table_.engine + "': its routes need more than " + std::to_string(kMostLayers) +
+                            " virtual layers");
         made_.emplace_back(index_);
       }
       const u64 before = made_[layer].effort();
@@ -139,7 +147,8 @@ class FirstFit {
   const u32 destinations_;
   u64 routes_ = 0, effort_ = 0;
   u32 layers_ = 0;
-  std::vector<u8> length_;        // [switches * destinations] channels, 255 = that many or more; 0: no route to be put anywhere
+  // [switches * destinations] channels, 255 = that many or more; 0: no route to be put anywhere
+  std::vector<u8> length_;
   std::vector<u32> pair_;         // [routes] switch * destinations + destination, in the order in which they are put
   std::vector<u8> layer_, next_;  // [routes] of the last round, of this one
   std::vector<AcyclicLayer> made_;
@@ -209,18 +218,23 @@ void save_layers(const ChannelGraph& g, ForwardingTable& table) {
 std::vector<ParamSpec> layer_params() {
   return {
       layers_param(),
-      flag("fewest", true, "look for fewer virtual layers than the published rule finds, the routes staying as they are"),
+      flag("fewest", true,
+           "look for fewer virtual layers than the published rule finds, the routes staying as they are"),
       flag("spread", false, "spread the routes over all of `layers`, where fewer are needed"),
   };
 }
 
 void finish_layers(const Params& params, const ChannelGraph& g, ForwardingTable& table) {
   const u32 most = params.count("layers"), limit = most ? most : kMaxVcs;
-  if (params.boolean("spread") && most == 0) throw ConfigError("spread: true of engine " + table.engine + " needs the number of layers to spread over: layers=2 or more");
+  if (params.boolean("spread") && most == 0)
+    throw ConfigError("spread: true of engine " + table.engine +
+                      " needs the number of layers to spread over: layers=2 or more");
   if (params.boolean("fewest")) save_layers(g, table);
   if (table.layers > limit)
-    throw ConfigError("layers: engine " + table.engine + " needs " + std::to_string(table.layers) + " virtual layers here, may use " + std::to_string(limit) +
-                      "; give it more (0 = as many as it needs, up to " + std::to_string(kMaxVcs) + "), or take an engine that makes do with any number (nue)");
+    throw ConfigError("layers: engine " + table.engine + " needs " + std::to_string(table.layers) +
+                      " virtual layers here, may use " + std::to_string(limit) +
+                      "; give it more (0 = as many as it needs, up to " + std::to_string(kMaxVcs) +
+                      "), or take an engine that makes do with any number (nue)");
   if (params.boolean("spread") && table.layers < most) spread_layers(g, most, table);
   if (table.layers == 1) {
     table.layer_by = LayerBy::kOne;

@@ -88,8 +88,9 @@ void AcyclicLayer::remove_route(std::span<const u32> channels, u32 times) {
   for (std::size_t k = 1; k < channels.size(); k++) remove(channels[k - 1], channels[k], times);
 }
 
-// Pearce and Kelly's algorithm: what `next` leads to and stands before c, and what leads to c and stands after `next`, exchange
-// places; all else stays where it is. Both are sought in turns, so that two that meet, which is a circle, do so early.
+// Pearce and Kelly's algorithm: what `next` leads to and stands before c, and what leads to c and stands after `next`,
+// exchange places; all else stays where it is. Both are sought in turns, so that two that meet, which is a circle, do
+// so early.
 bool AcyclicLayer::make_room(u32 c, u32 next) {
   const u32 low = place_[next], high = place_[c];
   ahead_.assign(1, next);

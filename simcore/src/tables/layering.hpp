@@ -1,7 +1,8 @@
-// Virtual layers that stay free of deadlock while routes come and go: the channel dependency graph of each layer with a topological
-// order of its channels, kept up as dependencies are added (Pearce and Kelly, "A dynamic topological sort algorithm for directed
-// acyclic graphs", ACM JEA 11, 2006). An addition looks only at what lies between its two channels in that order. Of routes
-// nothing is stored but how many have each dependency, so memory is (pairs of channels that meet at a switch) per layer.
+// Virtual layers that stay free of deadlock while routes come and go: the channel dependency graph of each layer with a
+// topological order of its channels, kept up as dependencies are added (Pearce and Kelly, "A dynamic topological sort
+// algorithm for directed acyclic graphs", ACM JEA 11, 2006). An addition looks only at what lies between its two
+// channels in that order. Of routes nothing is stored but how many have each dependency, so memory is (pairs of
+// channels that meet at a switch) per layer.
 #pragma once
 
 #include <span>
@@ -30,7 +31,8 @@ class AcyclicLayer {
  public:
   explicit AcyclicLayer(const DependencyIndex& index);  // claims its memory
 
-  // `times` more routes go from channel c on to channel `next`. False, and nothing has changed, if that closed a circle.
+  // `times` more routes go from channel c on to channel `next`. False, and nothing has changed, if that closed a
+  // circle.
   bool add(u32 c, u32 next, u32 times = 1);
   void remove(u32 c, u32 next, u32 times = 1);
   // The same for all dependencies of a route, given as its channels in order: all or none.
@@ -39,9 +41,10 @@ class AcyclicLayer {
 
   void clear();  // no routes; the order stays as it is
   u32 count(u32 c, u32 next) const { return count_[index_->at(c, next)]; }  // routes that go from c to next
-  u64 dependencies() const { return dependencies_; }                        // different ones
-  u64 effort() const { return effort_; }                                    // channels looked at in all additions so far
-  u32 place(u32 c) const { return place_[c]; }  // [channels] of the order: whoever waits stands before what it waits for
+  u64 dependencies() const { return dependencies_; }  // different ones
+  u64 effort() const { return effort_; }  // channels looked at in all additions so far
+  // [channels] of the order: whoever waits stands before what it waits for
+  u32 place(u32 c) const { return place_[c]; }
 
  private:
   bool make_room(u32 c, u32 next);  // reorders so that c stands before next; false: next leads to c

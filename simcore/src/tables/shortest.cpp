@@ -34,10 +34,11 @@ void ShortestWays::towards(const ChannelGraph& g, u32 destination) {
 std::vector<ParamSpec> balance_params() {
   return {
       choice("update", "source", {"source", "pair"},
-             "when weights grow: after all sources of a destination (P-SSSP), or after every pair (P^2-SSSP: slower; more even where there is no symmetry)"),
+             "when weights grow: after all sources of a destination (P-SSSP), or after every pair (P^2-SSSP: slower; "
+             "more even where there is no symmetry)"),
       choice("order", "best", {"best", "by_switch", "in_turn"},
-             "of destinations: all of a switch, those of most terminals first; or of every switch the first, then the second, ...; best = whichever gives the least edge "
-             "forwarding index, under a demand with and without it"),
+             "of destinations: all of a switch, those of most terminals first; or of every switch the first, then the "
+             "second, ...; best = whichever gives the least edge forwarding index, under a demand with and without it"),
   };
 }
 
@@ -45,17 +46,20 @@ namespace {
 
 enum class Update : u8 { kSource, kPair };
 
-// The terminals in the order in which their routes are made: those that receive most first, where all are alike those at the switches of
-// most terminals; of equal ones switch by switch, or of every switch the first, then of every switch the second, and so on.
+// The terminals in the order in which their routes are made: those that receive most first, where all are alike those
+// at the switches of most terminals; of equal ones switch by switch, or of every switch the first, then of every switch
+// the second, and so on.
 std::vector<u32> destinations_in_order(const ChannelGraph& g, const Demand& demand, bool in_turn) {
   std::vector<double> weight(g.terminals);
   std::vector<u32> turn(g.terminals), order(g.terminal_of);
   for (u32 t = 0; t < g.terminals; t++) {
     if (demand.empty()) weight[t] = g.terminals_at(g.terminal_switch[t]);
     else
-      for (u64 k = demand.first[t]; k < demand.first[t + 1]; k++) weight[t] += demand.source[k] == t ? 0 : demand.weight[k];
+      for (u64 k = demand.first[t]; k < demand.first[t + 1]; k++)
+        weight[t] += demand.source[k] == t ? 0 : demand.weight[k];
   }
-  for (u32 k = 0; k < g.terminals; k++) turn[g.terminal_of[k]] = k - g.first_terminal[g.terminal_switch[g.terminal_of[k]]];
+  for (u32 k = 0; k < g.terminals; k++)
+    turn[g.terminal_of[k]] = k - g.first_terminal[g.terminal_switch[g.terminal_of[k]]];
   std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) { return weight[a] > weight[b]; });
   if (in_turn) std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) { return turn[a] < turn[b]; });
   return order;
@@ -64,7 +68,15 @@ std::vector<u32> destinations_in_order(const ChannelGraph& g, const Demand& dema
 class Balance {
  public:
   Balance(const ChannelGraph& g, const Demand& demand, ForwardingTable& table)
-      : g_(g), demand_(demand), table_(table), load_(g.channels, 0), felt_(g.channels, 0), cost_(g.switches), passing_(g.switches), taken_(g.switches), seen_(g.switches) {}
+      : g_(g),
+        demand_(demand),
+        table_(table),
+        load_(g.channels, 0),
+        felt_(g.channels, 0),
+        cost_(g.switches),
+        passing_(g.switches),
+        taken_(g.switches),
+        seen_(g.switches) {}
 
   // `alike`: as if there were no demand.
   void make(Update update, const std::vector<u32>& destinations, bool alike) {
@@ -91,7 +103,8 @@ class Balance {
   }
 
  private:
-  // One tree for all sources. Hops come first: a level's costs are final before the next one's begin, so no queue is needed.
+  // One tree for all sources. Hops come first: a level's costs are final before the next one's begin, so no queue is
+  // needed.
   void all_sources(u32 t) {
     const u32 reached = static_cast<u32>(ways_.order.size());
     cost_[0] = 0;
@@ -136,12 +149,14 @@ class Balance {
   std::vector<double> load_;     // [channels] of the routes made so far, which the next ones avoid
   std::vector<double> felt_;     // [channels] under the demand
   std::vector<double> weight_;   // [switches] what each sends to the destination
-  std::vector<double> cost_, passing_;           // [places] loads on the way; what goes on from there
-  std::vector<ShortestWays::Step> taken_;        // [places]
-  std::vector<u32> open_, seen_;                 // of one pair: places; [places] the source for which it was looked at last
+  std::vector<double> cost_, passing_;     // [places] loads on the way; what goes on from there
+  std::vector<ShortestWays::Step> taken_;  // [places]
+  std::vector<u32> open_;                  // places that one pair looks at
+  std::vector<u32> seen_;                  // [places] the source for which it was looked at last
 };
 
-// The nearest sources first. A switch that has its port for this destination keeps it, so a route is free only up to the first of those.
+// The nearest sources first. A switch that has its port for this destination keeps it, so a route is free only up to
+// the first of those.
 void Balance::pair_by_pair(u32 t) {
   const u32 reached = static_cast<u32>(ways_.order.size());
   taken_.assign(g_.switches, {kNone, 0});
@@ -194,7 +209,8 @@ void Balance::add_pair(u32 source, double weight) {
 void balance_shortest(const Params& params, const ChannelGraph& g, const Demand& demand, ForwardingTable& table) {
   const Update update = params.text("update") == "pair" ? Update::kPair : Update::kSource;
   const std::string& order = params.text("order");
-  // Destination by destination nobody knows what is to come: now and then the routes for no demand are better for this one.
+  // Destination by destination nobody knows what is to come: now and then the routes for no demand are better for this
+  // one.
   std::vector<std::pair<std::vector<u32>, bool>> tries;
   for (const bool alike : {false, true}) {
     if (alike && (demand.empty() || order != "best")) continue;

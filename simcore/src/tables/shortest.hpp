@@ -8,8 +8,8 @@
 
 namespace flitgym {
 
-// Switches in the order of their distance from one of them, with the channels by which each comes nearer. Places are those of
-// this order; what is looked at together lies together.
+// Switches in the order of their distance from one of them, with the channels by which each comes nearer. Places are
+// those of this order; what is looked at together lies together.
 struct ShortestWays {
   struct Step {
     u32 channel, place;  // of the switch it leads to

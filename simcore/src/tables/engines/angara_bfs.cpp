@@ -88,7 +88,7 @@ ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
     worked(g.switches);
     source = next;
   }
-  return routes.table(g);
+  return std::move(routes).table(g);
 }
 
 const Register<EngineSpec> entry(

@@ -192,7 +192,7 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
     for (u32 k = 0; k < gene.length; k++)
       routes.ports(gene.source, gene.target)[k] = g.port[genes.route(gene, best.route[i])[k]];
   }
-  return routes.table(g);
+  return std::move(routes).table(g);
 }
 
 const Register<EngineSpec> entry(

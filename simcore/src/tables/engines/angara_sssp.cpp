@@ -93,7 +93,7 @@ ForwardingTable make(const Params&, const ChannelGraph& g, const Demand& demand)
   Balance work(g, rules, routes);
   work.take_single();
   work.balance();
-  return routes.table(g);
+  return std::move(routes).table(g);
 }
 
 const Register<EngineSpec> entry({"angara_sssp",

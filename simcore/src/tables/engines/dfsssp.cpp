@@ -1,6 +1,6 @@
-// Deadlock-free SSSP routing (Domke, Hoefler, Nagel, "Deadlock-Free Oblivious Routing for Arbitrary Topologies", IPDPS 2011): the table of
-// sssp, whose routes are spread over virtual layers so that no layer's channel dependencies close a circle. fewest=false is the
-// published algorithm alone.
+// Deadlock-free SSSP routing (Domke, Hoefler, Nagel, "Deadlock-Free Oblivious Routing for Arbitrary Topologies", IPDPS
+// 2011): the table of sssp, whose routes are spread over virtual layers so that no layer's channel dependencies close a
+// circle. fewest=false is the published algorithm alone.
 #include "tables/cycle_breaking.hpp"
 #include "tables/layer_assignment.hpp"
 #include "tables/shortest.hpp"
@@ -18,7 +18,8 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 }
 
 const Register<EngineSpec> entry([] {
-  EngineSpec spec{"dfsssp", "sssp in as many virtual layers as keep it free of deadlock", {}, balance_params(), make, true};
+  EngineSpec spec{
+      "dfsssp", "sssp in as many virtual layers as keep it free of deadlock", {}, balance_params(), make, true};
   spec.params.push_back(edge_param());
   for (ParamSpec& p : layer_params()) spec.params.push_back(std::move(p));
   return spec;

@@ -1,7 +1,8 @@
-// Layered shortest-path routing (Skeie, Lysne, Theiss, "Layered Shortest Path (LASH) Routing in Irregular System Area Networks", IPDPS
-// 2002): a shortest path for each pair of switches, each in the first virtual layer whose channel dependencies stay acyclic with it. The
-// paper leaves open which path: paths=lowest takes the lowest ports, which is dimension order on a mesh or HyperX and needs few
-// layers, but spreads over nothing; paths=balanced takes those of sssp. fewest=false is the published order of pairs alone.
+// Layered shortest-path routing (Skeie, Lysne, Theiss, "Layered Shortest Path (LASH) Routing in Irregular System Area
+// Networks", IPDPS 2002): a shortest path for each pair of switches, each in the first virtual layer whose channel
+// dependencies stay acyclic with it. The paper leaves open which path: paths=lowest takes the lowest ports, which is
+// dimension order on a mesh or HyperX and needs few layers, but spreads over nothing; paths=balanced takes those of
+// sssp. fewest=false is the published order of pairs alone.
 #include "tables/dependencies.hpp"
 #include "tables/layer_assignment.hpp"
 #include "tables/shortest.hpp"
@@ -31,8 +32,14 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 }
 
 const Register<EngineSpec> entry([] {
-  EngineSpec spec{"lash", "shortest paths, each in the first virtual layer that stays acyclic with it", {}, balance_params(), make, true};
-  spec.params.push_back(choice("paths", "lowest", {"lowest", "balanced"}, "of the shortest paths that by the lowest ports, or the least loaded, as sssp"));
+  EngineSpec spec{"lash",
+                  "shortest paths, each in the first virtual layer that stays acyclic with it",
+                  {},
+                  balance_params(),
+                  make,
+                  true};
+  spec.params.push_back(choice("paths", "lowest", {"lowest", "balanced"},
+                               "of the shortest paths that by the lowest ports, or the least loaded, as sssp"));
   for (ParamSpec& p : layer_params()) spec.params.push_back(std::move(p));
   return spec;
 }());

@@ -76,7 +76,7 @@ class Search {
   virtual bool pick(u32& s, u32& d) = 0;
   virtual double gain(const Rerouting::Change& change) = 0;    // above 0: a change for the better
   virtual double second(const Rerouting::Change&) { return 0; }  // that decides between equals
-  virtual void changed(const Rerouting::Change&) {}            // it was made
+  virtual void changed(const Rerouting::Change&, double gain) = 0;  // it was made
   virtual bool best() = 0;                                     // so it is better than any before
   u32 drawn(u32 n) { return below(draw(options_.seed, 0, counter_++), n); }
 
@@ -127,7 +127,9 @@ void Search::run() {
     u32 c;
   };
   std::vector<Way> ways;
-  for (u64 step = 0; step < options_.steps; step++) {
+  // What has not become better for so long, every next hop having been drawn many times, is left as it is.
+  const u64 patience = 50000 + 20 * u64{g_.switches} * routes_.table().destinations();
+  for (u64 step = 0, better = 0; step < options_.steps && step - better < patience; step++) {
     if (options_.seconds > 0 && step % 64 == 0 && late()) return;
     u32 s, d;
     if (!pick(s, d)) return;
@@ -146,9 +148,12 @@ void Search::run() {
       const u32 before = routes_.next(s, d);
       routes_.plan(s, d, way.c, change_);
       if (!routes_.apply(change_)) continue;
-      changed(change_);
+      changed(change_, way.gain);
       journal_.push_back({s, d, before, {}, {}, 0});
-      if (best()) journal_.clear();
+      if (best()) {
+        journal_.clear();
+        better = step;
+      }
       break;
     }
   }
@@ -170,6 +175,7 @@ class LowerIndex final : public Search {
     constexpr double kReach = 0.03;  // of what is left above the mean
     target_ = least_ - kReach * (least_ - mean_);
     target_ = std::min(target_, least_ * (1 - 1e-9));
+    if (least_ <= mean_ * (1 + 1e-9)) target_ = least_;  // all are alike: there is nothing to gain
     for (u32 c = 0; c < g_.channels; c++) hot_.put(c, routes_.load(c) > target_);
   }
   // A channel above the target, a destination that it leads to, and one of the switches whose routes come through it.
@@ -205,7 +211,7 @@ class LowerIndex final : public Search {
     for (const u32 c : change.gained) less -= 2 * routes_.load(c) + moved;
     return less;
   }
-  void changed(const Rerouting::Change& change) override {
+  void changed(const Rerouting::Change& change, double) override {
     for (const u32 c : change.lost) hot_.put(c, routes_.load(c) > target_);
     for (const u32 c : change.gained) hot_.put(c, routes_.load(c) > target_);
   }
@@ -281,15 +287,20 @@ class FewerMeetings final : public Search {
     }
     return fewer;
   }
-  void changed(const Rerouting::Change& change) override {
+  void changed(const Rerouting::Change& change, double gain) override {
+    fewer_ += gain;
     for (const auto& [s, w] : sources_) {
       for (const u32 c : change.lost) from(c, s) -= static_cast<float>(w);
       for (const u32 c : change.gained) from(c, s) += static_cast<float>(w);
     }
   }
-  // Noise aside every change is for the better.
-  bool best() override { return true; }
+  bool best() override {
+    if (fewer_ <= fewest_) return false;
+    fewest_ = fewer_;
+    return true;
+  }
 
+  double fewer_ = 0, fewest_ = 0;                 // meetings since the start, and the most of them
   double highest_ = 0;                            // load at the start: none becomes higher
   std::vector<float> from_;                       // [channels, switches] what a channel carries of a switch's terminals
   std::vector<std::pair<u32, double>> sources_;   // of the change that is looked at

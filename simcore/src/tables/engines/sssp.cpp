@@ -1,7 +1,8 @@
-// Single-source shortest-path routing (Hoefler, Schneider, Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", HOTI
-// 2009): one destination after the other takes the shortest paths that are least loaded so far. The paper's weights begin at the
-// square of the number of terminals so that fewer hops win; here hops are compared first and the sum of loads second, which is the
-// same and holds for any number of hops. Not free of deadlock unless the network is.
+// Single-source shortest-path routing (Hoefler, Schneider, Lumsdaine, "Optimized Routing for Large-Scale InfiniBand
+// Networks", HOTI 2009): one destination after the other takes the shortest paths that are least loaded so far. The
+// paper's weights begin at the square of the number of terminals so that fewer hops win; here hops are compared first
+// and the sum of loads second, which is the same and holds for any number of hops. Not free of deadlock unless the
+// network is.
 #include "tables/shortest.hpp"
 
 namespace flitgym {
@@ -14,7 +15,12 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   return table;
 }
 
-const Register<EngineSpec> entry({"sssp", "the least loaded of the shortest paths, one destination after the other", {}, balance_params(), make, true});
+const Register<EngineSpec> entry({"sssp",
+                                  "the least loaded of the shortest paths, one destination after the other",
+                                  {},
+                                  balance_params(),
+                                  make,
+                                  true});
 
 }  // namespace
 

@@ -1,0 +1,149 @@
+"""Demands of engines: matrices, motifs, schedules in every form, what is refused, and that balancing for them helps."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flitgym.simcore import ChannelGraph, ConfigError, Demand, ForwardingTable, Program, Simulation, read_demand
+from numpy.typing import NDArray
+
+HYPERX: dict[str, Any] = {"name": "hyperx", "widths": [4, 4], "terminals_per_router": 2}  # 32 terminals
+
+
+@pytest.fixture(scope="module")
+def graph() -> ChannelGraph:
+    return ChannelGraph(HYPERX)
+
+
+@pytest.fixture(scope="module")
+def table(graph: ChannelGraph) -> ForwardingTable:
+    return ForwardingTable.route(graph, "dfsssp")
+
+
+def exchange(ranks: int) -> NDArray[np.float64]:
+    """A ring and a few long ways, in bytes."""
+    matrix = np.zeros((ranks, ranks))
+    for rank in range(ranks):
+        matrix[rank, (rank + 1) % ranks] = 100
+        matrix[rank, (rank * 5 + 3) % ranks] += 1000
+    np.fill_diagonal(matrix, 0)
+    return matrix
+
+
+def loads(table: ForwardingTable, demand: Any) -> NDArray[np.float64]:
+    return table.loads(read_demand(demand, table.graph))["channel"]
+
+
+def test_one_matrix_in_every_form(graph: ChannelGraph, table: ForwardingTable, tmp_path: Path) -> None:
+    matrix = exchange(32)
+    rows, columns = np.nonzero(matrix)
+    wanted = table.loads(Demand(32, rows, columns, matrix[rows, columns]))["channel"]
+    assert wanted.max() > 0
+    np.save(tmp_path / "matrix.npy", matrix)
+    program = Program.exchange(matrix)
+    forms = [
+        matrix,
+        matrix.tolist(),
+        matrix.astype(int),
+        tmp_path / "matrix.npy",
+        str(tmp_path / "matrix.npy"),
+        program,
+    ]
+    sparse = pytest.importorskip("scipy.sparse")
+    forms += [sparse.csr_array(matrix), sparse.coo_matrix(matrix), sparse.csc_matrix(matrix)]
+    for form in forms:
+        np.testing.assert_allclose(loads(table, form), wanted, err_msg=str(type(form)))
+
+
+def test_ranks_stand_on_the_terminals_in_order(table: ForwardingTable, tmp_path: Path) -> None:
+    few = np.zeros((32, 32))
+    few[:5, :5] = exchange(5)
+    np.testing.assert_allclose(loads(table, Program.exchange(exchange(5))), loads(table, few))
+    schedule = tmp_path / "pair.goal"
+    schedule.write_text(
+        "num_ranks 3\nrank 0 {\ns: send 700b to 2 tag 1\n}\nrank 1 {\n}\nrank 2 {\nr: recv 700b from 0 tag 1\n}\n"
+    )
+    sent = np.zeros((32, 32))
+    sent[0, 2] = 700
+    np.testing.assert_allclose(loads(table, schedule), loads(table, sent))
+
+
+def test_motifs_by_name(graph: ChannelGraph, table: ForwardingTable) -> None:
+    for name, ranks in (("motif:halo3d", 32), ("motif:halo3d:8", 8), ("motif:fft3d", 32)):
+        program = Program.motif(name.split(":")[1], {"ranks": ranks})
+        np.testing.assert_allclose(loads(table, name), loads(table, program))
+    for name, words in (
+        ("motif:halo3", "halo3.*did you mean 'halo3d'"),
+        ("motif:halo3d:64", "64 ranks for 32 terminals"),
+        ("motif:halo3d:some", "'some' is no number of ranks"),
+        ("halo3d", "nor motif:NAME"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            read_demand(name, graph)
+
+
+def test_what_is_no_demand_is_refused(graph: ChannelGraph, tmp_path: Path) -> None:
+    wrong = exchange(32)
+    wrong[7, 3] = -2
+    missing = exchange(32)
+    missing[4, 9] = np.nan
+    endless = exchange(32)
+    endless[31, 0] = np.inf
+    for matrix, words in (
+        (exchange(33), "33 x 33 for 32 terminals"),
+        (np.ones((32, 31)), "32 x 31 for 32 terminals"),
+        (np.ones(32), r"shape \(32,\) is no matrix"),
+        (wrong, "row 7, column 3 is -2"),
+        (missing, "row 4, column 9 is nan"),
+        (endless, "row 31, column 0 is inf"),
+        (np.full((32, 32), 1j), "complex"),
+        (Program.exchange(exchange(33)), "33 ranks for 32 terminals"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            read_demand(matrix, graph)
+        if isinstance(matrix, np.ndarray) and matrix.ndim == 2 and matrix.dtype.kind == "f":
+            np.save(tmp_path / "matrix.npy", matrix)
+            with pytest.raises(ConfigError, match=words):
+                read_demand(tmp_path / "matrix.npy", graph)
+
+
+@pytest.mark.parametrize("engine", ["sssp", "dfsssp", "nue", "parx", "local_search"])
+def test_engines_that_balance_are_better_under_their_demand(graph: ChannelGraph, engine: str) -> None:
+    oblivious = aware = 0.0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        matrix = np.zeros((32, 32))
+        for _ in range(3):
+            matrix[np.arange(32), rng.permutation(32)] += rng.integers(1, 5, 32)
+        demand = read_demand(matrix, graph)
+        params = {"steps": 20000} if engine == "local_search" else {}
+        oblivious += ForwardingTable.route(graph, engine, params).quality(demand).edge_forwarding_index
+        made = ForwardingTable.route(graph, engine, params, matrix)
+        assert made.quality().acyclic or engine == "sssp"
+        aware += made.quality(demand).edge_forwarding_index
+    assert aware < 0.97 * oblivious
+
+
+def test_a_demand_does_not_go_with_an_engine_that_ignores_it(graph: ChannelGraph) -> None:
+    with pytest.raises(ConfigError, match=r"demand.*min_hop"):
+        ForwardingTable.route(graph, "min_hop", {}, exchange(32))
+
+
+def test_the_simulation_takes_them_all(table: ForwardingTable) -> None:
+    def played(demand: Any) -> str:
+        simulation = Simulation(
+            {
+                "topology": HYPERX,
+                "routing": {"name": "table", "engine": "dfsssp", "demand": demand},
+                "traffic": {"name": "uniform", "load": 0.3},
+            }
+        )
+        simulation.run(300)
+        return simulation.state_hash()
+
+    sparse = pytest.importorskip("scipy.sparse")
+    aware = played(exchange(32))
+    assert aware == played(sparse.csr_array(exchange(32))) == played(Program.exchange(exchange(32)))
+    assert aware != played("")
+    assert played("motif:halo3d") != played("")
