@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <vector>
 
+#include "measure.hpp"
 #include "simcore/error.hpp"
 #include "simcore/simulation.hpp"
 
@@ -86,23 +86,6 @@ std::vector<Scene> scenes() {
       // The heaviest pair of the interference study, at work for 256 us.
       {"sc22_par_fft3d_and_halo3d", sc22(), "par", "", 0, 100000, 200000, {"dragonfly", {}}, 0, {"fft3d", "halo3d"}},
   };
-}
-
-double cpu_now() {
-  timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-// The most memory this program itself held (what rusage tells includes the process that started it).
-double peak_rss_mb() {
-  double kilobytes = 0;
-  if (std::FILE* status = std::fopen("/proc/self/status", "r")) {
-    char line[256];
-    while (std::fgets(line, sizeof line, status)) std::sscanf(line, "VmHWM: %lf kB", &kilobytes);
-    std::fclose(status);
-  }
-  return kilobytes / 1024;
 }
 
 void run(const Scene& scene, double scale) {

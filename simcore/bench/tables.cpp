@@ -3,10 +3,10 @@
 // patterns=N beside the engine's parameters: effective bisection bandwidth with N patterns, timed too.
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <string>
 #include <vector>
 
+#include "measure.hpp"
 #include "simcore/error.hpp"
 #include "tables/quality.hpp"
 
@@ -37,23 +37,6 @@ std::vector<Fabric> fabrics() {
        {"random_regular", {{"routers", i64{10000}}, {"degree", i64{12}}, {"terminals_per_router", i64{1}}}}},
       {"torus_10000", {"torus", {{"sizes", Reals{25, 20, 20}}}}},
   };
-}
-
-double cpu_now() {
-  timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-// The most memory this program itself held.
-double peak_rss_mb() {
-  double kilobytes = 0;
-  if (std::FILE* status = std::fopen("/proc/self/status", "r")) {
-    char line[256];
-    while (std::fgets(line, sizeof line, status)) std::sscanf(line, "VmHWM: %lf kB", &kilobytes);
-    std::fclose(status);
-  }
-  return kilobytes / 1024;
 }
 
 Value value_of(const std::string& key, const std::string& text) {

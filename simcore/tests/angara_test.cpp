@@ -9,9 +9,9 @@
 #include "dependencies.hpp"
 #include "scenes.hpp"
 #include "simcore/rng.hpp"
+#include "tables.hpp"
 #include "tables/angara_routes.hpp"
 #include "tables/dependencies.hpp"
-#include "tables/engine.hpp"
 #include "tables/walk.hpp"
 #include "test.hpp"
 
@@ -24,11 +24,7 @@ using Sizes = std::vector<double>;
 const std::vector<std::string> kEngines = {"angara_bfs", "angara_genetic", "angara_sssp"};
 
 Section torus_of(const Sizes& sizes) { return {"torus", {{"sizes", sizes}}}; }
-ChannelGraph graph_of(const Section& topology) {
-  Config c;
-  c.topology = topology;
-  return channel_graph(c);
-}
+using scenes::graph_of;
 ChannelGraph graph_of(const Sizes& sizes) { return graph_of(torus_of(sizes)); }
 // Without so many links; nothing where that leaves it in parts.
 std::optional<ChannelGraph> damaged_graph(const Sizes& sizes, u32 failed, i64 seed) {
@@ -40,10 +36,6 @@ std::optional<ChannelGraph> damaged_graph(const Sizes& sizes, u32 failed, i64 se
   } catch (const ConfigError&) {
     return {};
   }
-}
-ForwardingTable made(const ChannelGraph& g, const std::string& engine, const Values& values = {},
-                     std::shared_ptr<const Demand> demand = nullptr) {
-  return make_table("engine", {engine, values, std::move(demand)}, g);
 }
 // Soon done: how good the table is does not matter.
 Values hasty(const std::string& engine) {

@@ -8,6 +8,7 @@
 
 #include "scenes.hpp"
 #include "simcore/rng.hpp"
+#include "tables.hpp"
 #include "tables/cycle_breaking.hpp"
 #include "tables/layer_assignment.hpp"
 #include "tables/layering.hpp"
@@ -18,17 +19,6 @@
 using namespace scenes;
 
 namespace {
-
-ChannelGraph graph_of(const Section& topology, const Values& failures = {}) {
-  Config c;
-  c.topology = topology;
-  c.failures = failures;
-  return channel_graph(c);
-}
-ForwardingTable made(const ChannelGraph& g, const std::string& engine, const Values& values = {},
-                     std::shared_ptr<const Demand> demand = nullptr) {
-  return make_table("engine", {engine, values, std::move(demand)}, g);
-}
 
 Section torus(const std::vector<double>& sizes, i64 terminals = 1) {
   return {"torus", {{"sizes", sizes}, {"terminals_per_router", terminals}}};

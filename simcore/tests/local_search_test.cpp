@@ -4,6 +4,7 @@
 
 #include "scenes.hpp"
 #include "simcore/rng.hpp"
+#include "tables.hpp"
 #include "tables/dependencies.hpp"
 #include "tables/quality.hpp"
 #include "tables/reroute.hpp"
@@ -14,22 +15,8 @@ using namespace scenes;
 
 namespace {
 
-ChannelGraph graph(const Section& topology, const Values& failures = {}) {
-  Config c;
-  c.topology = topology;
-  c.failures = failures;
-  return channel_graph(c);
-}
-Section random_regular(i64 routers, i64 degree, i64 seed) {
-  return {"random_regular", {{"routers", routers}, {"degree", degree}, {"graph_seed", seed}, {"terminals_per_router",
-      i64{2}}}};
-}
 const Section kTree = {"fat_tree", {}};
 
-ForwardingTable made(const ChannelGraph& g, const std::string& engine, const Values& values = {},
-    std::shared_ptr<const Demand> demand = nullptr) {
-  return make_table("routing.table", {engine, values, demand}, g);
-}
 ForwardingTable searched(const ChannelGraph& g, const std::string& start, const Values& values = {},
     std::shared_ptr<const Demand> demand = nullptr) {
   return made(g, "local_search", merge({{"start", start}, {"steps", i64{8000}}}, values), demand);
@@ -51,10 +38,10 @@ struct Named {
 };
 std::vector<Named> networks() {
   std::vector<Named> all;
-  all.push_back({"a damaged fat tree", graph(kTree, {{"links", i64{3}}, {"seed", i64{4}}})});
-  all.push_back({"a Dragonfly", graph(small_network())});
-  all.push_back({"a random regular graph", graph(random_regular(30, 5, 3))});
-  all.push_back({"a damaged torus", graph({"torus", {{"sizes", std::vector<double>{5, 4}}, {"terminals_per_router",
+  all.push_back({"a damaged fat tree", graph_of(kTree, {{"links", i64{3}}, {"seed", i64{4}}})});
+  all.push_back({"a Dragonfly", graph_of(small_network())});
+  all.push_back({"a random regular graph", graph_of(random_regular(30, 5, 3))});
+  all.push_back({"a damaged torus", graph_of({"torus", {{"sizes", std::vector<double>{5, 4}}, {"terminals_per_router",
       i64{2}}}}, {{"links", 0.1}})});
   return all;
 }
@@ -90,7 +77,7 @@ TEST(local_search_raises_the_bisection_bandwidth) {
 }
 
 TEST(local_search_is_never_worse_than_its_start) {
-  const ChannelGraph even = graph(kTree);  // 60 is the least there is on this tree for nue
+  const ChannelGraph even = graph_of(kTree);  // 60 is the least there is on this tree for nue
   for (const std::string goal : {"edge_forwarding_index", "bisection"})
     for (const i64 steps : {0, 1, 17, 400}) {
       const ForwardingTable found = searched(even, "nue", {{"steps", steps}, {"goal", goal}});
@@ -98,12 +85,12 @@ TEST(local_search_is_never_worse_than_its_start) {
       if (steps == 0) CHECK_EQ(digest(found) == digest(made(even, "nue")), true);
     }
   // On a HyperX dimension order is the optimum: every load is 16 * 16 / 4.
-  const ChannelGraph box = graph(hyperx_section({4, 4}, 4));
+  const ChannelGraph box = graph_of(hyperx_section({4, 4}, 4));
   CHECK_EQ(index_of(box, searched(box, "min_hop", {{"steps", i64{200000}}})), 64.0);
 }
 
 TEST(local_search_keeps_minimal_routes_unless_it_may_make_detours) {
-  const ChannelGraph g = graph(random_regular(30, 4, 5));
+  const ChannelGraph g = graph_of(random_regular(30, 4, 5));
   const ForwardingTable minimal = searched(g, "min_hop"), longer = searched(g, "min_hop", {{"detours", i64{1}}});
   CHECK(quality(g, minimal, {}).minimal);
   CHECK(!quality(g, longer, {}).minimal);
@@ -121,7 +108,7 @@ TEST(local_search_keeps_minimal_routes_unless_it_may_make_detours) {
 
 // PARX has detours for a reason: they stay.
 TEST(local_search_keeps_the_lengths_of_several_addresses) {
-  const ChannelGraph g = graph(hyperx_section({6, 4}, 3));
+  const ChannelGraph g = graph_of(hyperx_section({6, 4}, 3));
   const ForwardingTable start = made(g, "parx"), found = searched(g, "parx");
   CHECK_EQ(found.lmc, 2u);
   CHECK(find_cycle(g, found).empty());
@@ -136,7 +123,7 @@ TEST(local_search_keeps_the_lengths_of_several_addresses) {
 }
 
 TEST(local_search_under_a_demand_lowers_what_the_demand_loads) {
-  const ChannelGraph g = graph(small_network());
+  const ChannelGraph g = graph_of(small_network());
   auto demand = std::make_shared<Demand>();  // each group to the next but one, with different weights
   demand->terminals = g.terminals;
   for (u32 d = 0; d < g.terminals; d++) {
@@ -156,7 +143,7 @@ TEST(local_search_under_a_demand_lowers_what_the_demand_loads) {
 // Random changes, all taken that are free, against a count of everything.
 TEST(rerouting_keeps_loads_and_layers_right) {
   for (const i64 layers : {1, 4}) {
-    const ChannelGraph g = graph(random_regular(20, 5, 9), {{"links", 0.1}});
+    const ChannelGraph g = graph_of(random_regular(20, 5, 9), {{"links", 0.1}});
     Rerouting routes(g, made(g, "nue", {{"layers", layers}}), {});
     CHECK(routes.acyclic());
     Rerouting::Change change;
@@ -181,7 +168,7 @@ TEST(rerouting_keeps_loads_and_layers_right) {
 
 // Every source in a layer of its own: the sets of layers that pass a switch follow the routes.
 TEST(rerouting_knows_the_layers_of_every_source) {
-  const ChannelGraph g = graph({"torus", {{"sizes", std::vector<double>{4, 4}}, {"terminals_per_router", i64{1}}}});
+  const ChannelGraph g = graph_of({"torus", {{"sizes", std::vector<double>{4, 4}}, {"terminals_per_router", i64{1}}}});
   ForwardingTable table = made(g, "nue");
   table.layers = 3;
   table.layer_by = LayerBy::kSwitch;
@@ -209,7 +196,7 @@ TEST(rerouting_knows_the_layers_of_every_source) {
 }
 
 TEST(local_search_says_what_it_can_start_from) {
-  const ChannelGraph g = graph(kTree);
+  const ChannelGraph g = graph_of(kTree);
   CHECK_THROWS(ConfigError, searched(g, "local_search"), "start", "another engine", "nue");
   CHECK_THROWS(ConfigError, searched(g, "nu"), "start", "nu", "did you mean 'nue'");
   CHECK_THROWS(ConfigError, searched(g, "min_hop", {{"layers", i64{2}}}), "start", "layers", "min_hop");

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "scenes.hpp"
+#include "tables.hpp"
 #include "tables/dependencies.hpp"
-#include "tables/engine.hpp"
 #include "tables/walk.hpp"
 #include "test.hpp"
 
@@ -13,16 +13,6 @@ using namespace scenes;
 
 namespace {
 
-ChannelGraph graph(const Section& topology, const Values& failures = {}) {
-  Config c;
-  c.topology = topology;
-  c.failures = failures;
-  return channel_graph(c);
-}
-Section random_regular(i64 routers, i64 degree, i64 seed) {
-  return {"random_regular", {{"routers", routers}, {"degree", degree}, {"graph_seed", seed}, {"terminals_per_router",
-      i64{2}}}};
-}
 Section torus(const std::vector<double>& widths,
     i64 terminals) { return {"torus", {{"sizes", widths}, {"terminals_per_router", terminals}}}; }
 
@@ -67,29 +57,29 @@ void check_layers(const ChannelGraph& g, const std::string& name) {
 
 TEST(nue_closes_no_circle_on_any_network_with_any_number_of_layers) {
   for (i64 seed = 1; seed <= 6; seed++)
-    for (const i64 degree : {3, 5, 8}) check_layers(graph(random_regular(24, degree, seed)), "random regular " +
+    for (const i64 degree : {3, 5, 8}) check_layers(graph_of(random_regular(24, degree, seed)), "random regular " +
         std::to_string(degree) + " seed " + std::to_string(seed));
-  check_layers(graph(torus({5}, 1)), "a ring");
-  check_layers(graph(torus({4, 4}, 2)), "a torus");
-  check_layers(graph(torus({3, 3, 3}, 1)), "a torus of three dimensions");
-  check_layers(graph(hyperx_section({4, 4}, 2)), "a HyperX");
-  check_layers(graph(small_network()), "a Dragonfly");
+  check_layers(graph_of(torus({5}, 1)), "a ring");
+  check_layers(graph_of(torus({4, 4}, 2)), "a torus");
+  check_layers(graph_of(torus({3, 3, 3}, 1)), "a torus of three dimensions");
+  check_layers(graph_of(hyperx_section({4, 4}, 2)), "a HyperX");
+  check_layers(graph_of(small_network()), "a Dragonfly");
 }
 
 TEST(nue_goes_around_what_is_missing) {
   for (i64 seed = 1; seed <= 4; seed++) {
     const std::string name = "seed " + std::to_string(seed);
-    check_layers(graph(random_regular(40, 6, seed), {{"links", 0.2}, {"seed", seed}}), "damaged random regular, " +
+    check_layers(graph_of(random_regular(40, 6, seed), {{"links", 0.2}, {"seed", seed}}), "damaged random regular, " +
         name);
-    check_layers(graph(torus({4, 4}, 1), {{"links", 0.1}, {"seed", seed}}), "damaged torus, " + name);
-    check_layers(graph(small_network(), {{"links", 0.1}, {"seed", seed}}), "damaged Dragonfly, " + name);
+    check_layers(graph_of(torus({4, 4}, 1), {{"links", 0.1}, {"seed", seed}}), "damaged torus, " + name);
+    check_layers(graph_of(small_network(), {{"links", 0.1}, {"seed", seed}}), "damaged Dragonfly, " + name);
   }
 }
 
 // What gets stuck in the search (about one destination in thirty here) goes along the spanning tree, the rest of its
 // routes not.
 TEST(nue_escapes_along_its_tree) {
-  const ChannelGraph g = graph(random_regular(100, 8, 1));
+  const ChannelGraph g = graph_of(random_regular(100, 8, 1));
   const ForwardingTable table = nue(g, 1, 1);
   CHECK(find_cycle(g, table).empty());
   CHECK(route_lengths(g, table).longest <= 8);  // the tree's alone would be up to twice its depth on every route
@@ -100,14 +90,14 @@ TEST(nue_escapes_along_its_tree) {
 // In trees every shortest route goes up, then down: all of them are free, and they are spread evenly where the numbers
 // allow it.
 TEST(nue_is_even_on_trees) {
-  const ChannelGraph g = graph({"fat_tree", {}});
+  const ChannelGraph g = graph_of({"fat_tree", {}});
   const ForwardingTable table = nue(g, 1);
   CHECK(route_lengths(g, table).minimal);
   CHECK_EQ(highest(loads(g, table)), 60.0);  // a leaf's 4 terminals to 15 others each: d mod k
 }
 
 TEST(nue_needs_no_more_hops_with_more_layers) {
-  const ChannelGraph g = graph(small_network());
+  const ChannelGraph g = graph_of(small_network());
   const auto sum = [&](i64 layers) {
     double all = 0;
     for (const double x : loads(g, nue(g, layers))) all += x;
@@ -119,7 +109,7 @@ TEST(nue_needs_no_more_hops_with_more_layers) {
 
 // Permutations, and from everyone to all others a thousandth of that.
 TEST(nue_balances_by_demand) {
-  const ChannelGraph g = graph(hyperx_section({4, 4}, 4));
+  const ChannelGraph g = graph_of(hyperx_section({4, 4}, 4));
   double oblivious = 0, aware = 0;
   for (u32 k = 1; k < 20; k += 2) {
     auto demand = std::make_shared<Demand>();

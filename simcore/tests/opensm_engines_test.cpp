@@ -8,8 +8,8 @@
 #include "fat_tree.hpp"
 #include "scenes.hpp"
 #include "simcore/rng.hpp"
+#include "tables.hpp"
 #include "tables/dependencies.hpp"
-#include "tables/engine.hpp"
 #include "tables/walk.hpp"
 #include "test.hpp"
 #include "topology/torus.hpp"
@@ -18,17 +18,8 @@ using namespace scenes;
 
 namespace {
 
-ChannelGraph graph_of(const Section& topology, const Values& failures = {}) {
-  Config c;
-  c.topology = topology;
-  c.failures = failures;
-  return channel_graph(c);
-}
 Section lattice(const std::string& name, const std::vector<double>& sizes, i64 terminals = 1) {
   return {name, {{"sizes", sizes}, {"terminals_per_router", terminals}}};
-}
-ForwardingTable made(const ChannelGraph& g, const std::string& engine, const Values& values = {}) {
-  return make_table("engine", {engine, values, nullptr}, g);
 }
 
 // Routes between terminals that use each channel.

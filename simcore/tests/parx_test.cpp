@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "scenes.hpp"
+#include "tables.hpp"
 #include "tables/dependencies.hpp"
-#include "tables/engine.hpp"
 #include "tables/quality.hpp"
 #include "tables/walk.hpp"
 #include "test.hpp"
@@ -13,12 +13,6 @@ using namespace scenes;
 
 namespace {
 
-ChannelGraph graph(const Section& topology, const Values& failures = {}) {
-  Config c;
-  c.topology = topology;
-  c.failures = failures;
-  return channel_graph(c);
-}
 ForwardingTable parx(const ChannelGraph& g, std::shared_ptr<const Demand> demand = nullptr, const Values& values = {}) {
   return make_table("routing.table", {"parx", values, demand}, g);
 }
@@ -36,7 +30,7 @@ bool inside(u32 address, u32 x, u32 y, u32 width, u32 height) {
 TEST(parx_makes_the_detours_that_its_halves_ask_for) {
   const std::vector<std::pair<u32, u32>> sizes = {{4, 4}, {6, 4}, {2, 6}, {12, 8}};
   for (const auto& [width, height] : sizes) {
-    const ChannelGraph g = graph(hyperx_section({double(width), double(height)}, 1));
+    const ChannelGraph g = graph_of(hyperx_section({double(width), double(height)}, 1));
     const ForwardingTable table = parx(g);
     CHECK_EQ(table.lmc, 2u);
     const auto cycle = find_cycle(g, table);
@@ -71,7 +65,7 @@ TEST(parx_makes_the_detours_that_its_halves_ask_for) {
 }
 
 TEST(parx_spreads_what_two_neighbours_send_each_other) {
-  const ChannelGraph g = graph(hyperx_section({12, 8}, 7));
+  const ChannelGraph g = graph_of(hyperx_section({12, 8}, 7));
   const ForwardingTable table = parx(g);
   CHECK(find_cycle(g, table).empty());
   CHECK(table.layers <= 4);
@@ -89,7 +83,7 @@ TEST(parx_spreads_what_two_neighbours_send_each_other) {
 
 // Permutations of the terminals, and the same with a little to all others.
 TEST(parx_balances_by_demand) {
-  const ChannelGraph g = graph(hyperx_section({6, 4}, 6));
+  const ChannelGraph g = graph_of(hyperx_section({6, 4}, 6));
   double before = 0, after = 0;
   for (const u32 factor : {5, 7, 11, 13}) {
     auto demand = std::make_shared<Demand>();
@@ -110,7 +104,7 @@ TEST(parx_balances_by_demand) {
 
 TEST(parx_goes_around_links_that_are_missing) {
   for (i64 seed = 1; seed <= 6; seed++) {
-    const ChannelGraph g = graph(hyperx_section({4, 4}, 2), {{"links", 0.25}, {"seed", seed}});
+    const ChannelGraph g = graph_of(hyperx_section({4, 4}, 2), {{"links", 0.25}, {"seed", seed}});
     const ForwardingTable table = parx(g);  // which refuses a table that does not connect all
     CHECK(find_cycle(g, table).empty());
     CHECK(digest(table) == digest(parx(g)));
@@ -118,8 +112,8 @@ TEST(parx_goes_around_links_that_are_missing) {
 }
 
 TEST(parx_refuses_other_networks) {
-  CHECK_THROWS(ConfigError, parx(graph(hyperx_section({4, 4, 4}, 1))), "parx", "two dimensions of even sizes",
+  CHECK_THROWS(ConfigError, parx(graph_of(hyperx_section({4, 4, 4}, 1))), "parx", "two dimensions of even sizes",
       "4 x 4 x 4", "[12,8]");
-  CHECK_THROWS(ConfigError, parx(graph(hyperx_section({5, 4}, 1))), "even sizes", "5 x 4");
-  CHECK_THROWS(ConfigError, parx(graph(small_network())), "parx", "dragonfly", "hyperx");
+  CHECK_THROWS(ConfigError, parx(graph_of(hyperx_section({5, 4}, 1))), "even sizes", "5 x 4");
+  CHECK_THROWS(ConfigError, parx(graph_of(small_network())), "parx", "dragonfly", "hyperx");
 }

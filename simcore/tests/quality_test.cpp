@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "scenes.hpp"
+#include "tables.hpp"
 #include "tables/quality.hpp"
 #include "test.hpp"
 #include "topology/dragonfly.hpp"
@@ -14,15 +15,6 @@
 using namespace scenes;
 
 namespace {
-
-ChannelGraph graph(const Section& topology) {
-  Config config;
-  config.topology = topology;
-  return channel_graph(config);
-}
-ForwardingTable made(const ChannelGraph& g, const std::string& engine) {
-  return make_table("engine", {engine, {}, nullptr}, g);
-}
 
 // next(switch, last switch): the port by which it goes on.
 ForwardingTable written(const ChannelGraph& g, const std::function<u32(u32, u32)>& next) {
@@ -78,7 +70,7 @@ ForwardingTable as_source_routes(const ChannelGraph& g, const ForwardingTable& t
 
 TEST(quality_of_dimension_order_on_hyperx_in_closed_form) {
   // Between switches each channel of dimension k carries (all switches) / S_k, T^2 times that between terminals.
-  const ChannelGraph g = graph(hyperx_section({12, 8}, 7));
+  const ChannelGraph g = graph_of(hyperx_section({12, 8}, 7));
   const Quality q = quality(g, dimension_order(g), {});
   const auto& x = dynamic_cast<const HyperX&>(*g.topology);
   for (u32 c = 0; c < g.channels; c++)
@@ -98,7 +90,7 @@ TEST(quality_of_dimension_order_on_hyperx_in_closed_form) {
 }
 
 TEST(quality_of_a_hyperx_of_4096) {
-  const ChannelGraph g = graph(hyperx_section({8, 8, 8}, 8));
+  const ChannelGraph g = graph_of(hyperx_section({8, 8, 8}, 8));
   const ForwardingTable table = dimension_order(g);
   const Loads all = loads(g, table, {});
   CHECK_EQ(all.channel.size(), 10752u);
@@ -109,7 +101,7 @@ TEST(quality_of_a_hyperx_of_4096) {
 TEST(quality_of_minimal_routes_on_a_dragonfly_in_closed_form) {
   // Between routers: a^2 on global channels, 2 a h + 1 on local ones.
   for (const auto& [a, h] : {std::pair<u32, u32>{4, 2}, {8, 4}}) {
-    const ChannelGraph g = graph(dragonfly_section(1, a, h, a * h + 1));
+    const ChannelGraph g = graph_of(dragonfly_section(1, a, h, a * h + 1));
     const Quality q = quality(g, dragonfly_minimal(g), {});
     const auto& x = dynamic_cast<const Dragonfly&>(*g.topology);
     for (u32 c = 0; c < g.channels; c++) CHECK_EQ(q.loads.channel[c], x.is_global(g.port[c]) ? a * a : 2. * a * h + 1);
@@ -126,7 +118,7 @@ TEST(quality_sums_loads_to_lengths) {
       hyperx_section({4, 3}, 2), dragonfly_section(2, 4, 2, 9), dragonfly_section(2, 4, 2, 5),
       torus_section({"torus", {4, 3, 2}, {1}, {}, 2}), {"random_regular", {}}};
   for (const Section& topology : topologies) {
-    const ChannelGraph g = graph(topology);
+    const ChannelGraph g = graph_of(topology);
     const ForwardingTable table = made(g, "min_hop");
     const Quality q = quality(g, table, {});
     double lengths = 0;
@@ -157,7 +149,7 @@ TEST(quality_sums_loads_to_lengths) {
 }
 
 TEST(quality_under_a_demand) {
-  const ChannelGraph g = graph(hyperx_section({4, 4}, 2));
+  const ChannelGraph g = graph_of(hyperx_section({4, 4}, 2));
   const ForwardingTable table = dimension_order(g);
   // All alike, said as a demand, is all-to-all; what a terminal sends to itself counts for nothing.
   Demand all;
@@ -191,7 +183,7 @@ TEST(quality_under_a_demand) {
 
 TEST(quality_of_several_addresses_gives_each_an_equal_part) {
   // Between two corners of a square one address goes one way round and the other one the other.
-  const ChannelGraph g = graph(hyperx_section({2, 2}, 1));
+  const ChannelGraph g = graph_of(hyperx_section({2, 2}, 1));
   const auto& x = dynamic_cast<const HyperX&>(*g.topology);
   ForwardingTable table = empty_table(g, "test", 1);
   for (u32 s = 0; s < 4; s++)
@@ -216,7 +208,7 @@ TEST(quality_of_several_addresses_gives_each_an_equal_part) {
 
 TEST(effective_bisection_bandwidth_by_hand) {
   // Terminals 0 1 2 at one switch, 3 4 5 at the other, a single cable.
-  const ChannelGraph g = graph(hyperx_section({2}, 3));
+  const ChannelGraph g = graph_of(hyperx_section({2}, 3));
   const ForwardingTable table = made(g, "min_hop");
   const std::vector<u32> order = {0, 1, 2, 3, 4, 5,   // three the same way: 1/3 each
                                   0, 3, 4, 1, 5, 2,   // 0 to 1 and 3 to 5 stay where they are, 4 to 2 is alone
@@ -231,14 +223,14 @@ TEST(effective_bisection_bandwidth_by_hand) {
   CHECK_THROWS(ConfigError, bisection_bandwidth(g, table, {0, 1, 2, 3, 4, 6}, false), "orders", "0 to 5");
   CHECK_THROWS(ConfigError, bisection_bandwidth(g, table, {0, 1, 2, 3, 4}, false), "5 places", "6 terminals");
   // With an odd number one is idle.
-  const ChannelGraph odd = graph(hyperx_section({3}, 1));
+  const ChannelGraph odd = graph_of(hyperx_section({3}, 1));
   CHECK(bisection_bandwidth(odd, made(odd, "min_hop"), {2, 0, 1}, false) == (std::vector<double>{1}));
 }
 
 TEST(effective_bisection_bandwidth_of_a_single_switch_is_full) {
   // A second switch without terminals: its cable stays unused.
   const Values star = {{"links", std::vector<double>{0, 1}}, {"terminals", std::vector<double>(16, 0)}};
-  const ChannelGraph g = graph({"graph", star});
+  const ChannelGraph g = graph_of({"graph", star});
   const ForwardingTable table = made(g, "min_hop");
   for (const double x : bisection_bandwidth(g, table, orders(50, g.terminals), false)) CHECK_EQ(x, 1.);
   const Quality q = quality(g, table, {});
@@ -248,7 +240,7 @@ TEST(effective_bisection_bandwidth_of_a_single_switch_is_full) {
 
 TEST(effective_bisection_bandwidth_is_known_better_with_more_patterns) {
   // The values of patterns are independent draws: means of 16 scatter a fourth as much.
-  const ChannelGraph g = graph(hyperx_section({4, 4}, 4));
+  const ChannelGraph g = graph_of(hyperx_section({4, 4}, 4));
   const ForwardingTable table = dimension_order(g);
   const std::vector<double> values = bisection_bandwidth(g, table, orders(3200, g.terminals), false);
   std::vector<double> means;
@@ -291,7 +283,7 @@ TEST(random_bisection_sends_what_is_counted) {
 }
 
 TEST(congestion_of_flows_and_of_their_ends) {
-  const ChannelGraph g = graph(hyperx_section({2}, 3));
+  const ChannelGraph g = graph_of(hyperx_section({2}, 3));
   const ForwardingTable table = made(g, "min_hop");
   const Congestion c = congestion(g, table, {{0, 3, 1}, {1, 3, 2}, {2, 0, 5}, {4, 5, 1}, {4, 0, 1}});
   CHECK(c.flow == (std::vector<double>{3, 3, 5, 1, 1}));      // over the cable 1 + 2 there, 1 back; the others stay

@@ -8,8 +8,8 @@
 #include "scenes.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
+#include "tables.hpp"
 #include "tables/dependencies.hpp"
-#include "tables/engine.hpp"
 #include "tables/walk.hpp"
 #include "test.hpp"
 
@@ -17,14 +17,7 @@ using namespace scenes;
 
 namespace {
 
-ChannelGraph graph_of(const Section& topology, const Values& failures = {}) {
-  Config c;
-  c.topology = topology;
-  c.failures = failures;
-  return channel_graph(c);
-}
 Section ring(double n) { return {"torus", {{"sizes", std::vector<double>{n}}}}; }
-ForwardingTable made(const ChannelGraph& g, const std::string& engine, const Values& values = {}) { return make_table("engine", {engine, values, nullptr}, g); }
 
 Config play(const Section& topology, std::shared_ptr<const ForwardingTable> table, double load, const Values& routing = {}, const Values& router = {}) {
   Config c = config(topology, merge(input_queued(), router), {"table", routing}, {"uniform", {{"load", load}}});
