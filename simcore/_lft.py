@@ -7,9 +7,11 @@ Three forms are read, also gzipped, told apart by their beginning:
   `0x0006 001 # Channel Adapter portguid 0x0000000000200001: 'h0'`, and at the end how many lines there were;
 * `opensm.fdbs` of OpenSM and ibdiagnet, which has GUIDs of switches and LIDs alone: `Switch 0x0000000000010000`, then
   `0x0006 : 001  : 01   : yes`;
-* comma-separated `switch,host,port` with names. `NAME.sl.csv` beside `NAME.lft.csv` holds the service levels, a row per
-  source host and in it one character per destination host in base 16 (`-` for itself), and `NAME.sl2vl.csv` the lanes
-  that they travel in, `switch,input_port,output_port,lane_per_service_level`.
+* comma-separated `switch,host,port` with names.
+
+`NAME.sl.csv` beside `NAME.lft.csv`, or beside a dump `NAME.dump`, holds the service levels, a row per source host and
+in it one character per destination in base 16 (`-` for itself), and `NAME.sl2vl.csv` the lanes that they travel in,
+`switch,input_port,output_port,lane_per_service_level`.
 
 A switch is known by its name, or by its GUID where that is its name (`S-ec0d9a0300ec8240`, as in `ibnetdiscover`) or
 where it is the one that `write` gives. A host is known by its name, else as what hangs on the port to which its own
@@ -21,13 +23,14 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 from . import _core
 from ._core import ConfigError
 from ._lft_dump import FDB_SWITCH, arrays_of, read_dump, read_fdbs
-from ._lft_list import read_list
+from ._lft_list import levels_beside, read_list
 from ._lft_text import open_text
 
 
@@ -62,4 +65,5 @@ def read(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> dict[str, A
     if first.startswith("switch,host,port"):
         return read_list(path, lines, graph)
     dump = read_fdbs(path, lines) if any(map(FDB_SWITCH.match, lines[:50])) else read_dump(path, lines)
-    return arrays_of(dump, graph)
+    given, shift = arrays_of(dump, graph)
+    return given | levels_beside(re.sub(r"\.[^.]+(\.gz)?$", "", str(path)), graph, shift, given["port"], given["lmc"])

@@ -137,8 +137,8 @@ def read_fdbs(path: Path, lines: list[str]) -> _Dump:
     return dump
 
 
-def arrays_of(dump: _Dump, graph: _core.ChannelGraph) -> dict[str, Any]:
-    """The arrays of `ForwardingTable` that a dump stands for.
+def arrays_of(dump: _Dump, graph: _core.ChannelGraph) -> tuple[dict[str, Any], int]:
+    """The arrays of `ForwardingTable` that a dump stands for, and what its ports count from.
 
     Raises:
         ConfigError: it is of another network, or lacks switches or destinations; names them.
@@ -163,7 +163,7 @@ def arrays_of(dump: _Dump, graph: _core.ChannelGraph) -> dict[str, Any]:
                 f"{dump.path}: the table of switch {block.shown} has no line for {len(missing)} of "
                 f"{graph.terminals << lmc} destinations: {some([graph.terminal_names[t] for t in missing])}"
             )
-    return {"port": port, "lmc": lmc}
+    return {"port": port, "lmc": lmc}, shift
 
 
 def _blocks_by_switch(dump: _Dump, graph: _core.ChannelGraph) -> list[_Block]:

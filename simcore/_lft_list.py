@@ -63,10 +63,27 @@ def read_list(path: Path, lines: list[str], graph: _core.ChannelGraph) -> dict[s
     given: dict[str, Any] = {"port": out_ports, "lmc": 0}
     stem = re.sub(r"\.lft\.csv(\.gz)?$", "", str(path))
     if stem != str(path):
-        levels = _beside(stem, "sl")
-        if levels is not None:
-            given |= _levels(levels, graph, _beside(stem, "sl2vl"), int(differences[0]), out_ports)
+        given |= levels_beside(stem, graph, int(differences[0]), out_ports, 0)
     return given
+
+
+def levels_beside(
+    stem: str, graph: _core.ChannelGraph, shift: int, port: NDArray[np.uint16], lmc: int
+) -> dict[str, Any]:
+    """The layers and lanes that `STEM.sl.csv` and `STEM.sl2vl.csv` say, as arrays of a table; none without them.
+
+    Args:
+        stem: Of the table's own file.
+        graph: The network.
+        shift: What ports count from in these files.
+        port: [switches, destinations] of the table.
+        lmc: Of its addresses.
+
+    Raises:
+        ConfigError: they are cut short, or of another network.
+    """
+    levels = _beside(stem, "sl")
+    return {} if levels is None else _levels(levels, graph, _beside(stem, "sl2vl"), shift, port, lmc)
 
 
 def _beside(stem: str, kind: str) -> Path | None:
@@ -81,18 +98,20 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _levels(
-    path: Path, graph: _core.ChannelGraph, lanes: Path | None, shift: int, port: NDArray[np.uint16]
+    path: Path, graph: _core.ChannelGraph, lanes: Path | None, shift: int, port: NDArray[np.uint16], lmc: int
 ) -> dict[str, Any]:
     hosts = {name: t for t, name in enumerate(graph.terminal_names)}
-    level = np.full((graph.terminals, graph.terminals), -1, np.int16)
+    destinations = graph.terminals << lmc
+    level = np.full((graph.terminals, destinations), -1, np.int16)
+    others = np.arange(graph.terminals)[:, None] != np.arange(destinations) >> lmc
     for number, words in _rows(path):
         if len(words) != 2 or words[0] not in hosts:
             raise ConfigError(f"{path}, line {number}: no host, or not two columns: {','.join(words)[:80]}")
         t = hosts[words[0]]
-        if len(words[1]) != graph.terminals or not re.fullmatch(r"[0-9a-f-]*", words[1]):
+        if len(words[1]) != destinations or not re.fullmatch(r"[0-9a-f-]*", words[1]):
             raise ConfigError(
-                f"{path}, line {number}: host {words[0]} has {len(words[1])} service levels for {graph.terminals} "
-                "hosts; one character each in base 16, - for itself"
+                f"{path}, line {number}: host {words[0]} has {len(words[1])} service levels for {destinations} "
+                "destinations; one character each in base 16, - for itself"
             )
         row = np.frombuffer(words[1].encode(), np.uint8).astype(np.int16)
         level[t] = np.where(row == ord("-"), 0, np.where(row >= ord("a"), row - ord("a") + 10, row - ord("0")))
@@ -103,7 +122,7 @@ def _levels(
         )
     if lanes is None:
         # Levels that nobody uses need no buffers.
-        used = np.unique(level[~np.eye(graph.terminals, dtype=bool)])
+        used = np.unique(level[others])
         level = np.searchsorted(used, level).clip(0, max(used.size - 1, 0))
         return {"layer": level.astype(np.uint8), "layer_by": "terminal", "layers": max(int(used.size), 1)}
     lane = np.zeros((graph.switches, graph.ports, graph.ports, LEVELS), np.uint8)
@@ -116,14 +135,16 @@ def _levels(
         into, out = int(words[1]) - shift, int(words[2]) - shift
         if 0 <= into < graph.ports and 0 <= out < graph.ports:  # the others are the switch itself
             lane[switches[words[0]], into, out] = [int(c, 16) for c in words[3]]
-    lane = np.where(_lanes_used(graph, port, level), lane, 0)  # what nobody uses needs no buffers
+    lane = np.where(_lanes_used(graph, port, level, others), lane, 0)  # what nobody uses needs no buffers
     return {
         **{"layer": level.astype(np.uint8), "layer_by": "terminal", "layers": LEVELS},
         **{"lane": lane.astype(np.uint8), "lanes": int(lane.max()) + 1, "lane_ports": graph.ports},
     }
 
 
-def _lanes_used(graph: _core.ChannelGraph, port: NDArray[np.uint16], level: NDArray[np.int16]) -> NDArray[np.bool_]:
+def _lanes_used(
+    graph: _core.ChannelGraph, port: NDArray[np.uint16], level: NDArray[np.int16], others: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """[switches, ports in, ports out, levels] where a packet from a terminal to another goes on to a switch.
 
     Routes are followed all at once, for as many steps as there are switches: a longer one is a loop, refused later.
@@ -132,7 +153,7 @@ def _lanes_used(graph: _core.ChannelGraph, port: NDArray[np.uint16], level: NDAr
     used = np.zeros((graph.switches, graph.ports, graph.ports, LEVELS), bool)
     channel = np.full((graph.switches, graph.ports), -1, np.int64)
     channel[arrays["from"], arrays["port"]] = np.arange(graph.channels)
-    source, destination = np.nonzero(~np.eye(graph.terminals, dtype=bool))
+    source, destination = np.nonzero(others)
     at, into = arrays["terminal_switch"][source], arrays["terminal_port"][source]
     for _ in range(graph.switches):
         out = port[at, destination]
@@ -151,7 +172,7 @@ def write_levels(path: str | os.PathLike[str], level: NDArray[Any], graph: _core
 
     Args:
         path: Of the file.
-        level: [terminals, terminals] by source and destination.
+        level: [terminals, destinations] by source and destination.
         graph: The network.
 
     Raises:
@@ -162,6 +183,7 @@ def write_levels(path: str | os.PathLike[str], level: NDArray[Any], graph: _core
         raise ConfigError(f"{int(level.max()) + 1} layers; InfiniBand has {LEVELS} service levels")
     with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:
         file.write("host,service_level_per_destination_host\n")
+        addresses = level.shape[1] // max(graph.terminals, 1)
         for t, name in enumerate(graph.terminal_names):
-            row = "".join("-" if d == t else f"{int(x):x}" for d, x in enumerate(level[t]))
+            row = "".join("-" if d // addresses == t else f"{int(x):x}" for d, x in enumerate(level[t]))
             file.write(f"{name},{row}\n")

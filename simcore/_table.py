@@ -123,6 +123,11 @@ class ForwardingTable(_core.ForwardingTable):
         return int(self.arrays()["layers"])
 
     @property
+    def layer(self) -> NDArray[np.uint8] | None:
+        """Layers by destination, by (source switch, destination) or by (source terminal, destination); None: one."""
+        return self.arrays().get("layer")
+
+    @property
     def engine(self) -> str:
         """What made it."""
         return str(self.arrays()["engine"])
@@ -261,18 +266,30 @@ class ForwardingTable(_core.ForwardingTable):
 
         Dumps are those of OpenSM (`opensm-lfts.dump`, `opensm.fdbs`), `ibroute` and `dump_lfts.sh`. Nodes are those
         of their names, or GUIDs where these are their names; ports may count from 0 or from 1. Beside a list
-        `NAME.lft.csv`, `NAME.sl.csv` is read for the layers, and `NAME.sl2vl.csv` for the lanes. Text may be gzipped.
+        `NAME.lft.csv` or a dump `NAME.dump`, `NAME.sl.csv` is read for the layers, and `NAME.sl2vl.csv` for the
+        lanes. Text may be gzipped.
 
         Raises:
             ConfigError: it is no table, cut short (naming switch and line), or one of another network.
             OSError: it cannot be read.
         """
-        return _held(graph, _core.ForwardingTable(_arrays_of(path, graph)))
+        arrays = _arrays_of(path, graph)
+        try:
+            return _held(graph, _core.ForwardingTable(arrays))
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error}") from error
 
     def _hold(self, graph: ChannelGraph, table: _core.ForwardingTable) -> None:
         super().__init__(table)
         self.graph = graph
         self.check(graph)
+
+    def __repr__(self) -> str:
+        arrays = self.arrays()
+        return (
+            f"<ForwardingTable of engine {arrays['engine']}: {arrays['switches']} switches,"
+            f" {arrays['terminals'] << arrays['lmc']} destinations, {arrays['layers']} layers>"
+        )
 
     def __copy__(self) -> ForwardingTable:
         return self  # it never changes
@@ -291,6 +308,12 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         ConfigError: it is none.
         OSError: it cannot be read.
     """
+    if not zipfile.is_zipfile(path):
+        raise ConfigError(
+            f"{path}: it is no forwarding table, or damaged; read are the .npz of ForwardingTable.save(), dumps of a"
+            " subnet manager's linear forwarding tables (opensm-lfts.dump, ibroute, opensm.fdbs), and lists"
+            " switch,host,port"
+        )
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays: dict[str, Any] = {name: file[name] for name in file.files}

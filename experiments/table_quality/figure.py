@@ -91,7 +91,10 @@ def _sorted(ax: Axes, loads: Numbers, color: str, line: str = "-", label: str | 
     ax.step(part, values, where="post", color=color, linestyle=line, linewidth=1.6, label=label)
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter(PercentFormatter(1))
-    ax.set_ylim(bottom=0)
+    # From 0 to above the fullest channel of all tables drawn so far.
+    ax.set_ylim(
+        0, max([1.0, *(float(np.nanmax(np.asarray(y.get_ydata(), float), initial=0)) for y in ax.lines)]) * 1.05
+    )
 
 
 def _edges(loads: Numbers) -> Numbers:

@@ -103,12 +103,14 @@ def _make(config: DictConfig, directory: Path, report: Report, keep_refusals: bo
     seconds = time.process_time() - began
     began = time.process_time()
     report("loads", 0.5)
-    quality = table.quality(demand)
+    quality = table.quality()
+    under = table.quality(demand) if demand is not None else None
     bisection = _bisection(config, table, report)
     result = {
         "routed": True,
         "note": "",
         **_numbers(quality),
+        "under_demand": _numbers(under) if under else None,
         "ebb_mean": bisection.mean if bisection else None,
         "ebb_standard_error": bisection.standard_error if bisection else None,
         "ebb_patterns": config.patterns if bisection else 0,
@@ -118,7 +120,7 @@ def _make(config: DictConfig, directory: Path, report: Report, keep_refusals: bo
         **_about(config, graph),
     }
     report("files", 0.95)
-    result["files"] = _write(config, directory, table, quality, bisection, result)
+    result["files"] = _write(config, directory, table, under or quality, bisection, result)
     write_result(directory, result)
     return result
 

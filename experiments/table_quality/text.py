@@ -87,6 +87,12 @@ def remarks(result: Result) -> list[str]:
         return [f"{result['table']}: {result['note']}"]
     if result["cycle"]:
         lines.append(f"{result['table']} can deadlock: {result['cycle']}")
+    if (under := result.get("under_demand")) is not None:
+        lines.append(
+            f"{result['table']} under {result['config']['demand']}: fullest channel "
+            f"{under['edge_forwarding_index']:.6g}, mean {under['load_mean']:.6g}, "
+            f"deviation {under['load_deviation']:.6g}, {under['hops_mean']:.4g} hops"
+        )
     if (flows := result.get("flows")) is not None:
         lines.append(
             f"{result['table']}, {flows['count']:,} flows: congestion {flows['congestion_mean']:.4g} on average, "

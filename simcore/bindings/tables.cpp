@@ -48,6 +48,20 @@ u32 whole_number(const py::dict& given, const char* key, u32 fallback, u32 least
   return value[0];
 }
 
+// An array that is read by rows has to have them: a transposed one would be another table.
+void check_shape(const py::dict& given, const char* key, const std::vector<py::ssize_t>& shape, const std::string& axes) {
+  if (!given.contains(key)) return;
+  const py::array array = py::array::ensure(given[key]);
+  bool same = array && static_cast<std::size_t>(array.ndim()) == shape.size();
+  for (std::size_t k = 0; same && k < shape.size(); k++) same = array.shape(static_cast<py::ssize_t>(k)) == shape[k];
+  if (same) return;
+  PyErr_Clear();
+  std::string has, wanted;
+  for (py::ssize_t k = 0; array && k < array.ndim(); k++) has += (k ? ", " : "") + std::to_string(array.shape(k));
+  for (std::size_t k = 0; k < shape.size(); k++) wanted += (k ? ", " : "") + std::to_string(shape[k]);
+  throw ConfigError(std::string("table: ") + key + ": an array of shape [" + has + "]; valid is [" + axes + "] = [" + wanted + "]");
+}
+
 // Arrays by the names of ForwardingTable; what is left out is empty. Sizes are checked against a network by check().
 std::shared_ptr<PyTable> table_from(const py::dict& given) {
   static const std::vector<std::string> valid = {"switches", "terminals", "lmc", "layers", "lanes", "lane_ports", "bubble", "engine", "fingerprint", "port", "layer", "layer_by", "lane", "route_first", "route_port"};
@@ -72,6 +86,12 @@ std::shared_ptr<PyTable> table_from(const py::dict& given) {
     if (k == 4) throw ConfigError("table: layer_by is '" + by + "'; valid are one, destination, switch, terminal");
     table->layer_by = static_cast<LayerBy>(k);
   }
+  const auto size = [](auto n) { return static_cast<py::ssize_t>(n); };
+  const py::ssize_t destinations = size(table->destinations());
+  check_shape(given, "port", {size(table->switches), destinations}, "switches, destinations");
+  if (table->layer_by == LayerBy::kDestination) check_shape(given, "layer", {destinations}, "destinations");
+  if (table->layer_by == LayerBy::kSwitch) check_shape(given, "layer", {size(table->switches), destinations}, "switches, destinations");
+  if (table->layer_by == LayerBy::kTerminal) check_shape(given, "layer", {size(table->terminals), destinations}, "terminals, destinations");
   if (given.contains("port")) table->port = column<u16>(given["port"], "table: port");
   if (given.contains("layer")) table->layer = column<u8>(given["layer"], "table: layer");
   if (given.contains("lane")) table->lane = column<u8>(given["lane"], "table: lane");

@@ -117,7 +117,9 @@ def test_the_numbers_of_a_chain_by_hand(chain: tuple[str, ...], tmp_path: Path) 
     (tmp_path / "demand.csv").write_text("source,destination\nh0,h5\n")
     words = (*chain, "engine=min_hop", f"demand={tmp_path / 'demand.csv'}", "patterns=0", "dump=never")
     alone, _ = make(tmp_path / "alone", *words)
-    assert (alone["edge_forwarding_index"], alone["hops_mean"], alone["channels_unused"]) == (1, 2, 2)
+    under = alone["under_demand"]
+    assert (under["edge_forwarding_index"], under["hops_mean"], under["channels_unused"]) == (1, 2, 2)
+    assert alone["routes"] == 6 * 5  # the others are of all pairs, as ever
     assert (alone["ebb_mean"], alone["ebb_patterns"]) == (None, 0)
     assert "dump" not in alone["files"]
     # An engine that balances does so for it.
@@ -125,7 +127,7 @@ def test_the_numbers_of_a_chain_by_hand(chain: tuple[str, ...], tmp_path: Path) 
     square = ("topology=graph", f"topology.file={tmp_path / 'square.csv'}", "engine=sssp", "patterns=0")
     (tmp_path / "two.csv").write_text("source,destination\ng,h\ng,i\n")
     balanced, _ = make(tmp_path / "balanced", *square, f"demand={tmp_path / 'two.csv'}")
-    assert balanced["edge_forwarding_index"] == 1
+    assert balanced["under_demand"]["edge_forwarding_index"] == 1
 
 
 def test_sweep_compares_engines(command: Command, chain: tuple[str, ...], tmp_path: Path) -> None:

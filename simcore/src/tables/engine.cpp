@@ -47,6 +47,16 @@ void check_demand(const std::string& where, const EngineSpec& spec, const Demand
     throw ConfigError(where + ".demand: a matrix of " + std::to_string(demand.terminals) + " x " + std::to_string(demand.terminals) + " for " + std::to_string(g.terminals) + " terminals");
 }
 
+// No engine finds a way where there is none: the network is to blame, not the table.
+void check_reachable(const std::string& where, const ChannelGraph& g) {
+  std::vector<u32> hops;
+  hops_to(g, g.terminal_switch[0], hops);
+  for (u32 t = 1; t < g.terminals; t++)
+    if (hops[g.terminal_switch[t]] == kNone)
+      throw ConfigError(where + ": the network has come apart: there is no way from terminal " + g.terminal_name(0) + " (switch " + g.switch_name(g.terminal_switch[0]) +
+                        ") to terminal " + g.terminal_name(t) + " (switch " + g.switch_name(g.terminal_switch[t]) + ")");
+}
+
 }  // namespace
 
 std::vector<ParamSpec> all_engine_params() {
@@ -75,6 +85,7 @@ ForwardingTable make_table(const std::string& where, const EngineChoice& choice,
   }
   const Params params(where, spec.passes_on ? all : spec.params, own);
   if (choice.demand) check_demand(where, spec, *choice.demand, g);
+  check_reachable(where, g);
   ForwardingTable table = spec.make(params, g, choice.demand ? *choice.demand : Demand{});
   check_table(g, table);
   return table;

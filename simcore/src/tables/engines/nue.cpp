@@ -109,6 +109,7 @@ class Layer {
  private:
   // [switches] channel to the tree's parent; from the root down; towards the destination
   std::vector<u32> up_, order_, tree_;
+  std::vector<u32> part_;               // [switches] alike where there is a way from one to the other
   std::vector<double> distance_, best_; // [switches] below 0: not reached; the least cost that stands in the queue
   std::vector<u8> fixed_;               // [switches] goes along the tree
   std::vector<u32> tried_;              // [channels] search in which it was refused
@@ -140,17 +141,20 @@ void Layer::begin(const std::vector<u32>& switches, u32 rank) {
 void Layer::grow_tree(u32 root) {
   std::vector<u8> in(g_.switches, 0);
   up_.assign(g_.switches, kNone);
+  part_.assign(g_.switches, kNone);
   order_.clear();
   for (u32 k = 0; k <= g_.switches; k++) {  // every part of the network, if some are not connected
     const u32 start = k == 0 ? root : k - 1;
     if (in[start]) continue;
     in[start] = 1;
+    part_[start] = k;
     std::size_t head = order_.size();
     order_.push_back(start);
     for (; head < order_.size(); head++)
       for (u32 c = g_.first[order_[head]]; c < g_.first[order_[head] + 1]; c++)
         if (!in[g_.to[c]]) {
           in[g_.to[c]] = 1;
+          part_[g_.to[c]] = k;
           up_[g_.to[c]] = g_.reverse[c];
           order_.push_back(g_.to[c]);
         }
@@ -160,6 +164,8 @@ void Layer::grow_tree(u32 root) {
 // Next hops along the tree towards switch t.
 void Layer::towards(u32 t) {
   tree_ = up_;
+  for (u32 s = 0; s < g_.switches; s++)  // switches without terminals that are cut off
+    if (part_[s] != part_[t]) tree_[s] = kNone;
   for (u32 s = t, from = kNone; s != kNone;) {
     const u32 c = up_[s];
     tree_[s] = from;
