@@ -238,7 +238,7 @@ def test_files_that_are_no_table_are_refused(hyperx: ForwardingTable, tmp_path: 
         ForwardingTable.load(whole, ChannelGraph(DRAGONFLY))
     arrays = {name: np.array(value) for name, value in hyperx.arrays().items()}
     for change, word in (
-        ({"port": arrays["port"][:-1]}, "arrays"),
+        ({"port": arrays["port"][:-1]}, "shape"),
         ({"port": np.where(arrays["port"] == arrays["port"][0, 5], NO_PORT, arrays["port"])}, "no port"),
         ({"port": np.full_like(arrays["port"], 77)}, "port 77"),
         ({"lanes_": np.zeros(3, int)}, "did you mean 'lanes'"),
