@@ -59,9 +59,13 @@ class SweepProgress:
     """
 
     def __init__(self, description: str, costs: Sequence[float]) -> None:
-        self._description, self._costs = description, costs
+        # Half by what runs take, half by their number: a run of next to nothing still starts a process, and files are
+        # read and written.
+        total = sum(costs)
+        self._description = description
+        self._costs = [(cost / total if total else 0.0) + 1 / len(costs) for cost in costs]
         self._bars = bars() if sys.stderr.isatty() else None
-        self._task = self._bars.add_task(description, total=sum(costs)) if self._bars else None
+        self._task = self._bars.add_task(description, total=sum(self._costs)) if self._bars else None
         self._began = self._last_line = time.monotonic()
 
     def update(self, parts: Sequence[float]) -> None:

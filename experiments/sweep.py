@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -220,8 +221,15 @@ def _run_in_processes(todo: Sequence[PlannedRun], description: str, workers: int
 def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
     """Body of a worker process: one run; progress as numbers, an error as text."""
     # Ctrl-C reaches every process of the terminal and terminate() only this one; both end the run cleanly.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interrupted = False
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGTERM, interrupt)
     sweep = multiprocessing.parent_process()
     if sweep is not None and sweep.pid is not None:
         end_with(sweep.pid)
@@ -233,20 +241,25 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
             last = time.monotonic()
             sender.send(min(part, 0.999))
 
-    config = OmegaConf.create(plain)
     try:
+        config = OmegaConf.create(plain)
         if is_table(config):
             obtain_table(config, directory, report, keep_refusals=True)
         else:
             require_finished(execute(config, directory, report))
-    except KeyboardInterrupt:
-        os._exit(130)
     except BrokenPipeError:
         # Nobody listens any more: the sweep's own process was killed.
         os._exit(1)
     except (ConfigError, CoreError, OSError) as error:
+        if interrupted:
+            os._exit(130)
         sender.send(str(error))
         sys.exit(1)
+    except BaseException:
+        # A library that is interrupted in its middle may turn that into an error of its own.
+        if interrupted:
+            os._exit(130)
+        raise
     finally:
         sender.close()
 
