@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from core_scenes import SMALL, SYSTEM, config, dragonfly, traffic
-from flitgym.simcore import ConfigError, CoreError, Program, Simulation, Worlds
+from flitgym.simcore import ConfigError, CoreError, Program, Simulation, Worlds, _core
 
 JOB = {"name": "a", "motif": "ur", "ranks": 8, "iterations": 4}
 
@@ -28,6 +28,7 @@ def workload(**sections: object) -> Simulation:
 # ---- Objects that were never initialised ----
 
 
+GRAPH = _core.ChannelGraph(SMALL)
 ARGUMENTS: dict[str, tuple[object, ...]] = {
     "run": (1,),
     "run_ns": (1.0,),
@@ -43,22 +44,28 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "memory": ("q_table",),
     "_set_table": (np.zeros((1, 1, 1), np.float32),),
     "_load": (b"", None),
+    "_mapping_quality": (None, None, None),
+    "check": (GRAPH,),
+    "cycle": (GRAPH,),
 }
 WORLDS_ARGUMENTS: dict[str, tuple[object, ...]] = {"collect": (1,), "apply": (np.zeros(1, np.int64),)}
 
 
 def use(owner: object, name: str) -> object:
     """Read the member of an object, or call it."""
-    given = WORLDS_ARGUMENTS if isinstance(owner, Worlds) else ARGUMENTS
+    given = (
+        WORLDS_ARGUMENTS if isinstance(owner, Worlds) else {"check": ()} if isinstance(owner, Program) else ARGUMENTS
+    )
     member = getattr(owner, name)
     return member(*given.get(name, ())) if callable(member) else member
 
 
+MAKERS = ("motif", "goal", "exchange", "make", "_pybind11_conduit_v1_", "_config", "_hold")
 MEMBERS = [
     (kind, name)
-    for kind in (Simulation, Worlds, Program)
+    for kind in (Simulation, Worlds, Program, _core.ChannelGraph, _core.ForwardingTable, _core.Demand)
     for name in dir(kind)
-    if not name.startswith("__") and name not in ("motif", "goal", "_pybind11_conduit_v1_", "_config", "_hold")
+    if not name.startswith("__") and name not in MAKERS
 ]
 
 
