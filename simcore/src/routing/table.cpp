@@ -47,10 +47,21 @@ u32 destination_of(const Network& net, State& s, const Played& played, u32 packe
   if (p.hops == 0) {
     const std::size_t pair = std::size_t{router} * net.terminals + p.destination;
     const u32 all = (1u << (1u << table.lmc)) - 1;
-    const u32 set = played.small_bytes <= 0 ? all : message_bytes(net, s, played, packet) < played.small_bytes ? played.nearest[pair] : played.farthest[pair];
+    u32 set = played.small_bytes <= 0 ? all : message_bytes(net, s, played, packet) < played.small_bytes ? played.nearest[pair] : played.farthest[pair];
+    if (!set) set = all;  // nobody hangs on this switch
     address = static_cast<u8>(bit_of(set, below(route_draw(net, p, 0), static_cast<u32>(__builtin_popcount(set)))));
   }
   return p.destination << table.lmc | address;
+}
+
+// A packet that a snapshot put where no route of the table leads gets port 0; whoever took the snapshot looks at what comes of it.
+u32 port_of(const ForwardingTable& table, u32 source, u32 router, u32 d, u32 hops) {
+  if (!table.source_routed()) {
+    const u16 port = table.at(router, d);
+    return port == kNoPort ? 0 : port;
+  }
+  const u64* const first = &table.route_first[std::size_t{source} * table.destinations() + d];
+  return first[0] + hops < first[1] ? table.route_port[first[0] + hops] : 0;
 }
 
 void route(const Network& net, State& s, Batch& b) {
@@ -81,7 +92,7 @@ void route(const Network& net, State& s, Batch& b) {
       continue;
     }
     const u32 d = destination_of(net, s, played, b.packet[i], router), source = net.terminal_router[p.source];
-    const u32 port = table.source_routed() ? table.route_port[table.route_first[std::size_t{source} * destinations + d] + p.hops] : table.at(router, d);
+    const u32 port = port_of(table, source, router, d, p.hops);
     // A packet keeps its layer; the VC it is in is nearer than the table of layers.
     u32 vc_class = table.lanes || p.hops == 0 ? table.layer_of(source, p.source, d) : b.in_vc[i] % table.layers;
     if (table.lanes) vc_class = table.lane[((std::size_t{router} * table.lane_ports + b.in_port[i]) * table.lane_ports + port) * table.layers + vc_class];
