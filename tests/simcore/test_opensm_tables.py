@@ -166,14 +166,14 @@ class Row:
 
 
 TREES = ("tree_4ary2", "tree_4ary3", "tree_4ary3_failed3", "leafspine_18x18", "fattree_672", "moench")
-# Every engine that OpenSM has too. One that is not built yet is skipped by name.
+# Every engine that OpenSM has too.
 ENGINES = {
     "min_hop": Row("minhop", same=tuple(FABRICS), deadlock_free=False),
     "up_down": Row("updn_roots", same=tuple(FABRICS), roots=True, minimal=False),
     "down_up": Row("dnup", same=TREES, minimal=False),
     "dor": Row("dor", same=tuple(FABRICS), deadlock_free=False),
     "ftree": Row("ftree_roots", same=TREES, roots=True),
-    "lash": Row("lash", spread="lash"),
+    "lash": Row("lash", same=tuple(FABRICS)),
     "sssp": Row("sssp", spread="sssp", deadlock_free=False),
     "dfsssp": Row("dfsssp", spread="sssp"),
     "nue": Row("nue", spread="nue", minimal=False, params={"layers": 1}),
