@@ -137,12 +137,13 @@ def _train(
             seconds = metrics["seconds"] = time.monotonic() - began
             for log in logs:
                 log.log(metrics, done)
-            if done % config.checkpoint_every == 0 or done == config.rounds or stop.asked:
+            asked = stop.asked  # read once: what is said to be saved has been
+            if done % config.checkpoint_every == 0 or done == config.rounds or asked:
                 state = Checkpoint(agent.state(), done, seconds, "\n".join(progress_lines))
                 save_checkpoint(checkpoint, state, identity)
             progress.update(done, metrics)
             after_round(done)
-            if stop.asked and done < config.rounds:
+            if asked and done < config.rounds:
                 raise KeyboardInterrupt(f"round {done} is saved, start again to go on")
         policy = agent.policy()
     return finish(config, plain, directory, policy, routing, comparison.baselines, identity, seconds)

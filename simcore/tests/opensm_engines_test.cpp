@@ -235,9 +235,11 @@ TEST(ftree_goes_round_what_is_missing) {
     CHECK(up_then_down(g, table, place));
     CHECK_EQ(route_lengths(g, table).longest, 4u);
   }
-  // The two ways up from leaf 0 lead to no switch above leaf 1 any more.
-  CHECK_THROWS(ConfigError, made(graph_of(k_ary_tree(2, 2).section(), {{"links", std::string("0-2,1-3")}}), "ftree"),
+  // The two ways up from leaf 0 lead to no switch above leaf 1 any more, others below them do.
+  CHECK_THROWS(ConfigError, made(graph_of(k_ary_tree(2, 3).section(), {{"links", std::string("0-5,1-4")}}), "ftree"),
                "ftree", "no way goes up and then down", "up_down");
+  CHECK_THROWS(ConfigError, made(graph_of(k_ary_tree(2, 2).section(), {{"links", std::string("0-2,1-3")}}), "ftree"),
+               "the network has come apart", "terminal 0 (switch 0)", "terminal 2 (switch 1)");
 }
 
 TEST(ftree_wants_levels) {
