@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "failures.hpp"
+#include "partition.hpp"
 #include "routing/relation.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
@@ -398,6 +399,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   time_channels(router, *net);
   size_router(router, *net);
   make_graphs(outages, *net);
+  choose_partitions(*net);
   choose_routing(config, router, *net);
   if (config.workload.jobs.empty()) choose_traffic(config, *net);
   else choose_workload(config, router, *net);

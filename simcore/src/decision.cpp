@@ -153,7 +153,8 @@ void apply_routes(Frame& f) {
   InputVc* const input_vcs = s.input_vcs.data();
   u64* const requests = s.requests.data();
   u64* const asked = s.outputs_asked.data();
-  u64* const active = s.active_routers.data();
+  u64* const active = f.active;
+  const u32 first_router = f.range.first_router;
   for (u32 i = 0; i < count; i++) {
     const u32 v = ids[i], router = v >> shift, bit = v & ((1u << shift) - 1), out_port = out_ports[i], output = net.port(router, out_port);
     InputVc& in = input_vcs[v];
@@ -171,7 +172,7 @@ void apply_routes(Frame& f) {
     // set_request() with its arrays at hand
     requests[std::size_t{output} * words + bit / 64] |= u64{1} << (bit % 64);
     asked[router * asked_words + out_port / 64] |= u64{1} << (out_port % 64);
-    active[router / 64] |= u64{1} << (router % 64);
+    active[(router - first_router) / 64] |= u64{1} << ((router - first_router) % 64);
     if (in.front & kWatched) [[unlikely]] watch(f, in.front | kHead | (net.most_packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
   }
   f.w.routes.clear();

@@ -300,7 +300,7 @@ void ask_again(Frame& f, u32 v, u32 output) {
   InputVc& in = f.s.input_vcs[v];
   in.routed = in.parked = 0;
   if (f.net.accounted_jobs) account_unrouted(f, v, output);
-  f.s.part.route_list.push_back(v);
+  f.part.route_list.push_back(v);
 }
 
 void leave_port(Frame& f, u32 output) {
@@ -344,7 +344,7 @@ void leave_port(Frame& f, u32 output) {
 
 void change_graph(Frame& f) {
   const Network& net = f.net;
-  Totals& t = f.s.part.totals;
+  Totals& t = f.part.totals;
   while (t.epoch + 1 < net.graphs.size() && passed(net.graphs[t.epoch + 1]->from, f.now)) t.epoch++;
   const Graph& graph = *net.graphs[t.epoch];
   if (graph.down.empty()) return;

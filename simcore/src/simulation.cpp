@@ -167,7 +167,7 @@ bool Simulation::run_workload(u64 most_cycles, const std::function<void()>& keep
     ready(most_cycles);
     // Nothing but the hosts: from event to event, in whole strides so that Ctrl-C gets in.
     const LimitScope scope(keep_going);
-    Frame f{net, state_, workspace_, state_.part.totals.now};
+    Frame f(net, state_, workspace_, state_.part.totals.now);
     const u64 until = end * net.workload->cycle_ps;
     while (!state_.host_events.empty() && state_.host_events.front().when <= until && !workload_finished()) {
       whole_or_broken([&] { host_events(f, std::min(until, state_.host_events.front().when + 1000000)); });

@@ -47,6 +47,9 @@ struct Hasher {
     for (const AlignedBytes& one : all) field(one);
   }
   void field(const Partition& part) { visit_partition(*this, part); }
+  void field(const std::vector<Partition>& parts) {
+    for (const Partition& part : parts) field(part);
+  }
   // What is due when, wherever the pool keeps it.
   template <class T> void field(const Wheel<T>& wheel) {
     for (u32 slot = 0; slot < wheel.first.size(); slot++)
@@ -88,6 +91,9 @@ struct Writer {
   }
   template <class T> void field(const DelayLines<T>& lines) { visit_lines(*this, lines); }
   void field(const Partition& part) { visit_partition(*this, part); }
+  void field(const std::vector<Partition>& parts) {
+    for (const Partition& part : parts) field(part);
+  }
   void field(const Memories& all) {
     for (const AlignedBytes& one : all) field(one);
   }
@@ -117,6 +123,9 @@ struct Reader {
   }
   template <class T> void field(DelayLines<T>& lines) { visit_lines(*this, lines); }
   void field(Partition& part) { visit_partition(*this, part); }
+  void field(std::vector<Partition>& parts) {
+    for (Partition& part : parts) field(part);
+  }
   void field(Memories& all) {
     for (AlignedBytes& one : all) field(one);
   }
@@ -134,6 +143,9 @@ struct Counter {
   }
   template <class T> void field(const DelayLines<T>& lines) { visit_lines(*this, lines); }
   void field(const Partition& part) { visit_partition(*this, part); }
+  void field(const std::vector<Partition>& parts) {
+    for (const Partition& part : parts) field(part);
+  }
   void field(const Memories& all) {
     for (const AlignedBytes& one : all) field(one);
   }

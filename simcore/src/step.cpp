@@ -21,7 +21,7 @@ void shape(const Network& net, State& s, Shaper& make) {
   make(s.stamps, net.routers, 1u << (net.radix_shift + net.vc_shift));
   make(s.requests, std::size_t{net.router_ports} * net.request_words, u64{0});
   make(s.outputs_asked, std::size_t{net.routers} * net.asked_words, u64{0});
-  make(s.active_routers, (net.routers + 63) / 64, u64{0});
+  make(s.active_routers, net.ranges.back().first_word + net.ranges.back().words, u64{0});
   make(s.part.ports_due, net.longest_delay);
   make(s.part.routes_due, net.longest_delay);
   make(s.part.sources_due, 1023);  // generation gaps are long; longer ones are looked at again on the way
@@ -97,7 +97,7 @@ void initialise(const Network& net, State& s) {
   s.part.feedback_lines.reset(net.learns ? net.delays : std::vector<u32>{});
   for (u32 k = 0; k < net.memories.size(); k++) fill_memory(net, s, k);
   Workspace workspace;
-  Frame frame{net, s, workspace, 0};
+  Frame frame(net, s, workspace, 0);
   start_sources(frame);
   if (net.workload) start_workload(net, s);
   if (net.seam) start_record(net, s);
@@ -117,7 +117,7 @@ void prepare(const Network& net, Workspace& w) {
 }
 
 void collect(const Network& net, State& s, Workspace& w) {
-  Frame f{net, s, w, s.part.totals.now};
+  Frame f(net, s, w, s.part.totals.now);
   if (!w.at_hosts) {
     if (const u32 next = s.part.totals.epoch + 1; next < net.graphs.size() && passed(net.graphs[next]->from, f.now)) [[unlikely]] change_graph(f);
     w.routes.swap(s.part.route_list);  // heads that came to the front of their VC in the cycle before
@@ -140,14 +140,14 @@ void collect(const Network& net, State& s, Workspace& w) {
 }
 
 void resume(const Network& net, State& s, Workspace& w) {
-  Frame f{net, s, w, s.part.totals.now};
+  Frame f(net, s, w, s.part.totals.now);
   route_requests(f);
   ask_outside(net, s, w.batch);
   s.part.totals.collected = 1;
 }
 
 void apply(const Network& net, State& s, Workspace& w) {
-  Frame f{net, s, w, s.part.totals.now};
+  Frame f(net, s, w, s.part.totals.now);
   if (w.wary) [[unlikely]] verify_routes(f);
   apply_routes(f);
   switch_allocation(f);

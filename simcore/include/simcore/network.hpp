@@ -114,6 +114,12 @@ enum class Decider : u8 {
   kSlots,       // an agent outside, among the slots of each decision of a learning seam
 };
 
+// Routers that are simulated together, for a while on their own (src/partition.cpp), with the terminals that hang on them.
+struct PartitionRange {
+  u32 first_router = 0, end_router = 0;
+  u32 first_word = 0, words = 0;  // its part of State::active_routers
+};
+
 struct RouterParams {
   u32 input_depth, output_depth, nic_depth;  // flits per VC; output_depth 0 = no output buffers (input-queued router)
   u32 crossbar_cycles;                       // a flit holds its crossbar input and output this long
@@ -152,6 +158,11 @@ struct Network {
   std::vector<std::string> router_names, terminal_names;  // empty: they go by their numbers
 
   std::vector<u32> delays;           // [lines] the distinct channel delays, cycles
+
+  std::vector<PartitionRange> ranges;   // of the partitions, in order of the routers
+  std::vector<u16> router_partition;    // [routers] empty: there is one
+  u32 lookahead = 1;                    // cycles: no event takes less from one partition to another
+  u32 partitions() const { return static_cast<u32>(ranges.size()); }
 
   u32 vc_shift = 0, radix_shift = 0;  // see the ids above
   u32 request_words = 1;              // 64-bit words of a router's mask of input VCs

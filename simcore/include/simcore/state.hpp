@@ -274,7 +274,8 @@ static_assert(sizeof(OpenDecision) == 48);
 //  X(type, name): the meaning of each array stands beside it. The FIXED lists keep their sizes from cycle 0 on (NumPy views
 //  of them stay good); the GROWING ones grow with what is in flight.
 
-// What all routers share and threads would fight over: sums, pools of ids, and what is on its way. There is one partition.
+// What routers share and threads would fight over: sums, pools of ids, and what is on its way. Each partition has its own
+// (src/partition.cpp). Time and flags (open, sources_stopped, frozen, epoch) are the same in all of them.
 #define FLITGYM_PARTITION_FIXED(X)                                                                        \
   X(Totals, totals)                               /* scalars */                                           \
   X(Window, window)                               /* sums over the measuring window */                    \
@@ -318,7 +319,8 @@ using Memories = std::vector<AlignedBytes>;
   X(std::vector<u32>, series_interval)  /* [1] cycles, 0 = off */
 
 #define FLITGYM_STATE_GROWING(X)                                                                     \
-  X(Partition, part)                    /* see above */                                              \
+  X(Partition, part)                    /* the first partition, of most networks the only one */    \
+  X(std::vector<Partition>, further)    /* [Network::partitions() - 1] the others */                 \
   X(Memories, memory)                   /* [Network::memories] what components keep (memory.hpp) */  \
   X(std::vector<Packet>, packets)       /* [pool] by packet id */                                    \
   X(std::vector<PacketDetail>, details) /* [pool] */                                                 \
@@ -402,6 +404,9 @@ struct State {
   FLITGYM_STATE(FLITGYM_DECLARE)
 #undef FLITGYM_DECLARE
 };
+
+inline Partition& partition(State& s, u32 k) { return k == 0 ? s.part : s.further[k - 1]; }
+inline const Partition& partition(const State& s, u32 k) { return k == 0 ? s.part : s.further[k - 1]; }
 
 template <class T>
 T* Kept<T>::of(State& s) const { return reinterpret_cast<T*>(s.memory[memory].data()); }

@@ -45,7 +45,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
       if (in.count == 1) request_route(f, e.vc, f.now);
       if (e.flit & kWatched) watch(f, e.flit, "arrives in the input buffer of", net.port_of_vc(e.vc), net.vc_of(e.vc));
     } else if (in.count == 1) {
-      set_request(net, s, e.vc, in.out_port);  // the next flit of a packet whose head has gone ahead
+      set_request(f, e.vc, in.out_port);  // the next flit of a packet whose head has gone ahead
     }
   }
   line.first = due;
@@ -77,7 +77,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
     if (!output_buffers && !net.is_nic(port)) {
       if (out.parked == kNone) continue;
       if (o.stalled) end_stall(f, o);
-      wake_parked(net, s, out);
+      wake_parked(f, out);
       continue;
     }
     if (o.awake) continue;  // it looks at its queues when it is done
@@ -96,24 +96,24 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
 }  // namespace
 
 void arrivals(Frame& f) {
-  for (auto& line : f.s.part.flit_lines.lines)
+  for (auto& line : f.part.flit_lines.lines)
     if (line.first != line.due(f.now)) arrive(f, line);
 }
 
 void credits(Frame& f) {
-  for (auto& line : f.s.part.credit_lines.lines)
+  for (auto& line : f.part.credit_lines.lines)
     if (line.first != line.due(f.now)) credit(f, line);
 }
 
 void feedback(Frame& f) {
-  for (auto& line : f.s.part.feedback_lines.lines) {
+  for (auto& line : f.part.feedback_lines.lines) {
     const u32 due = line.due(f.now);
     for (u32 n = line.first; n != due; n++) {
       const FeedbackEvent& ahead = line.at(n + kAhead);
       const LearnedTable& table = f.net.feedback;
       if (n + kAhead < due && table.rows) __builtin_prefetch(table.row(f.s, f.net.router_of_port(ahead.port), ahead.row), 1);
       const FeedbackEvent e = line.at(n);
-      if (!f.s.part.totals.frozen) f.net.learn(f.net, f.s, e.port, e.row, e.target);
+      if (!f.part.totals.frozen) f.net.learn(f.net, f.s, e.port, e.row, e.target);
     }
     line.first = due;
   }

@@ -40,8 +40,8 @@ namespace {
 // Ticks beyond the wheel are looked at again on the way.
 void schedule(Frame& f, const Terminal& x, u32 terminal) {
   if (x.next_tick == kNever) return;
-  const Cycle due = cycle_of(x.next_tick), limit = f.now + f.s.part.sources_due.longest();
-  f.s.part.sources_due.push(passed(limit, due) ? limit : due, terminal);
+  const Cycle due = cycle_of(x.next_tick), limit = f.now + f.part.sources_due.longest();
+  f.part.sources_due.push(passed(limit, due) ? limit : due, terminal);
 }
 
 void begin_round(Frame& f, Terminal& x, u32 terminal) {
@@ -49,7 +49,7 @@ void begin_round(Frame& f, Terminal& x, u32 terminal) {
   x.index = 0;
   x.left = f.net.round_size ? f.net.round_size(f.net, f.net.seed, terminal, x.round) : 1;
   x.round++;
-  if (f.s.part.window.open) f.s.part.window.generated += x.left;
+  if (f.part.window.open) f.part.window.generated += x.left;
 }
 
 // The VC of the NIC with the most room for another packet, the lowest if there are several.
@@ -74,14 +74,14 @@ u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle gene
   State& s = f.s;
   Terminal& x = s.terminals[terminal];
   u32 id;
-  if (s.part.free_packets.empty()) {
+  if (f.part.free_packets.empty()) {
     id = static_cast<u32>(s.packets.size());
     s.packets.emplace_back();
     s.next.push_back(kNone);
     if (net.learns) s.details.emplace_back();
   } else {
-    id = s.part.free_packets.back();
-    s.part.free_packets.pop_back();
+    id = f.part.free_packets.back();
+    f.part.free_packets.pop_back();
   }
   s.packets[id] = {terminal, destination, x.sequence, generated, f.now, static_cast<u16>(flits), 0, kUndecided, 0, static_cast<u8>(job), 0, 0};
   if (!net.packet_memories.empty()) begin_packet(net, s, id);
@@ -100,17 +100,17 @@ u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle gene
     out.credits--;
     o.load++;
     o.busy_until = f.now + net.channels[nic].flit_cycles;
-    put_on_channel(f, s.part.flit_lines.lines.data(), o, nic, vc, id << kFlitShift | kHead | kTail | watched);
-    s.part.totals.moves++;
+    put_on_channel(f, f.part.flit_lines.lines.data(), o, nic, vc, id << kFlitShift | kHead | kTail | watched);
+    f.part.totals.moves++;
   } else for (u32 k = 0; k < flits; k++) {
     const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == flits ? kTail : 0) | watched;
     enqueue_output(f, o, out, s.next.data(), nic, vc, flit, 0);
   }
   x.sequence++;
-  s.part.totals.packets_in_network++;
-  s.part.totals.flits_in_network += flits;
-  s.part.totals.flits_accepted += flits;
-  if (s.part.window.open) s.part.window.accepted++;
+  f.part.totals.packets_in_network++;
+  f.part.totals.flits_in_network += flits;
+  f.part.totals.flits_accepted += flits;
+  if (f.part.window.open) f.part.window.accepted++;
   if (watched) watch(f, id << kFlitShift | kHead | kTail | watched, "is accepted by", nic, vc);
   return id;
 }
@@ -129,20 +129,20 @@ void fill_nic(Frame& f, u32 terminal, bool backlogged) {
       x.left--;
     }
     if (x.left > 0) {
-      if (!backlogged) f.s.part.totals.backlogged++;
+      if (!backlogged) f.part.totals.backlogged++;
       return;
     }
     // The round is complete. A lost backlog starts the clock anew from here; a kept one may be due already.
     u64 from = x.next_tick;
     if (backlogged && !net.router.keep_backlog) {
       from = u64{f.now} << 32;
-      if (f.s.part.window.open) f.s.part.window.missed += packets_missed(net, f.s, x, f.now);
+      if (f.part.window.open) f.part.window.missed += packets_missed(net, f.s, x, f.now);
     }
     x.next_tick = next_tick(net, x, terminal, from);
     if (x.next_tick == kNever || !passed(cycle_of(x.next_tick), f.now)) break;
     begin_round(f, x, terminal);
   }
-  if (backlogged) f.s.part.totals.backlogged--;
+  if (backlogged) f.part.totals.backlogged--;
   schedule(f, x, terminal);
 }
 
@@ -157,10 +157,10 @@ void start_sources(Frame& f) {
 
 void injection(Frame& f) {
   State& s = f.s;
-  if (!s.part.sources_due.due(f.now)) return;
+  if (!f.part.sources_due.due(f.now)) return;
   f.w.ids.clear();
-  s.part.sources_due.take(f.now, f.w.ids);
-  if (s.part.totals.sources_stopped) return;
+  f.part.sources_due.take(f.now, f.w.ids);
+  if (f.part.totals.sources_stopped) return;
   for (u32 terminal : f.w.ids) {
     Terminal& x = s.terminals[terminal];
     if (!passed(cycle_of(x.next_tick), f.now)) {

@@ -13,10 +13,16 @@
 
 namespace flitgym {
 
+// One cycle of one partition. Routers and terminals are its own; what leaves it goes onto delay lines.
 struct Frame {
+  Frame(const Network& network, State& state, Workspace& workspace, Cycle cycle, u32 k = 0)
+      : net(network), s(state), w(workspace), part(partition(state, k)), range(network.ranges[k]), active(state.active_routers.data() + range.first_word), now(cycle) {}
   const Network& net;
   State& s;
   Workspace& w;
+  Partition& part;
+  const PartitionRange& range;
+  u64* const active;  // bit per router of the partition with a request
   const Cycle now;
 };
 
@@ -45,16 +51,21 @@ void watch(Frame& f, Flit flit, const char* what, u32 port, u32 vc);
 inline bool passed(Cycle deadline, Cycle now) { return now >= deadline; }
 
 // The packet in front of an input VC, whose route is known, asks for its output.
-inline void set_request(const Network& net, State& s, u32 input_vc, u32 out_port) {
+inline void set_request(const Frame& f, u32 input_vc, u32 out_port) {
+  const Network& net = f.net;
+  State& s = f.s;
   const u32 shift = net.radix_shift + net.vc_shift, router = input_vc >> shift, bit = input_vc & ((1u << shift) - 1);
   s.requests[std::size_t{net.port(router, out_port)} * net.request_words + bit / 64] |= u64{1} << (bit % 64);
   s.outputs_asked[router * net.asked_words + out_port / 64] |= u64{1} << (out_port % 64);
-  s.active_routers[router / 64] |= u64{1} << (router % 64);
+  const u32 own = router - f.range.first_router;
+  f.active[own / 64] |= u64{1} << (own % 64);
 }
 
 // A request for which there is no room waits with its output VC. By age, in the order in which it will be served: first the
 // packet that holds the VC, for which the others wait, then the oldest.
-inline void park(const Network& net, State& s, OutputVc& out, u32 input_vc) {
+inline void park(const Frame& f, OutputVc& out, u32 input_vc) {
+  const Network& net = f.net;
+  State& s = f.s;
   InputVc& in = s.input_vcs[input_vc];
   in.parked = 1;
   u32* link = &out.parked;
@@ -66,12 +77,14 @@ inline void park(const Network& net, State& s, OutputVc& out, u32 input_vc) {
 
 // Space has come up for an output VC: everyone who waits for it asks again; by age, the oldest alone, to whom it belongs, unless
 // (bubble flow control) a younger one can do with less.
-inline void wake_parked(const Network& net, State& s, OutputVc& out) {
+inline void wake_parked(const Frame& f, OutputVc& out) {
+  const Network& net = f.net;
+  State& s = f.s;
   const bool one = net.router.arbiter == Arbiter::kAge && !net.routing_facts.bubble;
   for (u32 v = out.parked; v != kNone;) {
     InputVc& in = s.input_vcs[v];
     in.parked = 0;
-    set_request(net, s, v, in.out_port);
+    set_request(f, v, in.out_port);
     out.parked = v = in.park_next;
     if (one) return;
   }
@@ -80,7 +93,7 @@ inline void wake_parked(const Network& net, State& s, OutputVc& out) {
 inline void end_stall(const Frame& f, Port& o) {
   if (f.net.accounted_jobs && &o - f.s.ports.data() < f.net.router_ports) account_stall(f, static_cast<u32>(&o - f.s.ports.data()));
   o.stalled = 0;
-  if (f.s.part.window.open) o.stall += f.now - o.stalled_since;
+  if (f.part.window.open) o.stall += f.now - o.stalled_since;
 }
 
 inline void begin_stall(const Frame& f, Port& o) {
@@ -92,7 +105,7 @@ inline void begin_stall(const Frame& f, Port& o) {
 
 inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
   o.awake = 1;
-  f.s.part.ports_due.push(when, port);
+  f.part.ports_due.push(when, port);
 }
 
 // The packet in front of an input VC is its head as of `front_at` (now or later): it asks for a route once it has
@@ -100,8 +113,8 @@ inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
 inline __attribute__((always_inline)) void request_route(Frame& f, u32 input_vc, Cycle front_at) {
   const Cycle due = front_at + f.net.router.pipeline_cycles;
   if (due == f.now) f.w.routes.push_back(input_vc);
-  else if (due == f.now + 1) f.s.part.route_list.push_back(input_vc);
-  else f.s.part.routes_due.push(due, input_vc);
+  else if (due == f.now + 1) f.part.route_list.push_back(input_vc);
+  else f.part.routes_due.push(due, input_vc);
 }
 
 // A flit enters a queue, behind the other flits of its packet.

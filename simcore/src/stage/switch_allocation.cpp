@@ -30,7 +30,7 @@ static_assert(kMaxRadix * kMaxVcs <= 1u << (32 - kPortBits));
 struct Fabric {
   explicit Fabric(Frame& frame)
       : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()), ports(s.ports.data()), next(s.next.data()), packets(s.packets.data()),
-        channels(net.channels.data()), credit_lines(s.part.credit_lines.lines.data()), flit_lines(s.part.flit_lines.lines.data()), requests(s.requests.data()), asked(s.outputs_asked.data()), vc_shift(net.vc_shift),
+        channels(net.channels.data()), credit_lines(f.part.credit_lines.lines.data()), flit_lines(f.part.flit_lines.lines.data()), requests(s.requests.data()), asked(s.outputs_asked.data()), vc_shift(net.vc_shift),
         radix_shift(net.radix_shift), words(net.request_words), asked_words(net.asked_words), now(frame.now) {}
   Frame& f;
   const Network& net;
@@ -123,11 +123,11 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, u32 router,
   if (x.net.routing_facts.reroutes && in.sent == 0) {  // it may choose another output: nobody waits for this one
     in.routed = 0;
     if (x.net.accounted_jobs) account_unrouted(x.f, v, output);
-    x.s.part.route_list.push_back(v);
+    x.f.part.route_list.push_back(v);
     return false;
   }
   if (!S::kOutputBuffers && !owned) begin_stall(x.f, x.ports[output]);
-  park(x.net, x.s, out, v);
+  park(x.f, out, v);
   return false;
 }
 
@@ -160,7 +160,7 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
     x.clear_request<S>(router, out_port, bit);
     if (net.learns && back.kind != PortKind::kTerminal) {
       const PacketDetail& d = s.details[packet_of(flit)];
-      if (d.value >= 0) s.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * net.cycle_ns) + d.value});
+      if (d.value >= 0) x.f.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * net.cycle_ns) + d.value});
     }
     if (in.count > 0) {
       __builtin_prefetch(&s.packets[packet_of(in.front)], 1);
@@ -170,14 +170,14 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
       const bool owned = !head || net.router.separate_vc_allocation;
       if (owned) out.owner = kNone;
       // By age one is woken at a time, and there may be room for the next.
-      if (out.parked != kNone && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(net, s, out);
+      if (out.parked != kNone && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(x.f, out);
     }
   } else {
     if (in.count == 0) x.clear_request<S>(router, out_port, bit);
     out.owner = v;
   }
 
-  s.part.totals.moves++;
+  x.f.part.totals.moves++;
   if constexpr (!S::kOneCycle) {
     x.ports[input].input_busy_until = x.now + net.router.crossbar_cycles;
     o.output_busy_until = x.now + (S::kOutputBuffers ? net.router.crossbar_cycles : std::max(net.router.crossbar_cycles, x.channels[output].flit_cycles));
@@ -328,15 +328,14 @@ void by_priority(const Fabric& x, u32 router) {
 // Routers of up to 64 ports, as nearly all are, have one word of them.
 template <class S, bool kFewPorts>
 void allocate_all(Frame& f) {
-  State& s = f.s;
   const Fabric x(f);
   const bool rotating = f.net.router.arbiter == Arbiter::kRoundRobin;
-  for (u32 word = 0; word < s.active_routers.size(); word++)
-    for (u64 bits = s.active_routers[word]; bits; bits &= bits - 1) {
-      const u32 router = word * 64 + static_cast<u32>(__builtin_ctzll(bits));
+  for (u32 word = 0; word < f.range.words; word++)
+    for (u64 bits = f.active[word]; bits; bits &= bits - 1) {
+      const u32 router = f.range.first_router + word * 64 + static_cast<u32>(__builtin_ctzll(bits));
       if (rotating) round_robin<S, kFewPorts>(x, router);
       else by_priority<S, kFewPorts>(x, router);
-      if (!x.any_asked<kFewPorts>(router)) s.active_routers[word] &= ~(bits & -bits);
+      if (!x.any_asked<kFewPorts>(router)) f.active[word] &= ~(bits & -bits);
     }
 }
 

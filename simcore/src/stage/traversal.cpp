@@ -14,7 +14,7 @@ void send_all(Frame& f) {
   Port* const ports = s.ports.data();
   OutputVc* const output_vcs = s.output_vcs.data();
   const Channel* const channels = net.channels.data();
-  DelayLine<FlitEvent>* const lines = s.part.flit_lines.lines.data();
+  DelayLine<FlitEvent>* const lines = f.part.flit_lines.lines.data();
   const u32 *const due = f.w.ids.data(), count = static_cast<u32>(f.w.ids.size());
   const u32 vc_shift = net.vc_shift, vcs = net.vcs, router_ports = net.router_ports;
   const bool per_packet = net.router.packet_links;
@@ -58,18 +58,18 @@ void send_all(Frame& f) {
     if (o.waiting_vcs) schedule_port(f, o, port, o.busy_until);
     put_on_channel(f, lines, o, port, vc, flit);
 
-    if (out.parked != kNone) wake_parked(net, s, out);
-    if (port >= router_ports && s.part.totals.backlogged && s.terminals[port - router_ports].left > 0) fill_nic(f, port - router_ports, true);
+    if (out.parked != kNone) wake_parked(f, out);
+    if (port >= router_ports && f.part.totals.backlogged && s.terminals[port - router_ports].left > 0) fill_nic(f, port - router_ports, true);
   }
-  s.part.totals.moves += sent;
+  f.part.totals.moves += sent;
 }
 
 }  // namespace
 
 void traversal(Frame& f) {
-  if (!f.s.part.ports_due.due(f.now)) return;
+  if (!f.part.ports_due.due(f.now)) return;
   f.w.ids.clear();
-  f.s.part.ports_due.take(f.now, f.w.ids);
+  f.part.ports_due.take(f.now, f.w.ids);
   if (f.net.most_packet_flits == 1) send_all<true>(f);
   else send_all<false>(f);
 }
