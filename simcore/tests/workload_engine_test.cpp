@@ -342,7 +342,7 @@ TEST(blame_adds_up_to_the_time_packets_waited) {
     sim.run(1);
     const State& s = sim.state();
     for (u32 p = 0; p < net.router_ports; p++) {
-      if (net.channels[p].peer == kNone || s.sending_until[p] <= s.part.totals.now - 1) continue;
+      if (net.channels[p].peer == kNone || s.job_channels[p].sending_until <= s.part.totals.now - 1) continue;
       for (u32 v = 0; v < jobs; v++) waited[p * jobs + v] += s.job_waiting[p * jobs + v];
     }
   }

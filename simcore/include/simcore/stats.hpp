@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "simcore/state.hpp"
 
@@ -26,6 +27,10 @@ std::map<std::string, double> statistics(const Network& network, const State& st
 
 void begin_window(State& state);
 void end_window(const Network& network, State& state);
+
+// Who used each channel, and who waited there for whose flits, in the window; no entries without the account of jobs.
+std::vector<u64> job_flits(const Network& network, const State& state);   // [router_ports, jobs]
+std::vector<u64> wait_blame(const Network& network, const State& state);  // [router_ports, jobs, jobs] packet-cycles: victim, culprit
 
 // Packets that would have been due, at the load that holds, while a lost backlog blocked this source in the window.
 inline double packets_missed(const Network& net, const State& s, const Terminal& x, Cycle until) {

@@ -9,22 +9,10 @@
 
 #include "simcore/rng.hpp"
 #include "simcore/state.hpp"
+#include "stage/frame.hpp"
 #include "workload/blame.hpp"
 
 namespace flitgym {
-
-// One cycle of one partition. Routers and terminals are its own; what leaves it goes onto delay lines.
-struct Frame {
-  Frame(const Network& network, State& state, Workspace& workspace, Cycle cycle, u32 k = 0)
-      : net(network), s(state), w(workspace), part(partition(state, k)), range(network.ranges[k]), active(state.active_routers.data() + range.first_word), now(cycle) {}
-  const Network& net;
-  State& s;
-  Workspace& w;
-  Partition& part;
-  const PartitionRange& range;
-  u64* const active;  // bit per router of the partition with a request
-  const Cycle now;
-};
 
 // The stages, each over everything that is due in this cycle.
 void arrivals(Frame& f);
@@ -170,7 +158,7 @@ inline __attribute__((always_inline)) void put_on_channel(Frame& f, DelayLine<Fl
   const Channel& channel = f.net.channels[port];
   lines[channel.line].push({f.net.vc_id(channel.peer, vc), flit});
   o.flits++;
-  if (f.net.accounted_jobs) account_sent(f, port, vc, flit);
+  if (f.net.accounted_jobs) account_sent(f, port, vc, flit, 1, channel.flit_cycles);
   if (flit & kWatched) [[unlikely]] watch(f, flit, "leaves on the channel of", port, vc);
 }
 

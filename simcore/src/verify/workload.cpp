@@ -318,7 +318,7 @@ class WorkloadCheck {
     }
     hold(blocks == s_.host.blocks_done && done == s_.host.ranks_done, "the progress of the workload");
     for (u32 j = 0; j < w_.job_count(); j++) hold(done_of[j] == s_.job_totals[j].ranks_done, "the progress of a job");
-    for (const u32 job : s_.job_sending) hold(job < w_.job_count(), "whose flit is on a channel");
+    for (const ChannelAccount& account : s_.job_channels) hold(account.job < w_.job_count(), "whose flit is on a channel");
   }
 
   const Network& net_;

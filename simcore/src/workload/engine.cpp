@@ -536,13 +536,12 @@ void shape_workload(const Network& net, State& s, Shaper& make) {
   make(s.free_edges, 32, kNone);
   if (const std::size_t jobs = net.accounted_jobs) {
     const std::size_t ports = net.router_ports, vcs = net.vc_id(net.router_ports, 0);
+    make(s.job_channels, ports, ChannelAccount{});
     make(s.job_flits, ports * jobs, u64{0});
     make(s.job_queued, vcs * jobs, 0u);
     make(s.job_waiting, ports * jobs, 0u);
-    make(s.job_downstream, vcs * jobs, 0u);
+    make(s.job_downstream, vcs * jobs, u16{0});
     make(s.job_stall, ports * jobs, u64{0});
-    make(s.job_sending, ports, 0u);
-    make(s.sending_until, ports, 0u);
     make(s.stall_charged, ports, 0u);
     make(s.wait_blame, ports * jobs * jobs, u64{0});
     make(s.stall_blame, ports * jobs * jobs, 0.0);
