@@ -10,6 +10,7 @@ SETTLED: dict[str, Any] = {"accepted_load": 0.2, "offered_load": 0.2} | dict.fro
     ("packet_latency_first_half_ns", "packet_latency_second_half_ns"), 800.0
 )
 
+
 @pytest.mark.parametrize(
     ("first", "second", "accepted", "words"),
     [
