@@ -1,12 +1,12 @@
 """Speed of the core: fixed scenes beside the yardstick, how it scales, and where its instructions go.
 
-    python simcore/bench/run.py [scene ...] [--series [size load threads]] [--instructions] [--repeats 5] [--save NAME]
+    python simcore/bench/run.py [scene ...] [--all] [--series [size load threads]] [--instructions] [--save NAME]
 
 A scene is run, then the yardstick (yardstick.cpp, a naive struct-of-arrays prototype), in turn; the ratio is taken pair
 by pair and its median reported, so that a machine whose speed drifts does not decide the result. Speeds are flit-hops
 (channel traversals, ejection included, injection not) per CPU second of the simulation loop on one core; over threads,
-per second of wall time. With --series or --instructions and no scene, only those are measured. Ctrl-C keeps what has
-been measured.
+per second of wall time. With --series or --instructions, only those are measured; --all adds the scenes. Ctrl-C keeps
+what has been measured.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import instructions
 import picture
 import results
 import series
-from programs import BenchError, Programs, Row, check_scenes, cores, medians
+from programs import ROOT, BenchError, Programs, Row, check_scenes, cores, medians
 from terminal import Steps
 
 COLUMNS = (
@@ -31,7 +31,8 @@ COLUMNS = (
 
 def measure(programs: Programs, scene: str, repeats: int, steps: Steps) -> Row:
     """Medians over `repeats` pairs of (scene, yardstick)."""
-    rows, references = [], []
+    rows: list[Row] = []
+    references: list[float] = []
     for k in range(repeats):
         so_far = f", ratio {medians(rows, references)['ratio_to_yardstick']:.2f} so far" if rows else ""
         steps.about(f"{scene}: pair {k + 1} of {repeats}{so_far}")
@@ -89,32 +90,33 @@ def print_series(found: series.Series) -> None:
 def parser() -> argparse.ArgumentParser:
     """What the command line takes."""
     out = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    out.add_argument("scenes", nargs="*", help="scenes to run; all by default")
-    out.add_argument("--build", type=Path, default=Path("build/bench"), help="folder with the built programs")
+    out.add_argument("scenes", nargs="*", help="of whatever is measured, these scenes only")
+    out.add_argument("--build", type=Path, default=ROOT / "build" / "bench", help="folder with the built programs")
     out.add_argument("--repeats", type=int, default=5, help="pairs per scene")
-    out.add_argument("--all", action="store_true", help="all scenes, too, where only series are asked for")
+    out.add_argument("--all", action="store_true", help="the scenes' speeds as well, beside series or instructions")
     out.add_argument("--series", nargs="*", choices=list(series.GROUPS), help="how it scales; all three by default")
     out.add_argument("--instructions", action="store_true", help="instructions per flit-hop and stage (needs valgrind)")
     out.add_argument("--save", metavar="NAME", help="keep the figures in results/NAME.json, with series NAME.png")
     return out
 
 
-def go(arguments: argparse.Namespace, found: results.Results) -> None:
-    """Measure what is asked for, and file it in `found` as it comes."""
-    programs = Programs(arguments.build)
-    programs.require()
-    if arguments.repeats < 1:
-        raise BenchError(f"--repeats {arguments.repeats}: valid are 1 and more")
-    check_scenes(arguments.scenes, programs.scenes())
-    only_more = (arguments.series is not None or arguments.instructions) and not arguments.all
-    scenes = arguments.scenes or ([] if only_more else programs.scenes("scenes"))
-    kinds = [] if arguments.series is None else arguments.series or list(series.GROUPS)
+def wanted_of(asked: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Those of the names that were asked for; all if none were."""
+    return [name for name in names if not asked or name in asked]
 
+
+def measure_times(programs: Programs, arguments: argparse.Namespace, found: results.Results) -> None:
+    """Scenes and series, filed in `found` as they come."""
+    programs.require()
+    known = programs.scenes()
+    check_scenes([*arguments.scenes, *goals.GOALS], known)
+    kinds = [] if arguments.series is None else arguments.series or list(series.GROUPS)
     measured: dict[str, Row] = {}
     try:
-        measure_scenes(programs, scenes, arguments.repeats, measured)
-        groups = {group: programs.scenes(group) for kind in kinds for group in series.GROUPS[kind]}
-        for group, names in groups.items():
+        if arguments.all or (arguments.series is None and not arguments.instructions):
+            measure_scenes(programs, arguments.scenes or programs.scenes("scenes"), arguments.repeats, measured)
+        for group in [group for kind in kinds for group in series.GROUPS[kind]]:
+            names = wanted_of(arguments.scenes, programs.scenes(group))
             measure_scenes(programs, names, arguments.repeats, measured)
             found["series"] |= series.over({group: names}, measured)
     finally:
@@ -123,12 +125,20 @@ def go(arguments: argparse.Namespace, found: results.Results) -> None:
     if series.THREADS in kinds and len(counts) == 1:
         print("\nOver threads: this machine has one core.")
     elif series.THREADS in kinds:
-        threaded = [scene for scene in goals.THREADED if not arguments.scenes or scene in arguments.scenes]
+        threaded = wanted_of(arguments.scenes, goals.THREADED)
         with Steps(len(threaded) * (len(counts) - 1) * arguments.repeats) as steps:
             found["series"][series.THREADS] = series.over_threads(programs, threaded, counts, arguments.repeats, steps)
     print_series(found["series"])
+
+
+def go(arguments: argparse.Namespace, found: results.Results) -> None:
+    """Measure what is asked for."""
+    if arguments.repeats < 1:
+        raise BenchError(f"--repeats {arguments.repeats}: valid are 1 and more")
+    if arguments.all or arguments.series is not None or not arguments.instructions:
+        measure_times(Programs(arguments.build), arguments, found)
     if arguments.instructions:
-        found["instructions"] = instructions.measure(arguments.scenes or list(goals.GOALS))
+        found["instructions"] = instructions.measure(arguments.scenes)
 
 
 def main() -> int:
