@@ -130,30 +130,47 @@ def stage_of(function: str, file: str) -> str | None:
     return next((stage for stage, pattern in STAGES if re.search(pattern, text)), None)
 
 
-def by_stage(profile: Profile) -> dict[str, list[float]]:
-    """Events per stage; the sum over the stages is that over all functions."""
-    stages = {name: stage_of(name, profile.files.get(name, "")) for name in profile.own}
+def shares(profile: Profile) -> dict[str, dict[str, float]]:
+    """Which stages every function worked for, 0..1 each.
+
+    Those of a function of no stage are the mean of its callers', weighted with what the calls cost. Functions may call
+    each other in a circle, so it is solved by going over all of them until nothing moves.
+    """
+    out: dict[str, dict[str, float]] = {}
     callers: dict[str, dict[str, float]] = defaultdict(dict)
     for (caller, callee), counts in profile.calls.items():
-        callers[callee][caller] = callers[callee].get(caller, 0) + max(1, counts[0])
+        if caller != callee:
+            callers[callee][caller] = callers[callee].get(caller, 0) + max(1, counts[0])
+    names = {*profile.own, *callers, *(caller for caller, _ in profile.calls)}
+    for name in names:
+        stage = stage_of(name, profile.files.get(name, ""))
+        if stage or not callers[name]:
+            out[name] = {stage or "rest": 1.0}
+    open_ones = sorted(names - out.keys())
+    for _ in range(1000):
+        moved = 0.0
+        for name in open_ones:
+            found: dict[str, float] = defaultdict(float)
+            known = {caller: weight for caller, weight in callers[name].items() if caller in out}
+            for caller, weight in known.items():
+                for stage, share in out[caller].items():
+                    found[stage] += share * weight / sum(known.values())
+            if not known:
+                continue
+            was = out.get(name, {})
+            moved = max([moved, *(abs(found[stage] - was.get(stage, 0)) for stage in found)])
+            out[name] = dict(found)
+        if moved < 1e-9:
+            break
+    return {name: out.get(name, {"rest": 1.0}) for name in names}
 
-    def shares(name: str, on_the_way: tuple[str, ...]) -> dict[str, float]:
-        """Which stages a function worked for, 0..1 each."""
-        stage = stages.get(name) or stage_of(name, profile.files.get(name, ""))
-        if stage:
-            return {stage: 1.0}
-        above = {caller: weight for caller, weight in callers[name].items() if caller not in on_the_way}
-        if not above or len(on_the_way) > 20:
-            return {"rest": 1.0}
-        out: dict[str, float] = defaultdict(float)
-        for caller, weight in above.items():
-            for stage, share in shares(caller, (*on_the_way, name)).items():
-                out[stage] += share * weight / sum(above.values())
-        return out
 
+def by_stage(profile: Profile) -> dict[str, list[float]]:
+    """Events per stage; the sum over the stages is that over all functions."""
+    worked_for = shares(profile)
     totals: dict[str, list[float]] = {stage: [0.0] * len(profile.events) for stage in ORDER}
     for name, counts in profile.own.items():
-        for stage, share in shares(name, (name,)).items():
+        for stage, share in worked_for[name].items():
             totals[stage] = [total + share * count for total, count in zip(totals[stage], counts, strict=True)]
     return totals
 

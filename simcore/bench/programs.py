@@ -109,7 +109,14 @@ def check_scenes(asked: Sequence[str], known: Sequence[str]) -> None:
 
 
 def medians(rows: Sequence[Row], references: Sequence[float]) -> Row:
-    """One row of several pairs of (scene, yardstick); the ratio is taken pair by pair."""
+    """One row of several pairs of (scene, yardstick); the ratio is taken pair by pair.
+
+    Raises:
+        BenchError: The runs did not all end in the same state.
+    """
+    hashes = sorted({str(row["state_hash"]) for row in rows})
+    if len(hashes) > 1:
+        raise BenchError(f"{rows[0]['scene']} ends in different states: {', '.join(hashes)}")
     speeds = [float(row["flit_hops_per_cpu_second"]) for row in rows]
     ratios = [speed / reference for speed, reference in zip(speeds, references, strict=True)]
     return {

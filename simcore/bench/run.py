@@ -118,7 +118,8 @@ def measure_times(programs: Programs, arguments: argparse.Namespace, found: resu
         for group in [group for kind in kinds for group in series.GROUPS[kind]]:
             names = wanted_of(arguments.scenes, programs.scenes(group))
             measure_scenes(programs, names, arguments.repeats, measured)
-            found["series"] |= series.over({group: names}, measured)
+            if names:
+                found["series"] |= series.over({group: names}, measured)
     finally:
         found["scenes"] = list(measured.values())
     counts = series.thread_counts(cores())
