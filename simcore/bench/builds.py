@@ -21,24 +21,23 @@ CACHE = ROOT / "build" / "compare"
 OPTIONS = ("-DCMAKE_BUILD_TYPE=Release", "-DFLITGYM_BENCH=ON", "-DFLITGYM_WERROR=OFF")
 
 
-def build(source: Path, folder: Path, options: Sequence[str] = (), targets: Sequence[str] = ("simcore_bench",)) -> None:
-    """Configure and build; what the build says goes into `folder`.log.
+def build(source: Path, folder: Path, log: Path, options: Sequence[str] = ()) -> None:
+    """Configure `source` and build its simcore_bench in `folder`; what the build says goes into `log`.
 
     Raises:
         BenchError: With the end of that file.
     """
-    log = folder.with_suffix(".log")
     log.parent.mkdir(parents=True, exist_ok=True)
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(os.cpu_count() or 1)
     commands = (
         ["cmake", "-S", str(source), "-B", str(folder), *OPTIONS, *options],
-        ["cmake", "--build", str(folder), "-j", jobs, "--target", *targets],
+        ["cmake", "--build", str(folder), "-j", jobs, "--target", "simcore_bench"],
     )
     with log.open("w") as out:
         for command in commands:
             if run_group(command, out):
                 end = "\n".join(log.read_text().splitlines()[-12:])
-                raise BenchError(f"{source} does not build:\n{end}\nall of it: {log}")
+                raise BenchError(f"{source} does not build; all that was said is in {log}, which ends\n{end}")
 
 
 def run_group(command: Sequence[str], out: TextIO) -> int:
@@ -122,10 +121,17 @@ def bench_of(commit: str, repository: Path = ROOT, cache: Path = CACHE) -> Path:
     print(f"building {commit[:12]} (once; kept in {program.parent})", file=sys.stderr, flush=True)
     with work_tree(commit, repository, cache) as tree:
         source = tree / "simcore"
-        if "FLITGYM_BENCH" not in (source / "CMakeLists.txt").read_text():
+        lists = source / "CMakeLists.txt"
+        if not lists.exists() or "FLITGYM_BENCH" not in lists.read_text():
             raise BenchError(f"{commit[:12]} has no simcore_bench to compare with")
         folder = tree.parent / "build"
-        build(source, folder, ["-DFLITGYM_NATIVE=ON"])
+        log = cache / f"{commit}.log"
+        try:
+            build(source, folder, log, ["-DFLITGYM_NATIVE=ON"])
+        except KeyboardInterrupt:
+            log.unlink(missing_ok=True)
+            raise
+        log.unlink()
         program.parent.mkdir(parents=True, exist_ok=True)
         part = program.with_suffix(".part")
         shutil.copy2(folder / "simcore_bench", part)

@@ -201,7 +201,7 @@ def build_programs() -> Programs:
         raise BenchError("--instructions needs valgrind, which is not installed")
     flags = ["-g1", *(["-march=x86-64-v3"] if platform.machine() in ("x86_64", "AMD64") else [])]
     print("building for callgrind", file=sys.stderr, flush=True)
-    builds.build(ROOT / "simcore", FOLDER, [f"-DCMAKE_CXX_FLAGS={' '.join(flags)}"])
+    builds.build(ROOT / "simcore", FOLDER, FOLDER.with_suffix(".log"), [f"-DCMAKE_CXX_FLAGS={' '.join(flags)}"])
     return Programs(FOLDER)
 
 
