@@ -26,6 +26,7 @@ class Steps:
             console=Console(stderr=True),
             transient=True,
             speed_estimate_period=600,
+            refresh_per_second=1,  # it shares the machine with what is measured
             disable=not sys.stderr.isatty(),
             redirect_stdout=sys.stdout.isatty(),
         )
