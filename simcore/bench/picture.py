@@ -37,7 +37,7 @@ def draw_sizes(ax: Axes, rows: list[Row]) -> None:
     ax.set_xticks([row["terminals"] for row in rows], [f"{row['terminals']:,}" for row in rows], rotation=60)
     ax.minorticks_off()
     ax.set_xlabel("terminals")
-    ax.set_title("over network size (load 0.3)", fontsize=10)
+    ax.set_title("over network size (classic router, load 0.3)", fontsize=10)
 
 
 def draw_loads(ax: Axes, found: series.Series) -> None:
@@ -53,7 +53,8 @@ def draw_loads(ax: Axes, found: series.Series) -> None:
 
 def draw_threads(ax: Axes, rows: list[Row]) -> None:
     """Speed of one run on so many threads, beside that of as many runs: two bars per scene and number."""
-    names = [f"{row['scene']}, {row['threads']}" for row in rows]
+    counts = sorted({row["threads"] for row in rows})
+    names = [row["scene"] if len(counts) == 1 else f"{row['scene']}, {row['threads']} threads" for row in rows]
     at = list(range(len(rows)))
     bars = ((-0.2, "speedup", "one run, so many threads"), (0.2, "side_by_side", "as many runs side by side"))
     for offset, key, label in bars:
@@ -64,13 +65,13 @@ def draw_threads(ax: Axes, rows: list[Row]) -> None:
             [row[f"{key}_max"] - row[key] for _, row in here],
         ]
         ax.barh([y for y, _ in here], values, height=0.36, xerr=spread, capsize=2, label=label)
-    for count in sorted({row["threads"] for row in rows}):
+    for count in counts:
         ax.axvline(count, color="grey", linestyle=":", linewidth=1)
     ax.set_yticks(at, names, fontsize=7)
     ax.invert_yaxis()
     ax.set_xlabel("speed, of one thread's (wall time)")
-    ax.set_title("over threads", fontsize=10)
-    ax.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.15), ncol=2)
+    ax.set_title(f"over threads ({', '.join(map(str, counts))})", fontsize=10)
+    ax.legend(fontsize=8, frameon=False, loc="upper right", bbox_to_anchor=(1.02, -0.17), ncol=2)
 
 
 def save(path: Path) -> Path:
@@ -79,7 +80,8 @@ def save(path: Path) -> Path:
     lines: series.Series = found["series"]
     times = [key for key in ("size", "load") if any(group in lines for group in series.GROUPS[key])]
     panels = times + ([series.THREADS] if lines.get(series.THREADS) else [])
-    size = (4.6 * len(panels) + 1, 3.8)
+    widths = [1.7 if panel == series.THREADS else 1.0 for panel in panels]  # names of scenes take place
+    size = (4.3 * sum(widths), 3.8)
     figure, axes = plt.subplots(1, len(panels), figsize=size, layout="constrained", squeeze=False)
     for ax, panel in zip(axes[0], panels, strict=True):
         if panel == "size":
