@@ -18,7 +18,6 @@ from pathlib import Path
 
 import goals
 import instructions
-import picture
 import results
 import series
 from programs import ROOT, BenchError, Programs, Row, check_scenes, cores, medians
@@ -159,6 +158,8 @@ def main() -> int:
         path = results.save(arguments.save, found)
         print(f"saved {path}")
         if found["series"]:
+            import picture  # takes a second to import
+
             print(f"saved {picture.save(path)}")
     return status
 

@@ -18,6 +18,7 @@ import instructions  # noqa: E402
 import noise  # noqa: E402
 import picture  # noqa: E402
 import programs  # noqa: E402
+import report  # noqa: E402
 import results  # noqa: E402
 import series  # noqa: E402
 
@@ -195,6 +196,26 @@ def test_results_are_merged_scene_by_scene(tmp_path):
     path.write_text(json.dumps({**found, "machine": {"processor": "another"}}))
     with pytest.raises(programs.BenchError, match="another machine"):
         results.save("x", {"scenes": [row("a")]}, tmp_path)
+
+
+def test_saved_results_become_tables():
+    scene = "input_queued_minimal_uniform_0.6"
+    found = {
+        "machine": {"processor": "p", "cores": 2},
+        "scenes": [measured(scene, 1056, 0.6, 1e7), measured("other", 72, 0.6, 2e7)],
+        "series": {
+            series.SIZES: [series.point(measured("s", n, 0.3, 1e7)) for n in (72, 1056)],
+            series.THREADS: [series.threads_row("a", 2, [(1.0, 1.8, 2.0)])],
+        },
+    }
+    lines = report.report(found).splitlines()
+    assert next(line for line in lines if scene in line).endswith(
+        "| 10.00 | 0.50 | 1.50 (1.5 x yardstick) | **missed by 3.00 x** |"
+    )
+    assert next(line for line in lines if "`other`" in line) == "| `other` |  | 20.00 | 0.50 |  |  |"
+    assert "| terminals | 72 | 1,056 |" in lines
+    assert "| ns per flit-hop | 100 | 100 |" in lines
+    assert "| `a` | 2 | 1.80 | 2.00 | met |" in lines
 
 
 # --- instructions
