@@ -199,6 +199,7 @@ struct PacketPayload {
 
 struct Outbox {                  // of a NIC: transfers that still have packets to inject, and those on the way
   u32 first, last, sent, last_sent;
+  u32 next_flits;                // of the packet that goes next, once it has been looked at and found no room; else 0
 };
 
 enum class HostAction : u32 { kStartRank, kReady, kBegin, kDone, kHandOver, kArrive, kMatch };

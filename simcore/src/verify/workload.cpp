@@ -225,7 +225,7 @@ class WorkloadCheck {
         hold(open(id) && !in_outbox_[id] && ends_are_ranks(id) && sent_from_here(id), broken);
         in_outbox_[id] = 1;
       }
-      hold(length == s_.terminals[t].left && last == box.last, broken);
+      hold(length == s_.terminals[t].left && last == box.last && box.next_flits <= net_.most_packet_flits, broken);
       last = kNone;
       for (u32 id = box.sent; id != kNone; last = id, id = s_.messages[id].later) {
         hold(open(id) && !in_sent_[id] && ends_are_ranks(id) && sent_from_here(id), broken);

@@ -110,6 +110,7 @@ void hand_over(Frame& f, u32 id) {
   if (static_cast<Transfer>(m.transfer) == Transfer::kFetch && box.first != kNone) {
     m.next = box.first;  // a fetch goes past what waits, and past their order
     box.first = id;
+    box.next_flits = 0;
     return queued(f, terminal);
   }
   (box.first == kNone ? box.first : s.messages[box.last].next) = id;
@@ -127,14 +128,23 @@ void fill_from_outbox(Frame& f, u32 terminal) {
   State& s = f.s;
   Outbox& box = s.outboxes[terminal];
   const Port& nic = s.ports[f.net.nic(terminal)];
+  // Asked again with every flit that the NIC sends.
+  if (nic.queued + box.next_flits > f.net.router.nic_depth) return;
+  box.next_flits = 0;
   while (box.first != kNone) {
     const u32 id = box.first;
     Message& m = s.messages[id];
-    const u64 all = wire_bytes(w, m);
-    const u32 rest = static_cast<u32>(all % w.packet_bytes);  // of the last packet, if it is not a whole one
-    const u32 size = m.to_inject > 1 || (rest == 0 && all > 0) ? w.packet_bytes : rest;
-    const u32 flits = std::max(1u, (size + w.flit_bytes - 1) / w.flit_bytes);
-    if (nic.queued + flits > f.net.router.nic_depth) return;
+    u32 size = w.packet_bytes, flits = f.net.most_packet_flits;
+    if (m.to_inject == 1) {  // the last packet may not be a whole one
+      const u64 all = wire_bytes(w, m);
+      const u32 rest = static_cast<u32>(all % w.packet_bytes);
+      if (rest > 0 || all == 0) size = rest;
+      flits = std::max(1u, (size + w.flit_bytes - 1) / w.flit_bytes);
+    }
+    if (nic.queued + flits > f.net.router.nic_depth) {
+      box.next_flits = flits;
+      return;
+    }
 
     const bool data = carries_data(static_cast<Transfer>(m.transfer));
     // The header comes first; it may fill more than a packet.
