@@ -14,7 +14,9 @@ namespace {
 
 constexpr u32 kOnStart = 0x80000000u;  // an edge to an operation that waits for the start only
 
-bool later(const HostEvent& a, const HostEvent& b) { return a.when != b.when ? a.when > b.when : a.order > b.order; }
+constexpr auto later = [](const HostEvent& a, const HostEvent& b) {
+  return a.when != b.when ? a.when > b.when : a.order > b.order;
+};
 
 u32 size_class(u32 n) {
   u32 k = 0;
