@@ -99,7 +99,10 @@ void account_left(Frame& f, u32 input_vc, u32 output, u32 packet) {
   account_unrouted(f, input_vc, output);  // those behind it; it waits on until it is sent
 }
 
-void account_change(Frame& f, u32 port, u32 job) {
+namespace {
+
+// Flits of another job follow on a channel.
+__attribute__((noinline)) void change_job(Frame& f, u32 port, u32 job) {
   State& s = f.s;
   const u32 jobs = f.net.accounted_jobs;
   ChannelAccount& account = s.job_channels[port];
@@ -113,6 +116,31 @@ void account_change(Frame& f, u32 port, u32 job) {
   s.job_flits[row + account.job] += account.flits;
   account.flits = 0;
   account.job = job;
+}
+
+}  // namespace
+
+void account_sent(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
+  const Network& net = f.net;
+  State& s = f.s;
+  if (net.is_nic(port)) return;
+  const u32 jobs = net.accounted_jobs, job = s.packets[packet_of(flit)].job;
+  ChannelAccount& account = s.job_channels[port];
+  if (account.job != job) change_job(f, port, job);
+  const bool open = f.part.window.open;
+  if (flit & kHead) {
+    const std::size_t row = std::size_t{port} * jobs + job;
+    s.job_waiting[row]--;
+    if (open) s.wait_blame[row * jobs + job] += account.busy;
+  }
+  if (net.channels[port].kind != PortKind::kTerminal) {
+    u16& slots = s.job_downstream[std::size_t{net.vc_id(port, vc)} * jobs + job];
+    slots = static_cast<u16>(slots + flits);
+  }
+  account.sending_until = f.now + cycles;
+  if (!open) return;
+  account.busy += cycles;
+  account.flits += flits;
 }
 
 void account_credit(Frame& f, const CreditEvent& credit) {
