@@ -137,6 +137,25 @@ void size_router(const Params& params, Network& net) {
                       text(2 * net.longest_delay * net.cycle_ns) + " ns); a packet on a link would be taken for a deadlock");
 }
 
+// Not where a sum could pass the 16 bits of its cells: there, decisions add up what they sense.
+void keep_sensed(Network& net) {
+  const u64 most = u64{net.vcs} * (net.router.input_depth + net.router.output_depth);
+  if (net.routing_facts.senses == Congestion::kNothing || most > Sensed::kMost) return;
+  Sensed& sensed = net.sensed;
+  sensed.parts = net.routing_facts.senses;
+  sensed.radix_shift = net.radix_shift;
+  sensed.vcs = net.vcs;
+  sensed.column_shift = static_cast<u32>(std::countr_zero(Sensed::columns(net.radix_shift)));
+  MemoryShape shape;
+  shape.name = "sensed";
+  shape.meaning = "flits ahead of a packet at an output, as the routing senses them: VC x port";
+  shape.per = Per::kRouter;
+  shape.rows = net.vcs;
+  shape.columns = 1u << sensed.column_shift;
+  shape.highest = static_cast<double>(most);
+  sensed.memory = declare<u16>(net, shape);
+}
+
 void choose_routing(const Config& config, const Params& router, Network& net) {
   const auto& spec = find<RoutingSpec>("routing", config.routing.name, net);
   const Params params("routing." + spec.name, params_of(spec), without_defaults_of_others(spec, config.routing.values));
@@ -174,6 +193,7 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   if (injection > net.vcs) throw ConfigError("router.injection_vcs: " + std::to_string(injection) + " are more than the " + std::to_string(net.vcs) + " VCs of a port");
   net.router.injection_vcs = injection ? injection : net.vcs;
   net.request_words = std::max(1u, (1u << (net.radix_shift + net.vc_shift)) / 64);
+  keep_sensed(net);
 }
 
 // A packet of `flits` flits, as `key` says, must fit the buffers.

@@ -61,6 +61,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
   const u32 wake = net.router.wake_cycles;
   OutputVc* const output_vcs = s.output_vcs.data();
   Port* const ports = s.ports.data();
+  u16* const sensed = f.sensed;
 
   for (u32 n = line.first; n != due; n++) {
     const u32 ahead = items[(n + kAhead) & mask].vc;
@@ -74,6 +75,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
     if (net.accounted_jobs) account_credit(f, e);
     out.credits = static_cast<u16>(out.credits + e.flits);
     o.load -= e.flits;
+    if (sensed && port < net.router_ports) sensed[net.sensed.at(port, net.vc_of(e.vc))] -= static_cast<u16>(e.flits * net.sensed.slots());
     if (!output_buffers && !net.is_nic(port)) {
       if (out.parked == kNone) continue;
       if (o.stalled) end_stall(f, o);

@@ -16,13 +16,15 @@ namespace flitgym {
 // One cycle of one partition. Routers and terminals are its own; what leaves it goes onto delay lines.
 struct Frame {
   Frame(const Network& network, State& state, Workspace& workspace, Cycle cycle, u32 k = 0)
-      : net(network), s(state), w(workspace), part(partition(state, k)), range(network.ranges[k]), active(state.active_routers.data() + range.first_word), now(cycle) {}
+      : net(network), s(state), w(workspace), part(partition(state, k)), range(network.ranges[k]), active(state.active_routers.data() + range.first_word),
+        sensed(network.sensed.kept() ? network.sensed.memory.of(state) : nullptr), now(cycle) {}
   const Network& net;
   State& s;
   Workspace& w;
   Partition& part;
   const PartitionRange& range;
   u64* const active;  // bit per router of the partition with a request
+  u16* const sensed;  // Network::sensed; null: nobody senses
   const Cycle now;
 };
 

@@ -184,11 +184,13 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
   }
   if constexpr (S::kOutputBuffers) {
     enqueue_output(x.f, o, out, x.next, output, vc, flit, 1);
+    if (x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.queue();
   } else {
     if (o.stalled) end_stall(x.f, o);
     if (x.channels[output].kind != PortKind::kTerminal) {
       out.credits--;
       o.load++;
+      if (x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.slots();
     }
     put_on_channel(x.f, x.flit_lines, o, output, vc, flit);
   }
