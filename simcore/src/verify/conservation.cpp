@@ -38,17 +38,19 @@ void check_conservation(const Network& net, const State& s) {
   // What is on the way to each buffer, and back to each output VC.
   std::vector<u32> flits(std::size_t{net.port_count} << net.vc_shift), returning(flits.size());
   u64 buffered = 0, on_channels = 0;
-  for (const auto& line : s.part.flit_lines.lines)
-    for (u32 n = line.first; n != line.end; n++, on_channels++) flits[line.at(n).vc]++;
-  for (const auto& line : s.part.credit_lines.lines)
-    for (u32 n = line.first; n != line.end; n++) returning[line.at(n).vc] += line.at(n).flits;
+  for (u32 k = 0; k < net.partitions(); k++) {
+    for (const auto& line : partition(s, k).flit_lines.lines)
+      for (u32 n = line.first; n != line.end; n++, on_channels++) flits[line.at(n).vc]++;
+    for (const auto& line : partition(s, k).credit_lines.lines)
+      for (u32 n = line.first; n != line.end; n++) returning[line.at(n).vc] += line.at(n).flits;
+  }
+  const Totals sums = totals(s);
   for (const InputVc& in : s.input_vcs) buffered += in.count;
   for (const OutputVc& out : s.output_vcs) buffered += out.count;
-  if (buffered + on_channels != s.part.totals.flits_in_network)
+  if (buffered + on_channels != sums.flits_in_network)
     fail(std::to_string(buffered) + " flits buffered + " + std::to_string(on_channels) + " on channels, but " +
-        std::to_string(s.part.totals.flits_in_network) + " accepted and not ejected");
-  if (s.part.totals.flits_accepted != s.part.totals.flits_ejected +
-      s.part.totals.flits_in_network) fail("flits in differ from flits out plus flits in flight");
+        std::to_string(sums.flits_in_network) + " accepted and not ejected");
+  if (sums.flits_accepted != sums.flits_ejected + sums.flits_in_network) fail("flits in differ from flits out plus flits in flight");
 
   for (u32 p = 0; p < net.port_count; p++) {
     if (net.channels[p].peer == kNone || (!net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal)) continue;
