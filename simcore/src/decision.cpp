@@ -156,12 +156,8 @@ void apply_routes(Frame& f, u32 begin, u32 end) {
   const Network& net = f.net;
   State& s = f.s;
   const Batch& b = f.w.batch;
-<<<<<<< HEAD
-  mark_nonminimal(net, s, b);
   const bool never_held = net.most_packet_flits == 1 && !net.router.separate_vc_allocation;
   const u16* const filled = never_held && net.sensed.parts == Congestion::kBoth ? f.sensed : nullptr;
-=======
->>>>>>> main
   const bool one_to_one = net.vcs == net.routing_facts.classes;
   const u32 shift = net.radix_shift + net.vc_shift, words = net.request_words, asked_words = net.asked_words;
   const bool by_age = net.router.arbiter == Arbiter::kAge;
