@@ -122,6 +122,7 @@ void size_router(const Params& params, Network& net) {
   const std::string& arbiter = params.text("arbiter");
   r.arbiter = arbiter == "round_robin" ? Arbiter::kRoundRobin : arbiter == "age" ? Arbiter::kAge : Arbiter::kLeastRecentlyServed;
   r.crossbar_per_vc = params.text("crossbar_ports") == "per_vc";
+  net.request_mask = r.crossbar_per_vc ? 0 : ~0u;
   if (r.crossbar_per_vc && (r.output_depth == 0 || r.crossbar_cycles > 1 || r.arbiter == Arbiter::kRoundRobin))
     throw ConfigError("router.crossbar_ports: per_vc needs output buffers (output_buffer_flits > 0), a crossbar flit time of one cycle and arbiter=age or least_recently_served; there are " +
                       std::to_string(r.output_depth) + " flits, " + std::to_string(r.crossbar_cycles) + " cycles and " + arbiter);
@@ -423,6 +424,8 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   if (config.workload.jobs.empty()) choose_traffic(config, *net);
   else choose_workload(config, router, *net);
   choose_partitions(*net, config.partitions);
+  // Packets draw for themselves, and sums do not mind; a table that learns does, and so do those who are shown a batch.
+  net->order_felt = net->decider != Decider::kRouting || net->learns || net->seam || net->workload || net->routing_facts.in_order;
   for (const Section* section : {&config.topology, &config.router, &config.routing, &config.traffic}) {
     net->identity += section->name;
     for (const auto& [key, value] : section->values) net->identity += " " + key + "=" + to_string(value);

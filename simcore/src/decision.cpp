@@ -185,8 +185,9 @@ void apply_routes(Frame& f, u32 begin, u32 end) {
       __builtin_prefetch(&s.ports[net.port_of_vc(v)], 1);
     }
     // set_request() with its arrays at hand
-    requests[std::size_t{output} * words + bit / 64] |= u64{1} << (bit % 64);
-    asked[router * asked_words + out_port / 64] |= u64{1} << (out_port % 64);
+    const u32 asks = net.request_port(out_port);
+    requests[std::size_t{net.port(router, asks)} * words + bit / 64] |= u64{1} << (bit % 64);
+    asked[router * asked_words + asks / 64] |= u64{1} << (asks % 64);
     active[(router - first_router) / 64] |= u64{1} << ((router - first_router) % 64);
     if (in.front & kWatched) [[unlikely]] watch(f, in.front | kHead | (net.most_packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
   }

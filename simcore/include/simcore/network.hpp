@@ -93,6 +93,7 @@ struct RoutingFacts {
   bool minimal = false;   // it never leaves the minimal paths
   bool remote = false;    // it looks at other routers' queues
   bool bubble = false;    // into a ring of channels go packets only where one more would still fit (Network::ring_of_output)
+  bool in_order = false;  // decisions of a cycle at a router see those before them
   Congestion senses = Congestion::kNothing;  // it weighs many outputs per decision, by VC: Network::sensed is kept for it
 };
 
@@ -192,6 +193,11 @@ struct Network {
   u32 vc_shift = 0, radix_shift = 0;  // see the ids above
   u32 request_words = 1;              // 64-bit words of a router's mask of input VCs
   u32 asked_words = 1;                // and of its mask of output ports
+  // Where input VCs do not contend for output ports (RouterParams::crossbar_per_vc), all of a router's requests stand in the mask
+  // of its port 0, and a packet that is part-way through keeps asking.
+  u32 request_mask = ~0u;
+  u32 request_port(u32 out_port) const { return out_port & request_mask; }
+  bool order_felt = true;             // does anything come of the order in which a router's grants of a cycle are made?
 
   RouterParams router{};
   std::vector<Rounding> rounding;

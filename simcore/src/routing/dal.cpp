@@ -109,9 +109,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   shape.per = Per::kPacket;
   shape.highest = (1u << dimensions) - 1;
   rule->derouted = declare<u16>(net, shape);
-  RoutingFacts facts = rule->escape ? RoutingFacts{2, 2 * dimensions, true} : RoutingFacts{2 * dimensions, 2 * dimensions};
-  facts.senses = senses(*rule);
-  return facts;
+  return weighing(rule->escape ? RoutingFacts{2, 2 * dimensions, true} : RoutingFacts{2 * dimensions, 2 * dimensions}, *rule);
 }
 
 std::vector<ParamSpec> params() {

@@ -26,9 +26,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   read_weight(params, net, *rule);
   rule->deroute_class = params.text("classes") == "deroute";
   data = rule;
-  RoutingFacts facts{2, 2 * hyperx(net).dimensions};
-  facts.senses = senses(*rule);
-  return facts;
+  return weighing({2, 2 * hyperx(net).dimensions}, *rule);
 }
 
 std::vector<ParamSpec> params() {

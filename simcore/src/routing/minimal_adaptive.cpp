@@ -18,8 +18,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   data = rule;
   RoutingFacts facts{hyperx(net).dimensions, hyperx(net).dimensions};
   facts.minimal = true;
-  facts.senses = senses(*rule);
-  return facts;
+  return weighing(facts, *rule);
 }
 
 const Register<RoutingSpec> entry(incremental<MinimalAdaptive>("minimal_adaptive", "any minimal path, hop by hop to the least congested link (MIN-AD)",

@@ -30,9 +30,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   rule->classes = dimensions + (deroutes < 0 ? dimensions : static_cast<u32>(deroutes));
   rule->back_to_back = params.boolean("back_to_back");
   data = rule;
-  RoutingFacts facts{rule->classes, rule->classes};
-  facts.senses = senses(*rule);
-  return facts;
+  return weighing({rule->classes, rule->classes}, *rule);
 }
 
 std::vector<ParamSpec> params() {

@@ -18,7 +18,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   Packet* const packets = s.packets.data();
   const Channel* const channels = net.channels.data();
   PacketDetail* const details = s.details.data();
-  const bool learns = net.learns;
+  const bool learns = net.learns, goes_on = net.router.crossbar_per_vc;  // it asks already
 
   for (u32 n = line.first; n != due; n++) {
     const FlitEvent& ahead = items[(n + kAhead) & mask];  // past the last one lies an older event: harmless
@@ -44,7 +44,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
       }
       if (in.count == 1) request_route(f, e.vc, f.now);
       if (e.flit & kWatched) watch(f, e.flit, "arrives in the input buffer of", net.port_of_vc(e.vc), net.vc_of(e.vc));
-    } else if (in.count == 1) {
+    } else if (in.count == 1 && !goes_on) {
       set_request(f, e.vc, in.out_port);  // the next flit of a packet whose head has gone ahead
     }
   }
