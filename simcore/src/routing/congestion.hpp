@@ -7,7 +7,6 @@
 
 namespace flitgym {
 
-enum class Congestion : u8 { kBoth, kOutputQueue, kCredits };
 enum class Scope : u8 { kPort, kClass, kVc, kHybrid };
 
 // `auto` is for those that ask for it as their default: what a packet waits for at this router. Before a link with an output queue
@@ -40,6 +39,7 @@ inline u32 port_congestion(const State& s, Congestion measure, u32 port) {
   return measure == Congestion::kBoth ? o.load : measure == Congestion::kCredits ? o.load - o.queued : o.queued;
 }
 
+// The same of one VC of a port to another router; nobody weighs those of terminals.
 inline u32 vc_congestion(const Network& net, const State& s, Congestion measure, u32 port, u32 vc) {
   const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
   const u32 used = net.router.input_depth - out.credits;
@@ -52,12 +52,15 @@ struct CongestionMeasure {
 
   // Are a port's classes told apart? `shared`: the path it is compared with has the same port.
   bool by_class(bool shared) const { return scope != Scope::kPort && (scope != Scope::kHybrid || shared); }
+  // What State keeps side by side for a routing that goes by this measure alone.
+  Congestion senses() const { return scope == Scope::kClass || scope == Scope::kVc ? parts : Congestion::kNothing; }
   // Flits ahead of a packet that would leave by `port` in `vc_class`.
   u32 of(const Network& net, const State& s, u32 port, u32 vc_class, bool shared = false) const {
     if (!by_class(shared)) return port_congestion(s, parts, port);
+    const u16* const sensed = net.sensed.parts == parts ? net.sensed.memory.of(s) : nullptr;
     u32 sum = 0, least = ~0u;
     for (u32 vc = vc_class; vc < net.vcs; vc += net.routing_facts.classes) {
-      const u32 flits = vc_congestion(net, s, parts, port, vc);
+      const u32 flits = sensed ? sensed[net.sensed.at(port, vc)] : vc_congestion(net, s, parts, port, vc);
       sum += flits;
       if (flits < least) least = flits;
     }

@@ -18,7 +18,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   Packet* const packets = s.packets.data();
   const Channel* const channels = net.channels.data();
   PacketDetail* const details = s.details.data();
-  const bool learns = net.learns;
+  const bool learns = net.learns, goes_on = net.router.crossbar_per_vc;  // it asks already
 
   for (u32 n = line.first; n != due; n++) {
     const FlitEvent& ahead = items[(n + kAhead) & mask];  // past the last one lies an older event: harmless
@@ -44,7 +44,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
       }
       if (in.count == 1) request_route(f, e.vc, f.now);
       if (e.flit & kWatched) watch(f, e.flit, "arrives in the input buffer of", net.port_of_vc(e.vc), net.vc_of(e.vc));
-    } else if (in.count == 1) {
+    } else if (in.count == 1 && !goes_on) {
       set_request(f, e.vc, in.out_port);  // the next flit of a packet whose head has gone ahead
     }
   }
@@ -61,6 +61,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
   const u32 wake = net.router.wake_cycles;
   OutputVc* const output_vcs = s.output_vcs.data();
   Port* const ports = s.ports.data();
+  u16* const sensed = f.sensed;
 
   for (u32 n = line.first; n != due; n++) {
     const u32 ahead = items[(n + kAhead) & mask].vc;
@@ -74,6 +75,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
     if (net.accounted_jobs) account_credit(f, e);
     out.credits = static_cast<u16>(out.credits + e.flits);
     o.load -= e.flits;
+    if (sensed && port < net.router_ports) sensed[net.sensed.at(port, net.vc_of(e.vc))] -= static_cast<u16>(e.flits * net.sensed.slots());
     if (!output_buffers && !net.is_nic(port)) {
       if (out.parked == kNone) continue;
       if (o.stalled) end_stall(f, o);

@@ -184,11 +184,13 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
   }
   if constexpr (S::kOutputBuffers) {
     enqueue_output(x.f, o, out, x.next, output, vc, flit, 1);
+    if (x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.queue();
   } else {
     if (o.stalled) end_stall(x.f, o);
     if (x.channels[output].kind != PortKind::kTerminal) {
       out.credits--;
       o.load++;
+      if (x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.slots();
     }
     put_on_channel(x.f, x.flit_lines, o, output, vc, flit);
   }
@@ -258,7 +260,7 @@ template <class S, bool kFewPorts>
 void by_priority(const Fabric& x, u32 router) {
   Port* const ports = &x.ports[router << x.radix_shift];
   InputVc* const input_vcs = &x.input_vcs[router << x.router_shift()];
-  const bool by_age = x.net.router.arbiter == Arbiter::kAge, per_vc = x.net.router.crossbar_per_vc;
+  const bool by_age = x.net.router.arbiter == Arbiter::kAge;
   const u32 words = S::kOneWord ? 1 : x.words;
 
   // Most routers have one request at most times; it needs no order.
@@ -272,7 +274,7 @@ void by_priority(const Fabric& x, u32 router) {
         bit = word * 64 + static_cast<u32>(__builtin_ctzll(mask[word]));
       }
     if (set == 1) {
-      if (!S::kOneCycle && !per_vc && !(passed(ports[out_port].output_busy_until, x.now) && passed(ports[bit >> x.vc_shift].input_busy_until, x.now))) return;
+      if (!S::kOneCycle && !(passed(ports[out_port].output_busy_until, x.now) && passed(ports[bit >> x.vc_shift].input_busy_until, x.now))) return;
       if (!has_room<S>(x, router, out_port, bit)) return;
       if (!by_age) input_vcs[bit].served = x.s.stamps[router]++;
       return grant<S>(x, router, out_port, bit);
@@ -282,12 +284,12 @@ void by_priority(const Fabric& x, u32 router) {
   u64 keys[kMaxRadix * kMaxVcs];
   u32 n = 0;
   x.each_asked<kFewPorts>(router, 0, [&](u32 out_port) {
-    if (!S::kOneCycle && !per_vc && !passed(ports[out_port].output_busy_until, x.now)) return;
+    if (!S::kOneCycle && !passed(ports[out_port].output_busy_until, x.now)) return;
     const u64* const mask = &x.requests[std::size_t{router << x.radix_shift | out_port} * words];
     for (u32 word = 0; word < words; word++)
       for (u64 m = mask[word]; m; m &= m - 1) {
         const u32 bit = word * 64 + static_cast<u32>(__builtin_ctzll(m));
-        if (!S::kOneCycle && !per_vc && !passed(ports[bit >> x.vc_shift].input_busy_until, x.now)) continue;
+        if (!S::kOneCycle && !passed(ports[bit >> x.vc_shift].input_busy_until, x.now)) continue;
         if (!has_room<S>(x, router, out_port, bit)) continue;
         const InputVc& in = input_vcs[bit];
         // Insertion keeps the few keys sorted: rank, then input and VC.
@@ -301,21 +303,13 @@ void by_priority(const Fabric& x, u32 router) {
   u64 inputs[kFewPorts ? 1 : kMaxRadix / 64], outputs[kFewPorts ? 1 : kMaxRadix / 64];
   std::fill_n(inputs, kFewPorts ? 1 : x.asked_words, u64{0});
   std::fill_n(outputs, kFewPorts ? 1 : x.asked_words, u64{0});
-  u32 vcs_taken[kMaxRadix];
-  if (per_vc) std::fill_n(vcs_taken, x.net.radix, 0u);
   u32 served = 0;
   for (u32 k = 0; k < n; k++) {
     const u32 bit = static_cast<u32>(keys[k]) >> kPortBits, out_port = keys[k] & kPortMask, in_port = bit >> x.vc_shift;
-    if (per_vc) {  // a request is an input VC's only one; what may clash is the output VC
-      const u32 vc = u32{1} << input_vcs[bit].out_vc;
-      if (vcs_taken[out_port] & vc) continue;
-      vcs_taken[out_port] |= vc;
-    } else {
-      u64 &input = inputs[kFewPorts ? 0 : in_port / 64], &output = outputs[kFewPorts ? 0 : out_port / 64];
-      if ((input >> (in_port % 64) & 1) || (output >> (out_port % 64) & 1)) continue;
-      input |= u64{1} << (in_port % 64);
-      output |= u64{1} << (out_port % 64);
-    }
+    u64 &input = inputs[kFewPorts ? 0 : in_port / 64], &output = outputs[kFewPorts ? 0 : out_port / 64];
+    if ((input >> (in_port % 64) & 1) || (output >> (out_port % 64) & 1)) continue;
+    input |= u64{1} << (in_port % 64);
+    output |= u64{1} << (out_port % 64);
     keys[served++] = keys[k];
     grant<S>(x, router, out_port, bit);
   }
@@ -357,7 +351,8 @@ void dispatch(Frame& f) {
 }  // namespace
 
 void switch_allocation(Frame& f) {
-  if (!f.net.routing_facts.bubble) dispatch<>(f);
+  if (f.net.router.crossbar_per_vc) switch_allocation_per_vc(f);
+  else if (!f.net.routing_facts.bubble) dispatch<>(f);
   else if (f.net.router.output_depth > 0) allocate_all<Shape<true, false, false, false, true>, false>(f);
   else allocate_all<Shape<false, false, false, false, true>, false>(f);
 }

@@ -18,6 +18,7 @@ void send_all(Frame& f) {
   const u32 *const due = f.w.ids.data(), count = static_cast<u32>(f.w.ids.size());
   const u32 vc_shift = net.vc_shift, vcs = net.vcs, router_ports = net.router_ports;
   const bool per_packet = net.router.packet_links;
+  u16* const sensed = f.sensed;
   constexpr u32 kAhead = 6;
   u32 sent = 0;
 
@@ -51,8 +52,10 @@ void send_all(Frame& f) {
     const Flit flit = pop_flit<kSingleFlit>(out, s.next.data(), s.packets.data());
     if (out.count == 0) o.waiting_vcs &= ~(1u << vc);
     o.queued--;
-    if (channels[port].kind == PortKind::kTerminal && port < router_ports) o.load--;  // terminals take everything at once
+    const bool to_terminal = channels[port].kind == PortKind::kTerminal && port < router_ports;
+    if (to_terminal) o.load--;  // terminals take everything at once
     else out.credits--;
+    if (sensed && port < router_ports) sensed[net.sensed.at(port, vc)] += static_cast<u16>((to_terminal ? 0 : net.sensed.slots()) - net.sensed.queue());
     o.next_vc = static_cast<u16>(per_packet && !(flit & kTail) ? vc : vc + 1 == vcs ? 0 : vc + 1);
     o.busy_until = f.now + channels[port].flit_cycles;
     if (o.waiting_vcs) schedule_port(f, o, port, o.busy_until);
