@@ -153,7 +153,7 @@ void Simulation::run_partitions(Cycle until) {
     }
     return;
   }
-  if (size > 1 && (!team_ || team_->size() != size)) team_ = std::make_unique<Team>(size);
+  if (size > 1 && (!team_ || team_->size() != size || !team_->here())) team_ = std::make_unique<Team>(size);
   helpers_.resize(size - 1);
   for (Workspace& helper : helpers_) {
     if (helper.batch.input_vc.empty()) prepare(net, helper);

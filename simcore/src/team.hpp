@@ -2,6 +2,8 @@
 // for a while before it sleeps.
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <exception>
 #include <functional>
@@ -19,6 +21,10 @@ class Team {
     for (u32 i = 1; i < size; i++) threads_.emplace_back([this, i] { serve(i); });
   }
   ~Team() {
+    if (!here()) {
+      new std::vector<std::thread>(std::move(threads_));  // left alone: there is nobody to wait for
+      return;
+    }
     work_ = nullptr;
     begin();
     for (std::thread& thread : threads_) thread.join();
@@ -26,6 +32,8 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
+  // In a process that was forked off its threads are missing.
+  bool here() const { return process_ == getpid(); }
   u32 size() const { return static_cast<u32>(errors_.size()); }
 
   // work(0) here and work(1) .. work(size-1) elsewhere; returns when all have. Rethrows what the first of them threw.
@@ -79,6 +87,7 @@ class Team {
   alignas(64) std::atomic<u32> round_{0};
   alignas(64) std::atomic<u32> busy_{0};
   const std::function<void(u32)>* work_ = nullptr;
+  const pid_t process_ = getpid();
   std::vector<std::exception_ptr> errors_;
   std::vector<std::thread> threads_;
 };
