@@ -52,6 +52,9 @@ void start_sources(Frame& f);
 // watch.cpp: one line of a watched packet's life
 void watch(Frame& f, Flit flit, const char* what, u32 port, u32 vc);
 
+// Nobody looks on: no packet is watched, and no job's use of the channels is accounted for.
+inline bool plain(const Frame& f) { return f.s.watched.empty() && f.net.accounted_jobs == 0; }
+
 inline bool passed(Cycle deadline, Cycle now) { return now >= deadline; }
 
 // The packet in front of an input VC, whose route is known, asks for its output.
@@ -123,10 +126,10 @@ inline __attribute__((always_inline)) void request_route(Frame& f, u32 input_vc,
 }
 
 // A flit enters a queue, behind the other flits of its packet.
-template <class Vc>
+template <bool kSingleFlit = false, class Vc>
 inline void push_flit(Vc& vc, Flit* next, Flit flit) {
   vc.count++;
-  if (!(flit & kHead)) return;
+  if (!kSingleFlit && !(flit & kHead)) return;
   const Flit packet = flit & ~(kHead | kTail);
   if (vc.front == kNone) vc.front = packet;
   else next[packet_of(vc.back)] = packet;
@@ -145,7 +148,7 @@ inline Flit pop_flit(Vc& vc, const Flit* next, const Packet* packets) {
     if (vc.sent == packets[packet_of(flit)].flits) flit |= kTail;
   }
   if (flit & kTail) {
-    vc.sent = 0;
+    if (!kSingleFlit) vc.sent = 0;
     vc.front = vc.front == vc.back ? kNone : next[packet_of(flit)];
   }
   return flit;
@@ -159,8 +162,9 @@ inline u32 slots_needed(const Frame& f, const Vc& vc) {
 }
 
 // A flit enters the queue of an output VC. Behind a crossbar it can leave in the next cycle at the earliest (delay 1).
+template <bool kSingleFlit = false>
 inline void enqueue_output(Frame& f, Port& o, OutputVc& out, Flit* next, u32 port, u32 vc, Flit flit, u32 delay) {
-  push_flit(out, next, flit);
+  push_flit<kSingleFlit>(out, next, flit);
   o.waiting_vcs |= 1u << vc;
   o.queued++;
   o.load++;
@@ -171,10 +175,12 @@ inline void enqueue_output(Frame& f, Port& o, OutputVc& out, Flit* next, u32 por
 }
 
 // A flit starts on a channel now.
+template <bool kPlain = false>
 inline __attribute__((always_inline)) void put_on_channel(Frame& f, DelayLine<FlitEvent>* lines, Port& o, u32 port, u32 vc, Flit flit) {
   const Channel& channel = f.net.channels[port];
   lines[channel.line].push({f.net.vc_id(channel.peer, vc), flit});
   o.flits++;
+  if (kPlain) return;
   if (f.net.accounted_jobs) account_sent(f, port, vc, flit);
   if (flit & kWatched) [[unlikely]] watch(f, flit, "leaves on the channel of", port, vc);
 }
