@@ -181,12 +181,12 @@ struct Network {
   u32 link_span = 0;                 // most ports from a router's first link to its last: columns of a table by port
   std::vector<std::string> router_names, terminal_names;  // empty: they go by their numbers
 
-  std::vector<u32> delays;           // [lines] the distinct channel delays, cycles; with several partitions three times over
+  std::vector<u32> delays;           // [lines] the distinct channel delays, cycles; with several partitions those between them twice more
 
   std::vector<PartitionRange> ranges;   // of the partitions, in order of the routers
   std::vector<u16> router_partition;    // [routers] empty: there is one
   u32 lookahead = 1;                    // cycles: no event takes less from one partition to another
-  u32 local_lines = 0;                  // of the delays: those within a partition; as many follow for what comes from others and for what goes there
+  u32 local_lines = 0, far_lines = 0;   // of the delays: those within a partition; those of what comes from others, and of what goes there
   u32 partition_of(u32 r) const { return router_partition.empty() ? 0 : router_partition[r]; }
   u32 partitions() const { return static_cast<u32>(ranges.size()); }
 

@@ -225,7 +225,7 @@ class NetworkCheck {
   }
   u32 node_of(u32 port) const { return net_.is_nic(port) ? net_.terminal_router[port - net_.router_ports] : net_.router_of_port(port); }
   // The line on which what a channel sends comes in at its end: with several partitions, sent on one and received on another.
-  u32 line_in(u32 line) const { return line < net_.local_lines ? line : line - net_.local_lines; }
+  u32 line_in(u32 line) const { return line < net_.local_lines ? line : line - net_.far_lines; }
 
   void channels(u32 k, const Partition& part) {
     const Cycle now = s_.part.totals.now;
