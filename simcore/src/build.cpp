@@ -141,7 +141,7 @@ void size_router(const Params& params, Network& net) {
 // Not where a sum could pass the 16 bits of its cells: there, decisions add up what they sense.
 void keep_sensed(Network& net) {
   const u64 most = u64{net.vcs} * (net.router.input_depth + net.router.output_depth);
-  if (net.routing_facts.senses == Congestion::kNothing || most > Sensed::kMost) return;
+  if (net.routing_facts.senses == Occupancy::kNothing || most > Sensed::kMost) return;
   Sensed& sensed = net.sensed;
   sensed.parts = net.routing_facts.senses;
   sensed.radix_shift = net.radix_shift;

@@ -161,7 +161,7 @@ void apply_all(Frame& f, u32 begin, u32 end) {
   State& s = f.s;
   const Batch& b = f.w.batch;
   const bool never_held = net.most_packet_flits == 1 && !net.router.separate_vc_allocation;
-  const u16* const filled = never_held && net.sensed.parts == Congestion::kBoth ? f.sensed : nullptr;
+  const u16* const filled = never_held && net.sensed.parts == Occupancy::kBoth ? f.sensed : nullptr;
   const bool one_to_one = net.vcs == net.routing_facts.classes;
   const u32 radix_shift = net.radix_shift, shift = radix_shift + net.vc_shift, words = kOneWord ? 1 : net.request_words, asked_words = kOneWord ? 1 : net.asked_words;
   const bool by_age = net.router.arbiter == Arbiter::kAge;

@@ -39,7 +39,7 @@ enum class PortKind : u8 { kTerminal = 0, kLocal = 1, kGlobal = 2, kUnused = 3 }
 enum class FlowControl : u8 { kVirtualCutThrough, kWormhole };
 enum class Arbiter : u8 { kRoundRobin, kLeastRecentlyServed, kAge };
 // What an adaptive routing senses of an output: flits in its queue, slots in use downstream, or the sum of the two.
-enum class Congestion : u8 { kBoth, kOutputQueue, kCredits, kNothing };
+enum class Occupancy : u8 { kBoth, kOutputQueue, kCredits, kNothing };
 
 // A cable: its kind says which of the router model's latencies and bandwidths it has, unless it has its own.
 struct Link {
@@ -94,7 +94,7 @@ struct RoutingFacts {
   bool remote = false;    // it looks at other routers' queues
   bool bubble = false;    // into a ring of channels go packets only where one more would still fit (Network::ring_of_output)
   bool in_order = false;  // decisions of a cycle at a router see those before them
-  Congestion senses = Congestion::kNothing;  // it weighs many outputs per decision, by VC: Network::sensed is kept for it
+  Occupancy senses = Occupancy::kNothing;  // it weighs many outputs per decision, by VC: Network::sensed is kept for it
 };
 
 // For a routing that weighs many outputs per decision, State keeps what it senses side by side, as a memory (memory.hpp): the stages
@@ -103,13 +103,13 @@ struct Sensed {
   static constexpr u32 kLeastColumns = 8, kMost = 32766;  // a row holds eight lanes of signed 16 bits, and so do sums over VCs
 
   Kept<u16> memory;       // [routers, vcs, columns] flits
-  Congestion parts = Congestion::kNothing;  // kNothing: not kept
+  Occupancy parts = Occupancy::kNothing;  // kNothing: not kept
   u32 column_shift = 0, radix_shift = 0, vcs = 0;
-  bool kept() const { return parts != Congestion::kNothing; }
+  bool kept() const { return parts != Occupancy::kNothing; }
   static u32 columns(u32 radix_shift) { return std::max(1u << radix_shift, kLeastColumns); }
   // 1 where a flit in the output queue, or a slot downstream, counts.
-  u16 queue() const { return parts == Congestion::kBoth || parts == Congestion::kOutputQueue; }
-  u16 slots() const { return parts == Congestion::kBoth || parts == Congestion::kCredits; }
+  u16 queue() const { return parts == Occupancy::kBoth || parts == Occupancy::kOutputQueue; }
+  u16 slots() const { return parts == Occupancy::kBoth || parts == Occupancy::kCredits; }
   std::size_t row(u32 router, u32 vc) const { return (std::size_t{router} * vcs + vc) << column_shift; }
   std::size_t at(u32 port, u32 vc) const { return row(port >> radix_shift, vc) + (port & ((1u << radix_shift) - 1)); }
 };

@@ -108,12 +108,12 @@ inline std::vector<ParamSpec> weight_params(const std::string& hops = "normalize
   };
 }
 inline void see_ports(const Network& net, WeightRule& rule) {
-  if (rule.measure.senses() != Congestion::kNothing) rule.deroutes.build(hyperx(net), Sensed::columns(net.radix_shift));
+  if (rule.measure.senses() != Occupancy::kNothing) rule.deroutes.build(hyperx(net), Sensed::columns(net.radix_shift));
 }
 // Of a routing that takes the least weight of all that it may choose.
 inline RoutingFacts weighing(RoutingFacts facts, const WeightRule& rule) {
   facts.in_order = rule.sequential;
-  facts.senses = rule.sequential ? Congestion::kNothing : rule.measure.senses();
+  facts.senses = rule.sequential ? Occupancy::kNothing : rule.measure.senses();
   return facts;
 }
 inline void read_weight(const Params& params, Network& net, WeightRule& rule, bool chooses_hops = true) {
