@@ -347,15 +347,15 @@ using Memories = std::vector<AlignedBytes>;
   X(std::vector<JobTotals>, job_totals) /* [jobs] */                                                                     \
   X(std::vector<u32>, job_histogram)    /* [jobs, bins] packet latency, cycles */                                        \
   X(std::vector<u32>, message_histogram) /* [jobs, bins] message latency, ns */                                          \
-  X(std::vector<ChannelAccount>, job_channels) /* [router_ports] */                                                      \
-  X(std::vector<u64>, job_flits)        /* [router_ports, jobs] sent on the channel; see job_flits() in stats.hpp */     \
+  X(std::vector<ChannelAccount>, job_channels) /* [router_ports] */                                                \
+  X(std::vector<u64>, job_flits)        /* [router_ports, jobs] sent on the channel: see job_flits() in stats.hpp */ \
   X(std::vector<u32>, job_queued)       /* [router_ports << vc_shift, jobs] packets in the input VC and the NIC before it */\
   X(std::vector<u32>, job_waiting)      /* [router_ports, jobs] packets routed there, or behind one that is, and not sent */ \
-  X(std::vector<u16>, job_downstream)   /* [router_ports << vc_shift, jobs] slots they hold beyond the channel */        \
+  X(std::vector<u16>, job_downstream)   /* [router_ports << vc_shift, jobs] slots they hold beyond the channel */  \
   X(std::vector<u64>, job_stall)        /* [router_ports, jobs] cycles stalled for credit while it had packets there */  \
   X(std::vector<u32>, stall_charged)    /* [router_ports] cycle up to which the present stall is accounted for */        \
-  X(std::vector<u64>, wait_blame)       /* [router_ports, jobs, jobs] packet-cycles waited while the other job's flits went; \
-                                           see wait_blame() in stats.hpp */                                              \
+  X(std::vector<u64>, wait_blame)       /* [router_ports, jobs, jobs] waited while the other job's flits went, \
+                                           packet-cycles: see wait_blame() in stats.hpp */                         \
   X(std::vector<double>, stall_blame)   /* [router_ports, jobs, jobs] packet-cycles stalled behind the other's flits */
 
 #define FLITGYM_STATE_WORKLOAD_GROWING(X)                                                          \

@@ -22,7 +22,8 @@ void account_stall(const Frame& f, u32 port) {
   u32 vcs = s.ports[port].waiting_vcs;
   if (!vcs) vcs = static_cast<u32>((u64{1} << net.vcs) - 1);
   for (; vcs; vcs &= vcs - 1) {
-    const u16* const slots = &s.job_downstream[std::size_t{net.vc_id(port, static_cast<u32>(std::countr_zero(vcs)))} * jobs];
+    const u32 vc = net.vc_id(port, static_cast<u32>(std::countr_zero(vcs)));
+    const u16* const slots = &s.job_downstream[std::size_t{vc} * jobs];
     for (u32 c = 0; c < jobs; c++) {
       held[c] += slots[c];
       all += slots[c];

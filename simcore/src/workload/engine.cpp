@@ -99,7 +99,9 @@ class Engine {
       const Op& op = block.ops[i];
       u32 peer = op.peer;
       if (op.kind != OpKind::kCalc && peer != kAnySource) {
-        if (peer >= job.ranks) throw CoreError("workload: job '" + job.name + "', rank " + std::to_string(r - job.first_rank) + ": peer " + std::to_string(peer) + " of " + std::to_string(job.ranks) + " ranks");
+        if (peer >= job.ranks)
+          throw CoreError("workload: job '" + job.name + "', rank " + std::to_string(r - job.first_rank) + ": peer " +
+                          std::to_string(peer) + " of " + std::to_string(job.ranks) + " ranks");
         peer += job.first_rank;
       }
       ops[i] = {op.size, peer, op.tag, 0, 0, 0, r, kNone, static_cast<u16>(op.kind), op.cpu, op.nic, 0, 0, i};
@@ -113,7 +115,8 @@ class Engine {
       ops[i].first_edge = end[i] = at;
       at += ops[i].edges;
     }
-    for (const Dependency& d : block.dependencies) s_.edges[rank.first_edge + end[d.before]++] = d.after | (d.on_start ? kOnStart : 0);
+    for (const Dependency& d : block.dependencies)
+      s_.edges[rank.first_edge + end[d.before]++] = d.after | (d.on_start ? kOnStart : 0);
 
     // One that begins may release others on the spot: who waits for nobody is known before.
     for (u32 i = 0; i < n; i++) end[i] = ops[i].waits;
@@ -219,8 +222,9 @@ class Engine {
   void send(u32 id, const ActiveOp& op, u64 from) {
     const u32 m = new_message(s_);
     const bool eager = is_eager(h_, op.size);
-    s_.messages[m] = {op.size, from, 0, op.rank, op.peer, op.tag, eager ? kNone : id, kNone, 0, 0, 0, kNone, kNone, kNone,
-                      static_cast<u8>(eager ? Transfer::kEager : Transfer::kRequest), 0, op.cpu, op.nic};
+    s_.messages[m] = {op.size, from, 0, op.rank, op.peer, op.tag, eager ? kNone : id, kNone, 0, 0, 0,
+                      kNone, kNone, kNone, static_cast<u8>(eager ? Transfer::kEager : Transfer::kRequest), 0,
+                      op.cpu, op.nic};
     if (w_.matrix.ranks) message_begun(w_, s_, s_.messages[m]);
     const u64 worked = from + send_work(h_, op.size);
     if (h_.network) push(worked + h_.nic_send, HostAction::kHandOver, m);
@@ -284,7 +288,8 @@ class Engine {
         if (h_.network) {
           push(from + work, HostAction::kMatch, id);
         } else {
-          // LogGOPSim's message meets its receive as soon as the processor turns to it, and the receive ends with that work.
+          // LogGOPSim's message meets its receive as soon as the processor turns to it, and the receive ends with that
+          // work.
           count_received(id, from + work);
           m.served = from + work;
           push(from, HostAction::kMatch, id);
@@ -296,7 +301,8 @@ class Engine {
         push(now_ + h_.nic_fetch, HostAction::kHandOver, id);
         break;
       case Transfer::kData: {
-        const u64 work = return_work(h_) + (h_.kind == HostKind::kLogGops ? beyond_first(m.bytes) * h_.overhead_per_byte : 0);
+        const bool by_byte = h_.kind == HostKind::kLogGops;
+        const u64 work = return_work(h_) + (by_byte ? beyond_first(m.bytes) * h_.overhead_per_byte : 0);
         push(take_cpu(m.destination, m.cpu, work) + work, HostAction::kDone, m.receive_op);
         m.transfer = static_cast<u8>(Transfer::kAcknowledge);
         push(now_ + h_.nic_send, HostAction::kHandOver, id);
@@ -347,7 +353,8 @@ class Engine {
     Message& m = s_.messages[id];
     const u32 source = m.source, destination = m.destination;
     if (static_cast<Transfer>(m.transfer) == Transfer::kEager) {
-      const u64 work = match_work(h_, m.bytes, looked_at) + return_work(h_), here = h_.network ? now_ : std::max(now_, m.served);
+      const u64 work = match_work(h_, m.bytes, looked_at) + return_work(h_);
+      const u64 here = h_.network ? now_ : std::max(now_, m.served);
       push(work > 0 ? take_cpu(destination, m.cpu, work) + work : here, HostAction::kDone, op);
       return free_message(s_, id);
     }
@@ -381,7 +388,8 @@ class Engine {
     job.messages_received++;
     job.bytes_received += m.bytes;
     job.outstanding -= m.bytes;
-    s_.message_histogram[std::size_t{w_.rank_job[m.source]} * kHistogramBins + histogram_bin(static_cast<u32>(std::min<u64>((when - m.begun) / 1000, 0xffffffffu)))]++;
+    const u32 bin = histogram_bin(static_cast<u32>(std::min<u64>((when - m.begun) / 1000, 0xffffffffu)));
+    s_.message_histogram[std::size_t{w_.rank_job[m.source]} * kHistogramBins + bin]++;
     job.message_latency += when - m.begun;
     job.message_latency_max = std::max(job.message_latency_max, when - m.begun);
     s_.ranks[m.destination].bytes_received += m.bytes;

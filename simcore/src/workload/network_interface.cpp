@@ -1,5 +1,6 @@
-// Messages become packets and packets messages. A NIC sends its transfers in the order in which it was given them; at the other
-// end they are handed on in that order too, whatever ways their packets took (as Merlin's ReorderLinkControl does).
+// Messages become packets and packets messages. A NIC sends its transfers in the order in which it was given them; at
+// the other end they are handed on in that order too, whatever ways their packets took (as Merlin's ReorderLinkControl
+// does).
 #include <algorithm>
 
 #include "learning/demand.hpp"
@@ -11,8 +12,9 @@ namespace flitgym {
 
 namespace {
 
-u32 sender(const Message& m) { return from_destination(static_cast<Transfer>(m.transfer)) ? m.destination : m.source; }
-u32 receiver(const Message& m) { return from_destination(static_cast<Transfer>(m.transfer)) ? m.source : m.destination; }
+bool comes_back(const Message& m) { return from_destination(static_cast<Transfer>(m.transfer)); }
+u32 sender(const Message& m) { return comes_back(m) ? m.destination : m.source; }
+u32 receiver(const Message& m) { return comes_back(m) ? m.source : m.destination; }
 
 // Bytes on the wire.
 u64 wire_bytes(const Workload& w, const Message& m) {
@@ -45,7 +47,8 @@ void hand_on(Frame& f, u32 id, u64 when) {
     job.outstanding -= m.bytes;
     job.message_latency += latency;
     job.message_latency_max = std::max(job.message_latency_max, latency);
-    s.message_histogram[std::size_t{w.rank_job[m.source]} * kHistogramBins + histogram_bin(static_cast<u32>(std::min<u64>(latency / 1000, 0xffffffffu)))]++;
+    const u32 bin = histogram_bin(static_cast<u32>(std::min<u64>(latency / 1000, 0xffffffffu)));
+    s.message_histogram[std::size_t{w.rank_job[m.source]} * kHistogramBins + bin]++;
     s.ranks[m.destination].bytes_received += m.bytes;
     if (w.matrix.ranks) message_complete(w, s, m, when);
     count_delivered(s, w.rank_terminal[m.source], static_cast<double>(m.bytes) / w.packet_bytes);

@@ -57,11 +57,16 @@ std::string waiting_report(const Network& net, const State& s, u32 most) {
       const auto kind = static_cast<OpKind>(op.kind);
       if (kind == OpKind::kCalc) continue;
       const std::string where = job.program->where(own, rank.block, i);
-      text += std::string(shown++ ? ";" : "") + (kind == OpKind::kSend ? " send of " : " receive of ") + std::to_string(op.size) + " bytes " +
-              (kind == OpKind::kSend ? "to" : "from") + (op.peer == kAnySource ? " any rank" : " rank " + std::to_string(op.peer - job.first_rank)) +
-              (op.tag == kAnyTag ? ", any tag" : ", tag " + std::to_string(op.tag)) + (where.empty() ? "" : " (" + where + ")");
+      const bool sends = kind == OpKind::kSend;
+      text += std::string(shown++ ? ";" : "") + (sends ? " send of " : " receive of ") + std::to_string(op.size) +
+              " bytes " + (sends ? "to" : "from") +
+              (op.peer == kAnySource ? " any rank" : " rank " + std::to_string(op.peer - job.first_rank)) +
+              (op.tag == kAnyTag ? ", any tag" : ", tag " + std::to_string(op.tag)) +
+              (where.empty() ? "" : " (" + where + ")");
     }
-    const u64 free = *std::max_element(&s.cpu_free[std::size_t{r} * w.cpus], &s.cpu_free[std::size_t{r} * w.cpus] + w.cpus), now = std::max(s.host.now, u64{s.part.totals.now} * w.cycle_ps);
+    const u64* const cpus = &s.cpu_free[std::size_t{r} * w.cpus];
+    const u64 free = *std::max_element(cpus, cpus + w.cpus);
+    const u64 now = std::max(s.host.now, u64{s.part.totals.now} * w.cycle_ps);
     if (shown > 0) continue;
     if (job.start_ps > now) text += " starts at " + std::to_string(job.start_ps / 1000) + " ns";
     else if (free > now) text += " its processor is busy until " + std::to_string(free / 1000) + " ns";
