@@ -84,7 +84,9 @@ RoutingFacts take_relation(const Params& params, Network& net) {
   }
   net.candidates = relation.candidates;
   net.chosen = relation.chosen;
-  return relation.setup(Params(where, relation.params, values), net, net.relation);
+  RoutingFacts facts = relation.setup(Params(where, relation.params, values), net, net.relation);
+  facts.marks = false;  // it does not decide
+  return facts;
 }
 
 }  // namespace flitgym

@@ -121,6 +121,13 @@ inline __attribute__((always_inline)) void request_route(Frame& f, u32 input_vc,
   else f.part.routes_due.push(due, input_vc);
 }
 
+// The same of a packet that will be in front in the next cycle.
+inline __attribute__((always_inline)) void request_next_route(Frame& f, u32 input_vc) {
+  const u32 pipeline = f.net.router.pipeline_cycles;
+  if (pipeline == 0) f.part.route_list.push_back(input_vc);
+  else f.part.routes_due.push(f.now + 1 + pipeline, input_vc);
+}
+
 // A flit enters a queue, behind the other flits of its packet.
 template <bool kSingleFlit = false, class Vc>
 inline void push_flit(Vc& vc, Flit* next, Flit flit) {

@@ -186,7 +186,7 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, const Router& 
     }
     if (in.count > 0) {
       __builtin_prefetch(&s.packets[packet_of(in.front)], 1);
-      request_route(x.f, v, x.now + 1);
+      request_next_route(x.f, v);
     }
     if (!S::kSingleFlit) {
       const bool owned = !head || net.router.separate_vc_allocation;
