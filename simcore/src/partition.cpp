@@ -118,6 +118,17 @@ u64 packets_of_window(const Network& net, u32 terminals) {
   return terminals * (net.round_size ? taken : std::min<u64>(taken, std::max<u64>(sent, net.lookahead) + 1));
 }
 
+}  // namespace
+
+u64 packets_provided(const Network& net) {
+  u64 sum = 0;
+  if (net.partitions() > 1)
+    for (const PartitionRange& range : net.ranges) sum += packets_of_window(net, range.terminals);
+  return sum;
+}
+
+namespace {
+
 void grow_pool(const Network& net, State& s, std::size_t packets) {
   s.packets.resize(packets);
   s.next.resize(packets, kNone);

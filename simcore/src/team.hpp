@@ -7,6 +7,7 @@
 #include <atomic>
 #include <exception>
 #include <functional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -17,8 +18,12 @@ namespace flitgym {
 
 class Team {
  public:
+  // Of fewer, where the system gives no more threads.
   explicit Team(u32 size) : errors_(size) {
-    for (u32 i = 1; i < size; i++) threads_.emplace_back([this, i] { serve(i); });
+    try {
+      for (u32 i = 1; i < size; i++) threads_.emplace_back([this, i] { serve(i); });
+    } catch (const std::system_error&) {
+    }
   }
   ~Team() {
     if (!here()) {
@@ -34,7 +39,8 @@ class Team {
 
   // In a process that was forked off its threads are missing.
   bool here() const { return process_ == getpid(); }
-  u32 size() const { return static_cast<u32>(errors_.size()); }
+  u32 size() const { return static_cast<u32>(threads_.size()) + 1; }
+  u32 wanted() const { return static_cast<u32>(errors_.size()); }
 
   // work(0) here and work(1) .. work(size-1) elsewhere; returns when all have. Rethrows what the first of them threw.
   void run(const std::function<void(u32)>& work) {

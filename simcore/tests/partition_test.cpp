@@ -98,7 +98,7 @@ TEST(threads_and_pieces_come_to_the_same_state) {
     pieces.set_threads(2);
     pieces.set_series_interval(500);
     pieces.run(1);
-    for (u32 left = kCycles / 4 + 12, n = 3; left > 0; left -= std::min(left, n), n = n * 7 % 61 + 1) pieces.run(std::min(left, n));
+    for (u32 left = kCycles / 4 + 12, some = 3; left > 0; left -= std::min(left, some), some = some * 7 % 61 + 1) pieces.run(std::min(left, some));
     pieces.begin_window();
     pieces.check_conservation();
     for (u32 k = 0; k < 40; k++) {  // cycle by cycle

@@ -20,6 +20,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   Packet* const packets = s.packets.data();
   const Channel* const channels = net.channels.data();
   PacketDetail* const details = s.details.data();
+  const bool goes_on = net.router.crossbar_per_vc;  // a packet that is part-way through asks already
 
   for (u32 n = line.first; n != due; n++) {
     const FlitEvent& ahead = items[(n + kAhead) & mask];  // past the last one lies an older event: harmless
@@ -48,7 +49,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
       }
       if (in.count == 1) request_route(f, e.vc, f.now);
       if (!kPlain && (e.flit & kWatched)) watch(f, e.flit, "arrives in the input buffer of", net.port_of_vc(e.vc), net.vc_of(e.vc));
-    } else if (in.count == 1) {
+    } else if (in.count == 1 && !goes_on) {
       set_request(f, e.vc, in.out_port);  // the next flit of a packet whose head has gone ahead
     }
   }
@@ -67,6 +68,7 @@ void arrive_all(Frame& f) {
   }
 }
 
+// kPlain: nobody looks on or senses how full VCs are.
 template <bool kPlain, bool kOutputBuffers>
 void credit(Frame& f, DelayLine<CreditEvent>& line) {
   const Network& net = f.net;
@@ -77,6 +79,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
   const u32 wake = net.router.wake_cycles, vc_shift = net.vc_shift, router_ports = net.router_ports;
   OutputVc* const output_vcs = s.output_vcs.data();
   Port* const ports = s.ports.data();
+  u16* const sensed = f.sensed;
 
   for (u32 n = line.first; n != due; n++) {
     const u32 ahead = items[(n + kAhead) & mask].vc;
@@ -90,6 +93,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
     if (!kPlain && net.accounted_jobs) account_credit(f, e);
     out.credits = static_cast<u16>(out.credits + e.flits);
     o.load -= e.flits;
+    if (!kPlain && sensed && port < router_ports) sensed[net.sensed.at(port, net.vc_of(e.vc))] -= static_cast<u16>(e.flits * net.sensed.slots());
     if (!kOutputBuffers && port < router_ports) {
       if (out.parked == kNone) continue;
       if (o.stalled) end_stall(f, o);
@@ -120,8 +124,9 @@ void credit_all(Frame& f) {
 void arrivals(Frame& f) { arrive_all<>(f); }
 
 void credits(Frame& f) {
-  if (f.net.router.output_depth > 0) plain(f) ? credit_all<true, true>(f) : credit_all<false, true>(f);
-  else plain(f) ? credit_all<true, false>(f) : credit_all<false, false>(f);
+  const bool simple = plain(f) && !f.sensed;
+  if (f.net.router.output_depth > 0) simple ? credit_all<true, true>(f) : credit_all<false, true>(f);
+  else simple ? credit_all<true, false>(f) : credit_all<false, false>(f);
 }
 
 void feedback(Frame& f) {

@@ -16,7 +16,8 @@ namespace flitgym {
 // One cycle of one partition. Routers and terminals are its own; what leaves it goes onto delay lines.
 struct Frame {
   Frame(const Network& network, State& state, Workspace& workspace, Cycle cycle, u32 k_ = 0)
-      : net(network), s(state), w(workspace), part(partition(state, k_)), range(network.ranges[k_]), k(k_), active(state.active_routers.data() + range.first_word), now(cycle) {}
+      : net(network), s(state), w(workspace), part(partition(state, k_)), range(network.ranges[k_]), k(k_), active(state.active_routers.data() + range.first_word),
+        sensed(network.sensed.kept() ? network.sensed.memory.of(state) : nullptr), now(cycle) {}
   const Network& net;
   State& s;
   Workspace& w;
@@ -24,6 +25,7 @@ struct Frame {
   const PartitionRange& range;
   const u32 k;        // number of the partition
   u64* const active;  // bit per router of the partition with a request
+  u16* const sensed;  // Network::sensed; null: nobody senses
   const Cycle now;
 };
 
@@ -37,6 +39,7 @@ void route_requests(Frame& f);
 void verify_routes(const Frame& f);  // throws CoreError: a choice leads nowhere
 void apply_routes(Frame& f, u32 begin, u32 end);  // of the requests begin .. end-1 of the batch
 void switch_allocation(Frame& f);
+void switch_allocation_per_vc(Frame& f);  // where every VC has a crossbar port of its own
 
 // stage/ejection.cpp: the flit has reached its terminal
 void eject(Frame& f, u32 terminal, Flit flit);
@@ -59,8 +62,9 @@ inline void set_request(const Frame& f, u32 input_vc, u32 out_port) {
   const Network& net = f.net;
   State& s = f.s;
   const u32 shift = net.radix_shift + net.vc_shift, router = input_vc >> shift, bit = input_vc & ((1u << shift) - 1);
-  s.requests[std::size_t{net.port(router, out_port)} * net.request_words + bit / 64] |= u64{1} << (bit % 64);
-  s.outputs_asked[router * net.asked_words + out_port / 64] |= u64{1} << (out_port % 64);
+  const u32 asked = net.request_port(out_port);
+  s.requests[std::size_t{net.port(router, asked)} * net.request_words + bit / 64] |= u64{1} << (bit % 64);
+  s.outputs_asked[router * net.asked_words + asked / 64] |= u64{1} << (asked % 64);
   const u32 own = router - f.range.first_router;
   f.active[own / 64] |= u64{1} << (own % 64);
 }

@@ -16,7 +16,7 @@ namespace {
 // What the compiler may know of a configuration: each combination that occurs gets its own straight code.
 template <bool kPlain_, bool kOutputBuffers_, bool kSingleFlit_, bool kOneCycle_, u32 kWords_, bool kBubble_ = false>
 struct Shape {
-  static constexpr bool kPlain = kPlain_;                  // no packet is watched, no job accounted for, no head chooses again
+  static constexpr bool kPlain = kPlain_;                  // nobody looks on or senses how full VCs are, no head chooses again
   static constexpr bool kOutputBuffers = kOutputBuffers_;  // else the crossbar drives the channels
   static constexpr bool kSingleFlit = kSingleFlit_;        // every packet is one flit, and no VC is held
   static constexpr bool kOneCycle = kOneCycle_;            // nothing in the switch is busy for more than a cycle
@@ -35,7 +35,7 @@ struct Fabric {
         requests(s.requests.data()), asked(s.outputs_asked.data()), stamps(s.stamps.data()), next(s.next.data()), packets(s.packets.data()), credit_lines(f.part.credit_lines.lines.data()),
         flit_lines(f.part.flit_lines.lines.data()), vc_shift(net.vc_shift), radix_shift(net.radix_shift), words(net.request_words),
         asked_words(net.asked_words), depth(net.router.output_depth), crossbar_cycles(net.router.crossbar_cycles), now(frame.now),
-        by_age(net.router.arbiter == Arbiter::kAge), per_vc(net.router.crossbar_per_vc), learns(net.learns) {}
+        by_age(net.router.arbiter == Arbiter::kAge), learns(net.learns) {}
   Frame& f;
   const Network& net;
   State& s;
@@ -52,7 +52,7 @@ struct Fabric {
   DelayLine<FlitEvent>* const flit_lines;
   const u32 vc_shift, radix_shift, words, asked_words, depth, crossbar_cycles;
   const Cycle now;
-  const bool by_age, per_vc, learns;
+  const bool by_age, learns;
 };
 
 // And a router's part of them. `bit` numbers its input VCs, as the request masks do.
@@ -215,11 +215,13 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, const Router& 
   }
   if constexpr (S::kOutputBuffers) {
     enqueue_output<S::kSingleFlit>(x.f, o, out, x.next, output, vc, flit, 1);
+    if (!S::kPlain && x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.queue();
   } else {
     if (o.stalled) end_stall(x.f, o);
     if (channel.kind != PortKind::kTerminal) {
       out.credits--;
       o.load++;
+      if (!S::kPlain && x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.slots();
     }
     put_on_channel<S::kPlain>(x.f, x.flit_lines, channel, channel.peer << x.vc_shift | vc, o, output, vc, flit);
   }
@@ -295,12 +297,12 @@ void by_priority(const Fabric& x, const Router& at) {
   u64 keys[kMaxRadix * kMaxVcs];
   u32 n = 0;
   at.each_asked<kFewPorts>(x, 0, [&](u32 out_port) {
-    if (!S::kOneCycle && !x.per_vc && !passed(at.ports[out_port].output_busy_until, x.now)) return;
+    if (!S::kOneCycle && !passed(at.ports[out_port].output_busy_until, x.now)) return;
     const u64* const mask = at.mask<S>(x, out_port);
     for (u32 word = 0; word < words; word++)
       for (u64 m = mask[word]; m; m &= m - 1) {
         const u32 bit = word * 64 + static_cast<u32>(__builtin_ctzll(m));
-        if (!S::kOneCycle && !x.per_vc && !passed(at.ports[bit >> x.vc_shift].input_busy_until, x.now)) continue;
+        if (!S::kOneCycle && !passed(at.ports[bit >> x.vc_shift].input_busy_until, x.now)) continue;
         const Request request(x, at, out_port, bit);
         if (!has_room<S>(x, at, request)) continue;
         // Insertion keeps the few keys sorted: rank, then input and VC.
@@ -314,21 +316,13 @@ void by_priority(const Fabric& x, const Router& at) {
   u64 inputs[kFewPorts ? 1 : kMaxRadix / 64], outputs[kFewPorts ? 1 : kMaxRadix / 64];
   std::fill_n(inputs, kFewPorts ? 1 : x.asked_words, u64{0});
   std::fill_n(outputs, kFewPorts ? 1 : x.asked_words, u64{0});
-  u32 vcs_taken[kMaxRadix];
-  if (x.per_vc) std::fill_n(vcs_taken, x.net.radix, 0u);
   u32 served = 0;
   for (u32 k = 0; k < n; k++) {
     const u32 bit = static_cast<u32>(keys[k]) >> kPortBits, out_port = keys[k] & kPortMask, in_port = bit >> x.vc_shift;
-    if (x.per_vc) {  // a request is an input VC's only one; what may clash is the output VC
-      const u32 vc = u32{1} << at.inputs[bit].out_vc;
-      if (vcs_taken[out_port] & vc) continue;
-      vcs_taken[out_port] |= vc;
-    } else {
-      u64 &input = inputs[kFewPorts ? 0 : in_port / 64], &output = outputs[kFewPorts ? 0 : out_port / 64];
-      if ((input >> (in_port % 64) & 1) || (output >> (out_port % 64) & 1)) continue;
-      input |= u64{1} << (in_port % 64);
-      output |= u64{1} << (out_port % 64);
-    }
+    u64 &input = inputs[kFewPorts ? 0 : in_port / 64], &output = outputs[kFewPorts ? 0 : out_port / 64];
+    if ((input >> (in_port % 64) & 1) || (output >> (out_port % 64) & 1)) continue;
+    input |= u64{1} << (in_port % 64);
+    output |= u64{1} << (out_port % 64);
     keys[served++] = keys[k];
     grant<S>(x, at, Request(x, at, out_port, bit));
   }
@@ -360,7 +354,7 @@ inline __attribute__((always_inline)) void prioritised(const Fabric& x, const Ro
   u32 out_port = 0;
   const u32 bit = kFewPorts ? only_request<S>(x, at, out_port) : kNone;
   if (bit == kNone) return by_priority<S, kFewPorts>(x, at);
-  if (!S::kOneCycle && !x.per_vc && !(passed(at.ports[out_port].output_busy_until, x.now) && passed(at.ports[bit >> x.vc_shift].input_busy_until, x.now))) return;
+  if (!S::kOneCycle && !(passed(at.ports[out_port].output_busy_until, x.now) && passed(at.ports[bit >> x.vc_shift].input_busy_until, x.now))) return;
   const Request request(x, at, out_port, bit);
   if (!has_room<S>(x, at, request)) return;
   if (!x.by_age) request.in->served = x.stamps[at.id]++;
@@ -401,7 +395,7 @@ void dispatch(Frame& f) {
     if (net.asked_words == 1) allocate<Shape<kKnown..., 0>, true>(f);
     else allocate<Shape<kKnown..., 0>, false>(f);
   } else {
-    const bool facts[4] = {plain(f) && !net.routing_facts.reroutes, net.router.output_depth > 0, net.most_packet_flits == 1 && !net.router.separate_vc_allocation,
+    const bool facts[4] = {plain(f) && !f.sensed && !net.routing_facts.reroutes, net.router.output_depth > 0, net.most_packet_flits == 1 && !net.router.separate_vc_allocation,
                            !net.router.multi_cycle_switch};
     if (facts[sizeof...(kKnown)]) dispatch<kKnown..., true>(f);
     else dispatch<kKnown..., false>(f);
@@ -411,7 +405,8 @@ void dispatch(Frame& f) {
 }  // namespace
 
 void switch_allocation(Frame& f) {
-  if (!f.net.routing_facts.bubble) dispatch<>(f);
+  if (f.net.router.crossbar_per_vc) switch_allocation_per_vc(f);
+  else if (!f.net.routing_facts.bubble) dispatch<>(f);
   else if (f.net.router.output_depth > 0) allocate<Shape<false, true, false, false, 0, true>, false>(f);
   else allocate<Shape<false, false, false, false, 0, true>, false>(f);
 }

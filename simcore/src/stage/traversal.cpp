@@ -23,6 +23,7 @@ void send_all(Frame& f) {
   const u32* const due = f.w.ids.data();
   const u32 vc_shift = net.vc_shift, vcs = net.vcs, router_ports = net.router_ports;
   const bool per_packet = net.router.packet_links;
+  u16* const sensed = f.sensed;
   u32 sent = 0;
 
   for (u32 i = 0; i < count; i++) {
@@ -55,8 +56,10 @@ void send_all(Frame& f) {
     if (out.count == 0) o.waiting_vcs &= ~(1u << vc);
     o.queued--;
     const Channel& channel = channels[port];
-    if (channel.kind == PortKind::kTerminal && port < router_ports) o.load--;  // terminals take everything at once
+    const bool to_terminal = channel.kind == PortKind::kTerminal && port < router_ports;
+    if (to_terminal) o.load--;  // terminals take everything at once
     else out.credits--;
+    if (sensed && port < router_ports) sensed[net.sensed.at(port, vc)] += static_cast<u16>((to_terminal ? 0 : net.sensed.slots()) - net.sensed.queue());
     o.next_vc = static_cast<u16>(!kSingleFlit && per_packet && !(flit & kTail) ? vc : vc + 1 == vcs ? 0 : vc + 1);
     o.busy_until = f.now + channel.flit_cycles;
     if (o.waiting_vcs) schedule_port(f, o, port, o.busy_until);
