@@ -63,7 +63,7 @@ void send_all(Frame& f) {
     o.next_vc = static_cast<u16>(!kSingleFlit && per_packet && !(flit & kTail) ? vc : vc + 1 == vcs ? 0 : vc + 1);
     o.busy_until = f.now + channel.flit_cycles;
     if (o.waiting_vcs) schedule_port(f, o, port, o.busy_until);
-    put_on_channel<kPlain>(f, lines, o, port, vc, flit);
+    put_on_channel<kPlain>(f, lines, channel, channel.peer << vc_shift | vc, o, port, vc, flit);
 
     if (out.parked != kNone) wake_parked(f, out);
     if (port >= router_ports && f.part.totals.backlogged && s.terminals[port - router_ports].left > 0) {
