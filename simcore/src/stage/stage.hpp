@@ -187,7 +187,7 @@ inline __attribute__((always_inline)) void put_on_channel(Frame& f, DelayLine<Fl
   lines[channel.line].push({to, flit});
   o.flits++;
   if (kPlain) return;
-  if (f.net.accounted_jobs) account_sent(f, port, vc, flit);
+  if (f.net.accounted_jobs) account_sent(f, port, vc, flit, 1, channel.flit_cycles);
   if (flit & kWatched) [[unlikely]] watch(f, flit, "leaves on the channel of", port, vc);
 }
 
