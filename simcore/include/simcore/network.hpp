@@ -91,6 +91,7 @@ struct RoutingFacts {
   u32 max_hops;  // router-to-router hops of the longest path it can choose
   bool reroutes = false;  // a head that finds no room at its output asks again in the next cycle
   bool minimal = false;   // it never leaves the minimal paths
+  bool marks = false;     // it says itself which packets do (Packet::nonminimal), where it decides
   bool remote = false;    // it looks at other routers' queues
   bool bubble = false;    // into a ring of channels go packets only where one more would still fit (Network::ring_of_output)
   bool in_order = false;  // decisions of a cycle at a router see those before them

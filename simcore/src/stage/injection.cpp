@@ -28,7 +28,7 @@ u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from)
 namespace {
 
 // Ticks beyond the wheel are looked at again on the way.
-void schedule(Frame& f, const Terminal& x, u32 terminal) {
+inline __attribute__((always_inline)) void schedule(Frame& f, const Terminal& x, u32 terminal) {
   if (x.next_tick == kNever) return;
   const Cycle due = cycle_of(x.next_tick), limit = f.now + f.part.sources_due.longest();
   f.part.sources_due.push(passed(limit, due) ? limit : due, terminal);
@@ -95,8 +95,9 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
     // An idle NIC that need not wake sends in this very cycle: past the queue, which would say the same.
     out.credits--;
     o.load++;
-    o.busy_until = f.now + net.channels[nic].flit_cycles;
-    put_on_channel<kPlain>(f, f.part.flit_lines.lines.data(), o, nic, vc, id << kFlitShift | kHead | kTail | watched);
+    const Channel& channel = net.channels[nic];
+    o.busy_until = f.now + channel.flit_cycles;
+    put_on_channel<kPlain>(f, f.part.flit_lines.lines.data(), channel, net.vc_id(channel.peer, vc), o, nic, vc, id << kFlitShift | kHead | kTail | watched);
     f.part.totals.moves++;
   } else for (u32 k = 0; k < flits; k++) {
     const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == flits ? kTail : 0) | watched;
