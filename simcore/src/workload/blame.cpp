@@ -48,28 +48,20 @@ inline u64 busy_until_now(const ChannelAccount& account, Cycle now) {
   return account.busy - (passed(account.sending_until, now) ? 0 : account.sending_until - now);
 }
 
-// The packets of an input VC, and of the NIC before it, begin to wait for an output, or wait for it no longer.
-template <bool kBegin>
-inline void move_waiting(Frame& f, u32 input_vc, u32 output) {
-  State& s = f.s;
-  if (s.ports[output].stalled) account_stall(f, output);
+// `count` packets of a job begin to wait for an output, or wait for it no longer.
+inline void begin_waiting(Frame& f, u32 output, u32 job, u32 count) {
   const u32 jobs = f.net.accounted_jobs;
-  const u32* const queued = &s.job_queued[std::size_t{input_vc} * jobs];
-  u32 j = 0;
-  while (j < jobs && queued[j] == 0) j++;
-  if (j == jobs) return;
-  const bool open = f.part.window.open;
-  const std::size_t row = std::size_t{output} * jobs;
-  const ChannelAccount account = s.job_channels[output];
-  const u64 busy = busy_until_now(account, f.now);
-  u32* const waiting = &s.job_waiting[row];
-  u64* const waited = &s.wait_blame[row * jobs + account.job];
-  for (; j < jobs; j++) {
-    const u32 count = queued[j];
-    if (count == 0) continue;
-    waiting[j] += kBegin ? count : 0 - count;
-    if (open) waited[j * jobs] += kBegin ? 0 - count * busy : count * busy;
-  }
+  const std::size_t row = std::size_t{output} * jobs + job;
+  f.s.job_waiting[row] += count;
+  const ChannelAccount& account = f.s.job_channels[output];
+  if (f.part.window.open) f.s.wait_blame[row * jobs + account.job] -= count * busy_until_now(account, f.now);
+}
+inline void end_waiting(Frame& f, u32 output, u32 job, u32 count) {
+  const u32 jobs = f.net.accounted_jobs;
+  const std::size_t row = std::size_t{output} * jobs + job;
+  f.s.job_waiting[row] -= count;
+  const ChannelAccount& account = f.s.job_channels[output];
+  if (f.part.window.open) f.s.wait_blame[row * jobs + account.job] += count * busy_until_now(account, f.now);
 }
 
 }  // namespace
@@ -82,18 +74,30 @@ void account_queued(Frame& f, u32 input_vc, u32 packet) {
   if (!in.routed) return;
   const u32 output = f.net.port(f.net.router_of_port(f.net.port_of_vc(input_vc)), in.out_port);
   if (s.ports[output].stalled) account_stall(f, output);
-  const std::size_t row = std::size_t{output} * f.net.accounted_jobs + job;
-  s.job_waiting[row]++;
-  const ChannelAccount account = s.job_channels[output];
-  if (f.part.window.open) s.wait_blame[row * f.net.accounted_jobs + account.job] -= busy_until_now(account, f.now);
+  begin_waiting(f, output, job, 1);
 }
 
-void account_routed(Frame& f, u32 input_vc, u32 output) { move_waiting<true>(f, input_vc, output); }
-void account_unrouted(Frame& f, u32 input_vc, u32 output) { move_waiting<false>(f, input_vc, output); }
+void account_routed(Frame& f, u32 input_vc, u32 output) {
+  State& s = f.s;
+  if (s.ports[output].stalled) account_stall(f, output);
+  const u32 jobs = f.net.accounted_jobs;
+  const u32* const queued = &s.job_queued[std::size_t{input_vc} * jobs];
+  for (u32 j = 0; j < jobs; j++)
+    if (queued[j]) begin_waiting(f, output, j, queued[j]);
+}
+
+void account_unrouted(Frame& f, u32 input_vc, u32 output) {
+  State& s = f.s;
+  if (s.ports[output].stalled) account_stall(f, output);
+  const u32 jobs = f.net.accounted_jobs;
+  const u32* const queued = &s.job_queued[std::size_t{input_vc} * jobs];
+  for (u32 j = 0; j < jobs; j++)
+    if (queued[j]) end_waiting(f, output, j, queued[j]);
+}
 
 void account_left(Frame& f, u32 input_vc, u32 output, u32 packet) {
   f.s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + f.s.packets[packet].job]--;
-  move_waiting<false>(f, input_vc, output);  // those behind it; it waits on until it is sent
+  account_unrouted(f, input_vc, output);  // those behind it; it waits on until it is sent
 }
 
 namespace {
