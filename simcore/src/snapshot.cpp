@@ -220,6 +220,7 @@ u64 Simulation::hash() const {
 std::string Simulation::snapshot() {
   ready(1);
   if (state_.part.totals.collected) throw CoreError("snapshot() between collect() and apply(): apply the choices first");
+  if (network_->whole_packets && network_->router.flit_by_flit) throw CoreError("snapshot(): not with router.packet_stepping=flit, which is a check; use train");
   if (workspace_.at_hosts)
     throw CoreError("snapshot(): the run was interrupted in the middle of a cycle; run() a cycle first");
   std::string out(4 * sizeof(u64), '\0');
@@ -234,6 +235,7 @@ std::string Simulation::snapshot() {
 
 void Simulation::restore(const std::string& bytes, const std::vector<u32>* asking) {
   Reader r{bytes};
+  if (network_->whole_packets && network_->router.flit_by_flit) throw ConfigError("restore(): not with router.packet_stepping=flit, which is a check; use train");
   u64 magic = 0, shape = 0, size = 0, hash = 0;
   for (u64* word : {&magic, &shape, &size, &hash}) r.field(*word);
   if (magic != kMagic) throw ConfigError("restore(): these bytes are no snapshot, or one of another version");
@@ -262,6 +264,7 @@ void Simulation::restore(const std::string& bytes, const std::vector<u32>* askin
 #undef FLITGYM_SIZE
   for (const auto& [wheel, own] : {std::pair{&fresh.part.ports_due, &state_.part.ports_due}, {&fresh.part.sources_due, &state_.part.sources_due}, {&fresh.part.routes_due, &state_.part.routes_due}, {&fresh.part.news, &state_.part.news}})
     same_size(wheel->first, own->first);
+  same_size(fresh.part.tails_due.first, state_.part.tails_due.first);
   verify_state(*network_, fresh, asking);
   for (u32 k = 0; k < tables_.size(); k++)
     if (network_->memories[k].learned) verify_table(*network_, k, fresh.memory[k], used_entries(k));

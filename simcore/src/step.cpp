@@ -5,6 +5,7 @@
 #include "failures.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
+#include "stage/follow.hpp"
 #include "stage/stage.hpp"
 #include "workload/engine.hpp"
 
@@ -24,6 +25,7 @@ void shape(const Network& net, State& s, Shaper& make) {
   make(s.active_routers, net.ranges.back().first_word + net.ranges.back().words, u64{0});
   make(s.part.ports_due, net.longest_delay);
   make(s.part.routes_due, net.longest_delay);
+  make(s.part.tails_due, net.whole_packets ? net.longest_delay : 0);
   make(s.part.sources_due, 1023);  // generation gaps are long; longer ones are looked at again on the way
   s.memory.resize(net.memories.size());
   for (std::size_t k = 0; k < net.memories.size(); k++) {
@@ -151,6 +153,7 @@ void apply(const Network& net, State& s, Workspace& w) {
   if (w.wary) [[unlikely]] verify_routes(f);
   apply_routes(f);
   switch_allocation(f);
+  if (net.accounted_jobs && net.whole_packets && net.router.flit_by_flit) follow_waits(f);
   s.part.flit_lines.close(f.now);
   s.part.credit_lines.close(f.now);
   s.part.feedback_lines.close(f.now);

@@ -2,6 +2,7 @@
 // no memory: while the NIC is full the clock waits, and every packet keeps the instant at which it was due.
 #include "simcore/stats.hpp"
 #include "stage/generation.hpp"
+#include "stage/train.hpp"
 #include "workload/engine.hpp"
 
 namespace flitgym {
@@ -95,7 +96,10 @@ u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle gene
   const u32 vc = injection_vc(net, s, nic);
   OutputVc& out = s.output_vcs[net.vc_id(nic, vc)];
   if (net.accounted_jobs) account_queued(f, net.vc_id(net.channels[nic].peer, vc), id);
-  if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && !o.awake && out.credits > 0 && passed(o.busy_until, f.now)) {
+  if (net.whole_packets) {
+    s.packets[id].tail = f.now;
+    enqueue_packet(f, o, out, nic, vc, id << kFlitShift | watched, flits, 0);
+  } else if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && !o.awake && out.credits > 0 && passed(o.busy_until, f.now)) {
     // An idle NIC that need not wake sends in this very cycle: past the queue, which would say the same.
     out.credits--;
     o.load++;

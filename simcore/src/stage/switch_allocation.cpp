@@ -6,20 +6,21 @@
 #include <algorithm>
 #include <bit>
 
-#include "stage/stage.hpp"
+#include "stage/train.hpp"
 
 namespace flitgym {
 
 namespace {
 
 // What the compiler may know of a configuration: each combination that occurs gets its own straight code.
-template <bool kOutputBuffers_, bool kSingleFlit_, bool kOneWord_, bool kOneCycle_, bool kBubble_ = false>
+template <bool kOutputBuffers_, bool kSingleFlit_, bool kOneWord_, bool kOneCycle_, bool kBubble_ = false, bool kWhole_ = false>
 struct Shape {
   static constexpr bool kOutputBuffers = kOutputBuffers_;  // else the crossbar drives the channels
   static constexpr bool kSingleFlit = kSingleFlit_;        // every packet is one flit, and no VC is held
   static constexpr bool kOneWord = kOneWord_;              // a router's input VCs fit one mask word
   static constexpr bool kOneCycle = kOneCycle_;            // nothing in the switch is busy for more than a cycle
   static constexpr bool kBubble = kBubble_;                // bubble flow control; else no packet enters a ring
+  static constexpr bool kWhole = kWhole_;                  // packets keep together
 };
 
 // A request in one number: bit of the input VC within its router, output port.
@@ -39,7 +40,7 @@ struct Fabric {
   OutputVc* const output_vcs;
   Port* const ports;
   Flit* const next;
-  const Packet* const packets;
+  Packet* const packets;
   const Channel* const channels;
   DelayLine<CreditEvent>* const credit_lines;
   DelayLine<FlitEvent>* const flit_lines;
@@ -131,8 +132,62 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, u32 router,
   return false;
 }
 
+// A packet that keeps together wins the switch: all that comes of it at once (train.hpp).
+template <class S>
+inline __attribute__((always_inline)) void grant_packet(const Fabric& x, u32 router, u32 out_port, u32 bit) {
+  const Network& net = x.net;
+  const u32 v = router << x.router_shift() | bit, input = v >> x.vc_shift, in_vc = v & ((1u << x.vc_shift) - 1);
+  const u32 output = router << x.radix_shift | out_port;
+  InputVc& in = x.input_vcs[v];
+  const u32 vc = in.out_vc, id = packet_of(in.front);
+  OutputVc& out = x.output_vcs[output << x.vc_shift | vc];
+  Port& o = x.ports[output];
+  const Channel& back = x.channels[input];
+  Packet& p = x.packets[id];
+  const u32 flits = p.flits, crossbar_cycles = net.router.crossbar_cycles;
+
+  const Flit packet = pop_packet(in, x.next, flits);
+  if (packet & kWatched) [[unlikely]] watch(x.f, packet | kHead, "wins the switch to", output, vc);
+  x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, static_cast<u16>(flits), p.job});
+  in.routed = 0;
+  if (net.accounted_jobs) account_left(x.f, v, output, id);
+  x.clear_request<S>(router, out_port, bit);
+  if (net.learns && back.kind != PortKind::kTerminal) {
+    const PacketDetail& d = x.s.details[id];
+    if (d.value >= 0) x.f.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * net.cycle_ns) + d.value});
+  }
+  if (in.front != kNone) {
+    __builtin_prefetch(&x.packets[packet_of(in.front)], 1);
+    request_route(x.f, v, x.now + 1);
+  }
+  if (net.router.separate_vc_allocation) out.owner = kNone;
+  if (out.parked != kNone && (net.router.separate_vc_allocation || net.router.arbiter == Arbiter::kAge)) wake_parked(x.f, out);
+  x.f.part.totals.moves += flits;
+
+  // The crossbar's ports stay with it until its tail has passed; without output buffers it passes onto the channel.
+  const u32 flit_cycles = S::kOutputBuffers ? crossbar_cycles : std::max(crossbar_cycles, x.channels[output].flit_cycles);
+  const bool follows = net.router.flit_by_flit && flits > 1;
+  if (follows) [[unlikely]] follow_through_crossbar(x.f, v, output << x.vc_shift | vc, id);
+  Cycle last;
+  if constexpr (S::kOutputBuffers) {
+    last = tail_passes(p, x.now, crossbar_cycles);
+    p.tail = last + 1;
+    enqueue_packet(x.f, o, out, output, vc, packet, flits, 1);
+  } else {
+    if (o.stalled) end_stall(x.f, o);
+    if (x.channels[output].kind != PortKind::kTerminal) {
+      out.credits = static_cast<u16>(out.credits - flits);
+      o.load += flits;
+    }
+    last = start_on_channel(x.f, o, output, vc, packet, flit_cycles);
+  }
+  x.ports[input].input_busy_until = follows ? kHeld : last + crossbar_cycles;
+  o.output_busy_until = follows ? kHeld : last + flit_cycles;
+}
+
 template <class S>
 inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u32 out_port, u32 bit) {
+  if constexpr (S::kWhole) return grant_packet<S>(x, router, out_port, bit);
   const Network& net = x.net;
   State& s = x.s;
   const u32 v = router << x.router_shift() | bit, input = v >> x.vc_shift, in_vc = v & ((1u << x.vc_shift) - 1);
@@ -354,11 +409,32 @@ void dispatch(Frame& f) {
   }
 }
 
+// Packets that keep together.
+template <bool... kKnown>
+void allocate_packets(Frame& f) {
+  const Network& net = f.net;
+  if constexpr (sizeof...(kKnown) == 2) {
+    constexpr bool known[] = {kKnown...};
+    using Known = Shape<known[0], false, known[1], false, false, true>;
+    if (Known::kOneWord || net.asked_words == 1) allocate_all<Known, true>(f);
+    else if constexpr (!Known::kOneWord) allocate_all<Known, false>(f);
+  } else {
+    const bool facts[2] = {net.router.output_depth > 0, net.request_words == 1};
+    if (facts[sizeof...(kKnown)]) allocate_packets<kKnown..., true>(f);
+    else allocate_packets<kKnown..., false>(f);
+  }
+}
+
 }  // namespace
 
 void switch_allocation(Frame& f) {
-  if (!f.net.routing_facts.bubble) dispatch<>(f);
-  else if (f.net.router.output_depth > 0) allocate_all<Shape<true, false, false, false, true>, false>(f);
+  const bool bubble = f.net.routing_facts.bubble, whole = f.net.whole_packets, buffers = f.net.router.output_depth > 0;
+  if (whole && f.net.router.flit_by_flit) follow_crossbars(f);
+  if (!bubble && whole) allocate_packets<>(f);
+  else if (!bubble) dispatch<>(f);
+  else if (whole && buffers) allocate_all<Shape<true, false, false, false, true, true>, false>(f);
+  else if (whole) allocate_all<Shape<false, false, false, false, true, true>, false>(f);
+  else if (buffers) allocate_all<Shape<true, false, false, false, true>, false>(f);
   else allocate_all<Shape<false, false, false, false, true>, false>(f);
 }
 

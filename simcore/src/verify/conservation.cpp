@@ -1,5 +1,6 @@
 // Flits, credits and buffer slots add up.
 #include "simcore/error.hpp"
+#include "stage/follow.hpp"
 #include "verify/verify.hpp"
 
 namespace flitgym {
@@ -10,15 +11,25 @@ void check_conservation(const Network& net, const State& s) {
 
   // What is on the way to each buffer, and back to each output VC.
   std::vector<u32> flits(std::size_t{net.port_count} << net.vc_shift), returning(flits.size());
-  u64 buffered = 0, on_channels = 0;
+  u64 buffered = 0, on_channels = 0, at_terminals = 0;
   for (const auto& line : s.part.flit_lines.lines)
-    for (u32 n = line.first; n != line.end; n++, on_channels++) flits[line.at(n).vc]++;
+    for (u32 n = line.first; n != line.end; n++) {
+      const FlitEvent& e = line.at(n);
+      // A packet that keeps together goes by its head.
+      const u32 weight = !net.whole_packets ? 1 : e.flit & kHead ? s.packets[packet_of(e.flit)].flits : 0;
+      flits[e.vc] += weight;
+      on_channels += weight;
+    }
+  if (net.whole_packets) {
+    if (net.router.flit_by_flit) at_terminals = flits_at_terminals(net, s);
+    else each_item(s.part.tails_due, [&](const FlitEvent& e) { at_terminals += s.packets[packet_of(e.flit)].flits; });
+  }
   for (const auto& line : s.part.credit_lines.lines)
     for (u32 n = line.first; n != line.end; n++) returning[line.at(n).vc] += line.at(n).flits;
   for (const InputVc& in : s.input_vcs) buffered += in.count;
   for (const OutputVc& out : s.output_vcs) buffered += out.count;
-  if (buffered + on_channels != s.part.totals.flits_in_network)
-    fail(std::to_string(buffered) + " flits buffered + " + std::to_string(on_channels) + " on channels, but " +
+  if (buffered + on_channels + at_terminals != s.part.totals.flits_in_network)
+    fail(std::to_string(buffered) + " flits buffered + " + std::to_string(on_channels + at_terminals) + " on channels, but " +
         std::to_string(s.part.totals.flits_in_network) + " accepted and not ejected");
   if (s.part.totals.flits_accepted != s.part.totals.flits_ejected +
       s.part.totals.flits_in_network) fail("flits in differ from flits out plus flits in flight");
@@ -31,7 +42,7 @@ void check_conservation(const Network& net, const State& s) {
       const OutputVc& o = s.output_vcs[out];
       const u32 held = s.input_vcs[in].count, total = o.credits + flits[in] + held + returning[out];
       // With packet credits the slots of flits that left ahead of their tail are not on the way back yet.
-      const bool packets = net.router.packet_credits && net.most_packet_flits > 1;
+      const bool packets = net.router.packet_credits && net.most_packet_flits > 1 && !net.whole_packets;
       if (packets ? total > net.router.input_depth || total +
           net.most_packet_flits <= net.router.input_depth : total != net.router.input_depth)
         fail("port " + std::to_string(p) + " vc " + std::to_string(vc) + ": " + std::to_string(o.credits) +

@@ -88,7 +88,7 @@ void account_left(Frame& f, u32 input_vc, u32 output, u32 packet) {
   account_unrouted(f, input_vc, output);  // those behind it; it waits on until it is sent
 }
 
-void account_sent(Frame& f, u32 port, u32 vc, Flit flit) {
+void account_sent(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
   const Network& net = f.net;
   State& s = f.s;
   if (net.is_nic(port)) return;
@@ -96,13 +96,12 @@ void account_sent(Frame& f, u32 port, u32 vc, Flit flit) {
   const std::size_t row = std::size_t{port} * jobs;
   u32* const waiting = &s.job_waiting[row];
   if (flit & kHead) waiting[own]--;
-  if (net.channels[port].kind != PortKind::kTerminal) s.job_downstream[std::size_t{net.vc_id(port, vc)} * jobs + own]++;
+  if (net.channels[port].kind != PortKind::kTerminal) s.job_downstream[std::size_t{net.vc_id(port, vc)} * jobs + own] += flits;
   s.job_sending[port] = own;
-  s.sending_until[port] = f.now + net.channels[port].flit_cycles;
+  s.sending_until[port] = f.now + cycles;
   if (!s.part.window.open) return;
-  s.job_flits[row + own]++;
-  const u64 cycles = net.channels[port].flit_cycles;
-  for (u32 v = 0; v < jobs; v++) s.wait_blame[(row + v) * jobs + own] += cycles * waiting[v];
+  s.job_flits[row + own] += flits;
+  for (u32 v = 0; v < jobs; v++) s.wait_blame[(row + v) * jobs + own] += u64{cycles} * waiting[v];
 }
 
 void account_credit(Frame& f, const CreditEvent& credit) {

@@ -18,7 +18,7 @@ void account_queued(Frame& f, u32 input_vc, u32 packet);    // it stands in an i
 void account_routed(Frame& f, u32 input_vc, u32 output);     // the packet in front of an input VC now wants this output
 void account_unrouted(Frame& f, u32 input_vc, u32 output);   // it may choose again
 void account_left(Frame& f, u32 input_vc, u32 output, u32 packet);  // its tail has left the input VC
-void account_sent(Frame& f, u32 port, u32 vc, Flit flit);
+void account_sent(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles);  // so many, that keep the channel so long
 void account_credit(Frame& f, const CreditEvent& credit);
 void account_stall(const Frame& f, u32 port);             // up to now, of a channel that stands still
 
