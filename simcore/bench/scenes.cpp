@@ -31,6 +31,11 @@ Values sc22() {
   return values;
 }
 
+Values packet_crossbar(Values values) {
+  values["crossbar_sharing"] = std::string("packet");
+  return values;
+}
+
 // The router and the channel delays of the yardstick this is compared with: 32 flits per VC, local 1 and global 10
 // cycles, one more for the switch.
 Values input_queued() {
@@ -85,6 +90,9 @@ std::vector<Scene> scenes() {
       {"hpdc21_q_adaptive_on_the_graph_uniform_0.3", hpdc21(), "q_adaptive", "uniform", 0.3, 20000, 60000, {"dragonfly", {}}, 0, {}, {{"links", 0.02}}},
       // The heaviest pair of the interference study, at work for 256 us.
       {"sc22_par_fft3d_and_halo3d", sc22(), "par", "", 0, 100000, 200000, {"dragonfly", {}}, 0, {"fft3d", "halo3d"}},
+      {"sc22_packet_crossbar_par_fft3d_and_halo3d", packet_crossbar(sc22()), "par", "", 0, 100000, 200000, {"dragonfly", {}}, 0, {"fft3d", "halo3d"}},
+      {"sc22_q_adaptive_uniform_0.6_packets_1_to_4", sc22(), "q_adaptive", "uniform", 0.6, 20000, 60000, {"dragonfly", {}}, 4},
+      {"sc22_packet_crossbar_q_adaptive_uniform_0.6_packets_1_to_4", packet_crossbar(sc22()), "q_adaptive", "uniform", 0.6, 20000, 60000, {"dragonfly", {}}, 4},
   };
 }
 
