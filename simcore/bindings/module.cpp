@@ -193,11 +193,12 @@ py::dict series(const Simulation& sim) {
   const State& s = sim.state();
   const u32 interval = s.series_interval[0];
   // Up to now, empty intervals at the end included.
+  const std::vector<SeriesPoint> sums = series_sums(s);
   const auto n = static_cast<py::ssize_t>(interval ? (s.part.totals.now + interval - 1) / interval : 0);
   py::array_t<double> time(n), latency(n), hops(n), throughput(n);
   py::array_t<u64> packets(n), flits(n);
   for (py::ssize_t k = 0; k < n; k++) {
-    const SeriesPoint x = static_cast<std::size_t>(k) < s.part.series.size() ? s.part.series[static_cast<std::size_t>(k)] : SeriesPoint{};
+    const SeriesPoint x = static_cast<std::size_t>(k) < sums.size() ? sums[static_cast<std::size_t>(k)] : SeriesPoint{};
     const double begin = static_cast<double>(interval) * static_cast<double>(k), end = std::min(begin + interval, static_cast<double>(s.part.totals.now));
     const auto count = static_cast<double>(x.packets);
     time.mutable_at(k) = end * net.cycle_ns;
@@ -309,7 +310,7 @@ double workload_progress(Simulation& s) {
 }
 u64 now(Simulation& s) { return runs_elsewhere(s) ? s.progress().now.load() : s.state().part.totals.now; }
 u64 packets_in_network(Simulation& s) {
-  return runs_elsewhere(s) ? s.progress().packets_in_network.load() : s.state().part.totals.packets_in_network;
+  return runs_elsewhere(s) ? s.progress().packets_in_network.load() : totals(s.state()).packets_in_network;
 }
 
 }  // namespace
@@ -438,13 +439,18 @@ PYBIND11_MODULE(_core, m) {
 #define FLITGYM_PART_VIEW(type, name) add_view(out, #name, s.part.name, self);
              FLITGYM_PARTITION_FIXED(FLITGYM_PART_VIEW)
 #undef FLITGYM_PART_VIEW
+             if (!s.further.empty())  // sums over the partitions, as of now
+               for (const auto& [name, histogram] : {std::pair{"histogram_nic", &Partition::histogram_nic}, {"histogram_generation", &Partition::histogram_generation}}) {
+                 const std::vector<u32> sums = histogram_sums(s, histogram);
+                 out[name] = py::array(static_cast<py::ssize_t>(sums.size()), sums.data());
+               }
              FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_VIEW)
 #undef FLITGYM_VIEW
              return out;
            })
       .def_property(
           "q_frozen", alone([](Simulation& s) { return s.state().part.totals.frozen != 0; }), alone([](Simulation& s,
-              bool frozen) { s.state().part.totals.frozen = frozen; }))
+              bool frozen) { for (u32 k = 0; k < s.network().partitions(); k++) partition(s.state(), k).totals.frozen = frozen; }))
       .def("watch", alone([](Simulation& s, u32 terminal, u32 sequence) { s.watch(terminal, sequence); }),
           py::arg("terminal"), py::arg("sequence"))
       .def("watch_log", alone([](Simulation& s) { return s.watch_log(); }))

@@ -432,10 +432,10 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   time_channels(router, *net);
   size_router(router, *net);
   make_graphs(outages, *net);
-  choose_partitions(*net);
   choose_routing(config, router, *net);
   if (config.workload.jobs.empty()) choose_traffic(config, router, *net);
   else choose_workload(config, router, *net);
+  choose_partitions(*net, config.partitions);
   for (const Section* section : {&config.topology, &config.router, &config.routing, &config.traffic}) {
     net->identity += section->name;
     for (const auto& [key, value] : section->values) net->identity += " " + key + "=" + to_string(value);
@@ -446,6 +446,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   identify_workload(config.workload, *net);
   if (config.table) net->identity += "table=" + std::to_string(digest(*config.table)) + '\n';
   if (config.demand) net->identity += "demand=" + std::to_string(digest(*config.demand)) + '\n';
+  if (net->partitions() > 1) net->identity += "partitions=" + std::to_string(net->partitions()) + '\n';
   net->identity += "seed=" + std::to_string(config.seed);
   u64 learning = 0;
   if (net->seam) {

@@ -39,6 +39,7 @@ void route_requests(Frame& f) {
   Batch& b = f.w.batch;
   const std::size_t n = f.w.routes.size();
   b.count = static_cast<u32>(n);
+  b.now = f.now;
   const u32* const routes = f.w.routes.data();
   const InputVc* const input_vcs = s.input_vcs.data();
   u32 *const ids = b.input_vc.data(), *const packets = b.packet.data(), *const routers = b.router.data();
@@ -138,13 +139,12 @@ void mark_nonminimal(const Network& net, State& s, const Batch& b) {
   if (!net.routing_facts.minimal) net.topology->mark_nonminimal(net, s, b);
 }
 
-void apply_routes(Frame& f) {
+void apply_routes(Frame& f, u32 begin, u32 end) {
   const Network& net = f.net;
   State& s = f.s;
   const Batch& b = f.w.batch;
-  mark_nonminimal(net, s, b);
   const bool one_to_one = net.vcs == net.routing_facts.classes;
-  const u32 shift = net.radix_shift + net.vc_shift, words = net.request_words, asked_words = net.asked_words, count = b.count;
+  const u32 shift = net.radix_shift + net.vc_shift, words = net.request_words, asked_words = net.asked_words;
   const bool by_age = net.router.arbiter == Arbiter::kAge;
   const bool prefetch_ports = net.router.multi_cycle_switch;
   const u32* const ids = b.input_vc.data();
@@ -155,7 +155,7 @@ void apply_routes(Frame& f) {
   u64* const asked = s.outputs_asked.data();
   u64* const active = f.active;
   const u32 first_router = f.range.first_router;
-  for (u32 i = 0; i < count; i++) {
+  for (u32 i = begin; i < end; i++) {
     const u32 v = ids[i], router = v >> shift, bit = v & ((1u << shift) - 1), out_port = out_ports[i], output = net.port(router, out_port);
     InputVc& in = input_vcs[v];
     in.out_port = static_cast<u16>(out_port);
@@ -175,7 +175,6 @@ void apply_routes(Frame& f) {
     active[(router - first_router) / 64] |= u64{1} << ((router - first_router) % 64);
     if (in.front & kWatched) [[unlikely]] watch(f, in.front | kHead | (net.most_packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
   }
-  f.w.routes.clear();
 }
 
 }  // namespace flitgym

@@ -348,7 +348,7 @@ void change_graph(Frame& f) {
   while (t.epoch + 1 < net.graphs.size() && passed(net.graphs[t.epoch + 1]->from, f.now)) t.epoch++;
   const Graph& graph = *net.graphs[t.epoch];
   if (graph.down.empty()) return;
-  for (u32 p = 0; p < net.router_ports; p++)
+  for (u32 p = net.port(f.range.first_router, 0); p < net.port(f.range.end_router, 0); p++)
     if (graph.down[p]) leave_port(f, p);
 }
 

@@ -88,6 +88,7 @@ struct RoutingFacts {
   u32 max_hops;  // router-to-router hops of the longest path it can choose
   bool reroutes = false;  // a head that finds no room at its output asks again in the next cycle
   bool minimal = false;   // it never leaves the minimal paths
+  bool remote = false;    // it looks at other routers' queues
   bool bubble = false;    // into a ring of channels go packets only where one more would still fit (Network::ring_of_output)
 };
 
@@ -118,6 +119,7 @@ enum class Decider : u8 {
 struct PartitionRange {
   u32 first_router = 0, end_router = 0;
   u32 first_word = 0, words = 0;  // its part of State::active_routers
+  u32 terminals = 0;
 };
 
 struct RouterParams {
@@ -159,11 +161,13 @@ struct Network {
   u32 link_span = 0;                 // most ports from a router's first link to its last: columns of a table by port
   std::vector<std::string> router_names, terminal_names;  // empty: they go by their numbers
 
-  std::vector<u32> delays;           // [lines] the distinct channel delays, cycles
+  std::vector<u32> delays;           // [lines] the distinct channel delays, cycles; with several partitions three times over
 
   std::vector<PartitionRange> ranges;   // of the partitions, in order of the routers
   std::vector<u16> router_partition;    // [routers] empty: there is one
   u32 lookahead = 1;                    // cycles: no event takes less from one partition to another
+  u32 local_lines = 0;                  // of the delays: those within a partition; as many follow for what comes from others and for what goes there
+  u32 partition_of(u32 r) const { return router_partition.empty() ? 0 : router_partition[r]; }
   u32 partitions() const { return static_cast<u32>(ranges.size()); }
 
   u32 vc_shift = 0, radix_shift = 0;  // see the ids above

@@ -406,6 +406,9 @@ struct State {
 #undef FLITGYM_DECLARE
 };
 
+// Sums over all partitions; time and flags.
+Totals totals(const State& s);
+
 inline Partition& partition(State& s, u32 k) { return k == 0 ? s.part : s.further[k - 1]; }
 inline const Partition& partition(const State& s, u32 k) { return k == 0 ? s.part : s.further[k - 1]; }
 
@@ -442,6 +445,7 @@ struct Decisions {
 // The arrays are parallel; `count` entries are valid. Filled by collect(), completed by a routing or by an agent.
 struct Batch {
   u32 count = 0;
+  Cycle now = 0;
   std::vector<u32> input_vc, packet, router;
   std::vector<u16> in_port, in_vc;           // router-local
   std::vector<u16> out_port, out_class;      // the decision
@@ -501,6 +505,11 @@ void initialise(const Network& network, State& state);
 void prepare(const Network& network, Workspace& workspace);  // sizes the batch for good: views of it never move
 // Bytes that both take, and what the packets under way take later on: an estimate.
 u64 memory_to_run(const Network& network);
+
+// One partition's cycles up to `until`, on its own (src/partition.hpp).
+void advance(const Network& network, State& state, Workspace& workspace, u32 partition, Cycle until);
+// What all partitions do together before a cycle: links that change, and packets for the window that begins.
+void begin_cycle(const Network& network, State& state, Workspace& workspace);
 
 // One cycle, whole or cut where the agent sits.
 void step(const Network& network, State& state, Workspace& workspace);

@@ -1,5 +1,6 @@
 // Sources: a generation clock per terminal and a bounded NIC buffer. An open-loop source with an endless queue needs
 // no memory: while the NIC is full the clock waits, and every packet keeps the instant at which it was due.
+#include "simcore/error.hpp"
 #include "simcore/stats.hpp"
 #include "stage/generation.hpp"
 #include "stage/train.hpp"
@@ -76,6 +77,7 @@ u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle gene
   Terminal& x = s.terminals[terminal];
   u32 id;
   if (f.part.free_packets.empty()) {
+    if (net.partitions() > 1) throw CoreError("a partition has no packets left; the snapshot it was restored from is damaged");
     id = static_cast<u32>(s.packets.size());
     s.packets.emplace_back();
     s.next.push_back(kNone);
@@ -153,6 +155,7 @@ void fill_nic(Frame& f, u32 terminal, bool backlogged) {
 void start_sources(Frame& f) {
   for (u32 t = 0; t < f.net.terminals; t++) {
     worked(8);
+    if (f.net.partition_of(f.net.terminal_router[t]) != f.k) continue;
     Terminal& x = f.s.terminals[t];
     x.next_tick = first_tick(f.net, x, t);
     schedule(f, x, t);

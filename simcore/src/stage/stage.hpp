@@ -15,13 +15,14 @@ namespace flitgym {
 
 // One cycle of one partition. Routers and terminals are its own; what leaves it goes onto delay lines.
 struct Frame {
-  Frame(const Network& network, State& state, Workspace& workspace, Cycle cycle, u32 k = 0)
-      : net(network), s(state), w(workspace), part(partition(state, k)), range(network.ranges[k]), active(state.active_routers.data() + range.first_word), now(cycle) {}
+  Frame(const Network& network, State& state, Workspace& workspace, Cycle cycle, u32 k_ = 0)
+      : net(network), s(state), w(workspace), part(partition(state, k_)), range(network.ranges[k_]), k(k_), active(state.active_routers.data() + range.first_word), now(cycle) {}
   const Network& net;
   State& s;
   Workspace& w;
   Partition& part;
   const PartitionRange& range;
+  const u32 k;        // number of the partition
   u64* const active;  // bit per router of the partition with a request
   const Cycle now;
 };
@@ -34,7 +35,7 @@ void injection(Frame& f);
 void traversal(Frame& f);
 void route_requests(Frame& f);
 void verify_routes(const Frame& f);  // throws CoreError: a choice leads nowhere
-void apply_routes(Frame& f);
+void apply_routes(Frame& f, u32 begin, u32 end);  // of the requests begin .. end-1 of the batch
 void switch_allocation(Frame& f);
 
 // stage/ejection.cpp: the flit has reached its terminal

@@ -11,28 +11,28 @@ void check_conservation(const Network& net, const State& s) {
 
   // What is on the way to each buffer, and back to each output VC.
   std::vector<u32> flits(std::size_t{net.port_count} << net.vc_shift), returning(flits.size());
-  u64 buffered = 0, on_channels = 0, at_terminals = 0;
-  for (const auto& line : s.part.flit_lines.lines)
-    for (u32 n = line.first; n != line.end; n++) {
-      const FlitEvent& e = line.at(n);
-      // A packet that keeps together goes by its head.
-      const u32 weight = !net.whole_packets ? 1 : e.flit & kHead ? s.packets[packet_of(e.flit)].flits : 0;
-      flits[e.vc] += weight;
-      on_channels += weight;
-    }
-  if (net.whole_packets) {
-    if (net.router.flit_by_flit) at_terminals = flits_at_terminals(net, s);
-    else each_item(s.part.tails_due, [&](const FlitEvent& e) { at_terminals += s.packets[packet_of(e.flit)].flits; });
+  u64 buffered = 0, on_channels = 0;
+  for (u32 k = 0; k < net.partitions(); k++) {
+    for (const auto& line : partition(s, k).flit_lines.lines)
+      for (u32 n = line.first; n != line.end; n++) {
+        const FlitEvent& e = line.at(n);
+        // A packet that keeps together goes by its head.
+        const u32 weight = !net.whole_packets ? 1 : e.flit & kHead ? s.packets[packet_of(e.flit)].flits : 0;
+        flits[e.vc] += weight;
+        on_channels += weight;
+      }
+    each_item(partition(s, k).tails_due, [&](const FlitEvent& e) { on_channels += s.packets[packet_of(e.flit)].flits; });
+    for (const auto& line : partition(s, k).credit_lines.lines)
+      for (u32 n = line.first; n != line.end; n++) returning[line.at(n).vc] += line.at(n).flits;
   }
-  for (const auto& line : s.part.credit_lines.lines)
-    for (u32 n = line.first; n != line.end; n++) returning[line.at(n).vc] += line.at(n).flits;
+  if (net.whole_packets && net.router.flit_by_flit) on_channels += flits_at_terminals(net, s);
+  const Totals sums = totals(s);
   for (const InputVc& in : s.input_vcs) buffered += in.count;
   for (const OutputVc& out : s.output_vcs) buffered += out.count;
-  if (buffered + on_channels + at_terminals != s.part.totals.flits_in_network)
-    fail(std::to_string(buffered) + " flits buffered + " + std::to_string(on_channels + at_terminals) + " on channels, but " +
-        std::to_string(s.part.totals.flits_in_network) + " accepted and not ejected");
-  if (s.part.totals.flits_accepted != s.part.totals.flits_ejected +
-      s.part.totals.flits_in_network) fail("flits in differ from flits out plus flits in flight");
+  if (buffered + on_channels != sums.flits_in_network)
+    fail(std::to_string(buffered) + " flits buffered + " + std::to_string(on_channels) + " on channels, but " +
+        std::to_string(sums.flits_in_network) + " accepted and not ejected");
+  if (sums.flits_accepted != sums.flits_ejected + sums.flits_in_network) fail("flits in differ from flits out plus flits in flight");
 
   for (u32 p = 0; p < net.port_count; p++) {
     if (net.channels[p].peer == kNone || (!net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal)) continue;
