@@ -22,21 +22,24 @@ const std::string kWhole = "packet";
 class Deliveries {
  public:
   std::vector<std::pair<u32, u32>> of(const State& s) {
-    std::vector<u8> free(s.packets.size(), 0);
-    for (const u32 id : s.part.free_packets) free[id] = 1;
-    for (const Partition& other : s.further)
-      for (const u32 id : other.free_packets) free[id] = 1;
-    std::set<std::pair<u32, u32>> now;
-    for (u32 id = 0; id < s.packets.size(); id++)
-      if (!free[id]) now.insert({s.packets[id].source, s.packets[id].sequence});
+    now_.assign(s.packets.size(), true);
+    for (u32 k = 0; k <= s.further.size(); k++)
+      for (const u32 id : partition(s, k).free_packets) now_[id] = false;
+    names_.resize(s.packets.size());
+    before_.resize(s.packets.size());
     std::vector<std::pair<u32, u32>> gone;
-    std::set_difference(before_.begin(), before_.end(), now.begin(), now.end(), std::back_inserter(gone));
-    before_.swap(now);
+    for (u32 id = 0; id < s.packets.size(); id++) {
+      const std::pair<u32, u32> name{s.packets[id].source, s.packets[id].sequence};
+      if (before_[id] && (!now_[id] || name != names_[id])) gone.push_back(names_[id]);
+      names_[id] = name;
+    }
+    before_ = now_;
+    std::sort(gone.begin(), gone.end());
     return gone;
   }
-
  private:
-  std::set<std::pair<u32, u32>> before_;
+  std::vector<std::pair<u32, u32>> names_;
+  std::vector<bool> before_, now_;
 };
 
 template <class T>
@@ -57,8 +60,10 @@ void check_same(const Simulation& train, const Simulation& flits, const std::str
     CHECK_FOR(a.output_vcs[v].count == b.output_vcs[v].count && a.output_vcs[v].credits == b.output_vcs[v].credits, name);
   for (u32 v = 0; v < a.input_vcs.size(); v++)
     CHECK_FOR(a.input_vcs[v].count == b.input_vcs[v].count && a.input_vcs[v].routed == b.input_vcs[v].routed && a.input_vcs[v].parked == b.input_vcs[v].parked, name);
-  const auto same_sums = [&](const auto& x, const auto& y) { return std::memcmp(&x, &y, sizeof x) == 0; };
-  CHECK_FOR(same_sums(window_sums(a), window_sums(b)), name);
+  Window x = window_sums(a), y = window_sums(b);
+  CHECK_FOR(std::abs(x.missed - y.missed) <= 1e-9 * (1 + y.missed), name);  // not a whole number: what is added first matters
+  x.missed = y.missed = 0;
+  CHECK_FOR(std::memcmp(&x, &y, sizeof x) == 0, name);
   for (const auto histogram : {&Partition::histogram_nic, &Partition::histogram_generation})
     CHECK_FOR(same_bytes(histogram_sums(a, histogram), histogram_sums(b, histogram)), name);
   CHECK_FOR(same_bytes(series_sums(a), series_sums(b)) && same_bytes(a.terminals, b.terminals) && same_bytes(a.job_totals, b.job_totals), name);
@@ -171,7 +176,7 @@ std::map<u32, u32> delivered_at(const Config& made) {
 TEST(trains_are_exact_under_traffic) {
   std::set<std::string> seen;
   u32 delivered = 0, forks = 0;
-  for (u32 scene = 0; scene < 120; scene++) {
+  for (u32 scene = 0; scene < 200; scene++) {
     const u32 kind = pick(scene, 0, 5);
     const Section topology = kind < 2   ? dragonfly_section(2, 3, 1, 4)
                              : kind < 4 ? hyperx_section(one_of<std::vector<double>>(scene, 1, {{3, 3}, {2, 3}, {4}, {2, 2, 2}}), 2, {{"links", std::vector<double>{1.0 + pick(scene, 2, 2)}}})
@@ -208,7 +213,7 @@ TEST(trains_are_exact_under_traffic) {
 
 // Links go down and come back under load.
 TEST(trains_are_exact_across_failures) {
-  for (u32 scene = 0; scene < 10; scene++) {
+  for (u32 scene = 0; scene < 6; scene++) {
     Config made = config(small_network(), random_router(scene + 1000, 6), {one_of<std::string>(scene, 40, {"minimal", "ugal", "q_adaptive", "q_routing"}), {}},
                          {"uniform", {{"load", 0.5}, {"packet_flits", i64{1}}, {"packet_flits_max", i64{6}}}}, scene);
     made.failures = {{"events", std::string("0.05@150-320")}};
@@ -218,10 +223,10 @@ TEST(trains_are_exact_across_failures) {
 
 // Jobs whose ranks wait for each other: a packet that came a cycle later would put off all that follows. And who delays whom.
 TEST(trains_are_exact_under_jobs) {
-  for (u32 scene = 0; scene < 8; scene++) {
+  for (u32 scene = 0; scene < 6; scene++) {
     const Values router = scene % 2 ? merge(random_router(scene + 2000, 8), {{"cycle_ns", 1.0}}) : merge(sc22(), {{"crossbar_sharing", kWhole}});
     Config made = config(small_network(), router, {one_of<std::string>(scene, 41, {"par", "ugal_router", "q_adaptive", "minimal"}), {}}, {"", {}}, scene);
-    for (const char* motif : {"halo3d", "ur"}) made.workload.jobs.push_back({motif, {motif, {{"ranks", i64{27}}, {"scale", 0.002}}}, nullptr, {}});
+    for (const char* motif : {"halo3d", "ur"}) made.workload.jobs.push_back({motif, {motif, {{"ranks", i64{27}}, {"scale", 0.002}, {"size_scale", 0.02}}}, nullptr, {}});
     if (scene % 2) made.workload.values["packet_bytes"] = i64{128} * (2 + pick(scene, 42, 6));
     const std::string name = "scene " + std::to_string(scene) + " " + made.routing.name;
     CHECK_FOR(in_lockstep(made, 0, name).delivered > 500, name);
