@@ -37,6 +37,9 @@ void route_requests(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
   Batch& b = f.w.batch;
+  // Where earlier decisions of a cycle weigh in later ones (routing.allocation=sequential), which comes first must not hang
+  // on the order of events elsewhere: packets that keep together have fewer of them as trains.
+  if (net.whole_packets && !net.scratch.empty()) std::sort(f.w.routes.begin(), f.w.routes.end());
   const std::size_t n = f.w.routes.size();
   b.count = static_cast<u32>(n);
   b.now = f.now;
