@@ -69,6 +69,8 @@ py::dict facts(const Simulation& sim) {
   d["fingerprint"] = net.fingerprint;
   d["terminals"] = net.terminals;
   d["routers"] = net.routers;
+  d["partitions"] = net.partitions();  // that threads can run
+  d["window_cycles"] = net.partitions() > 1 ? net.lookahead : 0;  // that a partition runs on its own
   d["radix"] = net.radix;
   d["groups"] = net.groups;
   d["vcs"] = net.vcs;
@@ -253,6 +255,13 @@ py::dict requests(const Live<Simulation>& live) {
 }
 
 // Whole numbers from Python as they were given: a cast would make 0 of 2^32, of 0.9 and of infinity.
+u32 whole_number(const py::object& given, const char* what) {
+  if (py::isinstance<py::bool_>(given) || !PyIndex_Check(given.ptr())) throw ConfigError(std::string(what) + ": " + py::repr(given).cast<std::string>() + " is not a whole number");
+  const py::object value = py::reinterpret_steal<py::object>(PyNumber_Index(given.ptr()));
+  if (value.attr("__lt__")(0).cast<bool>() || value.attr("bit_length")().cast<int>() > 31) throw ConfigError(std::string(what) + ": " + py::repr(given).cast<std::string>() + " is out of range");
+  return value.cast<u32>();
+}
+
 std::vector<u32> whole_numbers(const py::handle& given, const char* what) {
   const py::array array = py::array::ensure(py::reinterpret_borrow<py::object>(given));
   const char kind = array ? array.dtype().kind() : 'O';
@@ -349,7 +358,8 @@ PYBIND11_MODULE(_core, m) {
                        stalled, next_request);
   PYBIND11_NUMPY_DTYPE(Rank, block, started, finished, calc, calc_since, bytes_sent, bytes_received, calculating, ops, left, first_op, first_edge, op_class, edge_class, posted, last_posted,
                        unexpected, last_unexpected, done);
-  PYBIND11_NUMPY_DTYPE(Outbox, first, last, sent, last_sent);
+  PYBIND11_NUMPY_DTYPE(ChannelAccount, sending_until, busy, job, flits);
+  PYBIND11_NUMPY_DTYPE(Outbox, first, last, sent, last_sent, next_flits);
   PYBIND11_NUMPY_DTYPE(JobTotals, messages_sent, messages_received, bytes_sent, bytes_received, packets, flits, hops, nonminimal, latency, latency_max, message_latency, message_latency_max,
                        outstanding, outstanding_peak, finished, ranks_done);
   // What a job does, rank by rank.
@@ -404,6 +414,8 @@ PYBIND11_MODULE(_core, m) {
           [](Live<Simulation> s) { return static_cast<double>(now(*s)) * s->network().cycle_ns; })
       .def_property_readonly("packets_in_network", [](Live<Simulation> s) { return packets_in_network(*s); })
       .def_property_readonly("workload_progress", [](Live<Simulation> s) { return workload_progress(*s); })
+      .def_property("threads", alone([](Simulation& s) { return s.threads(); }),
+          alone([](Simulation& s, const py::object& threads) { s.set_threads(whole_number(threads, "threads")); }))
       .def("run", long_run([](Simulation& s, u64 cycles) { s.run(cycles, interruptible()); }), py::arg("cycles"))
       .def("drain", long_run([](Simulation& s, u64 most) { return s.drain(most, interruptible()); }),
           py::arg("max_cycles"))

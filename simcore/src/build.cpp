@@ -129,6 +129,7 @@ void size_router(const Params& params, Network& net) {
   const std::string& arbiter = params.text("arbiter");
   r.arbiter = arbiter == "round_robin" ? Arbiter::kRoundRobin : arbiter == "age" ? Arbiter::kAge : Arbiter::kLeastRecentlyServed;
   r.crossbar_per_vc = params.text("crossbar_ports") == "per_vc";
+  net.request_mask = r.crossbar_per_vc ? 0 : ~0u;
   if (r.crossbar_per_vc && (r.output_depth == 0 || r.crossbar_cycles > 1 || r.arbiter == Arbiter::kRoundRobin))
     throw ConfigError("router.crossbar_ports: per_vc needs output buffers (output_buffer_flits > 0), a crossbar flit time of one cycle and arbiter=age or least_recently_served; there are " +
                       std::to_string(r.output_depth) + " flits, " + std::to_string(r.crossbar_cycles) + " cycles and " + arbiter);
@@ -145,6 +146,25 @@ void size_router(const Params& params, Network& net) {
   const double watchdog = params.real("watchdog_ns") / net.cycle_ns;
   r.watchdog_cycles = static_cast<u32>(std::min(watchdog, 2e9));
   check_watchdog(params, net);
+}
+
+// Not where a sum could pass the 16 bits of its cells: there, decisions add up what they sense.
+void keep_sensed(Network& net) {
+  const u64 most = u64{net.vcs} * (net.router.input_depth + net.router.output_depth);
+  if (net.routing_facts.senses == Occupancy::kNothing || most > Sensed::kMost) return;
+  Sensed& sensed = net.sensed;
+  sensed.parts = net.routing_facts.senses;
+  sensed.radix_shift = net.radix_shift;
+  sensed.vcs = net.vcs;
+  sensed.column_shift = static_cast<u32>(std::countr_zero(Sensed::columns(net.radix_shift)));
+  MemoryShape shape;
+  shape.name = "sensed";
+  shape.meaning = "flits ahead of a packet at an output, as the routing senses them: VC x port";
+  shape.per = Per::kRouter;
+  shape.rows = net.vcs;
+  shape.columns = 1u << sensed.column_shift;
+  shape.highest = static_cast<double>(most);
+  sensed.memory = declare<u16>(net, shape);
 }
 
 void choose_routing(const Config& config, const Params& router, Network& net) {
@@ -184,6 +204,7 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   if (injection > net.vcs) throw ConfigError("router.injection_vcs: " + std::to_string(injection) + " are more than the " + std::to_string(net.vcs) + " VCs of a port");
   net.router.injection_vcs = injection ? injection : net.vcs;
   net.request_words = std::max(1u, (1u << (net.radix_shift + net.vc_shift)) / 64);
+  keep_sensed(net);
 }
 
 // A packet of `flits` flits, as `key` says, must fit the buffers.
@@ -436,6 +457,8 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   if (config.workload.jobs.empty()) choose_traffic(config, router, *net);
   else choose_workload(config, router, *net);
   choose_partitions(*net, config.partitions);
+  // Packets draw for themselves, and sums do not mind; a table that learns does, and so do those who are shown a batch.
+  net->order_felt = true;
   for (const Section* section : {&config.topology, &config.router, &config.routing, &config.traffic}) {
     net->identity += section->name;
     for (const auto& [key, value] : section->values) net->identity += " " + key + "=" + to_string(value);

@@ -8,8 +8,10 @@ namespace flitgym {
 
 namespace {
 
-// Half of a second-level cache, less what packets and events take.
-constexpr u64 kComfortableBytes = 192 << 10;
+// About half of a second-level cache: packets and events take the rest.
+constexpr u64 kComfortableBytes = 384 << 10;
+// Terminals of a partition: few enough for threads to have their choice, and enough that a cycle has something to do in it.
+constexpr u32 kMostTerminals = 256, kLeastFlitsPerCycle = 16;
 // Below that handing over costs more than the caches give.
 constexpr u32 kShortestWindow = 4;
 
@@ -35,13 +37,18 @@ u32 unit_of(const Network& net) {
 // by flit it would be for nothing.)
 bool whole(const Network& net) { return net.decider != Decider::kRouting || net.seam || net.workload || net.routing_facts.remote || net.router.flit_by_flit; }
 
+template <class Visit>
+void each_channel_between(const Network& net, Visit visit) {
+  for (u32 p = 0; p < net.router_ports; p++) {
+    const u32 peer = net.channels[p].peer;
+    if (peer != kNone && !net.is_nic(peer) && net.router_partition[net.router_of_port(p)] != net.router_partition[net.router_of_port(peer)]) visit(p);
+    worked();
+  }
+}
+
 u32 shortest_between(const Network& net) {
   u32 shortest = ~0u;
-  for (u32 p = 0; p < net.router_ports; p++) {
-    const Channel& c = net.channels[p];
-    if (c.peer == kNone || net.is_nic(c.peer) || net.router_partition[net.router_of_port(p)] == net.router_partition[net.router_of_port(c.peer)]) continue;
-    shortest = std::min({shortest, net.delays[c.line], net.delays[c.credit_line]});
-  }
+  each_channel_between(net, [&](u32 p) { shortest = std::min({shortest, net.delays[net.channels[p].line], net.delays[net.channels[p].credit_line]}); });
   return shortest;
 }
 
@@ -68,7 +75,11 @@ void choose_partitions(Network& net, u32 wanted) {
   if (whole(net)) return;
   u32 unit = unit_of(net);
   const u32 units = (net.routers + unit - 1) / unit;
-  u64 parts = wanted ? wanted : (bytes_of_router(net) * net.routers + kComfortableBytes - 1) / kComfortableBytes;
+  u64 parts = wanted;
+  if (!wanted) {
+    parts = std::max<u64>((bytes_of_router(net) * net.routers + kComfortableBytes - 1) / kComfortableBytes, net.terminals / kMostTerminals);
+    parts = std::min<u64>(parts, net.terminals / (kLeastFlitsPerCycle * net.flit_cycles_host));
+  }
   if (wanted > units) unit = 1;
   parts = std::min<u64>({parts, (net.routers + unit - 1) / unit, 0xffff});
   if (parts < 2) return;
@@ -80,26 +91,46 @@ void choose_partitions(Network& net, u32 wanted) {
     net.lookahead = 1;
     return;
   }
-  // Three times the lines: within the partition, from others, and to others.
-  const u32 lines = net.local_lines;
-  for (u32 k = 0; k < 2 * lines; k++) net.delays.push_back(net.delays[k]);
-  for (u32 p = 0; p < net.router_ports; p++) {
+  // Lines for what comes from other partitions, then as many for what goes there.
+  std::vector<u32> far;
+  const auto far_line = [&](u32 line) {
+    const auto found = std::find(far.begin(), far.end(), line);
+    if (found == far.end()) far.push_back(line);
+    return static_cast<u32>(found - far.begin());
+  };
+  each_channel_between(net, [&](u32 p) { far_line(net.channels[p].line), far_line(net.channels[p].credit_line); });
+  net.far_lines = static_cast<u32>(far.size());
+  for (u32 way = 0; way < 2; way++)
+    for (const u32 line : far) net.delays.push_back(net.delays[line]);
+  const u32 outgoing = net.local_lines + net.far_lines;
+  each_channel_between(net, [&](u32 p) {
     Channel& c = net.channels[p];
-    if (c.peer == kNone || net.is_nic(c.peer) || net.router_partition[net.router_of_port(p)] == net.router_partition[net.router_of_port(c.peer)]) continue;
-    c.line = static_cast<u16>(c.line + 2 * lines);
-    c.credit_line = static_cast<u16>(c.credit_line + 2 * lines);
-    worked();
-  }
+    c.line = static_cast<u16>(outgoing + far_line(c.line));
+    c.credit_line = static_cast<u16>(outgoing + far_line(c.credit_line));
+  });
 }
 
 namespace {
 
-// Of the terminals of a partition, in a window: a NIC that is full to the brim, and what leaves it meanwhile.
+// Of the terminals of a partition, in a window. A NIC takes what it has room for, and as much again as leaves it. A source
+// that does not wait for its NIC generates at most once in a cycle; one that waits has a NIC without room.
 u64 packets_of_window(const Network& net, u32 terminals) {
   // A packet that keeps together makes room for all its flits as it begins.
-  const u64 flits = net.router.nic_depth + net.lookahead / net.flit_cycles_host + 2 + (net.whole_packets ? net.most_packet_flits : 0);
-  return u64{terminals} * (flits / net.least_packet_flits + 1);
+  const u64 sent = net.lookahead / net.flit_cycles_host + 2, beginning = net.whole_packets ? net.most_packet_flits : 0,
+            taken = (net.router.nic_depth + sent + beginning) / net.least_packet_flits + 1;
+  return terminals * (net.round_size ? taken : std::min<u64>(taken, std::max<u64>(sent, net.lookahead) + 1));
 }
+
+}  // namespace
+
+u64 packets_provided(const Network& net) {
+  u64 sum = 0;
+  if (net.partitions() > 1)
+    for (const PartitionRange& range : net.ranges) sum += packets_of_window(net, range.terminals);
+  return sum;
+}
+
+namespace {
 
 void grow_pool(const Network& net, State& s, std::size_t packets) {
   s.packets.resize(packets);
@@ -139,21 +170,21 @@ u32 router_of(const Network& net, const FeedbackEvent& e) { return net.router_of
 
 template <class T>
 void hand_over(const Network& net, State& s, DelayLines<T> Partition::*lines, Cycle from, Cycle until, u32 first, u32 end) {
-  const u32 kinds = net.local_lines, parts = net.partitions();
+  const u32 local = net.local_lines, far = net.far_lines, parts = net.partitions();
   const u16* const owner = net.router_partition.data();
   if ((s.part.*lines).lines.empty()) return;
-  for (u32 k = 0; k < kinds; k++)
+  for (u32 k = local; k < local + far; k++)
     for (Cycle t = from; t != until; t++) {
       for (u32 sender = 0; sender < parts; sender++) {
-        const DelayLine<T>& out = (partition(s, sender).*lines).lines[2 * kinds + k];
+        const DelayLine<T>& out = (partition(s, sender).*lines).lines[far + k];
         const u32 slot = static_cast<u32>(out.marks.size()) - 1, stop = out.marks[t & slot];
         for (u32 n = t == from ? out.first : out.marks[(t - 1) & slot]; n != stop; n++) {
           const T& e = out.at(n);
           const u32 to = owner[router_of(net, e)];
-          if (to - first < end - first) (partition(s, to).*lines).lines[kinds + k].push(e);
+          if (to - first < end - first) (partition(s, to).*lines).lines[k].push(e);
         }
       }
-      for (u32 to = first; to < end; to++) (partition(s, to).*lines).lines[kinds + k].close(t);
+      for (u32 to = first; to < end; to++) (partition(s, to).*lines).lines[k].close(t);
     }
 }
 
@@ -166,9 +197,9 @@ void hand_over(const Network& net, State& s, Cycle from, Cycle until, u32 first,
 }
 
 void forget_sent(const Network& net, State& s) {
-  const u32 kinds = net.local_lines;
+  const u32 outgoing = net.local_lines + net.far_lines;
   const auto forget = [&](auto& lines) {
-    for (std::size_t k = 2 * kinds; k < lines.lines.size(); k++) {
+    for (std::size_t k = outgoing; k < lines.lines.size(); k++) {
       auto& line = lines.lines[k];
       line.first = line.end = 0;  // nothing is left of it: an outgoing line is the same whenever it is empty
       std::fill(line.marks.begin(), line.marks.end(), 0);

@@ -21,6 +21,7 @@ void choose_partitions(Network& net, u32 wanted);
 
 // Packet ids for whatever the terminals of each partition may inject in a window: the pool does not grow within one.
 void provide_packets(const Network& net, State& s);
+u64 packets_provided(const Network& net);  // for the first window of all; 0 with one partition
 
 // What was sent to the partitions `first` .. `end`-1 in the cycles `from` .. `until`-1 of this window is handed over. Each
 // partition's outgoing lines may be read by several threads meanwhile; forget_sent() empties them.

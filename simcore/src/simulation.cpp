@@ -145,7 +145,7 @@ void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
 void Simulation::run_partitions(Cycle until) {
   const Network& net = *network_;
   State& s = state_;
-  const u32 parts = net.partitions(), size = std::min(threads_, parts);
+  const u32 parts = net.partitions(), wanted = std::min(threads_, parts);
   if (!s.watched.empty()) {
     while (s.part.totals.now < until) {
       const Uninterrupted whole;
@@ -153,7 +153,8 @@ void Simulation::run_partitions(Cycle until) {
     }
     return;
   }
-  if (size > 1 && (!team_ || team_->size() != size)) team_ = std::make_unique<Team>(size);
+  if (wanted > 1 && (!team_ || team_->wanted() != wanted || !team_->here())) team_ = std::make_unique<Team>(wanted);
+  const u32 size = wanted > 1 ? team_->size() : 1;
   helpers_.resize(size - 1);
   for (Workspace& helper : helpers_) {
     if (helper.batch.input_vc.empty()) prepare(net, helper);

@@ -80,7 +80,7 @@ u64 memory_to_run(const Network& net) {
   // Delay lines and the pool of packets grow with what is under way.
   u64 of_packet = sizeof(Packet) + sizeof(PacketDetail) + sizeof(Flit) + sizeof(FlitEvent) + sizeof(CreditEvent);
   for (const u32 k : net.packet_memories) of_packet += net.memories[k].entry_bytes();
-  counter.count(packets_under_way(net) * of_packet);
+  counter.count(std::max(packets_under_way(net), packets_provided(net)) * of_packet);
   return counter.bytes();
 }
 

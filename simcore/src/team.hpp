@@ -2,9 +2,12 @@
 // for a while before it sleeps.
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <exception>
 #include <functional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -15,10 +18,18 @@ namespace flitgym {
 
 class Team {
  public:
+  // Of fewer, where the system gives no more threads.
   explicit Team(u32 size) : errors_(size) {
-    for (u32 i = 1; i < size; i++) threads_.emplace_back([this, i] { serve(i); });
+    try {
+      for (u32 i = 1; i < size; i++) threads_.emplace_back([this, i] { serve(i); });
+    } catch (const std::system_error&) {
+    }
   }
   ~Team() {
+    if (!here()) {
+      new std::vector<std::thread>(std::move(threads_));  // left alone: there is nobody to wait for
+      return;
+    }
     work_ = nullptr;
     begin();
     for (std::thread& thread : threads_) thread.join();
@@ -26,7 +37,10 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  u32 size() const { return static_cast<u32>(errors_.size()); }
+  // In a process that was forked off its threads are missing.
+  bool here() const { return process_ == getpid(); }
+  u32 size() const { return static_cast<u32>(threads_.size()) + 1; }
+  u32 wanted() const { return static_cast<u32>(errors_.size()); }
 
   // work(0) here and work(1) .. work(size-1) elsewhere; returns when all have. Rethrows what the first of them threw.
   void run(const std::function<void(u32)>& work) {
@@ -40,7 +54,7 @@ class Team {
   }
 
  private:
-  static constexpr int kLooks = 1 << 14;
+  static constexpr int kLooks = 512;  // some 20 us
 
   template <class Done>
   static void await(const std::atomic<u32>& value, Done done) {
@@ -79,6 +93,7 @@ class Team {
   alignas(64) std::atomic<u32> round_{0};
   alignas(64) std::atomic<u32> busy_{0};
   const std::function<void(u32)>* work_ = nullptr;
+  const pid_t process_ = getpid();
   std::vector<std::exception_ptr> errors_;
   std::vector<std::thread> threads_;
 };

@@ -31,7 +31,7 @@ class Simulation {
   void run(u64 cycles, const std::function<void()>& keep_going = {});
   // So many threads run the partitions of the network (src/partition.hpp); the state they come to is the same. With one
   // partition, and between collect() and apply(), there is one.
-  void set_threads(u32 threads);
+  void set_threads(u32 threads);  // throws ConfigError
   u32 threads() const { return threads_; }
   bool drain(u64 most_cycles, const std::function<void()>& keep_going = {});
   // Runs a workload until every rank has finished, none can go on, or `most_cycles` have passed. Returns true when finished.

@@ -199,6 +199,7 @@ struct PacketPayload {
 
 struct Outbox {                  // of a NIC: transfers that still have packets to inject, and those on the way
   u32 first, last, sent, last_sent;
+  u32 next_flits;                // of the packet that goes next, once it has been looked at and found no room; else 0
 };
 
 enum class HostAction : u32 { kStartRank, kReady, kBegin, kDone, kHandOver, kArrive, kMatch };
@@ -240,6 +241,15 @@ struct JobTotals {
   u64 finished = 0;                                  // ps
   u32 ranks_done = 0, reserved = 0;
 };
+
+// What the account of jobs touches with every flit on a channel (src/workload/blame.hpp).
+struct ChannelAccount {          // 16 bytes: four ports of a router in a cache line
+  Cycle sending_until;           // what is on the channel is off it
+  Cycle busy;                    // cycles that it has carried flits in the window, until then
+  u32 job;                       // whose flits those on it and the last before them are
+  u32 flits;                     // of them, in the window, that are not in job_flits yet
+};
+static_assert(sizeof(ChannelAccount) == 16);
 
 struct JobPoint {                // one interval of the time series of a job
   u64 packets = 0, bytes_received = 0, bytes_sent = 0, hops = 0, latency = 0;
@@ -338,15 +348,15 @@ using Memories = std::vector<AlignedBytes>;
   X(std::vector<JobTotals>, job_totals) /* [jobs] */                                                                     \
   X(std::vector<u32>, job_histogram)    /* [jobs, bins] packet latency, cycles */                                        \
   X(std::vector<u32>, message_histogram) /* [jobs, bins] message latency, ns */                                          \
-  X(std::vector<u64>, job_flits)        /* [router_ports, jobs] sent on the channel */                                   \
+  X(std::vector<ChannelAccount>, job_channels) /* [router_ports] */                                                \
+  X(std::vector<u64>, job_flits)        /* [router_ports, jobs] sent on the channel: see job_flits() in stats.hpp */ \
   X(std::vector<u32>, job_queued)       /* [router_ports << vc_shift, jobs] packets in the input VC and the NIC before it */\
   X(std::vector<u32>, job_waiting)      /* [router_ports, jobs] packets routed there, or behind one that is, and not sent */ \
-  X(std::vector<u32>, job_downstream)   /* [router_ports << vc_shift, jobs] slots they hold beyond the channel */        \
+  X(std::vector<u16>, job_downstream)   /* [router_ports << vc_shift, jobs] slots they hold beyond the channel */  \
   X(std::vector<u64>, job_stall)        /* [router_ports, jobs] cycles stalled for credit while it had packets there */  \
-  X(std::vector<u32>, job_sending)      /* [router_ports] whose flit was the last on the channel */                      \
-  X(std::vector<u32>, sending_until)    /* [router_ports] cycle at which that flit is off it */                          \
   X(std::vector<u32>, stall_charged)    /* [router_ports] cycle up to which the present stall is accounted for */        \
-  X(std::vector<u64>, wait_blame)       /* [router_ports, jobs, jobs] packet-cycles waited while the other job's flits went */ \
+  X(std::vector<u64>, wait_blame)       /* [router_ports, jobs, jobs] waited while the other job's flits went, \
+                                           packet-cycles: see wait_blame() in stats.hpp */                         \
   X(std::vector<double>, stall_blame)   /* [router_ports, jobs, jobs] packet-cycles stalled behind the other's flits */
 
 #define FLITGYM_STATE_WORKLOAD_GROWING(X)                                                          \

@@ -106,7 +106,9 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   }
   shape_table(net, *rule, rows, "q_adaptive: (dimension, destination coordinate) x non-terminal port", initialise);
   data = rule;
-  return {2, 2 * hx.dimensions};
+  RoutingFacts facts{2, 2 * hx.dimensions};
+  if (rule->queue_weight > 0) facts.senses = rule->measure.senses();
+  return facts;
 }
 
 std::vector<ParamSpec> params() {

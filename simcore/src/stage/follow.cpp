@@ -149,12 +149,10 @@ void follow_waits(Frame& f) {
   State& s = f.s;
   if (!f.part.window.open) return;
   const Sending* const sending = sendings(net, s);
-  const u32 jobs = net.accounted_jobs;
   for (u32 port = 0; port < net.router_ports; port++) {
     if (sending[port].ends == kNone && sending[port].packet == kNone) continue;  // has never sent
     if (passed(sending[port].ends, f.now)) continue;
-    const std::size_t row = std::size_t{port} * jobs;
-    for (u32 v = 0; v < jobs; v++) s.wait_blame[(row + v) * jobs + s.job_sending[port]] += s.job_waiting[row + v];
+    s.job_channels[port].busy++;
   }
 }
 

@@ -8,17 +8,6 @@
 
 namespace flitgym {
 
-// Time from one generation to the next at the load of `step`, cycles in 32.32 fixed point; kNever at load 0.
-u64 gap(const Network& net, u32 terminal, u32 round, u32 step) {
-  const u64 fixed = net.gap_fixed[step];
-  if (net.fixed_interval || fixed == kNever) return fixed;
-  // Bernoulli trials, one a cycle: the number of trials to the next success is geometric.
-  const double scale = net.gap_scale[step];
-  if (scale == 0) return u64{1} << 32;
-  const double failures = log_unit(unit(draw(net.seed, u64{terminal} << 32 | round, kDrawGap + step))) * scale;
-  return failures < 0x1.0p31 ? (static_cast<u64>(failures) + 1) << 32 : kNever;
-}
-
 // Where the load changes before the next tick, the rest of the way is drawn anew (Bernoulli trials have no memory) or
 // stretched (fixed intervals).
 u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from) {
@@ -40,7 +29,7 @@ u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from)
 namespace {
 
 // Ticks beyond the wheel are looked at again on the way.
-void schedule(Frame& f, const Terminal& x, u32 terminal) {
+inline __attribute__((always_inline)) void schedule(Frame& f, const Terminal& x, u32 terminal) {
   if (x.next_tick == kNever) return;
   const Cycle due = cycle_of(x.next_tick), limit = f.now + f.part.sources_due.longest();
   f.part.sources_due.push(passed(limit, due) ? limit : due, terminal);
@@ -69,19 +58,24 @@ inline u32 next_size(const Network& net, const Terminal& x, u32 terminal) {
   return least == most ? least : least + below(draw(net.seed, u64{terminal} << 32 | x.sequence, kDrawSize), most - least + 1);
 }
 
-}  // namespace
-
-u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job) {
+u32 new_packet(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
-  Terminal& x = s.terminals[terminal];
+  if (net.partitions() > 1) throw CoreError("a partition has no packets left; the snapshot it was restored from is damaged");
+  s.packets.emplace_back();
+  s.next.push_back(kNone);
+  if (net.learns) s.details.emplace_back();
+  return static_cast<u32>(s.packets.size()) - 1;
+}
+
+// A packet enters the NIC of `terminal`, whose clock is x. kPlain: nobody looks on.
+template <bool kPlain>
+inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job) {
+  const Network& net = f.net;
+  State& s = f.s;
   u32 id;
-  if (f.part.free_packets.empty()) {
-    if (net.partitions() > 1) throw CoreError("a partition has no packets left; the snapshot it was restored from is damaged");
-    id = static_cast<u32>(s.packets.size());
-    s.packets.emplace_back();
-    s.next.push_back(kNone);
-    if (net.learns) s.details.emplace_back();
+  if (f.part.free_packets.empty()) [[unlikely]] {
+    id = new_packet(f);
   } else {
     id = f.part.free_packets.back();
     f.part.free_packets.pop_back();
@@ -92,12 +86,12 @@ u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle gene
 
   const u32 nic = net.nic(terminal);
   Flit watched = 0;
-  for (std::size_t k = 0; k + 1 < s.watched.size(); k += 2)
+  for (std::size_t k = 0; !kPlain && k + 1 < s.watched.size(); k += 2)
     if (s.watched[k] == terminal && s.watched[k + 1] == x.sequence) watched = kWatched;
   Port& o = s.ports[nic];
   const u32 vc = injection_vc(net, s, nic);
   OutputVc& out = s.output_vcs[net.vc_id(nic, vc)];
-  if (net.accounted_jobs) account_queued(f, net.vc_id(net.channels[nic].peer, vc), id);
+  if (!kPlain && net.accounted_jobs) account_queued(f, net.vc_id(net.channels[nic].peer, vc), id);
   if (net.whole_packets) {
     s.packets[id].tail = f.now;
     enqueue_packet(f, o, out, nic, vc, id << kFlitShift | watched, flits, 0);
@@ -105,8 +99,9 @@ u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle gene
     // An idle NIC that need not wake sends in this very cycle: past the queue, which would say the same.
     out.credits--;
     o.load++;
-    o.busy_until = f.now + net.channels[nic].flit_cycles;
-    put_on_channel(f, f.part.flit_lines.lines.data(), o, nic, vc, id << kFlitShift | kHead | kTail | watched);
+    const Channel& channel = net.channels[nic];
+    o.busy_until = f.now + channel.flit_cycles;
+    put_on_channel<kPlain>(f, f.part.flit_lines.lines.data(), channel, net.vc_id(channel.peer, vc), o, nic, vc, id << kFlitShift | kHead | kTail | watched);
     f.part.totals.moves++;
   } else for (u32 k = 0; k < flits; k++) {
     const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == flits ? kTail : 0) | watched;
@@ -117,20 +112,19 @@ u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle gene
   f.part.totals.flits_in_network += flits;
   f.part.totals.flits_accepted += flits;
   if (f.part.window.open) f.part.window.accepted++;
-  if (watched) watch(f, id << kFlitShift | kHead | kTail | watched, "is accepted by", nic, vc);
+  if (!kPlain && watched) watch(f, id << kFlitShift | kHead | kTail | watched, "is accepted by", nic, vc);
   return id;
 }
 
-void fill_nic(Frame& f, u32 terminal, bool backlogged) {
+template <bool kPlain>
+inline __attribute__((always_inline)) void fill(Frame& f, Terminal& x, u32 terminal, bool backlogged) {
   const Network& net = f.net;
-  if (net.workload) return fill_from_outbox(f, terminal);
-  Terminal& x = f.s.terminals[terminal];
   const Port& nic = f.s.ports[net.nic(terminal)];
   for (;;) {
     while (x.left > 0) {
       const u32 flits = next_size(net, x, terminal);
       if (nic.queued + flits > net.router.nic_depth) break;
-      inject_packet(f, terminal, net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index), flits, x.tick, 0);
+      accept<kPlain>(f, x, terminal, net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index), flits, x.tick, 0);
       x.index++;
       x.left--;
     }
@@ -152,6 +146,33 @@ void fill_nic(Frame& f, u32 terminal, bool backlogged) {
   schedule(f, x, terminal);
 }
 
+template <bool kPlain>
+void begin_rounds(Frame& f) {
+  Terminal* const terminals = f.s.terminals.data();
+  for (const u32 terminal : f.w.ids) {
+    Terminal& x = terminals[terminal];
+    if (!passed(cycle_of(x.next_tick), f.now)) {
+      schedule(f, x, terminal);
+      continue;
+    }
+    begin_round(f, x, terminal);
+    fill<kPlain>(f, x, terminal, false);
+  }
+}
+
+}  // namespace
+
+u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job) {
+  Terminal& x = f.s.terminals[terminal];
+  return plain(f) ? accept<true>(f, x, terminal, destination, flits, generated, job) : accept<false>(f, x, terminal, destination, flits, generated, job);
+}
+
+void fill_nic(Frame& f, u32 terminal, bool backlogged) {
+  if (f.net.workload) return fill_from_outbox(f, terminal);
+  Terminal& x = f.s.terminals[terminal];
+  plain(f) ? fill<true>(f, x, terminal, backlogged) : fill<false>(f, x, terminal, backlogged);
+}
+
 void start_sources(Frame& f) {
   for (u32 t = 0; t < f.net.terminals; t++) {
     worked(8);
@@ -163,20 +184,12 @@ void start_sources(Frame& f) {
 }
 
 void injection(Frame& f) {
-  State& s = f.s;
   if (!f.part.sources_due.due(f.now)) return;
   f.w.ids.clear();
   f.part.sources_due.take(f.now, f.w.ids);
   if (f.part.totals.sources_stopped) return;
-  for (u32 terminal : f.w.ids) {
-    Terminal& x = s.terminals[terminal];
-    if (!passed(cycle_of(x.next_tick), f.now)) {
-      schedule(f, x, terminal);
-      continue;
-    }
-    begin_round(f, x, terminal);
-    fill_nic(f, terminal, false);
-  }
+  if (plain(f)) begin_rounds<true>(f);
+  else begin_rounds<false>(f);
 }
 
 }  // namespace flitgym

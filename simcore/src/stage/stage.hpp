@@ -16,7 +16,8 @@ namespace flitgym {
 // One cycle of one partition. Routers and terminals are its own; what leaves it goes onto delay lines.
 struct Frame {
   Frame(const Network& network, State& state, Workspace& workspace, Cycle cycle, u32 k_ = 0)
-      : net(network), s(state), w(workspace), part(partition(state, k_)), range(network.ranges[k_]), k(k_), active(state.active_routers.data() + range.first_word), now(cycle) {}
+      : net(network), s(state), w(workspace), part(partition(state, k_)), range(network.ranges[k_]), k(k_), active(state.active_routers.data() + range.first_word),
+        sensed(network.sensed.kept() ? network.sensed.memory.of(state) : nullptr), now(cycle) {}
   const Network& net;
   State& s;
   Workspace& w;
@@ -24,6 +25,7 @@ struct Frame {
   const PartitionRange& range;
   const u32 k;        // number of the partition
   u64* const active;  // bit per router of the partition with a request
+  u16* const sensed;  // Network::sensed; null: nobody senses
   const Cycle now;
 };
 
@@ -37,6 +39,7 @@ void route_requests(Frame& f);
 void verify_routes(const Frame& f);  // throws CoreError: a choice leads nowhere
 void apply_routes(Frame& f, u32 begin, u32 end);  // of the requests begin .. end-1 of the batch
 void switch_allocation(Frame& f);
+void switch_allocation_per_vc(Frame& f);  // where every VC has a crossbar port of its own
 
 // stage/ejection.cpp: the flit has reached its terminal
 void eject(Frame& f, u32 terminal, Flit flit);
@@ -49,6 +52,9 @@ void start_sources(Frame& f);
 // watch.cpp: one line of a watched packet's life
 void watch(Frame& f, Flit flit, const char* what, u32 port, u32 vc);
 
+// Nobody looks on: no packet is watched, and no job's use of the channels is accounted for.
+inline bool plain(const Frame& f) { return f.s.watched.empty() && f.net.accounted_jobs == 0; }
+
 inline bool passed(Cycle deadline, Cycle now) { return now >= deadline; }
 
 // The packet in front of an input VC, whose route is known, asks for its output.
@@ -56,8 +62,9 @@ inline void set_request(const Frame& f, u32 input_vc, u32 out_port) {
   const Network& net = f.net;
   State& s = f.s;
   const u32 shift = net.radix_shift + net.vc_shift, router = input_vc >> shift, bit = input_vc & ((1u << shift) - 1);
-  s.requests[std::size_t{net.port(router, out_port)} * net.request_words + bit / 64] |= u64{1} << (bit % 64);
-  s.outputs_asked[router * net.asked_words + out_port / 64] |= u64{1} << (out_port % 64);
+  const u32 asked = net.request_port(out_port);
+  s.requests[std::size_t{net.port(router, asked)} * net.request_words + bit / 64] |= u64{1} << (bit % 64);
+  s.outputs_asked[router * net.asked_words + asked / 64] |= u64{1} << (asked % 64);
   const u32 own = router - f.range.first_router;
   f.active[own / 64] |= u64{1} << (own % 64);
 }
@@ -126,11 +133,18 @@ inline __attribute__((always_inline)) void request_route(Frame& f, u32 input_vc,
   else f.part.routes_due.push(due, input_vc);
 }
 
+// The same of a packet that will be in front in the next cycle.
+inline __attribute__((always_inline)) void request_next_route(Frame& f, u32 input_vc) {
+  const u32 pipeline = f.net.router.pipeline_cycles;
+  if (pipeline == 0) f.part.route_list.push_back(input_vc);
+  else f.part.routes_due.push(f.now + 1 + pipeline, input_vc);
+}
+
 // A flit enters a queue, behind the other flits of its packet.
-template <class Vc>
+template <bool kSingleFlit = false, class Vc>
 inline void push_flit(Vc& vc, Flit* next, Flit flit) {
   vc.count++;
-  if (!(flit & kHead)) return;
+  if (!kSingleFlit && !(flit & kHead)) return;
   const Flit packet = flit & ~(kHead | kTail);
   if (vc.front == kNone) vc.front = packet;
   else next[packet_of(vc.back)] = packet;
@@ -149,7 +163,7 @@ inline Flit pop_flit(Vc& vc, const Flit* next, const Packet* packets) {
     if (vc.sent == packets[packet_of(flit)].flits) flit |= kTail;
   }
   if (flit & kTail) {
-    vc.sent = 0;
+    if (!kSingleFlit) vc.sent = 0;
     vc.front = vc.front == vc.back ? kNone : next[packet_of(flit)];
   }
   return flit;
@@ -163,8 +177,9 @@ inline u32 slots_needed(const Frame& f, const Vc& vc) {
 }
 
 // A flit enters the queue of an output VC. Behind a crossbar it can leave in the next cycle at the earliest (delay 1).
+template <bool kSingleFlit = false>
 inline void enqueue_output(Frame& f, Port& o, OutputVc& out, Flit* next, u32 port, u32 vc, Flit flit, u32 delay) {
-  push_flit(out, next, flit);
+  push_flit<kSingleFlit>(out, next, flit);
   o.waiting_vcs |= 1u << vc;
   o.queued++;
   o.load++;
@@ -174,11 +189,12 @@ inline void enqueue_output(Frame& f, Port& o, OutputVc& out, Flit* next, u32 por
   schedule_port(f, o, port, passed(o.busy_until, f.now) ? f.now + (wake > delay ? wake : delay) : o.busy_until);
 }
 
-// A flit starts on a channel now.
-inline __attribute__((always_inline)) void put_on_channel(Frame& f, DelayLine<FlitEvent>* lines, Port& o, u32 port, u32 vc, Flit flit) {
-  const Channel& channel = f.net.channels[port];
-  lines[channel.line].push({f.net.vc_id(channel.peer, vc), flit});
+// A flit starts on the channel of `port` now, towards the VC `to` of its peer.
+template <bool kPlain>
+inline __attribute__((always_inline)) void put_on_channel(Frame& f, DelayLine<FlitEvent>* lines, const Channel& channel, u32 to, Port& o, u32 port, u32 vc, Flit flit) {
+  lines[channel.line].push({to, flit});
   o.flits++;
+  if (kPlain) return;
   if (f.net.accounted_jobs) account_sent(f, port, vc, flit, 1, channel.flit_cycles);
   if (flit & kWatched) [[unlikely]] watch(f, flit, "leaves on the channel of", port, vc);
 }

@@ -73,6 +73,8 @@ void send(Frame& f, u32 port) {
   o.queued -= flits;
   if (net.is_nic(net.channels[port].peer)) o.load -= flits;  // terminals take everything at once
   else out.credits = static_cast<u16>(out.credits - flits);
+  if (f.sensed && !net.is_nic(port))
+    f.sensed[net.sensed.at(port, vc)] += static_cast<u16>(flits * ((net.is_nic(net.channels[port].peer) ? 0 : net.sensed.slots()) - net.sensed.queue()));
   o.next_vc = static_cast<u16>(vc + 1 == net.vcs ? 0 : vc + 1);
   const u32 flit_cycles = net.channels[port].flit_cycles;
   const Cycle last = start_on_channel(f, o, port, vc, packet, flit_cycles);

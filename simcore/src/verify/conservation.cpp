@@ -5,6 +5,33 @@
 
 namespace flitgym {
 
+namespace {
+
+// What is kept side by side for routings says the same as the queues and credits.
+void check_sensed(const Network& net, const State& s) {
+  if (!net.sensed.kept()) return;
+  const Sensed& sensed = net.sensed;
+  const auto& bytes = s.memory[sensed.memory.memory];
+  if (bytes.size() != sensed.row(net.routers, 0) * sizeof(u16)) throw CoreError("the memory 'sensed' has another size");
+  const u16* const kept = sensed.memory.of(s);
+  for (u32 r = 0; r < net.routers; r++)
+    for (u32 vc = 0; vc < net.vcs; vc++)
+      for (u32 k = 0; k < 1u << sensed.column_shift; k++) {
+        const bool there = k < net.radix && net.channels[net.port(r, k)].peer != kNone;
+        u32 flits = 0;
+        if (there) {  // no slot of a terminal is ever in use
+          const OutputVc& out = s.output_vcs[net.vc_id(net.port(r, k), vc)];
+          const bool to_terminal = net.channels[net.port(r, k)].kind == PortKind::kTerminal;
+          flits = sensed.queue() * out.count + (to_terminal ? 0 : sensed.slots() * (net.router.input_depth - out.credits));
+        }
+        if (kept[sensed.row(r, vc) + k] != flits)
+          throw CoreError("sensed at router " + std::to_string(r) + " port " + std::to_string(k) + " vc " + std::to_string(vc) + ": " +
+                          std::to_string(kept[sensed.row(r, vc) + k]) + ", but there are " + std::to_string(flits) + " flits");
+      }
+}
+
+}  // namespace
+
 void check_conservation(const Network& net, const State& s) {
   const auto fail = [&](const std::string& what) { throw CoreError("conservation, cycle " +
       std::to_string(s.part.totals.now) + ": " + what); };
@@ -54,6 +81,7 @@ void check_conservation(const Network& net, const State& s) {
     if (load != s.ports[p].load) fail("port " + std::to_string(p) + ": load " + std::to_string(s.ports[p].load) +
         " is not " + std::to_string(load));
   }
+  check_sensed(net, s);
 }
 
 }  // namespace flitgym

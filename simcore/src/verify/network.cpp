@@ -227,7 +227,7 @@ class NetworkCheck {
   }
   u32 node_of(u32 port) const { return net_.is_nic(port) ? net_.terminal_router[port - net_.router_ports] : net_.router_of_port(port); }
   // The line on which what a channel sends comes in at its end: with several partitions, sent on one and received on another.
-  u32 line_in(u32 line) const { return line < net_.local_lines ? line : line - net_.local_lines; }
+  u32 line_in(u32 line) const { return line < net_.local_lines ? line : line - net_.far_lines; }
 
   void channels(u32 k, const Partition& part) {
     const Cycle now = s_.part.totals.now;
@@ -329,10 +329,12 @@ class NetworkCheck {
     const u32 shift = net_.radix_shift + net_.vc_shift;
     for (u32 v = 0; v < router_vcs_; v++) {
       const InputVc& in = s_.input_vcs[v];
-      if (!in.routed || in.parked || in.count == 0) continue;
+      const bool goes_on = net_.router.crossbar_per_vc && in.sent > 0;
+      if (!in.routed || in.parked || (in.count == 0 && !goes_on)) continue;
       const u32 router = v >> shift, bit = v & ((1u << shift) - 1);
-      asked[std::size_t{net_.port(router, in.out_port)} * net_.request_words + bit / 64] |= u64{1} << (bit % 64);
-      outputs[router * net_.asked_words + in.out_port / 64] |= u64{1} << (in.out_port % 64);
+      const u32 asks = net_.request_port(in.out_port);
+      asked[std::size_t{net_.port(router, asks)} * net_.request_words + bit / 64] |= u64{1} << (bit % 64);
+      outputs[router * net_.asked_words + asks / 64] |= u64{1} << (asks % 64);
     }
     hold(asked == s_.requests && outputs == s_.outputs_asked, "the requests for outputs");
     for (const PartitionRange& range : net_.ranges)
