@@ -1,7 +1,7 @@
 // Speed of fixed scenes, headless: flit-hops per second of the simulation loop, as one line of JSON.
 //   simcore_bench SCENE [SCALE] [--threads N]     SCALE stretches the window that is measured
 //   simcore_bench --list [GROUP]                  scenes, sizes, loads or loads_learned; all by default
-//   simcore_bench --starts-callgrind              exit status 0: the warm-up is not counted (valgrind's headers were there)
+//   simcore_bench --starts-callgrind              exit status 0: the warm-up is not counted (valgrind's header found)
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
