@@ -36,18 +36,11 @@ double wall_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-template <class S>
-void set_threads(S& sim, u32 threads) {
-  if constexpr (requires { sim.set_threads(threads); }) sim.set_threads(threads);
-  else if (threads != 1)
-    throw ConfigError("--threads " + std::to_string(threads) + ": this core runs on one thread; valid: 1");
-}
-
 void run(const Scene& scene, double scale, u32 threads) {
   const Config config = config_of(scene);
   const double start = cpu_now();
   Simulation sim(config);
-  set_threads(sim, threads);
+  sim.set_threads(threads);
   const double built = cpu_now();
   const u64 cycles = static_cast<u64>(scene.cycles * scale), seen = std::min<u64>(cycles, scene.warmup);
   sim.run(scene.warmup - seen);
