@@ -39,7 +39,8 @@ STAGES = (
     ("workload hosts", r"workload/"),
     ("apply", r"decision\.cpp:.*(apply_routes|pick_vc)"),
     ("routing", r"decision\.cpp:|routing/|tables/"),
-    ("switch allocation", r"stage/switch_allocation\.cpp:"),
+    ("switch allocation", r"stage/switch_allocation"),
+    ("partitions", r"src/partition|src/team"),
     ("rest", r"step\.cpp:|simulation\.cpp:|simcore_bench\.cpp:|failures\.cpp:"),
 )
 ORDER = (
@@ -54,6 +55,7 @@ ORDER = (
     "learning",
     "workload hosts",
     "accounts",
+    "partitions",
     "rest",
 )
 EVENTS = {
