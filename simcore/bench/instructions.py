@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import builds
@@ -233,23 +233,16 @@ def count(programs: Programs, scene: str) -> Row:
     return {"scene": scene, "flit_hops": row["flit_hops"], "per_flit_hop": figures}
 
 
-def table(rows: Sequence[Mapping[str, Row]]) -> str:
-    """Instructions per flit-hop by stage, and what else was counted, as Markdown: a scene per column."""
-    names = [str(row["scene"]) for row in rows]
-    lines = ["| per flit-hop | " + " | ".join(f"`{name}`" for name in names) + " |", "|---" * (len(rows) + 1) + "|"]
-
-    def add(title: str, values: Iterable[float], digits: int) -> None:
-        lines.append(f"| {title} | " + " | ".join(f"{value:.{digits}f}" for value in values) + " |")
-
-    for stage in ORDER:
-        add(stage, (row["per_flit_hop"][stage]["instructions"] for row in rows), 0)
-    add("**instructions**", (row["per_flit_hop"]["all"]["instructions"] for row in rows), 0)
-    for key, title in (
-        ("L1_misses", "misses of the first level"),
-        ("L2_misses", "misses of a second level of 1 MiB"),
-        ("mispredicted", "mispredicted branches"),
-    ):
-        add(title, (row["per_flit_hop"]["all"][key] for row in rows), 2)
+def table(rows: Sequence[Row]) -> str:
+    """Instructions per flit-hop by stage, and what else was counted, as Markdown: a scene per row."""
+    used = [stage for stage in ORDER if any(row["per_flit_hop"][stage]["instructions"] >= 0.5 for row in rows)]
+    columns = ("instructions per flit-hop", "all", *used, "L1 misses", "L2 misses", "mispredicted")
+    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    for row in rows:
+        figures = row["per_flit_hop"]
+        instructions = [f"{figures[stage]['instructions']:.0f}" for stage in ("all", *used)]
+        others = [f"{figures['all'][key]:.1f}" for key in ("L1_misses", "L2_misses", "mispredicted")]
+        lines.append(f"| `{row['scene']}` | {' | '.join([*instructions, *others])} |")
     return "\n".join(lines)
 
 

@@ -287,6 +287,17 @@ def test_every_stage_has_its_place_in_the_table():
     assert {stage for stage, _ in instructions.STAGES} == set(instructions.ORDER)
 
 
+def test_the_table_leaves_out_stages_in_which_nothing_happens():
+    counted = {"instructions": 100.4, "L1_misses": 2.0, "L2_misses": 1.0, "mispredicted": 0.25}
+    nothing = dict.fromkeys(counted, 0.0)
+    figures = {"all": counted, **dict.fromkeys(instructions.ORDER, nothing), "routing": counted}
+    assert instructions.table([{"scene": "a", "per_flit_hop": figures}]).splitlines() == [
+        "| instructions per flit-hop | all | routing | L1 misses | L2 misses | mispredicted |",
+        "|---|---|---|---|---|---|",
+        "| `a` | 100 | 100 | 2.0 | 1.0 | 0.2 |",
+    ]
+
+
 @pytest.mark.parametrize(
     ("function", "file", "stage"),
     [
