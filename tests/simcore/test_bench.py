@@ -21,6 +21,7 @@ import programs  # noqa: E402
 import report  # noqa: E402
 import results  # noqa: E402
 import series  # noqa: E402
+import terminal  # noqa: E402
 
 
 def row(scene="a", speed=1e6, **more):
@@ -329,7 +330,11 @@ if sys.argv[1] == "--list":
     print("\\n".join(names))
 elif sys.argv[1] in names:
     if "sc22" in sys.argv[1]: time.sleep(60)
-    print(json.dumps({{**{scene!r}, "scene": sys.argv[1], "flit_hops_per_cpu_second": 2e6, "state_hash": "0"}}))
+    threads = int(sys.argv[-1]) if "--threads" in sys.argv else 1
+    wall = 1e6 if threads == 1 else 0.9e6 * threads
+    state = str(threads) if "hyperx" in sys.argv[1] else "0"
+    row = {{"flit_hops_per_cpu_second": 2e6, "flit_hops_per_wall_second": wall, "state_hash": state}}
+    print(json.dumps({{**{scene!r}, "scene": sys.argv[1], **row}}))
 """
     for name, body in (
         ("simcore_bench", text),
@@ -352,6 +357,15 @@ def test_a_scene_is_printed_with_its_goal(fake):
     assert done.stdout.splitlines()[1].split() == [
         *("input_queued_minimal_uniform_0.6", "2.00", "2.00", "(", "2.00", "..", "2.00)", "1.50", "met", "1.0"),
     ]
+
+
+def test_threads_are_measured_beside_runs_side_by_side_and_end_alike(fake):
+    built = programs.Programs(fake)
+    with terminal.Steps(2) as steps:
+        (found,) = series.over_threads(built, ["input_queued_minimal_uniform_0.6"], [1, 2], 2, steps)
+        assert (found["speedup"], found["side_by_side"], found["verdict"]) == (pytest.approx(1.8), 2.0, "met")
+        with pytest.raises(programs.BenchError, match="on 2 threads ends in state 2, on one in 1"):
+            series.over_threads(built, ["hyperx_4096_sc19_omni_war_uniform_0.6"], [1, 2], 1, steps)
 
 
 def test_an_unknown_scene_ends_run_with_one_line(fake):
