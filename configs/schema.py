@@ -198,6 +198,7 @@ def register_schema() -> None:
     OmegaConf.register_new_resolver("shipped_policy", shipped_policy, replace=True)
     store = ConfigStore.instance()
     store.store(name="experiment", node=Experiment)
+    store.store(name="options", node={})  # see assembly.py
     evaluation = OmegaConf.structured(Evaluation)
     for key in ("traffic", "workload"):
         OmegaConf.set_struct(evaluation[key], False)  # any key; each pattern and workload checks its own

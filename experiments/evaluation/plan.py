@@ -12,7 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ...configs import WINDOWS, explain, unknown
 from ...simcore import ConfigError
 from ..one_run import prepare
-from ..sweep import PlannedRun, expand
+from ..sweep import Assemblies, PlannedRun, expand
 
 Kind = Literal["pattern", "workload"]
 
@@ -143,7 +143,13 @@ def plan(
         OSError: a file that a policy or workload names cannot be read.
     """
     trials = []
-    for policy, scenario in itertools.product(policies, scenarios):
+    assemblies = Assemblies()
+    pairs = list(itertools.product(policies, scenarios))
+    assemblies.simulations.expect(
+        [*common, f"routing={policy.routing}", f"{_GROUP[scenario.kind]}={scenario.option}"]
+        for policy, scenario in pairs
+    )
+    for policy, scenario in pairs:
         sweep: dict[str, Sequence[Any]] = {"routing": [policy.routing], _GROUP[scenario.kind]: [scenario.option]}
         words = common
         if scenario.kind == "pattern":
@@ -153,7 +159,7 @@ def plan(
         sweep["seed"] = seeds
         block = {"overrides": [], "sweep": sweep, "together": [[{**policy.settings, **scenario.settings}]]}
         try:
-            runs = expand(words, [block], directory)
+            runs = expand(words, [block], directory, assemblies)
         except (HydraException, OmegaConfBaseException, ConfigError) as error:
             raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {explain(error)}") from None
         trials += [Trial(policy, scenario, run) for run in runs]
