@@ -106,9 +106,11 @@ class Assembly:
         except Exception:
             # Hydra is the judge: what is wrong it says in its own words, and what is only unusual is right.
             self.left_to_hydra += 1
-            return self._by_hydra(tuple(words), values)
+            return self.by_hydra(words, values)
 
-    def _by_hydra(self, words: tuple[str, ...], values: Values) -> dict[str, Any]:
+    def by_hydra(self, words: Sequence[str], values: Values) -> dict[str, Any]:
+        """The same as `resolved`, with a composition of its own for every list of overrides."""
+        words = tuple(words)
         if words not in self._composed:
             self._composed[words] = self._root.compose(words)
         base = self._composed[words]
@@ -159,7 +161,7 @@ class Assembly:
             key, value = override.key_or_group, override.value()
             if key not in self.groups:
                 values.append((key, value))
-            elif key not in options and isinstance(value, str):
+            elif isinstance(value, str):
                 options[key] = value
             else:
                 raise _UnusualError

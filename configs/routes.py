@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..simcore import ConfigError, registered
@@ -17,6 +16,7 @@ from .errors import refuse_valueless_groups
 from .identity import core_failures
 from .jobs import file_hash, file_word
 from .schema import Failures, component_schema
+from .store import share_store, store_group
 
 # Keys that say what is kept, not what it is.
 _NOT_IDENTITY = {"study", "overwrite", "dump", "hydra", "failures"}
@@ -44,10 +44,9 @@ class Routes:
 
 def register_routes() -> None:
     """Put the root and every engine's parameters where Hydra finds them; safe to repeat."""
-    store = ConfigStore.instance()
+    store = share_store()
     store.store(name="routes", node=Routes)
-    for name, entry in registered("engine").items():
-        store.store(group="engine", name=name, node=component_schema("engine", name, entry["params"]))
+    store_group("engine", registered("engine"), component_schema)
     # Hydra calls this before and after a sweep. It stands here because import paths have no place in the YAML.
     callbacks = {"sweep": {"_target_": "flitgym.experiments.table_quality.sweep.Sweep"}}
     store.store(group="hydra/callbacks", name="routes", node=callbacks)

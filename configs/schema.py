@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, OmegaConf
 
 from ..simcore import registered
 from .identity import run_id
+from .store import share_store, store_group
 from .warmup import warmup_ns
 
 KINDS = ("topology", "router", "routing", "traffic")
@@ -142,17 +142,17 @@ class Evaluation:
     run: Run = field(default_factory=Run)
 
 
-def component_schema(kind: str, name: str, params: dict[str, dict[str, Any]]) -> type:
+def component_schema(kind: str, name: str) -> type:
     """Make the structured config of one registered component.
 
     Args:
-        kind: One of `KINDS`.
+        kind: One of `KINDS`, or `engine`.
         name: The registered name, e.g. `q_adaptive`.
-        params: Its parameter list as `flitgym.simcore.registered` gives it.
 
     Returns:
         A dataclass with the field `name` and one typed field per parameter, with the core's default.
     """
+    params = registered(kind)[name]["params"]
     return make_dataclass(f"{kind}_{name}", [("name", str, field(default=name)), *_fields(params)])
 
 
@@ -196,7 +196,7 @@ def register_schema() -> None:
     OmegaConf.register_new_resolver("run_id", run_id, replace=True)
     OmegaConf.register_new_resolver("warmup_ns", warmup_ns, replace=True)
     OmegaConf.register_new_resolver("shipped_policy", shipped_policy, replace=True)
-    store = ConfigStore.instance()
+    store = share_store()
     store.store(name="experiment", node=Experiment)
     store.store(name="options", node={})  # see assembly.py
     evaluation = OmegaConf.structured(Evaluation)
@@ -204,8 +204,7 @@ def register_schema() -> None:
         OmegaConf.set_struct(evaluation[key], False)  # any key; each pattern and workload checks its own
     store.store(name="evaluation", node=evaluation)
     for kind in KINDS:
-        for name, entry in registered(kind).items():
-            store.store(group=kind, name=name, node=component_schema(kind, name, entry["params"]))
+        store_group(kind, registered(kind), component_schema)
     # The options of this group are YAML files, which take their types from here.
     store.store(
         group="hydra/schema/workload", name="none", node=make_dataclass("workload_none", [("name", str, "none")])
