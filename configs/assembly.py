@@ -47,6 +47,7 @@ class Root:
 
 SIMULATION = Root((*GROUPS, "run"), compose, refuse_unused)
 TABLE = Root(("topology", "engine"), compose_route, check_route)
+ROOTS = {"config": SIMULATION, "route": TABLE}  # by the name of their file
 
 
 class _UnusualError(Exception):

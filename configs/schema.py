@@ -20,6 +20,8 @@ KINDS = ("topology", "router", "routing", "traffic")
 GROUPS = (*KINDS, "workload")
 FAILING = ("links", "routers", "terminals", "events")  # keys of `failures` that take something out of use
 
+SWEEPER = "hydra_plugins.flitgym_grid.GridSweeper"  # experiments/grid.py, where Hydra looks for it
+
 _TYPES: dict[str, Any] = {
     "int": int,
     "float": float,
@@ -142,6 +144,15 @@ class Evaluation:
     run: Run = field(default_factory=Run)
 
 
+@dataclass
+class Sweeper:
+    """Of Hydra's sweeper for grids."""
+
+    _target_: str = SWEEPER
+    max_batch_size: int | None = None
+    params: dict[str, str] | None = None
+
+
 def component_schema(kind: str, name: str) -> type:
     """Make the structured config of one registered component.
 
@@ -221,3 +232,4 @@ def register_schema() -> None:
         "gather": {"_target_": "flitgym.experiments.gather.GatherAfterSweep"},
     }
     store.store(group="hydra/callbacks", name="sweep", node=callbacks)
+    store.store(group="hydra/sweeper", name="grid", node=Sweeper)
