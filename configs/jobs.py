@@ -131,6 +131,10 @@ def refuse_unused(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
 
 def _pair(section: Section, available: int) -> list[dict[str, Any]]:
     target, background = section["target"], section["background"]
+    motifs = registered("motif").keys()
+    for key, word, valid in (("target", target, motifs), ("background", background, {*motifs, "none"})):
+        if word not in valid:
+            raise ConfigError(unknown(f"workload.{key}", word, valid, "motif"))
     half = available // 2
     jobs = [_job(target, target, half, section, section["target_params"])]
     if background != "none":

@@ -10,7 +10,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from ..configs import CONFIG_DIR, has_workload, refuse_added, refuse_unused
+from ..configs import CONFIG_DIR, explain, has_workload, refuse_added, refuse_unused
 from ..simcore import ConfigError, CoreError
 from . import grid, ray_launcher, sweep_forecast
 from .cautions import say_cautions
@@ -53,7 +53,7 @@ def _simulate(config: DictConfig, number: int | None) -> None:
         with suppress(OSError):
             directory.rmdir()
         if number is not None and isinstance(error, (ConfigError, CoreError)):
-            raise type(error)(f"{directory.name}: {error}") from error
+            raise type(error)(f"{directory.name}: {explain(error)}") from error
         raise
     print(summary(result, directory, ran_now), flush=True)
     if number is None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ..configs import config_hash, has_workload, run_id
+from ..configs import config_hash, explain, has_workload, run_id
 from ..configs.assembly import SIMULATION, TABLE, Assembly
 from ..configs.routes import route_hash, route_id
 from ..simcore import ConfigError, CoreError, __version__
@@ -270,7 +270,7 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
     except (ConfigError, CoreError, OSError) as error:
         if interrupted:
             os._exit(130)
-        sender.send(str(error))
+        sender.send(explain(error))
         sys.exit(1)
     except BaseException:
         # A library that is interrupted in its middle may turn that into an error of its own.

@@ -91,7 +91,7 @@ def policies_of(entries: Sequence[Any]) -> list[Policy]:
         word, name, params = _read("policies", "routing", entry)
         routing, settings = routing_of(word)
         settings |= {f"{'run' if key in _RUN_PARAMETERS else 'routing'}.{key}": params[key] for key in params}
-        policies.append(Policy(name or _with_params(_policy_name(word), params), routing, settings))
+        policies.append(Policy(name or _policy_name(word, params), routing, settings))
     _refuse_twice("policies", [policy.name for policy in policies])
     return policies
 
@@ -180,7 +180,7 @@ def refused(trials: Sequence[Trial]) -> dict[str, str]:
         try:
             prepare(run.config)
         except ConfigError as error:
-            messages[pair] = str(error)
+            messages[pair] = explain(error)
     return messages
 
 
@@ -215,12 +215,19 @@ def _read(where: str, kind: str, entry: Any) -> tuple[str, str | None, dict[str,
     return str(entry[kind]), None if name is None else str(name), dict(params)
 
 
-def _policy_name(word: str) -> str:
-    if not word.endswith(_POLICY_SUFFIX):
-        return word
-    # Trainers call every file alike; the folder tells them apart.
-    path = Path(word).resolve()
-    return path.parent.name if path.stem == "policy" else path.stem
+def _policy_name(word: str, params: Mapping[str, Any]) -> str:
+    # A table goes by its engine or its file.
+    rest = dict(params)
+    label = rest.pop("file", None) or rest.pop("engine", None) if word == "table" else None
+    if label is not None:
+        return _with_params(f"table-{_file_name(str(label))}", rest)
+    return _with_params(_file_name(word) if word.endswith(_POLICY_SUFFIX) else word, params)
+
+
+def _file_name(path: str) -> str:
+    # Those that make files call every one alike; the folder tells them apart.
+    whole = Path(path).resolve()
+    return whole.parent.name if whole.stem in ("policy", "table") else whole.stem
 
 
 def _with_params(name: str, params: Mapping[str, Any]) -> str:
