@@ -26,10 +26,10 @@ endif
 
 CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' \) 2>/dev/null)
 
-.PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench format constraints clean
+.PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions format constraints clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # --- Environment ---------------------------------------------------------------------------------------------------
 
@@ -104,12 +104,13 @@ lint: $(VENV)/dependencies-dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
-# The checker sees the packages under the names users import: links stand in for the mapping that the build makes.
+# The checker sees the packages under the names users import: links stand in for the mapping that the build makes. The
+# benchmark's scripts import each other by their folder, as they do when they run.
 types: dev
 	@echo "== mypy"
 	@mkdir -p build/types/flitgym
 	@for package in simcore env agents configs experiments; do ln -sfn ../../../$$package build/types/flitgym/$$package; done
-	@MYPYPATH=build/types $(BIN)/mypy -p flitgym
+	@MYPYPATH=build/types:simcore/bench $(BIN)/mypy -p flitgym
 
 test-cpp:
 	@echo "== C++ tests with address and undefined-behaviour sanitizers"
@@ -136,12 +137,26 @@ fuzz: dev ## mutated files for every reader, sanitizers on: FUZZ_SECONDS=120 eac
 	@for case in $(FUZZ_CASES); do echo "== $$case"; FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) build/test/simcore_tests $$case || exit 1; done
 	@FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests/fuzz
 
-bench: venv ## measure the core: flit-hops per CPU second beside the yardstick, decisions of agents, forwarding tables
-	@cmake -S simcore -B build/bench -DCMAKE_BUILD_TYPE=Release -DFLITGYM_BENCH=ON -DFLITGYM_NATIVE=ON > /dev/null
+bench-build: export CCACHE_BASEDIR = $(CURDIR)
+bench-build: export CCACHE_NOHASHDIR = 1
+bench-build:
+	@echo "== building the benchmark for this machine"
+	@cmake -S simcore -B build/bench -DCMAKE_BUILD_TYPE=Release -DFLITGYM_BENCH=ON -DFLITGYM_NATIVE=ON \
+		-DFLITGYM_WERROR=$(WERROR) > /dev/null
 	@cmake --build build/bench -j $(JOBS) > /dev/null
-	@$(BIN)/python simcore/bench/run.py
-	@$(BIN)/python simcore/bench/decisions.py
-	@$(BIN)/python simcore/bench/tables.py
+
+# Without SCENES also how it scales, what decisions of agents cost, and forwarding tables.
+bench: venv bench-build ## measure the core beside its goals: SCENES="..." some scenes, SAVE=NAME to keep the figures
+	@$(BIN)/python simcore/bench/run.py $(or $(SCENES),--all --series) $(if $(SAVE),--save $(SAVE))
+	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/decisions.py
+	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/tables.py
+
+bench-instructions: $(VENV)/dependencies ## instructions per flit-hop and stage of the cycle (needs valgrind): SCENES="..."
+	@$(BIN)/python simcore/bench/run.py $(SCENES) --instructions $(if $(SAVE),--save $(SAVE))
+
+bench-compare: $(VENV)/dependencies bench-build ## is the core slower than BASE=<commit>: SCENES="...", PAIRS=5, FAIL_BELOW=0.97
+	@$(BIN)/python simcore/bench/compare.py "$(BASE)" $(SCENES) $(if $(PAIRS),--pairs $(PAIRS)) \
+		$(if $(FAIL_BELOW),--fail-below $(FAIL_BELOW))
 
 # --- Housekeeping --------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from ..simcore import ConfigError
 from .jobs import core_workload, file_hash, file_word, has_workload, workload_identity, workload_label
 
 # Keys that say where or whether a run is stored, not what it computes.
-_NOT_IDENTITY = {"overwrite", "max_memory_gb"}
+_NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads"}
 # Of `run`, what a workload heeds.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
 _FILES_OF_ROUTING = ("path", "file", "demand")  # a policy, a forwarding table, the matrix it is balanced for

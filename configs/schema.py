@@ -46,6 +46,7 @@ class Run:
     freeze_q_table: bool = MISSING
     save_q_table: bool = MISSING
     max_memory_gb: float = MISSING
+    threads: int = MISSING
     overwrite: bool = MISSING
 
 

@@ -24,9 +24,24 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
         `cold_table`: the routing learns, and was measured before it had time to. `drift`: the mean latency of the
         window's second half differs from that of its first by more than a tenth. `replaced`: because of failures the
         routing on any graph ran in the place of the one that goes by what the topology is when whole.
+        `threads`: some of `run.threads` had nothing to do.
     """
-    found = {"cold_table": cold_table(config), "drift": _drift(numbers), "replaced": _replaced(config, numbers)}
+    found = {
+        "cold_table": cold_table(config),
+        "drift": _drift(numbers),
+        "replaced": _replaced(config, numbers),
+        "threads": _threads(config, numbers),
+    }
     return {kind: text for kind, text in found.items() if text is not None}
+
+
+def _threads(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
+    threads, parts = config.run.threads, numbers.get("facts", {}).get("partitions", 1)
+    if threads <= parts:
+        return None
+    if parts > 1:
+        return f"run.threads: {threads}, but this network has {parts} partitions to run"
+    return f"run.threads: {threads}, but workloads, agents, the oracle ugal_global and small networks run on one"
 
 
 def halves(middle: Mapping[str, float], end: Mapping[str, float]) -> dict[str, float | None]:

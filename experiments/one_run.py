@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from ..configs import config_hash, core_sections, has_workload
 from ..simcore import ConfigError, Simulation, __version__, registered
 from .cautions import cautions, halves
+from .cores import CORES
 from .names import Names
 from .progress import Report
 from .results import finished, require_writable, write_result, write_table
@@ -144,6 +145,10 @@ def prepare(config: DictConfig) -> Simulation:
     if config.routing.name == "policy" and not config.routing.path:
         raise ConfigError("routing.path: name a policy file (flitgym-train makes one), or use routing=dqn_dragonfly")
     simulation = Simulation({**core_sections(config), "max_memory_gb": config.run.max_memory_gb})
+    try:
+        simulation.threads = config.run.threads or CORES
+    except ConfigError as error:
+        raise ConfigError(f"run.{error}") from error
     if has_workload(config):
         Limits.of(config.workload, simulation)
     else:

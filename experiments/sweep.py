@@ -23,6 +23,7 @@ from ..configs.assembly import SIMULATION, TABLE, Assembly
 from ..configs.routes import route_hash, route_id
 from ..simcore import ConfigError, CoreError, __version__
 from .cautions import say_cautions
+from .cores import CORES
 from .one_run import execute
 from .parent import end_with
 from .progress import SweepProgress
@@ -30,8 +31,7 @@ from .results import finished, read_result
 from .table_quality.study import obtain as obtain_table
 from .workload_run import bytes_of_jobs, require_finished
 
-# The cores this process may use, which can be fewer than the machine has.
-WORKERS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+WORKERS = CORES
 
 _REPORT_EVERY_SECONDS = 0.3
 _COST_OF_TABLE = 5_000.0  # about that of so many ns of a simulation

@@ -36,6 +36,10 @@ class Simulation(_core.Simulation):
             `max_memory_gb` (GB of 1e9 bytes; 0, the default = what the machine has free) bounds what the simulation
             may need to begin with; `facts()["memory_estimate_bytes"]` is that need.
 
+    `threads` (1 to begin with) says how many threads run() and drain() use for this one network. A large network is
+    cut into `facts()["partitions"]` that are simulated side by side, to the same state however many threads there are;
+    workloads, agents, the oracle `ugal_global` and small networks are one partition.
+
     Raises:
         ConfigError: before cycle 0, naming the key, its value and the valid choices; also where it would need more
             memory than there is, with both numbers.

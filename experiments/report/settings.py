@@ -13,7 +13,7 @@ _Sections = list[tuple[tuple[str, ...], str, Section]]
 
 # Of a workload: keys that say when a run ends and what it writes, and change nothing of what a job does.
 _NEUTRAL = ("max_ns", "series_interval_ns", "map_interval_ns", "ends_with", "blame")
-_NEUTRAL_RUN = ("series_interval_ns", "channels", "save_q_table", "max_memory_gb", "overwrite")
+_NEUTRAL_RUN = ("series_interval_ns", "channels", "save_q_table", "max_memory_gb", "threads", "overwrite")
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table")  # a workload has no windows
 
 # Keys of a pair's workload that say who the two are.

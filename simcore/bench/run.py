@@ -1,114 +1,167 @@
-"""Speed of the core on fixed scenes, each beside the yardstick in the same minute.
+"""Speed of the core: fixed scenes beside the yardstick, how it scales, and where its instructions go.
 
-    python simcore/bench/run.py [--build build/bench] [--repeats 5] [--save NAME] [scene ...]
+    python simcore/bench/run.py [scene ...] [--all] [--series [size load threads]] [--instructions] [--save NAME]
 
 A scene is run, then the yardstick (yardstick.cpp, a naive struct-of-arrays prototype), in turn; the ratio is taken pair
 by pair and its median reported, so that a machine whose speed drifts does not decide the result. Speeds are flit-hops
-(channel traversals, ejection included, injection not) per CPU second of the simulation loop on one core.
+(channel traversals, ejection included, injection not) per CPU second of the simulation loop on one core; over threads,
+per second of wall time. With --series or --instructions, only those are measured; --all adds the scenes. Ctrl-C keeps
+what has been measured.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
-import statistics
-import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-HERE = Path(__file__).resolve().parent
+import goals
+import instructions
+import results
+import series
+from programs import ROOT, BenchError, Programs, Row, check_scenes, cores, medians
+from terminal import Steps
 
-# Ratio to the yardstick at uniform load 0.6 that the design has to reach, where there is one.
-GOALS = {
-    "input_queued_minimal_uniform_0.6": 1.0,
-    "hpdc21_q_adaptive_uniform_0.6": 0.5,
-    "hyperx_4096_input_queued_dimension_order_uniform_0.6": 0.6,
-}
-
-
-def run_json(command: list[str]) -> dict[str, Any]:
-    """One line of JSON from a command that prints it."""
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    row: dict[str, Any] = json.loads(done.stdout)
-    return row
+COLUMNS = (
+    f"{'scene':61s} {'M flit-hops/s':>13s} {'ratio':>6s} {'(min .. max)':>14s} {'goal':>5s} {'verdict':16s} {'MB':>6s}"
+)
 
 
-def processor() -> str:
-    """The processor's name, as far as the system tells it."""
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
-
-
-def measure(bench: Path, yardstick: Path, scene: str, repeats: int) -> dict[str, Any]:
+def measure(programs: Programs, scene: str, repeats: int, steps: Steps) -> Row:
     """Medians over `repeats` pairs of (scene, yardstick)."""
-    rows, ratios, speeds = [], [], []
-    for _ in range(repeats):
-        row = run_json([str(bench), scene])
-        reference = run_json([str(yardstick), "0.6", "10000"])["flit_hops_per_cpu_second"]
-        rows.append(row)
-        speeds.append(row["flit_hops_per_cpu_second"])
-        ratios.append(row["flit_hops_per_cpu_second"] / reference)
-    return {
-        **rows[0],
-        "flit_hops_per_cpu_second": statistics.median(speeds),
-        "flit_hops_per_cpu_second_min": min(speeds),
-        "flit_hops_per_cpu_second_max": max(speeds),
-        "ratio_to_yardstick": statistics.median(ratios),
-        "ratio_to_yardstick_min": min(ratios),
-        "ratio_to_yardstick_max": max(ratios),
-        "repeats": repeats,
+    rows: list[Row] = []
+    references: list[float] = []
+    for k in range(repeats):
+        so_far = f", ratio {medians(rows, references)['ratio_to_yardstick']:.2f} so far" if rows else ""
+        steps.about(f"{scene}: pair {k + 1} of {repeats}{so_far}")
+        rows.append(programs.run(scene))
+        references.append(programs.reference())
+        steps.advance()
+    return medians(rows, references)
+
+
+def wanted(scene: str, now: dict[str, Row]) -> float | None:
+    """The ratio that a scene with a goal has to reach; None: not known."""
+    ratios = {name: row["ratio_to_yardstick"] for name, row in now.items()}
+    return goals.GOALS[scene].ratio(scene, goals.before(), ratios)
+
+
+def line(row: Row, now: dict[str, Row]) -> str:
+    """A scene's line of the table."""
+    goal = verdict = ""
+    if row["scene"] in goals.GOALS:
+        ratio = wanted(row["scene"], now)
+        goal = "?" if ratio is None else f"{ratio:.2f}"
+        verdict = goals.verdict(row["ratio_to_yardstick"], ratio)
+    span = f"({row['ratio_to_yardstick_min']:5.2f} .. {row['ratio_to_yardstick_max']:4.2f})"
+    return (
+        f"{row['scene']:61s} {row['flit_hops_per_cpu_second'] / 1e6:13.2f} {row['ratio_to_yardstick']:6.2f} "
+        f"{span:>14s} {goal:>5s} {verdict:16s} {row['peak_rss_mb']:6.1f}"
+    )
+
+
+def measure_scenes(programs: Programs, scenes: Sequence[str], repeats: int, measured: dict[str, Row]) -> None:
+    """Measure the scenes that have not been yet, and print each one's line."""
+    left = [scene for scene in goals.with_needed(scenes) if scene not in measured]
+    if not left:
+        return
+    print(COLUMNS, flush=True)
+    with Steps(len(left) * repeats) as steps:
+        for scene in left:
+            measured[scene] = measure(programs, scene, repeats, steps)
+            print(line(measured[scene], measured), flush=True)
+
+
+def print_series(found: series.Series) -> None:
+    """Every series that was measured, as a table."""
+    titles = {
+        series.SIZES: "Time per flit-hop over network size: Dragonflies, classic router, minimal, uniform load 0.3",
+        series.LOADS: "Time per flit-hop over load: 1,056 terminals, classic router, minimal, uniform",
+        series.LOADS_LEARNED: "Time per flit-hop over load: 1,056 terminals, router hpdc21, Q-adaptive, uniform",
+        series.THREADS: "Speed over threads, of one thread's; wall time. One run, and as many runs side by side",
     }
+    tables = {series.SIZES: series.size_table, series.THREADS: series.threads_table}
+    for key, rows in found.items():
+        print(f"\n{titles[key]}\n{tables.get(key, series.load_table)(rows)}", flush=True)
+
+
+def parser() -> argparse.ArgumentParser:
+    """What the command line takes."""
+    out = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    out.add_argument("scenes", nargs="*", help="of whatever is measured, these scenes only")
+    out.add_argument("--build", type=Path, default=ROOT / "build" / "bench", help="folder with the built programs")
+    out.add_argument("--repeats", type=int, default=5, help="pairs per scene")
+    out.add_argument("--all", action="store_true", help="the scenes' speeds as well, beside series or instructions")
+    out.add_argument("--series", nargs="*", choices=list(series.GROUPS), help="how it scales; all three by default")
+    out.add_argument("--instructions", action="store_true", help="instructions per flit-hop and stage (needs valgrind)")
+    out.add_argument("--save", metavar="NAME", help="keep the figures in results/NAME.json, with series NAME.png")
+    return out
+
+
+def wanted_of(asked: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Those of the names that were asked for; all if none were."""
+    return [name for name in names if not asked or name in asked]
+
+
+def measure_times(programs: Programs, arguments: argparse.Namespace, found: results.Results) -> None:
+    """Scenes and series, filed in `found` as they come."""
+    programs.require()
+    known = programs.scenes()
+    check_scenes([*arguments.scenes, *goals.GOALS], known)
+    kinds = [] if arguments.series is None else arguments.series or list(series.GROUPS)
+    measured: dict[str, Row] = {}
+    try:
+        if arguments.all or (arguments.series is None and not arguments.instructions):
+            measure_scenes(programs, arguments.scenes or programs.scenes("scenes"), arguments.repeats, measured)
+        for group in [group for kind in kinds for group in series.GROUPS[kind]]:
+            names = wanted_of(arguments.scenes, programs.scenes(group))
+            measure_scenes(programs, names, arguments.repeats, measured)
+            if names:
+                found["series"] |= series.over({group: names}, measured)
+    finally:
+        found["scenes"] = list(measured.values())
+    counts = series.thread_counts(cores())
+    if series.THREADS in kinds and len(counts) == 1:
+        print("\nOver threads: this machine has one core.")
+    elif series.THREADS in kinds:
+        threaded = wanted_of(arguments.scenes, goals.THREADED)
+        with Steps(len(threaded) * (len(counts) - 1) * arguments.repeats) as steps:
+            found["series"][series.THREADS] = series.over_threads(programs, threaded, counts, arguments.repeats, steps)
+    print_series(found["series"])
+
+
+def go(arguments: argparse.Namespace, found: results.Results) -> None:
+    """Measure what is asked for."""
+    if arguments.repeats < 1:
+        raise BenchError(f"--repeats {arguments.repeats}: valid are 1 and more")
+    if arguments.all or arguments.series is not None or not arguments.instructions:
+        measure_times(Programs(arguments.build), arguments, found)
+    if arguments.instructions:
+        found["instructions"] = instructions.measure(arguments.scenes)
 
 
 def main() -> int:
-    """Run the scenes and print a table; with --save, keep the figures in results/."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("scenes", nargs="*", help="scenes to run; all by default")
-    parser.add_argument("--build", type=Path, default=Path("build/bench"), help="folder with the built programs")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
-    arguments = parser.parse_args()
+    """Measure, print, and keep if asked."""
+    arguments = parser().parse_args()
+    found: results.Results = {"scenes": [], "series": {}, "instructions": []}
+    status = 0
+    try:
+        go(arguments, found)
+    except BenchError as error:
+        print(error, file=sys.stderr)
+        status = 2
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        status = 130
+    if arguments.save and any(found.values()):
+        path = results.save(arguments.save, found)
+        print(f"saved {path}")
+        if found["series"]:
+            import picture  # takes a second to import
 
-    bench, yardstick = arguments.build / "simcore_bench", arguments.build / "yardstick"
-    for program in (bench, yardstick):
-        if not program.exists():
-            print(f"{program} is missing: build it with `make bench`", file=sys.stderr)
-            return 2
-    known = subprocess.run([str(bench), "--list"], check=True, capture_output=True, text=True).stdout.split()
-    unknown = [scene for scene in arguments.scenes if scene not in known]
-    if unknown:
-        print(f"unknown scene {unknown[0]}; valid scenes: {', '.join(known)}", file=sys.stderr)
-        return 2
-
-    columns = ("scene", "M flit-hops/CPU s", "ratio", "(min .. max)", "goal", "MB", "build s")
-    print("{:62s} {:>18s} {:>6s} {:>14s} {:>5s} {:>6s} {:>8s}".format(*columns))
-    results = []
-    for scene in arguments.scenes or known:
-        large = "100352" in scene
-        row = measure(bench, yardstick, scene, 1 if large else arguments.repeats)
-        results.append(row)
-        goal = GOALS.get(scene)
-        print(
-            f"{scene:62s} {row['flit_hops_per_cpu_second'] / 1e6:18.2f} {row['ratio_to_yardstick']:6.2f} "
-            f"({row['ratio_to_yardstick_min']:5.2f} .. {row['ratio_to_yardstick_max']:4.2f}) "
-            f"{'' if goal is None else goal:>5} {row['peak_rss_mb']:6.1f} {row['build_cpu_seconds']:8.3f}",
-            flush=True,
-        )
-    if arguments.save:
-        folder = HERE / "results"
-        folder.mkdir(exist_ok=True)
-        machine = {"processor": processor(), "cores": os.cpu_count(), "system": platform.system()}
-        (folder / f"{arguments.save}.json").write_text(
-            json.dumps({"machine": machine, "scenes": results}, indent=1) + "\n"
-        )
-    return 0
+            print(f"saved {picture.save(path)}")
+    return status
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ std::vector<u32> reverse_cuthill_mckee(const WeightedGraph& graph) {
   return order;
 }
 
-std::vector<u32> partition(const WeightedGraph& graph, const std::vector<u32>& sizes, u64 seed) {
+std::vector<u32> metis_partition(const WeightedGraph& graph, const std::vector<u32>& sizes, u64 seed) {
   const py::gil_scoped_acquire gil;
   return ask_python("partition", graph, static_cast<u32>(sizes.size()), array_of(sizes), seed);
 }
@@ -171,7 +171,7 @@ py::tuple communication_of(const PyProgram& program) {
 }
 
 void bind_mapping(py::class_<Simulation>& simulation) {
-  mapping_library() = {&load, &reverse_cuthill_mckee, &partition};
+  mapping_library() = {&load, &reverse_cuthill_mckee, &metis_partition};
   simulation.def("mapping", alone([](Simulation& s) { return facts_of(s); }))
       .def("_mapping_quality",
            alone([](Simulation& s, const py::object& matrix, const py::object& terminals, const py::object& table) {

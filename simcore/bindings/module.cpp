@@ -69,6 +69,8 @@ py::dict facts(const Simulation& sim) {
   d["fingerprint"] = net.fingerprint;
   d["terminals"] = net.terminals;
   d["routers"] = net.routers;
+  d["partitions"] = net.partitions();  // that threads can run
+  d["window_cycles"] = net.partitions() > 1 ? net.lookahead : 0;  // that a partition runs on its own
   d["radix"] = net.radix;
   d["groups"] = net.groups;
   d["vcs"] = net.vcs;
@@ -193,11 +195,12 @@ py::dict series(const Simulation& sim) {
   const State& s = sim.state();
   const u32 interval = s.series_interval[0];
   // Up to now, empty intervals at the end included.
+  const std::vector<SeriesPoint> sums = series_sums(s);
   const auto n = static_cast<py::ssize_t>(interval ? (s.part.totals.now + interval - 1) / interval : 0);
   py::array_t<double> time(n), latency(n), hops(n), throughput(n);
   py::array_t<u64> packets(n), flits(n);
   for (py::ssize_t k = 0; k < n; k++) {
-    const SeriesPoint x = static_cast<std::size_t>(k) < s.part.series.size() ? s.part.series[static_cast<std::size_t>(k)] : SeriesPoint{};
+    const SeriesPoint x = static_cast<std::size_t>(k) < sums.size() ? sums[static_cast<std::size_t>(k)] : SeriesPoint{};
     const double begin = static_cast<double>(interval) * static_cast<double>(k), end = std::min(begin + interval, static_cast<double>(s.part.totals.now));
     const auto count = static_cast<double>(x.packets);
     time.mutable_at(k) = end * net.cycle_ns;
@@ -252,6 +255,13 @@ py::dict requests(const Live<Simulation>& live) {
 }
 
 // Whole numbers from Python as they were given: a cast would make 0 of 2^32, of 0.9 and of infinity.
+u32 whole_number(const py::object& given, const char* what) {
+  if (py::isinstance<py::bool_>(given) || !PyIndex_Check(given.ptr())) throw ConfigError(std::string(what) + ": " + py::repr(given).cast<std::string>() + " is not a whole number");
+  const py::object value = py::reinterpret_steal<py::object>(PyNumber_Index(given.ptr()));
+  if (value.attr("__lt__")(0).cast<bool>() || value.attr("bit_length")().cast<int>() > 31) throw ConfigError(std::string(what) + ": " + py::repr(given).cast<std::string>() + " is out of range");
+  return value.cast<u32>();
+}
+
 std::vector<u32> whole_numbers(const py::handle& given, const char* what) {
   const py::array array = py::array::ensure(py::reinterpret_borrow<py::object>(given));
   const char kind = array ? array.dtype().kind() : 'O';
@@ -309,7 +319,7 @@ double workload_progress(Simulation& s) {
 }
 u64 now(Simulation& s) { return runs_elsewhere(s) ? s.progress().now.load() : s.state().part.totals.now; }
 u64 packets_in_network(Simulation& s) {
-  return runs_elsewhere(s) ? s.progress().packets_in_network.load() : s.state().part.totals.packets_in_network;
+  return runs_elsewhere(s) ? s.progress().packets_in_network.load() : totals(s.state()).packets_in_network;
 }
 
 }  // namespace
@@ -403,6 +413,8 @@ PYBIND11_MODULE(_core, m) {
           [](Live<Simulation> s) { return static_cast<double>(now(*s)) * s->network().cycle_ns; })
       .def_property_readonly("packets_in_network", [](Live<Simulation> s) { return packets_in_network(*s); })
       .def_property_readonly("workload_progress", [](Live<Simulation> s) { return workload_progress(*s); })
+      .def_property("threads", alone([](Simulation& s) { return s.threads(); }),
+          alone([](Simulation& s, const py::object& threads) { s.set_threads(whole_number(threads, "threads")); }))
       .def("run", long_run([](Simulation& s, u64 cycles) { s.run(cycles, interruptible()); }), py::arg("cycles"))
       .def("drain", long_run([](Simulation& s, u64 most) { return s.drain(most, interruptible()); }),
           py::arg("max_cycles"))
@@ -438,13 +450,18 @@ PYBIND11_MODULE(_core, m) {
 #define FLITGYM_PART_VIEW(type, name) add_view(out, #name, s.part.name, self);
              FLITGYM_PARTITION_FIXED(FLITGYM_PART_VIEW)
 #undef FLITGYM_PART_VIEW
+             if (!s.further.empty())  // sums over the partitions, as of now
+               for (const auto& [name, histogram] : {std::pair{"histogram_nic", &Partition::histogram_nic}, {"histogram_generation", &Partition::histogram_generation}}) {
+                 const std::vector<u32> sums = histogram_sums(s, histogram);
+                 out[name] = py::array(static_cast<py::ssize_t>(sums.size()), sums.data());
+               }
              FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_VIEW)
 #undef FLITGYM_VIEW
              return out;
            })
       .def_property(
           "q_frozen", alone([](Simulation& s) { return s.state().part.totals.frozen != 0; }), alone([](Simulation& s,
-              bool frozen) { s.state().part.totals.frozen = frozen; }))
+              bool frozen) { for (u32 k = 0; k < s.network().partitions(); k++) partition(s.state(), k).totals.frozen = frozen; }))
       .def("watch", alone([](Simulation& s, u32 terminal, u32 sequence) { s.watch(terminal, sequence); }),
           py::arg("terminal"), py::arg("sequence"))
       .def("watch_log", alone([](Simulation& s) { return s.watch_log(); }))

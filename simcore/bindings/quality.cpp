@@ -87,9 +87,9 @@ py::dict table_congestion(Live<PyTable> t, Live<PyGraph> g, const Whole& sources
   std::vector<Flow> flows;
   for (py::ssize_t k = 0; k < sources.size(); k++)
     flows.push_back({sources.data()[k], destinations.data()[k], weights.data()[k]});
-  const Congestion c = without_gil([&] {
+  const FlowLoads c = without_gil([&] {
     check_table(*g->graph, *t->table);
-    return congestion(*g->graph, *t->table, flows);
+    return flow_loads(*g->graph, *t->table, flows);
   });
   py::dict d;
   d["flow"] = as_array(c.flow);

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "failures.hpp"
+#include "partition.hpp"
 #include "routing/relation.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
@@ -121,6 +122,7 @@ void size_router(const Params& params, Network& net) {
   const std::string& arbiter = params.text("arbiter");
   r.arbiter = arbiter == "round_robin" ? Arbiter::kRoundRobin : arbiter == "age" ? Arbiter::kAge : Arbiter::kLeastRecentlyServed;
   r.crossbar_per_vc = params.text("crossbar_ports") == "per_vc";
+  net.request_mask = r.crossbar_per_vc ? 0 : ~0u;
   if (r.crossbar_per_vc && (r.output_depth == 0 || r.crossbar_cycles > 1 || r.arbiter == Arbiter::kRoundRobin))
     throw ConfigError("router.crossbar_ports: per_vc needs output buffers (output_buffer_flits > 0), a crossbar flit time of one cycle and arbiter=age or least_recently_served; there are " +
                       std::to_string(r.output_depth) + " flits, " + std::to_string(r.crossbar_cycles) + " cycles and " + arbiter);
@@ -134,6 +136,25 @@ void size_router(const Params& params, Network& net) {
   if (r.watchdog_cycles < 2 * net.longest_delay)
     throw ConfigError("router.watchdog_ns: " + text(params.real("watchdog_ns")) + " ns is shorter than twice the longest channel delay (" +
                       text(2 * net.longest_delay * net.cycle_ns) + " ns); a packet on a link would be taken for a deadlock");
+}
+
+// Not where a sum could pass the 16 bits of its cells: there, decisions add up what they sense.
+void keep_sensed(Network& net) {
+  const u64 most = u64{net.vcs} * (net.router.input_depth + net.router.output_depth);
+  if (net.routing_facts.senses == Occupancy::kNothing || most > Sensed::kMost) return;
+  Sensed& sensed = net.sensed;
+  sensed.parts = net.routing_facts.senses;
+  sensed.radix_shift = net.radix_shift;
+  sensed.vcs = net.vcs;
+  sensed.column_shift = static_cast<u32>(std::countr_zero(Sensed::columns(net.radix_shift)));
+  MemoryShape shape;
+  shape.name = "sensed";
+  shape.meaning = "flits ahead of a packet at an output, as the routing senses them: VC x port";
+  shape.per = Per::kRouter;
+  shape.rows = net.vcs;
+  shape.columns = 1u << sensed.column_shift;
+  shape.highest = static_cast<double>(most);
+  sensed.memory = declare<u16>(net, shape);
 }
 
 void choose_routing(const Config& config, const Params& router, Network& net) {
@@ -173,6 +194,7 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   if (injection > net.vcs) throw ConfigError("router.injection_vcs: " + std::to_string(injection) + " are more than the " + std::to_string(net.vcs) + " VCs of a port");
   net.router.injection_vcs = injection ? injection : net.vcs;
   net.request_words = std::max(1u, (1u << (net.radix_shift + net.vc_shift)) / 64);
+  keep_sensed(net);
 }
 
 // A packet of `flits` flits, as `key` says, must fit the buffers.
@@ -401,6 +423,9 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   choose_routing(config, router, *net);
   if (config.workload.jobs.empty()) choose_traffic(config, *net);
   else choose_workload(config, router, *net);
+  choose_partitions(*net, config.partitions);
+  // Packets draw for themselves, and sums do not mind; a table that learns does, and so do those who are shown a batch.
+  net->order_felt = net->decider != Decider::kRouting || net->learns || net->seam || net->workload || net->routing_facts.in_order;
   for (const Section* section : {&config.topology, &config.router, &config.routing, &config.traffic}) {
     net->identity += section->name;
     for (const auto& [key, value] : section->values) net->identity += " " + key + "=" + to_string(value);
@@ -411,6 +436,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   identify_workload(config.workload, *net);
   if (config.table) net->identity += "table=" + std::to_string(digest(*config.table)) + '\n';
   if (config.demand) net->identity += "demand=" + std::to_string(digest(*config.demand)) + '\n';
+  if (net->partitions() > 1) net->identity += "partitions=" + std::to_string(net->partitions()) + '\n';
   net->identity += "seed=" + std::to_string(config.seed);
   u64 learning = 0;
   if (net->seam) {

@@ -15,10 +15,23 @@ namespace flitgym {
 
 namespace {
 
-// A class owns the VCs c, c + classes, ...: take the one with the most room.
-u32 pick_vc(const Network& net, const State& s, u32 port, u32 vc_class) {
+// A class owns the VCs c, c + classes, ...: take the one with the most room. Where it is kept how full they are, and none can be held
+// by a packet, that is the emptiest.
+u32 pick_vc(const Frame& f, const u16* filled, u32 port, u32 vc_class) {
+  const Network& net = f.net;
+  const State& s = f.s;
   const u32 first = vc_class == kAnyClass ? 0 : vc_class, step = vc_class == kAnyClass ? 1 : net.routing_facts.classes;
   u32 best = first;
+  if (filled) {
+    const u16* const own = &filled[net.sensed.at(port, 0)];
+    u32 least = ~0u;
+    for (u32 vc = first; vc < net.vcs; vc += step)
+      if (const u32 flits = own[vc << net.sensed.column_shift]; flits < least) {
+        least = flits;
+        best = vc;
+      }
+    return best;
+  }
   int most = -1;
   for (u32 vc = first; vc < net.vcs; vc += step) {
     const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
@@ -39,6 +52,7 @@ void route_requests(Frame& f) {
   Batch& b = f.w.batch;
   const std::size_t n = f.w.routes.size();
   b.count = static_cast<u32>(n);
+  b.now = f.now;
   const u32* const routes = f.w.routes.data();
   const InputVc* const input_vcs = s.input_vcs.data();
   u32 *const ids = b.input_vc.data(), *const packets = b.packet.data(), *const routers = b.router.data();
@@ -138,13 +152,18 @@ void mark_nonminimal(const Network& net, State& s, const Batch& b) {
   if (!net.routing_facts.minimal) net.topology->mark_nonminimal(net, s, b);
 }
 
-void apply_routes(Frame& f) {
+namespace {
+
+// Nobody looks on (kPlain), and a router's input VCs fit one mask word (kOneWord).
+template <bool kPlain, bool kOneWord>
+void apply_all(Frame& f, u32 begin, u32 end) {
   const Network& net = f.net;
   State& s = f.s;
   const Batch& b = f.w.batch;
-  mark_nonminimal(net, s, b);
+  const bool never_held = net.most_packet_flits == 1 && !net.router.separate_vc_allocation;
+  const u16* const filled = never_held && net.sensed.parts == Occupancy::kBoth ? f.sensed : nullptr;
   const bool one_to_one = net.vcs == net.routing_facts.classes;
-  const u32 shift = net.radix_shift + net.vc_shift, words = net.request_words, asked_words = net.asked_words, count = b.count;
+  const u32 radix_shift = net.radix_shift, shift = radix_shift + net.vc_shift, words = kOneWord ? 1 : net.request_words, asked_words = kOneWord ? 1 : net.asked_words;
   const bool by_age = net.router.arbiter == Arbiter::kAge;
   const bool prefetch_ports = net.router.multi_cycle_switch;
   const u32* const ids = b.input_vc.data();
@@ -153,14 +172,15 @@ void apply_routes(Frame& f) {
   InputVc* const input_vcs = s.input_vcs.data();
   u64* const requests = s.requests.data();
   u64* const asked = s.outputs_asked.data();
-  u64* const active = s.active_routers.data();
-  for (u32 i = 0; i < count; i++) {
-    const u32 v = ids[i], router = v >> shift, bit = v & ((1u << shift) - 1), out_port = out_ports[i], output = net.port(router, out_port);
+  u64* const active = f.active;
+  const u32 first_router = f.range.first_router;
+  for (u32 i = begin; i < end; i++) {
+    const u32 v = ids[i], router = v >> shift, bit = v & ((1u << shift) - 1), out_port = out_ports[i], vc_class = out_classes[i], output = router << radix_shift | out_port;
     InputVc& in = input_vcs[v];
     in.out_port = static_cast<u16>(out_port);
-    in.out_vc = one_to_one && out_classes[i] != kAnyClass ? out_classes[i] : static_cast<u16>(pick_vc(net, s, output, out_classes[i]));
+    in.out_vc = one_to_one && vc_class != kAnyClass ? static_cast<u16>(vc_class) : net.vcs == 1 ? u16{0} : static_cast<u16>(pick_vc(f, filled, output, vc_class));
     in.routed = 1;
-    if (net.accounted_jobs) account_routed(f, v, output);
+    if (!kPlain && net.accounted_jobs) account_routed(f, v, output);
     if (by_age) in.served = s.packets[b.packet[i]].generated;
     // Switch allocation comes next and looks at both ports and at the output VC.
     if (prefetch_ports) {
@@ -169,12 +189,21 @@ void apply_routes(Frame& f) {
       __builtin_prefetch(&s.ports[net.port_of_vc(v)], 1);
     }
     // set_request() with its arrays at hand
-    requests[std::size_t{output} * words + bit / 64] |= u64{1} << (bit % 64);
-    asked[router * asked_words + out_port / 64] |= u64{1} << (out_port % 64);
-    active[router / 64] |= u64{1} << (router % 64);
-    if (in.front & kWatched) [[unlikely]] watch(f, in.front | kHead | (net.most_packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
+    const u32 asks = net.request_port(out_port), at = router << radix_shift | asks;
+    requests[kOneWord ? at : std::size_t{at} * words + bit / 64] |= u64{1} << (bit % 64);
+    asked[kOneWord ? router : router * asked_words + asks / 64] |= u64{1} << (asks % 64);
+    const u32 own = router - first_router;
+    active[own / 64] |= u64{1} << (own % 64);
+    if (!kPlain && (in.front & kWatched)) [[unlikely]] watch(f, in.front | kHead | (net.most_packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
   }
-  f.w.routes.clear();
+}
+
+}  // namespace
+
+void apply_routes(Frame& f, u32 begin, u32 end) {
+  if (!plain(f)) apply_all<false, false>(f, begin, end);
+  else if (f.net.request_words == 1) apply_all<true, true>(f, begin, end);
+  else apply_all<true, false>(f, begin, end);
 }
 
 }  // namespace flitgym

@@ -300,26 +300,26 @@ void ask_again(Frame& f, u32 v, u32 output) {
   InputVc& in = f.s.input_vcs[v];
   in.routed = in.parked = 0;
   if (f.net.accounted_jobs) account_unrouted(f, v, output);
-  f.s.part.route_list.push_back(v);
+  f.part.route_list.push_back(v);
 }
 
 void leave_port(Frame& f, u32 output) {
   const Network& net = f.net;
   State& s = f.s;
-  const u32 router = net.router_of_port(output), local = net.local_port(output), shift = net.radix_shift + net.vc_shift;
+  const u32 router = net.router_of_port(output), local = net.local_port(output), asked = net.request_port(local), shift = net.radix_shift + net.vc_shift;
   // Those that ask for the switch.
   u64 left = 0;
   for (u32 word = 0; word < net.request_words; word++) {
-    u64& mask = s.requests[std::size_t{output} * net.request_words + word];
+    u64& mask = s.requests[std::size_t{net.port(router, asked)} * net.request_words + word];
     for (u64 m = mask; m; m &= m - 1) {
       const u32 bit = word * 64 + static_cast<u32>(__builtin_ctzll(m)), v = router << shift | bit;
-      if (s.input_vcs[v].sent > 0) continue;
+      if (s.input_vcs[v].sent > 0 || s.input_vcs[v].out_port != local) continue;
       mask &= ~(m & -m);
       ask_again(f, v, output);
     }
     left |= mask;
   }
-  if (!left) s.outputs_asked[router * net.asked_words + local / 64] &= ~(u64{1} << (local % 64));
+  if (!left) s.outputs_asked[router * net.asked_words + asked / 64] &= ~(u64{1} << (asked % 64));
   // And those that wait for room.
   bool waiting = false;
   for (u32 vc = 0; vc < net.vcs; vc++) {
@@ -344,11 +344,11 @@ void leave_port(Frame& f, u32 output) {
 
 void change_graph(Frame& f) {
   const Network& net = f.net;
-  Totals& t = f.s.part.totals;
+  Totals& t = f.part.totals;
   while (t.epoch + 1 < net.graphs.size() && passed(net.graphs[t.epoch + 1]->from, f.now)) t.epoch++;
   const Graph& graph = *net.graphs[t.epoch];
   if (graph.down.empty()) return;
-  for (u32 p = 0; p < net.router_ports; p++)
+  for (u32 p = net.port(f.range.first_router, 0); p < net.port(f.range.end_router, 0); p++)
     if (graph.down[p]) leave_port(f, p);
 }
 

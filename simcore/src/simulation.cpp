@@ -7,9 +7,11 @@
 
 #include "decision.hpp"
 #include "learning/demand.hpp"
+#include "partition.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "stage/stage.hpp"
+#include "team.hpp"
 #include "verify/verify.hpp"
 #include "workload/engine.hpp"
 
@@ -27,7 +29,7 @@ Simulation::Simulation(std::shared_ptr<const Network> network, const KeepGoing& 
 }
 
 Simulation::Simulation(const Simulation& other)
-    : network_(other.network_), state_(other.state_), workspace_(other.workspace_), guarded_moves_(other.guarded_moves_), guarded_at_(other.guarded_at_),
+    : network_(other.network_), state_(other.state_), workspace_(other.workspace_), threads_(other.threads_), guarded_moves_(other.guarded_moves_), guarded_at_(other.guarded_at_),
       broken_(other.broken_), tables_(other.tables_) {
   for (WatchedTable& table : tables_) table.touched = table.exposed;
   prepare(*network_, workspace_);
@@ -96,7 +98,7 @@ void Simulation::set_table(u32 memory, const float* values) {
 
 void Simulation::show_progress() {
   progress_.now.store(state_.part.totals.now, std::memory_order_relaxed);
-  progress_.packets_in_network.store(state_.part.totals.packets_in_network, std::memory_order_relaxed);
+  progress_.packets_in_network.store(totals(state_).packets_in_network, std::memory_order_relaxed);
   progress_.blocks_done.store(state_.host.blocks_done, std::memory_order_relaxed);
 }
 
@@ -121,10 +123,11 @@ void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
   while (state_.part.totals.now < end) {
     const u64 until = std::min(end, state_.part.totals.now + stride);
     whole_or_broken([&] {
+      if (network_->partitions() > 1) return run_partitions(static_cast<Cycle>(until));
       while (state_.part.totals.now < until) {
         step(*network_, state_, workspace_);
         if (network_->workload && state_.part.totals.packets_in_network == 0) skip_idle(static_cast<Cycle>(until));
-        steps += 32 + state_.part.totals.flits_in_network;
+        steps += 32 + totals(state_).flits_in_network;
         if (steps >= 4 * kPatience) [[unlikely]] {
           steps = 0;
           worked(kPatience);
@@ -135,6 +138,51 @@ void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
     if (keep_going) keep_going();
     guard();
   }
+}
+
+// Window by window: each partition on its own, then what they have sent each other. A watched packet's story is told in the
+// order of time, so there all go cycle by cycle.
+void Simulation::run_partitions(Cycle until) {
+  const Network& net = *network_;
+  State& s = state_;
+  const u32 parts = net.partitions(), wanted = std::min(threads_, parts);
+  if (!s.watched.empty()) {
+    while (s.part.totals.now < until) {
+      const Uninterrupted whole;
+      step(net, s, workspace_);
+    }
+    return;
+  }
+  if (wanted > 1 && (!team_ || team_->wanted() != wanted || !team_->here())) team_ = std::make_unique<Team>(wanted);
+  const u32 size = wanted > 1 ? team_->size() : 1;
+  helpers_.resize(size - 1);
+  for (Workspace& helper : helpers_) {
+    if (helper.batch.input_vc.empty()) prepare(net, helper);
+    helper.wary = workspace_.wary;
+  }
+  const auto share = [&](u32 i) { return static_cast<u32>(u64{parts} * i / size); };
+  const auto everyone = [&](const std::function<void(u32)>& work) {
+    if (size > 1) team_->run(work);
+    else work(0);
+  };
+  while (s.part.totals.now < until) {
+    const Cycle from = s.part.totals.now, end = std::min(until, window_end(net, s, from));
+    {
+      const Uninterrupted whole;
+      begin_cycle(net, s, workspace_);
+      everyone([&](u32 i) {
+        for (u32 k = share(i); k < share(i + 1); k++) advance(net, s, i == 0 ? workspace_ : helpers_[i - 1], k, end);
+      });
+      everyone([&](u32 i) { hand_over(net, s, from, end, share(i), share(i + 1)); });
+      forget_sent(net, s);
+    }
+    worked((end - from) * (32 + totals(s).flits_in_network) / 4);
+  }
+}
+
+void Simulation::set_threads(u32 threads) {
+  if (threads == 0 || threads > 1024) throw ConfigError("threads: " + std::to_string(threads) + " is not in [1, 1024]");
+  threads_ = threads;
 }
 
 // While all ranks compute, nothing is on its way and nothing is due: those cycles need not be walked through.
@@ -167,7 +215,7 @@ bool Simulation::run_workload(u64 most_cycles, const std::function<void()>& keep
     ready(most_cycles);
     // Nothing but the hosts: from event to event, in whole strides so that Ctrl-C gets in.
     const LimitScope scope(keep_going);
-    Frame f{net, state_, workspace_, state_.part.totals.now};
+    Frame f(net, state_, workspace_, state_.part.totals.now);
     const u64 until = end * net.workload->cycle_ps;
     while (!state_.host_events.empty() && state_.host_events.front().when <= until && !workload_finished()) {
       whole_or_broken([&] { host_events(f, std::min(until, state_.host_events.front().when + 1000000)); });
@@ -204,18 +252,24 @@ void Simulation::stop_sources() {
     accrued_delay();
     demand_->stop(*network_, state_);
   }
-  state_.part.totals.sources_stopped = 1;
-  state_.part.totals.backlogged = 0;
+  for (u32 k = 0; k < network_->partitions(); k++) {
+    partition(state_, k).totals.sources_stopped = 1;
+    partition(state_, k).totals.backlogged = 0;
+  }
   for (Terminal& x : state_.terminals) x.left = 0;
 }
 
-bool Simulation::empty() const { return state_.part.totals.packets_in_network == 0; }
+bool Simulation::empty() const { return totals(state_).packets_in_network == 0; }
 
 u32 Simulation::collect() {
   ready(1);
   if (state_.part.totals.collected) throw CoreError("collect() was called twice without apply()");
   if (state_.part.totals.now >= kEndOfTime) throw CoreError("the run has reached cycle " + std::to_string(kEndOfTime) + ", the end of simulated time");
-  whole_or_broken([&] { flitgym::collect(*network_, state_, workspace_); });
+  whole_or_broken([&] {
+    if (network_->partitions() == 1) return flitgym::collect(*network_, state_, workspace_);
+    const Uninterrupted whole;
+    flitgym::collect(*network_, state_, workspace_);
+  });
   return decisions_asked(*network_, workspace_.batch);
 }
 
@@ -269,7 +323,7 @@ void Simulation::watch(u32 terminal, u32 sequence) {
 
 // The watchdog remembers the last cycle at which something had moved, across calls of run() and drain().
 void Simulation::guard() {
-  const Totals& t = state_.part.totals;
+  const Totals t = totals(state_);
   if (t.moves != guarded_moves_ || empty() || t.now < guarded_at_) {
     guarded_moves_ = t.moves;
     guarded_at_ = t.now;
@@ -285,7 +339,7 @@ std::string Simulation::deadlock_report() const {
     const u32 port = net.port_of_vc(v), router = net.router_of_port(port);
     return "router " + std::to_string(router) + " port " + std::to_string(net.local_port(port)) + " vc " + std::to_string(net.vc_of(v));
   };
-  std::string text = "deadlock: nothing has moved for " + std::to_string(net.router.watchdog_cycles) + " cycles with " + std::to_string(state_.part.totals.flits_in_network) +
+  std::string text = "deadlock: nothing has moved for " + std::to_string(net.router.watchdog_cycles) + " cycles with " + std::to_string(totals(state_).flits_in_network) +
                      " flits in flight (routing." + net.routing_name + ", " + std::to_string(net.vcs) + " VCs). Input VCs that wait on each other:";
   u32 start = kNone;
   for (u32 v = 0; v < state_.input_vcs.size() && start == kNone; v++)

@@ -47,6 +47,9 @@ struct Hasher {
     for (const AlignedBytes& one : all) field(one);
   }
   void field(const Partition& part) { visit_partition(*this, part); }
+  void field(const std::vector<Partition>& parts) {
+    for (const Partition& part : parts) field(part);
+  }
   // What is due when, wherever the pool keeps it.
   template <class T> void field(const Wheel<T>& wheel) {
     for (u32 slot = 0; slot < wheel.first.size(); slot++)
@@ -88,6 +91,9 @@ struct Writer {
   }
   template <class T> void field(const DelayLines<T>& lines) { visit_lines(*this, lines); }
   void field(const Partition& part) { visit_partition(*this, part); }
+  void field(const std::vector<Partition>& parts) {
+    for (const Partition& part : parts) field(part);
+  }
   void field(const Memories& all) {
     for (const AlignedBytes& one : all) field(one);
   }
@@ -117,6 +123,9 @@ struct Reader {
   }
   template <class T> void field(DelayLines<T>& lines) { visit_lines(*this, lines); }
   void field(Partition& part) { visit_partition(*this, part); }
+  void field(std::vector<Partition>& parts) {
+    for (Partition& part : parts) field(part);
+  }
   void field(Memories& all) {
     for (AlignedBytes& one : all) field(one);
   }
@@ -134,6 +143,9 @@ struct Counter {
   }
   template <class T> void field(const DelayLines<T>& lines) { visit_lines(*this, lines); }
   void field(const Partition& part) { visit_partition(*this, part); }
+  void field(const std::vector<Partition>& parts) {
+    for (const Partition& part : parts) field(part);
+  }
   void field(const Memories& all) {
     for (const AlignedBytes& one : all) field(one);
   }
@@ -233,29 +245,38 @@ void Simulation::restore(const std::string& bytes, const std::vector<u32>* askin
   // The hash keeps off accidents. Whoever wants to may compute it anew, so nothing in the bytes is believed.
   State fresh;
   fresh.memory.resize(state_.memory.size());
-  fresh.part.flit_lines = state_.part.flit_lines;  // for the number of lines; their contents are read below
-  fresh.part.credit_lines = state_.part.credit_lines;
-  fresh.part.feedback_lines = state_.part.feedback_lines;
+  fresh.further.resize(state_.further.size());
+  const u32 parts = network_->partitions();
+  for (u32 k = 0; k < parts; k++) {  // for the number of lines; their contents are read below
+    partition(fresh, k).flit_lines = partition(state_, k).flit_lines;
+    partition(fresh, k).credit_lines = partition(state_, k).credit_lines;
+    partition(fresh, k).feedback_lines = partition(state_, k).feedback_lines;
+  }
 #define FLITGYM_READ(type, name) r.field(fresh.name);
   FLITGYM_STATE(FLITGYM_READ)
 #undef FLITGYM_READ
   if (r.at != bytes.size()) throw ConfigError("restore(): the snapshot is longer than its contents");
 #define FLITGYM_SIZE(type, name) same_size(fresh.name, state_.name);
   FLITGYM_STATE_FIXED(FLITGYM_SIZE)
-#define FLITGYM_PART_SIZE(type, name) FLITGYM_SIZE(type, part.name)
-  FLITGYM_PARTITION_FIXED(FLITGYM_PART_SIZE)
+#define FLITGYM_PART_SIZE(type, name) same_size(partition(fresh, k).name, partition(state_, k).name);
+  for (u32 k = 0; k < parts; k++) {
+    FLITGYM_PARTITION_FIXED(FLITGYM_PART_SIZE)
+  }
 #undef FLITGYM_PART_SIZE
   FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_SIZE)
   FLITGYM_STATE_LEARNING_FIXED(FLITGYM_SIZE)
 #undef FLITGYM_SIZE
-  for (const auto& [wheel, own] : {std::pair{&fresh.part.ports_due, &state_.part.ports_due}, {&fresh.part.sources_due, &state_.part.sources_due}, {&fresh.part.routes_due, &state_.part.routes_due}, {&fresh.part.news, &state_.part.news}})
-    same_size(wheel->first, own->first);
+  for (u32 k = 0; k < parts; k++)
+    for (auto wheel : {&Partition::ports_due, &Partition::sources_due, &Partition::routes_due, &Partition::news})
+      same_size((partition(fresh, k).*wheel).first, (partition(state_, k).*wheel).first);
   verify_state(*network_, fresh, asking);
   for (u32 k = 0; k < tables_.size(); k++)
     if (network_->memories[k].learned) verify_table(*network_, k, fresh.memory[k], used_entries(k));
-  forget_delivered(fresh.part.flit_lines);
-  forget_delivered(fresh.part.credit_lines);
-  forget_delivered(fresh.part.feedback_lines);
+  for (u32 k = 0; k < parts; k++) {
+    forget_delivered(partition(fresh, k).flit_lines);
+    forget_delivered(partition(fresh, k).credit_lines);
+    forget_delivered(partition(fresh, k).feedback_lines);
+  }
 
   broken_ = "restore() was interrupted";
   workspace_.at_hosts = workspace_.at_routing = false;
@@ -265,7 +286,7 @@ void Simulation::restore(const std::string& bytes, const std::vector<u32>* askin
   workspace_.batch.count = workspace_.batch.decisions.count = 0;
   workspace_.routes.clear();
   workspace_.wary = true;
-  guarded_moves_ = state_.part.totals.moves;
+  guarded_moves_ = totals(state_).moves;
   guarded_at_ = state_.part.totals.now;
   for (WatchedTable& table : tables_) table.checked_at = state_.part.totals.now;
   show_progress();

@@ -47,12 +47,48 @@ double quantile(const std::vector<u32>& histogram, double q) {
   return 0;
 }
 
+Window window_sums(const State& s) {
+  Window w = s.part.window;
+  for (const Partition& other : s.further) {
+    const Window& o = other.window;
+    w.generated += o.generated, w.accepted += o.accepted;
+    w.missed += o.missed;
+    w.delivered += o.delivered, w.flits += o.flits;
+    w.hops += o.hops, w.nonminimal += o.nonminimal;
+    w.latency_nic += o.latency_nic, w.latency_generation += o.latency_generation;
+    w.max_nic = std::max(w.max_nic, o.max_nic), w.max_generation = std::max(w.max_generation, o.max_generation);
+  }
+  return w;
+}
+
+std::vector<u32> histogram_sums(const State& s, std::vector<u32> Partition::*histogram) {
+  std::vector<u32> sums = s.part.*histogram;
+  for (const Partition& other : s.further)
+    for (std::size_t bin = 0; bin < sums.size(); bin++) sums[bin] += (other.*histogram)[bin];
+  return sums;
+}
+
+std::vector<SeriesPoint> series_sums(const State& s) {
+  std::vector<SeriesPoint> sums = s.part.series;
+  for (const Partition& other : s.further) {
+    if (other.series.size() > sums.size()) sums.resize(other.series.size());
+    for (std::size_t k = 0; k < other.series.size(); k++) {
+      const SeriesPoint& x = other.series[k];
+      sums[k].packets += x.packets, sums[k].flits += x.flits, sums[k].hops += x.hops, sums[k].latency += x.latency;
+    }
+  }
+  return sums;
+}
+
 void begin_window(State& s) {
-  s.part.window = Window{};
-  s.part.window.open = 1;
-  s.part.window.begin = s.part.window.end = s.part.totals.now;
-  s.part.histogram_nic.assign(kHistogramBins, 0);
-  s.part.histogram_generation.assign(kHistogramBins, 0);
+  for (u32 k = 0; k <= s.further.size(); k++) {
+    Partition& part = partition(s, k);
+    part.window = Window{};
+    part.window.open = 1;
+    part.window.begin = part.window.end = s.part.totals.now;
+    part.histogram_nic.assign(kHistogramBins, 0);
+    part.histogram_generation.assign(kHistogramBins, 0);
+  }
   std::fill(s.job_flits.begin(), s.job_flits.end(), 0);
   std::fill(s.job_stall.begin(), s.job_stall.end(), 0);
   std::fill(s.wait_blame.begin(), s.wait_blame.end(), 0);
@@ -67,7 +103,7 @@ void begin_window(State& s) {
 namespace {
 
 double missed_until(const Network& net, const State& s, Cycle until) {
-  double missed = s.part.window.missed;
+  double missed = window_sums(s).missed;
   if (!net.router.keep_backlog && !s.part.totals.sources_stopped)
     for (const Terminal& x : s.terminals)
       if (x.left > 0) missed += packets_missed(net, s, x, until);
@@ -78,17 +114,21 @@ double missed_until(const Network& net, const State& s, Cycle until) {
 
 void end_window(const Network& net, State& s) {
   if (!s.part.window.open) return;
-  s.part.window.missed = missed_until(net, s, s.part.totals.now);
+  const double missed = missed_until(net, s, s.part.totals.now);
   for (Port& o : s.ports) {
     if (o.stalled) o.stall += s.part.totals.now - o.stalled_since;
     o.window_flits = o.flits;
   }
-  s.part.window.open = 0;
-  s.part.window.end = s.part.totals.now;
+  for (u32 k = 0; k <= s.further.size(); k++) {
+    Window& w = partition(s, k).window;
+    w.missed = k == 0 ? missed : 0;
+    w.open = 0;
+    w.end = s.part.totals.now;
+  }
 }
 
 std::map<std::string, double> statistics(const Network& net, const State& s) {
-  const Window& w = s.part.window;
+  const Window w = window_sums(s);
   const u64 end = w.open ? s.part.totals.now : w.end;
   const double cycles = static_cast<double>(end - w.begin), ns = net.cycle_ns;
   const double flit_times = cycles / net.flit_cycles_host * net.terminals;
@@ -110,8 +150,8 @@ std::map<std::string, double> statistics(const Network& net, const State& s) {
   out["nonminimal_fraction"] = w.delivered ? count(w.nonminimal) / delivered : 0;
   out["offered_load"] = mean_offered_load(net, static_cast<Cycle>(w.begin), static_cast<Cycle>(end));
   out["accepted_load"] = flit_times > 0 ? count(w.flits) / flit_times : 0;
-  latency(out, "network_latency", s.part.histogram_nic, w.latency_nic, w.max_nic, w.delivered, ns);
-  latency(out, "generation_latency", s.part.histogram_generation, w.latency_generation, w.max_generation, w.delivered, ns);
+  latency(out, "network_latency", histogram_sums(s, &Partition::histogram_nic), w.latency_nic, w.max_nic, w.delivered, ns);
+  latency(out, "generation_latency", histogram_sums(s, &Partition::histogram_generation), w.latency_generation, w.max_generation, w.delivered, ns);
   for (const char* suffix : {"_mean_ns", "_p50_ns", "_p95_ns", "_p99_ns", "_max_ns"})
     out[std::string("packet_latency") + suffix] = out[(net.router.latency_from_nic ? "network_latency" : "generation_latency") + std::string(suffix)];
   out["histogram_relative_error"] = kHistogramError;

@@ -3,6 +3,7 @@
 
 #include "decision.hpp"
 #include "failures.hpp"
+#include "partition.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
 #include "stage/stage.hpp"
@@ -21,18 +22,22 @@ void shape(const Network& net, State& s, Shaper& make) {
   make(s.stamps, net.routers, 1u << (net.radix_shift + net.vc_shift));
   make(s.requests, std::size_t{net.router_ports} * net.request_words, u64{0});
   make(s.outputs_asked, std::size_t{net.routers} * net.asked_words, u64{0});
-  make(s.active_routers, (net.routers + 63) / 64, u64{0});
-  make(s.part.ports_due, net.longest_delay);
-  make(s.part.routes_due, net.longest_delay);
-  make(s.part.sources_due, 1023);  // generation gaps are long; longer ones are looked at again on the way
+  make(s.active_routers, net.ranges.back().first_word + net.ranges.back().words, u64{0});
+  s.further.resize(net.partitions() - 1);
+  for (u32 k = 0; k < net.partitions(); k++) {
+    Partition& part = partition(s, k);
+    make(part.ports_due, net.longest_delay);
+    make(part.routes_due, net.longest_delay);
+    make(part.sources_due, 1023);  // generation gaps are long; longer ones are looked at again on the way
+    make(part.histogram_nic, kHistogramBins, 0u);
+    make(part.histogram_generation, kHistogramBins, 0u);
+  }
   s.memory.resize(net.memories.size());
   for (std::size_t k = 0; k < net.memories.size(); k++) {
     // What stands per place has been claimed where it was declared; that of packets grows with their pool.
     const MemoryShape& shape = net.memories[k];
     if (!make.only_counts() || shape.per == Per::kJob) make(s.memory[k], memory_bytes(net, shape), u8{0});
   }
-  make(s.part.histogram_nic, kHistogramBins, 0u);
-  make(s.part.histogram_generation, kHistogramBins, 0u);
   make(s.series_interval, 1, 0u);
   if (net.workload) shape_workload(net, s, make);
   if (net.seam) shape_record(net, s, make);
@@ -73,7 +78,7 @@ u64 memory_to_run(const Network& net) {
   // Delay lines and the pool of packets grow with what is under way.
   u64 of_packet = sizeof(Packet) + sizeof(PacketDetail) + sizeof(Flit) + sizeof(FlitEvent) + sizeof(CreditEvent);
   for (const u32 k : net.packet_memories) of_packet += net.memories[k].entry_bytes();
-  counter.count(packets_under_way(net) * of_packet);
+  counter.count(std::max(packets_under_way(net), packets_provided(net)) * of_packet);
   return counter.bytes();
 }
 
@@ -92,13 +97,18 @@ void initialise(const Network& net, State& s) {
   for (u32 v = 0; v < s.input_vcs.size(); v++)
     s.input_vcs[v].served = v & ((1u << (net.radix_shift + net.vc_shift)) - 1);
 
-  s.part.flit_lines.reset(net.delays);
-  s.part.credit_lines.reset(net.delays);
-  s.part.feedback_lines.reset(net.learns ? net.delays : std::vector<u32>{});
+  for (u32 k = 0; k < net.partitions(); k++) {
+    Partition& part = partition(s, k);
+    part.flit_lines.reset(net.delays);
+    part.credit_lines.reset(net.delays);
+    part.feedback_lines.reset(net.learns ? net.delays : std::vector<u32>{});
+  }
   for (u32 k = 0; k < net.memories.size(); k++) fill_memory(net, s, k);
   Workspace workspace;
-  Frame frame{net, s, workspace, 0};
-  start_sources(frame);
+  for (u32 k = 0; k < net.partitions(); k++) {
+    Frame frame(net, s, workspace, 0, k);
+    start_sources(frame);
+  }
   if (net.workload) start_workload(net, s);
   if (net.seam) start_record(net, s);
 }
@@ -116,46 +126,111 @@ void prepare(const Network& net, Workspace& w) {
   b.candidate_class.reserve(most * net.radix);
 }
 
-void collect(const Network& net, State& s, Workspace& w) {
-  Frame f{net, s, w, s.part.totals.now};
-  if (!w.at_hosts) {
-    if (const u32 next = s.part.totals.epoch + 1; next < net.graphs.size() && passed(net.graphs[next]->from, f.now)) [[unlikely]] change_graph(f);
-    w.routes.swap(s.part.route_list);  // heads that came to the front of their VC in the cycle before
-    s.part.route_list.clear();
-    arrivals(f);
-    credits(f);
-    s.part.heard.clear();
-    if (net.learns) feedback(f);
-  }
-  if (net.workload) {
-    w.at_hosts = true;  // who interrupts them finds the cycle as it is now
-    host_events(f, u64{f.now} * net.workload->cycle_ps);
-    w.at_hosts = false;
-  }
+namespace {
+
+// Up to the heads that ask for a route: they are added to the workspace's.
+void before_routes(Frame& f) {
+  std::vector<u32>& asking = f.part.route_list;  // heads that came to the front of their VC in the cycle before
+  if (f.w.routes.empty()) f.w.routes.swap(asking);
+  else f.w.routes.insert(f.w.routes.end(), asking.begin(), asking.end());
+  asking.clear();
+  arrivals(f);
+  credits(f);
+  f.part.heard.clear();
+  if (f.net.learns) feedback(f);
+}
+
+void before_routes_after_hosts(Frame& f) {
   injection(f);
   traversal(f);
-  s.part.routes_due.take(f.now, w.routes);
+  f.part.routes_due.take(f.now, f.w.routes);
+}
+
+// From the routes of this partition, requests begin .. end-1 of the batch.
+void after_routes(Frame& f, u32 begin, u32 end) {
+  apply_routes(f, begin, end);
+  switch_allocation(f);
+  f.part.flit_lines.close(f.now);
+  f.part.credit_lines.close(f.now);
+  f.part.feedback_lines.close(f.now);
+  f.part.totals.now++;
+}
+
+}  // namespace
+
+void begin_cycle(const Network& net, State& s, Workspace& w) {
+  const Cycle now = s.part.totals.now;
+  if (const u32 next = s.part.totals.epoch + 1; next < net.graphs.size() && passed(net.graphs[next]->from, now)) [[unlikely]]
+    for (u32 k = 0; k < net.partitions(); k++) {
+      Frame f(net, s, w, now, k);
+      change_graph(f);
+    }
+  if (net.partitions() > 1 && now % net.lookahead == 0) provide_packets(net, s);
+}
+
+void advance(const Network& net, State& s, Workspace& w, u32 k, Cycle until) {
+  for (Cycle now = partition(s, k).totals.now; now != until; now++) {
+    Frame f(net, s, w, now, k);
+    w.routes.clear();
+    before_routes(f);
+    before_routes_after_hosts(f);
+    route_requests(f);
+    if (w.batch.count) net.route(net, s, w.batch);
+    if (w.wary) [[unlikely]] verify_routes(f);
+    mark_nonminimal(net, s, w.batch);
+    after_routes(f, 0, w.batch.count);
+  }
+  w.routes.clear();
+}
+
+void collect(const Network& net, State& s, Workspace& w) {
+  const u32 parts = net.partitions();
+  if (!w.at_hosts) {
+    begin_cycle(net, s, w);
+    for (u32 k = 0; k < parts; k++) {
+      Frame f(net, s, w, s.part.totals.now, k);
+      before_routes(f);
+      if (parts > 1) before_routes_after_hosts(f);
+    }
+  }
+  if (parts == 1) {
+    Frame f(net, s, w, s.part.totals.now);
+    if (net.workload) {
+      w.at_hosts = true;  // who interrupts them finds the cycle as it is now
+      host_events(f, u64{f.now} * net.workload->cycle_ps);
+      w.at_hosts = false;
+    }
+    before_routes_after_hosts(f);
+  }
   if (net.seam && net.seam->capacity) file_transitions(net, s, w.ids);
   resume(net, s, w);
 }
 
 void resume(const Network& net, State& s, Workspace& w) {
-  Frame f{net, s, w, s.part.totals.now};
+  Frame f(net, s, w, s.part.totals.now);
   route_requests(f);
   ask_outside(net, s, w.batch);
   s.part.totals.collected = 1;
 }
 
 void apply(const Network& net, State& s, Workspace& w) {
-  Frame f{net, s, w, s.part.totals.now};
-  if (w.wary) [[unlikely]] verify_routes(f);
-  apply_routes(f);
-  switch_allocation(f);
-  s.part.flit_lines.close(f.now);
-  s.part.credit_lines.close(f.now);
-  s.part.feedback_lines.close(f.now);
+  const Cycle now = s.part.totals.now;
+  const Batch& b = w.batch;
+  if (w.wary) [[unlikely]] verify_routes(Frame(net, s, w, now));
+  mark_nonminimal(net, s, b);
+  // The requests lie in the order of the partitions.
+  for (u32 k = 0, begin = 0, end = 0; k < net.partitions(); k++, begin = end) {
+    Frame f(net, s, w, now, k);
+    if (net.partitions() == 1) end = b.count;
+    while (end < b.count && net.partition_of(b.router[end]) == k) end++;
+    after_routes(f, begin, end);
+  }
+  w.routes.clear();
   s.part.totals.collected = 0;
-  s.part.totals.now++;
+  if (net.partitions() > 1) {
+    hand_over(net, s, now, now + 1, 0, net.partitions());
+    forget_sent(net, s);
+  }
 }
 
 void step(const Network& net, State& s, Workspace& w) {
@@ -164,6 +239,20 @@ void step(const Network& net, State& s, Workspace& w) {
   decide(net, s, w.batch);
   w.at_routing = false;
   apply(net, s, w);
+}
+
+Totals totals(const State& s) {
+  Totals t = s.part.totals;
+  for (const Partition& other : s.further) {
+    const Totals& o = other.totals;
+    t.moves += o.moves;
+    t.packets_in_network += o.packets_in_network;
+    t.flits_in_network += o.flits_in_network;
+    t.flits_accepted += o.flits_accepted;
+    t.flits_ejected += o.flits_ejected;
+    t.backlogged += o.backlogged;
+  }
+  return t;
 }
 
 }  // namespace flitgym

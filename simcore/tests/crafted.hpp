@@ -124,6 +124,8 @@ inline void congest(Lone& lone, u32 router, u32 port, u32 vc, u32 queued, u32 do
   o.queued += queued - out.count;
   out.count = static_cast<u16>(queued);
   out.credits = static_cast<u16>(lone.net.router.input_depth - downstream);
+  if (const Sensed& sensed = lone.net.sensed; sensed.kept())
+    sensed.memory.of(lone.state)[sensed.at(lone.net.port(router, port), vc)] = static_cast<u16>(sensed.queue() * queued + sensed.slots() * downstream);
 }
 
 }  // namespace scenes

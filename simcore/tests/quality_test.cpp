@@ -198,7 +198,7 @@ TEST(quality_of_several_addresses_gives_each_an_equal_part) {
   for (const double load : q.loads.channel) CHECK_EQ(load, 2.);
   CHECK_NEAR(q.hops_mean, 4. / 3, 1e-12);
   // A flow along a diagonal takes four channels, half of it each; the two diagonals meet, half and half.
-  const Congestion alone = congestion(g, table, {{0, 3, 1}}), both = congestion(g, table, {{0, 3, 1}, {1, 2, 1}});
+  const FlowLoads alone = flow_loads(g, table, {{0, 3, 1}}), both = flow_loads(g, table, {{0, 3, 1}, {1, 2, 1}});
   CHECK_EQ(std::count(alone.channel.begin(), alone.channel.end(), 0.5), 4);
   CHECK_EQ(std::count(both.channel.begin(), both.channel.end(), 1.0), 2);
   CHECK_EQ(std::count(both.channel.begin(), both.channel.end(), 0.5), 4);
@@ -285,11 +285,11 @@ TEST(random_bisection_sends_what_is_counted) {
 TEST(congestion_of_flows_and_of_their_ends) {
   const ChannelGraph g = graph_of(hyperx_section({2}, 3));
   const ForwardingTable table = made(g, "min_hop");
-  const Congestion c = congestion(g, table, {{0, 3, 1}, {1, 3, 2}, {2, 0, 5}, {4, 5, 1}, {4, 0, 1}});
+  const FlowLoads c = flow_loads(g, table, {{0, 3, 1}, {1, 3, 2}, {2, 0, 5}, {4, 5, 1}, {4, 0, 1}});
   CHECK(c.flow == (std::vector<double>{3, 3, 5, 1, 1}));      // over the cable 1 + 2 there, 1 back; the others stay
   CHECK(c.endpoint == (std::vector<double>{3, 3, 6, 2, 6}));
   CHECK_EQ(c.channel[0] + c.channel[1], 4.);
-  CHECK_THROWS(ConfigError, congestion(g, table, {{0, 1, 1}, {0, 6, 1}}), "flow 1", "0 to 5");
-  CHECK_THROWS(ConfigError, congestion(g, table, {{2, 2, 1}}), "sends to itself");
-  CHECK_THROWS(ConfigError, congestion(g, table, {{2, 1, 0}}), "weight");
+  CHECK_THROWS(ConfigError, flow_loads(g, table, {{0, 1, 1}, {0, 6, 1}}), "flow 1", "0 to 5");
+  CHECK_THROWS(ConfigError, flow_loads(g, table, {{2, 2, 1}}), "sends to itself");
+  CHECK_THROWS(ConfigError, flow_loads(g, table, {{2, 1, 0}}), "weight");
 }

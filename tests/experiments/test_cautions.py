@@ -6,6 +6,10 @@ import pytest
 from flitgym.configs import compose
 from flitgym.experiments.cautions import cautions
 
+SETTLED: dict[str, Any] = {"accepted_load": 0.2, "offered_load": 0.2} | dict.fromkeys(
+    ("packet_latency_first_half_ns", "packet_latency_second_half_ns"), 800.0
+)
+
 
 @pytest.mark.parametrize(
     ("first", "second", "accepted", "words"),
@@ -21,3 +25,16 @@ def test_why_a_latency_drifts(first: float, second: float, accepted: float, word
     config = compose(["routing=minimal"])
     assert words in cautions(config, numbers)["drift"]
     assert "drift" not in cautions(config, numbers | {"packet_latency_second_half_ns": first * 1.05})
+
+
+def test_threads_without_work_are_told() -> None:
+    def said(threads: int, partitions: int) -> str | None:
+        config = compose(["routing=minimal", f"run.threads={threads}"])
+        numbers = {"facts": {"partitions": partitions, "routing_replaced": False}}
+        return cautions(config, {**SETTLED, **numbers}).get("threads")
+
+    assert said(1, 1) is None
+    assert said(4, 4) is None
+    assert said(0, 1) is None  # one for each core, where there is something to do
+    assert "has 4 partitions" in str(said(8, 4))
+    assert "run on one" in str(said(2, 1))

@@ -55,6 +55,19 @@ def test_same_seed_same_hash_other_seed_other_hash(command: Command, small: Sequ
     assert hashes[1] != hashes[2]
 
 
+def test_threads_change_no_result(command: Command, tmp_path: Path) -> None:
+    words = ["topology=dragonfly_1056", "routing=minimal", "run.warmup_ns=200", "run.measure_ns=500"]
+    found = []
+    for threads in (1, 2):
+        done = command("simulate", *words, f"run.threads={threads}", "run.overwrite=true")
+        assert done.returncode == 0, done.stderr
+        found += results(tmp_path)  # the same run: the second goes over the first
+    one, two = found
+    assert (one["config"]["run"]["threads"], two["config"]["run"]["threads"]) == (1, 2)
+    assert one["facts"]["partitions"] > 1
+    assert two["state_hash"] == one["state_hash"]
+
+
 def test_series_and_channels_on_request(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     done = command("simulate", *small, "run.series_interval_ns=100", "run.channels=true")
     assert done.returncode == 0, done.stderr

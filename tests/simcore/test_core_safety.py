@@ -422,3 +422,42 @@ def test_a_header_that_is_no_utf8_is_shown_as_bytes(tmp_path) -> None:
     path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
     with pytest.raises(ConfigError, match=r"\\xff\\xfe.*F64"):
         Simulation(config({"name": "policy", "path": str(path)}))
+
+
+# ---- Threads inside one run ----
+
+LARGE = {"topology": "dragonfly", "routing": "minimal", "traffic": {"name": "uniform", "load": 0.3}, "seed": 1}
+
+
+def test_threads_come_to_the_same_state_also_in_a_fork_of_the_process() -> None:
+    one, two = Simulation(LARGE), Simulation(LARGE)
+    two.threads = 2
+    assert one.facts()["partitions"] > 1
+    for simulation in (one, two):
+        simulation.run(300)
+    assert two.state_hash() == one.state_hash()
+    # The threads stay behind in the parent; the child makes its own, and ends without waiting for the others.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
+        child = os.fork()
+    if child == 0:
+        status = 1
+        with contextlib.suppress(BaseException):
+            two.run(300)
+            one.run(300)
+            status = 0 if two.state_hash() == one.state_hash() else 2
+            del two
+        os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    for simulation in (one, two):
+        simulation.run(300)
+    assert two.state_hash() == one.state_hash()
+    assert two.fork().threads == 2
+
+
+@pytest.mark.parametrize("threads", [0, -1, True, "2", 2.5, None, 5000, 1 << 40])
+def test_threads_that_are_no_number_of_threads(threads: object) -> None:
+    simulation = Simulation(LARGE)
+    with pytest.raises(ConfigError, match="threads"):
+        simulation.threads = threads  # type: ignore[assignment]
+    assert simulation.threads == 1

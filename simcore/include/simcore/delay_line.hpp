@@ -26,7 +26,7 @@ struct DelayLine {
     marks.assign(slots, 0);
   }
 
-  void push(const T& item) {
+  __attribute__((always_inline)) void push(const T& item) {
     if (end - first > mask) [[unlikely]] grow();
     items[end++ & mask] = item;
   }

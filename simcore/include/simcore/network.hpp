@@ -11,6 +11,7 @@
 //   channel  named by the port it leaves from
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -37,6 +38,8 @@ inline constexpr u16 kNoRing = 0xffff;
 enum class PortKind : u8 { kTerminal = 0, kLocal = 1, kGlobal = 2, kUnused = 3 };
 enum class FlowControl : u8 { kVirtualCutThrough, kWormhole };
 enum class Arbiter : u8 { kRoundRobin, kLeastRecentlyServed, kAge };
+// What an adaptive routing senses of an output: flits in its queue, slots in use downstream, or the sum of the two.
+enum class Occupancy : u8 { kBoth, kOutputQueue, kCredits, kNothing };
 
 // A cable: its kind says which of the router model's latencies and bandwidths it has, unless it has its own.
 struct Link {
@@ -88,7 +91,27 @@ struct RoutingFacts {
   u32 max_hops;  // router-to-router hops of the longest path it can choose
   bool reroutes = false;  // a head that finds no room at its output asks again in the next cycle
   bool minimal = false;   // it never leaves the minimal paths
+  bool remote = false;    // it looks at other routers' queues
   bool bubble = false;    // into a ring of channels go packets only where one more would still fit (Network::ring_of_output)
+  bool in_order = false;  // decisions of a cycle at a router see those before them
+  Occupancy senses = Occupancy::kNothing;  // it weighs many outputs per decision, by VC: Network::sensed is kept for it
+};
+
+// For a routing that weighs many outputs per decision, State keeps what it senses side by side, as a memory (memory.hpp): the stages
+// of a cycle add and take away where flits and credits come and go. A row holds one VC of all ports of a router.
+struct Sensed {
+  static constexpr u32 kLeastColumns = 8, kMost = 32766;  // a row holds eight lanes of signed 16 bits, and so do sums over VCs
+
+  Kept<u16> memory;       // [routers, vcs, columns] flits
+  Occupancy parts = Occupancy::kNothing;  // kNothing: not kept
+  u32 column_shift = 0, radix_shift = 0, vcs = 0;
+  bool kept() const { return parts != Occupancy::kNothing; }
+  static u32 columns(u32 radix_shift) { return std::max(1u << radix_shift, kLeastColumns); }
+  // 1 where a flit in the output queue, or a slot downstream, counts.
+  u16 queue() const { return parts == Occupancy::kBoth || parts == Occupancy::kOutputQueue; }
+  u16 slots() const { return parts == Occupancy::kBoth || parts == Occupancy::kCredits; }
+  std::size_t row(u32 router, u32 vc) const { return (std::size_t{router} * vcs + vc) << column_shift; }
+  std::size_t at(u32 port, u32 vc) const { return row(port >> radix_shift, vc) + (port & ((1u << radix_shift) - 1)); }
 };
 
 struct Rounding {
@@ -112,6 +135,13 @@ enum class Decider : u8 {
   kRouting,     // the routing itself, in the core
   kCandidates,  // somebody outside, among all candidates of each request
   kSlots,       // an agent outside, among the slots of each decision of a learning seam
+};
+
+// Routers that are simulated together, for a while on their own (src/partition.cpp), with the terminals that hang on them.
+struct PartitionRange {
+  u32 first_router = 0, end_router = 0;
+  u32 first_word = 0, words = 0;  // its part of State::active_routers
+  u32 terminals = 0;
 };
 
 struct RouterParams {
@@ -151,11 +181,23 @@ struct Network {
   u32 link_span = 0;                 // most ports from a router's first link to its last: columns of a table by port
   std::vector<std::string> router_names, terminal_names;  // empty: they go by their numbers
 
-  std::vector<u32> delays;           // [lines] the distinct channel delays, cycles
+  std::vector<u32> delays;           // [lines] the distinct channel delays, cycles; with several partitions those between them twice more
+
+  std::vector<PartitionRange> ranges;   // of the partitions, in order of the routers
+  std::vector<u16> router_partition;    // [routers] empty: there is one
+  u32 lookahead = 1;                    // cycles: no event takes less from one partition to another
+  u32 local_lines = 0, far_lines = 0;   // of the delays: those within a partition; those of what comes from others, and of what goes there
+  u32 partition_of(u32 r) const { return router_partition.empty() ? 0 : router_partition[r]; }
+  u32 partitions() const { return static_cast<u32>(ranges.size()); }
 
   u32 vc_shift = 0, radix_shift = 0;  // see the ids above
   u32 request_words = 1;              // 64-bit words of a router's mask of input VCs
   u32 asked_words = 1;                // and of its mask of output ports
+  // Where input VCs do not contend for output ports (RouterParams::crossbar_per_vc), all of a router's requests stand in the mask
+  // of its port 0, and a packet that is part-way through keeps asking.
+  u32 request_mask = ~0u;
+  u32 request_port(u32 out_port) const { return out_port & request_mask; }
+  bool order_felt = true;             // does anything come of the order in which a router's grants of a cycle are made?
 
   RouterParams router{};
   std::vector<Rounding> rounding;
@@ -182,6 +224,7 @@ struct Network {
   std::vector<u16> ring_of_output, ring_of_input;
   std::vector<MemoryShape> memories, scratch;  // what components keep, and what they reckon with within a cycle (memory.hpp)
   std::vector<u32> packet_memories;            // of the memories, those per packet
+  Sensed sensed;
   u32 table = kNone;              // the memory that is the routing's learned table: the first that was declared
   bool learns = false;            // packets carry feedback upstream
   LearnedTable feedback;          // what learns from it; no rows: an agent outside, or nobody

@@ -45,6 +45,7 @@ struct Config {
   double max_memory_gb = 0;  // 0 = what the machine has free
   Values failures = {};      // src/failures.hpp
   std::shared_ptr<const ForwardingTable> table = {};  // of routing=table, where it is there already (src/tables)
+  u32 partitions = 0;        // routers that are simulated together (src/partition.hpp); 0 = as the caches like it
   std::shared_ptr<const Demand> demand = {};          // that its engine balances for
 };
 

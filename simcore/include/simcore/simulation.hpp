@@ -29,6 +29,10 @@ class Simulation {
 
   // `keep_going` is asked now and then and may throw; it is how Ctrl-C gets in. The next call goes on where it was.
   void run(u64 cycles, const std::function<void()>& keep_going = {});
+  // So many threads run the partitions of the network (src/partition.hpp); the state they come to is the same. With one
+  // partition, and between collect() and apply(), there is one.
+  void set_threads(u32 threads);  // throws ConfigError
+  u32 threads() const { return threads_; }
   bool drain(u64 most_cycles, const std::function<void()>& keep_going = {});
   // Runs a workload until every rank has finished, none can go on, or `most_cycles` have passed. Returns true when finished.
   bool run_workload(u64 most_cycles, const std::function<void()>& keep_going = {});
@@ -88,6 +92,7 @@ class Simulation {
   template <class Work>
   void whole_or_broken(Work work);
   void skip_idle(Cycle until);
+  void run_partitions(Cycle until);
   std::string deadlock_report() const;
 
   std::shared_ptr<const Network> network_;
@@ -96,6 +101,9 @@ class Simulation {
   std::atomic<u32> holder_{0};
   Progress progress_;
   std::unique_ptr<class Demand> demand_;    // counted so far; not state
+  u32 threads_ = 1;
+  std::unique_ptr<class Team> team_;        // made when it is first needed
+  std::vector<Workspace> helpers_;          // of its other threads
   u64 guarded_moves_ = 0, guarded_at_ = 0;  // the watchdog
   std::string broken_;                      // why it stopped in the middle of a cycle; empty: it did not
   struct WatchedTable {

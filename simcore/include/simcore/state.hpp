@@ -274,7 +274,8 @@ static_assert(sizeof(OpenDecision) == 48);
 //  X(type, name): the meaning of each array stands beside it. The FIXED lists keep their sizes from cycle 0 on (NumPy views
 //  of them stay good); the GROWING ones grow with what is in flight.
 
-// What all routers share and threads would fight over: sums, pools of ids, and what is on its way. There is one partition.
+// What routers share and threads would fight over: sums, pools of ids, and what is on its way. Each partition has its own
+// (src/partition.cpp). Time and flags (open, sources_stopped, frozen, epoch) are the same in all of them.
 #define FLITGYM_PARTITION_FIXED(X)                                                                        \
   X(Totals, totals)                               /* scalars */                                           \
   X(Window, window)                               /* sums over the measuring window */                    \
@@ -318,7 +319,8 @@ using Memories = std::vector<AlignedBytes>;
   X(std::vector<u32>, series_interval)  /* [1] cycles, 0 = off */
 
 #define FLITGYM_STATE_GROWING(X)                                                                     \
-  X(Partition, part)                    /* see above */                                              \
+  X(Partition, part)                    /* the first partition, of most networks the only one */    \
+  X(std::vector<Partition>, further)    /* [Network::partitions() - 1] the others */                 \
   X(Memories, memory)                   /* [Network::memories] what components keep (memory.hpp) */  \
   X(std::vector<Packet>, packets)       /* [pool] by packet id */                                    \
   X(std::vector<PacketDetail>, details) /* [pool] */                                                 \
@@ -403,6 +405,12 @@ struct State {
 #undef FLITGYM_DECLARE
 };
 
+// Sums over all partitions; time and flags.
+Totals totals(const State& s);
+
+inline Partition& partition(State& s, u32 k) { return k == 0 ? s.part : s.further[k - 1]; }
+inline const Partition& partition(const State& s, u32 k) { return k == 0 ? s.part : s.further[k - 1]; }
+
 template <class T>
 T* Kept<T>::of(State& s) const { return reinterpret_cast<T*>(s.memory[memory].data()); }
 template <class T>
@@ -436,6 +444,7 @@ struct Decisions {
 // The arrays are parallel; `count` entries are valid. Filled by collect(), completed by a routing or by an agent.
 struct Batch {
   u32 count = 0;
+  Cycle now = 0;
   std::vector<u32> input_vc, packet, router;
   std::vector<u16> in_port, in_vc;           // router-local
   std::vector<u16> out_port, out_class;      // the decision
@@ -494,6 +503,11 @@ void initialise(const Network& network, State& state);
 void prepare(const Network& network, Workspace& workspace);  // sizes the batch for good: views of it never move
 // Bytes that both take, and what the packets under way take later on: an estimate.
 u64 memory_to_run(const Network& network);
+
+// One partition's cycles up to `until`, on its own (src/partition.hpp).
+void advance(const Network& network, State& state, Workspace& workspace, u32 partition, Cycle until);
+// What all partitions do together before a cycle: links that change, and packets for the window that begins.
+void begin_cycle(const Network& network, State& state, Workspace& workspace);
 
 // One cycle, whole or cut where the agent sits.
 void step(const Network& network, State& state, Workspace& workspace);

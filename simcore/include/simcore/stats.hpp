@@ -24,6 +24,11 @@ double quantile(const std::vector<u32>& histogram, double q);
 // Everything a run reports as numbers; names and units as in the README's table of result fields.
 std::map<std::string, double> statistics(const Network& network, const State& state);
 
+// Over all partitions.
+Window window_sums(const State& state);
+std::vector<u32> histogram_sums(const State& state, std::vector<u32> Partition::*histogram);
+std::vector<SeriesPoint> series_sums(const State& state);
+
 void begin_window(State& state);
 void end_window(const Network& network, State& state);
 

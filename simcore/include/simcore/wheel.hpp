@@ -33,7 +33,7 @@ struct Wheel {
 
   u32 longest() const { return static_cast<u32>(first.size()) - 1; }
 
-  void push(Cycle when, const T& item) {
+  __attribute__((always_inline)) void push(Cycle when, const T& item) {
     const u32 slot = when & (static_cast<u32>(first.size()) - 1);
     u32 c = last[slot];
     if (c == kNone || chunks[c].count == kChunkItems) c = extend(slot);

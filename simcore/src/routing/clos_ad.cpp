@@ -81,7 +81,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   auto rule = std::make_shared<Rule>();
   read_weight(params, net, *rule, false);
   data = rule;
-  return {2, 2 * hyperx(net).dimensions};
+  return weighing({2, 2 * hyperx(net).dimensions}, *rule);
 }
 
 // A detour that perturbs every dimension is twice as long as the minimal path, so the word `detour_hops` has nothing to say.

@@ -7,7 +7,6 @@
 
 namespace flitgym {
 
-enum class Congestion : u8 { kBoth, kOutputQueue, kCredits };
 enum class Scope : u8 { kPort, kClass, kVc, kHybrid };
 
 // `auto` is for those that ask for it as their default: what a packet waits for at this router. Before a link with an output queue
@@ -35,29 +34,33 @@ inline ParamSpec congestion_scope_of_paths_param(std::string fallback) {
 }
 
 // Flits over all VCs of a port.
-inline u32 port_congestion(const State& s, Congestion measure, u32 port) {
+inline u32 port_congestion(const State& s, Occupancy measure, u32 port) {
   const Port& o = s.ports[port];
-  return measure == Congestion::kBoth ? o.load : measure == Congestion::kCredits ? o.load - o.queued : o.queued;
+  return measure == Occupancy::kBoth ? o.load : measure == Occupancy::kCredits ? o.load - o.queued : o.queued;
 }
 
-inline u32 vc_congestion(const Network& net, const State& s, Congestion measure, u32 port, u32 vc) {
+// The same of one VC of a port to another router; nobody weighs those of terminals.
+inline u32 vc_congestion(const Network& net, const State& s, Occupancy measure, u32 port, u32 vc) {
   const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
   const u32 used = net.router.input_depth - out.credits;
-  return measure == Congestion::kBoth ? out.count + used : measure == Congestion::kCredits ? used : out.count;
+  return measure == Occupancy::kBoth ? out.count + used : measure == Occupancy::kCredits ? used : out.count;
 }
 
 struct CongestionMeasure {
-  Congestion parts = Congestion::kBoth;
+  Occupancy parts = Occupancy::kBoth;
   Scope scope = Scope::kPort;
 
   // Are a port's classes told apart? `shared`: the path it is compared with has the same port.
   bool by_class(bool shared) const { return scope != Scope::kPort && (scope != Scope::kHybrid || shared); }
+  // What State keeps side by side for a routing that goes by this measure alone.
+  Occupancy senses() const { return scope == Scope::kClass || scope == Scope::kVc ? parts : Occupancy::kNothing; }
   // Flits ahead of a packet that would leave by `port` in `vc_class`.
   u32 of(const Network& net, const State& s, u32 port, u32 vc_class, bool shared = false) const {
     if (!by_class(shared)) return port_congestion(s, parts, port);
+    const u16* const sensed = net.sensed.parts == parts ? net.sensed.memory.of(s) : nullptr;
     u32 sum = 0, least = ~0u;
     for (u32 vc = vc_class; vc < net.vcs; vc += net.routing_facts.classes) {
-      const u32 flits = vc_congestion(net, s, parts, port, vc);
+      const u32 flits = sensed ? sensed[net.sensed.at(port, vc)] : vc_congestion(net, s, parts, port, vc);
       sum += flits;
       if (flits < least) least = flits;
     }
@@ -66,13 +69,13 @@ struct CongestionMeasure {
 };
 
 // Refuses to look at what the router does not have: to an adaptive routing every port would seem idle.
-inline Congestion congestion_of(const Params& params, const Network& net) {
+inline Occupancy congestion_of(const Params& params, const Network& net) {
   const std::string& name = params.text("congestion");
   const bool queues = net.router.output_depth > 0;
   if (name == "output_queue" && !queues)
     throw ConfigError("routing." + net.routing_name + ".congestion: output_queue is always 0 on a router without output buffers (router.output_buffer_flits is 0); use credits or both");
-  if (name == "auto") return queues ? Congestion::kOutputQueue : Congestion::kCredits;
-  return name == "both" ? Congestion::kBoth : name == "credits" ? Congestion::kCredits : Congestion::kOutputQueue;
+  if (name == "auto") return queues ? Occupancy::kOutputQueue : Occupancy::kCredits;
+  return name == "both" ? Occupancy::kBoth : name == "credits" ? Occupancy::kCredits : Occupancy::kOutputQueue;
 }
 inline CongestionMeasure measure_of(const Params& params, const Network& net) {
   std::string scope = params.text("congestion_scope");

@@ -26,18 +26,14 @@ struct Dal {
   }
   static Hop escape_hop(const Where& at) { return {at.hx.dor_port(at.router, at.to, at.packet), kEscapeClass}; }
 
-  template <class Out>
-  static void offer_adaptive(const Where& at, const Rule& rule, Out&& out) {
-    const u32 used = derouted(at, rule), vc_class = rule.escape ? 0u : at.packet.hops;
-    for_each_unaligned(at, [&](u32 k) {
-      offer_direct(at, k, vc_class, out);
-      if (!(used >> k & 1)) offer_deroutes(at, k, vc_class, out);
-    });
+  static Reach reach(const Where& at, const Rule& rule) {
+    const u32 vc_class = rule.escape ? 0u : at.packet.hops;
+    return {at.unaligned, at.unaligned & ~derouted(at, rule), vc_class, vc_class};
   }
   // Everything it may ever choose.
   template <class Out>
   static void offer(const Where& at, const Rule& rule, Out&& out) {
-    if (!on_escape(at, rule)) offer_adaptive(at, rule, out);
+    if (!on_escape(at, rule)) offer_reach(at, reach(at, rule), out);
     if (rule.escape) out(escape_hop(at).port, kEscapeClass, false);
   }
 };
@@ -64,11 +60,11 @@ void route(const Network& net, State& s, Batch& b) {
       choose(b, i, ejection(net, p));
       continue;
     }
-    const Where at{hx, p, router, to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, hx.difference(router, to), s, b.packet[i]};
+    const Where at = where(net, hx, s, b, i, p, to);
     Best best;
     if (!Dal::on_escape(at, rule)) {
-      const u32 h = hx.distance(at.difference);
-      Dal::offer_adaptive(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
+      const u32 h = static_cast<u32>(std::popcount(at.unaligned));
+      offer_reach(at, Dal::reach(at, rule), [&](u32 port, u32 vc_class, bool deroute) {
         const u32 id = net.port(router, port);
         if (!has_room(net, s, id, vc_class, p.flits)) return;
         const double q = promises.ahead(rule.measure, s, id, vc_class);
@@ -90,7 +86,7 @@ void remember(const Network& net, State& s, Batch& b) {
   for (u32 i = 0; i < b.count; i++) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 to = net.terminal_router[p.destination];
-    const Where at{hx, p, b.router[i], to, b.in_port[i], 0, hx.difference(b.router[i], to), s, b.packet[i]};
+    const Where at = where(net, hx, s, b, i, p, to);
     derouted[b.packet[i]] = static_cast<u16>(Dal::derouted(at, rule));
   }
 }
@@ -113,7 +109,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   shape.per = Per::kPacket;
   shape.highest = (1u << dimensions) - 1;
   rule->derouted = declare<u16>(net, shape);
-  return rule->escape ? RoutingFacts{2, 2 * dimensions, true} : RoutingFacts{2 * dimensions, 2 * dimensions};
+  return weighing(rule->escape ? RoutingFacts{2, 2 * dimensions, true} : RoutingFacts{2 * dimensions, 2 * dimensions}, *rule);
 }
 
 std::vector<ParamSpec> params() {

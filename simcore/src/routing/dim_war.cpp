@@ -14,12 +14,10 @@ struct DimWar {
   struct Rule : WeightRule {
     bool deroute_class = false;
   };
-  template <class Out>
-  static void offer(const Where& at, const Rule& rule, Out&& out) {
-    const u32 k = at.hx.first_unaligned(at.difference);
-    const bool derouted = at.derouted_in() == k;
-    offer_direct(at, k, derouted && !rule.deroute_class, out);
-    if (!derouted) offer_deroutes(at, k, rule.deroute_class, out);
+  static Reach reach(const Where& at, const Rule& rule) {
+    const u32 first = at.unaligned & -at.unaligned;  // dimension
+    const bool derouted = at.derouted_in() == at.hx.first_unaligned(at.difference);
+    return {first, derouted ? 0 : first, derouted && !rule.deroute_class, rule.deroute_class};
   }
 };
 
@@ -28,7 +26,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   read_weight(params, net, *rule);
   rule->deroute_class = params.text("classes") == "deroute";
   data = rule;
-  return {2, 2 * hyperx(net).dimensions};
+  return weighing({2, 2 * hyperx(net).dimensions}, *rule);
 }
 
 std::vector<ParamSpec> params() {

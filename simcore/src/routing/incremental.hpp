@@ -1,13 +1,15 @@
 // Incremental adaptive routing on HyperX: at every router a relation offers candidates, and the one of least weight is taken
 // (McDonald, Isaev, Flores, Davis, Kim, SC 2019; the weight as in SuperSim's monolithicWeighted). A relation is a struct with
 //   struct Rule : WeightRule                           its parameters
-//   static void offer(at, rule, out)                   calls out(port, vc_class, deroute) for everything that may be chosen
+//   static Reach reach(at, rule)                       what it offers a packet that is not at its last router
+//   static void offer(at, rule, out)                   if that is not all: out(port, vc_class, deroute) for everything that may be chosen
 // from which come both the routing (the least weight) and the list of candidates (the action mask of an agent, and what the
 // proofs of freedom from deadlock walk through).
 #pragma once
 
 #include "routing/choice.hpp"
 #include "routing/congestion.hpp"
+#include "routing/lanes.hpp"
 #include "routing/relation.hpp"
 #include "simcore/error.hpp"
 #include "topology/hyperx.hpp"
@@ -21,6 +23,7 @@ struct Where {
   u32 router, to;         // this router, and the destination's
   u32 in_port, in_class;  // class of the VC it came in on; meaningless behind a terminal
   u64 difference;         // of the two routers' coordinates, not 0
+  u32 unaligned;          // bit per dimension in which they differ
   const State& s;
   u32 packet_id;
 
@@ -28,8 +31,19 @@ struct Where {
   // The dimension of the last hop if that was a deroute: it is still unaligned; else kNoDimension.
   u32 derouted_in() const {
     const u32 k = hx.dimension_of_port[in_port];
-    return k != HyperX::kNoDimension && hx.unaligned(difference, k) ? k : HyperX::kNoDimension;
+    return k != HyperX::kNoDimension && (unaligned >> k & 1) ? k : HyperX::kNoDimension;
   }
+};
+
+inline Where where(const Network& net, const HyperX& hx, const State& s, const Batch& b, u32 i, const Packet& p, u32 to) {
+  const u64 difference = hx.difference(b.router[i], to);
+  return {hx, p, b.router[i], to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, difference, hx.unaligned_in(difference), s, b.packet[i]};
+}
+
+// The direct links of some dimensions, and the deroutes of some, each on one VC class.
+struct Reach {
+  u32 direct, deroute;  // bit per dimension
+  u32 direct_class, deroute_class;
 };
 
 // The direct links of dimension k, all of its parallel ones.
@@ -45,13 +59,23 @@ inline void offer_deroutes(const Where& at, u32 k, u32 vc_class, Out&& out) {
   for (u32 port = at.hx.base[k]; port < end; port++)
     if (port < direct || port >= direct + at.hx.links[k]) out(port, vc_class, true);
 }
+// visit(k) for each dimension of a set, in order.
 template <class Visit>
-inline void for_each_unaligned(const Where& at, Visit&& visit) {
-  for (u64 rest = at.difference; rest;) {
-    const u32 k = at.hx.first_unaligned(rest);
-    visit(k);
-    rest = at.hx.without(rest, k);
-  }
+inline void each_dimension(u32 set, Visit&& visit) {
+  for (; set; set &= set - 1) visit(static_cast<u32>(std::countr_zero(set)));
+}
+// Everything in reach, dimension by dimension.
+template <class Out>
+inline void offer_reach(const Where& at, const Reach& reach, Out&& out) {
+  each_dimension(reach.direct | reach.deroute, [&](u32 k) {
+    if (reach.direct >> k & 1) offer_direct(at, k, reach.direct_class, out);
+    if (reach.deroute >> k & 1) offer_deroutes(at, k, reach.deroute_class, out);
+  });
+}
+template <class Relation, class Out>
+inline void offer_all(const Where& at, const typename Relation::Rule& rule, Out&& out) {
+  if constexpr (requires { Relation::offer(at, rule, out); }) Relation::offer(at, rule, out);
+  else offer_reach(at, Relation::reach(at, rule), out);
 }
 
 // ---- The weight ----
@@ -61,6 +85,7 @@ struct WeightRule : ComponentData {
   CongestionMeasure measure;
   bool sequential = false, normalized = false;
   Scratch<u32> promised;  // sequential: flits, by port and VC class
+  Deroutes deroutes;      // where Network::sensed is kept
 
   // h: hops to go on the minimal path from here; hops: on this candidate's path.
   double minimal(u32 h, double congestion) const { return h * congestion; }
@@ -82,13 +107,22 @@ inline std::vector<ParamSpec> weight_params(const std::string& hops = "normalize
              "decisions of one cycle at a router do not see each other, or each sees those before it"),
   };
 }
+inline void see_ports(const Network& net, WeightRule& rule) {
+  if (rule.measure.senses() != Occupancy::kNothing) rule.deroutes.build(hyperx(net), Sensed::columns(net.radix_shift));
+}
+// Of a routing that takes the least weight of all that it may choose.
+inline RoutingFacts weighing(RoutingFacts facts, const WeightRule& rule) {
+  facts.in_order = rule.sequential;
+  facts.senses = rule.sequential ? Occupancy::kNothing : rule.measure.senses();
+  return facts;
+}
 inline void read_weight(const Params& params, Network& net, WeightRule& rule, bool chooses_hops = true) {
   rule.congestion_bias = params.real("congestion_bias_flits");
   rule.bias = params.real("bias_flits");
   rule.normalized = chooses_hops && params.text("detour_hops") == "normalized";
   rule.measure = measure_of(params, net);
   rule.sequential = params.text("allocation") == "sequential";
-  if (!rule.sequential) return;
+  if (!rule.sequential) return see_ports(net, rule);
   MemoryShape shape;
   shape.name = "promised";
   shape.meaning = "flits that earlier decisions of the cycle send to the port, by VC class";
@@ -150,10 +184,63 @@ class Best {
   Hop hops_[kMaxRadix + 1];
 };
 
+// The same with one look at the ports of a dimension, where what is sensed stands side by side. Weights rise with congestion, so
+// the least direct and the least derouting one can be compared alone.
+inline Hop least_weight(const Network& net, const u16* sensed, const WeightRule& rule, const Where& at, const Reach& reach, u32 h) {
+  const Sensed& kept = net.sensed;
+  const HyperX& hx = at.hx;
+  const u32 vcs = net.vcs, classes = net.routing_facts.classes;
+  const bool emptiest = rule.measure.scope == Scope::kVc;
+  const u16* const router = &sensed[kept.row(at.router, 0)];
+  const auto row = [&](u32 vc) { return router + (std::size_t{vc} << kept.column_shift); };
+  const auto of_port = [&](u32 port, u32 vc_class) {
+    u32 flits = vc_class < vcs ? row(vc_class)[port] : 0;
+    for (u32 vc = vc_class + classes; vc < vcs; vc += classes) flits = emptiest ? std::min<u32>(flits, row(vc)[port]) : flits + row(vc)[port];
+    return flits;
+  };
+  u16 ports[kMaxRadix + 1];  // those of least weight, in order
+  u32 n = 0, fewest = ~0u, direct[32];
+  each_dimension(reach.direct | reach.deroute, [&](u32 k) { direct[k] = hx.port_towards(at.router, at.to, k, 0); });
+  const auto consider = [&](u32 port, u32 flits) {
+    n = flits < fewest ? 0 : n;
+    ports[n] = static_cast<u16>(port);
+    n += flits <= fewest;
+    fewest = std::min(flits, fewest);
+  };
+  const auto pick = [&](u32 vc_class) { return Hop{ports[n == 1 ? 0 : below(route_draw(net, at.packet, 15), n)], vc_class}; };
+  each_dimension(reach.direct, [&](u32 k) {
+    for (u32 link = 0; link < hx.links[k]; link++) consider(direct[k] + link, of_port(direct[k] + link, reach.direct_class));
+  });
+  const double minimal = rule.minimal(h, fewest) - kWeightTolerance;
+  if (!reach.deroute || rule.nonminimal(h, h + 1, 0) >= minimal || reach.deroute_class >= vcs) return pick(reach.direct_class);
+
+  Lanes lowest = Lanes{} + kNoLane;
+  each_dimension(reach.deroute, [&](u32 k) {
+    rule.deroutes.each(k, hx.offset_of_port[direct[k]] - 1u, [&](u32 first, Lanes deroutes) {
+      Lanes flits = load_lanes(row(reach.deroute_class) + first);
+      for (u32 vc = reach.deroute_class + classes; vc < vcs; vc += classes) {
+        const Lanes more = load_lanes(row(vc) + first);
+        flits = emptiest ? least(flits, more) : flits + more;
+      }
+      lowest = least(lowest, flits | deroutes);
+    });
+  });
+  const i16 few = least(lowest);
+  if (few == kNoLane || rule.nonminimal(h, h + 1, few) >= minimal) return pick(reach.direct_class);
+  n = 0;
+  fewest = static_cast<u32>(few);
+  each_dimension(reach.deroute, [&](u32 k) {
+    for (u32 port = hx.base[k]; port < hx.end_of(k); port++)
+      if (port - direct[k] >= hx.links[k]) consider(port, of_port(port, reach.deroute_class));
+  });
+  return pick(reach.deroute_class);
+}
+
 template <class Relation>
 void weighted_route(const Network& net, State& s, Batch& b) {
   const HyperX& hx = hyperx(net);
   const auto& rule = static_cast<const typename Relation::Rule&>(*net.routing);
+  const u16* const sensed = net.sensed.kept() ? net.sensed.memory.of(s) : nullptr;
   Promises promises(net, b, rule);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
@@ -162,10 +249,15 @@ void weighted_route(const Network& net, State& s, Batch& b) {
       choose(b, i, ejection(net, p));
       continue;
     }
-    const Where at{hx, p, router, to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, hx.difference(router, to), s, b.packet[i]};
-    const u32 h = hx.distance(at.difference);
+    const Where at = where(net, hx, s, b, i, p, to);
+    const u32 h = static_cast<u32>(std::popcount(at.unaligned));
+    const Reach reach = Relation::reach(at, rule);
+    if (sensed) {
+      choose(b, i, least_weight(net, sensed, rule, at, reach, h));
+      continue;
+    }
     Best best;
-    Relation::offer(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
+    offer_reach(at, reach, [&](u32 port, u32 vc_class, bool deroute) {
       const double q = promises.ahead(rule.measure, s, net.port(router, port), vc_class);
       best.consider({port, vc_class}, deroute ? rule.nonminimal(h, h + 1, q) : rule.minimal(h, q), deroute);
     });
@@ -187,9 +279,9 @@ void incremental_candidates(const Network& net, State& s, Batch& b) {
       const Hop out = ejection(net, p);
       offer(out.port, out.vc_class);
     } else {
-      const Where at{hx, p, router, to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, hx.difference(router, to), s, b.packet[i]};
+      const Where at = where(net, hx, s, b, i, p, to);
       for (const bool wanted : {false, true})
-        Relation::offer(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
+        offer_all<Relation>(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
           if (deroute == wanted) offer(port, vc_class);
         });
     }

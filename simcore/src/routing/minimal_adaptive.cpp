@@ -9,10 +9,7 @@ namespace {
 
 struct MinimalAdaptive {
   struct Rule : WeightRule {};
-  template <class Out>
-  static void offer(const Where& at, const Rule&, Out&& out) {
-    for_each_unaligned(at, [&](u32 k) { offer_direct(at, k, at.packet.hops, out); });
-  }
+  static Reach reach(const Where& at, const Rule&) { return {at.unaligned, 0, at.packet.hops, 0}; }
 };
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
@@ -21,7 +18,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   data = rule;
   RoutingFacts facts{hyperx(net).dimensions, hyperx(net).dimensions};
   facts.minimal = true;
-  return facts;
+  return weighing(facts, *rule);
 }
 
 const Register<RoutingSpec> entry(incremental<MinimalAdaptive>("minimal_adaptive", "any minimal path, hop by hop to the least congested link (MIN-AD)",

@@ -14,15 +14,11 @@ struct OmniWar {
     u32 classes = 0;
     bool back_to_back = false;  // a second deroute in the dimension just derouted in
   };
-  template <class Out>
-  static void offer(const Where& at, const Rule& rule, Out&& out) {
-    const u32 hops = at.packet.hops, h = at.hx.distance(at.difference);
-    const bool allowed = hops + 1 + h <= rule.classes;
+  static Reach reach(const Where& at, const Rule& rule) {
+    const u32 hops = at.packet.hops, h = static_cast<u32>(std::popcount(at.unaligned));
     const u32 just = rule.back_to_back ? u32{HyperX::kNoDimension} : at.derouted_in();
-    for_each_unaligned(at, [&](u32 k) {
-      offer_direct(at, k, hops, out);
-      if (allowed && k != just) offer_deroutes(at, k, hops, out);
-    });
+    const u32 deroute = hops + 1 + h > rule.classes ? 0 : just == HyperX::kNoDimension ? at.unaligned : at.unaligned & ~(1u << just);
+    return {at.unaligned, deroute, hops, hops};
   }
 };
 
@@ -34,7 +30,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   rule->classes = dimensions + (deroutes < 0 ? dimensions : static_cast<u32>(deroutes));
   rule->back_to_back = params.boolean("back_to_back");
   data = rule;
-  return {rule->classes, rule->classes};
+  return weighing({rule->classes, rule->classes}, *rule);
 }
 
 std::vector<ParamSpec> params() {

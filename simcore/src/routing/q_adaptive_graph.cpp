@@ -28,7 +28,7 @@ void route(const Network& net, State& s, Batch& b) {
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     const bool between = net.is_link(net.port(router, b.in_port[i]));
     detail.value = between ? 0.0f : -1.0f;
-    detail.arrived = s.part.totals.now;
+    detail.arrived = b.now;
     detail.row = to;
     if (router == to) {
       choose(b, i, ejection(net, p));

@@ -48,7 +48,7 @@ void route(const Network& net, State& s, Batch& b) {
     const bool between = came_by != HyperX::kNoDimension, derouted = between && hx.unaligned(difference, came_by);
     // The answer to the router before, about the dimension of the last hop.
     detail.value = between ? 0.0f : -1.0f;
-    detail.arrived = s.part.totals.now;
+    detail.arrived = b.now;
     if (between) detail.row = rule.first_row[came_by] + hx.coordinate(to, came_by);
     if (router == to) {
       choose(b, i, ejection(net, p));
@@ -106,7 +106,9 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   }
   shape_table(net, *rule, rows, "q_adaptive: (dimension, destination coordinate) x non-terminal port", initialise);
   data = rule;
-  return {2, 2 * hx.dimensions};
+  RoutingFacts facts{2, 2 * hx.dimensions};
+  if (rule->queue_weight > 0) facts.senses = rule->measure.senses();
+  return facts;
 }
 
 std::vector<ParamSpec> params() {

@@ -84,7 +84,9 @@ RoutingFacts take_relation(const Params& params, Network& net) {
   }
   net.candidates = relation.candidates;
   net.chosen = relation.chosen;
-  return relation.setup(Params(where, relation.params, values), net, net.relation);
+  RoutingFacts facts = relation.setup(Params(where, relation.params, values), net, net.relation);
+  facts.senses = Occupancy::kNothing;  // somebody else chooses
+  return facts;
 }
 
 }  // namespace flitgym

@@ -61,7 +61,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   rule->candidates = params.count("candidates");
   rule->intermediate = declare_intermediate(net);
   data = rule;
-  return {2, 2 * hyperx(net).dimensions};
+  return weighing({2, 2 * hyperx(net).dimensions}, *rule);
 }
 
 std::vector<ParamSpec> params() {

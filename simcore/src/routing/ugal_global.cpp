@@ -65,7 +65,9 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   rule->whole_path = params.text("scope") == "path";
   rule->intermediate = declare_intermediate(net, true);
   data = rule;
-  return {3, 5};
+  RoutingFacts facts{3, 5};
+  facts.remote = true;
+  return facts;
 }
 
 std::vector<ParamSpec> params() {

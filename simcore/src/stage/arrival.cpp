@@ -7,10 +7,12 @@ namespace {
 
 constexpr u32 kAhead = 6;  // the lines an event touches lie anywhere in memory: ask for them a few events early
 
+// Nobody looks on (kPlain), every packet is one flit, the routing learns: known of a run, so no event asks for it.
+template <bool kPlain, bool kSingleFlit, bool kLearns>
 void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const Network& net = f.net;
   State& s = f.s;
-  const u32 due = line.due(f.now), router_vcs = net.vc_id(net.router_ports, 0);
+  const u32 due = line.due(f.now), router_vcs = net.vc_id(net.router_ports, 0), vc_shift = net.vc_shift;
   const FlitEvent* const items = line.items.data();
   const u32 mask = line.mask;
   InputVc* const input_vcs = s.input_vcs.data();
@@ -18,13 +20,13 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   Packet* const packets = s.packets.data();
   const Channel* const channels = net.channels.data();
   PacketDetail* const details = s.details.data();
-  const bool learns = net.learns;
+  const bool goes_on = net.router.crossbar_per_vc;  // a packet that is part-way through asks already
 
   for (u32 n = line.first; n != due; n++) {
     const FlitEvent& ahead = items[(n + kAhead) & mask];  // past the last one lies an older event: harmless
     __builtin_prefetch(&packets[packet_of(ahead.flit)], 1);
-    if (learns) __builtin_prefetch(&details[packet_of(ahead.flit)], 1);
-    if (ahead.vc < router_vcs) __builtin_prefetch(&input_vcs[ahead.vc], 1);
+    if (kLearns) __builtin_prefetch(&details[packet_of(ahead.flit)], 1);
+    __builtin_prefetch(&input_vcs[ahead.vc], 1);  // or, of a terminal, nothing that is there: harmless
 
     const FlitEvent e = items[n & mask];
     if (e.vc >= router_vcs) {
@@ -32,52 +34,69 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
       continue;
     }
     InputVc& in = input_vcs[e.vc];
-    push_flit(in, next, e.flit);
+    push_flit<kSingleFlit>(in, next, e.flit);
 
-    if (e.flit & kHead) {
-      if (net.accounted_jobs && channels[net.port_of_vc(e.vc)].kind != PortKind::kTerminal) account_queued(f, e.vc, packet_of(e.flit));
-      if (channels[net.port_of_vc(e.vc)].kind != PortKind::kTerminal) packets[packet_of(e.flit)].hops++;
-      if (learns) {
-        PacketDetail& d = details[packet_of(e.flit)];
+    if (kSingleFlit || (e.flit & kHead)) {
+      const u32 id = packet_of(e.flit);
+      if (channels[e.vc >> vc_shift].kind != PortKind::kTerminal) {
+        if (!kPlain && net.accounted_jobs) account_queued(f, e.vc, id);
+        packets[id].hops++;
+      }
+      if (kLearns) {
+        PacketDetail& d = details[id];
         d.reward = f.now - d.arrived;
         d.arrived = f.now;
       }
       if (in.count == 1) request_route(f, e.vc, f.now);
-      if (e.flit & kWatched) watch(f, e.flit, "arrives in the input buffer of", net.port_of_vc(e.vc), net.vc_of(e.vc));
-    } else if (in.count == 1) {
-      set_request(net, s, e.vc, in.out_port);  // the next flit of a packet whose head has gone ahead
+      if (!kPlain && (e.flit & kWatched)) watch(f, e.flit, "arrives in the input buffer of", net.port_of_vc(e.vc), net.vc_of(e.vc));
+    } else if (in.count == 1 && !goes_on) {
+      set_request(f, e.vc, in.out_port);  // the next flit of a packet whose head has gone ahead
     }
   }
   line.first = due;
 }
 
+template <bool... kKnown>
+void arrive_all(Frame& f) {
+  if constexpr (sizeof...(kKnown) == 3) {
+    for (auto& line : f.part.flit_lines.lines)
+      if (line.first != line.due(f.now)) arrive<kKnown...>(f, line);
+  } else {
+    const bool facts[3] = {plain(f), f.net.most_packet_flits == 1, f.net.learns};
+    if (facts[sizeof...(kKnown)]) arrive_all<kKnown..., true>(f);
+    else arrive_all<kKnown..., false>(f);
+  }
+}
+
+template <bool kPlain, bool kOutputBuffers>
 void credit(Frame& f, DelayLine<CreditEvent>& line) {
   const Network& net = f.net;
   State& s = f.s;
   const u32 due = line.due(f.now);
   const CreditEvent* const items = line.items.data();
   const u32 mask = line.mask;
-  const bool output_buffers = net.router.output_depth > 0;
-  const u32 wake = net.router.wake_cycles;
+  const u32 wake = net.router.wake_cycles, vc_shift = net.vc_shift, router_ports = net.router_ports;
   OutputVc* const output_vcs = s.output_vcs.data();
   Port* const ports = s.ports.data();
+  u16* const sensed = f.sensed;
 
   for (u32 n = line.first; n != due; n++) {
     const u32 ahead = items[(n + kAhead) & mask].vc;
     __builtin_prefetch(&output_vcs[ahead], 1);
-    __builtin_prefetch(&ports[net.port_of_vc(ahead)], 1);
+    __builtin_prefetch(&ports[ahead >> vc_shift], 1);
 
     const CreditEvent e = items[n & mask];
-    const u32 port = net.port_of_vc(e.vc);
+    const u32 port = e.vc >> vc_shift;
     OutputVc& out = output_vcs[e.vc];
     Port& o = ports[port];
-    if (net.accounted_jobs) account_credit(f, e);
+    if (!kPlain && net.accounted_jobs) account_credit(f, e);
     out.credits = static_cast<u16>(out.credits + e.flits);
     o.load -= e.flits;
-    if (!output_buffers && !net.is_nic(port)) {
+    if (sensed && port < router_ports) sensed[net.sensed.at(port, net.vc_of(e.vc))] -= static_cast<u16>(e.flits * net.sensed.slots());
+    if (!kOutputBuffers && port < router_ports) {
       if (out.parked == kNone) continue;
       if (o.stalled) end_stall(f, o);
-      wake_parked(net, s, out);
+      wake_parked(f, out);
       continue;
     }
     if (o.awake) continue;  // it looks at its queues when it is done
@@ -93,27 +112,30 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
   line.first = due;
 }
 
-}  // namespace
-
-void arrivals(Frame& f) {
-  for (auto& line : f.s.part.flit_lines.lines)
-    if (line.first != line.due(f.now)) arrive(f, line);
+template <bool kPlain, bool kOutputBuffers>
+void credit_all(Frame& f) {
+  for (auto& line : f.part.credit_lines.lines)
+    if (line.first != line.due(f.now)) credit<kPlain, kOutputBuffers>(f, line);
 }
 
+}  // namespace
+
+void arrivals(Frame& f) { arrive_all<>(f); }
+
 void credits(Frame& f) {
-  for (auto& line : f.s.part.credit_lines.lines)
-    if (line.first != line.due(f.now)) credit(f, line);
+  if (f.net.router.output_depth > 0) plain(f) ? credit_all<true, true>(f) : credit_all<false, true>(f);
+  else plain(f) ? credit_all<true, false>(f) : credit_all<false, false>(f);
 }
 
 void feedback(Frame& f) {
-  for (auto& line : f.s.part.feedback_lines.lines) {
+  for (auto& line : f.part.feedback_lines.lines) {
     const u32 due = line.due(f.now);
     for (u32 n = line.first; n != due; n++) {
       const FeedbackEvent& ahead = line.at(n + kAhead);
       const LearnedTable& table = f.net.feedback;
       if (n + kAhead < due && table.rows) __builtin_prefetch(table.row(f.s, f.net.router_of_port(ahead.port), ahead.row), 1);
       const FeedbackEvent e = line.at(n);
-      if (!f.s.part.totals.frozen) f.net.learn(f.net, f.s, e.port, e.row, e.target);
+      if (!f.part.totals.frozen) f.net.learn(f.net, f.s, e.port, e.row, e.target);
     }
     line.first = due;
   }

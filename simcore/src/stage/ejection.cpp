@@ -10,9 +10,9 @@ namespace flitgym {
 void eject(Frame& f, u32 terminal, Flit flit) {
   State& s = f.s;
   const u32 id = packet_of(flit);
-  s.part.totals.flits_in_network--;
-  s.part.totals.flits_ejected++;
-  Window& w = s.part.window;
+  f.part.totals.flits_in_network--;
+  f.part.totals.flits_ejected++;
+  Window& w = f.part.window;
   if (w.open) w.flits++;
   if (!(flit & kTail)) return;
 
@@ -27,13 +27,13 @@ void eject(Frame& f, u32 terminal, Flit flit) {
     w.latency_generation += from_generation;
     if (from_nic > w.max_nic) w.max_nic = from_nic;
     if (from_generation > w.max_generation) w.max_generation = from_generation;
-    s.part.histogram_nic[histogram_bin(from_nic)]++;
-    s.part.histogram_generation[histogram_bin(from_generation)]++;
+    f.part.histogram_nic[histogram_bin(from_nic)]++;
+    f.part.histogram_generation[histogram_bin(from_generation)]++;
   }
   if (const u32 interval = s.series_interval[0]) {
     const std::size_t k = f.now / interval;
-    if (k >= s.part.series.size()) s.part.series.resize(k + 1);
-    SeriesPoint& point = s.part.series[k];
+    if (k >= f.part.series.size()) f.part.series.resize(k + 1);
+    SeriesPoint& point = f.part.series[k];
     point.packets++;
     point.flits += p.flits;
     point.hops += p.hops;
@@ -43,8 +43,8 @@ void eject(Frame& f, u32 terminal, Flit flit) {
   if (f.net.workload) packet_delivered(f, id);
   else count_delivered(s, p.source, 1);
   if (f.net.seam && f.net.seam->capacity) close_on_delivery(f.net, s, id);
-  s.part.totals.packets_in_network--;
-  s.part.free_packets.push_back(id);
+  f.part.totals.packets_in_network--;
+  f.part.free_packets.push_back(id);
 }
 
 }  // namespace flitgym

@@ -10,7 +10,15 @@ inline constexpr u64 kNever = ~u64{0};
 inline Cycle cycle_of(u64 fixed) { return static_cast<Cycle>(fixed >> 32); }
 
 // Time from one generation to the next at the load of `step`, cycles in 32.32 fixed point; kNever at load 0.
-u64 gap(const Network& net, u32 terminal, u32 round, u32 step);
+inline u64 gap(const Network& net, u32 terminal, u32 round, u32 step) {
+  const u64 fixed = net.gap_fixed[step];
+  if (net.fixed_interval || fixed == kNever) return fixed;
+  // Bernoulli trials, one a cycle: the number of trials to the next success is geometric.
+  const double scale = net.gap_scale[step];
+  if (scale == 0) return u64{1} << 32;
+  const double failures = log_unit(unit(draw(net.seed, u64{terminal} << 32 | round, kDrawGap + step))) * scale;
+  return failures < 0x1.0p31 ? (static_cast<u64>(failures) + 1) << 32 : kNever;
+}
 u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from);
 
 // The next tick after `from`.

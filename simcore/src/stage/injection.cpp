@@ -1,21 +1,11 @@
 // Sources: a generation clock per terminal and a bounded NIC buffer. An open-loop source with an endless queue needs
 // no memory: while the NIC is full the clock waits, and every packet keeps the instant at which it was due.
+#include "simcore/error.hpp"
 #include "simcore/stats.hpp"
 #include "stage/generation.hpp"
 #include "workload/engine.hpp"
 
 namespace flitgym {
-
-// Time from one generation to the next at the load of `step`, cycles in 32.32 fixed point; kNever at load 0.
-u64 gap(const Network& net, u32 terminal, u32 round, u32 step) {
-  const u64 fixed = net.gap_fixed[step];
-  if (net.fixed_interval || fixed == kNever) return fixed;
-  // Bernoulli trials, one a cycle: the number of trials to the next success is geometric.
-  const double scale = net.gap_scale[step];
-  if (scale == 0) return u64{1} << 32;
-  const double failures = log_unit(unit(draw(net.seed, u64{terminal} << 32 | round, kDrawGap + step))) * scale;
-  return failures < 0x1.0p31 ? (static_cast<u64>(failures) + 1) << 32 : kNever;
-}
 
 // Where the load changes before the next tick, the rest of the way is drawn anew (Bernoulli trials have no memory) or
 // stretched (fixed intervals).
@@ -40,8 +30,8 @@ namespace {
 // Ticks beyond the wheel are looked at again on the way.
 void schedule(Frame& f, const Terminal& x, u32 terminal) {
   if (x.next_tick == kNever) return;
-  const Cycle due = cycle_of(x.next_tick), limit = f.now + f.s.part.sources_due.longest();
-  f.s.part.sources_due.push(passed(limit, due) ? limit : due, terminal);
+  const Cycle due = cycle_of(x.next_tick), limit = f.now + f.part.sources_due.longest();
+  f.part.sources_due.push(passed(limit, due) ? limit : due, terminal);
 }
 
 void begin_round(Frame& f, Terminal& x, u32 terminal) {
@@ -49,7 +39,7 @@ void begin_round(Frame& f, Terminal& x, u32 terminal) {
   x.index = 0;
   x.left = f.net.round_size ? f.net.round_size(f.net, f.net.seed, terminal, x.round) : 1;
   x.round++;
-  if (f.s.part.window.open) f.s.part.window.generated += x.left;
+  if (f.part.window.open) f.part.window.generated += x.left;
 }
 
 // The VC of the NIC with the most room for another packet, the lowest if there are several.
@@ -67,21 +57,27 @@ inline u32 next_size(const Network& net, const Terminal& x, u32 terminal) {
   return least == most ? least : least + below(draw(net.seed, u64{terminal} << 32 | x.sequence, kDrawSize), most - least + 1);
 }
 
-}  // namespace
-
-u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job) {
+u32 new_packet(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
-  Terminal& x = s.terminals[terminal];
+  if (net.partitions() > 1) throw CoreError("a partition has no packets left; the snapshot it was restored from is damaged");
+  s.packets.emplace_back();
+  s.next.push_back(kNone);
+  if (net.learns) s.details.emplace_back();
+  return static_cast<u32>(s.packets.size()) - 1;
+}
+
+// A packet enters the NIC of `terminal`, whose clock is x. kPlain: nobody looks on.
+template <bool kPlain>
+inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job) {
+  const Network& net = f.net;
+  State& s = f.s;
   u32 id;
-  if (s.part.free_packets.empty()) {
-    id = static_cast<u32>(s.packets.size());
-    s.packets.emplace_back();
-    s.next.push_back(kNone);
-    if (net.learns) s.details.emplace_back();
+  if (f.part.free_packets.empty()) [[unlikely]] {
+    id = new_packet(f);
   } else {
-    id = s.part.free_packets.back();
-    s.part.free_packets.pop_back();
+    id = f.part.free_packets.back();
+    f.part.free_packets.pop_back();
   }
   s.packets[id] = {terminal, destination, x.sequence, generated, f.now, static_cast<u16>(flits), 0, kUndecided, 0, static_cast<u8>(job), 0, 0};
   if (!net.packet_memories.empty()) begin_packet(net, s, id);
@@ -89,66 +85,93 @@ u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle gene
 
   const u32 nic = net.nic(terminal);
   Flit watched = 0;
-  for (std::size_t k = 0; k + 1 < s.watched.size(); k += 2)
+  for (std::size_t k = 0; !kPlain && k + 1 < s.watched.size(); k += 2)
     if (s.watched[k] == terminal && s.watched[k + 1] == x.sequence) watched = kWatched;
   Port& o = s.ports[nic];
   const u32 vc = injection_vc(net, s, nic);
   OutputVc& out = s.output_vcs[net.vc_id(nic, vc)];
-  if (net.accounted_jobs) account_queued(f, net.vc_id(net.channels[nic].peer, vc), id);
+  if (!kPlain && net.accounted_jobs) account_queued(f, net.vc_id(net.channels[nic].peer, vc), id);
   if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && !o.awake && out.credits > 0 && passed(o.busy_until, f.now)) {
     // An idle NIC that need not wake sends in this very cycle: past the queue, which would say the same.
     out.credits--;
     o.load++;
     o.busy_until = f.now + net.channels[nic].flit_cycles;
-    put_on_channel(f, s.part.flit_lines.lines.data(), o, nic, vc, id << kFlitShift | kHead | kTail | watched);
-    s.part.totals.moves++;
+    put_on_channel<kPlain>(f, f.part.flit_lines.lines.data(), o, nic, vc, id << kFlitShift | kHead | kTail | watched);
+    f.part.totals.moves++;
   } else for (u32 k = 0; k < flits; k++) {
     const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == flits ? kTail : 0) | watched;
     enqueue_output(f, o, out, s.next.data(), nic, vc, flit, 0);
   }
   x.sequence++;
-  s.part.totals.packets_in_network++;
-  s.part.totals.flits_in_network += flits;
-  s.part.totals.flits_accepted += flits;
-  if (s.part.window.open) s.part.window.accepted++;
-  if (watched) watch(f, id << kFlitShift | kHead | kTail | watched, "is accepted by", nic, vc);
+  f.part.totals.packets_in_network++;
+  f.part.totals.flits_in_network += flits;
+  f.part.totals.flits_accepted += flits;
+  if (f.part.window.open) f.part.window.accepted++;
+  if (!kPlain && watched) watch(f, id << kFlitShift | kHead | kTail | watched, "is accepted by", nic, vc);
   return id;
 }
 
-void fill_nic(Frame& f, u32 terminal, bool backlogged) {
+template <bool kPlain>
+inline __attribute__((always_inline)) void fill(Frame& f, Terminal& x, u32 terminal, bool backlogged) {
   const Network& net = f.net;
-  if (net.workload) return fill_from_outbox(f, terminal);
-  Terminal& x = f.s.terminals[terminal];
   const Port& nic = f.s.ports[net.nic(terminal)];
   for (;;) {
     while (x.left > 0) {
       const u32 flits = next_size(net, x, terminal);
       if (nic.queued + flits > net.router.nic_depth) break;
-      inject_packet(f, terminal, net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index), flits, x.tick, 0);
+      accept<kPlain>(f, x, terminal, net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index), flits, x.tick, 0);
       x.index++;
       x.left--;
     }
     if (x.left > 0) {
-      if (!backlogged) f.s.part.totals.backlogged++;
+      if (!backlogged) f.part.totals.backlogged++;
       return;
     }
     // The round is complete. A lost backlog starts the clock anew from here; a kept one may be due already.
     u64 from = x.next_tick;
     if (backlogged && !net.router.keep_backlog) {
       from = u64{f.now} << 32;
-      if (f.s.part.window.open) f.s.part.window.missed += packets_missed(net, f.s, x, f.now);
+      if (f.part.window.open) f.part.window.missed += packets_missed(net, f.s, x, f.now);
     }
     x.next_tick = next_tick(net, x, terminal, from);
     if (x.next_tick == kNever || !passed(cycle_of(x.next_tick), f.now)) break;
     begin_round(f, x, terminal);
   }
-  if (backlogged) f.s.part.totals.backlogged--;
+  if (backlogged) f.part.totals.backlogged--;
   schedule(f, x, terminal);
+}
+
+template <bool kPlain>
+void begin_rounds(Frame& f) {
+  Terminal* const terminals = f.s.terminals.data();
+  for (const u32 terminal : f.w.ids) {
+    Terminal& x = terminals[terminal];
+    if (!passed(cycle_of(x.next_tick), f.now)) {
+      schedule(f, x, terminal);
+      continue;
+    }
+    begin_round(f, x, terminal);
+    fill<kPlain>(f, x, terminal, false);
+  }
+}
+
+}  // namespace
+
+u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job) {
+  Terminal& x = f.s.terminals[terminal];
+  return plain(f) ? accept<true>(f, x, terminal, destination, flits, generated, job) : accept<false>(f, x, terminal, destination, flits, generated, job);
+}
+
+void fill_nic(Frame& f, u32 terminal, bool backlogged) {
+  if (f.net.workload) return fill_from_outbox(f, terminal);
+  Terminal& x = f.s.terminals[terminal];
+  plain(f) ? fill<true>(f, x, terminal, backlogged) : fill<false>(f, x, terminal, backlogged);
 }
 
 void start_sources(Frame& f) {
   for (u32 t = 0; t < f.net.terminals; t++) {
     worked(8);
+    if (f.net.partition_of(f.net.terminal_router[t]) != f.k) continue;
     Terminal& x = f.s.terminals[t];
     x.next_tick = first_tick(f.net, x, t);
     schedule(f, x, t);
@@ -156,20 +179,12 @@ void start_sources(Frame& f) {
 }
 
 void injection(Frame& f) {
-  State& s = f.s;
-  if (!s.part.sources_due.due(f.now)) return;
+  if (!f.part.sources_due.due(f.now)) return;
   f.w.ids.clear();
-  s.part.sources_due.take(f.now, f.w.ids);
-  if (s.part.totals.sources_stopped) return;
-  for (u32 terminal : f.w.ids) {
-    Terminal& x = s.terminals[terminal];
-    if (!passed(cycle_of(x.next_tick), f.now)) {
-      schedule(f, x, terminal);
-      continue;
-    }
-    begin_round(f, x, terminal);
-    fill_nic(f, terminal, false);
-  }
+  f.part.sources_due.take(f.now, f.w.ids);
+  if (f.part.totals.sources_stopped) return;
+  if (plain(f)) begin_rounds<true>(f);
+  else begin_rounds<false>(f);
 }
 
 }  // namespace flitgym

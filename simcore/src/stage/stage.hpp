@@ -13,10 +13,19 @@
 
 namespace flitgym {
 
+// One cycle of one partition. Routers and terminals are its own; what leaves it goes onto delay lines.
 struct Frame {
+  Frame(const Network& network, State& state, Workspace& workspace, Cycle cycle, u32 k_ = 0)
+      : net(network), s(state), w(workspace), part(partition(state, k_)), range(network.ranges[k_]), k(k_), active(state.active_routers.data() + range.first_word),
+        sensed(network.sensed.kept() ? network.sensed.memory.of(state) : nullptr), now(cycle) {}
   const Network& net;
   State& s;
   Workspace& w;
+  Partition& part;
+  const PartitionRange& range;
+  const u32 k;        // number of the partition
+  u64* const active;  // bit per router of the partition with a request
+  u16* const sensed;  // Network::sensed; null: nobody senses
   const Cycle now;
 };
 
@@ -28,8 +37,9 @@ void injection(Frame& f);
 void traversal(Frame& f);
 void route_requests(Frame& f);
 void verify_routes(const Frame& f);  // throws CoreError: a choice leads nowhere
-void apply_routes(Frame& f);
+void apply_routes(Frame& f, u32 begin, u32 end);  // of the requests begin .. end-1 of the batch
 void switch_allocation(Frame& f);
+void switch_allocation_per_vc(Frame& f);  // where every VC has a crossbar port of its own
 
 // stage/ejection.cpp: the flit has reached its terminal
 void eject(Frame& f, u32 terminal, Flit flit);
@@ -42,19 +52,28 @@ void start_sources(Frame& f);
 // watch.cpp: one line of a watched packet's life
 void watch(Frame& f, Flit flit, const char* what, u32 port, u32 vc);
 
+// Nobody looks on: no packet is watched, and no job's use of the channels is accounted for.
+inline bool plain(const Frame& f) { return f.s.watched.empty() && f.net.accounted_jobs == 0; }
+
 inline bool passed(Cycle deadline, Cycle now) { return now >= deadline; }
 
 // The packet in front of an input VC, whose route is known, asks for its output.
-inline void set_request(const Network& net, State& s, u32 input_vc, u32 out_port) {
+inline void set_request(const Frame& f, u32 input_vc, u32 out_port) {
+  const Network& net = f.net;
+  State& s = f.s;
   const u32 shift = net.radix_shift + net.vc_shift, router = input_vc >> shift, bit = input_vc & ((1u << shift) - 1);
-  s.requests[std::size_t{net.port(router, out_port)} * net.request_words + bit / 64] |= u64{1} << (bit % 64);
-  s.outputs_asked[router * net.asked_words + out_port / 64] |= u64{1} << (out_port % 64);
-  s.active_routers[router / 64] |= u64{1} << (router % 64);
+  const u32 asked = net.request_port(out_port);
+  s.requests[std::size_t{net.port(router, asked)} * net.request_words + bit / 64] |= u64{1} << (bit % 64);
+  s.outputs_asked[router * net.asked_words + asked / 64] |= u64{1} << (asked % 64);
+  const u32 own = router - f.range.first_router;
+  f.active[own / 64] |= u64{1} << (own % 64);
 }
 
 // A request for which there is no room waits with its output VC. By age, in the order in which it will be served: first the
 // packet that holds the VC, for which the others wait, then the oldest.
-inline void park(const Network& net, State& s, OutputVc& out, u32 input_vc) {
+inline void park(const Frame& f, OutputVc& out, u32 input_vc) {
+  const Network& net = f.net;
+  State& s = f.s;
   InputVc& in = s.input_vcs[input_vc];
   in.parked = 1;
   u32* link = &out.parked;
@@ -66,12 +85,14 @@ inline void park(const Network& net, State& s, OutputVc& out, u32 input_vc) {
 
 // Space has come up for an output VC: everyone who waits for it asks again; by age, the oldest alone, to whom it belongs, unless
 // (bubble flow control) a younger one can do with less.
-inline void wake_parked(const Network& net, State& s, OutputVc& out) {
+inline void wake_parked(const Frame& f, OutputVc& out) {
+  const Network& net = f.net;
+  State& s = f.s;
   const bool one = net.router.arbiter == Arbiter::kAge && !net.routing_facts.bubble;
   for (u32 v = out.parked; v != kNone;) {
     InputVc& in = s.input_vcs[v];
     in.parked = 0;
-    set_request(net, s, v, in.out_port);
+    set_request(f, v, in.out_port);
     out.parked = v = in.park_next;
     if (one) return;
   }
@@ -80,7 +101,7 @@ inline void wake_parked(const Network& net, State& s, OutputVc& out) {
 inline void end_stall(const Frame& f, Port& o) {
   if (f.net.accounted_jobs && &o - f.s.ports.data() < f.net.router_ports) account_stall(f, static_cast<u32>(&o - f.s.ports.data()));
   o.stalled = 0;
-  if (f.s.part.window.open) o.stall += f.now - o.stalled_since;
+  if (f.part.window.open) o.stall += f.now - o.stalled_since;
 }
 
 inline void begin_stall(const Frame& f, Port& o) {
@@ -92,7 +113,7 @@ inline void begin_stall(const Frame& f, Port& o) {
 
 inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
   o.awake = 1;
-  f.s.part.ports_due.push(when, port);
+  f.part.ports_due.push(when, port);
 }
 
 // The packet in front of an input VC is its head as of `front_at` (now or later): it asks for a route once it has
@@ -100,15 +121,15 @@ inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
 inline __attribute__((always_inline)) void request_route(Frame& f, u32 input_vc, Cycle front_at) {
   const Cycle due = front_at + f.net.router.pipeline_cycles;
   if (due == f.now) f.w.routes.push_back(input_vc);
-  else if (due == f.now + 1) f.s.part.route_list.push_back(input_vc);
-  else f.s.part.routes_due.push(due, input_vc);
+  else if (due == f.now + 1) f.part.route_list.push_back(input_vc);
+  else f.part.routes_due.push(due, input_vc);
 }
 
 // A flit enters a queue, behind the other flits of its packet.
-template <class Vc>
+template <bool kSingleFlit = false, class Vc>
 inline void push_flit(Vc& vc, Flit* next, Flit flit) {
   vc.count++;
-  if (!(flit & kHead)) return;
+  if (!kSingleFlit && !(flit & kHead)) return;
   const Flit packet = flit & ~(kHead | kTail);
   if (vc.front == kNone) vc.front = packet;
   else next[packet_of(vc.back)] = packet;
@@ -127,7 +148,7 @@ inline Flit pop_flit(Vc& vc, const Flit* next, const Packet* packets) {
     if (vc.sent == packets[packet_of(flit)].flits) flit |= kTail;
   }
   if (flit & kTail) {
-    vc.sent = 0;
+    if (!kSingleFlit) vc.sent = 0;
     vc.front = vc.front == vc.back ? kNone : next[packet_of(flit)];
   }
   return flit;
@@ -141,8 +162,9 @@ inline u32 slots_needed(const Frame& f, const Vc& vc) {
 }
 
 // A flit enters the queue of an output VC. Behind a crossbar it can leave in the next cycle at the earliest (delay 1).
+template <bool kSingleFlit = false>
 inline void enqueue_output(Frame& f, Port& o, OutputVc& out, Flit* next, u32 port, u32 vc, Flit flit, u32 delay) {
-  push_flit(out, next, flit);
+  push_flit<kSingleFlit>(out, next, flit);
   o.waiting_vcs |= 1u << vc;
   o.queued++;
   o.load++;
@@ -153,10 +175,12 @@ inline void enqueue_output(Frame& f, Port& o, OutputVc& out, Flit* next, u32 por
 }
 
 // A flit starts on a channel now.
+template <bool kPlain = false>
 inline __attribute__((always_inline)) void put_on_channel(Frame& f, DelayLine<FlitEvent>* lines, Port& o, u32 port, u32 vc, Flit flit) {
   const Channel& channel = f.net.channels[port];
   lines[channel.line].push({f.net.vc_id(channel.peer, vc), flit});
   o.flits++;
+  if (kPlain) return;
   if (f.net.accounted_jobs) account_sent(f, port, vc, flit);
   if (flit & kWatched) [[unlikely]] watch(f, flit, "leaves on the channel of", port, vc);
 }

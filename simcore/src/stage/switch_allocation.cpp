@@ -5,6 +5,7 @@
 // the output VC it waits for and costs nothing until space comes up.
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 #include "stage/stage.hpp"
 
@@ -13,12 +14,13 @@ namespace flitgym {
 namespace {
 
 // What the compiler may know of a configuration: each combination that occurs gets its own straight code.
-template <bool kOutputBuffers_, bool kSingleFlit_, bool kOneWord_, bool kOneCycle_, bool kBubble_ = false>
+template <bool kPlain_, bool kOutputBuffers_, bool kSingleFlit_, bool kOneCycle_, u32 kWords_, bool kBubble_ = false>
 struct Shape {
+  static constexpr bool kPlain = kPlain_;                  // no packet is watched, no job accounted for, no head chooses again
   static constexpr bool kOutputBuffers = kOutputBuffers_;  // else the crossbar drives the channels
   static constexpr bool kSingleFlit = kSingleFlit_;        // every packet is one flit, and no VC is held
-  static constexpr bool kOneWord = kOneWord_;              // a router's input VCs fit one mask word
   static constexpr bool kOneCycle = kOneCycle_;            // nothing in the switch is busy for more than a cycle
+  static constexpr u32 kWords = kWords_;                   // mask words that a router's input VCs fill, 0: any number
   static constexpr bool kBubble = kBubble_;                // bubble flow control; else no packet enters a ring
 };
 
@@ -29,56 +31,76 @@ static_assert(kMaxRadix * kMaxVcs <= 1u << (32 - kPortBits));
 // The arrays a grant touches, fetched once per cycle.
 struct Fabric {
   explicit Fabric(Frame& frame)
-      : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()), ports(s.ports.data()), next(s.next.data()), packets(s.packets.data()),
-        channels(net.channels.data()), credit_lines(s.part.credit_lines.lines.data()), flit_lines(s.part.flit_lines.lines.data()), requests(s.requests.data()), asked(s.outputs_asked.data()), vc_shift(net.vc_shift),
-        radix_shift(net.radix_shift), words(net.request_words), asked_words(net.asked_words), now(frame.now) {}
+      : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()), ports(s.ports.data()), channels(net.channels.data()),
+        requests(s.requests.data()), asked(s.outputs_asked.data()), stamps(s.stamps.data()), next(s.next.data()), packets(s.packets.data()), credit_lines(f.part.credit_lines.lines.data()),
+        flit_lines(f.part.flit_lines.lines.data()), vc_shift(net.vc_shift), radix_shift(net.radix_shift), words(net.request_words),
+        asked_words(net.asked_words), depth(net.router.output_depth), crossbar_cycles(net.router.crossbar_cycles), now(frame.now),
+        by_age(net.router.arbiter == Arbiter::kAge) {}
   Frame& f;
   const Network& net;
   State& s;
   InputVc* const input_vcs;
   OutputVc* const output_vcs;
   Port* const ports;
-  Flit* const next;
-  const Packet* const packets;
   const Channel* const channels;
-  DelayLine<CreditEvent>* const credit_lines;
-  DelayLine<FlitEvent>* const flit_lines;
   u64* const requests;
   u64* const asked;
-  const u32 vc_shift, radix_shift, words, asked_words;
+  u32* const stamps;
+  Flit* const next;
+  const Packet* const packets;
+  DelayLine<CreditEvent>* const credit_lines;
+  DelayLine<FlitEvent>* const flit_lines;
+  const u32 vc_shift, radix_shift, words, asked_words, depth, crossbar_cycles;
   const Cycle now;
+  const bool by_age;
+};
 
-  u32 router_shift() const { return radix_shift + vc_shift; }
+// And a router's part of them. `bit` numbers its input VCs, as the request masks do.
+struct Router {
+  Router(const Fabric& x, u32 router)
+      : id(router), first_port(router << x.radix_shift), first_vc(first_port << x.vc_shift), inputs(&x.input_vcs[first_vc]), outputs(&x.output_vcs[first_vc]),
+        ports(&x.ports[first_port]), channels(&x.channels[first_port]), requests(&x.requests[std::size_t{first_port} * x.words]),
+        asked(&x.asked[router * x.asked_words]) {}
+  const u32 id, first_port, first_vc;
+  InputVc* const inputs;            // by bit
+  OutputVc* const outputs;          // by local port << vc_shift | vc
+  Port* const ports;                // by local port, as the others
+  const Channel* const channels;
+  u64* const requests;
+  u64* const asked;
+
+  template <class S>
+  __attribute__((always_inline)) u64* mask(const Fabric& x, u32 out_port) const {
+    return &requests[out_port * (S::kWords ? S::kWords : x.words)];
+  }
   // visit(output port) for each that is asked for, from port `start` on and round; nearly all routers have one word of ports.
   template <bool kFewPorts, class Visit>
-  __attribute__((always_inline)) void each_asked(u32 router, u32 start, Visit&& visit) const {
+  __attribute__((always_inline)) void each_asked(const Fabric& x, u32 start, Visit&& visit) const {
     if constexpr (kFewPorts) {
-      for (u64 turn = std::rotr(asked[router], static_cast<int>(start)); turn; turn &= turn - 1) visit((static_cast<u32>(__builtin_ctzll(turn)) + start) & 63);
+      for (u64 turn = std::rotr(*asked, static_cast<int>(start)); turn; turn &= turn - 1) visit((static_cast<u32>(__builtin_ctzll(turn)) + start) & 63);
       return;
     }
-    const u64* const own = &asked[router * asked_words];
     const u32 first = start / 64;
     const u64 later = ~u64{0} << (start % 64);
-    for (u32 k = 0; k <= asked_words; k++) {
-      const u32 word = (first + k) % asked_words;
-      for (u64 turn = own[word] & (k == 0 ? later : k == asked_words ? ~later : ~u64{0}); turn; turn &= turn - 1) visit(word * 64 + static_cast<u32>(__builtin_ctzll(turn)));
+    for (u32 k = 0; k <= x.asked_words; k++) {
+      const u32 word = (first + k) % x.asked_words;
+      for (u64 turn = asked[word] & (k == 0 ? later : k == x.asked_words ? ~later : ~u64{0}); turn; turn &= turn - 1) visit(word * 64 + static_cast<u32>(__builtin_ctzll(turn)));
     }
   }
   template <bool kFewPorts>
-  bool any_asked(u32 router) const {
-    if constexpr (kFewPorts) return asked[router] != 0;
-    return std::any_of(&asked[router * asked_words], &asked[(router + 1) * asked_words], [](u64 word) { return word != 0; });
+  bool any_asked(const Fabric& x) const {
+    if constexpr (kFewPorts) return *asked != 0;
+    return std::any_of(asked, asked + x.asked_words, [](u64 word) { return word != 0; });
   }
   template <class S>
-  void clear_request(u32 router, u32 out_port, u32 bit) const {
-    const std::size_t output = std::size_t{router} << radix_shift | out_port;
-    if constexpr (S::kOneWord) {  // so do its ports
-      if (!(requests[output] &= ~(u64{1} << bit))) asked[router] &= ~(u64{1} << out_port);
+  __attribute__((always_inline)) void clear_request(const Fabric& x, u32 out_port, u32 bit) const {
+    u64* const own = mask<S>(x, out_port);
+    if constexpr (S::kWords == 1) {  // so do its ports
+      if (!(own[0] &= ~(u64{1} << bit))) *asked &= ~(u64{1} << out_port);
     } else {
-      u64* const mask = &requests[output * words];
-      u64 left = mask[bit / 64] &= ~(u64{1} << (bit % 64));
-      for (u32 k = 0; k < words; k++) left |= mask[k];
-      if (!left) asked[router * asked_words + out_port / 64] &= ~(u64{1} << (out_port % 64));
+      u64 left = own[bit / 64] &= ~(u64{1} << (bit % 64));
+      for (u32 k = 0; k < (S::kWords ? S::kWords : x.words); k++) left |= own[k];
+      if (!left) asked[out_port / 64] &= ~(u64{1} << (out_port % 64));
     }
   }
 };
@@ -93,11 +115,11 @@ inline u32 slots_to_spare(const Fabric& x, const InputVc& in, u32 in_port, u32 o
 
 // Can the flit in front go to its output VC now? If there is no room, the request is parked.
 template <class S>
-inline __attribute__((always_inline)) bool has_room(const Fabric& x, u32 router, u32 out_port, u32 bit) {
-  const u32 v = router << x.router_shift() | bit, output = router << x.radix_shift | out_port;
-  InputVc& in = x.input_vcs[v];
-  OutputVc& out = x.output_vcs[output << x.vc_shift | in.out_vc];
-  const u32 room = S::kOutputBuffers ? x.net.router.output_depth - out.count : out.credits;
+inline __attribute__((always_inline)) bool has_room(const Fabric& x, const Router& at, u32 out_port, u32 bit) {
+  const u32 v = at.first_vc | bit;
+  InputVc& in = at.inputs[bit];
+  OutputVc& out = at.outputs[out_port << x.vc_shift | in.out_vc];
+  const u32 room = S::kOutputBuffers ? x.depth - out.count : out.credits;
   bool owned = false;
   if constexpr (S::kSingleFlit) {
     if (room > 0) [[likely]] return true;
@@ -119,48 +141,48 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, u32 router,
     }
     if (!owned && fits()) [[likely]] return true;
   }
-  x.clear_request<S>(router, out_port, bit);
-  if (x.net.routing_facts.reroutes && in.sent == 0) {  // it may choose another output: nobody waits for this one
+  at.clear_request<S>(x, out_port, bit);
+  if (!S::kPlain && x.net.routing_facts.reroutes && in.sent == 0) {  // it may choose another output: nobody waits for this one
     in.routed = 0;
-    if (x.net.accounted_jobs) account_unrouted(x.f, v, output);
-    x.s.part.route_list.push_back(v);
+    if (x.net.accounted_jobs) account_unrouted(x.f, v, at.first_port | out_port);
+    x.f.part.route_list.push_back(v);
     return false;
   }
-  if (!S::kOutputBuffers && !owned) begin_stall(x.f, x.ports[output]);
-  park(x.net, x.s, out, v);
+  if (!S::kOutputBuffers && !owned) begin_stall(x.f, at.ports[out_port]);
+  park(x.f, out, v);
   return false;
 }
 
 template <class S>
-inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u32 out_port, u32 bit) {
+inline __attribute__((always_inline)) void grant(const Fabric& x, const Router& at, u32 out_port, u32 bit) {
   const Network& net = x.net;
   State& s = x.s;
-  const u32 v = router << x.router_shift() | bit, input = v >> x.vc_shift, in_vc = v & ((1u << x.vc_shift) - 1);
-  const u32 output = router << x.radix_shift | out_port;
-  InputVc& in = x.input_vcs[v];
-  const u32 vc = in.out_vc;
-  OutputVc& out = x.output_vcs[output << x.vc_shift | vc];
-  Port& o = x.ports[output];
-  const Channel& back = x.channels[input];
+  const u32 in_port = bit >> x.vc_shift, in_vc = bit & ((1u << x.vc_shift) - 1);
+  InputVc& in = at.inputs[bit];
+  const u32 vc = in.out_vc, v = at.first_vc | bit, output = at.first_port | out_port;
+  OutputVc& out = at.outputs[out_port << x.vc_shift | vc];
+  Port& o = at.ports[out_port];
+  const Channel& back = at.channels[in_port];
 
   const Flit flit = pop_flit<S::kSingleFlit>(in, x.next, x.packets);
   const bool head = S::kSingleFlit || (flit & kHead), tail = S::kSingleFlit || (flit & kTail);
-  if (flit & kWatched) [[unlikely]] watch(x.f, flit, "wins the switch to", output, vc);
+  if (!S::kPlain && (flit & kWatched)) [[unlikely]] watch(x.f, flit, "wins the switch to", output, vc);
 
-  // The freed slot goes back upstream as a credit.
+  // The freed slot goes back upstream as a credit. Whose it was, matters to accounts alone.
+  const u16 job = S::kPlain ? u16{0} : x.packets[packet_of(flit)].job;
   if (S::kSingleFlit || !net.router.packet_credits) {
-    x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, 1, s.packets[packet_of(flit)].job});
+    x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, 1, job});
   } else if (tail) {
-    x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, head ? u16{1} : s.packets[packet_of(flit)].flits, s.packets[packet_of(flit)].job});
+    x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, head ? u16{1} : x.packets[packet_of(flit)].flits, job});
   }
 
   if (tail) {
     in.routed = 0;
-    if (net.accounted_jobs) account_left(x.f, v, output, packet_of(flit));
-    x.clear_request<S>(router, out_port, bit);
+    if (!S::kPlain && net.accounted_jobs) account_left(x.f, v, output, packet_of(flit));
+    at.clear_request<S>(x, out_port, bit);
     if (net.learns && back.kind != PortKind::kTerminal) {
       const PacketDetail& d = s.details[packet_of(flit)];
-      if (d.value >= 0) s.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * net.cycle_ns) + d.value});
+      if (d.value >= 0) x.f.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * net.cycle_ns) + d.value});
     }
     if (in.count > 0) {
       __builtin_prefetch(&s.packets[packet_of(in.front)], 1);
@@ -170,27 +192,29 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
       const bool owned = !head || net.router.separate_vc_allocation;
       if (owned) out.owner = kNone;
       // By age one is woken at a time, and there may be room for the next.
-      if (out.parked != kNone && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(net, s, out);
+      if (out.parked != kNone && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(x.f, out);
     }
   } else {
-    if (in.count == 0) x.clear_request<S>(router, out_port, bit);
+    if (in.count == 0) at.clear_request<S>(x, out_port, bit);
     out.owner = v;
   }
 
-  s.part.totals.moves++;
+  x.f.part.totals.moves++;
   if constexpr (!S::kOneCycle) {
-    x.ports[input].input_busy_until = x.now + net.router.crossbar_cycles;
-    o.output_busy_until = x.now + (S::kOutputBuffers ? net.router.crossbar_cycles : std::max(net.router.crossbar_cycles, x.channels[output].flit_cycles));
+    at.ports[in_port].input_busy_until = x.now + x.crossbar_cycles;
+    o.output_busy_until = x.now + (S::kOutputBuffers ? x.crossbar_cycles : std::max(x.crossbar_cycles, at.channels[out_port].flit_cycles));
   }
   if constexpr (S::kOutputBuffers) {
-    enqueue_output(x.f, o, out, x.next, output, vc, flit, 1);
+    enqueue_output<S::kSingleFlit>(x.f, o, out, x.next, output, vc, flit, 1);
+    if (x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.queue();
   } else {
     if (o.stalled) end_stall(x.f, o);
-    if (x.channels[output].kind != PortKind::kTerminal) {
+    if (at.channels[out_port].kind != PortKind::kTerminal) {
       out.credits--;
       o.load++;
+      if (x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.slots();
     }
-    put_on_channel(x.f, x.flit_lines, o, output, vc, flit);
+    put_on_channel<S::kPlain>(x.f, x.flit_lines, o, output, vc, flit);
   }
 }
 
@@ -198,27 +222,28 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, u32 router, u3
 // rotates with the cycle, and an input that was granted is out for the others: a separable output-first allocator whose
 // input stage ripples, so that the matching is maximal (Dally & Towles, 19.3-19.4).
 template <class S, bool kFewPorts>
-void round_robin(const Fabric& x, u32 router) {
+inline __attribute__((always_inline)) void round_robin(const Fabric& x, const Router& at) {
   const u64 group_mask = (u64{1} << (1u << x.vc_shift)) - 1;
-  Port* const ports = &x.ports[router << x.radix_shift];
-  const u32 words = S::kOneWord ? 1 : x.words, start = kFewPorts ? x.now & 63 : x.now % (x.asked_words * 64);
-  u64 used[S::kOneWord ? 1 : kMaxRadix * kMaxVcs / 64];
+  const u32 words = S::kWords ? S::kWords : x.words, start = kFewPorts ? x.now & 63 : x.now % (x.asked_words * 64);
+  u64 used[S::kWords ? S::kWords : kMaxRadix * kMaxVcs / 64];
   for (u32 k = 0; k < words; k++) used[k] = 0;
-  u32 winners[kMaxRadix], count = 0;
+  // No grant bears on another output's choice. Where much is to be looked at they come after all choices, when their queues are in the cache.
+  constexpr bool kAtOnce = S::kPlain && S::kSingleFlit;
+  u32 winners[kAtOnce ? 1 : kMaxRadix], count = 0;
 
-  x.each_asked<kFewPorts>(router, start, [&](u32 out_port) {
-    Port& o = ports[out_port];
+  at.each_asked<kFewPorts>(x, start, [&](u32 out_port) __attribute__((always_inline)) {
+    Port& o = at.ports[out_port];
     if (!S::kOneCycle && !passed(o.output_busy_until, x.now)) return;
-    const u64* const mask = &x.requests[std::size_t{router << x.radix_shift | out_port} * words];
+    const u64* const mask = at.mask<S>(x, out_port);
     const u32 from = o.next_request;
 
     // The requests from next_request on, then those before it; a word at a time.
     u32 bit = kNone;
-    if constexpr (S::kOneWord && S::kOneCycle) {
+    if constexpr (S::kWords == 1 && S::kOneCycle) {
       for (u64 m = mask[0] & ~used[0]; m;) {
         const u64 later = m >> from << from;
         const u32 candidate = static_cast<u32>(__builtin_ctzll(later ? later : m));
-        if (has_room<S>(x, router, out_port, candidate)) [[likely]] {
+        if (has_room<S>(x, at, out_port, candidate)) [[likely]] {
           bit = candidate;
           break;
         }
@@ -229,15 +254,15 @@ void round_robin(const Fabric& x, u32 router) {
       for (u64 m = (mask[word] & ~used[word]) >> (from % 64) << (from % 64);;) {
         if (m == 0) {
           if (k++ == words) break;
-          word = S::kOneWord ? 0 : (word + 1) & (words - 1);
+          word = S::kWords == 1 ? 0 : (word + 1) & (words - 1);
           m = mask[word] & ~used[word];
           if (k == words) m &= (u64{1} << (from % 64)) - 1;
           continue;
         }
         const u32 candidate = word * 64 + static_cast<u32>(__builtin_ctzll(m));
         m &= m - 1;
-        if (!S::kOneCycle && !passed(ports[candidate >> x.vc_shift].input_busy_until, x.now)) continue;
-        if (!has_room<S>(x, router, out_port, candidate)) continue;
+        if (!S::kOneCycle && !passed(at.ports[candidate >> x.vc_shift].input_busy_until, x.now)) continue;
+        if (!has_room<S>(x, at, out_port, candidate)) continue;
         bit = candidate;
         break;
       }
@@ -245,51 +270,29 @@ void round_robin(const Fabric& x, u32 router) {
     if (bit == kNone) return;
     used[bit / 64] |= group_mask << (bit % 64 >> x.vc_shift << x.vc_shift);
     o.next_request = static_cast<u16>((bit + 1) & (words * 64 - 1));
-    winners[count++] = bit << kPortBits | out_port;
+    if constexpr (kAtOnce) grant<S>(x, at, out_port, bit);
+    else winners[count++] = bit << kPortBits | out_port;
   });
-  // No grant bears on another output's choice, so they can come after all of them, when their queues are in the cache.
-  for (u32 k = 0; k < count; k++) grant<S>(x, router, winners[k] & kPortMask, winners[k] >> kPortBits);
+  for (u32 k = 0; k < count; k++) grant<S>(x, at, winners[k] & kPortMask, winners[k] >> kPortBits);
 }
 
 // In order of priority: the whole router's requests, best first, each granted if its input and output are still free.
 // Least recently served is the rule of Merlin's hr_router (xbar_arb_lru.h): one list of (input, VC) pairs; those served
 // go to its end, the first served of a cycle last.
 template <class S, bool kFewPorts>
-void by_priority(const Fabric& x, u32 router) {
-  Port* const ports = &x.ports[router << x.radix_shift];
-  InputVc* const input_vcs = &x.input_vcs[router << x.router_shift()];
-  const bool by_age = x.net.router.arbiter == Arbiter::kAge, per_vc = x.net.router.crossbar_per_vc;
-  const u32 words = S::kOneWord ? 1 : x.words;
-
-  // Most routers have one request at most times; it needs no order.
-  if (kFewPorts && std::has_single_bit(x.asked[router])) {
-    const u32 out_port = static_cast<u32>(__builtin_ctzll(x.asked[router]));
-    const u64* const mask = &x.requests[std::size_t{router << x.radix_shift | out_port} * words];
-    u32 set = 0, bit = 0;
-    for (u32 word = 0; word < words; word++)
-      if (mask[word]) {
-        set += static_cast<u32>(std::popcount(mask[word]));
-        bit = word * 64 + static_cast<u32>(__builtin_ctzll(mask[word]));
-      }
-    if (set == 1) {
-      if (!S::kOneCycle && !per_vc && !(passed(ports[out_port].output_busy_until, x.now) && passed(ports[bit >> x.vc_shift].input_busy_until, x.now))) return;
-      if (!has_room<S>(x, router, out_port, bit)) return;
-      if (!by_age) input_vcs[bit].served = x.s.stamps[router]++;
-      return grant<S>(x, router, out_port, bit);
-    }
-  }
-
+void by_priority(const Fabric& x, const Router& at) {
+  const u32 words = S::kWords ? S::kWords : x.words;
   u64 keys[kMaxRadix * kMaxVcs];
   u32 n = 0;
-  x.each_asked<kFewPorts>(router, 0, [&](u32 out_port) {
-    if (!S::kOneCycle && !per_vc && !passed(ports[out_port].output_busy_until, x.now)) return;
-    const u64* const mask = &x.requests[std::size_t{router << x.radix_shift | out_port} * words];
+  at.each_asked<kFewPorts>(x, 0, [&](u32 out_port) {
+    if (!S::kOneCycle && !passed(at.ports[out_port].output_busy_until, x.now)) return;
+    const u64* const mask = at.mask<S>(x, out_port);
     for (u32 word = 0; word < words; word++)
       for (u64 m = mask[word]; m; m &= m - 1) {
         const u32 bit = word * 64 + static_cast<u32>(__builtin_ctzll(m));
-        if (!S::kOneCycle && !per_vc && !passed(ports[bit >> x.vc_shift].input_busy_until, x.now)) continue;
-        if (!has_room<S>(x, router, out_port, bit)) continue;
-        const InputVc& in = input_vcs[bit];
+        if (!S::kOneCycle && !passed(at.ports[bit >> x.vc_shift].input_busy_until, x.now)) continue;
+        if (!has_room<S>(x, at, out_port, bit)) continue;
+        const InputVc& in = at.inputs[bit];
         // Insertion keeps the few keys sorted: rank, then input and VC.
         const u64 key = u64{in.served} << 32 | bit << kPortBits | out_port;
         u32 k = n++;
@@ -301,55 +304,86 @@ void by_priority(const Fabric& x, u32 router) {
   u64 inputs[kFewPorts ? 1 : kMaxRadix / 64], outputs[kFewPorts ? 1 : kMaxRadix / 64];
   std::fill_n(inputs, kFewPorts ? 1 : x.asked_words, u64{0});
   std::fill_n(outputs, kFewPorts ? 1 : x.asked_words, u64{0});
-  u32 vcs_taken[kMaxRadix];
-  if (per_vc) std::fill_n(vcs_taken, x.net.radix, 0u);
   u32 served = 0;
   for (u32 k = 0; k < n; k++) {
     const u32 bit = static_cast<u32>(keys[k]) >> kPortBits, out_port = keys[k] & kPortMask, in_port = bit >> x.vc_shift;
-    if (per_vc) {  // a request is an input VC's only one; what may clash is the output VC
-      const u32 vc = u32{1} << input_vcs[bit].out_vc;
-      if (vcs_taken[out_port] & vc) continue;
-      vcs_taken[out_port] |= vc;
-    } else {
-      u64 &input = inputs[kFewPorts ? 0 : in_port / 64], &output = outputs[kFewPorts ? 0 : out_port / 64];
-      if ((input >> (in_port % 64) & 1) || (output >> (out_port % 64) & 1)) continue;
-      input |= u64{1} << (in_port % 64);
-      output |= u64{1} << (out_port % 64);
-    }
+    u64 &input = inputs[kFewPorts ? 0 : in_port / 64], &output = outputs[kFewPorts ? 0 : out_port / 64];
+    if ((input >> (in_port % 64) & 1) || (output >> (out_port % 64) & 1)) continue;
+    input |= u64{1} << (in_port % 64);
+    output |= u64{1} << (out_port % 64);
     keys[served++] = keys[k];
-    grant<S>(x, router, out_port, bit);
+    grant<S>(x, at, out_port, bit);
   }
-  if (by_age) return;
-  u32 stamp = x.s.stamps[router] + served;
-  x.s.stamps[router] = stamp;
-  for (u32 k = 0; k < served; k++) input_vcs[static_cast<u32>(keys[k]) >> kPortBits].served = --stamp;
+  if (x.by_age) return;
+  u32 stamp = x.stamps[at.id] + served;
+  x.stamps[at.id] = stamp;
+  for (u32 k = 0; k < served; k++) at.inputs[static_cast<u32>(keys[k]) >> kPortBits].served = --stamp;
+}
+
+// Most routers have one request at most times; it needs no order. Bit of it and its output port, or kNone.
+template <class S>
+inline __attribute__((always_inline)) u32 only_request(const Fabric& x, const Router& at, u32& out_port) {
+  if (!std::has_single_bit(*at.asked)) return kNone;
+  out_port = static_cast<u32>(__builtin_ctzll(*at.asked));
+  const u64* const mask = at.mask<S>(x, out_port);
+  u64 all = mask[0];
+  u32 word = 0;
+  for (u32 k = 1; k < (S::kWords ? S::kWords : x.words); k++) {
+    if (mask[k] == 0) continue;
+    if (all) return kNone;
+    all = mask[k];
+    word = k;
+  }
+  return all & (all - 1) ? kNone : word * 64 + static_cast<u32>(__builtin_ctzll(all));
+}
+
+template <class S, bool kFewPorts>
+inline __attribute__((always_inline)) void prioritised(const Fabric& x, const Router& at) {
+  u32 out_port = 0;
+  const u32 bit = kFewPorts ? only_request<S>(x, at, out_port) : kNone;
+  if (bit == kNone) return by_priority<S, kFewPorts>(x, at);
+  if (!S::kOneCycle && !(passed(at.ports[out_port].output_busy_until, x.now) && passed(at.ports[bit >> x.vc_shift].input_busy_until, x.now))) return;
+  if (!has_room<S>(x, at, out_port, bit)) return;
+  if (!x.by_age) at.inputs[bit].served = x.stamps[at.id]++;
+  grant<S>(x, at, out_port, bit);
 }
 
 // Routers of up to 64 ports, as nearly all are, have one word of them.
-template <class S, bool kFewPorts>
+template <class S, bool kFewPorts, bool kRotating>
 void allocate_all(Frame& f) {
-  State& s = f.s;
   const Fabric x(f);
-  const bool rotating = f.net.router.arbiter == Arbiter::kRoundRobin;
-  for (u32 word = 0; word < s.active_routers.size(); word++)
-    for (u64 bits = s.active_routers[word]; bits; bits &= bits - 1) {
-      const u32 router = word * 64 + static_cast<u32>(__builtin_ctzll(bits));
-      if (rotating) round_robin<S, kFewPorts>(x, router);
-      else by_priority<S, kFewPorts>(x, router);
-      if (!x.any_asked<kFewPorts>(router)) s.active_routers[word] &= ~(bits & -bits);
+  u64* const active = f.active;
+  for (u32 word = 0; word < f.range.words; word++)
+    for (u64 bits = active[word]; bits; bits &= bits - 1) {
+      const Router at(x, f.range.first_router + word * 64 + static_cast<u32>(__builtin_ctzll(bits)));
+      if constexpr (kRotating) round_robin<S, kFewPorts>(x, at);
+      else prioritised<S, kFewPorts>(x, at);
+      if (!at.template any_asked<kFewPorts>(x)) active[word] &= ~(bits & -bits);
     }
 }
 
-// Run-time facts of the network -> the code made for them.
+template <class S, bool kFewPorts>
+void allocate(Frame& f) {
+  if (f.net.router.arbiter == Arbiter::kRoundRobin) allocate_all<S, kFewPorts, true>(f);
+  else allocate_all<S, kFewPorts, false>(f);
+}
+
+// Run-time facts of the network -> the code made for them. One and two words are for what is plain.
 template <bool... kKnown>
 void dispatch(Frame& f) {
+  const Network& net = f.net;
   if constexpr (sizeof...(kKnown) == 4) {
-    using Known = Shape<kKnown...>;
-    if (Known::kOneWord || f.net.asked_words == 1) allocate_all<Known, true>(f);
-    else if constexpr (!Known::kOneWord) allocate_all<Known, false>(f);
+    constexpr bool kPlain = std::get<0>(std::tuple(kKnown...)), kSingleFlit = std::get<2>(std::tuple(kKnown...));
+    if constexpr (kPlain) {
+      if (net.request_words == 1) return allocate<Shape<kKnown..., 1>, true>(f);
+      if constexpr (kSingleFlit)
+        if (net.request_words == 2 && net.asked_words == 1) return allocate<Shape<kKnown..., 2>, true>(f);
+    }
+    if (net.asked_words == 1) allocate<Shape<kKnown..., 0>, true>(f);
+    else allocate<Shape<kKnown..., 0>, false>(f);
   } else {
-    const Network& net = f.net;
-    const bool facts[4] = {net.router.output_depth > 0, net.most_packet_flits == 1 && !net.router.separate_vc_allocation, net.request_words == 1, !net.router.multi_cycle_switch};
+    const bool facts[4] = {plain(f) && !net.routing_facts.reroutes, net.router.output_depth > 0, net.most_packet_flits == 1 && !net.router.separate_vc_allocation,
+                           !net.router.multi_cycle_switch};
     if (facts[sizeof...(kKnown)]) dispatch<kKnown..., true>(f);
     else dispatch<kKnown..., false>(f);
   }
@@ -358,9 +392,10 @@ void dispatch(Frame& f) {
 }  // namespace
 
 void switch_allocation(Frame& f) {
-  if (!f.net.routing_facts.bubble) dispatch<>(f);
-  else if (f.net.router.output_depth > 0) allocate_all<Shape<true, false, false, false, true>, false>(f);
-  else allocate_all<Shape<false, false, false, false, true>, false>(f);
+  if (f.net.router.crossbar_per_vc) switch_allocation_per_vc(f);
+  else if (!f.net.routing_facts.bubble) dispatch<>(f);
+  else if (f.net.router.output_depth > 0) allocate<Shape<false, true, false, false, 0, true>, false>(f);
+  else allocate<Shape<false, false, false, false, 0, true>, false>(f);
 }
 
 }  // namespace flitgym

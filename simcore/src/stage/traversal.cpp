@@ -7,27 +7,31 @@ namespace flitgym {
 
 namespace {
 
-template <bool kSingleFlit>
+template <bool kPlain, bool kSingleFlit>
 void send_all(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
   Port* const ports = s.ports.data();
   OutputVc* const output_vcs = s.output_vcs.data();
   const Channel* const channels = net.channels.data();
-  DelayLine<FlitEvent>* const lines = s.part.flit_lines.lines.data();
-  const u32 *const due = f.w.ids.data(), count = static_cast<u32>(f.w.ids.size());
+  const Flit* const next = s.next.data();
+  const Packet* const packets = s.packets.data();
+  DelayLine<FlitEvent>* const lines = f.part.flit_lines.lines.data();
+  constexpr u32 kAhead = 6;
+  const u32 count = static_cast<u32>(f.w.ids.size());
+  f.w.ids.resize(count + kAhead);  // what is asked for ahead of the last ones does not matter
+  const u32* const due = f.w.ids.data();
   const u32 vc_shift = net.vc_shift, vcs = net.vcs, router_ports = net.router_ports;
   const bool per_packet = net.router.packet_links;
-  constexpr u32 kAhead = 6;
+  u16* const sensed = f.sensed;
   u32 sent = 0;
 
   for (u32 i = 0; i < count; i++) {
-    if (i + kAhead < count) {
-      const u32 ahead = due[i + kAhead];
-      __builtin_prefetch(&ports[ahead], 1);
-      __builtin_prefetch(&output_vcs[ahead << vc_shift], 1);
-      if (vcs > 2) __builtin_prefetch(&output_vcs[ahead << vc_shift] + 3, 1);
-    }
+    const u32 ahead = due[i + kAhead];
+    __builtin_prefetch(&ports[ahead], 1);
+    __builtin_prefetch(&output_vcs[ahead << vc_shift], 1);
+    if (vcs > 2) __builtin_prefetch(&output_vcs[ahead << vc_shift] + 3, 1);
+
     const u32 port = due[i];
     Port& o = ports[port];
     OutputVc* const own = &output_vcs[port << vc_shift];
@@ -48,30 +52,33 @@ void send_all(Frame& f) {
     sent++;
     OutputVc& out = own[vc];
     if (o.stalled) end_stall(f, o);
-    const Flit flit = pop_flit<kSingleFlit>(out, s.next.data(), s.packets.data());
+    const Flit flit = pop_flit<kSingleFlit>(out, next, packets);
     if (out.count == 0) o.waiting_vcs &= ~(1u << vc);
     o.queued--;
-    if (channels[port].kind == PortKind::kTerminal && port < router_ports) o.load--;  // terminals take everything at once
+    const Channel& channel = channels[port];
+    const bool to_terminal = channel.kind == PortKind::kTerminal && port < router_ports;
+    if (to_terminal) o.load--;  // terminals take everything at once
     else out.credits--;
-    o.next_vc = static_cast<u16>(per_packet && !(flit & kTail) ? vc : vc + 1 == vcs ? 0 : vc + 1);
-    o.busy_until = f.now + channels[port].flit_cycles;
+    if (sensed && port < router_ports) sensed[net.sensed.at(port, vc)] += static_cast<u16>((to_terminal ? 0 : net.sensed.slots()) - net.sensed.queue());
+    o.next_vc = static_cast<u16>(!kSingleFlit && per_packet && !(flit & kTail) ? vc : vc + 1 == vcs ? 0 : vc + 1);
+    o.busy_until = f.now + channel.flit_cycles;
     if (o.waiting_vcs) schedule_port(f, o, port, o.busy_until);
-    put_on_channel(f, lines, o, port, vc, flit);
+    put_on_channel<kPlain>(f, lines, o, port, vc, flit);
 
-    if (out.parked != kNone) wake_parked(net, s, out);
-    if (port >= router_ports && s.part.totals.backlogged && s.terminals[port - router_ports].left > 0) fill_nic(f, port - router_ports, true);
+    if (out.parked != kNone) wake_parked(f, out);
+    if (port >= router_ports && f.part.totals.backlogged && s.terminals[port - router_ports].left > 0) fill_nic(f, port - router_ports, true);
   }
-  s.part.totals.moves += sent;
+  f.part.totals.moves += sent;
 }
 
 }  // namespace
 
 void traversal(Frame& f) {
-  if (!f.s.part.ports_due.due(f.now)) return;
+  if (!f.part.ports_due.due(f.now)) return;
   f.w.ids.clear();
-  f.s.part.ports_due.take(f.now, f.w.ids);
-  if (f.net.most_packet_flits == 1) send_all<true>(f);
-  else send_all<false>(f);
+  f.part.ports_due.take(f.now, f.w.ids);
+  if (f.net.most_packet_flits == 1) plain(f) ? send_all<true, true>(f) : send_all<false, true>(f);
+  else plain(f) ? send_all<true, false>(f) : send_all<false, false>(f);
 }
 
 }  // namespace flitgym

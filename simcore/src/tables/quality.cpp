@@ -185,8 +185,8 @@ void check_flow(const ChannelGraph& g, const Flow& f, std::size_t number) {
 
 }  // namespace
 
-Congestion congestion(const ChannelGraph& g, const ForwardingTable& table, const std::vector<Flow>& flows) {
-  Congestion all;
+FlowLoads flow_loads(const ChannelGraph& g, const ForwardingTable& table, const std::vector<Flow>& flows) {
+  FlowLoads all;
   all.channel.assign(g.channels, 0);
   std::vector<double> out(g.terminals, 0), in(g.terminals, 0);
   for (std::size_t k = 0; k < flows.size(); k++) {

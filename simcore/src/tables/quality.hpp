@@ -42,12 +42,12 @@ struct Flow {
 };
 
 // What flows that run at the same time do to each other.
-struct Congestion {
+struct FlowLoads {
   std::vector<double> flow;      // [flows] load of the fullest channel of its route, and at least its own weight
   std::vector<double> endpoint;  // [flows] the greater of what its source sends and what its destination receives
   std::vector<double> channel;   // [channels] weight that passes
 };
-Congestion congestion(const ChannelGraph& g, const ForwardingTable& table, const std::vector<Flow>& flows);
+FlowLoads flow_loads(const ChannelGraph& g, const ForwardingTable& table, const std::vector<Flow>& flows);
 
 // Effective bisection bandwidth as ORCS has it (Schneider, Hoefler, Lumsdaine, "ORCS: An Oblivious Routing Congestion
 // Simulator", 2009): for each order of the terminals, place k of its first half sends to place k of its second half

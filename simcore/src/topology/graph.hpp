@@ -9,7 +9,7 @@
 namespace flitgym {
 
 // The graph that holds at this instant.
-inline const Graph& graph_now(const Network& net, const State& s) { return *net.graphs[s.part.totals.epoch]; }
+inline const Graph& graph_now(const Network& net, const State& s) { return *net.graphs[net.graphs.size() == 1 ? 0 : s.part.totals.epoch]; }
 
 // Router-to-router hops of a minimal path.
 inline u32 distance(const Network& net, const Graph& g, u32 from, u32 to) {

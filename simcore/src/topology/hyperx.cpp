@@ -35,13 +35,17 @@ void wire(const Params& params, Wiring& w) {
   w.resize(static_cast<u32>(routers), static_cast<u32>(ports));
 
   hx->dimension_of_port.assign(ports, HyperX::kNoDimension);
+  hx->offset_of_port.assign(ports, 0);
   u32 bit = 0;
   for (u32 k = 0; k < dimensions; k++) {
     const u32 bits = static_cast<u32>(std::bit_width(hx->widths[k] - 1));
     hx->field.push_back(bit);
     hx->field_mask.push_back((u64{1} << bits) - 1);
     for (u32 b = 0; b < bits; b++) hx->dimension_of_bit[bit++] = static_cast<u8>(k);
-    for (u32 p = hx->base[k]; p < hx->end_of(k); p++) hx->dimension_of_port[p] = static_cast<u8>(k);
+    for (u32 p = hx->base[k]; p < hx->end_of(k); p++) {
+      hx->dimension_of_port[p] = static_cast<u8>(k);
+      hx->offset_of_port[p] = static_cast<u8>((p - hx->base[k]) / hx->links[k] + 1);
+    }
   }
   hx->place.assign(w.routers, 0);
   for (u32 r = 0; r < w.routers; r++, worked(dimensions))

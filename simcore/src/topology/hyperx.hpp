@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "topology/lattice.hpp"
+#include "topology/mark.hpp"
 
 namespace flitgym {
 
@@ -16,6 +17,7 @@ struct HyperX final : Lattice {          // L dimensions of widths S, T terminal
   std::vector<u32> links;                // [L] K_k
   std::vector<u32> base;                 // [L] first port of the dimension
   std::vector<u8> dimension_of_port;     // [radix] kNoDimension for terminals
+  std::vector<u8> offset_of_port;        // [radix] coordinate behind it - own (mod S_k), 1 .. S_k - 1; 0 for terminals
 
   // All coordinates of a router in one word, so that what two routers differ in comes out of one XOR.
   std::vector<u64> place;                // [routers]
@@ -31,6 +33,16 @@ struct HyperX final : Lattice {          // L dimensions of widths S, T terminal
   u32 first_unaligned(u64 difference) const { return dimension_of_bit[std::countr_zero(difference)]; }
   u64 without(u64 difference, u32 k) const { return difference & ~(field_mask[k] << field[k]); }
   bool unaligned(u64 difference, u32 k) const { return (difference >> field[k] & field_mask[k]) != 0; }
+  // Bit per dimension.
+  u32 unaligned_in(u64 difference) const {
+    u32 set = 0;
+    while (difference) {
+      const u32 k = first_unaligned(difference);
+      set |= 1u << k;
+      difference = without(difference, k);
+    }
+    return set;
+  }
   // Minimal hops: the number of unaligned dimensions.
   u32 distance(u64 difference) const {
     u32 n = 0;
@@ -47,7 +59,7 @@ struct HyperX final : Lattice {          // L dimensions of widths S, T terminal
   u32 port_towards(u32 router, u32 to, u32 k, u32 link) const { return port_to(router, k, coordinate(to, k), link); }
   // The coordinate in dimension k that a port of it leads to.
   u32 coordinate_behind(u32 router, u32 k, u32 port) const {
-    const u32 at = coordinate(router, k) + (port - base[k]) / links[k] + 1;
+    const u32 at = coordinate(router, k) + offset_of_port[port];
     return at >= widths[k] ? at - widths[k] : at;
   }
   u32 end_of(u32 k) const { return base[k] + (widths[k] - 1) * links[k]; }  // one past its last port
@@ -65,6 +77,13 @@ struct HyperX final : Lattice {          // L dimensions of widths S, T terminal
   u32 minimal_port(const Network& net, const Graph& g, u32 router, const Packet& p) const override {
     return net.damaged ? Topology::minimal_port(net, g, router, p) : own_minimal_port(net, router, p);
   }
+  // A hop is minimal that ends aligned in its dimension.
+  bool is_minimal(const Network& net, const Graph& g, u32 router, u32 port, u32 to) const override {
+    if (net.damaged) return Topology::is_minimal(net, g, router, port, to);
+    const u32 k = dimension_of_port[port];
+    return k != kNoDimension && coordinate_behind(router, k, port) == coordinate(to, k);
+  }
+  void mark_nonminimal(const Network& net, State& s, const Batch& b) const override { mark_batch(*this, net, s, b); }
   u32 hops_between(const Network&, u32 router, u32 to) const override { return distance(difference(router, to)); }
   float first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) const override;
 };

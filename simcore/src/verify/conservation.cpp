@@ -4,6 +4,33 @@
 
 namespace flitgym {
 
+namespace {
+
+// What is kept side by side for routings says the same as the queues and credits.
+void check_sensed(const Network& net, const State& s) {
+  if (!net.sensed.kept()) return;
+  const Sensed& sensed = net.sensed;
+  const auto& bytes = s.memory[sensed.memory.memory];
+  if (bytes.size() != sensed.row(net.routers, 0) * sizeof(u16)) throw CoreError("the memory 'sensed' has another size");
+  const u16* const kept = sensed.memory.of(s);
+  for (u32 r = 0; r < net.routers; r++)
+    for (u32 vc = 0; vc < net.vcs; vc++)
+      for (u32 k = 0; k < 1u << sensed.column_shift; k++) {
+        const bool there = k < net.radix && net.channels[net.port(r, k)].peer != kNone;
+        u32 flits = 0;
+        if (there) {  // no slot of a terminal is ever in use
+          const OutputVc& out = s.output_vcs[net.vc_id(net.port(r, k), vc)];
+          const bool to_terminal = net.channels[net.port(r, k)].kind == PortKind::kTerminal;
+          flits = sensed.queue() * out.count + (to_terminal ? 0 : sensed.slots() * (net.router.input_depth - out.credits));
+        }
+        if (kept[sensed.row(r, vc) + k] != flits)
+          throw CoreError("sensed at router " + std::to_string(r) + " port " + std::to_string(k) + " vc " + std::to_string(vc) + ": " +
+                          std::to_string(kept[sensed.row(r, vc) + k]) + ", but there are " + std::to_string(flits) + " flits");
+      }
+}
+
+}  // namespace
+
 void check_conservation(const Network& net, const State& s) {
   const auto fail = [&](const std::string& what) { throw CoreError("conservation, cycle " +
       std::to_string(s.part.totals.now) + ": " + what); };
@@ -11,17 +38,19 @@ void check_conservation(const Network& net, const State& s) {
   // What is on the way to each buffer, and back to each output VC.
   std::vector<u32> flits(std::size_t{net.port_count} << net.vc_shift), returning(flits.size());
   u64 buffered = 0, on_channels = 0;
-  for (const auto& line : s.part.flit_lines.lines)
-    for (u32 n = line.first; n != line.end; n++, on_channels++) flits[line.at(n).vc]++;
-  for (const auto& line : s.part.credit_lines.lines)
-    for (u32 n = line.first; n != line.end; n++) returning[line.at(n).vc] += line.at(n).flits;
+  for (u32 k = 0; k < net.partitions(); k++) {
+    for (const auto& line : partition(s, k).flit_lines.lines)
+      for (u32 n = line.first; n != line.end; n++, on_channels++) flits[line.at(n).vc]++;
+    for (const auto& line : partition(s, k).credit_lines.lines)
+      for (u32 n = line.first; n != line.end; n++) returning[line.at(n).vc] += line.at(n).flits;
+  }
+  const Totals sums = totals(s);
   for (const InputVc& in : s.input_vcs) buffered += in.count;
   for (const OutputVc& out : s.output_vcs) buffered += out.count;
-  if (buffered + on_channels != s.part.totals.flits_in_network)
+  if (buffered + on_channels != sums.flits_in_network)
     fail(std::to_string(buffered) + " flits buffered + " + std::to_string(on_channels) + " on channels, but " +
-        std::to_string(s.part.totals.flits_in_network) + " accepted and not ejected");
-  if (s.part.totals.flits_accepted != s.part.totals.flits_ejected +
-      s.part.totals.flits_in_network) fail("flits in differ from flits out plus flits in flight");
+        std::to_string(sums.flits_in_network) + " accepted and not ejected");
+  if (sums.flits_accepted != sums.flits_ejected + sums.flits_in_network) fail("flits in differ from flits out plus flits in flight");
 
   for (u32 p = 0; p < net.port_count; p++) {
     if (net.channels[p].peer == kNone || (!net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal)) continue;
@@ -43,6 +72,7 @@ void check_conservation(const Network& net, const State& s) {
     if (load != s.ports[p].load) fail("port " + std::to_string(p) + ": load " + std::to_string(s.ports[p].load) +
         " is not " + std::to_string(load));
   }
+  check_sensed(net, s);
 }
 
 }  // namespace flitgym

@@ -54,8 +54,23 @@ class NetworkCheck {
     return net_.vc_id(net_.port(router_of_vc(input_vc), in.out_port), in.out_vc);
   }
 
+  // Partitions follow their ids without looking, into the routers that are theirs.
+  bool own(u32 k, u32 router) const { return router < net_.routers && net_.partition_of(router) == k; }
+  template <class Visit>
+  void each_part(Visit visit) const {
+    for (u32 k = 0; k < net_.partitions(); k++) visit(k, partition(s_, k));
+  }
+
   void scalars() const {
     const Totals& t = s_.part.totals;
+    each_part([&](u32, const Partition& part) {
+      const Totals& o = part.totals;
+      hold(o.now == t.now && o.collected == t.collected && o.epoch == t.epoch && o.sources_stopped == t.sources_stopped &&
+               o.frozen == t.frozen && part.window.open == s_.part.window.open && part.window.begin == s_.part.window.begin &&
+               part.window.end == s_.part.window.end,
+           "the time and the flags of its partitions");
+      hold(std::isfinite(part.window.missed) && part.window.missed >= 0, "its measuring window");
+    });
     hold(t.now <= kEndOfTime && t.collected == 0, "its time");
     const u32 done = asking_ ? t.now : t.now > 0 ? t.now - 1 : 0;  // the last cycle that has begun
     hold(t.epoch < net_.graphs.size() && net_.graphs[t.epoch]->from <= done &&
@@ -63,11 +78,15 @@ class NetworkCheck {
          "which of its links are up");
     hold(t.sources_stopped <= 1 && t.frozen <= 1, "its flags");
     hold(s_.part.window.open <= 1 && s_.part.window.begin <= t.now && s_.part.window.end <= t.now, "its measuring window");
-    hold(std::isfinite(s_.part.window.missed) && s_.part.window.missed >= 0, "its measuring window");
     // A time series goes on from cycle 0: no more of it than the state's own time allows, nor so much that it fills
     // the memory.
     const u64 interval = s_.series_interval[0], intervals = interval ? t.now / interval + 1 : 0, most = u64{1} << 24;
-    hold(s_.part.series.size() <= intervals && intervals <= s_.part.series.size() + most, "its time series");
+    u64 longest = 0;
+    each_part([&](u32, const Partition& part) {
+      hold(part.series.size() <= intervals, "its time series");
+      longest = std::max<u64>(longest, part.series.size());
+    });
+    hold(intervals <= longest + most, "its time series");
     hold(s_.job_series.size() <= intervals * jobs() && intervals * jobs() <= s_.job_series.size() + most,
          "its time series of the jobs");
   }
@@ -76,9 +95,11 @@ class NetworkCheck {
     const std::size_t n = s_.packets.size();
     hold(n < (u64{1} << (32 - kFlitShift)) - 1 && s_.next.size() == n && s_.details.size() == (net_.learns ? n : 0),
          "the pool of packets");
-    live_ = marked_free(s_.part.free_packets, n, "the list of free packets");
+    std::vector<u32> free;
+    each_part([&](u32, const Partition& part) { free.insert(free.end(), part.free_packets.begin(), part.free_packets.end()); });
+    live_ = marked_free(free, n, "the list of free packets");
     for (u8& mark : live_) mark = !mark;
-    hold(s_.part.totals.packets_in_network == n - s_.part.free_packets.size(), "the number of packets in the network");
+    hold(totals(s_).packets_in_network == n - free.size(), "the number of packets in the network");
     present_.assign(n, 0);
     tails_.assign(n, 0);
     for (std::size_t id = 0; id < n; id++) {
@@ -102,10 +123,16 @@ class NetworkCheck {
       hold(v < router_vcs_ && !pending_[v], "the list of heads that ask for a route");
       pending_[v] = 1;
     };
-    for (const u32 v : s_.part.route_list) add(v);
+    each_part([&](u32 k, const Partition& part) {
+      const auto add_own = [&](u32 v) {
+        hold(own(k, router_of_vc(v)), "the list of heads that ask for a route");
+        add(v);
+      };
+      for (const u32 v : part.route_list) add_own(v);
+      each_item(part.routes_due, add_own);
+    });
     if (asking_)
       for (const u32 v : *asking_) add(v);
-    each_item(s_.part.routes_due, add);
   }
 
   // Counts the flits of a queue and returns the packet at its back, where that is only part-way in.
@@ -194,10 +221,17 @@ class NetworkCheck {
   }
 
   void channels() {
+    each_part([&](u32 k, const Partition& part) { channels(k, part); });
+  }
+  u32 node_of(u32 port) const { return net_.is_nic(port) ? net_.terminal_router[port - net_.router_ports] : net_.router_of_port(port); }
+  // The line on which what a channel sends comes in at its end: with several partitions, sent on one and received on another.
+  u32 line_in(u32 line) const { return line < net_.local_lines ? line : line - net_.far_lines; }
+
+  void channels(u32 k, const Partition& part) {
     const Cycle now = s_.part.totals.now;
-    each_event(s_.part.flit_lines, net_.delays, now, asking_, [&](u32 line, const FlitEvent& e) {
+    each_event(part.flit_lines, net_.delays, now, asking_, [&](u32 line, const FlitEvent& e) {
       hold(e.vc < all_vcs_ && has_vc(e.vc), "a flit is on a channel that is not there");
-      hold(net_.channels[net_.channels[net_.port_of_vc(e.vc)].peer].line == line,
+      hold(line_in(net_.channels[net_.channels[net_.port_of_vc(e.vc)].peer].line) == line && own(k, node_of(net_.port_of_vc(e.vc))),
           "a flit is on another channel's delay line");
       const u32 id = packet_of(e.flit);
       hold(id < live_.size() && live_[id], "a channel holds a packet that is not in the network");
@@ -220,22 +254,22 @@ class NetworkCheck {
       hold(stream.ahead || tail == (stream.received == s_.packets[id].flits), disorder);
       if (tail) stream.packet = kNone;
     });
-    each_event(s_.part.credit_lines, net_.delays, now, asking_, [&](u32 line, const CreditEvent& e) {
+    each_event(part.credit_lines, net_.delays, now, asking_, [&](u32 line, const CreditEvent& e) {
       hold(e.vc < all_vcs_ && has_vc(e.vc), "a credit goes to a channel that is not there");
       const u32 port = net_.port_of_vc(e.vc);
       hold(net_.is_nic(port) || net_.channels[port].kind != PortKind::kTerminal, "a terminal sends a credit");
-      hold(net_.channels[net_.channels[port].peer].credit_line == line, "a credit is on another channel's delay line");
+      hold(line_in(net_.channels[net_.channels[port].peer].credit_line) == line && own(k, node_of(port)), "a credit is on another channel's delay line");
       hold(e.job < jobs() && e.flits > 0, "a credit");
     });
     const auto feedback = [&](const FeedbackEvent& e) {
-      hold(e.port < net_.router_ports && net_.channels[e.port].peer != kNone &&
+      hold(e.port < net_.router_ports && own(k, net_.router_of_port(e.port)) && net_.channels[e.port].peer != kNone &&
                net_.channels[e.port].kind != PortKind::kTerminal && (net_.feedback.rows == 0 || e.row < net_.feedback.rows) &&
                std::isfinite(e.target),
            "learning feedback");
     };
-    each_event(s_.part.feedback_lines, net_.learns ? net_.delays : std::vector<u32>{}, now, asking_,
+    each_event(part.feedback_lines, net_.learns ? net_.delays : std::vector<u32>{}, now, asking_,
                [&](u32, const FeedbackEvent& e) { feedback(e); });
-    for (const FeedbackEvent& e : s_.part.heard) feedback(e);
+    for (const FeedbackEvent& e : part.heard) feedback(e);
   }
 
   // What has left one end of a channel is at the other, or between.
@@ -277,25 +311,31 @@ class NetworkCheck {
     const u32 shift = net_.radix_shift + net_.vc_shift;
     for (u32 v = 0; v < router_vcs_; v++) {
       const InputVc& in = s_.input_vcs[v];
-      if (!in.routed || in.parked || in.count == 0) continue;
+      const bool goes_on = net_.router.crossbar_per_vc && in.sent > 0;
+      if (!in.routed || in.parked || (in.count == 0 && !goes_on)) continue;
       const u32 router = v >> shift, bit = v & ((1u << shift) - 1);
-      asked[std::size_t{net_.port(router, in.out_port)} * net_.request_words + bit / 64] |= u64{1} << (bit % 64);
-      outputs[router * net_.asked_words + in.out_port / 64] |= u64{1} << (in.out_port % 64);
+      const u32 asks = net_.request_port(in.out_port);
+      asked[std::size_t{net_.port(router, asks)} * net_.request_words + bit / 64] |= u64{1} << (bit % 64);
+      outputs[router * net_.asked_words + asks / 64] |= u64{1} << (asks % 64);
     }
     hold(asked == s_.requests && outputs == s_.outputs_asked, "the requests for outputs");
-    for (u32 r = 0; r < s_.active_routers.size() * 64; r++) {
-      const bool active = s_.active_routers[r / 64] >> (r % 64) & 1;
-      bool asks = false;
-      for (u32 k = 0; r < net_.routers && k < net_.asked_words; k++) asks |= outputs[r * net_.asked_words + k] != 0;
-      hold(r < net_.routers ? active || !asks : !active, "the list of routers with requests");
-    }
+    for (const PartitionRange& range : net_.ranges)
+      for (u32 n = 0; n < range.words * 64; n++) {
+        const u32 r = range.first_router + n;
+        const bool active = s_.active_routers[range.first_word + n / 64] >> (n % 64) & 1;
+        bool asks = false;
+        for (u32 k = 0; r < range.end_router && k < net_.asked_words; k++) asks |= outputs[r * net_.asked_words + k] != 0;
+        hold(r < range.end_router ? active || !asks : !active, "the list of routers with requests");
+      }
   }
 
   void ports() {
     std::vector<u8> scheduled(net_.port_count, 0);
-    each_item(s_.part.ports_due, [&](u32 port) {
-      hold(port < net_.port_count && !scheduled[port], "the ports that are about to send");
-      scheduled[port] = 1;
+    each_part([&](u32 k, const Partition& part) {
+      each_item(part.ports_due, [&](u32 port) {
+        hold(port < net_.port_count && !scheduled[port] && own(k, node_of(port)), "the ports that are about to send");
+        scheduled[port] = 1;
+      });
     });
     const u64 latest = u64{s_.part.totals.now} + kLongestDelay;
     for (u32 p = 0; p < net_.port_count; p++) {
@@ -318,9 +358,11 @@ class NetworkCheck {
 
   void terminals() const {
     std::vector<u8> due(net_.terminals, 0);
-    each_item(s_.part.sources_due, [&](u32 terminal) {
-      hold(terminal < net_.terminals && !due[terminal] && !net_.workload, "the clocks of the sources");
-      due[terminal] = 1;
+    each_part([&](u32 k, const Partition& part) {
+      each_item(part.sources_due, [&](u32 terminal) {
+        hold(terminal < net_.terminals && !due[terminal] && !net_.workload && own(k, net_.terminal_router[terminal]), "the clocks of the sources");
+        due[terminal] = 1;
+      });
     });
     u32 backlogged = 0;
     for (u32 t = 0; t < net_.terminals; t++) {
@@ -336,7 +378,7 @@ class NetworkCheck {
         hold(s_.part.totals.sources_stopped || x.next_tick >> 32 >= s_.part.totals.now, "the clock of a source");
       }
     }
-    hold(backlogged == s_.part.totals.backlogged, "the number of sources that wait for their NIC");
+    hold(backlogged == totals(s_).backlogged, "the number of sources that wait for their NIC");
   }
 
   // The last flit of a packet that is in the network is in one place.

@@ -60,7 +60,7 @@ void unlink(State& s, Outbox& box, u32 id) {
 }
 
 void queued(Frame& f, u32 terminal) {
-  if (f.s.terminals[terminal].left++ == 0) f.s.part.totals.backlogged++;
+  if (f.s.terminals[terminal].left++ == 0) f.part.totals.backlogged++;
   fill_from_outbox(f, terminal);
 }
 
@@ -154,7 +154,7 @@ void fill_from_outbox(Frame& f, u32 terminal) {
     }
     box.first = m.next;
     if (box.first == kNone) box.last = kNone;
-    if (--s.terminals[terminal].left == 0) s.part.totals.backlogged--;
+    if (--s.terminals[terminal].left == 0) f.part.totals.backlogged--;
   }
 }
 

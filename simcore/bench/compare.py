@@ -1,0 +1,180 @@
+"""Whether a change made the core slower: the working tree beside another commit, scene by scene.
+
+    make bench-compare BASE=<commit> [SCENES="..."] [PAIRS=5] [FAIL_BELOW=0.97]
+    python simcore/bench/compare.py BASE [scene ...] [--pairs 5] [--scale 1] [--fail-below RATIO]
+
+The commit is checked out into a work tree of its own, built like the working tree (Release, for this machine) and kept
+under build/compare; the work tree is removed. The two programs run in turns, and the ratio (new / base; above 1 is
+faster) is taken pair by pair. noise.py says what is more than noise; what looks slower is measured once more, and
+marked only if it does so again. The exit status is 0 unless --fail-below is given and a scene is SLOWER with a ratio
+below it. Each scene is what either commit means by its name; where the two end in different states, it says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+import builds
+import goals
+import noise
+from programs import ROOT, BenchError, Programs, Row, check_scenes, output_of, parse_row, version
+from terminal import Steps
+
+# What both programs print, and what has to agree if the change was to alter nothing but the speed.
+RESULT = (
+    "accepted_load",
+    "flit_hops",
+    "packets_delivered",
+    "packet_latency_mean_ns",
+)
+
+
+def run(program: Path, scene: str, scale: float) -> Row:
+    """One run of a scene by a program of any commit."""
+    return parse_row(output_of([program, scene, f"{scale:.10g}"]), str(program))
+
+
+def difference(base: Row, new: Row) -> str:
+    """What the two disagree in besides their speed; empty: nothing."""
+    moved = [
+        f"{key} {base[key]:g} -> {new[key]:g}" for key in RESULT if key in base and key in new and base[key] != new[key]
+    ]
+    if moved:
+        return "RESULTS DIFFER: " + ", ".join(moved)
+    if base.get("state_hash") != new.get("state_hash"):
+        return "state hash differs, results are equal: the layout of State changed, or what these results do not show"
+    return ""
+
+
+Pair = tuple[Row, Row]  # base, new
+
+
+def pairs(base: Path, new: Path, scene: str, scale: float, count: int, steps: Steps) -> list[Pair]:
+    """Both programs in turns."""
+    rows: list[Pair] = []
+    for k in range(count):
+        so_far = f", ratio {noise.compare(ratios(rows)).median:.3f} so far" if rows else ""
+        steps.about(f"{scene}: pair {k + 1} of {count}{so_far}")
+        rows.append((run(base, scene, scale), run(new, scene, scale)))
+        steps.advance()
+    return rows
+
+
+def ratios(rows: Sequence[Pair]) -> list[float]:
+    """Speed of the new one, of the base's, pair by pair."""
+    return [new["flit_hops_per_cpu_second"] / old["flit_hops_per_cpu_second"] for old, new in rows]
+
+
+def line(scene: str, found: noise.Comparison, rows: Sequence[Pair]) -> str:
+    """A scene's line of the table; speeds are medians."""
+    old, new = (statistics.median(pair[k]["flit_hops_per_cpu_second"] for pair in rows) / 1e6 for k in (0, 1))
+    interval = f"({found.low:.3f} .. {found.high:.3f})"
+    return f"{scene:61s} {old:7.2f} {new:7.2f} {found.median:7.3f} {interval:>17s} {found.verdict}"
+
+
+def compare_scenes(
+    base: Path, new: Path, scenes: Sequence[str], count: int, scale: float
+) -> dict[str, noise.Comparison]:
+    """Measure every scene and print its line; speeds are in M flit-hops/s."""
+    print(f"{'scene':61s} {'base':>7s} {'new':>7s} {'ratio':>7s} {'interval':>17s} verdict", flush=True)
+    results = {}
+    with Steps(len(scenes) * count) as steps:
+        for scene in scenes:
+            rows = pairs(base, new, scene, scale, count, steps)
+            found = noise.compare(ratios(rows))
+            if found.verdict == "SLOWER":
+                steps.add(count)
+                rows = pairs(base, new, scene, scale, count, steps)
+                found = noise.compare(ratios(rows))
+            results[scene] = found
+            print(line(scene, found, rows), flush=True)
+            if text := difference(*rows[0]):
+                print(f"    {text}", flush=True)
+    return results
+
+
+def chosen(asked: Sequence[str], old: Sequence[str], new: Sequence[str], base: str) -> list[str]:
+    """The scenes that both programs have; what BASE lacks is said.
+
+    Raises:
+        BenchError: None is left, or a scene is not known here.
+    """
+    check_scenes(asked, new)
+    wanted = list(asked) or goals.with_needed(list(goals.GOALS))
+    for scene in wanted:
+        if scene not in old:
+            print(f"{scene}: {base} has no such scene; left out")
+    both = [scene for scene in wanted if scene in old]
+    if not both:
+        raise BenchError(f"{base} has none of these scenes; it has {', '.join(old)}")
+    return both
+
+
+def too_slow(results: dict[str, noise.Comparison], below: float | None) -> list[str]:
+    """Scenes for which the comparison fails."""
+    if below is None:
+        return []
+    return [scene for scene, found in results.items() if found.median < below and found.verdict == "SLOWER"]
+
+
+def parser() -> argparse.ArgumentParser:
+    """What the command line takes."""
+    out = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    out.add_argument("base", metavar="BASE", help="commit, branch or tag to compare with")
+    out.add_argument("scenes", nargs="*", help="scenes to run; those that have a goal by default")
+    out.add_argument("--build", type=Path, default=ROOT / "build" / "bench", help="folder of the working tree's build")
+    out.add_argument("--pairs", type=int, default=noise.FEWEST_PAIRS, help="runs of each program per scene")
+    out.add_argument("--scale", type=float, default=1.0, help="length of the windows that are measured")
+    out.add_argument("--fail-below", type=float, metavar="RATIO", help="exit with 1 if a scene is slower than that")
+    return out
+
+
+def go(arguments: argparse.Namespace) -> int:
+    """Build both, compare, and say what was found."""
+    if arguments.pairs < noise.FEWEST_PAIRS:
+        raise BenchError(f"--pairs {arguments.pairs}: fewer than {noise.FEWEST_PAIRS} cannot tell a change from noise")
+    if not arguments.scale > 0:
+        raise BenchError(f"--scale {arguments.scale}: not above 0")
+    new = Programs(arguments.build)
+    new.require()
+    commit = builds.commit_of(arguments.base)
+    base = builds.bench_of(commit)
+    old_scenes = output_of([base, "--list"]).split()
+    scenes = chosen(arguments.scenes, old_scenes, new.scenes(), arguments.base)
+    print(f"base: {arguments.base} ({commit[:12]}); new: working tree ({version()})")
+    results = compare_scenes(base, new.bench, scenes, arguments.pairs, arguments.scale)
+    slower = [scene for scene, found in results.items() if found.verdict == "SLOWER"]
+    print(f"{len(slower)} of {len(results)} scenes slower than noise" + "".join(f"\n    {scene}" for scene in slower))
+    if failed := too_slow(results, arguments.fail_below):
+        print(f"below {arguments.fail_below:g} of {arguments.base}: {', '.join(failed)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def stop(number: int, _: FrameType | None) -> None:
+    """Being told to end is like Ctrl-C: what was made is cleaned up."""
+    raise KeyboardInterrupt
+
+
+def main() -> int:
+    """Compare, and turn what goes wrong into one line."""
+    arguments = parser().parse_args()
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        return go(arguments)
+    except BenchError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

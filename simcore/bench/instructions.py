@@ -1,0 +1,263 @@
+"""Instructions, cache misses and mispredicted branches per flit-hop, by stage of the cycle, counted by callgrind.
+
+Counts do not depend on what else the machine does, so they tell a gain of one per cent where times cannot. They are
+those of a build for x86-64-v3 (callgrind knows no AVX-512), on other machines of the compiler's default; the misses are
+those of a simulated first level as this machine has it and of a second level of 1 MiB.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import shutil
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import builds
+import goals
+from programs import ROOT, BenchError, Programs, Row, check_scenes, output_of
+from terminal import Steps
+
+FOLDER = ROOT / "build" / "callgrind"
+WINDOW = "flitgym_bench_window"  # simcore_bench.cpp runs what it measures in it
+FLIT_HOPS = 400_000  # so many are enough: counts of one scene vary by less than 1 % with it
+
+# A function belongs to the first stage whose pattern its "source file:name" has; one that belongs to none, such as an
+# allocator's, to the stages that called it.
+STAGES = (
+    ("ejection", r"stage/ejection\.cpp:|stats\.cpp:"),
+    ("arrivals", r"stage/arrival\.cpp:.*(arriv|receive)"),
+    ("credits", r"stage/arrival\.cpp:.*credit"),
+    ("learning", r"learning/|stage/arrival\.cpp:.*(feedback|learn)"),
+    ("injection", r"stage/injection\.cpp:|traffic/|stage/generation\.hpp:"),
+    ("traversal", r"stage/traversal\.cpp:"),
+    ("accounts", r"workload/blame|account_"),
+    ("workload hosts", r"workload/"),
+    ("apply", r"decision\.cpp:.*(apply_routes|pick_vc)"),
+    ("routing", r"decision\.cpp:|routing/|tables/"),
+    ("switch allocation", r"stage/switch_allocation\.cpp:"),
+    ("rest", r"step\.cpp:|simulation\.cpp:|simcore_bench\.cpp:|failures\.cpp:"),
+)
+ORDER = (
+    "arrivals",
+    "credits",
+    "injection",
+    "traversal",
+    "routing",
+    "apply",
+    "switch allocation",
+    "ejection",
+    "learning",
+    "workload hosts",
+    "accounts",
+    "rest",
+)
+EVENTS = {
+    "instructions": ("Ir",),
+    "L1_misses": ("D1mr", "D1mw"),
+    "L2_misses": ("DLmr", "DLmw"),
+    "mispredicted": ("Bcm", "Bim"),
+}
+
+
+@dataclass
+class Profile:
+    """What callgrind counted: per function its own events, per call from function to function those of all below it."""
+
+    events: list[str] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)  # function -> source file
+    own: dict[str, list[int]] = field(default_factory=dict)
+    calls: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+
+
+def parse(lines: Iterable[str]) -> Profile:
+    """A profile from callgrind's file (format: valgrind manual, "Callgrind Format Specification").
+
+    Names are written in full once, as `(id) name`, and as `(id)` after that. A line of costs below a `calls=` line is
+    that of the call; any other is the present function's own, from whichever file it was inlined.
+    """
+    profile = Profile()
+    names: dict[tuple[str, str], str] = {}
+
+    def name_of(space: str, text: str) -> str:
+        match = re.match(r"\((\d+)\)(?: (.*))?", text)
+        if not match:
+            return text
+        key = (space, match[1])
+        if match[2] is not None:
+            names[key] = match[2]
+        return names[key]
+
+    function = callee = file = ""
+    of_call = False
+    for line in lines:
+        text = line.rstrip("\n")
+        key, equals, value = text.partition("=")
+        if text.startswith("events:"):
+            profile.events = text.split()[1:]
+        elif equals and key in ("fl", "fi", "fe"):
+            named = name_of("file", value)
+            if key == "fl":
+                file = named
+        elif equals and key == "fn":
+            function = name_of("function", value)
+            profile.files.setdefault(function, file)
+        elif equals and key == "cfn":
+            callee = name_of("function", value)
+        elif equals and key in ("cfi", "cfl"):
+            name_of("file", value)
+        elif equals and key in ("ob", "cob"):
+            name_of("object", value)
+        elif equals and key == "calls":
+            of_call = True
+        elif text[:1] in tuple("0123456789+-*"):
+            counts = [int(word) for word in text.split()[1:]]
+            counts += [0] * (len(profile.events) - len(counts))
+            target = profile.calls.setdefault((function, callee), [0] * len(counts)) if of_call else None
+            if target is None:
+                target = profile.own.setdefault(function, [0] * len(counts))
+            target[:] = [a + b for a, b in zip(target, counts, strict=True)]
+            of_call = False
+    return profile
+
+
+def stage_of(function: str, file: str) -> str | None:
+    """The stage that a function belongs to; None: to those of its callers."""
+    text = f"{file}:{function}"
+    return next((stage for stage, pattern in STAGES if re.search(pattern, text)), None)
+
+
+def shares(profile: Profile) -> dict[str, dict[str, float]]:
+    """Which stages every function worked for, 0..1 each.
+
+    Those of a function of no stage are the mean of its callers', weighted with what the calls cost. Functions may call
+    each other in a circle, so it is solved by going over all of them until nothing moves.
+    """
+    out: dict[str, dict[str, float]] = {}
+    callers: dict[str, dict[str, float]] = defaultdict(dict)
+    for (caller, callee), counts in profile.calls.items():
+        if caller != callee:
+            callers[callee][caller] = callers[callee].get(caller, 0) + max(1, counts[0])
+    names = {*profile.own, *callers, *(caller for caller, _ in profile.calls)}
+    for name in names:
+        stage = stage_of(name, profile.files.get(name, ""))
+        if stage or not callers[name]:
+            out[name] = {stage or "rest": 1.0}
+    open_ones = sorted(names - out.keys())
+    for _ in range(1000):
+        moved = 0.0
+        for name in open_ones:
+            found: dict[str, float] = defaultdict(float)
+            known = {caller: weight for caller, weight in callers[name].items() if caller in out}
+            for caller, weight in known.items():
+                for stage, share in out[caller].items():
+                    found[stage] += share * weight / sum(known.values())
+            if not known:
+                continue
+            was = out.get(name, {})
+            moved = max([moved, *(abs(found[stage] - was.get(stage, 0)) for stage in found)])
+            out[name] = dict(found)
+        if moved < 1e-9:
+            break
+    return {name: out.get(name, {"rest": 1.0}) for name in names}
+
+
+def by_stage(profile: Profile) -> dict[str, list[float]]:
+    """Events per stage; the sum over the stages is that over all functions."""
+    worked_for = shares(profile)
+    totals: dict[str, list[float]] = {stage: [0.0] * len(profile.events) for stage in ORDER}
+    for name, counts in profile.own.items():
+        for stage, share in worked_for[name].items():
+            totals[stage] = [total + share * count for total, count in zip(totals[stage], counts, strict=True)]
+    return totals
+
+
+def per_flit_hop(profile: Profile, flit_hops: float) -> dict[str, dict[str, float]]:
+    """Events of EVENTS per flit-hop: by stage, and "all"."""
+    stages = by_stage(profile)
+    at = {event: k for k, event in enumerate(profile.events)}
+
+    def figures(counts: Sequence[float]) -> dict[str, float]:
+        return {
+            key: sum(counts[at[event]] for event in events) / flit_hops
+            for key, events in EVENTS.items()
+            if all(event in at for event in events)
+        }
+
+    every = [sum(counts) for counts in zip(*stages.values(), strict=True)]
+    return {"all": figures(every), **{stage: figures(counts) for stage, counts in stages.items()}}
+
+
+def build_programs() -> Programs:
+    """The programs as callgrind can run them, with the names of source files in them.
+
+    Raises:
+        BenchError: Valgrind is missing, or they do not build.
+    """
+    if not shutil.which("valgrind"):
+        raise BenchError("--instructions needs valgrind, which is not installed")
+    flags = ["-g1", *(["-march=x86-64-v3"] if platform.machine() in ("x86_64", "AMD64") else [])]
+    print("building for callgrind", file=sys.stderr, flush=True)
+    builds.build(ROOT / "simcore", FOLDER, FOLDER.with_suffix(".log"), [f"-DCMAKE_CXX_FLAGS={' '.join(flags)}"])
+    return Programs(FOLDER)
+
+
+def count(programs: Programs, scene: str) -> Row:
+    """Counts of a short window of a scene, behind its whole warm-up."""
+    whole = programs.run(scene, 0.1)
+    scale = min(1.0, 0.1 * FLIT_HOPS / whole["flit_hops"])
+    out = FOLDER / f"{scene}.callgrind"
+    command = [
+        "valgrind",
+        "--tool=callgrind",
+        f"--callgrind-out-file={out}",
+        f"--toggle-collect={WINDOW}",
+        "--cache-sim=yes",
+        "--branch-sim=yes",
+        "--LL=1048576,16,64",
+        str(programs.bench),
+        scene,
+        f"{scale:.10g}",
+    ]
+    row = json.loads(output_of(command))
+    with out.open() as lines:
+        figures = per_flit_hop(parse(lines), row["flit_hops"])
+    return {"scene": scene, "flit_hops": row["flit_hops"], "per_flit_hop": figures}
+
+
+def table(rows: Sequence[Mapping[str, Row]]) -> str:
+    """Instructions per flit-hop by stage, and what else was counted, as Markdown: a scene per column."""
+    names = [str(row["scene"]) for row in rows]
+    lines = ["| per flit-hop | " + " | ".join(f"`{name}`" for name in names) + " |", "|---" * (len(rows) + 1) + "|"]
+
+    def add(title: str, values: Iterable[float], digits: int) -> None:
+        lines.append(f"| {title} | " + " | ".join(f"{value:.{digits}f}" for value in values) + " |")
+
+    for stage in ORDER:
+        add(stage, (row["per_flit_hop"][stage]["instructions"] for row in rows), 0)
+    add("**instructions**", (row["per_flit_hop"]["all"]["instructions"] for row in rows), 0)
+    for key, title in (
+        ("L1_misses", "misses of the first level"),
+        ("L2_misses", "misses of a second level of 1 MiB"),
+        ("mispredicted", "mispredicted branches"),
+    ):
+        add(title, (row["per_flit_hop"]["all"][key] for row in rows), 2)
+    return "\n".join(lines)
+
+
+def measure(asked: Sequence[str]) -> list[Row]:
+    """Count scenes, by default those that have a goal, and print the table."""
+    programs = build_programs()
+    check_scenes(asked, programs.scenes())
+    scenes = list(asked) or list(goals.GOALS)
+    rows = []
+    with Steps(len(scenes)) as steps:
+        for scene in scenes:
+            steps.about(f"{scene} under callgrind")
+            rows.append(count(programs, scene))
+            steps.advance()
+    print(f"\nInstructions per flit-hop, by stage\n{table(rows)}")
+    return rows

@@ -1,0 +1,159 @@
+"""The built programs of the benchmark: where they are, what they print, and the machine they run on."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = Path(__file__).resolve().parent / "results"
+
+Row = dict[str, Any]  # one line of JSON of simcore_bench, or medians over several
+
+
+class BenchError(RuntimeError):
+    """Something that the user is to read as one line, without a traceback."""
+
+
+def parse_row(text: str, of: str) -> Row:
+    """The one line of JSON that a program printed.
+
+    Raises:
+        BenchError: `text` is something else; it names the program `of`.
+    """
+    try:
+        row = json.loads(text)
+    except json.JSONDecodeError:
+        row = None
+    if not isinstance(row, dict):
+        raise BenchError(f"{of} printed no line of JSON but {text.strip()[:200]!r}")
+    return row
+
+
+def output_of(command: Sequence[str | Path]) -> str:
+    """What a command prints.
+
+    Raises:
+        BenchError: It failed; with the last line of what it said.
+    """
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"{command[0]} ended with status {done.returncode}"]
+        raise BenchError(lines[-1])
+    return done.stdout
+
+
+@dataclass(frozen=True)
+class Programs:
+    """simcore_bench and the yardstick in one build folder."""
+
+    folder: Path
+
+    @property
+    def bench(self) -> Path:
+        """Runs scenes."""
+        return self.folder / "simcore_bench"
+
+    @property
+    def yardstick(self) -> Path:
+        """What they are measured beside."""
+        return self.folder / "yardstick"
+
+    def require(self) -> None:
+        """Raises `BenchError` if one of them has not been built."""
+        for program in (self.bench, self.yardstick):
+            if not program.exists():
+                raise BenchError(f"{program} is missing: build it with `make bench-build`")
+
+    def scenes(self, group: str | None = None) -> list[str]:
+        """Names of scenes: of a group (scenes, sizes, loads, loads_learned), or all that there are."""
+        return output_of([self.bench, "--list", *([group] if group else [])]).split()
+
+    def run(self, scene: str, scale: float = 1, threads: int = 1) -> Row:
+        """One run of a scene."""
+        options = ["--threads", str(threads)] if threads != 1 else []
+        return parse_row(output_of([self.bench, scene, f"{scale:.10g}", *options]), self.bench.name)
+
+    def side_by_side(self, scene: str, count: int) -> list[Row]:
+        """As many independent runs of a scene at the same time."""
+        runs = [
+            subprocess.Popen([str(self.bench), scene], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            for _ in range(count)
+        ]
+        try:
+            printed = [run.communicate() for run in runs]
+        finally:
+            for run in runs:
+                run.kill()
+        return [parse_row(out or err, self.bench.name) for out, err in printed]
+
+    def reference(self) -> float:
+        """The yardstick's flit-hops per CPU second, now."""
+        row = parse_row(output_of([self.yardstick, "0.6", "10000"]), self.yardstick.name)
+        return float(row["flit_hops_per_cpu_second"])
+
+
+def check_scenes(asked: Sequence[str], known: Sequence[str]) -> None:
+    """Raises `BenchError` for a scene that there is not, with the names that begin alike or else all."""
+    for scene in asked:
+        if scene not in known:
+            near = [name for name in known if name.startswith(scene[:8])] or list(known)
+            raise BenchError(f"unknown scene {scene}; valid scenes: {', '.join(near)}")
+
+
+def medians(rows: Sequence[Row], references: Sequence[float]) -> Row:
+    """One row of several pairs of (scene, yardstick); the ratio is taken pair by pair.
+
+    Raises:
+        BenchError: The runs did not all end in the same state.
+    """
+    hashes = sorted({str(row["state_hash"]) for row in rows})
+    if len(hashes) > 1:
+        raise BenchError(f"{rows[0]['scene']} ends in different states: {', '.join(hashes)}")
+    speeds = [float(row["flit_hops_per_cpu_second"]) for row in rows]
+    ratios = [speed / reference for speed, reference in zip(speeds, references, strict=True)]
+    return {
+        **rows[0],
+        "flit_hops_per_cpu_second": statistics.median(speeds),
+        "flit_hops_per_cpu_second_min": min(speeds),
+        "flit_hops_per_cpu_second_max": max(speeds),
+        "ratio_to_yardstick": statistics.median(ratios),
+        "ratio_to_yardstick_min": min(ratios),
+        "ratio_to_yardstick_max": max(ratios),
+        "repeats": len(rows),
+    }
+
+
+def processor() -> str:
+    """The processor's name, as far as the system tells it."""
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def machine() -> Row:
+    """What figures of one machine have in common."""
+    return {"processor": processor(), "cores": cores(), "system": platform.system()}
+
+
+def version() -> str:
+    """The commit of the working tree, with `-dirty` where it differs from it."""
+    try:
+        return output_of(["git", "-C", ROOT, "describe", "--always", "--tags", "--dirty"]).strip()
+    except (BenchError, OSError):
+        return "unknown"

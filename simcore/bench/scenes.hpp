@@ -1,0 +1,36 @@
+// The scenes that are measured: fixed configurations under fixed names. A name that exists keeps its meaning, since
+// figures of other commits are compared by it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simcore/params.hpp"
+
+namespace flitgym::bench {
+
+// What a scene is measured for. One may belong to several groups.
+enum Group : u32 {
+  kScenes = 1,        // the list of `make bench`
+  kSizes = 2,         // one setting on networks of growing size
+  kLoads = 4,         // one network at growing load, classic router
+  kLoadsLearned = 8,  // the same, Q-adaptive on the router of its study
+};
+
+struct Scene {
+  std::string name;
+  Values router;
+  std::string routing, traffic;
+  double load;
+  u32 warmup, cycles;
+  Section topology = {"dragonfly", {}};  // its defaults: 1,056 terminals
+  i64 packet_flits_max = 0;
+  std::vector<std::string> jobs = {};  // motifs, instead of a traffic pattern
+  Values failures = {};
+  u32 groups = kScenes;
+};
+
+std::vector<Scene> scenes();
+Config config_of(const Scene& scene);
+
+}  // namespace flitgym::bench

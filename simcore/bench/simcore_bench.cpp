@@ -1,0 +1,109 @@
+// Speed of fixed scenes, headless: flit-hops per second of the simulation loop, as one line of JSON.
+//   simcore_bench SCENE [SCALE] [--threads N]     SCALE stretches the window that is measured
+//   simcore_bench --list [GROUP]                  scenes, sizes, loads or loads_learned; all by default
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "measure.hpp"
+#include "scenes.hpp"
+#include "simcore/error.hpp"
+#include "simcore/simulation.hpp"
+
+using namespace flitgym;
+using namespace flitgym::bench;
+
+// All that is measured, under a name that a profiler can be told.
+extern "C" __attribute__((noinline)) void flitgym_bench_window(Simulation& sim, u64 cycles) { sim.run(cycles); }
+
+namespace {
+
+const std::map<std::string, u32> kGroups = {
+    {"scenes", kScenes}, {"sizes", kSizes}, {"loads", kLoads}, {"loads_learned", kLoadsLearned}};
+
+double wall_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+template <class C>
+void set_threads(C& config, u32 threads) {
+  if constexpr (requires { config.threads; }) config.threads = threads;
+  else if (threads != 1)
+    throw ConfigError("--threads " + std::to_string(threads) + ": this core runs on one thread; valid: 1");
+}
+
+void run(const Scene& scene, double scale, u32 threads) {
+  Config config = config_of(scene);
+  set_threads(config, threads);
+  const double start = cpu_now();
+  Simulation sim(config);
+  const double built = cpu_now();
+  sim.run(scene.warmup);
+  sim.begin_window();
+  const double wall_before = wall_now(), before = cpu_now();
+  flitgym_bench_window(sim, static_cast<u64>(scene.cycles * scale));
+  const double cpu = cpu_now() - before, wall = wall_now() - wall_before;
+  auto numbers = statistics(sim.network(), sim.state());
+  const double hops = numbers["flit_hops"];
+  std::printf(
+      "{\"scene\": \"%s\", \"terminals\": %u, \"threads\": %u, \"offered_load\": %.4f, \"accepted_load\": %.4f, "
+      "\"cycles\": %.0f, \"flit_hops\": %.0f, \"packets_delivered\": %.0f, \"packet_latency_mean_ns\": %.12g, "
+      "\"cpu_seconds\": %.4f, \"wall_seconds\": %.4f, \"flit_hops_per_cpu_second\": %.0f, "
+      "\"flit_hops_per_wall_second\": %.0f, \"build_cpu_seconds\": %.3f, \"peak_rss_mb\": %.1f, "
+      "\"state_hash\": \"%016llx\"}\n",
+      scene.name.c_str(), sim.network().terminals, threads, numbers["offered_load"], numbers["accepted_load"],
+      numbers["window_cycles"], hops, numbers["packets_delivered"], numbers["packet_latency_mean_ns"], cpu, wall,
+      hops / cpu, hops / wall, built - start, peak_rss_mb(), static_cast<unsigned long long>(sim.hash()));
+}
+
+int list(const std::string& group) {
+  const auto mask = kGroups.find(group);
+  if (!group.empty() && mask == kGroups.end()) {
+    std::vector<std::string> valid;
+    for (const auto& [name, bit] : kGroups) valid.push_back(name);
+    throw ConfigError("--list " + group + ": no such group; valid: " + join(valid) + did_you_mean(group, valid));
+  }
+  for (const Scene& scene : scenes())
+    if (group.empty() || scene.groups & mask->second) std::puts(scene.name.c_str());
+  return 0;
+}
+
+int go(int argc, char** argv) {
+  const std::string name = argv[1];
+  if (name == "--list") return list(argc > 2 ? argv[2] : "");
+  double scale = 1;
+  u32 threads = 1;
+  for (int k = 2; k < argc; k++) {
+    const bool counts_threads = !std::strcmp(argv[k], "--threads");
+    if (counts_threads && k + 1 == argc) throw ConfigError("--threads: a number is missing");
+    const char* const text = argv[counts_threads ? ++k : k];
+    char* end = nullptr;
+    const double value = std::strtod(text, &end);
+    if (*end || !(value > 0) || value > 1e6 || (counts_threads && value != static_cast<u32>(value)))
+      throw ConfigError(std::string(counts_threads ? "--threads " : "SCALE ") + text + ": not a number above 0");
+    if (counts_threads) threads = static_cast<u32>(value);
+    else scale = value;
+  }
+  std::vector<std::string> names;
+  for (const Scene& scene : scenes()) {
+    names.push_back(scene.name);
+    if (scene.name == name) return run(scene, scale, threads), 0;
+  }
+  throw ConfigError("no scene '" + name + "'" + did_you_mean(name, names) + "; --list names them");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: simcore_bench SCENE [SCALE] [--threads N] | --list [GROUP]\n");
+    return 2;
+  }
+  try {
+    return go(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "simcore_bench: %s\n", error.what());
+    return 1;
+  }
+}

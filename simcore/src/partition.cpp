@@ -1,0 +1,220 @@
+#include "partition.hpp"
+
+#include <algorithm>
+
+#include "simcore/limits.hpp"
+
+namespace flitgym {
+
+namespace {
+
+// About half of a second-level cache: packets and events take the rest.
+constexpr u64 kComfortableBytes = 384 << 10;
+// Terminals of a partition: few enough for threads to have their choice, and enough that a cycle has something to do in it.
+constexpr u32 kMostTerminals = 256, kLeastFlitsPerCycle = 16;
+// Below that handing over costs more than the caches give.
+constexpr u32 kShortestWindow = 4;
+
+u64 bytes_of_router(const Network& net) {
+  const u64 ports = u64{1} << net.radix_shift, vcs = u64{1} << net.vc_shift;
+  return ports * (sizeof(Port) + sizeof(Channel) + net.request_words * sizeof(u64) + vcs * (sizeof(InputVc) + sizeof(OutputVc)));
+}
+
+// Routers between two places where the network may be cut: its groups, where they are ranges of routers of one size.
+u32 unit_of(const Network& net) {
+  u32 size = 0;
+  for (u32 first = 0, r = 1; r <= net.routers; r++) {
+    if (r < net.routers && net.router_group[r] == net.router_group[first]) continue;
+    if (r < net.routers && net.router_group[r] < net.router_group[first]) return 1;
+    if (size == 0) size = r - first;
+    if (r - first != size) return 1;
+    first = r;
+  }
+  return size == net.routers ? 1 : size;
+}
+
+// May it be cut at all? An agent's decisions are one batch, a workload's hosts one heap of events, an oracle sees all queues.
+bool whole(const Network& net) { return net.decider != Decider::kRouting || net.seam || net.workload || net.routing_facts.remote; }
+
+template <class Visit>
+void each_channel_between(const Network& net, Visit visit) {
+  for (u32 p = 0; p < net.router_ports; p++) {
+    const u32 peer = net.channels[p].peer;
+    if (peer != kNone && !net.is_nic(peer) && net.router_partition[net.router_of_port(p)] != net.router_partition[net.router_of_port(peer)]) visit(p);
+    worked();
+  }
+}
+
+u32 shortest_between(const Network& net) {
+  u32 shortest = ~0u;
+  each_channel_between(net, [&](u32 p) { shortest = std::min({shortest, net.delays[net.channels[p].line], net.delays[net.channels[p].credit_line]}); });
+  return shortest;
+}
+
+void cut(Network& net, u32 parts, u32 unit) {
+  const u32 units = (net.routers + unit - 1) / unit;
+  net.ranges.clear();
+  net.router_partition.assign(net.routers, 0);
+  u32 word = 0;
+  for (u32 k = 0; k < parts; k++) {
+    const u32 first = static_cast<u32>(u64{units} * k / parts) * unit, end = std::min(static_cast<u32>(u64{units} * (k + 1) / parts) * unit, net.routers);
+    const u32 words = (end - first + 63) / 64;
+    net.ranges.push_back({first, end, word, words});
+    word += words;
+    for (u32 t = 0; t < net.terminals; t++) net.ranges.back().terminals += net.terminal_router[t] >= first && net.terminal_router[t] < end;
+    std::fill(net.router_partition.begin() + first, net.router_partition.begin() + end, static_cast<u16>(k));
+  }
+}
+
+}  // namespace
+
+void choose_partitions(Network& net, u32 wanted) {
+  net.local_lines = static_cast<u32>(net.delays.size());
+  net.ranges = {{0, net.routers, 0, (net.routers + 63) / 64}};
+  if (whole(net)) return;
+  u32 unit = unit_of(net);
+  const u32 units = (net.routers + unit - 1) / unit;
+  u64 parts = wanted;
+  if (!wanted) {
+    parts = std::max<u64>((bytes_of_router(net) * net.routers + kComfortableBytes - 1) / kComfortableBytes, net.terminals / kMostTerminals);
+    parts = std::min<u64>(parts, net.terminals / (kLeastFlitsPerCycle * net.flit_cycles_host));
+  }
+  if (wanted > units) unit = 1;
+  parts = std::min<u64>({parts, (net.routers + unit - 1) / unit, 0xffff});
+  if (parts < 2) return;
+  cut(net, static_cast<u32>(parts), unit);
+  net.lookahead = std::min(shortest_between(net), net.router.watchdog_cycles);
+  if (!wanted && net.lookahead < kShortestWindow) {
+    net.ranges = {{0, net.routers, 0, (net.routers + 63) / 64}};
+    net.router_partition.clear();
+    net.lookahead = 1;
+    return;
+  }
+  // Lines for what comes from other partitions, then as many for what goes there.
+  std::vector<u32> far;
+  const auto far_line = [&](u32 line) {
+    const auto found = std::find(far.begin(), far.end(), line);
+    if (found == far.end()) far.push_back(line);
+    return static_cast<u32>(found - far.begin());
+  };
+  each_channel_between(net, [&](u32 p) { far_line(net.channels[p].line), far_line(net.channels[p].credit_line); });
+  net.far_lines = static_cast<u32>(far.size());
+  for (u32 way = 0; way < 2; way++)
+    for (const u32 line : far) net.delays.push_back(net.delays[line]);
+  const u32 outgoing = net.local_lines + net.far_lines;
+  each_channel_between(net, [&](u32 p) {
+    Channel& c = net.channels[p];
+    c.line = static_cast<u16>(outgoing + far_line(c.line));
+    c.credit_line = static_cast<u16>(outgoing + far_line(c.credit_line));
+  });
+}
+
+namespace {
+
+// Of the terminals of a partition, in a window. A NIC takes what it has room for, and as much again as leaves it. A source
+// that does not wait for its NIC generates at most once in a cycle; one that waits has a NIC without room.
+u64 packets_of_window(const Network& net, u32 terminals) {
+  const u64 sent = net.lookahead / net.flit_cycles_host + 2, taken = (net.router.nic_depth + sent) / net.least_packet_flits + 1;
+  return terminals * (net.round_size ? taken : std::min<u64>(taken, std::max<u64>(sent, net.lookahead) + 1));
+}
+
+}  // namespace
+
+u64 packets_provided(const Network& net) {
+  u64 sum = 0;
+  if (net.partitions() > 1)
+    for (const PartitionRange& range : net.ranges) sum += packets_of_window(net, range.terminals);
+  return sum;
+}
+
+namespace {
+
+void grow_pool(const Network& net, State& s, std::size_t packets) {
+  s.packets.resize(packets);
+  s.next.resize(packets, kNone);
+  if (net.learns) s.details.resize(packets);
+  for (const u32 k : net.packet_memories) s.memory[k].resize(packets * net.memories[k].blank.size());
+}
+
+}  // namespace
+
+void provide_packets(const Network& net, State& s) {
+  const u32 parts = net.partitions();
+  for (u32 k = 0; k < parts; k++) {
+    std::vector<u32>& free = partition(s, k).free_packets;
+    const u64 need = packets_of_window(net, net.ranges[k].terminals);
+    // Packets end where others begin: first what others have gathered, twice what they need.
+    for (u32 from = 0; from < parts && free.size() < need; from++) {
+      std::vector<u32>& spare = partition(s, from).free_packets;
+      const u64 keep = 2 * packets_of_window(net, net.ranges[from].terminals);
+      if (from == k || spare.size() <= keep) continue;
+      const auto some = static_cast<std::ptrdiff_t>(std::min<u64>(spare.size() - keep, need - free.size()));
+      free.insert(free.end(), spare.end() - some, spare.end());
+      spare.erase(spare.end() - some, spare.end());
+    }
+    if (free.size() >= need) continue;
+    const std::size_t had = s.packets.size(), more = need - free.size();
+    grow_pool(net, s, had + more);
+    for (std::size_t n = 0; n < more; n++) free.push_back(static_cast<u32>(had + n));
+  }
+}
+
+namespace {
+
+u32 router_of(const Network& net, const FlitEvent& e) { return e.vc >> (net.radix_shift + net.vc_shift); }
+u32 router_of(const Network& net, const CreditEvent& e) { return e.vc >> (net.radix_shift + net.vc_shift); }
+u32 router_of(const Network& net, const FeedbackEvent& e) { return net.router_of_port(e.port); }
+
+template <class T>
+void hand_over(const Network& net, State& s, DelayLines<T> Partition::*lines, Cycle from, Cycle until, u32 first, u32 end) {
+  const u32 local = net.local_lines, far = net.far_lines, parts = net.partitions();
+  const u16* const owner = net.router_partition.data();
+  if ((s.part.*lines).lines.empty()) return;
+  for (u32 k = local; k < local + far; k++)
+    for (Cycle t = from; t != until; t++) {
+      for (u32 sender = 0; sender < parts; sender++) {
+        const DelayLine<T>& out = (partition(s, sender).*lines).lines[far + k];
+        const u32 slot = static_cast<u32>(out.marks.size()) - 1, stop = out.marks[t & slot];
+        for (u32 n = t == from ? out.first : out.marks[(t - 1) & slot]; n != stop; n++) {
+          const T& e = out.at(n);
+          const u32 to = owner[router_of(net, e)];
+          if (to - first < end - first) (partition(s, to).*lines).lines[k].push(e);
+        }
+      }
+      for (u32 to = first; to < end; to++) (partition(s, to).*lines).lines[k].close(t);
+    }
+}
+
+}  // namespace
+
+void hand_over(const Network& net, State& s, Cycle from, Cycle until, u32 first, u32 end) {
+  hand_over(net, s, &Partition::flit_lines, from, until, first, end);
+  hand_over(net, s, &Partition::credit_lines, from, until, first, end);
+  hand_over(net, s, &Partition::feedback_lines, from, until, first, end);
+}
+
+void forget_sent(const Network& net, State& s) {
+  const u32 outgoing = net.local_lines + net.far_lines;
+  const auto forget = [&](auto& lines) {
+    for (std::size_t k = outgoing; k < lines.lines.size(); k++) {
+      auto& line = lines.lines[k];
+      line.first = line.end = 0;  // nothing is left of it: an outgoing line is the same whenever it is empty
+      std::fill(line.marks.begin(), line.marks.end(), 0);
+    }
+  };
+  for (u32 k = 0; k < net.partitions(); k++) {
+    Partition& part = partition(s, k);
+    forget(part.flit_lines);
+    forget(part.credit_lines);
+    forget(part.feedback_lines);
+  }
+}
+
+Cycle window_end(const Network& net, const State& s, Cycle now) {
+  const u64 end = (u64{now} / net.lookahead + 1) * net.lookahead;
+  const u32 next = s.part.totals.epoch + 1;
+  const u64 change = next < net.graphs.size() && net.graphs[next]->from > now ? u64{net.graphs[next]->from} : end;
+  return static_cast<Cycle>(std::min({end, change, u64{kEndOfTime}}));
+}
+
+}  // namespace flitgym

@@ -1,0 +1,204 @@
+// Switch allocation of routers where every input VC and every output VC has a crossbar port of its own (crossbar_ports: per_vc).
+// Nobody contends for a port: an input VC's request is its only one, and what packets contend for is the output VC that their heads
+// want. The oldest wins it (or the least recently served); behind its head a packet streams on alone. So there is one mask of requests
+// per router, in which a packet that is part-way through stays, whether its next flit has come or not.
+#include <algorithm>
+#include <bit>
+
+#include "stage/stage.hpp"
+
+namespace flitgym {
+
+namespace {
+
+// A request in one number: who goes first, bit of the input VC within its router, output port.
+constexpr u32 kPortBits = std::bit_width(kMaxRadix - 1), kPortMask = kMaxRadix - 1;
+
+struct Crossbar {
+  explicit Crossbar(Frame& frame)
+      : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()), ports(s.ports.data()), next(s.next.data()),
+        packets(s.packets.data()), channels(net.channels.data()), credit_lines(f.part.credit_lines.lines.data()), requests(s.requests.data()), vc_shift(net.vc_shift),
+        radix_shift(net.radix_shift), words(net.request_words), depth(net.router.output_depth) {}
+  Frame& f;
+  const Network& net;
+  State& s;
+  InputVc* const input_vcs;
+  OutputVc* const output_vcs;
+  Port* const ports;
+  Flit* const next;
+  const Packet* const packets;
+  const Channel* const channels;
+  DelayLine<CreditEvent>* const credit_lines;
+  u64* const requests;
+  const u32 vc_shift, radix_shift, words, depth;
+
+  u64* mask(u32 router) const { return &requests[(std::size_t{router} << radix_shift) * words]; }
+  u32 first_vc(u32 router) const { return router << (radix_shift + vc_shift); }
+};
+
+// A request that fails waits with its output VC, or asks for another output.
+void put_off(const Crossbar& x, u32 router, u32 bit, OutputVc& out) {
+  const u32 v = x.first_vc(router) | bit;
+  InputVc& in = x.input_vcs[v];
+  x.mask(router)[bit / 64] &= ~(u64{1} << (bit % 64));
+  if (!x.net.routing_facts.reroutes || in.sent > 0) return park(x.f, out, v);
+  in.routed = 0;
+  if (x.net.accounted_jobs) account_unrouted(x.f, v, x.net.port(router, in.out_port));
+  x.f.part.route_list.push_back(v);
+}
+
+// Can the head in front go to its output VC now? If there is no room, or another packet goes there, its request is put off.
+bool head_may_go(const Crossbar& x, u32 router, u32 bit, const InputVc& in, OutputVc& out) {
+  const Network& net = x.net;
+  const u32 v = x.first_vc(router) | bit;
+  const auto fits = [&] {
+    u32 needed = slots_needed(x.f, in);
+    if (net.routing_facts.bubble) {
+      const u16 ring = net.ring_of_output[in.out_port];
+      if (ring != kNoRing && net.ring_of_input[bit >> x.vc_shift] != ring) needed += net.most_packet_flits;  // it enters the ring
+    }
+    return x.depth - out.count >= needed;
+  };
+  if (net.router.separate_vc_allocation) {
+    if (out.owner == kNone && (!net.routing_facts.bubble || fits())) {  // won: the switch can be asked for from the next cycle on
+      out.owner = v;
+      out.owned_since = x.f.now;
+    }
+    if (out.owner == v && out.owned_since == x.f.now) return false;
+    const bool owned = out.owner != v && (!net.routing_facts.bubble || out.owner != kNone);
+    if (!owned && fits()) return true;
+  } else if (out.owner == kNone && fits()) {
+    return true;
+  }
+  put_off(x, router, bit, out);
+  return false;
+}
+
+template <bool kSingleFlit>
+inline void grant(const Crossbar& x, u32 router, u32 bit) {
+  const Network& net = x.net;
+  Frame& f = x.f;
+  const u32 v = x.first_vc(router) | bit, input = v >> x.vc_shift;
+  InputVc& in = x.input_vcs[v];
+  const u32 output = router << x.radix_shift | in.out_port, vc = in.out_vc;
+  OutputVc& out = x.output_vcs[output << x.vc_shift | vc];
+  const Channel& back = x.channels[input];
+
+  const Flit flit = pop_flit<kSingleFlit>(in, x.next, x.packets);
+  const u32 packet = packet_of(flit);
+  const bool head = kSingleFlit || (flit & kHead), tail = kSingleFlit || (flit & kTail);
+  if (flit & kWatched) [[unlikely]] watch(f, flit, "wins the switch to", output, vc);
+
+  // The freed slot goes back upstream as a credit.
+  const u16 freed = kSingleFlit || !net.router.packet_credits ? 1 : !tail ? 0 : x.packets[packet].flits;
+  const u16 job = net.workload ? x.packets[packet].job : 0;
+  if (kSingleFlit || freed > 0) x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | net.vc_of(v), freed, job});
+
+  if (tail) {
+    in.routed = 0;
+    if (net.accounted_jobs) account_left(f, v, output, packet);
+    x.mask(router)[bit / 64] &= ~(u64{1} << (bit % 64));
+    if (net.learns && back.kind != PortKind::kTerminal) {
+      const PacketDetail& d = x.s.details[packet];
+      if (d.value >= 0) f.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * net.cycle_ns) + d.value});
+    }
+    if (in.count > 0) {
+      __builtin_prefetch(&x.packets[packet_of(in.front)], 1);
+      request_route(f, v, f.now + 1);
+    }
+    if (!kSingleFlit) {
+      const bool owned = !head || net.router.separate_vc_allocation;
+      if (owned) out.owner = kNone;
+      // By age one is woken at a time, and there may be room for the next.
+      if (out.parked != kNone && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(f, out);
+    }
+  } else if (head) {
+    out.owner = v;
+  }
+  enqueue_output(f, x.ports[output], out, x.next, output, vc, flit, 1);
+  if (f.sensed) f.sensed[net.sensed.at(output, vc)] += net.sensed.queue();
+}
+
+// kOrdered: grants are made in order of priority, as somebody feels it (Network::order_felt) or the arbiter counts them; else in that
+// of the input VCs, which says the same.
+template <bool kSingleFlit, bool kOrdered>
+void allocate(const Crossbar& x, u32 router) {
+  InputVc* const input_vcs = &x.input_vcs[x.first_vc(router)];
+  OutputVc* const output_vcs = &x.output_vcs[x.first_vc(router)];
+  const u64* const mask = x.mask(router);
+  const std::size_t rerouted = x.f.part.route_list.size();
+  u64 keys[kMaxRadix * kMaxVcs];       // of those that have room, the best for each output VC
+  u64 contended[kMaxRadix * kMaxVcs / 64];  // bit per output VC: somebody goes there
+  u16 place[kMaxRadix * kMaxVcs];      // and has this place among the keys
+  std::fill_n(contended, x.words, u64{0});
+  u32 n = 0, moves = 0;
+
+  for (u32 word = 0; word < x.words; word++)
+    for (u64 m = mask[word]; m; m &= m - 1) {
+      const u32 bit = word * 64 + static_cast<u32>(__builtin_ctzll(m));
+      InputVc& in = input_vcs[bit];
+      const u32 at = u32{in.out_port} << x.vc_shift | in.out_vc;
+      OutputVc& out = output_vcs[at];
+      const u64 key = u64{in.served} << 32 | bit << kPortBits | in.out_port;
+      if constexpr (kSingleFlit) {
+        if (out.count >= x.depth) [[unlikely]] {
+          put_off(x, router, bit, out);
+          continue;
+        }
+      } else if (in.sent > 0) {  // alone: the output VC is its own
+        if (in.count == 0) continue;
+        if (out.count >= x.depth) put_off(x, router, bit, out);
+        else keys[n++] = key;
+        continue;
+      } else if (!head_may_go(x, router, bit, in, out)) {
+        continue;
+      }
+      u64& there = contended[at / 64];
+      if (const u64 own = u64{1} << (at % 64); !(there & own)) {
+        there |= own;
+        place[at] = static_cast<u16>(n);
+        keys[n++] = key;
+      } else if (key < keys[place[at]]) {
+        keys[place[at]] = key;
+      }
+    }
+
+  if constexpr (kOrdered) {
+    std::sort(keys, keys + n);
+    auto& list = x.f.part.route_list;  // those who ask for another output do so by the order of their outputs
+    std::sort(list.begin() + static_cast<std::ptrdiff_t>(rerouted), list.end(), [&](u32 a, u32 b) {
+      const u32 port_a = x.input_vcs[a].out_port, port_b = x.input_vcs[b].out_port;
+      return port_a != port_b ? port_a < port_b : a < b;
+    });
+  }
+  for (u32 k = 0; k < n; k++, moves++) grant<kSingleFlit>(x, router, static_cast<u32>(keys[k]) >> kPortBits);
+  x.f.part.totals.moves += moves;
+  if (x.net.router.arbiter != Arbiter::kLeastRecentlyServed) return;
+  u32 stamp = x.s.stamps[router] += n;  // those served go to the end of the list, the first served last
+  for (u32 k = 0; k < n; k++) input_vcs[static_cast<u32>(keys[k]) >> kPortBits].served = --stamp;
+}
+
+template <bool kSingleFlit, bool kOrdered>
+void allocate_all(Frame& f) {
+  const Crossbar x(f);
+  for (u32 word = 0; word < f.range.words; word++)
+    for (u64 bits = f.active[word]; bits; bits &= bits - 1) {
+      const u32 router = f.range.first_router + word * 64 + static_cast<u32>(__builtin_ctzll(bits));
+      allocate<kSingleFlit, kOrdered>(x, router);
+      const u64* const mask = x.mask(router);
+      if (std::any_of(mask, mask + x.words, [](u64 left) { return left != 0; })) continue;
+      f.s.outputs_asked[router * f.net.asked_words] = 0;
+      f.active[word] &= ~(bits & -bits);
+    }
+}
+
+}  // namespace
+
+void switch_allocation_per_vc(Frame& f) {
+  const Network& net = f.net;
+  const bool ordered = net.order_felt || net.router.arbiter == Arbiter::kLeastRecentlyServed;
+  if (net.most_packet_flits == 1 && !net.router.separate_vc_allocation) return ordered ? allocate_all<true, true>(f) : allocate_all<true, false>(f);
+  return ordered ? allocate_all<false, true>(f) : allocate_all<false, false>(f);
+}
+
+}  // namespace flitgym

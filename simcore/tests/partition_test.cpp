@@ -1,0 +1,168 @@
+// Partitions and threads: the same run however the network is cut, whoever runs the pieces, and in however many calls.
+#include <algorithm>
+
+#include "crafted.hpp"
+#include "simcore/registry.hpp"
+#include "simcore/stats.hpp"
+
+using namespace scenes;
+
+namespace {
+
+struct Case {
+  std::string name;
+  Config config;
+};
+
+Section small(const std::string& topology) { return {topology, registry<TopologySpec>().find(topology)->second.small}; }
+
+// Input-queued and output-queued routers, single and mixed sizes, learning, detours, failures that come and go.
+std::vector<Case> cases() {
+  const Section uniform = {"uniform", {{"load", 0.5}}}, mixed_sizes = {"uniform", {{"load", 0.4}, {"packet_flits_max", i64{5}}}};
+  const Section adversarial = {"adversarial", {{"load", 0.3}}}, hot = {"hotspot", {{"load", 0.3}}};
+  std::vector<Case> all;
+  const auto add = [&](const std::string& name, Config c) { all.push_back({name, std::move(c)}); };
+  for (const char* routing : {"minimal", "par", "ugal_group", "q_adaptive", "q_routing", "valiant_router"})
+    for (const auto& [router, values] : {std::pair{"input_queued", input_queued()}, {"hpdc21", hpdc21()}})
+      add(std::string("dragonfly ") + routing + ' ' + router, config(small_network(), values, {routing, {}}, uniform));
+  add("dragonfly q_adaptive adversarial", config(small_network(), hpdc21(), {"q_adaptive", {}}, adversarial));
+  add("dragonfly par sc22", config(small_network(), sc22(), {"par", {}}, {"uniform", {{"load", 0.5}, {"packet_flits", i64{4}}}}));
+  add("dragonfly wormhole", config(small_network(), small_wormhole(), {"minimal", {}}, mixed_sizes));
+  add("dragonfly minimal hotspot", config(small_network(), input_queued(), {"minimal", {}}, hot));
+  for (const char* routing : {"dimension_order", "omni_war", "dim_war", "dal", "q_adaptive"})
+    add(std::string("hyperx ") + routing, config(hyperx_section({4, 4}, 3), sc19(), {routing, {}}, mixed_sizes));
+  for (const char* topology : {"torus", "mesh", "fat_tree", "slim_fly", "random_regular"})
+    for (const char* routing : {"minimal", "ugal"})
+      add(std::string(topology) + ' ' + routing, config(small(topology), input_queued(), {routing, {}}, mixed_sizes));
+  Config failing = config(small_network(), hpdc21(), {"minimal", {}}, uniform);
+  failing.failures = {{"events", std::string("0.05@1000-2500,0.05@1801")}};
+  add("dragonfly with links that go down and up", failing);
+  return all;
+}
+
+Config cut(Config c, u32 partitions) {
+  c.partitions = partitions;
+  return c;
+}
+
+std::vector<double> numbers(Simulation& sim) {
+  std::vector<double> all;
+  for (const auto& [name, value] : statistics(sim.network(), sim.state())) all.push_back(value);
+  for (u32 p = 0; p < sim.network().port_count; p++)
+    if (sim.network().channels[p].peer != kNone) all.push_back(static_cast<double>(sim.state().ports[p].flits)), all.push_back(static_cast<double>(sim.state().ports[p].stall));
+  for (const SeriesPoint& x : series_sums(sim.state())) all.push_back(static_cast<double>(x.packets + x.latency));
+  return all;
+}
+
+constexpr u32 kCycles = 2000;
+
+void go(Simulation& sim) {
+  sim.set_series_interval(500);
+  sim.run(kCycles / 4 + 13);
+  sim.begin_window();
+  sim.run(kCycles);
+}
+
+}  // namespace
+
+TEST(partitions_change_nothing) {
+  for (const Case& x : cases()) {
+    Simulation whole(cut(x.config, 1));
+    go(whole);
+    const auto wanted = numbers(whole);
+    CHECK_FOR(statistics(whole.network(), whole.state())["packets_delivered"] > 300, x.name);
+    for (const u32 parts : {2u, 5u}) {
+      Simulation sim(cut(x.config, parts));
+      CHECK_EQ(sim.network().partitions(), parts);
+      go(sim);
+      CHECK_FOR(numbers(sim) == wanted, x.name + " in " + std::to_string(parts));
+      sim.check_conservation();
+    }
+  }
+}
+
+// The state, to the bit: by several threads, in several calls, after a snapshot and in a fork.
+TEST(threads_and_pieces_come_to_the_same_state) {
+  const std::vector<Case> all = cases();
+  for (std::size_t n = 0; n < all.size(); n += 3) {  // threads that wait for a busy machine take their time
+    const Case& x = all[n];
+    Simulation sim(cut(x.config, 4));
+    go(sim);
+    for (const u32 threads : {2u, 3u}) {
+      Simulation other(cut(x.config, 4));
+      other.set_threads(threads);
+      go(other);
+      CHECK_FOR(other.hash() == sim.hash(), x.name + " by " + std::to_string(threads) + " threads");
+    }
+    Simulation pieces(cut(x.config, 4));
+    pieces.set_threads(2);
+    pieces.set_series_interval(500);
+    pieces.run(1);
+    for (u32 left = kCycles / 4 + 12, some = 3; left > 0; left -= std::min(left, some), some = some * 7 % 61 + 1) pieces.run(std::min(left, some));
+    pieces.begin_window();
+    pieces.check_conservation();
+    for (u32 k = 0; k < 40; k++) {  // cycle by cycle
+      pieces.collect();
+      pieces.apply(nullptr, 0);
+      pieces.check_conservation();
+    }
+    const std::string bytes = pieces.snapshot();
+    Simulation fork(pieces), restored(cut(x.config, 4));
+    restored.restore(bytes);
+    for (Simulation* one : {&pieces, &fork, &restored}) {
+      one->run(kCycles - 40);
+      CHECK_FOR(one->hash() == sim.hash(), x.name + " in pieces");
+    }
+    CHECK_FOR(sim.drain(200000), x.name + " drains");
+  }
+}
+
+// Packets that end far from where they began do not make the pool grow for ever.
+TEST(packets_come_back_to_where_they_are_needed) {
+  Config c = config(small_network(), input_queued(), {"minimal", {}}, {"hotspot", {{"load", 0.1}}});
+  c.partitions = 5;
+  Simulation sim(c);
+  sim.run(20000);
+  const std::size_t had = sim.state().packets.size();
+  sim.run(60000);
+  CHECK(totals(sim.state()).flits_ejected > 100000);
+  CHECK(sim.state().packets.size() < had + had / 4);
+}
+
+TEST(what_sees_the_whole_network_is_not_cut) {
+  const auto parts = [](const Section& routing) {
+    Config c = config(small_network(), hpdc21(), routing, {"uniform", {{"load", 0.2}}});
+    c.partitions = 4;
+    return Simulation(c).network().partitions();
+  };
+  CHECK_EQ(parts({"minimal", {}}), 4u);
+  CHECK_EQ(parts({"ugal_global", {}}), 1u);
+  CHECK_EQ(parts({"external", {}}), 1u);
+  CHECK_EQ(parts({"agent", {}}), 1u);
+}
+
+// Left to itself a large network is cut, at groups and with a window as long as their links; a small one is not.
+TEST(large_networks_are_cut) {
+  Simulation large(config(network_1056(), input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.2}}}));
+  const Network& net = large.network();
+  CHECK(net.partitions() >= 4);
+  for (const PartitionRange& range : net.ranges) CHECK(range.first_router % 8 == 0 && range.end_router > range.first_router);
+  CHECK_EQ(net.lookahead, 101u);
+  CHECK_EQ(Simulation(config(small_network(), input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.2}}})).network().partitions(), 1u);
+}
+
+TEST(a_partition_takes_no_snapshot_that_leads_out_of_it) {
+  Config c = config(small_network(), input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.4}}});
+  c.partitions = 3;
+  Simulation sim(c);
+  sim.run(500);
+  const auto refused = [&](const std::function<void(State&)>& change, const std::string& part) {
+    Simulation forged(sim);
+    change(forged.state());
+    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "contradicts itself", part);
+  };
+  refused([](State& s) { std::swap(s.part.sources_due, s.further[0].sources_due); }, "clocks of the sources");
+  refused([](State& s) { std::swap(s.part.flit_lines, s.further[0].flit_lines); }, "delay line");
+  refused([](State& s) { s.further[1].totals.now++; }, "partitions");
+  refused([](State& s) { s.further[1].free_packets.push_back(s.part.free_packets.back()); }, "free packets");
+}
