@@ -32,8 +32,8 @@ class _Group(_Shared):
     """
 
     def __init__(self, group: str, names: Iterable[str], make: Callable[[str, str], Any]) -> None:
-        super().__init__(dict.fromkeys(f"{name}.yaml" for name in names))
-        self._group, self._make = group, make
+        self._group, self._names, self._make = group, list(names), make
+        super().__init__(dict.fromkeys(f"{name}.yaml" for name in self._names))
 
     def __getitem__(self, file: str) -> Any:
         with _lock:
@@ -44,7 +44,8 @@ class _Group(_Shared):
 
     def __reduce__(self) -> Any:
         # For other processes, which make their own.
-        return _Group, (self._group, [file.removesuffix(".yaml") for file in self], self._make)
+        others = [(file, node) for file, node in self.items() if file.removesuffix(".yaml") not in self._names]
+        return _Group, (self._group, self._names, self._make), None, None, iter(others)
 
 
 def share_store() -> ConfigStore:

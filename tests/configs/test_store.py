@@ -46,6 +46,9 @@ def test_what_others_have_stored_in_a_group_stays() -> None:
         store_group("of_two", ["one"], make)
     assert share_store().list("of_two") == ["one.yaml", "other.yaml"]
     assert share_store().load("of_two/other.yaml").node.number == 3
+    elsewhere = pickle.loads(pickle.dumps(share_store().repo["of_two"]))
+    assert list(elsewhere) == ["one.yaml", "other.yaml"]
+    assert elsewhere["other.yaml"].node.number == 3
 
 
 def test_another_process_makes_its_own() -> None:
