@@ -15,31 +15,27 @@ namespace flitgym {
 
 namespace {
 
-// A class owns the VCs c, c + classes, ...: take the one with the most room. Where it is kept how full they are, and none can be held
-// by a packet, that is the emptiest.
-u32 pick_vc(const Frame& f, const u16* filled, u32 port, u32 vc_class) {
-  const Network& net = f.net;
-  const State& s = f.s;
-  const u32 first = vc_class == kAnyClass ? 0 : vc_class, step = vc_class == kAnyClass ? 1 : net.routing_facts.classes;
+// A class owns the VCs c, c + classes, ...: take the one with the most room.
+u32 roomiest(const Network& net, const OutputVc* own, u32 first, u32 step) {
   u32 best = first;
-  if (filled) {
-    const u16* const own = &filled[net.sensed.at(port, 0)];
-    u32 least = ~0u;
-    for (u32 vc = first; vc < net.vcs; vc += step)
-      if (const u32 flits = own[vc << net.sensed.column_shift]; flits < least) {
-        least = flits;
-        best = vc;
-      }
-    return best;
-  }
   int most = -1;
   for (u32 vc = first; vc < net.vcs; vc += step) {
-    const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
+    const OutputVc& out = own[vc];
     const int room = out.owner == kNone ? int{out.credits} - int{out.count} + 65536 : 0;
     if (room > most) {
       most = room;
       best = vc;
     }
+  }
+  return best;
+}
+// The same where State keeps how full they are (Network::sensed), and none can be held by a packet.
+inline u32 emptiest(const Network& net, const u16* own, u32 first, u32 step) {
+  u32 best = first, least = own[first << net.sensed.column_shift];
+  for (u32 vc = first + step; vc < net.vcs; vc += step) {
+    const u32 flits = own[vc << net.sensed.column_shift];
+    best = flits < least ? vc : best;
+    least = std::min(flits, least);
   }
   return best;
 }
@@ -158,8 +154,8 @@ void apply_routes(Frame& f, u32 begin, u32 end) {
   const Batch& b = f.w.batch;
   const bool never_held = net.most_packet_flits == 1 && !net.router.separate_vc_allocation;
   const u16* const filled = never_held && net.sensed.parts == Occupancy::kBoth ? f.sensed : nullptr;
-  const bool one_to_one = net.vcs == net.routing_facts.classes;
-  const u32 shift = net.radix_shift + net.vc_shift, words = net.request_words, asked_words = net.asked_words;
+  const u32 vcs = net.vcs, classes = net.routing_facts.classes, asks_mask = net.request_mask;
+  const u32 radix_shift = net.radix_shift, shift = radix_shift + net.vc_shift, words = net.request_words, asked_words = net.asked_words;
   const bool by_age = net.router.arbiter == Arbiter::kAge;
   const bool prefetch_ports = net.router.multi_cycle_switch;
   const u32* const ids = b.input_vc.data();
@@ -171,10 +167,14 @@ void apply_routes(Frame& f, u32 begin, u32 end) {
   u64* const active = f.active;
   const u32 first_router = f.range.first_router;
   for (u32 i = begin; i < end; i++) {
-    const u32 v = ids[i], router = v >> shift, bit = v & ((1u << shift) - 1), out_port = out_ports[i], output = net.port(router, out_port);
+    const u32 v = ids[i], router = v >> shift, bit = v & ((1u << shift) - 1), out_port = out_ports[i], output = router << radix_shift | out_port;
     InputVc& in = input_vcs[v];
     in.out_port = static_cast<u16>(out_port);
-    in.out_vc = one_to_one && out_classes[i] != kAnyClass ? out_classes[i] : static_cast<u16>(pick_vc(f, filled, output, out_classes[i]));
+    const bool any = out_classes[i] == kAnyClass;
+    const u32 first = any ? 0 : out_classes[i], step = any ? 1 : classes;
+    in.out_vc = static_cast<u16>(first + step >= vcs ? first  // the class has no other
+                                 : filled ? emptiest(net, &filled[net.sensed.at(output, 0)], first, step)
+                                          : roomiest(net, &s.output_vcs[net.vc_id(output, 0)], first, step));
     in.routed = 1;
     if (net.accounted_jobs) account_routed(f, v, output);
     if (by_age) in.served = s.packets[b.packet[i]].generated;
@@ -185,8 +185,8 @@ void apply_routes(Frame& f, u32 begin, u32 end) {
       __builtin_prefetch(&s.ports[net.port_of_vc(v)], 1);
     }
     // set_request() with its arrays at hand
-    const u32 asks = net.request_port(out_port);
-    requests[std::size_t{net.port(router, asks)} * words + bit / 64] |= u64{1} << (bit % 64);
+    const u32 asks = out_port & asks_mask;
+    requests[(std::size_t{router} << radix_shift | asks) * words + bit / 64] |= u64{1} << (bit % 64);
     asked[router * asked_words + asks / 64] |= u64{1} << (asks % 64);
     active[(router - first_router) / 64] |= u64{1} << ((router - first_router) % 64);
     if (in.front & kWatched) [[unlikely]] watch(f, in.front | kHead | (net.most_packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
