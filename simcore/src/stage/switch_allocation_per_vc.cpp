@@ -75,7 +75,7 @@ bool head_may_go(const Crossbar& x, u32 router, u32 bit, const InputVc& in, Outp
 }
 
 template <bool kSingleFlit>
-inline void grant(const Crossbar& x, u32 router, u32 bit) {
+inline __attribute__((always_inline)) void grant(const Crossbar& x, u32 router, u32 bit) {
   const Network& net = x.net;
   Frame& f = x.f;
   const u32 v = x.first_vc(router) | bit, input = v >> x.vc_shift;
