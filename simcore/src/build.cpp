@@ -458,7 +458,6 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   else choose_workload(config, router, *net);
   choose_partitions(*net, config.partitions);
   // Packets draw for themselves, and sums do not mind; a table that learns does, and so do those who are shown a batch.
-  net->order_felt = true;
   for (const Section* section : {&config.topology, &config.router, &config.routing, &config.traffic}) {
     net->identity += section->name;
     for (const auto& [key, value] : section->values) net->identity += " " + key + "=" + to_string(value);

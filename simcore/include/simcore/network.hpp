@@ -200,7 +200,6 @@ struct Network {
   // of its port 0, and a packet that is part-way through keeps asking.
   u32 request_mask = ~0u;
   u32 request_port(u32 out_port) const { return out_port & request_mask; }
-  bool order_felt = true;             // does anything come of the order in which a router's grants of a cycle are made?
 
   RouterParams router{};
   std::vector<Rounding> rounding;

@@ -248,7 +248,7 @@ struct ChannelAccount {          // 16 bytes: four ports of a router in a cache 
   Cycle busy;                    // cycles that it has carried flits in the window, until then
   u32 job;                       // whose flits those on it and the last before them are
   u32 flits;                     // of them, in the window, that are not in job_flits yet
-};
+};                               // busy and flits mean nothing while no window is open
 static_assert(sizeof(ChannelAccount) == 16);
 
 struct JobPoint {                // one interval of the time series of a job

@@ -48,20 +48,28 @@ inline u64 busy_until_now(const ChannelAccount& account, Cycle now) {
   return account.busy - (passed(account.sending_until, now) ? 0 : account.sending_until - now);
 }
 
-// `count` packets of a job begin to wait for an output, or wait for it no longer.
-inline void begin_waiting(Frame& f, u32 output, u32 job, u32 count) {
+// The packets of an input VC, and of the NIC before it, begin to wait for an output, or wait for it no longer.
+template <bool kBegin>
+inline void move_waiting(Frame& f, u32 input_vc, u32 output) {
+  State& s = f.s;
+  if (s.ports[output].stalled) account_stall(f, output);
   const u32 jobs = f.net.accounted_jobs;
-  const std::size_t row = std::size_t{output} * jobs + job;
-  f.s.job_waiting[row] += count;
-  const ChannelAccount& account = f.s.job_channels[output];
-  if (f.part.window.open) f.s.wait_blame[row * jobs + account.job] -= count * busy_until_now(account, f.now);
-}
-inline void end_waiting(Frame& f, u32 output, u32 job, u32 count) {
-  const u32 jobs = f.net.accounted_jobs;
-  const std::size_t row = std::size_t{output} * jobs + job;
-  f.s.job_waiting[row] -= count;
-  const ChannelAccount& account = f.s.job_channels[output];
-  if (f.part.window.open) f.s.wait_blame[row * jobs + account.job] += count * busy_until_now(account, f.now);
+  const u32* const queued = &s.job_queued[std::size_t{input_vc} * jobs];
+  u32 j = 0;
+  while (j < jobs && queued[j] == 0) j++;
+  if (j == jobs) return;
+  const bool open = f.part.window.open;
+  const std::size_t row = std::size_t{output} * jobs;
+  const ChannelAccount account = s.job_channels[output];
+  const u64 busy = busy_until_now(account, f.now);
+  u32* const waiting = &s.job_waiting[row];
+  u64* const waited = &s.wait_blame[row * jobs + account.job];
+  for (; j < jobs; j++) {
+    const u32 count = queued[j];
+    if (count == 0) continue;
+    waiting[j] += kBegin ? count : 0 - count;
+    if (open) waited[j * jobs] += kBegin ? 0 - count * busy : count * busy;
+  }
 }
 
 }  // namespace
@@ -74,74 +82,67 @@ void account_queued(Frame& f, u32 input_vc, u32 packet) {
   if (!in.routed) return;
   const u32 output = f.net.port(f.net.router_of_port(f.net.port_of_vc(input_vc)), in.out_port);
   if (s.ports[output].stalled) account_stall(f, output);
-  begin_waiting(f, output, job, 1);
+  const std::size_t row = std::size_t{output} * f.net.accounted_jobs + job;
+  s.job_waiting[row]++;
+  const ChannelAccount account = s.job_channels[output];
+  if (f.part.window.open) s.wait_blame[row * f.net.accounted_jobs + account.job] -= busy_until_now(account, f.now);
 }
 
-void account_routed(Frame& f, u32 input_vc, u32 output) {
-  State& s = f.s;
-  if (s.ports[output].stalled) account_stall(f, output);
-  const u32 jobs = f.net.accounted_jobs;
-  const u32* const queued = &s.job_queued[std::size_t{input_vc} * jobs];
-  for (u32 j = 0; j < jobs; j++)
-    if (queued[j]) begin_waiting(f, output, j, queued[j]);
-}
-
-void account_unrouted(Frame& f, u32 input_vc, u32 output) {
-  State& s = f.s;
-  if (s.ports[output].stalled) account_stall(f, output);
-  const u32 jobs = f.net.accounted_jobs;
-  const u32* const queued = &s.job_queued[std::size_t{input_vc} * jobs];
-  for (u32 j = 0; j < jobs; j++)
-    if (queued[j]) end_waiting(f, output, j, queued[j]);
-}
+void account_routed(Frame& f, u32 input_vc, u32 output) { move_waiting<true>(f, input_vc, output); }
+void account_unrouted(Frame& f, u32 input_vc, u32 output) { move_waiting<false>(f, input_vc, output); }
 
 void account_left(Frame& f, u32 input_vc, u32 output, u32 packet) {
   f.s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + f.s.packets[packet].job]--;
-  account_unrouted(f, input_vc, output);  // those behind it; it waits on until it is sent
+  move_waiting<false>(f, input_vc, output);  // those behind it; it waits on until it is sent
 }
 
 namespace {
 
-// Flits of another job follow on a channel.
-__attribute__((noinline)) void change_job(Frame& f, u32 port, u32 job) {
-  State& s = f.s;
-  const u32 jobs = f.net.accounted_jobs;
-  ChannelAccount& account = s.job_channels[port];
-  const std::size_t row = std::size_t{port} * jobs;
-  if (f.part.window.open)
-    for (u32 v = 0; v < jobs; v++)
-      if (const u64 charged = u64{s.job_waiting[row + v]} * account.busy) {
-        s.wait_blame[(row + v) * jobs + account.job] += charged;
-        s.wait_blame[(row + v) * jobs + job] -= charged;
-      }
-  s.job_flits[row + account.job] += account.flits;
-  account.flits = 0;
-  account.job = job;
-}
-
-}  // namespace
-
-void account_sent(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
+// A flit of the job whose flits are on the channel.
+inline void sent(Frame& f, ChannelAccount& account, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
   const Network& net = f.net;
   State& s = f.s;
-  if (net.is_nic(port)) return;
-  const u32 jobs = net.accounted_jobs, job = s.packets[packet_of(flit)].job;
-  ChannelAccount& account = s.job_channels[port];
-  if (account.job != job) change_job(f, port, job);
-  const bool open = f.part.window.open;
+  const u32 jobs = net.accounted_jobs, job = account.job;
   if (flit & kHead) {
     const std::size_t row = std::size_t{port} * jobs + job;
     s.job_waiting[row]--;
-    if (open) s.wait_blame[row * jobs + job] += account.busy;
+    if (f.part.window.open) s.wait_blame[row * jobs + job] += account.busy;
   }
   if (net.channels[port].kind != PortKind::kTerminal) {
     u16& slots = s.job_downstream[std::size_t{net.vc_id(port, vc)} * jobs + job];
     slots = static_cast<u16>(slots + flits);
   }
   account.sending_until = f.now + cycles;
-  if (!open) return;
   account.busy += cycles;
   account.flits += flits;
+}
+
+// One of another job.
+__attribute__((noinline)) void sent_by_another(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
+  State& s = f.s;
+  const u32 jobs = f.net.accounted_jobs, job = s.packets[packet_of(flit)].job;
+  ChannelAccount& account = s.job_channels[port];
+  const std::size_t row = std::size_t{port} * jobs;
+  if (f.part.window.open) {
+    for (u32 v = 0; v < jobs; v++)
+      if (const u64 charged = u64{s.job_waiting[row + v]} * account.busy) {
+        s.wait_blame[(row + v) * jobs + account.job] += charged;
+        s.wait_blame[(row + v) * jobs + job] -= charged;
+      }
+    s.job_flits[row + account.job] += account.flits;
+  }
+  account.flits = 0;
+  account.job = job;
+  sent(f, account, port, vc, flit, flits, cycles);
+}
+
+}  // namespace
+
+void account_sent(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
+  if (f.net.is_nic(port)) return;
+  ChannelAccount& account = f.s.job_channels[port];
+  if (account.job != f.s.packets[packet_of(flit)].job) return sent_by_another(f, port, vc, flit, flits, cycles);
+  sent(f, account, port, vc, flit, flits, cycles);
 }
 
 void account_credit(Frame& f, const CreditEvent& credit) {
@@ -157,6 +158,7 @@ void account_credit(Frame& f, const CreditEvent& credit) {
 
 std::vector<u64> job_flits(const Network& net, const State& s) {
   std::vector<u64> flits = s.job_flits;
+  if (!s.part.window.open) return flits;  // settled
   for (std::size_t port = 0; port < s.job_channels.size(); port++)
     flits[port * net.accounted_jobs + s.job_channels[port].job] += s.job_channels[port].flits;
   return flits;
@@ -164,7 +166,7 @@ std::vector<u64> job_flits(const Network& net, const State& s) {
 
 std::vector<u64> wait_blame(const Network& net, const State& s) {
   std::vector<u64> waited = s.wait_blame;
-  if (!s.part.window.open) return waited;  // settled
+  if (!s.part.window.open) return waited;
   const u32 jobs = net.accounted_jobs;
   for (std::size_t port = 0; port < s.job_channels.size(); port++) {
     const ChannelAccount& account = s.job_channels[port];
@@ -177,7 +179,6 @@ std::vector<u64> wait_blame(const Network& net, const State& s) {
 void settle_blame(const Network& net, State& s) {
   s.wait_blame = wait_blame(net, s);
   s.job_flits = job_flits(net, s);
-  for (ChannelAccount& account : s.job_channels) account.flits = 0;
 }
 
 }  // namespace flitgym

@@ -28,7 +28,7 @@ void account_left(Frame& f, u32 input_vc, u32 output, u32 packet);  // its tail 
 void account_sent(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles);
 void account_credit(Frame& f, const CreditEvent& credit);
 void account_stall(const Frame& f, u32 port);  // up to now, of a channel that stands still
-// All accounts are closed; what waits still has been charged up to now.
+// As the window ends: what waits still has been charged up to now.
 void settle_blame(const Network& net, State& s);
 
 }  // namespace flitgym
