@@ -268,7 +268,7 @@ TEST(a_crossbar_output_stays_with_a_packet) {
   }
 }
 
-// Two packets for one terminal whose channel is slower than the link: the second crosses router 1 while the first is on the channel.
+// Where all packets are one flit there is nothing to keep together: the very same run.
 TEST(packets_of_one_flit_do_not_care) {
   const Section traffic{"uniform", {{"load", 0.7}}};
   const Config shared = config(small_network(), hpdc21(), {"q_adaptive", {}}, traffic);

@@ -45,8 +45,11 @@ void declare_followers(Network& net) {
     shape.highest = kNone;
     return declare<u32>(net, shape);
   };
-  net.followers[0] = make("flits_crossing", "by VC: packet, output VC, flits crossed, next cycle, packet arriving, flits arrived, input VC", net.input_vc_count(), kCrossingWords);
-  net.followers[1] = make("flits_sending", "by port: packet, VC, flits sent, next cycle, end, flits awaited", net.port_count, kSendingWords);
+  const char* const crossing =
+      "by VC: packet, output VC, flits crossed, next cycle, packet arriving, flits arrived, input VC";
+  const char* const sending = "by port: packet, VC, flits sent, next cycle, end, flits awaited";
+  net.followers[0] = make("flits_crossing", crossing, net.input_vc_count(), kCrossingWords);
+  net.followers[1] = make("flits_sending", sending, net.port_count, kSendingWords);
 }
 
 bool follow_arrival(Frame& f, const FlitEvent& e) {
@@ -105,7 +108,8 @@ void follow_channels(Frame& f) {
     if (to.sent == here) continue;
     const Channel& channel = net.channels[port];
     const bool tail = ++to.sent == flits;
-    f.part.flit_lines.lines[channel.line].push({net.vc_id(channel.peer, to.vc), to.packet << kFlitShift | (tail ? kTail : 0)});
+    const Flit flit = to.packet << kFlitShift | (tail ? kTail : 0);
+    f.part.flit_lines.lines[channel.line].push({net.vc_id(channel.peer, to.vc), flit});
     f.part.totals.moves++;
     to.next = f.now + channel.flit_cycles;
     if (!tail) continue;
@@ -131,7 +135,8 @@ void follow_crossbars(Frame& f) {
     const bool tail = ++c.crossed == flits, buffers = net.router.output_depth > 0;
     const u32 cycles = buffers ? crossbar_cycles : std::max(crossbar_cycles, channel.flit_cycles);
     if (!buffers) {
-      f.part.flit_lines.lines[channel.line].push({net.vc_id(channel.peer, net.vc_of(c.output)), c.packet << kFlitShift | (tail ? kTail : 0)});
+      const u32 vc = net.vc_id(channel.peer, net.vc_of(c.output));
+      f.part.flit_lines.lines[channel.line].push({vc, c.packet << kFlitShift | (tail ? kTail : 0)});
       Sending& to = sendings(net, s)[port];
       if (tail) to.packet = kNone, to.ends = f.now + channel.flit_cycles;
     }

@@ -73,8 +73,10 @@ void send(Frame& f, u32 port) {
   o.queued -= flits;
   if (net.is_nic(net.channels[port].peer)) o.load -= flits;  // terminals take everything at once
   else out.credits = static_cast<u16>(out.credits - flits);
-  if (f.sensed && !net.is_nic(port))
-    f.sensed[net.sensed.at(port, vc)] += static_cast<u16>(flits * ((net.is_nic(net.channels[port].peer) ? 0 : net.sensed.slots()) - net.sensed.queue()));
+  if (f.sensed && !net.is_nic(port)) {
+    const u32 slots = net.is_nic(net.channels[port].peer) ? 0 : net.sensed.slots();
+    f.sensed[net.sensed.at(port, vc)] += static_cast<u16>(flits * (slots - net.sensed.queue()));
+  }
   o.next_vc = static_cast<u16>(vc + 1 == net.vcs ? 0 : vc + 1);
   const u32 flit_cycles = net.channels[port].flit_cycles;
   const Cycle last = start_on_channel(f, o, port, vc, packet, flit_cycles);
@@ -83,7 +85,8 @@ void send(Frame& f, u32 port) {
   f.part.totals.moves += flits;
 
   if (out.parked != kNone) wake_parked(f, out);
-  if (net.is_nic(port) && f.part.totals.backlogged && s.terminals[port - net.router_ports].left > 0) fill_nic(f, port - net.router_ports, true);
+  const u32 terminal = port - net.router_ports;
+  if (net.is_nic(port) && f.part.totals.backlogged && s.terminals[terminal].left > 0) fill_nic(f, terminal, true);
 }
 
 }  // namespace

@@ -1,20 +1,23 @@
 // Packets of several flits that keep together everywhere (router.crossbar_sharing=packet; Network::whole_packets).
 //
 // The model is that of Merlin's hr_router, with flits that take their time:
-//   - What a packet claims or gives back it does with its head and for all of its flits: the count of a queue, room, credits. It
-//     wins the switch where its output VC has room for all of it; in that cycle its input VC returns the credits and turns
-//     to the packet behind. (Flits that are still there leave as fast as the credits can bring others in, while the
-//     crossbar is no slower than the links.)
+//   - What a packet claims or gives back it does with its head and for all of its flits: the count of a queue, room,
+//     credits. It wins the switch where its output VC has room for all of it; in that cycle its input VC returns
+//     the credits and turns to the packet behind. As its head starts on the channel it has left the output queue.
+//     (What is still there of it leaves an input as fast as the credits can bring others in, while the crossbar is no
+//     slower than the links; at an output it is as if the packet being sent stood in a register of its own.)
 //   - Its flits follow. An input and an output of the crossbar, and a channel, stay with a packet until its tail has
 //     passed; each flit takes its flit time there, and none passes before it has come. Where a slow link or crossbar
 //     comes before a fast one there are gaps, which nobody else fills.
 //   - It is delivered, and its flits are counted, when its tail reaches the terminal.
 //
-// Flit k of n passes a place at the latest of: when it has come, and a flit time after flit k - 1. So if the times at which flits come are
-// convex in k, those at which they pass are, too; in a NIC they have all come at once. Then the last one passes at
+// Flit k of n passes a place at the latest of: when it has come, and a flit time after flit k - 1. So if the times at
+// which flits come are convex in k, those at which they pass are, too; in a NIC they have all come at once. Then the
+// last one passes at
 //   max(time of the first + (n - 1) flit times, when it has come),
-// whatever the rates of links and crossbar, and nothing depends on those in between. So a packet can move as a train: one entry
-// per place, which carries when its tail has come (Packet::tail). That is what runs here; follow.cpp moves flit by flit.
+// whatever the rates of links and crossbar, and nothing depends on those in between. So a packet can move as a train:
+// one entry per place, which carries when its tail has come (Packet::tail). That is what runs here; follow.cpp moves
+// flit by flit.
 #pragma once
 
 #include <algorithm>
@@ -62,12 +65,14 @@ inline void enqueue_packet(Frame& f, Port& o, OutputVc& out, u32 port, u32 vc, F
   else schedule_when_free(f, o, port);
 }
 
-// A packet starts on a channel, which takes a flit every `flit_cycles`. Returns the cycle in which its tail does, or kHeld.
+// A packet starts on a channel, which takes a flit every `flit_cycles`. Returns the cycle in which its tail does, or
+// kHeld.
 inline Cycle start_on_channel(Frame& f, Port& o, u32 port, u32 vc, Flit packet, u32 flit_cycles) {
   const Network& net = f.net;
   const Channel& channel = net.channels[port];
   Packet& p = f.s.packets[packet_of(packet)];
-  const FlitEvent head{net.vc_id(channel.peer, vc), packet | kHead | (p.flits == 1 || !net.router.flit_by_flit ? kTail : 0)};
+  const bool all = p.flits == 1 || !net.router.flit_by_flit;
+  const FlitEvent head{net.vc_id(channel.peer, vc), packet | kHead | (all ? kTail : 0)};
   Cycle last;
   if (net.router.flit_by_flit) [[unlikely]] {
     f.part.flit_lines.lines[channel.line].push(head);
@@ -81,7 +86,8 @@ inline Cycle start_on_channel(Frame& f, Port& o, u32 port, u32 vc, Flit packet, 
   }
   o.flits += p.flits;
   // Flit by flit, follow.cpp charges those that wait, cycle by cycle.
-  if (net.accounted_jobs) account_sent(f, port, vc, packet | kHead, p.flits, net.router.flit_by_flit ? 0 : last + net.channels[port].flit_cycles - f.now);
+  const u32 busy = net.router.flit_by_flit ? 0 : last + channel.flit_cycles - f.now;
+  if (net.accounted_jobs) account_sent(f, port, vc, packet | kHead, p.flits, busy);
   if (packet & kWatched) [[unlikely]] watch(f, packet | kHead, "leaves on the channel of", port, vc);
   return last;
 }
