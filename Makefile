@@ -137,8 +137,6 @@ fuzz: dev ## mutated files for every reader, sanitizers on: FUZZ_SECONDS=120 eac
 	@for case in $(FUZZ_CASES); do echo "== $$case"; FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) build/test/simcore_tests $$case || exit 1; done
 	@FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests/fuzz
 
-bench-build: export CCACHE_BASEDIR = $(CURDIR)
-bench-build: export CCACHE_NOHASHDIR = 1
 bench-build:
 	@echo "== building the benchmark for this machine"
 	@cmake -S simcore -B build/bench -DCMAKE_BUILD_TYPE=Release -DFLITGYM_BENCH=ON -DFLITGYM_NATIVE=ON \

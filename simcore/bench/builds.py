@@ -33,21 +33,17 @@ def build(source: Path, folder: Path, log: Path, options: Sequence[str] = ()) ->
         ["cmake", "-S", str(source), "-B", str(folder), *OPTIONS, *options],
         ["cmake", "--build", str(folder), "-j", jobs, "--target", "simcore_bench"],
     )
-    # As `make bench-build` has it: what a compiler cache knows of one checkout serves another.
-    environment = {**os.environ, "CCACHE_BASEDIR": str(source.parent), "CCACHE_NOHASHDIR": "1"}
     with log.open("w") as out:
         for command in commands:
-            if run_group(command, out, environment):
+            if run_group(command, out):
                 end = "\n".join(log.read_text().splitlines()[-12:])
                 raise BenchError(f"{source} does not build; all that was said is in {log}, which ends\n{end}")
 
 
-def run_group(command: Sequence[str], out: TextIO, environment: dict[str, str]) -> int:
+def run_group(command: Sequence[str], out: TextIO) -> int:
     """A command's exit status. If this program is stopped, so are the compilers that the command started."""
     try:
-        running = subprocess.Popen(
-            command, env=environment, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
-        )
+        running = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
     except FileNotFoundError:
         raise BenchError(f"{command[0]} is missing; it is needed to build the core") from None
     try:
@@ -128,7 +124,7 @@ def bench_of(commit: str, repository: Path = ROOT, cache: Path = CACHE) -> Path:
         lists = source / "CMakeLists.txt"
         if not lists.exists() or "FLITGYM_BENCH" not in lists.read_text():
             raise BenchError(f"{commit[:12]} has no simcore_bench to compare with")
-        folder = tree / "build" / "bench"  # as in the working tree
+        folder = tree.parent / "build"
         log = cache / f"{commit}.log"
         try:
             build(source, folder, log, ["-DFLITGYM_NATIVE=ON"])

@@ -164,7 +164,7 @@ def stop(number: int, _: FrameType | None) -> None:
 
 def main() -> int:
     """Compare, and turn what goes wrong into one line."""
-    arguments = parser().parse_args()
+    arguments = parser().parse_intermixed_args()
     signal.signal(signal.SIGTERM, stop)
     try:
         return go(arguments)

@@ -11,9 +11,10 @@ import json
 import platform
 import re
 import shutil
+import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import builds
@@ -38,7 +39,8 @@ STAGES = (
     ("workload hosts", r"workload/"),
     ("apply", r"decision\.cpp:.*(apply_routes|pick_vc)"),
     ("routing", r"decision\.cpp:|routing/|tables/"),
-    ("switch allocation", r"stage/switch_allocation\.cpp:"),
+    ("switch allocation", r"stage/switch_allocation"),
+    ("partitions", r"src/partition|src/team"),
     ("rest", r"step\.cpp:|simulation\.cpp:|simcore_bench\.cpp:|failures\.cpp:"),
 )
 ORDER = (
@@ -53,6 +55,7 @@ ORDER = (
     "learning",
     "workload hosts",
     "accounts",
+    "partitions",
     "rest",
 )
 EVENTS = {
@@ -206,14 +209,16 @@ def build_programs() -> Programs:
 
 
 def count(programs: Programs, scene: str) -> Row:
-    """Counts of a short window of a scene, behind its whole warm-up."""
+    """Counts of a short window of a scene, behind its whole warm-up, which simcore_bench keeps out if it can."""
     whole = programs.run(scene, 0.1)
     scale = min(1.0, 0.1 * FLIT_HOPS / whole["flit_hops"])
     out = FOLDER / f"{scene}.callgrind"
+    late = subprocess.run([programs.bench, "--starts-callgrind"], capture_output=True).returncode == 0
     command = [
         "valgrind",
         "--tool=callgrind",
         f"--callgrind-out-file={out}",
+        f"--instr-atstart={'no' if late else 'yes'}",
         f"--toggle-collect={WINDOW}",
         "--cache-sim=yes",
         "--branch-sim=yes",
@@ -228,23 +233,16 @@ def count(programs: Programs, scene: str) -> Row:
     return {"scene": scene, "flit_hops": row["flit_hops"], "per_flit_hop": figures}
 
 
-def table(rows: Sequence[Mapping[str, Row]]) -> str:
-    """Instructions per flit-hop by stage, and what else was counted, as Markdown: a scene per column."""
-    names = [str(row["scene"]) for row in rows]
-    lines = ["| per flit-hop | " + " | ".join(f"`{name}`" for name in names) + " |", "|---" * (len(rows) + 1) + "|"]
-
-    def add(title: str, values: Iterable[float], digits: int) -> None:
-        lines.append(f"| {title} | " + " | ".join(f"{value:.{digits}f}" for value in values) + " |")
-
-    for stage in ORDER:
-        add(stage, (row["per_flit_hop"][stage]["instructions"] for row in rows), 0)
-    add("**instructions**", (row["per_flit_hop"]["all"]["instructions"] for row in rows), 0)
-    for key, title in (
-        ("L1_misses", "misses of the first level"),
-        ("L2_misses", "misses of a second level of 1 MiB"),
-        ("mispredicted", "mispredicted branches"),
-    ):
-        add(title, (row["per_flit_hop"]["all"][key] for row in rows), 2)
+def table(rows: Sequence[Row]) -> str:
+    """Instructions per flit-hop by stage, and what else was counted, as Markdown: a scene per row."""
+    used = [stage for stage in ORDER if any(row["per_flit_hop"][stage]["instructions"] >= 0.5 for row in rows)]
+    columns = ("instructions per flit-hop", "all", *used, "L1 misses", "L2 misses", "mispredicted")
+    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    for row in rows:
+        figures = row["per_flit_hop"]
+        instructions = [f"{figures[stage]['instructions']:.0f}" for stage in ("all", *used)]
+        others = [f"{figures['all'][key]:.1f}" for key in ("L1_misses", "L2_misses", "mispredicted")]
+        lines.append(f"| `{row['scene']}` | {' | '.join([*instructions, *others])} |")
     return "\n".join(lines)
 
 

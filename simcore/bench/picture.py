@@ -58,13 +58,9 @@ def draw_threads(ax: Axes, rows: list[Row]) -> None:
     at = list(range(len(rows)))
     bars = ((-0.2, "speedup", "one run, so many threads"), (0.2, "side_by_side", "as many runs side by side"))
     for offset, key, label in bars:
-        here = [(y + offset, row) for y, row in zip(at, rows, strict=True) if row[key] is not None]
-        values = [row[key] for _, row in here]
-        spread = [
-            [row[key] - row[f"{key}_min"] for _, row in here],
-            [row[f"{key}_max"] - row[key] for _, row in here],
-        ]
-        ax.barh([y for y, _ in here], values, height=0.36, xerr=spread, capsize=2, label=label)
+        values = [row[key] for row in rows]
+        spread = [[row[key] - row[f"{key}_min"] for row in rows], [row[f"{key}_max"] - row[key] for row in rows]]
+        ax.barh([y + offset for y in at], values, height=0.36, xerr=spread, capsize=2, label=label)
     for count in counts:
         ax.axvline(count, color="grey", linestyle=":", linewidth=1)
     ax.set_yticks(at, names, fontsize=7)

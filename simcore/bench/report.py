@@ -52,8 +52,8 @@ def threads_table(rows: Sequence[Row]) -> str:
     """Speed over threads, beside independent runs."""
 
     def row_of(row: Row) -> list[str]:
-        speedup = "" if row["speedup"] is None else f"{row['speedup']:.2f}"
-        return [f"`{row['scene']}`", str(row["threads"]), speedup, f"{row['side_by_side']:.2f}", row["verdict"]]
+        speeds = (f"{row['speedup']:.2f}", f"{row['side_by_side']:.2f}")
+        return [f"`{row['scene']}`", str(row["threads"]), *speeds, row["verdict"]]
 
     return rows_of(("scene", "threads", "one run", "as many runs side by side", "two threads"), map(row_of, rows))
 

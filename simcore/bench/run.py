@@ -143,7 +143,7 @@ def go(arguments: argparse.Namespace, found: results.Results) -> None:
 
 def main() -> int:
     """Measure, print, and keep if asked."""
-    arguments = parser().parse_args()
+    arguments = parser().parse_intermixed_args()
     found: results.Results = {"scenes": [], "series": {}, "instructions": []}
     status = 0
     try:

@@ -42,6 +42,12 @@ Values sc22() {
   return values;
 }
 
+// Packets that keep together at the crossbar, too.
+Values packet_crossbar(Values values) {
+  values["crossbar_sharing"] = std::string("packet");
+  return values;
+}
+
 // configs/router/sc19.yaml
 Values sc19() {
   return {{"link_latency_ns_host", 5.0},
@@ -179,6 +185,11 @@ std::vector<Scene> scenes() {
        dragonfly_1056, 0, {}, {{"links", 0.02}}},
       // The heaviest pair of the interference study, at work for 256 us.
       {"sc22_par_fft3d_and_halo3d", sc22(), "par", "", 0, 100000, 200000, dragonfly_1056, 0, {{"fft3d", {}}, {"halo3d", {}}}},
+      {"sc22_packet_crossbar_par_fft3d_and_halo3d", packet_crossbar(sc22()), "par", "", 0, 100000, 200000, dragonfly_1056, 0,
+       {{"fft3d", {}}, {"halo3d", {}}}},
+      {"sc22_q_adaptive_uniform_0.6_packets_1_to_4", sc22(), "q_adaptive", "uniform", 0.6, 20000, 60000, dragonfly_1056, 4},
+      {"sc22_packet_crossbar_q_adaptive_uniform_0.6_packets_1_to_4", packet_crossbar(sc22()), "q_adaptive", "uniform", 0.6,
+       20000, 60000, dragonfly_1056, 4},
       // The six jobs of its mixed workload, which fill the machine, once FFT3D exchanges too.
       {"sc22_par_mixed", sc22(), "par", "", 0, 400000, 100000, dragonfly_1056, 0, mixed_jobs()},
   };

@@ -48,17 +48,16 @@ def over(groups: Mapping[str, Sequence[str]], rows: Mapping[str, Row]) -> Series
     }
 
 
-def threads_row(scene: str, count: int, rounds: Sequence[tuple[float, float | None, float]]) -> Row:
+def threads_row(scene: str, count: int, rounds: Sequence[tuple[float, float, float]]) -> Row:
     """Speed of one run on `count` threads, and of as many runs side by side, in turns with one run on one thread.
 
     Args:
         scene: That was run.
         count: Threads in the one run, and runs side by side.
-        rounds: Flit-hops per wall second of one thread, of `count` threads (None: it has none) and of all runs side
-            by side together.
+        rounds: Flit-hops per wall second of one thread, of `count` threads and of all runs side by side together.
     """
-    threaded = [many / one for one, many, _ in rounds if many is not None]
-    speedup = statistics.median(threaded) if threaded else None
+    threaded = [many / one for one, many, _ in rounds]
+    speedup = statistics.median(threaded)
     beside = [together / one for one, _, together in rounds]
     side_by_side = statistics.median(beside)
     return {
@@ -66,12 +65,12 @@ def threads_row(scene: str, count: int, rounds: Sequence[tuple[float, float | No
         "threads": count,
         "flit_hops_per_wall_second_1": statistics.median(one for one, _, _ in rounds),
         "speedup": speedup,
-        "speedup_min": min(threaded, default=None),
-        "speedup_max": max(threaded, default=None),
+        "speedup_min": min(threaded),
+        "speedup_max": max(threaded),
         "side_by_side": side_by_side,
         "side_by_side_min": min(beside),
         "side_by_side_max": max(beside),
-        "verdict": "" if speedup is None else goals.threads_verdict(count, speedup, side_by_side),
+        "verdict": goals.threads_verdict(count, speedup, side_by_side),
     }
 
 
@@ -84,29 +83,20 @@ def over_threads(
         BenchError: A run on several threads ends in another state than on one.
     """
     rows: list[Row] = []
-    without: str | None = None  # why there are no threads
     for scene in scenes:
         for count in counts[1:]:
-            rounds: list[tuple[float, float | None, float]] = []
+            rounds = []
             for k in range(repeats):
                 steps.about(f"{scene} on {count} threads, {k + 1} of {repeats}")
-                one = programs.run(scene)
-                many = None
-                if without is None:
-                    try:
-                        many = programs.run(scene, threads=count)
-                    except BenchError as error:
-                        without = str(error)
-                if many is not None and many["state_hash"] != one["state_hash"]:
+                one, many = programs.run(scene), programs.run(scene, threads=count)
+                if many["state_hash"] != one["state_hash"]:
                     raise BenchError(
                         f"{scene} on {count} threads ends in state {many['state_hash']}, on one in {one['state_hash']}"
                     )
                 together = programs.side_by_side(scene, count)
-                rounds.append((wall(one), None if many is None else wall(many), sum(map(wall, together))))
+                rounds.append((wall(one), wall(many), sum(map(wall, together))))
                 steps.advance()
             rows.append(threads_row(scene, count, rounds))
-    if without is not None:
-        print(without)
     return rows
 
 
@@ -146,10 +136,7 @@ def threads_table(rows: Sequence[Row]) -> str:
         f"{'(min .. max)':>14s} two threads"
     ]
     for row in rows:
-        if row["speedup"] is None:
-            one = f"{'-':>8s} {'':14s}"
-        else:
-            one = f"{row['speedup']:6.2f} x {span(row['speedup_min'], row['speedup_max'])}"
+        one = f"{row['speedup']:6.2f} x {span(row['speedup_min'], row['speedup_max'])}"
         beside = f"{row['side_by_side']:10.2f} x {span(row['side_by_side_min'], row['side_by_side_max'])}"
         lines.append(f"{row['scene']:58s} {row['threads']:7d} {one} {beside} {row['verdict']}".rstrip())
     return "\n".join(lines)

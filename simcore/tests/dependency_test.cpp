@@ -603,7 +603,7 @@ struct ClassShort {
   struct Rule : WeightRule {};
   static Reach reach(const Where& at, const Rule&) {
     const u32 hops = at.packet.hops, vc_class = hops < 2 ? hops : 2;
-    return {at.unaligned, hops + 1 + at.hx.distance(at.difference) <= 4 ? at.unaligned : 0, vc_class, vc_class};
+    return {at.unaligned, hops + 1 + at.h <= 4 ? at.unaligned : 0, vc_class, vc_class};
   }
 };
 // Any dimension first, on one class.
@@ -615,8 +615,8 @@ struct NoOrder {
 struct OneClass {
   struct Rule : WeightRule {};
   static Reach reach(const Where& at, const Rule&) {
-    const u32 k = at.hx.first_unaligned(at.difference), here = 1u << k;
-    return {here, at.derouted_in() != k ? here : 0, 0, 0};
+    const u32 k = at.hx.first_unaligned(at.difference);
+    return {1u << k, at.derouted_in() == k ? 0 : 1u << k, 0, 0};
   }
 };
 template <class Relation, u32 kClasses, u32 kHops>

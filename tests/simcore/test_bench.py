@@ -21,6 +21,7 @@ import programs  # noqa: E402
 import report  # noqa: E402
 import results  # noqa: E402
 import series  # noqa: E402
+import terminal  # noqa: E402
 
 
 def row(scene="a", speed=1e6, **more):
@@ -138,10 +139,9 @@ def test_speed_over_threads_is_taken_round_by_round():
     assert (found["speedup_min"], found["speedup_max"]) == (1.7, 1.8)
     assert found["side_by_side"] == 1.9
     assert found["verdict"] == "met"
-    without = series.threads_row("a", 2, [(10.0, None, 19.0)])
-    assert (without["speedup"], without["side_by_side"], without["verdict"]) == (None, 1.9, "")
-    assert "1.75 x" in series.threads_table([found])
-    assert series.threads_table([without]).splitlines()[1].endswith("1.90 x ( 1.90 .. 1.90)")
+    line = series.threads_table([found]).splitlines()[1]
+    assert "1.75 x ( 1.70 .. 1.80)" in line
+    assert line.endswith("1.90 x ( 1.90 .. 2.00) met")
 
 
 def measured(scene, terminals, load, speed):
@@ -173,7 +173,7 @@ def test_the_picture_has_a_panel_per_series(tmp_path, parts):
     every = {
         "size": {series.SIZES: points},
         "load": {series.LOADS: points, series.LOADS_LEARNED: points},
-        "threads": {series.THREADS: [series.threads_row("a", 2, [(1.0, None, 2.0)])]},
+        "threads": {series.THREADS: [series.threads_row("a", 2, [(1.0, 1.5, 2.0)])]},
     }
     path = tmp_path / "x.json"
     lines = {key: rows for part in parts for key, rows in every[part].items()}
@@ -288,6 +288,17 @@ def test_every_stage_has_its_place_in_the_table():
     assert {stage for stage, _ in instructions.STAGES} == set(instructions.ORDER)
 
 
+def test_the_table_leaves_out_stages_in_which_nothing_happens():
+    counted = {"instructions": 100.4, "L1_misses": 2.0, "L2_misses": 1.0, "mispredicted": 0.25}
+    nothing = dict.fromkeys(counted, 0.0)
+    figures = {"all": counted, **dict.fromkeys(instructions.ORDER, nothing), "routing": counted}
+    assert instructions.table([{"scene": "a", "per_flit_hop": figures}]).splitlines() == [
+        "| instructions per flit-hop | all | routing | L1 misses | L2 misses | mispredicted |",
+        "|---|---|---|---|---|---|",
+        "| `a` | 100 | 100 | 2.0 | 1.0 | 0.2 |",
+    ]
+
+
 @pytest.mark.parametrize(
     ("function", "file", "stage"),
     [
@@ -319,7 +330,11 @@ if sys.argv[1] == "--list":
     print("\\n".join(names))
 elif sys.argv[1] in names:
     if "sc22" in sys.argv[1]: time.sleep(60)
-    print(json.dumps({{**{scene!r}, "scene": sys.argv[1], "flit_hops_per_cpu_second": 2e6, "state_hash": "0"}}))
+    threads = int(sys.argv[-1]) if "--threads" in sys.argv else 1
+    wall = 1e6 if threads == 1 else 0.9e6 * threads
+    state = str(threads) if "hyperx" in sys.argv[1] else "0"
+    row = {{"flit_hops_per_cpu_second": 2e6, "flit_hops_per_wall_second": wall, "state_hash": state}}
+    print(json.dumps({{**{scene!r}, "scene": sys.argv[1], **row}}))
 """
     for name, body in (
         ("simcore_bench", text),
@@ -342,6 +357,15 @@ def test_a_scene_is_printed_with_its_goal(fake):
     assert done.stdout.splitlines()[1].split() == [
         *("input_queued_minimal_uniform_0.6", "2.00", "2.00", "(", "2.00", "..", "2.00)", "1.50", "met", "1.0"),
     ]
+
+
+def test_threads_are_measured_beside_runs_side_by_side_and_end_alike(fake):
+    built = programs.Programs(fake)
+    with terminal.Steps(2) as steps:
+        (found,) = series.over_threads(built, ["input_queued_minimal_uniform_0.6"], [1, 2], 2, steps)
+        assert (found["speedup"], found["side_by_side"], found["verdict"]) == (pytest.approx(1.8), 2.0, "met")
+        with pytest.raises(programs.BenchError, match="on 2 threads ends in state 2, on one in 1"):
+            series.over_threads(built, ["hyperx_4096_sc19_omni_war_uniform_0.6"], [1, 2], 1, steps)
 
 
 def test_an_unknown_scene_ends_run_with_one_line(fake):

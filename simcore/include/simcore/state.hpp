@@ -35,7 +35,7 @@ struct Packet {         // 32 bytes: what every hop reads
   u8 nonminimal;            // took or is taking a non-minimal path
   u8 job;                   // of a workload
   u16 reserved;             // no padding: every byte is hashed
-  u32 unused;               // to half a cache line
+  Cycle tail;               // of packets that keep together (src/stage/train.hpp): when the last flit has come to where the head is
 };
 static_assert(sizeof(Packet) == 32);
 
@@ -301,6 +301,7 @@ static_assert(sizeof(OpenDecision) == 48);
   X(DelayLines<CreditEvent>, credit_lines)        /* credits on channels */                                                 \
   X(DelayLines<FeedbackEvent>, feedback_lines)    /* learning feedback on channels */                                       \
   X(Wheel<u32>, ports_due)                        /* output ports that may send */                                          \
+  X(Wheel<FlitEvent>, tails_due)                  /* packets that keep together, as their tail reaches its terminal */      \
   X(Wheel<u32>, sources_due)                      /* terminals whose generation clock ticks */                              \
   X(Wheel<u32>, routes_due)                       /* heads inside the router pipeline */                                    \
   X(std::vector<FeedbackEvent>, heard)            /* feedback of this cycle, for an agent outside (routing=external) */     \
@@ -474,6 +475,7 @@ struct Workspace {
   Block block;          // that a rank enters
   std::vector<u32> degrees;
   std::vector<u32> ids, routes;
+  std::vector<FlitEvent> tails;
   std::string log;      // of watched packets
   bool wary = false;    // the state or its table came from elsewhere: every choice is looked at before it is followed
   struct Starting {     // an operation whose start lets others start

@@ -1,5 +1,5 @@
 // What reaches a node in this cycle: flits, credits, learning feedback.
-#include "stage/stage.hpp"
+#include "stage/train.hpp"
 
 namespace flitgym {
 
@@ -103,7 +103,8 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
     if (o.awake) continue;  // it looks at its queues when it is done
     if (o.waiting_vcs >> net.vc_of(e.vc) & 1) {
       if (o.stalled) end_stall(f, o);
-      schedule_port(f, o, port, passed(o.busy_until, f.now) ? f.now + wake : o.busy_until);
+      if (passed(o.busy_until, f.now)) schedule_port(f, o, port, f.now + wake);
+      else schedule_when_free(f, o, port);
     } else if (passed(o.busy_until, f.now)) {
       // An idle port that gets a credit starts its clock as well, as Merlin's does (portControl.cc): a flit that
       // comes before it has run out need not wait for a whole one.
@@ -121,7 +122,10 @@ void credit_all(Frame& f) {
 
 }  // namespace
 
-void arrivals(Frame& f) { arrive_all<>(f); }
+void arrivals(Frame& f) {
+  if (f.net.whole_packets) arrivals_of_packets(f);
+  else arrive_all<>(f);
+}
 
 void credits(Frame& f) {
   const bool simple = plain(f) && !f.sensed;

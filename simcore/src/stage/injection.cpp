@@ -3,6 +3,7 @@
 #include "simcore/error.hpp"
 #include "simcore/stats.hpp"
 #include "stage/generation.hpp"
+#include "stage/train.hpp"
 #include "workload/engine.hpp"
 
 namespace flitgym {
@@ -91,7 +92,10 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
   const u32 vc = injection_vc(net, s, nic);
   OutputVc& out = s.output_vcs[net.vc_id(nic, vc)];
   if (!kPlain && net.accounted_jobs) account_queued(f, net.vc_id(net.channels[nic].peer, vc), id);
-  if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && !o.awake && out.credits > 0 && passed(o.busy_until, f.now)) {
+  if (net.whole_packets) {
+    s.packets[id].tail = f.now;
+    enqueue_packet(f, o, out, nic, vc, id << kFlitShift | watched, flits, 0);
+  } else if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && !o.awake && out.credits > 0 && passed(o.busy_until, f.now)) {
     // An idle NIC that need not wake sends in this very cycle: past the queue, which would say the same.
     out.credits--;
     o.load++;

@@ -116,6 +116,14 @@ inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
   f.part.ports_due.push(when, port);
 }
 
+// A channel whose packet keeps together and has not yet said when it will have passed (stage/follow.hpp) is busy until then.
+inline constexpr Cycle kHeld = kNone;
+
+inline void schedule_when_free(const Frame& f, Port& o, u32 port) {
+  if (o.busy_until == kHeld) o.awake = 1;
+  else schedule_port(f, o, port, o.busy_until);
+}
+
 // The packet in front of an input VC is its head as of `front_at` (now or later): it asks for a route once it has
 // gone through the router's pipeline.
 inline __attribute__((always_inline)) void request_route(Frame& f, u32 input_vc, Cycle front_at) {

@@ -7,14 +7,14 @@
 #include <bit>
 #include <tuple>
 
-#include "stage/stage.hpp"
+#include "stage/train.hpp"
 
 namespace flitgym {
 
 namespace {
 
 // What the compiler may know of a configuration: each combination that occurs gets its own straight code.
-template <bool kPlain_, bool kOutputBuffers_, bool kSingleFlit_, bool kOneCycle_, u32 kWords_, bool kBubble_ = false>
+template <bool kPlain_, bool kOutputBuffers_, bool kSingleFlit_, bool kOneCycle_, u32 kWords_, bool kBubble_ = false, bool kWhole_ = false>
 struct Shape {
   static constexpr bool kPlain = kPlain_;                  // nobody looks on or senses how full VCs are, no head chooses again
   static constexpr bool kOutputBuffers = kOutputBuffers_;  // else the crossbar drives the channels
@@ -22,6 +22,7 @@ struct Shape {
   static constexpr bool kOneCycle = kOneCycle_;            // nothing in the switch is busy for more than a cycle
   static constexpr u32 kWords = kWords_;                   // mask words that a router's input VCs fill, 0: any number
   static constexpr bool kBubble = kBubble_;                // bubble flow control; else no packet enters a ring
+  static constexpr bool kWhole = kWhole_;                  // packets keep together
 };
 
 // A request in one number: bit of the input VC within its router, output port.
@@ -47,7 +48,7 @@ struct Fabric {
   u64* const asked;
   u32* const stamps;
   Flit* const next;
-  const Packet* const packets;
+  Packet* const packets;
   DelayLine<CreditEvent>* const credit_lines;
   DelayLine<FlitEvent>* const flit_lines;
   const u32 vc_shift, radix_shift, words, asked_words, depth, crossbar_cycles;
@@ -162,8 +163,63 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, const Route
   return false;
 }
 
+// A packet that keeps together wins the switch: all that comes of it at once (train.hpp).
+template <class S>
+inline __attribute__((always_inline)) void grant_packet(const Fabric& x, const Router& at, const Request& request) {
+  const Network& net = x.net;
+  const u32 out_port = request.out_port, bit = request.bit, in_port = bit >> x.vc_shift, in_vc = bit & ((1u << x.vc_shift) - 1);
+  InputVc& in = *request.in;
+  const u32 vc = in.out_vc, v = at.first_vc | bit, output = at.first_port | out_port, id = packet_of(in.front);
+  OutputVc& out = *request.out;
+  Port& o = at.ports[out_port];
+  const Channel &back = at.channels[in_port], &channel = at.channels[out_port];
+  Packet& p = x.packets[id];
+  const u32 flits = p.flits;
+
+  const Flit packet = pop_packet(in, x.next, flits);
+  if (packet & kWatched) [[unlikely]] watch(x.f, packet | kHead, "wins the switch to", output, vc);
+  x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, static_cast<u16>(flits), p.job});
+  in.routed = 0;
+  if (net.accounted_jobs) account_left(x.f, v, output, id);
+  at.clear_request<S>(x, out_port, bit);
+  if (x.learns && back.kind != PortKind::kTerminal) {
+    const PacketDetail& d = x.s.details[id];
+    if (d.value >= 0) x.f.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * net.cycle_ns) + d.value});
+  }
+  if (in.front != kNone) {
+    __builtin_prefetch(&x.packets[packet_of(in.front)], 1);
+    request_next_route(x.f, v);
+  }
+  if (net.router.separate_vc_allocation) out.owner = kNone;
+  if (out.parked != kNone && (net.router.separate_vc_allocation || x.by_age)) wake_parked(x.f, out);
+  x.f.part.totals.moves += flits;
+
+  // The crossbar's ports stay with it until its tail has passed; without output buffers it passes onto the channel.
+  const u32 flit_cycles = S::kOutputBuffers ? x.crossbar_cycles : std::max(x.crossbar_cycles, channel.flit_cycles);
+  const bool follows = net.router.flit_by_flit && flits > 1;
+  if (follows) [[unlikely]] follow_through_crossbar(x.f, v, output << x.vc_shift | vc, id);
+  Cycle last;
+  if constexpr (S::kOutputBuffers) {
+    last = tail_passes(p, x.now, x.crossbar_cycles);
+    p.tail = last + 1;
+    enqueue_packet(x.f, o, out, output, vc, packet, flits, 1);
+    if (x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += static_cast<u16>(flits * net.sensed.queue());
+  } else {
+    if (o.stalled) end_stall(x.f, o);
+    if (channel.kind != PortKind::kTerminal) {
+      out.credits = static_cast<u16>(out.credits - flits);
+      o.load += flits;
+      if (x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += static_cast<u16>(flits * net.sensed.slots());
+    }
+    last = start_on_channel(x.f, o, output, vc, packet, flit_cycles);
+  }
+  at.ports[in_port].input_busy_until = follows ? kHeld : last + x.crossbar_cycles;
+  o.output_busy_until = follows ? kHeld : last + flit_cycles;
+}
+
 template <class S>
 inline __attribute__((always_inline)) void grant(const Fabric& x, const Router& at, const Request& request) {
+  if constexpr (S::kWhole) return grant_packet<S>(x, at, request);
   const Network& net = x.net;
   State& s = x.s;
   const u32 out_port = request.out_port, bit = request.bit, in_port = bit >> x.vc_shift, in_vc = bit & ((1u << x.vc_shift) - 1);
@@ -402,9 +458,24 @@ void dispatch(Frame& f) {
   }
 }
 
+// Packets that keep together.
+template <bool kOutputBuffers>
+void allocate_packets(Frame& f) {
+  constexpr bool kBubble = true, kWhole = true;
+  const Network& net = f.net;
+  if (net.routing_facts.bubble) allocate<Shape<false, kOutputBuffers, false, false, 0, kBubble, kWhole>, false>(f);
+  else if (net.request_words == 1) allocate<Shape<false, kOutputBuffers, false, false, 1, false, kWhole>, true>(f);
+  else if (net.asked_words == 1) allocate<Shape<false, kOutputBuffers, false, false, 0, false, kWhole>, true>(f);
+  else allocate<Shape<false, kOutputBuffers, false, false, 0, false, kWhole>, false>(f);
+}
+
 }  // namespace
 
 void switch_allocation(Frame& f) {
+  if (f.net.whole_packets) {
+    if (f.net.router.flit_by_flit) follow_crossbars(f);
+    return f.net.router.output_depth > 0 ? allocate_packets<true>(f) : allocate_packets<false>(f);
+  }
   if (f.net.router.crossbar_per_vc) switch_allocation_per_vc(f);
   else if (!f.net.routing_facts.bubble) dispatch<>(f);
   else if (f.net.router.output_depth > 0) allocate<Shape<false, true, false, false, 0, true>, false>(f);

@@ -1,7 +1,7 @@
 // Output side: a free output port (router with output buffers, or NIC) picks a virtual channel and sends one flit.
 #include <bit>
 
-#include "stage/stage.hpp"
+#include "stage/train.hpp"
 
 namespace flitgym {
 
@@ -77,6 +77,7 @@ void send_all(Frame& f) {
 }  // namespace
 
 void traversal(Frame& f) {
+  if (f.net.whole_packets) return traversal_of_packets(f);
   if (!f.part.ports_due.due(f.now)) return;
   f.w.ids.clear();
   f.part.ports_due.take(f.now, f.w.ids);
