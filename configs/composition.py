@@ -28,11 +28,7 @@ def compose(overrides: Sequence[str] = ()) -> DictConfig:
     """
     refuse_valueless_groups(overrides)
     try:
-        if GlobalHydra.instance().is_initialized():
-            config = hydra_compose("config", overrides=list(overrides))
-        else:
-            with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-                config = hydra_compose("config", overrides=list(overrides))
+        config = compose_root("config", overrides)
     except (HydraException, OmegaConfBaseException, ConfigError):
         raise
     except Exception as error:
@@ -41,3 +37,15 @@ def compose(overrides: Sequence[str] = ()) -> DictConfig:
     refuse_added(config)
     refuse_unused(config, overrides)
     return config
+
+
+def compose_root(name: str, overrides: Sequence[str]) -> DictConfig:
+    """What Hydra composes of a primary configuration, on its search path if it runs already.
+
+    Raises:
+        Exception: of many kinds; see `explain`.
+    """
+    if GlobalHydra.instance().is_initialized():
+        return hydra_compose(name, overrides=list(overrides))
+    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+        return hydra_compose(name, overrides=list(overrides))

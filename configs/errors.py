@@ -14,7 +14,7 @@ from omegaconf.errors import ConfigAttributeError as ConfigAttrError
 from omegaconf.errors import ConfigKeyError, InterpolationResolutionError, OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
-from ..simcore import ConfigError
+from ..simcore import ConfigError, registered
 
 # What reads the configuration, and whose errors are about it: by the first part of a module's name.
 _READERS = {"hydra", "omegaconf", "yaml", "antlr4"}
@@ -68,10 +68,25 @@ def _explain(error: BaseException) -> str:
         key = f"{error.full_key}: " if error.full_key else ""
         return key + _first_line(error.msg or str(error))
     if isinstance(error, ConfigError):
-        return str(error)
+        return as_typed(str(error))
     if isinstance(error, (YAMLError, UnicodeError)) or is_of_composition(error):
         return _in_file(error, _first_line(str(error)))
     return str(error)
+
+
+def as_typed(text: str) -> str:
+    """A message of the core with the keys that a user types: `traffic.load` for `traffic.uniform.load`.
+
+    The core says which component has a parameter. A configuration has one component of a kind.
+    """
+    text = re.sub(r"\bengine\.engine\b", "engine", text)
+    return re.sub(r"\b(topology|router|routing|traffic|engine)\.(\w+)\.(\w+)", _without_component, text)
+
+
+def _without_component(found: re.Match[str]) -> str:
+    kind, name, key = found.groups()
+    component = registered(kind).get(name)
+    return f"{kind}.{key}" if component is not None and key in component["params"] else found[0]
 
 
 def is_of_composition(error: BaseException) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from ..simcore import ConfigError
 from .jobs import core_workload, file_hash, file_word, has_workload, workload_identity, workload_label
@@ -19,7 +19,7 @@ _FILES_OF_ROUTING = ("path", "file", "demand")  # a policy, a forwarding table, 
 _COMPONENTS = ("topology", "router", "routing")
 
 
-def core_sections(config: DictConfig) -> dict[str, Any]:
+def core_sections(config: Mapping[Any, Any]) -> dict[str, Any]:
     """The part of the resolved configuration that the core takes: component sections, failures and the seed.
 
     Jobs come in the place of a traffic pattern. Where no failure is configured there is no section `failures`.
@@ -32,8 +32,8 @@ def core_sections(config: DictConfig) -> dict[str, Any]:
     if failures:
         sections["failures"] = failures
     if has_workload(config):
-        return {**sections, "workload": core_workload(_plain(config.workload), sections["topology"], failures)}
-    return {**sections, "traffic": _plain(config.traffic)}
+        return {**sections, "workload": core_workload(_plain(config["workload"]), sections["topology"], failures)}
+    return {**sections, "traffic": _plain(config["traffic"])}
 
 
 def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[str, Any]:
@@ -54,57 +54,62 @@ def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[s
     return kept if seed_alone or set(kept) - {"seed"} else {}
 
 
-def config_hash(config: DictConfig) -> str:
+def config_hash(config: Mapping[Any, Any]) -> str:
     """Hash of everything that decides a run's numbers, 12 hexadecimal digits.
 
     Files count by their content: the same path with another Q-table, policy or GOAL schedule is another run.
+
+    Args:
+        config: As Hydra composes it, or resolved.
 
     Raises:
         OSError: the Q-table file of `run.load_q_table`, a file of the routing (`path`, `file`, `demand`) or a GOAL file
             cannot be read.
     """
-    run = {key: value for key, value in _plain(config.run).items() if key not in _NOT_IDENTITY}
+    run = {key: value for key, value in _plain(config["run"]).items() if key not in _NOT_IDENTITY}
     identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
     failures = core_failures(config)
     if failures:
         identity["failures"] = failures
     if has_workload(config):
-        identity["workload"] = workload_identity(_plain(config.workload))
+        identity["workload"] = workload_identity(_plain(config["workload"]))
         run = {key: run[key] for key in _RUN_OF_WORKLOAD}
     else:
-        identity["traffic"] = _plain(config.traffic)
+        identity["traffic"] = _plain(config["traffic"])
     if run["load_q_table"] is not None:
         run["load_q_table"] = file_hash("run.load_q_table", run["load_q_table"])
     for key in _FILES_OF_ROUTING:
         path = identity["routing"].get(key)
         if path and ":" not in path:  # `motif:halo3d` is no file
-            identity["routing"][key] = file_hash(f"routing.{key}", path)
+            identity["routing"] = {**identity["routing"], key: file_hash(f"routing.{key}", path)}
     return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def run_id(*, _root_: DictConfig) -> str:
+def run_id(*, _root_: Mapping[Any, Any]) -> str:
     """The name of a run's directory: readable, stable, and different for different configurations.
 
     Raises:
         ConfigError: the seed is none.
         ConfigError, OSError: as `config_hash`.
     """
-    if not 0 <= _root_.seed < 2**63:
-        raise ConfigError(f"seed: {str(_root_.seed)[:40]} is not an integer from 0 to 2^63 - 1")
-    what = workload_label(_root_.workload) if has_workload(_root_) else _traffic_label(_root_.traffic)
+    seed = _root_["seed"]
+    if not 0 <= seed < 2**63:
+        raise ConfigError(f"seed: {str(seed)[:40]} is not an integer from 0 to 2^63 - 1")
+    what = workload_label(_root_["workload"]) if has_workload(_root_) else _traffic_label(_root_["traffic"])
     # A file system takes 255 bytes in all.
-    words = [file_word(_root_.topology.name, 40), file_word(_routing_label(_root_.routing), 40), file_word(what, 120)]
-    return f"{'_'.join(words)}_seed{_root_.seed}_{config_hash(_root_)}"
+    labels = [(_root_["topology"]["name"], 40), (_routing_label(_root_["routing"]), 40), (what, 120)]
+    words = [file_word(label, longest) for label, longest in labels]
+    return f"{'_'.join(words)}_seed{seed}_{config_hash(_root_)}"
 
 
-def _routing_label(routing: DictConfig) -> str:
-    if routing.name != "table":
-        return str(routing.name)
-    return f"table-{Path(routing.file).stem if routing.file else routing.engine}"
+def _routing_label(routing: Mapping[Any, Any]) -> str:
+    if routing["name"] != "table":
+        return str(routing["name"])
+    return f"table-{Path(routing['file']).stem if routing['file'] else routing['engine']}"
 
 
-def _traffic_label(traffic: DictConfig) -> str:
-    return f"{traffic.name}_load{traffic.load:g}"
+def _traffic_label(traffic: Mapping[Any, Any]) -> str:
+    return f"{traffic['name']}_load{traffic['load']:g}"
 
 
 def _plain(node: Any) -> Any:

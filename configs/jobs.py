@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig
-
 from ..simcore import ConfigError, Program, exchange_of, read_matrix_market, registered
 from ..simcore._core import motif_ranks, terminals
 from .errors import unknown
@@ -31,9 +29,9 @@ _FILES = ("goal_file", "matrix_file")
 WINDOWS = {"warmup_ns", "measure_ns", "drain", "drain_max_ns", "series_interval_ns"}
 
 
-def has_workload(config: DictConfig) -> bool:
+def has_workload(config: Mapping[Any, Any]) -> bool:
     """Whether jobs use the network, rather than a traffic pattern."""
-    return bool(config.workload.name != "none")
+    return bool(config["workload"]["name"] != "none")
 
 
 def core_workload(section: Section, topology: Section, failures: Section) -> dict[str, Any]:
@@ -104,7 +102,7 @@ def file_word(label: str, longest: int) -> str:
     return word if len(word) <= longest else f"{word[:longest]}..."
 
 
-def refuse_unused(config: DictConfig, overrides: Iterable[str]) -> None:
+def refuse_unused(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
     """Refuse what was asked of traffic and windows while a workload is there: it would do nothing.
 
     Args:
@@ -121,7 +119,7 @@ def refuse_unused(config: DictConfig, overrides: Iterable[str]) -> None:
         section, _, rest = key.partition(".")
         if section == "traffic":
             raise ConfigError(
-                f"{override}: with workload={config.workload.name} the jobs are the traffic; leave it out, "
+                f"{override}: with workload={config['workload']['name']} the jobs are the traffic; leave it out, "
                 "or use workload=none"
             )
         if section == "run" and rest in WINDOWS:
@@ -133,6 +131,10 @@ def refuse_unused(config: DictConfig, overrides: Iterable[str]) -> None:
 
 def _pair(section: Section, available: int) -> list[dict[str, Any]]:
     target, background = section["target"], section["background"]
+    motifs = registered("motif").keys()
+    for key, word, valid in (("target", target, motifs), ("background", background, {*motifs, "none"})):
+        if word not in valid:
+            raise ConfigError(unknown(f"workload.{key}", word, valid, "motif"))
     half = available // 2
     jobs = [_job(target, target, half, section, section["target_params"])]
     if background != "none":

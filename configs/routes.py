@@ -2,23 +2,21 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hydra import compose, initialize_config_dir
-from hydra.core.config_store import ConfigStore
-from hydra.core.global_hydra import GlobalHydra
 from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..simcore import ConfigError, registered
 from .added import refuse_added
-from .composition import CONFIG_DIR
+from .composition import compose_root
 from .errors import refuse_valueless_groups
 from .identity import core_failures
 from .jobs import file_hash, file_word
 from .schema import Failures, component_schema
+from .store import share_store, store_group
 
 # Keys that say what is kept, not what it is.
 _NOT_IDENTITY = {"study", "overwrite", "dump", "hydra", "failures"}
@@ -46,10 +44,9 @@ class Routes:
 
 def register_routes() -> None:
     """Put the root and every engine's parameters where Hydra finds them; safe to repeat."""
-    store = ConfigStore.instance()
+    store = share_store()
     store.store(name="routes", node=Routes)
-    for name, entry in registered("engine").items():
-        store.store(group="engine", name=name, node=component_schema("engine", name, entry["params"]))
+    store_group("engine", registered("engine"), component_schema)
     # Hydra calls this before and after a sweep. It stands here because import paths have no place in the YAML.
     callbacks = {"sweep": {"_target_": "flitgym.experiments.table_quality.sweep.Sweep"}}
     store.store(group="hydra/callbacks", name="routes", node=callbacks)
@@ -64,67 +61,74 @@ def compose_route(overrides: Sequence[str] = ()) -> DictConfig:
         hydra.errors.HydraException: unknown option or key, or a value of the wrong type; see `explain`.
     """
     refuse_valueless_groups(overrides)
-    if GlobalHydra.instance().is_initialized():
-        config = compose("route", overrides=list(overrides))
-    else:
-        with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-            config = compose("route", overrides=list(overrides))
+    config = compose_root("route", overrides)
     check_route(config, overrides)
     return config
 
 
-def check_route(config: DictConfig, overrides: Sequence[str]) -> None:
+def check_route(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
     """Refuse values that say nothing.
 
     Args:
-        config: The composed configuration.
+        config: The configuration, as Hydra composes it, or resolved.
         overrides: What it was composed with.
 
     Raises:
         ConfigError: names the key, its value and the valid ones.
     """
-    refuse_added(config)
-    if config.file is not None:
+    if isinstance(config, DictConfig):
+        refuse_added(config)
+    if config["file"] is not None:
         for word in overrides:
             if word.lstrip("+~").partition("=")[0].partition(".")[0] == "engine":
-                raise ConfigError(f"{word}: the table is that of file={config.file}; give one of them")
-    if not 0 <= config.seed < 2**63:
-        raise ConfigError(f"seed: {config.seed} is not an integer from 0 to 2^63 - 1")
-    if config.patterns < 0:
-        raise ConfigError(f"patterns: {config.patterns} is negative")
-    if config.dump not in DUMPS:
-        raise ConfigError(f"dump: '{config.dump}' is none of {', '.join(DUMPS)}")
-    if config.failures.events is not None:
+                raise ConfigError(f"{word}: the table is that of file={config['file']}; give one of them")
+    if not 0 <= config["seed"] < 2**63:
+        raise ConfigError(f"seed: {config['seed']} is not an integer from 0 to 2^63 - 1")
+    if config["patterns"] < 0:
+        raise ConfigError(f"patterns: {config['patterns']} is negative")
+    if config["dump"] not in DUMPS:
+        raise ConfigError(f"dump: '{config['dump']}' is none of {', '.join(DUMPS)}")
+    if config["failures"]["events"] is not None:
         raise ConfigError("failures.events: no table changes while it is used; failures.links are down from the start")
 
 
-def route_hash(config: DictConfig) -> str:
+def route_hash(config: Mapping[Any, Any]) -> str:
     """Hash of everything that decides what is written, 12 hexadecimal digits. Files count by their content.
+
+    Args:
+        config: As Hydra composes it, or resolved.
 
     Raises:
         OSError: a file cannot be read.
     """
-    plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    plain: Any = (
+        OmegaConf.to_container(config, resolve=True, throw_on_missing=True) if OmegaConf.is_config(config) else config
+    )
     identity = {key: value for key, value in plain.items() if key not in _NOT_IDENTITY}
     for key in _FILES:
         if identity[key] and ":" not in identity[key]:  # `motif:halo3d` is no file
             identity[key] = file_hash(key, identity[key])
-    if identity["topology"].get("file"):
-        identity["topology"]["file"] = file_hash("topology.file", identity["topology"]["file"])
+    topology = identity["topology"]
+    if topology.get("file"):
+        identity["topology"] = {**topology, "file": file_hash("topology.file", topology["file"])}
     if plain["file"] is not None:
         identity.pop("engine")
-    identity["failures"] = core_failures(config)
+    identity["failures"] = core_failures(plain)
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def route_id(*, _root_: DictConfig) -> str:
+def route_id(*, _root_: Mapping[Any, Any]) -> str:
     """The name of a table's directory: readable, stable, and different for different configurations."""
-    plain = OmegaConf.create({key: _root_[key] for key in _root_ if key != "hydra"})
-    topology = Path(plain.topology.file).stem if plain.topology.get("file") else str(plain.topology.name)
+    plain: Any = _root_
+    if OmegaConf.is_config(_root_):
+        own = OmegaConf.create({key: _root_[key] for key in _root_ if key != "hydra"})
+        plain = OmegaConf.to_container(own, resolve=True, throw_on_missing=True)
+    file = plain["topology"].get("file")
+    topology = Path(file).stem if file else str(plain["topology"]["name"])
     return f"{file_word(topology, 60)}_{file_word(table_label(plain), 60)}_{route_hash(plain)}"
 
 
-def table_label(config: Any) -> str:
+def table_label(config: Mapping[Any, Any]) -> str:
     """The engine of a table, or the file that it is of."""
     return Path(config["file"]).name.split(".")[0] if config["file"] else str(config["engine"]["name"])
 

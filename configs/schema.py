@@ -9,16 +9,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, OmegaConf
 
 from ..simcore import registered
 from .identity import run_id
+from .store import share_store, store_group
 from .warmup import warmup_ns
 
 KINDS = ("topology", "router", "routing", "traffic")
 GROUPS = (*KINDS, "workload")
 FAILING = ("links", "routers", "terminals", "events")  # keys of `failures` that take something out of use
+
+SWEEPER = "hydra_plugins.flitgym_grid.GridSweeper"  # experiments/grid.py, where Hydra looks for it
 
 _TYPES: dict[str, Any] = {
     "int": int,
@@ -143,17 +145,26 @@ class Evaluation:
     run: Run = field(default_factory=Run)
 
 
-def component_schema(kind: str, name: str, params: dict[str, dict[str, Any]]) -> type:
+@dataclass
+class Sweeper:
+    """Of Hydra's sweeper for grids."""
+
+    _target_: str = SWEEPER
+    max_batch_size: int | None = None
+    params: dict[str, str] | None = None
+
+
+def component_schema(kind: str, name: str) -> type:
     """Make the structured config of one registered component.
 
     Args:
-        kind: One of `KINDS`.
+        kind: One of `KINDS`, or `engine`.
         name: The registered name, e.g. `q_adaptive`.
-        params: Its parameter list as `flitgym.simcore.registered` gives it.
 
     Returns:
         A dataclass with the field `name` and one typed field per parameter, with the core's default.
     """
+    params = registered(kind)[name]["params"]
     return make_dataclass(f"{kind}_{name}", [("name", str, field(default=name)), *_fields(params)])
 
 
@@ -197,15 +208,15 @@ def register_schema() -> None:
     OmegaConf.register_new_resolver("run_id", run_id, replace=True)
     OmegaConf.register_new_resolver("warmup_ns", warmup_ns, replace=True)
     OmegaConf.register_new_resolver("shipped_policy", shipped_policy, replace=True)
-    store = ConfigStore.instance()
+    store = share_store()
     store.store(name="experiment", node=Experiment)
+    store.store(name="options", node={})  # see assembly.py
     evaluation = OmegaConf.structured(Evaluation)
     for key in ("traffic", "workload"):
         OmegaConf.set_struct(evaluation[key], False)  # any key; each pattern and workload checks its own
     store.store(name="evaluation", node=evaluation)
     for kind in KINDS:
-        for name, entry in registered(kind).items():
-            store.store(group=kind, name=name, node=component_schema(kind, name, entry["params"]))
+        store_group(kind, registered(kind), component_schema)
     # The options of this group are YAML files, which take their types from here.
     store.store(
         group="hydra/schema/workload", name="none", node=make_dataclass("workload_none", [("name", str, "none")])
@@ -222,3 +233,4 @@ def register_schema() -> None:
         "gather": {"_target_": "flitgym.experiments.gather.GatherAfterSweep"},
     }
     store.store(group="hydra/callbacks", name="sweep", node=callbacks)
+    store.store(group="hydra/sweeper", name="grid", node=Sweeper)

@@ -1,7 +1,9 @@
 """A routing that learns while it routes starts from an empty table: how long it is warmed up, and when to say so."""
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -11,15 +13,13 @@ from .jobs import has_workload
 _RUN = Path(__file__).parent / "run"
 
 
-def learns(config: DictConfig) -> bool:
+def learns(config: Mapping[Any, Any]) -> bool:
     """Whether a run begins with an empty table that the routing fills while it routes; the core's registry knows."""
-    facts = registered("routing").get(config.routing.name, {"facts": {"learns": False, "external": False}})["facts"]
-    # `external` hears of its packets, too, but what is learned from that is its owner's.
-    in_core = bool(facts["learns"] and not facts["external"])
-    return in_core and config.run.load_q_table is None and not config.run.freeze_q_table
+    run = config["run"]
+    return _learns_in_core(config["routing"]["name"]) and run["load_q_table"] is None and not run["freeze_q_table"]
 
 
-def warmup_ns(*, _root_: DictConfig) -> float:
+def warmup_ns(*, _root_: Mapping[Any, Any]) -> float:
     """The warm-up of `run=auto`: that of `run=settled` for a routing that learns, that of `run=standard` for others."""
     return _warmup_of("settled" if learns(_root_) else "standard")
 
@@ -42,6 +42,13 @@ def cold_table(config: DictConfig) -> str | None:
         f"routing={name} learns while it routes, and its table was empty {config.run.warmup_ns:,.0f} ns before the "
         f"window; run=settled gives it {settled:,.0f} ns"
     )
+
+
+@cache
+def _learns_in_core(routing: str) -> bool:
+    facts = registered("routing").get(routing, {"facts": {"learns": False, "external": False}})["facts"]
+    # `external` hears of its packets, too, but what is learned from that is its owner's.
+    return bool(facts["learns"] and not facts["external"])
 
 
 @cache

@@ -10,11 +10,14 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import IntervalSweep, Override
 from hydra.errors import HydraException
 from hydra.experimental.callback import Callback
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
-from ..configs import FAILING, GROUPS, compose
+from ..configs import FAILING, GROUPS
+from ..configs.assembly import SIMULATION, Assembly
 from ..simcore import ConfigError
 from .commandline import EXIT_BAD_CONFIG
+from .grid import of_run
 from .one_run import prepare
 from .sweep import WORKERS
 from .sweep_forecast import announce, runs_of
@@ -29,8 +32,9 @@ class CheckBeforeSweep(Callback):
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """End the program with the core's message if a combination of the sweep cannot run."""
         words = list(config.hydra.overrides.task)
+        assembly = Assembly(SIMULATION)
         try:
-            check(words)
+            check(words, lambda chosen: prepare(OmegaConf.create(assembly.resolved(chosen, {}))))
         except HydraException:
             return  # Hydra composes every run itself in a moment and says so
         except ConfigError as error:
@@ -40,11 +44,7 @@ class CheckBeforeSweep(Callback):
         announce(runs_of(words), WORKERS)
 
 
-def check(
-    words: Sequence[str],
-    one: Callable[[Sequence[str]], object] = lambda chosen: prepare(compose(chosen)),
-    more: Collection[str] = (),
-) -> None:
+def check(words: Sequence[str], one: Callable[[Sequence[str]], object], more: Collection[str] = ()) -> None:
     """Build every combination of components that a sweep asks for, each with the first value of every other swept key.
 
     Args:
@@ -53,13 +53,17 @@ def check(
         more: Keys whose every value is tried, beside the components.
 
     Raises:
-        ConfigError: one of them cannot run.
-        hydra.errors.HydraException: the overrides cannot be composed.
+        ConfigError: one of them cannot be composed, or cannot run; names it.
+        hydra.errors.HydraException: the overrides cannot be read.
     """
     parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
     overrides = parser.parse_overrides(list(words))
     for chosen in itertools.product(*(_choices(override, {*_EVERY_VALUE, *more}) for override in overrides)):
-        one(chosen)
+        try:
+            one(chosen)
+        except (HydraException, OmegaConfBaseException, ConfigError) as error:
+            own = [word for word, override in zip(chosen, overrides, strict=True) if override.is_sweep_override()]
+            raise of_run(own, error) from error
 
 
 def _choices(override: Override, every_value: Collection[str]) -> list[str]:

@@ -21,8 +21,6 @@ from rich.console import Console
 from ..configs import CONFIG_DIR, core_failures, refuse_added, unknown
 from ..simcore import ConfigError, CoreError
 from .commandline import CommandError, past_hydra, run_command
-from .drawing import distinct_styles, save_figure
-from .evaluation.figure import draw
 from .evaluation.plan import Policy, Scenario, Trial, check_axis, plan, policies_of, refused, scenarios_of
 from .evaluation.summary import Bootstrap, Cell, summarise
 from .evaluation.text import About, markdown, print_tables, write_csv
@@ -99,6 +97,9 @@ def write(
     cells: Sequence[Cell], policies: Sequence[Policy], about: About, failures: Sequence[str], directory: Path
 ) -> list[Path]:
     """Write the CSV, the Markdown and the figure. Returns the files."""
+    from .drawing import distinct_styles, save_figure  # with Matplotlib, which takes long to import
+    from .evaluation.figure import draw
+
     table, text = directory / f"{NAME}.csv", directory / f"{NAME}.md"
     write_csv(table, cells)
     styles = distinct_styles({policy.name: policy.routing for policy in policies})

@@ -58,9 +58,6 @@ class LinkFrames:
         keys = np.stack([*channel_groups(routers["group"], channels), channels["kind"].astype(np.int64)], axis=1)
         self._bundles, self._bundle_of, self._links = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
         self._bundle_of = self._bundle_of.reshape(-1)
-        self._port = routers["first_port"].astype(np.int64)[channels["router"]] + channels["port"]
-        # One account per port of a router in the core's arrays, the terminals' own ports not among them.
-        self._ports = len(simulation.arrays()["ports"]) - len(simulation.terminals()["name"])
         self._begin = simulation.now
         self._interval = interval
         self._frames: list[_Frame] = []
@@ -119,9 +116,8 @@ class LinkFrames:
 
     def _now(self) -> _Frame:
         channels, now = self._simulation.channels(), self._simulation.now
-        job_flits = self._simulation.arrays()["job_flits"]
-        jobs = job_flits.size // self._ports
-        per_channel = job_flits.reshape(self._ports, jobs)[self._port]
+        per_channel = self._simulation.blame()["flits"]
+        jobs = per_channel.shape[1]
         by_job = [self._sum(per_channel[:, job]) for job in range(jobs)]
         return _Frame(
             now,

@@ -14,9 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ..configs import unknown
 from .commandline import CommandError, run_command
-from .drawing import save_figure
 from .metrics import relative_difference
-from .report import write_report
 from .results import ROWS_FILE, atomic_path, require_writable, row, write_rows
 from .sweep import WORKERS, PlannedRun, RunFailedError, expand, run_all
 from .workload_rows import workload_row
@@ -74,6 +72,8 @@ def reproduce(options: Options) -> None:
     write_rows(directory / ROWS_FILE, rows)
     written = (draw_study if options.study else draw)(name, rows, directory, options.preset)
     if options.study:
+        from .report import write_report
+
         made_by = f"flitgym-reproduce study={name} preset={options.preset}"
         done = [(result, run.directory) for run, result in zip(runs, results, strict=True)]
         figures = [path for path in written if path.suffix == ".png"]
@@ -89,6 +89,9 @@ def draw(figure: str, rows: Sequence[Mapping[str, Any]], directory: Path, preset
     Returns:
         The files written: PNG, SVG and the table of differences.
     """
+    # Matplotlib takes as long to import as all the rest; whoever plans or asks for help needs none.
+    from .drawing import save_figure
+
     script = importlib.import_module(f".figures.{figure}.plot", __package__)
     expected: Any = OmegaConf.to_container(_load(FIGURES / figure / "expected.yaml"))
     written = save_figure(script.draw(rows, expected), directory / figure, salt=figure)
@@ -101,6 +104,8 @@ def draw_study(study: str, rows: Sequence[Mapping[str, Any]], directory: Path, p
     Returns:
         The files written: PNG and SVG of each figure, and the table of differences.
     """
+    from .drawing import save_figure
+
     script = importlib.import_module(f".studies.{study}.study", __package__)
     expected: Any = OmegaConf.to_container(_load(STUDIES / study / "expected.yaml"))
     written = [

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from ..configs import CONFIG_DIR
 from ..configs.routes import check_route, register_routes
-from . import ray_launcher
+from . import grid, ray_launcher
 from .commandline import past_hydra, run_command
 from .parent import end_with_command, have_workers
 from .progress import RunBar, no_report
@@ -75,6 +75,7 @@ def main() -> None:
     """Entry point of the command."""
     have_workers()
     ray_launcher.register()
+    grid.register()
     register_routes()
     sys.exit(run_command(NAME, app))
 

@@ -10,8 +10,9 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from ..configs import CONFIG_DIR, has_workload, refuse_added, refuse_unused
-from . import ray_launcher, sweep_forecast
+from ..configs import CONFIG_DIR, explain, has_workload, refuse_added, refuse_unused
+from ..simcore import ConfigError, CoreError
+from . import grid, ray_launcher, sweep_forecast
 from .cautions import say_cautions
 from .commandline import past_hydra, run_command
 from .one_run import obtain
@@ -47,10 +48,12 @@ def _simulate(config: DictConfig, number: int | None) -> None:
             if not number:  # of a sweep, the first run stands for the others
                 report = Forecast(report, lambda seconds: _say(forecast(config, seconds, number is not None)))
             result, ran_now = obtain(config, directory, report)
-    except BaseException:
+    except BaseException as error:
         # Hydra has made the folder already; a run that came to nothing leaves none behind.
         with suppress(OSError):
             directory.rmdir()
+        if number is not None and isinstance(error, (ConfigError, CoreError)):
+            raise type(error)(f"{directory.name}: {explain(error)}") from error
         raise
     print(summary(result, directory, ran_now), flush=True)
     if number is None:
@@ -116,6 +119,7 @@ def main() -> None:
     """Entry point of the command."""
     have_workers()
     ray_launcher.register()
+    grid.register()
     sys.exit(run_command(NAME, app))
 
 

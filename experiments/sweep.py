@@ -18,8 +18,9 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ..configs import GROUPS, compose, config_hash, has_workload, refuse_unused, run_id
-from ..configs.routes import compose_route, route_hash, route_id
+from ..configs import config_hash, explain, has_workload, run_id
+from ..configs.assembly import SIMULATION, TABLE, Assembly
+from ..configs.routes import route_hash, route_id
 from ..simcore import ConfigError, CoreError, __version__
 from .cautions import say_cautions
 from .cores import CORES
@@ -43,9 +44,28 @@ class PlannedRun:
     It is a simulation, or a forwarding table where the configuration is one of `flitgym-route`.
     """
 
-    config: DictConfig
+    plain: dict[str, Any]  # the resolved configuration; runs share sections that are alike
     directory: Path
     cost: float  # what it will take, in arbitrary units, for the order of the runs and the time left
+
+    @functools.cached_property
+    def config(self) -> DictConfig:
+        """The configuration, as the process that runs it has it."""
+        return OmegaConf.create(self.plain)
+
+
+class Assemblies:
+    """What the configurations of a sweep are put together from, of simulations and of forwarding tables."""
+
+    def __init__(self) -> None:
+        self.simulations, self.tables = Assembly(SIMULATION), Assembly(TABLE)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    assembly: Assembly
+    words: tuple[str, ...]
+    values: Mapping[str, Any]
 
 
 class RunFailedError(Exception):
@@ -60,7 +80,12 @@ class RunFailedError(Exception):
         self.failures = dict(failures)
 
 
-def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory: Path) -> list[PlannedRun]:
+def expand(
+    common: Sequence[str],
+    blocks: Iterable[Mapping[str, Any]],
+    directory: Path,
+    assemblies: Assemblies | None = None,
+) -> list[PlannedRun]:
     """Every run of a sweep.
 
     Args:
@@ -70,45 +95,38 @@ def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory
             such an axis is a mapping from keys to their values. With `command: route` they are forwarding tables, and
             `common` is not theirs.
         directory: Where the runs' own folders go.
+        assemblies: Of several calls, which then read every option but once.
 
     Raises:
         hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: unknown option, key or type.
         ConfigError: the jobs of a workload do not fit the network.
     """
+    made_of = assemblies or Assemblies()
+    wanted = [run for block in blocks for run in _wanted(common, block, made_of)]
+    for assembly in (made_of.simulations, made_of.tables):
+        assembly.expect(run.words for run in wanted if run.assembly is assembly)
     planned = []
-    for block in blocks:
-        if block.get("command") == "route":
-            planned += _expand_tables(block, directory)
-            continue
-        # A group is another composition; a key in it is only another value, which is much quicker to set.
-        groups = {key: values for key, values in block["sweep"].items() if key in (*GROUPS, "run")}
-        keys = {key: values for key, values in block["sweep"].items() if key not in groups}
-        together = block.get("together", ())
-        for options in _product(groups):
-            base = compose([*common, *block["overrides"], *(f"{key}={value}" for key, value in options.items())])
-            refuse_unused(base, [*keys, *(key for axis in together for value in axis for key in value)])
-            for values, *joint in itertools.product(_product(keys), *together):
-                config = base.copy()
-                for key, value in functools.reduce(operator.or_, joint, values).items():
-                    OmegaConf.update(config, key, value)
-                planned.append(PlannedRun(config, directory / run_id(_root_=config), _cost(config)))
+    for run in wanted:
+        plain = run.assembly.resolved(run.words, run.values)
+        if is_table(plain):
+            planned.append(PlannedRun(plain, directory / route_id(_root_=plain), _COST_OF_TABLE))
+        else:
+            planned.append(PlannedRun(plain, directory / run_id(_root_=plain), _cost(plain)))
     return planned
 
 
-def _expand_tables(block: Mapping[str, Any], directory: Path) -> list[PlannedRun]:
-    planned = []
-    bases: dict[str, DictConfig] = {}  # one composition for all that differ in values only
-    for values, *joint in itertools.product(_product(block["sweep"]), *block.get("together", ())):
-        chosen = dict(functools.reduce(operator.or_, joint, values))
-        groups = [f"{key}={chosen.pop(key)}" for key in ("topology", "engine") if key in chosen]
-        name = " ".join(groups)
-        if name not in bases:
-            bases[name] = compose_route([*block["overrides"], *groups])
-        config = bases[name].copy()
-        for key, value in chosen.items():
-            OmegaConf.update(config, key, value)
-        planned.append(PlannedRun(config, directory / route_id(_root_=config), _COST_OF_TABLE))
-    return planned
+def _wanted(common: Sequence[str], block: Mapping[str, Any], assemblies: Assemblies) -> Iterator[_Wanted]:
+    tables = block.get("command") == "route"
+    assembly = assemblies.tables if tables else assemblies.simulations
+    first = [*(() if tables else common), *block["overrides"]]
+    sweep: Mapping[str, Sequence[Any]] = block["sweep"]
+    if not tables:  # by group first
+        sweep = {key: sweep[key] for key in sorted(sweep, key=lambda key: key not in assembly.groups)}
+    for values, *joint in itertools.product(_product(sweep), *block.get("together", ())):
+        chosen = functools.reduce(operator.or_, joint, values)
+        groups = (f"{key}={value}" for key, value in chosen.items() if key in assembly.groups)
+        own = {key: value for key, value in chosen.items() if key not in assembly.groups}
+        yield _Wanted(assembly, (*first, *groups), own)
 
 
 def run_all(
@@ -160,8 +178,7 @@ class _Pool:
 
     def start(self, run: PlannedRun) -> None:
         receiver, sender = self._context.Pipe(duplex=False)
-        plain = OmegaConf.to_container(run.config, resolve=True)
-        process = self._context.Process(target=_work, args=(plain, run.directory, sender))
+        process = self._context.Process(target=_work, args=(run.plain, run.directory, sender))
         process.start()
         sender.close()
         self._active[receiver] = (process, run)
@@ -253,7 +270,7 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
     except (ConfigError, CoreError, OSError) as error:
         if interrupted:
             os._exit(130)
-        sender.send(str(error))
+        sender.send(explain(error))
         sys.exit(1)
     except BaseException:
         # A library that is interrupted in its middle may turn that into an error of its own.
@@ -270,19 +287,20 @@ def is_table(config: Mapping[Any, Any]) -> bool:
 
 
 def _overwrite(run: PlannedRun) -> bool:
-    return bool(run.config.overwrite if is_table(run.config) else run.config.run.overwrite)
+    return bool((run.plain if is_table(run.plain) else run.plain["run"])["overwrite"])
 
 
 def _finished(run: PlannedRun) -> dict[str, Any] | None:
-    identity = route_hash(run.config) if is_table(run.config) else config_hash(run.config)
+    identity = route_hash(run.plain) if is_table(run.plain) else config_hash(run.plain)
     return finished(run.directory, identity, __version__)
 
 
-def _cost(config: DictConfig) -> float:
+def _cost(config: Mapping[str, Any]) -> float:
     # Work follows what moves: the bytes of the jobs; or flits, in proportion to load and time, and a little per cycle.
     if has_workload(config):
         return float(1 + sum(bytes_of_jobs(config)))
-    return float((config.run.warmup_ns + config.run.measure_ns) * (0.1 + config.traffic.load))
+    run = config["run"]
+    return float((run["warmup_ns"] + run["measure_ns"]) * (0.1 + config["traffic"]["load"]))
 
 
 def _product(axes: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:

@@ -21,7 +21,7 @@ from ..configs import CONFIG_DIR
 from ..configs.training import register_training, training_hash, variation, world_sections
 from ..env.world import World
 from ..simcore import ConfigError, CoreError, __version__
-from . import ray_launcher
+from . import grid, ray_launcher
 from .checkpoints import CHECKPOINT_FILE, Checkpoint, damaged, load_checkpoint, save_checkpoint
 from .commandline import EXIT_BAD_CONFIG, run_command
 from .locks import sole_owner
@@ -243,6 +243,7 @@ def main() -> None:
         print(f"flitgym-train: {error}", file=sys.stderr)
         sys.exit(EXIT_BAD_CONFIG)
     ray_launcher.register()
+    grid.register()
     sys.exit(run_command("flitgym-train", app))
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from omegaconf import DictConfig
 
 from ..simcore import CoreError, __version__
-from .learning_curve import draw_learning_curve
 from .results import write_json
 from .tracking import PROGRESS_FILE, read_progress
 from .while_training import COMPARED, LATENCY
@@ -61,6 +60,8 @@ def finish(
         observation=routing["observation"],
         topology=config.topology.name,
     )
+    from .learning_curve import draw_learning_curve  # with Matplotlib, which takes long to import
+
     draw_learning_curve(rows, baselines, directory / "training", str(config.agent.name))
     result = {
         "agent": config.agent.name,

@@ -18,7 +18,6 @@ from omegaconf import DictConfig, OmegaConf
 from ..simcore import ConfigError
 from .check import check
 from .commandline import EXIT_BAD_CONFIG
-from .learning_curve import draw_study
 from .metrics import Interval, bootstrap_mean
 from .results import ROWS_FILE, atomic_path, row, write_rows
 from .tracking import PROGRESS_FILE, read_progress
@@ -115,6 +114,8 @@ def gather_trainings(directory: Path) -> list[Path]:
         written.append(directory / f"{STUDY}.{suffix}")
         with atomic_path(written[-1]) as temporary:
             temporary.write_text(text)
+    from .learning_curve import draw_study  # with Matplotlib, which takes long to import
+
     return [*written, *draw_study(groups, directory / STUDY)]
 
 

@@ -87,7 +87,7 @@ class Limits:
         return bool(target["ranks_finished"] == target["ranks"])
 
 
-def bytes_of_jobs(config: DictConfig) -> list[int]:
+def bytes_of_jobs(config: Mapping[Any, Any]) -> list[int]:
     """The bytes that each job of a workload will send, headers not counted."""
     return [_bytes_sent(job) for job in core_sections(config)["workload"]["jobs"]]
 

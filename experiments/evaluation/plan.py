@@ -12,7 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ...configs import WINDOWS, explain, unknown
 from ...simcore import ConfigError
 from ..one_run import prepare
-from ..sweep import PlannedRun, expand
+from ..sweep import Assemblies, PlannedRun, expand
 
 Kind = Literal["pattern", "workload"]
 
@@ -91,7 +91,7 @@ def policies_of(entries: Sequence[Any]) -> list[Policy]:
         word, name, params = _read("policies", "routing", entry)
         routing, settings = routing_of(word)
         settings |= {f"{'run' if key in _RUN_PARAMETERS else 'routing'}.{key}": params[key] for key in params}
-        policies.append(Policy(name or _with_params(_policy_name(word), params), routing, settings))
+        policies.append(Policy(name or _policy_name(word, params), routing, settings))
     _refuse_twice("policies", [policy.name for policy in policies])
     return policies
 
@@ -143,7 +143,13 @@ def plan(
         OSError: a file that a policy or workload names cannot be read.
     """
     trials = []
-    for policy, scenario in itertools.product(policies, scenarios):
+    assemblies = Assemblies()
+    pairs = list(itertools.product(policies, scenarios))
+    assemblies.simulations.expect(
+        [*common, f"routing={policy.routing}", f"{_GROUP[scenario.kind]}={scenario.option}"]
+        for policy, scenario in pairs
+    )
+    for policy, scenario in pairs:
         sweep: dict[str, Sequence[Any]] = {"routing": [policy.routing], _GROUP[scenario.kind]: [scenario.option]}
         words = common
         if scenario.kind == "pattern":
@@ -153,7 +159,7 @@ def plan(
         sweep["seed"] = seeds
         block = {"overrides": [], "sweep": sweep, "together": [[{**policy.settings, **scenario.settings}]]}
         try:
-            runs = expand(words, [block], directory)
+            runs = expand(words, [block], directory, assemblies)
         except (HydraException, OmegaConfBaseException, ConfigError) as error:
             raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {explain(error)}") from None
         trials += [Trial(policy, scenario, run) for run in runs]
@@ -174,7 +180,7 @@ def refused(trials: Sequence[Trial]) -> dict[str, str]:
         try:
             prepare(run.config)
         except ConfigError as error:
-            messages[pair] = str(error)
+            messages[pair] = explain(error)
     return messages
 
 
@@ -209,12 +215,19 @@ def _read(where: str, kind: str, entry: Any) -> tuple[str, str | None, dict[str,
     return str(entry[kind]), None if name is None else str(name), dict(params)
 
 
-def _policy_name(word: str) -> str:
-    if not word.endswith(_POLICY_SUFFIX):
-        return word
-    # Trainers call every file alike; the folder tells them apart.
-    path = Path(word).resolve()
-    return path.parent.name if path.stem == "policy" else path.stem
+def _policy_name(word: str, params: Mapping[str, Any]) -> str:
+    # A table goes by its engine or its file.
+    rest = dict(params)
+    label = rest.pop("file", None) or rest.pop("engine", None) if word == "table" else None
+    if label is not None:
+        return _with_params(f"table-{_file_name(str(label))}", rest)
+    return _with_params(_file_name(word) if word.endswith(_POLICY_SUFFIX) else word, params)
+
+
+def _file_name(path: str) -> str:
+    # Those that make files call every one alike; the folder tells them apart.
+    whole = Path(path).resolve()
+    return whole.parent.name if whole.stem in ("policy", "table") else whole.stem
 
 
 def _with_params(name: str, params: Mapping[str, Any]) -> str:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..drawing import Row
 from ..metrics import Interval, bootstrap_difference, bootstrap_mean, bootstrap_ratio
 from .plan import Kind, Scenario
+
+Row = Mapping[str, Any]
 
 # Metrics of a pattern, and where a row has them.
 PATTERN_METRICS = {

@@ -11,14 +11,17 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from hydra.experimental.callback import Callback
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 from rich.console import Console
 
-from ...configs.routes import compose_route, route_id
+from ...configs.assembly import TABLE, Assembly
+from ...configs.routes import route_id
 from ...simcore import ConfigError
 from ..commandline import EXIT_BAD_CONFIG
 from ..drawing import save_figure
 from ..gather import say_damaged
+from ..grid import of_run
 from ..results import ROWS_FILE, read_columns, results_below, row, write_rows
 from .figure import Numbers, draw_several
 from .study import KIND, files, network
@@ -50,22 +53,35 @@ class Sweep(Callback):
         directory = Path(config.hydra.sweep.dir)
         wanted = None
         if (configs := combinations(list(config.hydra.overrides.task))) is not None:
-            wanted = [directory / route_id(_root_=one) for one in configs]
+            wanted = [directory / route_id(_root_=one) for _, one in configs]
         if not compare(directory, wanted):
             raise SystemExit(EXIT_BAD_CONFIG)
 
 
-def combinations(words: Sequence[str]) -> list[DictConfig] | None:
-    """The configuration of every run of a sweep; None where a sweeper picks its values itself.
+def combinations(words: Sequence[str]) -> list[tuple[list[str], dict[str, Any]]] | None:
+    """Every run of a sweep: the overrides that tell it from the others, and its resolved configuration.
+
+    None where a sweeper picks its values itself.
 
     Raises:
-        ConfigError, hydra.errors.HydraException: one of them cannot be composed.
+        ConfigError: one of them cannot be composed; names it.
+        hydra.errors.HydraException: the overrides cannot be read.
     """
     parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
     overrides = parser.parse_overrides(list(words))
     if any(override.is_interval_sweep() for override in overrides):
         return None
-    return [compose_route(chosen) for chosen in itertools.product(*map(_choices, overrides))]
+    assembly = Assembly(TABLE)
+    every = list(itertools.product(*map(_choices, overrides)))
+    assembly.expect(every)
+    runs = []
+    for chosen in every:
+        own = [word for word, override in zip(chosen, overrides, strict=True) if override.is_sweep_override()]
+        try:
+            runs.append((own, assembly.resolved(chosen, {})))
+        except (HydraException, OmegaConfBaseException, ConfigError) as error:
+            raise of_run(own, error) from error
+    return runs
 
 
 def check(words: Sequence[str]) -> None:
@@ -73,14 +89,18 @@ def check(words: Sequence[str]) -> None:
 
     Raises:
         ConfigError, OSError: one of them cannot be.
-        hydra.errors.HydraException: the overrides cannot be composed.
+        hydra.errors.HydraException: the overrides cannot be read.
     """
     seen = {}
-    for config in combinations(words) or ():
-        key = str((config.topology, config.failures, config.demand, config.flows))
+    for own, config in combinations(words) or ():
+        key = str([config[key] for key in ("topology", "failures", "demand", "flows")])
         if key not in seen:
             seen[key] = True
-            files(config, network(config))
+            wanted = OmegaConf.create(config)
+            try:
+                files(wanted, network(wanted))
+            except ConfigError as error:
+                raise of_run(own, error) from error
 
 
 def compare(directory: Path, wanted: Sequence[Path] | None) -> bool:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace flitgym::bench {
 
@@ -38,6 +39,12 @@ Values sc22() {
   values["cycle_ns"] = values["pipeline_ns"] = 1.28;
   values["crossbar_bandwidth_gb_per_s"] = 100.0;
   for (const char* buffer : {"input", "output", "nic"}) values[std::string(buffer) + "_buffer_flits"] = i64{120};
+  return values;
+}
+
+// Packets that keep together at the crossbar, too.
+Values packet_crossbar(Values values) {
+  values["crossbar_sharing"] = std::string("packet");
   return values;
 }
 
@@ -110,6 +117,35 @@ void add_loads(std::vector<Scene>& all) {
     all.push_back(learned(load, static_cast<u32>(40000 / load), kLoadsLearned));
 }
 
+// configs/workload/mixed.yaml
+std::vector<Section> mixed_jobs() {
+  std::vector<Section> jobs;
+  for (const auto& [motif, ranks] : std::vector<std::pair<std::string, i64>>{
+           {"fft3d", 140}, {"cosmoflow", 138}, {"lu", 140}, {"ur", 139}, {"lqcd", 256}, {"stencil5d", 243}})
+    jobs.push_back({motif, {{"ranks", ranks}}});
+  return jobs;
+}
+
+// Each motif of the study on half the machine, as in its pairs. What computes long before its first message computes less
+// here. LQCD and Stencil5D send little at a time: their messages wait for each other along a row of ranks.
+void add_motifs(std::vector<Scene>& all) {
+  const auto add = [&](const std::string& motif, u32 warmup, u32 cycles, Values values) {
+    values.insert({"ranks", i64{motif == "lulesh" ? 512 : 528}});
+    const Section job = {motif, values};
+    all.push_back({"sc22_par_" + motif, sc22(), "par", "", 0, warmup, cycles, {"dragonfly", {}}, 0, {job}});
+    all.back().groups = kMotifs;
+  };
+  add("fft3d", 20000, 40000, {{"ns_per_element", 0.1}});
+  add("lu", 100000, 200000, {});
+  add("lqcd", 20000, 200000, {});
+  add("cosmoflow", 20000, 40000, {{"compute_ns", i64{1000}}});
+  add("stencil5d", 30000, 200000, {});
+  add("lulesh", 20000, 30000, {});
+  add("ur", 20000, 100000, {});
+  add("dl", 20000, 40000, {});
+  add("halo3d", 20000, 30000, {});
+}
+
 }  // namespace
 
 std::vector<Scene> scenes() {
@@ -148,8 +184,16 @@ std::vector<Scene> scenes() {
       {"hpdc21_q_adaptive_on_the_graph_uniform_0.3", hpdc21(), "q_adaptive", "uniform", 0.3, 20000, 60000,
        dragonfly_1056, 0, {}, {{"links", 0.02}}},
       // The heaviest pair of the interference study, at work for 256 us.
-      {"sc22_par_fft3d_and_halo3d", sc22(), "par", "", 0, 100000, 200000, dragonfly_1056, 0, {"fft3d", "halo3d"}},
+      {"sc22_par_fft3d_and_halo3d", sc22(), "par", "", 0, 100000, 200000, dragonfly_1056, 0, {{"fft3d", {}}, {"halo3d", {}}}},
+      {"sc22_packet_crossbar_par_fft3d_and_halo3d", packet_crossbar(sc22()), "par", "", 0, 100000, 200000, dragonfly_1056, 0,
+       {{"fft3d", {}}, {"halo3d", {}}}},
+      {"sc22_q_adaptive_uniform_0.6_packets_1_to_4", sc22(), "q_adaptive", "uniform", 0.6, 20000, 60000, dragonfly_1056, 4},
+      {"sc22_packet_crossbar_q_adaptive_uniform_0.6_packets_1_to_4", packet_crossbar(sc22()), "q_adaptive", "uniform", 0.6,
+       20000, 60000, dragonfly_1056, 4},
+      // The six jobs of its mixed workload, which fill the machine, once FFT3D exchanges too.
+      {"sc22_par_mixed", sc22(), "par", "", 0, 400000, 100000, dragonfly_1056, 0, mixed_jobs()},
   };
+  add_motifs(all);
   add_sizes(all);
   add_loads(all);
   return all;
@@ -162,7 +206,7 @@ Config config_of(const Scene& scene) {
   config.routing = {scene.routing, {}};
   if (scene.jobs.empty())
     config.traffic = {scene.traffic, {{"load", scene.load}, {"packet_flits_max", scene.packet_flits_max}}};
-  for (const std::string& motif : scene.jobs) config.workload.jobs.push_back({motif, {motif, {}}, nullptr, {}});
+  for (const Section& motif : scene.jobs) config.workload.jobs.push_back({motif.name, motif, nullptr, {}});
   config.seed = 1;
   config.failures = scene.failures;
   return config;

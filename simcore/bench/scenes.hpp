@@ -15,6 +15,7 @@ enum Group : u32 {
   kSizes = 2,         // one setting on networks of growing size
   kLoads = 4,         // one network at growing load, classic router
   kLoadsLearned = 8,  // the same, Q-adaptive on the router of its study
+  kMotifs = 16,       // one motif of the interference study at a time
 };
 
 struct Scene {
@@ -25,7 +26,7 @@ struct Scene {
   u32 warmup, cycles;
   Section topology = {"dragonfly", {}};  // its defaults: 1,056 terminals
   i64 packet_flits_max = 0;
-  std::vector<std::string> jobs = {};  // motifs, instead of a traffic pattern
+  std::vector<Section> jobs = {};  // motifs, instead of a traffic pattern
   Values failures = {};
   u32 groups = kScenes;
 };

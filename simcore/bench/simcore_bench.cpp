@@ -30,7 +30,7 @@ extern "C" __attribute__((noinline)) void flitgym_bench_window(Simulation& sim, 
 namespace {
 
 const std::map<std::string, u32> kGroups = {
-    {"scenes", kScenes}, {"sizes", kSizes}, {"loads", kLoads}, {"loads_learned", kLoadsLearned}};
+    {"scenes", kScenes}, {"sizes", kSizes}, {"loads", kLoads}, {"loads_learned", kLoadsLearned}, {"motifs", kMotifs}};
 
 double wall_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -124,15 +124,16 @@ py::dict blame(Simulation& sim) {
   for (u32 p = 0; p < net.router_ports; p++)
     if (net.channels[p].peer != kNone) ports.push_back(p);
   const auto n = static_cast<py::ssize_t>(jobs ? ports.size() : 0), m = static_cast<py::ssize_t>(jobs);
+  const std::vector<u64> sent = job_flits(net, s), waited = wait_blame(net, s);
   py::array_t<u64> flits({n, m});
   py::array_t<double> stall({n, m}), wait({n, m, m}), stalled({n, m, m});
   for (std::size_t i = 0; i < static_cast<std::size_t>(n); i++) {
     const std::size_t row = ports[i] * jobs;
     for (std::size_t v = 0; v < jobs; v++) {
-      flits.mutable_data()[i * jobs + v] = s.job_flits[row + v];
+      flits.mutable_data()[i * jobs + v] = sent[row + v];
       stall.mutable_data()[i * jobs + v] = static_cast<double>(s.job_stall[row + v]) * net.cycle_ns;
       for (std::size_t c = 0; c < jobs; c++) {
-        wait.mutable_data()[(i * jobs + v) * jobs + c] = static_cast<double>(s.wait_blame[(row + v) * jobs + c]) * net.cycle_ns;
+        wait.mutable_data()[(i * jobs + v) * jobs + c] = static_cast<double>(waited[(row + v) * jobs + c]) * net.cycle_ns;
         stalled.mutable_data()[(i * jobs + v) * jobs + c] = s.stall_blame[(row + v) * jobs + c] * net.cycle_ns;
       }
     }

@@ -358,7 +358,8 @@ PYBIND11_MODULE(_core, m) {
                        stalled, next_request);
   PYBIND11_NUMPY_DTYPE(Rank, block, started, finished, calc, calc_since, bytes_sent, bytes_received, calculating, ops, left, first_op, first_edge, op_class, edge_class, posted, last_posted,
                        unexpected, last_unexpected, done);
-  PYBIND11_NUMPY_DTYPE(Outbox, first, last, sent, last_sent);
+  PYBIND11_NUMPY_DTYPE(ChannelAccount, sending_until, busy, job, flits);
+  PYBIND11_NUMPY_DTYPE(Outbox, first, last, sent, last_sent, next_flits);
   PYBIND11_NUMPY_DTYPE(JobTotals, messages_sent, messages_received, bytes_sent, bytes_received, packets, flits, hops, nonminimal, latency, latency_max, message_latency, message_latency_max,
                        outstanding, outstanding_peak, finished, ranks_done);
   // What a job does, rank by rank.

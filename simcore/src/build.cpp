@@ -15,6 +15,7 @@
 #include "simcore/rng.hpp"
 #include "simcore/state.hpp"
 #include "simcore/workload.hpp"
+#include "stage/follow.hpp"
 #include "tables/channel_graph.hpp"
 #include "tables/engine.hpp"
 #include "topology/graph.hpp"
@@ -111,6 +112,12 @@ std::vector<Outage> wire(const Config& config, Network& net) {
   return outages;
 }
 
+void check_watchdog(const Params& params, const Network& net) {
+  if (net.router.watchdog_cycles < 2 * net.longest_delay)
+    throw ConfigError("router.watchdog_ns: " + text(params.real("watchdog_ns")) + " ns is shorter than twice the longest channel delay (" +
+                      text(2 * net.longest_delay * net.cycle_ns) + " ns); a packet on a link would be taken for a deadlock");
+}
+
 void size_router(const Params& params, Network& net) {
   RouterParams& r = net.router;
   r.input_depth = params.count("input_buffer_flits");
@@ -128,14 +135,17 @@ void size_router(const Params& params, Network& net) {
                       std::to_string(r.output_depth) + " flits, " + std::to_string(r.crossbar_cycles) + " cycles and " + arbiter);
   r.separate_vc_allocation = params.text("vc_allocation") == "before_switch";
   r.packet_credits = params.text("credit_granularity") == "packet";
+  r.packet_crossbar = params.text("crossbar_sharing") == "packet";
+  if (r.packet_crossbar && (r.flow_control == FlowControl::kWormhole || !r.packet_credits || r.crossbar_per_vc))
+    throw ConfigError("router.crossbar_sharing: packet needs flow_control=virtual_cut_through, credit_granularity=packet and crossbar_ports=per_port: what a packet claims it claims whole; they are " +
+                      params.text("flow_control") + ", " + params.text("credit_granularity") + " and " + params.text("crossbar_ports"));
+  r.flit_by_flit = params.text("packet_stepping") == "flit";
   r.packet_links = r.packet_credits || params.text("link_sharing") == "packet";
   r.latency_from_nic = params.text("latency_from") == "nic";
   r.keep_backlog = params.text("source_backlog") == "kept";
   const double watchdog = params.real("watchdog_ns") / net.cycle_ns;
   r.watchdog_cycles = static_cast<u32>(std::min(watchdog, 2e9));
-  if (r.watchdog_cycles < 2 * net.longest_delay)
-    throw ConfigError("router.watchdog_ns: " + text(params.real("watchdog_ns")) + " ns is shorter than twice the longest channel delay (" +
-                      text(2 * net.longest_delay * net.cycle_ns) + " ns); a packet on a link would be taken for a deadlock");
+  check_watchdog(params, net);
 }
 
 // Not where a sum could pass the 16 bits of its cells: there, decisions add up what they sense.
@@ -215,6 +225,22 @@ void check_packet_fits(const std::string& key, u32 flits, const RouterParams& r)
                       std::to_string(r.input_depth) + " flits; enlarge the buffer or use router.credit_granularity=flit");
 }
 
+// Packets that keep together (src/stage/train.hpp) hold what they pass from their first flit to their last.
+void size_trains(const std::string& size_key, const Params& params, Network& net) {
+  net.whole_packets = net.router.packet_crossbar && net.most_packet_flits > 1;
+  if (!net.whole_packets) return;
+  u32 slowest = net.router.crossbar_cycles;
+  for (const Channel& c : net.channels) slowest = std::max(slowest, c.flit_cycles);
+  const u64 longest = net.longest_delay + u64{net.most_packet_flits} * slowest;
+  if (longest > kLongestDelay / 2)
+    throw ConfigError(size_key + ": a packet of " + std::to_string(net.most_packet_flits) + " flits takes " + std::to_string(slowest) +
+                      " cycles for each, too long in all with router.crossbar_sharing=packet; choose a longer router.cycle_ns");
+  net.longest_delay = static_cast<u32>(longest);
+  net.router.multi_cycle_switch = true;
+  check_watchdog(params, net);
+  if (net.router.flit_by_flit) declare_followers(net);
+}
+
 // Bubble flow control counts packets: all of one size, two of which fit a buffer. They keep to one VC all the way round a ring.
 void check_bubble(const std::string& size_key, const Network& net) {
   if (!net.routing_facts.bubble) return;
@@ -241,6 +267,7 @@ void choose_workload(const Config& config, const Params& router, Network& net) {
   net.least_packet_flits = 1;
   net.most_packet_flits = flits;
   check_packet_fits("workload.packet_bytes", flits, net.router);
+  size_trains("workload.packet_bytes", router, net);
   check_bubble("workload.packet_bytes", net);
   net.traffic_name = "workload";
   net.load_values = {0};
@@ -251,7 +278,7 @@ void choose_workload(const Config& config, const Params& router, Network& net) {
   net.workload = workload;
 }
 
-void choose_traffic(const Config& config, Network& net) {
+void choose_traffic(const Config& config, const Params& router, Network& net) {
   const auto& spec = find<TrafficSpec>("traffic", config.traffic.name, net);
   const std::string where = "traffic." + spec.name;
   std::vector<ParamSpec> specs = common_traffic_params();
@@ -269,6 +296,7 @@ void choose_traffic(const Config& config, Network& net) {
   net.fixed_interval = params.text("injection") == "fixed_interval";
   const std::string size_key = where + (flits > net.least_packet_flits ? ".packet_flits_max" : ".packet_flits");
   check_packet_fits(size_key, flits, net.router);
+  size_trains(size_key, router, net);
   check_bubble(size_key, net);
 
   // The offered load is a step function of time.
@@ -328,6 +356,11 @@ const std::vector<ParamSpec>& router_params() {
              "a head wins its output VC in the same grant as the switch, or a cycle earlier, holding it until its tail has won the switch"),
       choice("credit_latency", "hop", {"hop", "link"}, "a credit takes as long as a flit's hop the other way (output, link, input), or the time of flight alone"),
       choice("credit_granularity", "flit", {"flit", "packet"}, "credits return per flit, or per packet with its tail; with packet, links are shared by packets too"),
+      choice("crossbar_sharing", "flit", {"flit", "packet"},
+             "a crossbar input and output take a flit at a time, or stay with a packet until its tail has passed, as its channel does; with packet (needs credit_granularity=packet), "
+             "queues, room and credits are claimed and given back for a whole packet with its head"),
+      choice("packet_stepping", "train", {"train", "flit"},
+             "with crossbar_sharing=packet, a packet is moved as one entry per hop, or flit by flit: slower by far, with the same results (a check of the simulator)"),
       choice("link_sharing", "flit", {"flit", "packet"}, "the VCs of a link take turns flit by flit, or packet by packet (a packet that runs dry lets others through)"),
       integer("output_wake_flits", 0, 0, 16, "flit times", "an idle output port (or NIC) waits so long before it sends"),
       choice("latency_from", "generation", {"generation", "nic"}, "reference point of packet_latency_*: the source's clock, or acceptance by its NIC"),
@@ -421,11 +454,10 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   size_router(router, *net);
   make_graphs(outages, *net);
   choose_routing(config, router, *net);
-  if (config.workload.jobs.empty()) choose_traffic(config, *net);
+  if (config.workload.jobs.empty()) choose_traffic(config, router, *net);
   else choose_workload(config, router, *net);
   choose_partitions(*net, config.partitions);
   // Packets draw for themselves, and sums do not mind; a table that learns does, and so do those who are shown a batch.
-  net->order_felt = net->decider != Decider::kRouting || net->learns || net->seam || net->workload || net->routing_facts.in_order;
   for (const Section* section : {&config.topology, &config.router, &config.routing, &config.traffic}) {
     net->identity += section->name;
     for (const auto& [key, value] : section->values) net->identity += " " + key + "=" + to_string(value);

@@ -33,8 +33,9 @@ u32 unit_of(const Network& net) {
   return size == net.routers ? 1 : size;
 }
 
-// May it be cut at all? An agent's decisions are one batch, a workload's hosts one heap of events, an oracle sees all queues.
-bool whole(const Network& net) { return net.decider != Decider::kRouting || net.seam || net.workload || net.routing_facts.remote; }
+// May it be cut at all? An agent's decisions are one batch, a workload's hosts one heap of events, an oracle sees all queues. (Flit
+// by flit it would be for nothing.)
+bool whole(const Network& net) { return net.decider != Decider::kRouting || net.seam || net.workload || net.routing_facts.remote || net.router.flit_by_flit; }
 
 template <class Visit>
 void each_channel_between(const Network& net, Visit visit) {
@@ -114,7 +115,9 @@ namespace {
 // Of the terminals of a partition, in a window. A NIC takes what it has room for, and as much again as leaves it. A source
 // that does not wait for its NIC generates at most once in a cycle; one that waits has a NIC without room.
 u64 packets_of_window(const Network& net, u32 terminals) {
-  const u64 sent = net.lookahead / net.flit_cycles_host + 2, taken = (net.router.nic_depth + sent) / net.least_packet_flits + 1;
+  // A packet that keeps together makes room for all its flits as it begins.
+  const u64 sent = net.lookahead / net.flit_cycles_host + 2, beginning = net.whole_packets ? net.most_packet_flits : 0,
+            taken = (net.router.nic_depth + sent + beginning) / net.least_packet_flits + 1;
   return terminals * (net.round_size ? taken : std::min<u64>(taken, std::max<u64>(sent, net.lookahead) + 1));
 }
 

@@ -220,6 +220,7 @@ u64 Simulation::hash() const {
 std::string Simulation::snapshot() {
   ready(1);
   if (state_.part.totals.collected) throw CoreError("snapshot() between collect() and apply(): apply the choices first");
+  if (network_->whole_packets && network_->router.flit_by_flit) throw CoreError("snapshot(): not with router.packet_stepping=flit, which is a check; use train");
   if (workspace_.at_hosts)
     throw CoreError("snapshot(): the run was interrupted in the middle of a cycle; run() a cycle first");
   std::string out(4 * sizeof(u64), '\0');
@@ -234,6 +235,7 @@ std::string Simulation::snapshot() {
 
 void Simulation::restore(const std::string& bytes, const std::vector<u32>* asking) {
   Reader r{bytes};
+  if (network_->whole_packets && network_->router.flit_by_flit) throw ConfigError("restore(): not with router.packet_stepping=flit, which is a check; use train");
   u64 magic = 0, shape = 0, size = 0, hash = 0;
   for (u64* word : {&magic, &shape, &size, &hash}) r.field(*word);
   if (magic != kMagic) throw ConfigError("restore(): these bytes are no snapshot, or one of another version");
@@ -266,9 +268,11 @@ void Simulation::restore(const std::string& bytes, const std::vector<u32>* askin
   FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_SIZE)
   FLITGYM_STATE_LEARNING_FIXED(FLITGYM_SIZE)
 #undef FLITGYM_SIZE
-  for (u32 k = 0; k < parts; k++)
+  for (u32 k = 0; k < parts; k++) {
     for (auto wheel : {&Partition::ports_due, &Partition::sources_due, &Partition::routes_due, &Partition::news})
       same_size((partition(fresh, k).*wheel).first, (partition(state_, k).*wheel).first);
+    same_size(partition(fresh, k).tails_due.first, partition(state_, k).tails_due.first);
+  }
   verify_state(*network_, fresh, asking);
   for (u32 k = 0; k < tables_.size(); k++)
     if (network_->memories[k].learned) verify_table(*network_, k, fresh.memory[k], used_entries(k));

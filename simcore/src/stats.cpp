@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "simcore/error.hpp"
+#include "workload/blame.hpp"
 
 namespace flitgym {
 
@@ -93,7 +94,7 @@ void begin_window(State& s) {
   std::fill(s.job_stall.begin(), s.job_stall.end(), 0);
   std::fill(s.wait_blame.begin(), s.wait_blame.end(), 0);
   std::fill(s.stall_blame.begin(), s.stall_blame.end(), 0);
-  std::fill(s.sending_until.begin(), s.sending_until.end(), 0);
+  for (ChannelAccount& account : s.job_channels) account.sending_until = account.busy = account.flits = 0;
   for (Port& o : s.ports) {
     o.flits = o.stall = 0;
     o.stalled_since = s.part.totals.now;  // what began before the window counts from here
@@ -115,6 +116,7 @@ double missed_until(const Network& net, const State& s, Cycle until) {
 void end_window(const Network& net, State& s) {
   if (!s.part.window.open) return;
   const double missed = missed_until(net, s, s.part.totals.now);
+  if (net.accounted_jobs) settle_blame(net, s);
   for (Port& o : s.ports) {
     if (o.stalled) o.stall += s.part.totals.now - o.stalled_since;
     o.window_flits = o.flits;

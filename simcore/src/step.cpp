@@ -6,6 +6,7 @@
 #include "partition.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
+#include "stage/follow.hpp"
 #include "stage/stage.hpp"
 #include "workload/engine.hpp"
 
@@ -28,6 +29,7 @@ void shape(const Network& net, State& s, Shaper& make) {
     Partition& part = partition(s, k);
     make(part.ports_due, net.longest_delay);
     make(part.routes_due, net.longest_delay);
+    make(part.tails_due, net.whole_packets ? net.longest_delay : 0);
     make(part.sources_due, 1023);  // generation gaps are long; longer ones are looked at again on the way
     make(part.histogram_nic, kHistogramBins, 0u);
     make(part.histogram_generation, kHistogramBins, 0u);
@@ -150,6 +152,7 @@ void before_routes_after_hosts(Frame& f) {
 void after_routes(Frame& f, u32 begin, u32 end) {
   apply_routes(f, begin, end);
   switch_allocation(f);
+  if (f.net.accounted_jobs && f.net.whole_packets && f.net.router.flit_by_flit) follow_waits(f);
   f.part.flit_lines.close(f.now);
   f.part.credit_lines.close(f.now);
   f.part.feedback_lines.close(f.now);

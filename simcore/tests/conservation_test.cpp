@@ -49,6 +49,10 @@ const Values kSizes = {{"packet_flits", i64{1}}, {"packet_flits_max", i64{16}}};
 TEST(conservation_input_queued) { check_scene(input_queued(), 1, "adversarial", 800); }
 TEST(conservation_hpdc21) { check_scene(hpdc21(), 1, "adversarial", 1500); }
 TEST(conservation_sc22) { check_scene(sc22(), 4, "adversarial", 800); }
+TEST(conservation_packet_crossbar) {
+  check_scene(packet_crossbar(sc22()), 4, "adversarial", 800);
+  check_hyperx(packet_crossbar(merge(input_queued(), {{"input_buffer_flits", i64{40}}, {"arbiter", std::string("age")}})), {"uniform", kSizes}, 300);
+}
 TEST(conservation_wormhole) { check_scene(small_wormhole(), 5, "adversarial", 600); }
 TEST(conservation_shallow_cut_through) {
   check_scene(merge(input_queued(), {{"input_buffer_flits", i64{3}}, {"output_buffer_flits", i64{3}}, {"link_latency_ns_global", 20.0}}), 3, "uniform", 600);

@@ -601,31 +601,22 @@ namespace {
 // omni_war with one deroute, but a class too few: the last two hops share one.
 struct ClassShort {
   struct Rule : WeightRule {};
-  template <class Out>
-  static void offer(const Where& at, const Rule&, Out&& out) {
+  static Reach reach(const Where& at, const Rule&) {
     const u32 hops = at.packet.hops, vc_class = hops < 2 ? hops : 2;
-    for_each_unaligned(at, [&](u32 k) {
-      offer_direct(at, k, vc_class, out);
-      if (hops + 1 + at.hx.distance(at.difference) <= 4) offer_deroutes(at, k, vc_class, out);
-    });
+    return {at.unaligned, hops + 1 + at.h <= 4 ? at.unaligned : 0, vc_class, vc_class};
   }
 };
 // Any dimension first, on one class.
 struct NoOrder {
   struct Rule : WeightRule {};
-  template <class Out>
-  static void offer(const Where& at, const Rule&, Out&& out) {
-    for_each_unaligned(at, [&](u32 k) { offer_direct(at, k, 0, out); });
-  }
+  static Reach reach(const Where& at, const Rule&) { return {at.unaligned, 0, 0, 0}; }
 };
 // dim_war whose deroute and direct hop share a class.
 struct OneClass {
   struct Rule : WeightRule {};
-  template <class Out>
-  static void offer(const Where& at, const Rule&, Out&& out) {
+  static Reach reach(const Where& at, const Rule&) {
     const u32 k = at.hx.first_unaligned(at.difference);
-    offer_direct(at, k, 0, out);
-    if (at.derouted_in() != k) offer_deroutes(at, k, 0, out);
+    return {1u << k, at.derouted_in() == k ? 0 : 1u << k, 0, 0};
   }
 };
 template <class Relation, u32 kClasses, u32 kHops>

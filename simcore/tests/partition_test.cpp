@@ -27,6 +27,7 @@ std::vector<Case> cases() {
       add(std::string("dragonfly ") + routing + ' ' + router, config(small_network(), values, {routing, {}}, uniform));
   add("dragonfly q_adaptive adversarial", config(small_network(), hpdc21(), {"q_adaptive", {}}, adversarial));
   add("dragonfly par sc22", config(small_network(), sc22(), {"par", {}}, {"uniform", {{"load", 0.5}, {"packet_flits", i64{4}}}}));
+  add("dragonfly par sc22 packet crossbar", config(small_network(), packet_crossbar(sc22()), {"par", {}}, {"uniform", {{"load", 0.9}, {"packet_flits_max", i64{4}}}}));
   add("dragonfly wormhole", config(small_network(), small_wormhole(), {"minimal", {}}, mixed_sizes));
   add("dragonfly minimal hotspot", config(small_network(), input_queued(), {"minimal", {}}, hot));
   for (const char* routing : {"dimension_order", "omni_war", "dim_war", "dal", "q_adaptive"})

@@ -65,6 +65,11 @@ inline Values sc22() {
                           {"input_buffer_flits", i64{120}}, {"output_buffer_flits", i64{120}}, {"nic_buffer_flits", i64{120}}});
 }
 
+// Packets that keep together at the crossbar, too, and so move as trains.
+inline Values packet_crossbar(const Values& router) {
+  return merge(router, {{"crossbar_sharing", std::string("packet")}, {"credit_granularity", std::string("packet")}});
+}
+
 // configs/router/sc19.yaml
 inline Values sc19() {
   return {{"cycle_ns", 1.0}, {"flit_bytes", 128.0}, {"link_bandwidth_gb_per_s_host", 128.0}, {"link_bandwidth_gb_per_s_local", 128.0},

@@ -97,32 +97,3 @@ TEST(sensed_decides_as_the_queues_do) {
     }
   CHECK(diverted > 500);
 }
-
-// Where nobody feels the order of a router's grants, they are made in another one; it says the same of every packet.
-TEST(grants_of_a_cycle_commute) {
-  u32 scene = 0;
-  for (const std::string& routing : kHyperXRoutings)
-    for (const i64 flits : {1, 7}) {
-      Simulation free(config(hyperx_section({4, 3}, 3), merge(shallow(), {{"vc_allocation", std::string(routing != "dal" && scene % 4 == 0 ? "before_switch" : "with_switch")}}),
-                             {routing, {}}, {"uniform", {{"load", 0.8}, {"packet_flits", i64{1}}, {"packet_flits_max", flits}}}, ++scene));
-      const Network& net = free.network();
-      CHECK_EQ(net.order_felt, net.learns || routing == "clos_ad");
-      auto sorted = std::make_shared<Network>(net);
-      sorted->order_felt = true;
-      Simulation ordered(sorted);
-      const auto under_way = [](const State& s) {
-        std::vector<u8> idle(s.packets.size());
-        for (const u32 id : s.part.free_packets) idle[id] = 1;
-        std::vector<std::pair<u64, u32>> names;
-        for (std::size_t id = 0; id < idle.size(); id++)
-          if (const Packet& p = s.packets[id]; !idle[id]) names.push_back({u64{p.source} << 32 | p.sequence, p.hops << 1 | p.nonminimal});
-        std::sort(names.begin(), names.end());
-        return names;
-      };
-      for (u32 cycle = 0; cycle < 400; cycle++) {
-        for (Simulation* sim : {&free, &ordered}) sim->run(1);
-        if (cycle % 8 == 0) CHECK_FOR(under_way(free.state()) == under_way(ordered.state()), routing + ", cycle " + std::to_string(cycle));
-      }
-      CHECK(under_way(free.state()).size() > 100);
-    }
-}

@@ -87,6 +87,8 @@ std::vector<Config> worlds() {
       with_jobs(two_jobs(), {{"host", std::string("loggops")}, {"network", std::string("none")}, {"loggops_S_bytes",
           i64{1000}}},
                 dragonfly_section(2, 2, 1, 3), small),
+      config(df, packet_crossbar(small), {"q_adaptive", {}}, traffic("uniform", 0.9, 1, 4)),
+      with_jobs(two_jobs(), {{"blame", true}}, dragonfly_section(2, 2, 1, 3), packet_crossbar(small)),
   };
 }
 

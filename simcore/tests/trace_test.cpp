@@ -129,6 +129,12 @@ std::vector<Scene> all_scenes() {
   Config jobs = config(small_network(), sc22(), {"par", {}}, {"", {}});
   for (const char* motif : {"halo3d", "ur"}) jobs.workload.jobs.push_back({motif, {motif, {{"ranks", i64{27}}, {"scale", 0.002}}}, nullptr, {}});
   scenes.push_back({"dragonfly par sc22 halo3d and ur", jobs});
+  // Packets that keep together.
+  jobs.router.values = packet_crossbar(sc22());
+  scenes.push_back({"dragonfly par sc22 packet crossbar halo3d and ur", jobs});
+  for (const std::string name : {"par", "q_adaptive"})
+    scenes.push_back({"dragonfly " + name + " sc22 packet crossbar mixed", config(small_network(), packet_crossbar(sc22()), {name, {}}, traffic("mixed", 7))});
+  scenes.push_back({"hyperx omni_war input_queued packet crossbar mixed", config(box, packet_crossbar(input_queued()), {"omni_war", {}}, traffic("mixed", 16))});
   return scenes;
 }
 

@@ -65,6 +65,10 @@ void check_all(const Values& router, const Timing& timing) {
 TEST(zero_load_input_queued) { check_all(input_queued(), kInputQueued); }
 TEST(zero_load_hpdc21) { check_all(hpdc21(), kHpdc21); }
 TEST(zero_load_sc22) { check_all(sc22(), kSc22); }
+TEST(zero_load_packet_crossbar) {
+  for (const auto& [preset, timing] : {std::pair{input_queued(), kInputQueued}, std::pair{hpdc21(), kHpdc21}, std::pair{sc22(), kSc22}})
+    check_all(packet_crossbar(preset), timing);
+}
 TEST(zero_load_wormhole) {
   for (const auto& [preset, timing] : {std::pair{input_queued(), kInputQueued}, std::pair{hpdc21(), kHpdc21}, std::pair{sc22(), kSc22}})
     check_all(merge(preset, {{"flow_control", std::string("wormhole")}}), timing);

@@ -1,7 +1,8 @@
 """A wrong configuration is answered with the key, the value, the valid choices and the nearest spelling."""
 
 import pytest
-from flitgym.configs import compose, explain, unknown
+from flitgym.configs import compose, core_sections, explain, unknown
+from flitgym.simcore import ConfigError
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,26 @@ def test_message_about_a_list_of_integers(value: str, parts: list[str]) -> None:
     message = explain(raised.value)
     for part in parts:
         assert part in message
+
+
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        ("traffic.uniform.load: 7 is outside", "traffic.load: 7 is outside"),
+        ("topology.hyperx.widths has 3, routing.dal 2", "topology.widths has 3, routing.dal 2"),
+        ("routing.table.engine: unknown", "routing.engine: unknown"),
+        ("engine.engine: parx makes no table", "engine: parx makes no table"),
+        ("router.nothing.vcs and routing.par: as they are", "router.nothing.vcs and routing.par: as they are"),
+    ],
+)
+def test_the_core_s_keys_become_those_that_are_typed(said: str, typed: str) -> None:
+    assert explain(ConfigError(said)) == typed
+
+
+def test_a_motif_that_does_not_exist_is_told_by_the_key_that_names_it() -> None:
+    config = compose(["workload=pair", "workload.background=halo"])
+    with pytest.raises(ConfigError, match=r"workload\.background: unknown motif 'halo'; did you mean 'halo3d'\?.*none"):
+        core_sections(config)
 
 
 def test_no_suggestion_without_a_near_spelling() -> None:

@@ -1,4 +1,4 @@
-"""The runs of a figure, composed once for all tests: a large sweep takes Hydra ten seconds."""
+"""The runs of a figure, planned once for all tests."""
 
 from functools import cache
 from pathlib import Path

@@ -79,6 +79,13 @@ def test_a_policy_s_file_is_played_by_the_routing_policy(tmp_path: Path, monkeyp
     assert routing_of("par") == ("par", {})
 
 
+def test_forwarding_tables_go_by_their_engine_or_their_file() -> None:
+    engines = [{"routing": "table", "params": {"engine": name}} for name in ("dfsssp", "lash")]
+    files = [{"routing": "table", "params": {"file": name, "check": False}} for name in ("mine/table.npz", "b.lft.csv")]
+    names = [policy.name for policy in policies_of(["table", *engines, *files])]
+    assert names == ["table", "table-dfsssp", "table-lash", "table-mine check=False", "table-b.lft check=False"]
+
+
 def test_what_a_table_has_learned_belongs_to_the_policy(small: Sequence[str], tmp_path: Path) -> None:
     table = tmp_path / "table.npz"
     table.write_bytes(b"any")

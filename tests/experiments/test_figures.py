@@ -46,11 +46,11 @@ def quick(figure: str) -> Sequence[dict[str, Any]]:
 
 def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     """A row as the run could have left it: a network that carries 60 % and settles after 100 us."""
-    config: Any = OmegaConf.to_container(run.config)
-    if is_table(run.config):
+    config: Any = run.plain
+    if is_table(run.plain):
         made = {**TABLE, "kind": KIND, "routed": True, "table": config["engine"]["name"], "terminals": 64, "files": {}}
         return {**row({**made, "config": config}, run.directory), "patterns.bandwidth": list(np.linspace(0.6, 0.8, 10))}
-    if has_workload(run.config):
+    if has_workload(run.plain):
         section = config["workload"]
         names = [job["name"] for job in section["jobs"]] if section["name"] == "jobs" else [section["name"]]
         job = {"comm_time_mean_ns": 20e3, "comm_time_std_ns": 1e3, "finish_ns": 25e3}

@@ -35,8 +35,8 @@ def quick() -> Sequence[dict[str, Any]]:
 
 def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     """A row as the run could have left it."""
-    jobs = [job["name"] for job in core_sections(run.config)["workload"]["jobs"]]
-    config: Any = OmegaConf.to_container(run.config)
+    jobs = [job["name"] for job in core_sections(run.plain)["workload"]["jobs"]]
+    config: Any = run.plain
     ms = MS[config["routing"]["name"]] * (1 if len(jobs) == 1 else 1.5)
     job = {
         "comm_time_mean_ns": ms * 1e6,
@@ -75,9 +75,9 @@ def test_plan(preset: str) -> None:
 
 def test_paper_has_the_sizes_of_the_study() -> None:
     for run in planned("paper"):
-        jobs = core_sections(run.config)["workload"]["jobs"]
+        jobs = core_sections(run.plain)["workload"]["jobs"]
         assert all(job["start_ns"] == 350000 for job in jobs)
-        if run.config.workload.name == "mixed":
+        if run.plain["workload"]["name"] == "mixed":
             assert [job["ranks"] for job in jobs] == [140, 138, 140, 139, 256, 243]
         else:
             assert [job["ranks"] for job in jobs] == [512 if job["motif"] == "lulesh" else 528 for job in jobs]
@@ -85,7 +85,7 @@ def test_paper_has_the_sizes_of_the_study() -> None:
 
 def test_every_run_of_quick_can_be_built() -> None:
     for run in planned("quick"):
-        if run.config.routing.name == "par":
+        if run.plain["routing"]["name"] == "par":
             prepare(run.config)
 
 
@@ -186,7 +186,7 @@ def test_the_others_run_on_when_one_is_not_done(tmp_path: Path) -> None:
         run_all(runs, "test", workers=1, keep_going=True)
     assert len(str(failure.value).splitlines()) >= 2
     assert str(failure.value).count("workload.max_ns=1000") == 2
-    done = [run for run in runs if (run.directory / "result.json").exists() and run.config.workload.max_ns > 1000]
+    done = [run for run in runs if (run.directory / "result.json").exists() and run.plain["workload"]["max_ns"] > 1000]
     assert len(done) == 2
 
 

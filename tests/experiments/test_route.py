@@ -161,7 +161,7 @@ def test_a_sweep_shows_its_own_tables_alone(
     ("words", "parts"),
     [
         (["engine=min_hup"], ["engine", "min_hup", "did you mean 'min_hop'"]),
-        (["engine=min_hop", "topology.widths=[4,3],[1,1]", "-m"], ["topology.hyperx.widths"]),
+        (["engine=min_hop", "topology.widths=[4,3],[1,1]", "-m"], ["topology.widths"]),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_a_line(
@@ -187,7 +187,7 @@ def test_what_makes_no_sense_is_refused_in_a_line(
         (["file=x.npz"], ["x.npz"]),
         (["engine=min_hop", "demand=x.csv"], ["x.csv"]),
         (["engine=min_hop", "flows=x.csv"], ["x.csv"]),
-        (["engine=min_hop", "topology.widths=[1,1]"], ["topology.hyperx.widths"]),
+        (["engine=min_hop", "topology.widths=[1,1]"], ["topology.widths"]),
         (["engine=min_hop", "topologie=hyperx"], ["topologie"]),
         (["engine=min_hop", "+colour=red"], ["colour"]),
         (["engine=min_hop", "seed=-1"], ["seed", "-1"]),

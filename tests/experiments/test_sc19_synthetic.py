@@ -28,7 +28,7 @@ def ideal_rows() -> Sequence[dict[str, Any]]:
 
 
 def ideal_row(run: PlannedRun) -> dict[str, Any]:
-    config: Any = OmegaConf.to_container(run.config)
+    config: Any = run.plain
     load, name = config["traffic"]["load"], config["routing"]["name"]
     bare = row({"config": config}, run.directory)
     limit = plot.bound(pattern_of(bare), name)
@@ -45,11 +45,11 @@ def test_every_routing_meets_every_pattern_at_the_same_loads(preset: str) -> Non
     loads: dict[str, dict[str, list[float]]] = {}
     for run in runs(preset):
         pattern, name = (
-            pattern_of(row({"config": OmegaConf.to_container(run.config)}, run.directory)),
-            run.config.routing.name,
+            pattern_of(row({"config": run.plain}, run.directory)),
+            run.plain["routing"]["name"],
         )
         if name in STATIC:
-            loads.setdefault(pattern, {}).setdefault(name, []).append(run.config.traffic.load)
+            loads.setdefault(pattern, {}).setdefault(name, []).append(run.plain["traffic"]["load"])
     assert set(loads) == set(plot.PATTERNS)
     for pattern, curves in loads.items():
         assert set(curves) == STATIC
@@ -62,15 +62,15 @@ def test_every_routing_meets_every_pattern_at_the_same_loads(preset: str) -> Non
 @pytest.mark.parametrize("preset", ["quick", "paper"])
 def test_every_run_is_of_the_paper_s_system(preset: str) -> None:
     for run in runs(preset):
-        config = run.config
-        assert (config.topology.widths, config.topology.terminals_per_router) == ([8, 8, 8], 8)
-        assert (config.router.vcs, config.router.arbiter, config.router.credit_latency) == (8, "age", "link")
-        assert (config.traffic.packet_flits, config.traffic.packet_flits_max) == (1, 16)
+        topology, router, traffic = (run.plain[key] for key in ("topology", "router", "traffic"))
+        assert (topology["widths"], topology["terminals_per_router"]) == ([8, 8, 8], 8)
+        assert (router["vcs"], router["arbiter"], router["credit_latency"]) == (8, "age", "link")
+        assert (traffic["packet_flits"], traffic["packet_flits_max"]) == (1, 16)
 
 
 def test_the_learned_routing_is_in_the_paper_preset_alone() -> None:
-    assert {run.config.routing.name for run in runs("quick")} == STATIC
-    assert {run.config.routing.name for run in runs("paper")} == STATIC | {"q_adaptive"}
+    assert {run.plain["routing"]["name"] for run in runs("quick")} == STATIC
+    assert {run.plain["routing"]["name"] for run in runs("paper")} == STATIC | {"q_adaptive"}
 
 
 def test_an_ideal_network_meets_every_number() -> None:

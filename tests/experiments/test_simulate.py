@@ -162,7 +162,27 @@ def test_gathering_by_hand(command: Command, small: Sequence[str], tmp_path: Pat
 def test_a_typo_stops_a_sweep_before_its_first_run(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     done = command("simulate", "-m", *small, "routing=minimal,parr")
     assert done.returncode == 2
+    assert done.stderr.startswith("flitgym-simulate: routing=parr: routing: unknown name 'parr'; did you mean 'par'?")
     assert not results(tmp_path)
+
+
+def test_a_value_that_has_no_place_stops_a_sweep_before_its_first_run(
+    command: Command, small: Sequence[str], tmp_path: Path
+) -> None:
+    done = command("simulate", "-m", *small, "traffic.load=0.1,high", "seed=1,2")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("flitgym-simulate: traffic.load=high seed=1: traffic.load: Value 'high'")
+    assert not results(tmp_path)
+
+
+def test_a_run_of_a_sweep_that_fails_is_named(command: Command, small: Sequence[str]) -> None:
+    done = command("simulate", "-m", *small, "traffic.load=0.1,7")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("flitgym-simulate: dragonfly_minimal_uniform_load7_seed1_")
+    assert ": traffic.load: 7 is outside" in last
 
 
 @pytest.mark.parametrize(
@@ -273,10 +293,12 @@ def test_ctrl_c_while_the_command_starts(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_the_command_starts_without_what_a_run_may_not_need() -> None:
-    program = "import sys, flitgym.experiments.simulate; print(*sys.modules)"
+@pytest.mark.parametrize(("name", "may"), [("simulate", set()), ("reproduce", set()), ("evaluate", {"rich"})])
+def test_a_command_starts_without_what_it_may_not_need(name: str, may: set[str]) -> None:
+    program = f"import sys, flitgym.experiments.{name}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert not {"matplotlib", "pandas", "pyarrow", "rich", "scipy", "torch"} & set(done.stdout.split())
+    heavy = {"matplotlib", "pandas", "pyarrow", "ray", "rich", "scipy", "torch"}
+    assert not (heavy - may) & set(done.stdout.split())
 
 
 @pytest.mark.parametrize(

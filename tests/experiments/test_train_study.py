@@ -87,7 +87,7 @@ def test_every_launcher_and_sweeper_is_a_choice(tmp_path: Path) -> None:
 def test_optuna_gets_the_objective(tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     # Its storage takes the trials of a study that is started again.
-    words = ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=2", "hydra.sweeper.n_jobs=1",
+    words = ["hydra/sweeper=optuna", "hydra/launcher=basic", "hydra.sweeper.n_trials=2", "hydra.sweeper.n_jobs=1",
              "hydra.sweeper.study_name=rate", "hydra.sweeper.storage=sqlite:///trials.db",
              "agent.learning_rate=tag(log, interval(0.0001, 0.01))", "study=tuned", "rounds=2", *COMPARED]  # fmt: skip
     done = sweep(tmp_path, *words)

@@ -91,6 +91,7 @@ struct RoutingFacts {
   u32 max_hops;  // router-to-router hops of the longest path it can choose
   bool reroutes = false;  // a head that finds no room at its output asks again in the next cycle
   bool minimal = false;   // it never leaves the minimal paths
+  bool marks = false;     // it says itself which packets do (Packet::nonminimal), where it decides
   bool remote = false;    // it looks at other routers' queues
   bool bubble = false;    // into a ring of channels go packets only where one more would still fit (Network::ring_of_output)
   bool in_order = false;  // decisions of a cycle at a router see those before them
@@ -155,6 +156,8 @@ struct RouterParams {
   bool separate_vc_allocation;               // an output VC is won a cycle before the switch, and held until the tail has won it
   bool packet_credits;                       // credits return per packet instead of per flit
   bool packet_links;                         // and packets do not mix on a link
+  bool packet_crossbar;                      // nor at the crossbar: they keep together everywhere (src/stage/train.hpp)
+  bool flit_by_flit;                         // such packets are moved flit by flit, for checks (src/stage/follow.hpp)
   u32 injection_vcs;                         // a NIC uses the VCs below this
   bool latency_from_nic;                     // reference point of the headline packet latency
   bool keep_backlog;                         // a full NIC delays generation (true) or loses it (false)
@@ -197,7 +200,6 @@ struct Network {
   // of its port 0, and a packet that is part-way through keeps asking.
   u32 request_mask = ~0u;
   u32 request_port(u32 out_port) const { return out_port & request_mask; }
-  bool order_felt = true;             // does anything come of the order in which a router's grants of a cycle are made?
 
   RouterParams router{};
   std::vector<Rounding> rounding;
@@ -224,6 +226,7 @@ struct Network {
   std::vector<u16> ring_of_output, ring_of_input;
   std::vector<MemoryShape> memories, scratch;  // what components keep, and what they reckon with within a cycle (memory.hpp)
   std::vector<u32> packet_memories;            // of the memories, those per packet
+  Kept<u32> followers[2];                      // router.packet_stepping=flit: where flits are (src/stage/follow.cpp)
   Sensed sensed;
   u32 table = kNone;              // the memory that is the routing's learned table: the first that was declared
   bool learns = false;            // packets carry feedback upstream
@@ -240,6 +243,7 @@ struct Network {
 
   u64 seed = 0;
   u32 least_packet_flits = 1, most_packet_flits = 1;  // sizes are uniform in between
+  bool whole_packets = false;              // packets of several flits that keep together: they move as trains (src/stage/train.hpp)
   bool fixed_interval = false;
   double packets_per_round = 1;            // mean
   std::vector<double> load_values;         // piecewise constant offered load
@@ -255,6 +259,7 @@ struct Network {
   u32 local_port(u32 p) const { return p & ((1u << radix_shift) - 1); }
   u32 vc_id(u32 p, u32 vc) const { return p << vc_shift | vc; }
   u32 port_of_vc(u32 v) const { return v >> vc_shift; }
+  u32 input_vc_count() const { return router_ports << vc_shift; }  // from there on: VCs of terminals
   u32 vc_of(u32 v) const { return v & ((1u << vc_shift) - 1); }
   u32 hop_cycles(u32 p) const { return delays[channels[p].line]; }
   double link_ns(u32 p) const { return own_latency_ns.empty() ? link_latency_ns[static_cast<u32>(channels[p].kind)] : own_latency_ns[p]; }

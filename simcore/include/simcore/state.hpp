@@ -35,7 +35,7 @@ struct Packet {         // 32 bytes: what every hop reads
   u8 nonminimal;            // took or is taking a non-minimal path
   u8 job;                   // of a workload
   u16 reserved;             // no padding: every byte is hashed
-  u32 unused;               // to half a cache line
+  Cycle tail;               // of packets that keep together (src/stage/train.hpp): when the last flit has come to where the head is
 };
 static_assert(sizeof(Packet) == 32);
 
@@ -199,6 +199,7 @@ struct PacketPayload {
 
 struct Outbox {                  // of a NIC: transfers that still have packets to inject, and those on the way
   u32 first, last, sent, last_sent;
+  u32 next_flits;                // of the packet that goes next, once it has been looked at and found no room; else 0
 };
 
 enum class HostAction : u32 { kStartRank, kReady, kBegin, kDone, kHandOver, kArrive, kMatch };
@@ -240,6 +241,15 @@ struct JobTotals {
   u64 finished = 0;                                  // ps
   u32 ranks_done = 0, reserved = 0;
 };
+
+// What the account of jobs touches with every flit on a channel (src/workload/blame.hpp).
+struct ChannelAccount {          // 16 bytes: four ports of a router in a cache line
+  Cycle sending_until;           // what is on the channel is off it
+  Cycle busy;                    // cycles that it has carried flits in the window, until then
+  u32 job;                       // whose flits those on it and the last before them are
+  u32 flits;                     // of them, in the window, that are not in job_flits yet
+};                               // busy and flits mean nothing while no window is open
+static_assert(sizeof(ChannelAccount) == 16);
 
 struct JobPoint {                // one interval of the time series of a job
   u64 packets = 0, bytes_received = 0, bytes_sent = 0, hops = 0, latency = 0;
@@ -291,6 +301,7 @@ static_assert(sizeof(OpenDecision) == 48);
   X(DelayLines<CreditEvent>, credit_lines)        /* credits on channels */                                                 \
   X(DelayLines<FeedbackEvent>, feedback_lines)    /* learning feedback on channels */                                       \
   X(Wheel<u32>, ports_due)                        /* output ports that may send */                                          \
+  X(Wheel<FlitEvent>, tails_due)                  /* packets that keep together, as their tail reaches its terminal */      \
   X(Wheel<u32>, sources_due)                      /* terminals whose generation clock ticks */                              \
   X(Wheel<u32>, routes_due)                       /* heads inside the router pipeline */                                    \
   X(std::vector<FeedbackEvent>, heard)            /* feedback of this cycle, for an agent outside (routing=external) */     \
@@ -337,15 +348,15 @@ using Memories = std::vector<AlignedBytes>;
   X(std::vector<JobTotals>, job_totals) /* [jobs] */                                                                     \
   X(std::vector<u32>, job_histogram)    /* [jobs, bins] packet latency, cycles */                                        \
   X(std::vector<u32>, message_histogram) /* [jobs, bins] message latency, ns */                                          \
-  X(std::vector<u64>, job_flits)        /* [router_ports, jobs] sent on the channel */                                   \
+  X(std::vector<ChannelAccount>, job_channels) /* [router_ports] */                                                \
+  X(std::vector<u64>, job_flits)        /* [router_ports, jobs] sent on the channel: see job_flits() in stats.hpp */ \
   X(std::vector<u32>, job_queued)       /* [router_ports << vc_shift, jobs] packets in the input VC and the NIC before it */\
   X(std::vector<u32>, job_waiting)      /* [router_ports, jobs] packets routed there, or behind one that is, and not sent */ \
-  X(std::vector<u32>, job_downstream)   /* [router_ports << vc_shift, jobs] slots they hold beyond the channel */        \
+  X(std::vector<u16>, job_downstream)   /* [router_ports << vc_shift, jobs] slots they hold beyond the channel */  \
   X(std::vector<u64>, job_stall)        /* [router_ports, jobs] cycles stalled for credit while it had packets there */  \
-  X(std::vector<u32>, job_sending)      /* [router_ports] whose flit was the last on the channel */                      \
-  X(std::vector<u32>, sending_until)    /* [router_ports] cycle at which that flit is off it */                          \
   X(std::vector<u32>, stall_charged)    /* [router_ports] cycle up to which the present stall is accounted for */        \
-  X(std::vector<u64>, wait_blame)       /* [router_ports, jobs, jobs] packet-cycles waited while the other job's flits went */ \
+  X(std::vector<u64>, wait_blame)       /* [router_ports, jobs, jobs] waited while the other job's flits went, \
+                                           packet-cycles: see wait_blame() in stats.hpp */                         \
   X(std::vector<double>, stall_blame)   /* [router_ports, jobs, jobs] packet-cycles stalled behind the other's flits */
 
 #define FLITGYM_STATE_WORKLOAD_GROWING(X)                                                          \
@@ -464,6 +475,7 @@ struct Workspace {
   Block block;          // that a rank enters
   std::vector<u32> degrees;
   std::vector<u32> ids, routes;
+  std::vector<FlitEvent> tails;
   std::string log;      // of watched packets
   bool wary = false;    // the state or its table came from elsewhere: every choice is looked at before it is followed
   struct Starting {     // an operation whose start lets others start

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "simcore/state.hpp"
 
@@ -31,6 +32,11 @@ std::vector<SeriesPoint> series_sums(const State& state);
 
 void begin_window(State& state);
 void end_window(const Network& network, State& state);
+
+// Who used each channel, and who waited there for whose flits, in the window; no entries without the account of jobs.
+// What State keeps of the same names lags behind while the window is open.
+std::vector<u64> job_flits(const Network& network, const State& state);   // [ports, jobs]
+std::vector<u64> wait_blame(const Network& network, const State& state);  // [ports, victims, culprits] packet-cycles
 
 // Packets that would have been due, at the load that holds, while a lost backlog blocked this source in the window.
 inline double packets_missed(const Network& net, const State& s, const Terminal& x, Cycle until) {

@@ -21,6 +21,8 @@ struct Job {
 
 enum class HostKind : u8 { kLogGops, kMpi };
 
+inline constexpr u32 kMostAccountedJobs = 16;  // with who delays whom (`blame`)
+
 // Times in picoseconds. The rules stand in src/workload/host.hpp.
 struct HostModel {
   HostKind kind;

@@ -18,7 +18,7 @@ struct Dal {
   };
   static constexpr u32 kEscapeClass = 1;
 
-  static bool on_escape(const Where& at, const Rule& rule) { return rule.escape && !at.injected() && at.in_class == kEscapeClass; }
+  static bool on_escape(const Where& at, const Rule& rule) { return rule.escape && !at.injected() && at.in_vc % 2 == kEscapeClass; }
   // Dimensions in which it has been derouted, the last hop included.
   static u32 derouted(const Where& at, const Rule& rule) {
     const u32 k = at.derouted_in();
@@ -60,10 +60,10 @@ void route(const Network& net, State& s, Batch& b) {
       choose(b, i, ejection(net, p));
       continue;
     }
-    const Where at = where(net, hx, s, b, i, p, to);
+    const Where at = where(hx, s, b, i, p, to);
     Best best;
     if (!Dal::on_escape(at, rule)) {
-      const u32 h = static_cast<u32>(std::popcount(at.unaligned));
+      const u32 h = at.h;
       offer_reach(at, Dal::reach(at, rule), [&](u32 port, u32 vc_class, bool deroute) {
         const u32 id = net.port(router, port);
         if (!has_room(net, s, id, vc_class, p.flits)) return;
@@ -86,7 +86,7 @@ void remember(const Network& net, State& s, Batch& b) {
   for (u32 i = 0; i < b.count; i++) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 to = net.terminal_router[p.destination];
-    const Where at = where(net, hx, s, b, i, p, to);
+    const Where at = where(hx, s, b, i, p, to);
     derouted[b.packet[i]] = static_cast<u16>(Dal::derouted(at, rule));
   }
 }

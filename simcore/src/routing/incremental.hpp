@@ -21,9 +21,9 @@ struct Where {
   const HyperX& hx;
   const Packet& packet;
   u32 router, to;         // this router, and the destination's
-  u32 in_port, in_class;  // class of the VC it came in on; meaningless behind a terminal
+  u32 in_port, in_vc;
   u64 difference;         // of the two routers' coordinates, not 0
-  u32 unaligned;          // bit per dimension in which they differ
+  u32 unaligned, h;       // bit per dimension in which they differ; how many there are
   const State& s;
   u32 packet_id;
 
@@ -35,12 +35,13 @@ struct Where {
   }
 };
 
-inline Where where(const Network& net, const HyperX& hx, const State& s, const Batch& b, u32 i, const Packet& p, u32 to) {
-  const u64 difference = hx.difference(b.router[i], to);
-  return {hx, p, b.router[i], to, b.in_port[i], b.in_vc[i] % net.routing_facts.classes, difference, hx.unaligned_in(difference), s, b.packet[i]};
+inline Where where(const HyperX& hx, const State& s, const Batch& b, u32 i, const Packet& p, u32 to) {
+  Where at{hx, p, b.router[i], to, b.in_port[i], b.in_vc[i], hx.difference(b.router[i], to), 0, 0, s, b.packet[i]};
+  at.unaligned = hx.unaligned_in(at.difference, at.h);
+  return at;
 }
 
-// The direct links of some dimensions, and the deroutes of some, each on one VC class.
+// The direct links of some dimensions, and the deroutes of some of these, each on one VC class.
 struct Reach {
   u32 direct, deroute;  // bit per dimension
   u32 direct_class, deroute_class;
@@ -67,8 +68,8 @@ inline void each_dimension(u32 set, Visit&& visit) {
 // Everything in reach, dimension by dimension.
 template <class Out>
 inline void offer_reach(const Where& at, const Reach& reach, Out&& out) {
-  each_dimension(reach.direct | reach.deroute, [&](u32 k) {
-    if (reach.direct >> k & 1) offer_direct(at, k, reach.direct_class, out);
+  each_dimension(reach.direct, [&](u32 k) {
+    offer_direct(at, k, reach.direct_class, out);
     if (reach.deroute >> k & 1) offer_deroutes(at, k, reach.deroute_class, out);
   });
 }
@@ -85,7 +86,7 @@ struct WeightRule : ComponentData {
   CongestionMeasure measure;
   bool sequential = false, normalized = false;
   Scratch<u32> promised;  // sequential: flits, by port and VC class
-  Deroutes deroutes;      // where Network::sensed is kept
+  PortLanes lanes;        // where Network::sensed is kept
 
   // h: hops to go on the minimal path from here; hops: on this candidate's path.
   double minimal(u32 h, double congestion) const { return h * congestion; }
@@ -108,7 +109,7 @@ inline std::vector<ParamSpec> weight_params(const std::string& hops = "normalize
   };
 }
 inline void see_ports(const Network& net, WeightRule& rule) {
-  if (rule.measure.senses() != Occupancy::kNothing) rule.deroutes.build(hyperx(net), Sensed::columns(net.radix_shift));
+  if (rule.measure.senses() != Occupancy::kNothing) rule.lanes.build(hyperx(net), Sensed::columns(net.radix_shift));
 }
 // Of a routing that takes the least weight of all that it may choose.
 inline RoutingFacts weighing(RoutingFacts facts, const WeightRule& rule) {
@@ -184,23 +185,23 @@ class Best {
   Hop hops_[kMaxRadix + 1];
 };
 
-// The same with one look at the ports of a dimension, where what is sensed stands side by side. Weights rise with congestion, so
+// The same with one look at eight ports of a dimension, where what is sensed stands side by side. Weights rise with congestion, so
 // the least direct and the least derouting one can be compared alone.
-inline Hop least_weight(const Network& net, const u16* sensed, const WeightRule& rule, const Where& at, const Reach& reach, u32 h) {
-  const Sensed& kept = net.sensed;
-  const HyperX& hx = at.hx;
-  const u32 vcs = net.vcs, classes = net.routing_facts.classes;
+inline __attribute__((always_inline)) Hop least_weight(const Network& net, const u16* sensed, const WeightRule& rule, const Where& at, const Reach& reach) {
+  const u32 shift = net.sensed.column_shift, end = net.vcs << shift, step = net.routing_facts.classes << shift;
   const bool emptiest = rule.measure.scope == Scope::kVc;
-  const u16* const router = &sensed[kept.row(at.router, 0)];
-  const auto row = [&](u32 vc) { return router + (std::size_t{vc} << kept.column_shift); };
-  const auto of_port = [&](u32 port, u32 vc_class) {
-    u32 flits = vc_class < vcs ? row(vc_class)[port] : 0;
-    for (u32 vc = vc_class + classes; vc < vcs; vc += classes) flits = emptiest ? std::min<u32>(flits, row(vc)[port]) : flits + row(vc)[port];
+  const u16* const rows = &sensed[net.sensed.row(at.router, 0)];
+  const u64 from = at.hx.place[at.router], to = at.hx.place[at.to];
+  const Dimension* const dimensions = rule.lanes.dimensions();
+  // A class has the rows from its first VC's on.
+  const u32 direct_row = reach.direct_class << shift, deroute_row = reach.deroute_class << shift;
+  const auto of_port = [&](u32 first_row, u32 port) {
+    u32 flits = first_row < end ? rows[first_row + port] : 0;
+    for (u32 row = first_row + step; row < end; row += step) flits = emptiest ? std::min<u32>(flits, rows[row + port]) : flits + rows[row + port];
     return flits;
   };
   u16 ports[kMaxRadix + 1];  // those of least weight, in order
-  u32 n = 0, fewest = ~0u, direct[32];
-  each_dimension(reach.direct | reach.deroute, [&](u32 k) { direct[k] = hx.port_towards(at.router, at.to, k, 0); });
+  u32 n = 0, fewest = ~0u;
   const auto consider = [&](u32 port, u32 flits) {
     n = flits < fewest ? 0 : n;
     ports[n] = static_cast<u16>(port);
@@ -208,30 +209,34 @@ inline Hop least_weight(const Network& net, const u16* sensed, const WeightRule&
     fewest = std::min(flits, fewest);
   };
   const auto pick = [&](u32 vc_class) { return Hop{ports[n == 1 ? 0 : below(route_draw(net, at.packet, 15), n)], vc_class}; };
-  each_dimension(reach.direct, [&](u32 k) {
-    for (u32 link = 0; link < hx.links[k]; link++) consider(direct[k] + link, of_port(direct[k] + link, reach.direct_class));
-  });
-  const double minimal = rule.minimal(h, fewest) - kWeightTolerance;
-  if (!reach.deroute || rule.nonminimal(h, h + 1, 0) >= minimal || reach.deroute_class >= vcs) return pick(reach.direct_class);
 
+  const u32 deroute = deroute_row < end ? reach.deroute : 0;
   Lanes lowest = Lanes{} + kNoLane;
-  each_dimension(reach.deroute, [&](u32 k) {
-    rule.deroutes.each(k, hx.offset_of_port[direct[k]] - 1u, [&](u32 first, Lanes deroutes) {
-      Lanes flits = load_lanes(row(reach.deroute_class) + first);
-      for (u32 vc = reach.deroute_class + classes; vc < vcs; vc += classes) {
-        const Lanes more = load_lanes(row(vc) + first);
+  each_dimension(reach.direct, [&](u32 k) {
+    const Dimension& d = dimensions[k];
+    const u32 direct = d.direct(from, to);
+    for (u32 port = direct; port < direct + d.links; port++) consider(port, of_port(direct_row, port));
+    if (!(deroute >> k & 1)) return;
+    const u16* lanes = rule.lanes.deroutes(d, direct);
+    for (u32 block = 0; block < d.blocks; block++, lanes += kLanes) {
+      const u16* const column = &rows[d.first(block)];
+      Lanes flits = load_lanes(column + deroute_row);
+      for (u32 row = deroute_row + step; row < end; row += step) {
+        const Lanes more = load_lanes(column + row);
         flits = emptiest ? least(flits, more) : flits + more;
       }
-      lowest = least(lowest, flits | deroutes);
-    });
+      lowest = least(lowest, flits | load_lanes(lanes));
+    }
   });
   const i16 few = least(lowest);
-  if (few == kNoLane || rule.nonminimal(h, h + 1, few) >= minimal) return pick(reach.direct_class);
+  if (few == kNoLane || rule.nonminimal(at.h, at.h + 1, few) >= rule.minimal(at.h, fewest) - kWeightTolerance) return pick(reach.direct_class);
   n = 0;
   fewest = static_cast<u32>(few);
-  each_dimension(reach.deroute, [&](u32 k) {
-    for (u32 port = hx.base[k]; port < hx.end_of(k); port++)
-      if (port - direct[k] >= hx.links[k]) consider(port, of_port(port, reach.deroute_class));
+  each_dimension(deroute, [&](u32 k) {
+    const Dimension& d = dimensions[k];
+    const u32 direct = d.direct(from, to);
+    for (u32 port = d.base; port < d.end; port++)
+      if (port - direct >= d.links) consider(port, of_port(deroute_row, port));
   });
   return pick(reach.deroute_class);
 }
@@ -249,11 +254,11 @@ void weighted_route(const Network& net, State& s, Batch& b) {
       choose(b, i, ejection(net, p));
       continue;
     }
-    const Where at = where(net, hx, s, b, i, p, to);
-    const u32 h = static_cast<u32>(std::popcount(at.unaligned));
+    const Where at = where(hx, s, b, i, p, to);
+    const u32 h = at.h;
     const Reach reach = Relation::reach(at, rule);
     if (sensed) {
-      choose(b, i, least_weight(net, sensed, rule, at, reach, h));
+      choose(b, i, least_weight(net, sensed, rule, at, reach));
       continue;
     }
     Best best;
@@ -279,7 +284,7 @@ void incremental_candidates(const Network& net, State& s, Batch& b) {
       const Hop out = ejection(net, p);
       offer(out.port, out.vc_class);
     } else {
-      const Where at = where(net, hx, s, b, i, p, to);
+      const Where at = where(hx, s, b, i, p, to);
       for (const bool wanted : {false, true})
         offer_all<Relation>(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
           if (deroute == wanted) offer(port, vc_class);

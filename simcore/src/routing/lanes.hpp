@@ -28,39 +28,46 @@ inline i16 least(Lanes x) {
   return x[0] < x[4] ? x[0] : x[4];
 }
 
+// What a decision reads of a dimension, in one place.
+struct Dimension {
+  u64 mask;                // of a coordinate, and where in HyperX::place it begins
+  u32 field;
+  u32 lanes;               // where its lanes begin in PortLanes
+  u16 base, end;           // its ports
+  u16 width, links;
+  u16 blocks, last;        // of eight columns; where the last eight of a row begin
+  // The first of the direct links, for two routers that differ in it.
+  u32 direct(u64 from, u64 to) const {
+    const u32 own = static_cast<u32>(from >> field & mask), other = static_cast<u32>(to >> field & mask);
+    return base + (other - own - 1 + (other > own ? 0 : width)) * links;
+  }
+  u32 first(u32 block) const {
+    const u32 at = base + block * kLanes;
+    return at < last ? at : last;
+  }
+};
+
 // Which lanes are deroutes, for every dimension and direct link: kNoLane for the direct ones and for other dimensions' ports, else 0.
-class Deroutes {
+class PortLanes {
  public:
   void build(const HyperX& hx, u32 columns) {
     for (u32 k = 0; k < hx.dimensions; k++) {
       const u32 base = hx.base[k], end = hx.end_of(k), blocks = (end - base + kLanes - 1) / kLanes;
-      dimensions_.push_back({base, blocks, static_cast<u32>(lanes_.size()), columns - kLanes});
-      for (u32 direct = base; direct < end; direct += hx.links[k])
-        for (u32 block = 0; block < blocks; block++) {
-          const u32 first = start(dimensions_[k], block);
-          for (u32 port = first; port < first + kLanes; port++)
+      dimensions_.push_back({hx.field_mask[k], hx.field[k], static_cast<u32>(lanes_.size()), static_cast<u16>(base), static_cast<u16>(end), static_cast<u16>(hx.widths[k]),
+                             static_cast<u16>(hx.links[k]), static_cast<u16>(blocks), static_cast<u16>(columns - kLanes)});
+      for (u32 direct = base; direct < end; direct++)
+        for (u32 block = 0; block < blocks; block++)
+          for (u32 j = 0, port = dimensions_[k].first(block); j < kLanes; j++, port++)
             lanes_.push_back(port < base || port >= end || (port >= direct && port < direct + hx.links[k]) ? kNoLane : 0);
-        }
     }
   }
-  // visit(first port of eight, their lanes) for all of a dimension, where the direct links are the `offset`th.
-  template <class Visit>
-  void each(u32 k, u32 offset, Visit&& visit) const {
-    const Dimension& d = dimensions_[k];
-    const u16* const lanes = &lanes_[d.lanes + offset * d.blocks * kLanes];
-    for (u32 block = 0; block < d.blocks; block++) visit(start(d, block), load_lanes(&lanes[block * kLanes]));
-  }
+  const Dimension* dimensions() const { return dimensions_.data(); }
+  // Of the blocks of a dimension, one after the other.
+  const u16* deroutes(const Dimension& d, u32 direct) const { return &lanes_[d.lanes + (direct - d.base) * d.blocks * kLanes]; }
 
  private:
-  struct Dimension {
-    u32 base, blocks, lanes, last;  // last: where the last eight columns of a row begin
-  };
-  static u32 start(const Dimension& d, u32 block) {
-    const u32 at = d.base + block * kLanes;
-    return at < d.last ? at : d.last;
-  }
   std::vector<Dimension> dimensions_;
-  std::vector<u16> lanes_;  // [dimension, offset, block, lane]
+  std::vector<u16> lanes_;  // [dimension, port of the first direct link, block, lane]
 };
 
 }  // namespace flitgym

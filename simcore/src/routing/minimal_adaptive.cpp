@@ -15,6 +15,7 @@ struct MinimalAdaptive {
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<MinimalAdaptive::Rule>();
   rule->measure = measure_of(params, net);
+  see_ports(net, *rule);
   data = rule;
   RoutingFacts facts{hyperx(net).dimensions, hyperx(net).dimensions};
   facts.minimal = true;

@@ -15,9 +15,9 @@ struct OmniWar {
     bool back_to_back = false;  // a second deroute in the dimension just derouted in
   };
   static Reach reach(const Where& at, const Rule& rule) {
-    const u32 hops = at.packet.hops, h = static_cast<u32>(std::popcount(at.unaligned));
+    const u32 hops = at.packet.hops;
     const u32 just = rule.back_to_back ? u32{HyperX::kNoDimension} : at.derouted_in();
-    const u32 deroute = hops + 1 + h > rule.classes ? 0 : just == HyperX::kNoDimension ? at.unaligned : at.unaligned & ~(1u << just);
+    const u32 deroute = hops + 1 + at.h > rule.classes ? 0 : just == HyperX::kNoDimension ? at.unaligned : at.unaligned & ~(1u << just);
     return {at.unaligned, deroute, hops, hops};
   }
 };

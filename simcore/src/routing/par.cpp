@@ -15,11 +15,13 @@ void route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = dragonfly(net);
   const auto& rule = static_cast<const UgalRule&>(*net.routing);
   u32* const intermediates = rule.intermediate.of(s);
-  for (u32 i = 0; i < b.count; i++) {
-    if (i + 4 < b.count) __builtin_prefetch(&intermediates[b.packet[i + 4]], 1);
-    Packet& p = s.packets[b.packet[i]];
-    u32& intermediate = intermediates[b.packet[i]];
-    const u32 router = b.router[i];
+  Packet* const packets = s.packets.data();
+  const u32 *const ids = b.packet.data(), *const routers = b.router.data(), count = b.count;
+  for (u32 i = 0; i < count; i++) {
+    if (i + 4 < count) __builtin_prefetch(&intermediates[ids[i + 4]], 1);
+    Packet& p = packets[ids[i]];
+    u32& intermediate = intermediates[ids[i]];
+    const u32 router = routers[i];
     const Ends e = ends(net, df, p);
     const bool first = p.phase == kUndecided, detours = e.source_group != e.destination_group && df.g > 2;
     if (first) {
@@ -32,7 +34,7 @@ void route(const Network& net, State& s, Batch& b) {
     if ((first || second) && detours &&
         ugal_diverts<true>(net, s, df, rule, p, intermediate, router, e, kAtSource.source_minimal, kAtSource.source_detour))
       take_detour(p);
-    choose(b, i, follow_legs<true>(net, df, classes, p, intermediate, router, e));
+    go_on<true>(net, df, classes, p, intermediate, router, e, b, i);
   }
 }
 

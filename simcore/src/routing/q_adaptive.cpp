@@ -4,6 +4,8 @@
 // Table: row d * p + slot, where d is the destination group with the own group left out and slot the sender's place on
 // its own source router; a column per non-terminal port; a value is the estimated time in ns from this input buffer to
 // arrival in the destination group. VC class = router hops already done.
+#include <algorithm>
+
 #include "routing/q_table.hpp"
 #include "topology/dragonfly.hpp"
 
@@ -35,39 +37,70 @@ u32 from_intermediate(const Network& net, State& s, const Dragonfly& df, const Q
   return port;
 }
 
+// What a request is about, and its row of the table (none in the destination group).
+struct Asked {
+  u32 to, group, destination_group;
+  const float* row;
+};
+constexpr u32 kBlock = 16;  // requests
+
+// The table does not fit the inner caches: the rows of some requests are asked for before the first of them is read.
+u32 look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Batch& b, u32 first, Asked* asked) {
+  const u32 count = std::min(kBlock, b.count - first);
+  const u32 *const ids = b.packet.data() + first, *const routers = b.router.data() + first;
+  const float* const table = rule.table.row(s, 0, 0);
+  const Packet* const packets = s.packets.data();
+  for (u32 i = 0; i < count; i++) {
+    const Packet& p = packets[ids[i]];
+    const u32 to = net.terminal_router[p.destination], group = df.group(routers[i]), destination_group = df.group(to);
+    const float* row = nullptr;
+    if (group != destination_group) {
+      row = table + (std::size_t{routers[i]} * rule.table.rows + row_of(net, df, p, group, destination_group)) * rule.table.stride;
+      __builtin_prefetch(row, 1);
+    }
+    asked[i] = {to, group, destination_group, row};
+  }
+  return count;
+}
+
+void decide(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Batch& b, u32 i, const Asked& asked) {
+  const u32 router = b.router[i];
+  Packet& p = s.packets[b.packet[i]];
+  PacketDetail& detail = s.details[b.packet[i]];
+  const Channel& back = net.channels[net.port_of_vc(b.input_vc[i])];
+  const PortKind came_by = back.kind;
+  float value = -1.0f;  // nothing is answered
+  u32 port;
+  if (!asked.row) {
+    // There: the estimate is 0. What came over a local link belongs to no row any more and is not answered.
+    if (came_by == PortKind::kGlobal) value = 0.0f;
+    port = router == asked.to ? net.terminal_port[p.destination] : df.local_port(router, asked.to);
+  } else {
+    const float* const row = asked.row;
+    const float least = q_min(row, rule.table.stride);
+    const u32 k_min = port = df.exit(router, asked.destination_group, df.link_of(p));
+    if (came_by == PortKind::kTerminal) {
+      port = from_source(net, s, df, rule, p, router, row, least, k_min);
+    } else {
+      value = least;  // off-policy: the least, whatever port is taken
+      if (came_by == PortKind::kGlobal && p.hops == 1) port = from_intermediate(net, s, df, rule, p, router, row, k_min);
+    }
+    if (port != k_min) [[unlikely]] df.mark_detour(net, p, router, port);
+  }
+  detail.value = value;
+  if (value >= 0) detail.row = row_of(net, df, p, df.group(net.router_of_port(back.peer)), asked.destination_group);
+  b.out_port[i] = static_cast<u16>(port);
+  // Ejection keeps the VC of the last hop.
+  b.out_class[i] = router == asked.to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
+}
+
 void route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = dragonfly(net);
   const auto& rule = static_cast<const QRule&>(*net.routing);
-  for (u32 i = 0; i < b.count; i++) {
-    if (i + 4 < b.count) {  // the table does not fit the inner caches: ask for a row some requests early
-      const Packet& ahead = s.packets[b.packet[i + 4]];
-      const u32 at = b.router[i + 4], group = df.group(at), to = df.group(net.terminal_router[ahead.destination]);
-      if (group != to) __builtin_prefetch(rule.table.row(s, at, row_of(net, df, ahead, group, to)), 1);
-    }
-    Packet& p = s.packets[b.packet[i]];
-    PacketDetail& detail = s.details[b.packet[i]];
-    const u32 router = b.router[i], group = df.group(router), to = net.terminal_router[p.destination], destination_group = df.group(to);
-    const PortKind came_by = net.channels[net.port(router, b.in_port[i])].kind;
-    u32 port = df.own_minimal_port(net, router, p);
-
-    if (group == destination_group) {
-      // There: the estimate is 0. What came over a local link belongs to no row any more and is not answered.
-      detail.value = came_by == PortKind::kGlobal ? 0.0f : -1.0f;
-    } else {
-      const float* row = rule.table.row(s, router, row_of(net, df, p, group, destination_group));
-      const float least = q_min(row, rule.table.stride);
-      detail.value = came_by == PortKind::kTerminal ? -1.0f : least;  // off-policy: the least, whatever port is taken
-      const u32 k_min = port;
-      if (came_by == PortKind::kTerminal) port = from_source(net, s, df, rule, p, router, row, least, k_min);
-      else if (came_by == PortKind::kGlobal && p.hops == 1) port = from_intermediate(net, s, df, rule, p, router, row, k_min);
-    }
-    if (detail.value >= 0) {
-      const u32 upstream_group = df.group(net.router_of_port(net.channels[net.port(router, b.in_port[i])].peer));
-      detail.row = row_of(net, df, p, upstream_group, destination_group);
-    }
-    b.out_port[i] = static_cast<u16>(port);
-    // Ejection keeps the VC of the last hop.
-    b.out_class[i] = router == to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
+  Asked asked[kBlock];
+  for (u32 first = 0; first < b.count; first += kBlock) {
+    const u32 count = look_up(net, s, df, rule, b, first, asked);
+    for (u32 k = 0; k < count; k++) decide(net, s, df, rule, b, first + k, asked[k]);
   }
 }
 
@@ -88,7 +121,9 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   rule->threshold2 = params.real("q_thld2");
   shape_table(net, *rule, (dragonfly(net).g - 1) * dragonfly(net).p, "q_adaptive: (destination group without own, source slot) x non-terminal port", initialise);
   data = rule;
-  return {5, 5};
+  RoutingFacts facts{5, 5};
+  facts.marks = true;
+  return facts;
 }
 
 std::vector<ParamSpec> params() {

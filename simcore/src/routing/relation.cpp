@@ -85,6 +85,7 @@ RoutingFacts take_relation(const Params& params, Network& net) {
   net.candidates = relation.candidates;
   net.chosen = relation.chosen;
   RoutingFacts facts = relation.setup(Params(where, relation.params, values), net, net.relation);
+  facts.marks = false;  // it does not decide
   facts.senses = Occupancy::kNothing;  // somebody else chooses
   return facts;
 }

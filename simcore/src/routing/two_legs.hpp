@@ -51,6 +51,15 @@ inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses
   return {df.own_minimal_port(net, router, p), vc_class};
 }
 
+// The same for request i of a batch. A detour is a detour from the first hop that is on no minimal path; all other hops are the
+// packet's own minimal ones.
+template <bool kByRouter>
+inline void go_on(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 intermediate, u32 router, const Ends& e, Batch& b, u32 i) {
+  const Hop hop = follow_legs<kByRouter>(net, df, classes, p, intermediate, router, e);
+  choose(b, i, hop);
+  if (p.phase == kToIntermediate && !p.nonminimal && hop.port != df.own_minimal_port(net, router, p)) df.mark_detour(net, p, router, hop.port);
+}
+
 // What every routing of two legs keeps.
 struct LegsRule : ComponentData {
   Kept<u32> intermediate;
@@ -147,7 +156,7 @@ void valiant_route(const Network& net, State& s, Batch& b) {
         take_detour(p);
       }
     }
-    choose(b, i, follow_legs<kByRouter>(net, df, kClasses, p, intermediate, b.router[i], e));
+    go_on<kByRouter>(net, df, kClasses, p, intermediate, b.router[i], e, b, i);
   }
 }
 
@@ -169,7 +178,7 @@ void ugal_route(const Network& net, State& s, Batch& b) {
           ugal_diverts<kByRouter>(net, s, df, rule, p, intermediate, router, e, kClasses.source_minimal, kClasses.source_detour))
         take_detour(p);
     }
-    choose(b, i, follow_legs<kByRouter>(net, df, kClasses, p, intermediate, router, e));
+    go_on<kByRouter>(net, df, kClasses, p, intermediate, router, e, b, i);
   }
 }
 
@@ -258,7 +267,9 @@ RoutingFacts valiant_setup(const Params&, Network& net, std::shared_ptr<const Co
   auto rule = std::make_shared<LegsRule>();
   rule->intermediate = declare_intermediate(net, !kByRouter);
   data = rule;
-  return {kVcClasses, kMaxHops};
+  RoutingFacts facts{kVcClasses, kMaxHops};
+  facts.marks = true;
+  return facts;
 }
 
 template <bool kByRouter, u32 kVcClasses, u32 kMaxHops>
@@ -268,7 +279,9 @@ RoutingFacts ugal_setup(const Params& params, Network& net, std::shared_ptr<cons
   rule->measure = measure_of(params, net);
   rule->intermediate = declare_intermediate(net, !kByRouter);
   data = rule;
-  return {kVcClasses, kMaxHops};
+  RoutingFacts facts{kVcClasses, kMaxHops};
+  facts.marks = true;
+  return facts;
 }
 
 }  // namespace flitgym

@@ -1,5 +1,5 @@
 // What reaches a node in this cycle: flits, credits, learning feedback.
-#include "stage/stage.hpp"
+#include "stage/train.hpp"
 
 namespace flitgym {
 
@@ -68,6 +68,7 @@ void arrive_all(Frame& f) {
   }
 }
 
+// kPlain: nobody looks on or senses how full VCs are.
 template <bool kPlain, bool kOutputBuffers>
 void credit(Frame& f, DelayLine<CreditEvent>& line) {
   const Network& net = f.net;
@@ -92,7 +93,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
     if (!kPlain && net.accounted_jobs) account_credit(f, e);
     out.credits = static_cast<u16>(out.credits + e.flits);
     o.load -= e.flits;
-    if (sensed && port < router_ports) sensed[net.sensed.at(port, net.vc_of(e.vc))] -= static_cast<u16>(e.flits * net.sensed.slots());
+    if (!kPlain && sensed && port < router_ports) sensed[net.sensed.at(port, net.vc_of(e.vc))] -= static_cast<u16>(e.flits * net.sensed.slots());
     if (!kOutputBuffers && port < router_ports) {
       if (out.parked == kNone) continue;
       if (o.stalled) end_stall(f, o);
@@ -102,7 +103,8 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
     if (o.awake) continue;  // it looks at its queues when it is done
     if (o.waiting_vcs >> net.vc_of(e.vc) & 1) {
       if (o.stalled) end_stall(f, o);
-      schedule_port(f, o, port, passed(o.busy_until, f.now) ? f.now + wake : o.busy_until);
+      if (passed(o.busy_until, f.now)) schedule_port(f, o, port, f.now + wake);
+      else schedule_when_free(f, o, port);
     } else if (passed(o.busy_until, f.now)) {
       // An idle port that gets a credit starts its clock as well, as Merlin's does (portControl.cc): a flit that
       // comes before it has run out need not wait for a whole one.
@@ -120,11 +122,15 @@ void credit_all(Frame& f) {
 
 }  // namespace
 
-void arrivals(Frame& f) { arrive_all<>(f); }
+void arrivals(Frame& f) {
+  if (f.net.whole_packets) arrivals_of_packets(f);
+  else arrive_all<>(f);
+}
 
 void credits(Frame& f) {
-  if (f.net.router.output_depth > 0) plain(f) ? credit_all<true, true>(f) : credit_all<false, true>(f);
-  else plain(f) ? credit_all<true, false>(f) : credit_all<false, false>(f);
+  const bool simple = plain(f) && !f.sensed;
+  if (f.net.router.output_depth > 0) simple ? credit_all<true, true>(f) : credit_all<false, true>(f);
+  else simple ? credit_all<true, false>(f) : credit_all<false, false>(f);
 }
 
 void feedback(Frame& f) {

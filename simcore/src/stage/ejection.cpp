@@ -10,10 +10,11 @@ namespace flitgym {
 void eject(Frame& f, u32 terminal, Flit flit) {
   State& s = f.s;
   const u32 id = packet_of(flit);
-  f.part.totals.flits_in_network--;
-  f.part.totals.flits_ejected++;
+  const u32 flits = f.net.whole_packets ? s.packets[id].flits : 1;
+  f.part.totals.flits_in_network -= flits;
+  f.part.totals.flits_ejected += flits;
   Window& w = f.part.window;
-  if (w.open) w.flits++;
+  if (w.open) w.flits += flits;
   if (!(flit & kTail)) return;
 
   const Packet& p = s.packets[id];

@@ -3,6 +3,7 @@
 #include "simcore/error.hpp"
 #include "simcore/stats.hpp"
 #include "stage/generation.hpp"
+#include "stage/train.hpp"
 #include "workload/engine.hpp"
 
 namespace flitgym {
@@ -28,7 +29,7 @@ u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from)
 namespace {
 
 // Ticks beyond the wheel are looked at again on the way.
-void schedule(Frame& f, const Terminal& x, u32 terminal) {
+inline __attribute__((always_inline)) void schedule(Frame& f, const Terminal& x, u32 terminal) {
   if (x.next_tick == kNever) return;
   const Cycle due = cycle_of(x.next_tick), limit = f.now + f.part.sources_due.longest();
   f.part.sources_due.push(passed(limit, due) ? limit : due, terminal);
@@ -91,12 +92,16 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
   const u32 vc = injection_vc(net, s, nic);
   OutputVc& out = s.output_vcs[net.vc_id(nic, vc)];
   if (!kPlain && net.accounted_jobs) account_queued(f, net.vc_id(net.channels[nic].peer, vc), id);
-  if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && !o.awake && out.credits > 0 && passed(o.busy_until, f.now)) {
+  if (net.whole_packets) {
+    s.packets[id].tail = f.now;
+    enqueue_packet(f, o, out, nic, vc, id << kFlitShift | watched, flits, 0);
+  } else if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && !o.awake && out.credits > 0 && passed(o.busy_until, f.now)) {
     // An idle NIC that need not wake sends in this very cycle: past the queue, which would say the same.
     out.credits--;
     o.load++;
-    o.busy_until = f.now + net.channels[nic].flit_cycles;
-    put_on_channel<kPlain>(f, f.part.flit_lines.lines.data(), o, nic, vc, id << kFlitShift | kHead | kTail | watched);
+    const Channel& channel = net.channels[nic];
+    o.busy_until = f.now + channel.flit_cycles;
+    put_on_channel<kPlain>(f, f.part.flit_lines.lines.data(), channel, net.vc_id(channel.peer, vc), o, nic, vc, id << kFlitShift | kHead | kTail | watched);
     f.part.totals.moves++;
   } else for (u32 k = 0; k < flits; k++) {
     const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == flits ? kTail : 0) | watched;

@@ -116,6 +116,14 @@ inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
   f.part.ports_due.push(when, port);
 }
 
+// A channel whose packet keeps together and has not yet said when it will have passed (stage/follow.hpp) is busy until then.
+inline constexpr Cycle kHeld = kNone;
+
+inline void schedule_when_free(const Frame& f, Port& o, u32 port) {
+  if (o.busy_until == kHeld) o.awake = 1;
+  else schedule_port(f, o, port, o.busy_until);
+}
+
 // The packet in front of an input VC is its head as of `front_at` (now or later): it asks for a route once it has
 // gone through the router's pipeline.
 inline __attribute__((always_inline)) void request_route(Frame& f, u32 input_vc, Cycle front_at) {
@@ -123,6 +131,13 @@ inline __attribute__((always_inline)) void request_route(Frame& f, u32 input_vc,
   if (due == f.now) f.w.routes.push_back(input_vc);
   else if (due == f.now + 1) f.part.route_list.push_back(input_vc);
   else f.part.routes_due.push(due, input_vc);
+}
+
+// The same of a packet that will be in front in the next cycle.
+inline __attribute__((always_inline)) void request_next_route(Frame& f, u32 input_vc) {
+  const u32 pipeline = f.net.router.pipeline_cycles;
+  if (pipeline == 0) f.part.route_list.push_back(input_vc);
+  else f.part.routes_due.push(f.now + 1 + pipeline, input_vc);
 }
 
 // A flit enters a queue, behind the other flits of its packet.
@@ -174,14 +189,13 @@ inline void enqueue_output(Frame& f, Port& o, OutputVc& out, Flit* next, u32 por
   schedule_port(f, o, port, passed(o.busy_until, f.now) ? f.now + (wake > delay ? wake : delay) : o.busy_until);
 }
 
-// A flit starts on a channel now.
-template <bool kPlain = false>
-inline __attribute__((always_inline)) void put_on_channel(Frame& f, DelayLine<FlitEvent>* lines, Port& o, u32 port, u32 vc, Flit flit) {
-  const Channel& channel = f.net.channels[port];
-  lines[channel.line].push({f.net.vc_id(channel.peer, vc), flit});
+// A flit starts on the channel of `port` now, towards the VC `to` of its peer.
+template <bool kPlain>
+inline __attribute__((always_inline)) void put_on_channel(Frame& f, DelayLine<FlitEvent>* lines, const Channel& channel, u32 to, Port& o, u32 port, u32 vc, Flit flit) {
+  lines[channel.line].push({to, flit});
   o.flits++;
   if (kPlain) return;
-  if (f.net.accounted_jobs) account_sent(f, port, vc, flit);
+  if (f.net.accounted_jobs) account_sent(f, port, vc, flit, 1, channel.flit_cycles);
   if (flit & kWatched) [[unlikely]] watch(f, flit, "leaves on the channel of", port, vc);
 }
 

@@ -7,21 +7,22 @@
 #include <bit>
 #include <tuple>
 
-#include "stage/stage.hpp"
+#include "stage/train.hpp"
 
 namespace flitgym {
 
 namespace {
 
 // What the compiler may know of a configuration: each combination that occurs gets its own straight code.
-template <bool kPlain_, bool kOutputBuffers_, bool kSingleFlit_, bool kOneCycle_, u32 kWords_, bool kBubble_ = false>
+template <bool kPlain_, bool kOutputBuffers_, bool kSingleFlit_, bool kOneCycle_, u32 kWords_, bool kBubble_ = false, bool kWhole_ = false>
 struct Shape {
-  static constexpr bool kPlain = kPlain_;                  // no packet is watched, no job accounted for, no head chooses again
+  static constexpr bool kPlain = kPlain_;                  // nobody looks on or senses how full VCs are, no head chooses again
   static constexpr bool kOutputBuffers = kOutputBuffers_;  // else the crossbar drives the channels
   static constexpr bool kSingleFlit = kSingleFlit_;        // every packet is one flit, and no VC is held
   static constexpr bool kOneCycle = kOneCycle_;            // nothing in the switch is busy for more than a cycle
   static constexpr u32 kWords = kWords_;                   // mask words that a router's input VCs fill, 0: any number
   static constexpr bool kBubble = kBubble_;                // bubble flow control; else no packet enters a ring
+  static constexpr bool kWhole = kWhole_;                  // packets keep together
 };
 
 // A request in one number: bit of the input VC within its router, output port.
@@ -35,7 +36,7 @@ struct Fabric {
         requests(s.requests.data()), asked(s.outputs_asked.data()), stamps(s.stamps.data()), next(s.next.data()), packets(s.packets.data()), credit_lines(f.part.credit_lines.lines.data()),
         flit_lines(f.part.flit_lines.lines.data()), vc_shift(net.vc_shift), radix_shift(net.radix_shift), words(net.request_words),
         asked_words(net.asked_words), depth(net.router.output_depth), crossbar_cycles(net.router.crossbar_cycles), now(frame.now),
-        by_age(net.router.arbiter == Arbiter::kAge) {}
+        by_age(net.router.arbiter == Arbiter::kAge), learns(net.learns) {}
   Frame& f;
   const Network& net;
   State& s;
@@ -47,12 +48,12 @@ struct Fabric {
   u64* const asked;
   u32* const stamps;
   Flit* const next;
-  const Packet* const packets;
+  Packet* const packets;
   DelayLine<CreditEvent>* const credit_lines;
   DelayLine<FlitEvent>* const flit_lines;
   const u32 vc_shift, radix_shift, words, asked_words, depth, crossbar_cycles;
   const Cycle now;
-  const bool by_age;
+  const bool by_age, learns;
 };
 
 // And a router's part of them. `bit` numbers its input VCs, as the request masks do.
@@ -105,6 +106,15 @@ struct Router {
   }
 };
 
+// An input VC that asks for an output.
+struct Request {
+  Request(const Fabric& x, const Router& at, u32 out_port_, u32 bit_)
+      : out_port(out_port_), bit(bit_), in(&at.inputs[bit]), out(&at.outputs[out_port << x.vc_shift | in->out_vc]) {}
+  const u32 out_port, bit;
+  InputVc* const in;
+  OutputVc* const out;
+};
+
 // Bubble flow control (Puente et al., ICPP 1999): a packet enters a ring, from a terminal or from another ring, only where there
 // is room for one more behind it. So each ring always has room for a packet somewhere, and what is in it can go on (see
 // routing/dimension_order_torus.cpp). Packets are of one size.
@@ -115,10 +125,10 @@ inline u32 slots_to_spare(const Fabric& x, const InputVc& in, u32 in_port, u32 o
 
 // Can the flit in front go to its output VC now? If there is no room, the request is parked.
 template <class S>
-inline __attribute__((always_inline)) bool has_room(const Fabric& x, const Router& at, u32 out_port, u32 bit) {
-  const u32 v = at.first_vc | bit;
-  InputVc& in = at.inputs[bit];
-  OutputVc& out = at.outputs[out_port << x.vc_shift | in.out_vc];
+inline __attribute__((always_inline)) bool has_room(const Fabric& x, const Router& at, const Request& request) {
+  const u32 out_port = request.out_port, bit = request.bit, v = at.first_vc | bit;
+  InputVc& in = *request.in;
+  OutputVc& out = *request.out;
   const u32 room = S::kOutputBuffers ? x.depth - out.count : out.credits;
   bool owned = false;
   if constexpr (S::kSingleFlit) {
@@ -153,16 +163,71 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, const Route
   return false;
 }
 
+// A packet that keeps together wins the switch: all that comes of it at once (train.hpp).
 template <class S>
-inline __attribute__((always_inline)) void grant(const Fabric& x, const Router& at, u32 out_port, u32 bit) {
+inline __attribute__((always_inline)) void grant_packet(const Fabric& x, const Router& at, const Request& request) {
+  const Network& net = x.net;
+  const u32 out_port = request.out_port, bit = request.bit, in_port = bit >> x.vc_shift, in_vc = bit & ((1u << x.vc_shift) - 1);
+  InputVc& in = *request.in;
+  const u32 vc = in.out_vc, v = at.first_vc | bit, output = at.first_port | out_port, id = packet_of(in.front);
+  OutputVc& out = *request.out;
+  Port& o = at.ports[out_port];
+  const Channel &back = at.channels[in_port], &channel = at.channels[out_port];
+  Packet& p = x.packets[id];
+  const u32 flits = p.flits;
+
+  const Flit packet = pop_packet(in, x.next, flits);
+  if (packet & kWatched) [[unlikely]] watch(x.f, packet | kHead, "wins the switch to", output, vc);
+  x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, static_cast<u16>(flits), p.job});
+  in.routed = 0;
+  if (net.accounted_jobs) account_left(x.f, v, output, id);
+  at.clear_request<S>(x, out_port, bit);
+  if (x.learns && back.kind != PortKind::kTerminal) {
+    const PacketDetail& d = x.s.details[id];
+    if (d.value >= 0) x.f.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * net.cycle_ns) + d.value});
+  }
+  if (in.front != kNone) {
+    __builtin_prefetch(&x.packets[packet_of(in.front)], 1);
+    request_next_route(x.f, v);
+  }
+  if (net.router.separate_vc_allocation) out.owner = kNone;
+  if (out.parked != kNone && (net.router.separate_vc_allocation || x.by_age)) wake_parked(x.f, out);
+  x.f.part.totals.moves += flits;
+
+  // The crossbar's ports stay with it until its tail has passed; without output buffers it passes onto the channel.
+  const u32 flit_cycles = S::kOutputBuffers ? x.crossbar_cycles : std::max(x.crossbar_cycles, channel.flit_cycles);
+  const bool follows = net.router.flit_by_flit && flits > 1;
+  if (follows) [[unlikely]] follow_through_crossbar(x.f, v, output << x.vc_shift | vc, id);
+  Cycle last;
+  if constexpr (S::kOutputBuffers) {
+    last = tail_passes(p, x.now, x.crossbar_cycles);
+    p.tail = last + 1;
+    enqueue_packet(x.f, o, out, output, vc, packet, flits, 1);
+    if (x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += static_cast<u16>(flits * net.sensed.queue());
+  } else {
+    if (o.stalled) end_stall(x.f, o);
+    if (channel.kind != PortKind::kTerminal) {
+      out.credits = static_cast<u16>(out.credits - flits);
+      o.load += flits;
+      if (x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += static_cast<u16>(flits * net.sensed.slots());
+    }
+    last = start_on_channel(x.f, o, output, vc, packet, flit_cycles);
+  }
+  at.ports[in_port].input_busy_until = follows ? kHeld : last + x.crossbar_cycles;
+  o.output_busy_until = follows ? kHeld : last + flit_cycles;
+}
+
+template <class S>
+inline __attribute__((always_inline)) void grant(const Fabric& x, const Router& at, const Request& request) {
+  if constexpr (S::kWhole) return grant_packet<S>(x, at, request);
   const Network& net = x.net;
   State& s = x.s;
-  const u32 in_port = bit >> x.vc_shift, in_vc = bit & ((1u << x.vc_shift) - 1);
-  InputVc& in = at.inputs[bit];
+  const u32 out_port = request.out_port, bit = request.bit, in_port = bit >> x.vc_shift, in_vc = bit & ((1u << x.vc_shift) - 1);
+  InputVc& in = *request.in;
   const u32 vc = in.out_vc, v = at.first_vc | bit, output = at.first_port | out_port;
-  OutputVc& out = at.outputs[out_port << x.vc_shift | vc];
+  OutputVc& out = *request.out;
   Port& o = at.ports[out_port];
-  const Channel& back = at.channels[in_port];
+  const Channel &back = at.channels[in_port], &channel = at.channels[out_port];
 
   const Flit flit = pop_flit<S::kSingleFlit>(in, x.next, x.packets);
   const bool head = S::kSingleFlit || (flit & kHead), tail = S::kSingleFlit || (flit & kTail);
@@ -180,13 +245,13 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, const Router& 
     in.routed = 0;
     if (!S::kPlain && net.accounted_jobs) account_left(x.f, v, output, packet_of(flit));
     at.clear_request<S>(x, out_port, bit);
-    if (net.learns && back.kind != PortKind::kTerminal) {
+    if (x.learns && back.kind != PortKind::kTerminal) {
       const PacketDetail& d = s.details[packet_of(flit)];
       if (d.value >= 0) x.f.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * net.cycle_ns) + d.value});
     }
     if (in.count > 0) {
       __builtin_prefetch(&s.packets[packet_of(in.front)], 1);
-      request_route(x.f, v, x.now + 1);
+      request_next_route(x.f, v);
     }
     if (!S::kSingleFlit) {
       const bool owned = !head || net.router.separate_vc_allocation;
@@ -202,19 +267,19 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, const Router& 
   x.f.part.totals.moves++;
   if constexpr (!S::kOneCycle) {
     at.ports[in_port].input_busy_until = x.now + x.crossbar_cycles;
-    o.output_busy_until = x.now + (S::kOutputBuffers ? x.crossbar_cycles : std::max(x.crossbar_cycles, at.channels[out_port].flit_cycles));
+    o.output_busy_until = x.now + (S::kOutputBuffers ? x.crossbar_cycles : std::max(x.crossbar_cycles, channel.flit_cycles));
   }
   if constexpr (S::kOutputBuffers) {
     enqueue_output<S::kSingleFlit>(x.f, o, out, x.next, output, vc, flit, 1);
-    if (x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.queue();
+    if (!S::kPlain && x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.queue();
   } else {
     if (o.stalled) end_stall(x.f, o);
-    if (at.channels[out_port].kind != PortKind::kTerminal) {
+    if (channel.kind != PortKind::kTerminal) {
       out.credits--;
       o.load++;
-      if (x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.slots();
+      if (!S::kPlain && x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.slots();
     }
-    put_on_channel<S::kPlain>(x.f, x.flit_lines, o, output, vc, flit);
+    put_on_channel<S::kPlain>(x.f, x.flit_lines, channel, channel.peer << x.vc_shift | vc, o, output, vc, flit);
   }
 }
 
@@ -243,8 +308,10 @@ inline __attribute__((always_inline)) void round_robin(const Fabric& x, const Ro
       for (u64 m = mask[0] & ~used[0]; m;) {
         const u64 later = m >> from << from;
         const u32 candidate = static_cast<u32>(__builtin_ctzll(later ? later : m));
-        if (has_room<S>(x, at, out_port, candidate)) [[likely]] {
+        const Request request(x, at, out_port, candidate);
+        if (has_room<S>(x, at, request)) [[likely]] {
           bit = candidate;
+          if constexpr (kAtOnce) grant<S>(x, at, request);
           break;
         }
         m &= ~(u64{1} << candidate);
@@ -262,18 +329,19 @@ inline __attribute__((always_inline)) void round_robin(const Fabric& x, const Ro
         const u32 candidate = word * 64 + static_cast<u32>(__builtin_ctzll(m));
         m &= m - 1;
         if (!S::kOneCycle && !passed(at.ports[candidate >> x.vc_shift].input_busy_until, x.now)) continue;
-        if (!has_room<S>(x, at, out_port, candidate)) continue;
+        const Request request(x, at, out_port, candidate);
+        if (!has_room<S>(x, at, request)) continue;
         bit = candidate;
+        if constexpr (kAtOnce) grant<S>(x, at, request);
         break;
       }
     }
     if (bit == kNone) return;
     used[bit / 64] |= group_mask << (bit % 64 >> x.vc_shift << x.vc_shift);
     o.next_request = static_cast<u16>((bit + 1) & (words * 64 - 1));
-    if constexpr (kAtOnce) grant<S>(x, at, out_port, bit);
-    else winners[count++] = bit << kPortBits | out_port;
+    if constexpr (!kAtOnce) winners[count++] = bit << kPortBits | out_port;
   });
-  for (u32 k = 0; k < count; k++) grant<S>(x, at, winners[k] & kPortMask, winners[k] >> kPortBits);
+  for (u32 k = 0; k < count; k++) grant<S>(x, at, Request(x, at, winners[k] & kPortMask, winners[k] >> kPortBits));
 }
 
 // In order of priority: the whole router's requests, best first, each granted if its input and output are still free.
@@ -291,10 +359,10 @@ void by_priority(const Fabric& x, const Router& at) {
       for (u64 m = mask[word]; m; m &= m - 1) {
         const u32 bit = word * 64 + static_cast<u32>(__builtin_ctzll(m));
         if (!S::kOneCycle && !passed(at.ports[bit >> x.vc_shift].input_busy_until, x.now)) continue;
-        if (!has_room<S>(x, at, out_port, bit)) continue;
-        const InputVc& in = at.inputs[bit];
+        const Request request(x, at, out_port, bit);
+        if (!has_room<S>(x, at, request)) continue;
         // Insertion keeps the few keys sorted: rank, then input and VC.
-        const u64 key = u64{in.served} << 32 | bit << kPortBits | out_port;
+        const u64 key = u64{request.in->served} << 32 | bit << kPortBits | out_port;
         u32 k = n++;
         for (; k > 0 && keys[k - 1] > key; k--) keys[k] = keys[k - 1];
         keys[k] = key;
@@ -312,7 +380,7 @@ void by_priority(const Fabric& x, const Router& at) {
     input |= u64{1} << (in_port % 64);
     output |= u64{1} << (out_port % 64);
     keys[served++] = keys[k];
-    grant<S>(x, at, out_port, bit);
+    grant<S>(x, at, Request(x, at, out_port, bit));
   }
   if (x.by_age) return;
   u32 stamp = x.stamps[at.id] + served;
@@ -343,9 +411,10 @@ inline __attribute__((always_inline)) void prioritised(const Fabric& x, const Ro
   const u32 bit = kFewPorts ? only_request<S>(x, at, out_port) : kNone;
   if (bit == kNone) return by_priority<S, kFewPorts>(x, at);
   if (!S::kOneCycle && !(passed(at.ports[out_port].output_busy_until, x.now) && passed(at.ports[bit >> x.vc_shift].input_busy_until, x.now))) return;
-  if (!has_room<S>(x, at, out_port, bit)) return;
-  if (!x.by_age) at.inputs[bit].served = x.stamps[at.id]++;
-  grant<S>(x, at, out_port, bit);
+  const Request request(x, at, out_port, bit);
+  if (!has_room<S>(x, at, request)) return;
+  if (!x.by_age) request.in->served = x.stamps[at.id]++;
+  grant<S>(x, at, request);
 }
 
 // Routers of up to 64 ports, as nearly all are, have one word of them.
@@ -382,16 +451,31 @@ void dispatch(Frame& f) {
     if (net.asked_words == 1) allocate<Shape<kKnown..., 0>, true>(f);
     else allocate<Shape<kKnown..., 0>, false>(f);
   } else {
-    const bool facts[4] = {plain(f) && !net.routing_facts.reroutes, net.router.output_depth > 0, net.most_packet_flits == 1 && !net.router.separate_vc_allocation,
+    const bool facts[4] = {plain(f) && !f.sensed && !net.routing_facts.reroutes, net.router.output_depth > 0, net.most_packet_flits == 1 && !net.router.separate_vc_allocation,
                            !net.router.multi_cycle_switch};
     if (facts[sizeof...(kKnown)]) dispatch<kKnown..., true>(f);
     else dispatch<kKnown..., false>(f);
   }
 }
 
+// Packets that keep together.
+template <bool kOutputBuffers>
+void allocate_packets(Frame& f) {
+  constexpr bool kBubble = true, kWhole = true;
+  const Network& net = f.net;
+  if (net.routing_facts.bubble) allocate<Shape<false, kOutputBuffers, false, false, 0, kBubble, kWhole>, false>(f);
+  else if (net.request_words == 1) allocate<Shape<false, kOutputBuffers, false, false, 1, false, kWhole>, true>(f);
+  else if (net.asked_words == 1) allocate<Shape<false, kOutputBuffers, false, false, 0, false, kWhole>, true>(f);
+  else allocate<Shape<false, kOutputBuffers, false, false, 0, false, kWhole>, false>(f);
+}
+
 }  // namespace
 
 void switch_allocation(Frame& f) {
+  if (f.net.whole_packets) {
+    if (f.net.router.flit_by_flit) follow_crossbars(f);
+    return f.net.router.output_depth > 0 ? allocate_packets<true>(f) : allocate_packets<false>(f);
+  }
   if (f.net.router.crossbar_per_vc) switch_allocation_per_vc(f);
   else if (!f.net.routing_facts.bubble) dispatch<>(f);
   else if (f.net.router.output_depth > 0) allocate<Shape<false, true, false, false, 0, true>, false>(f);

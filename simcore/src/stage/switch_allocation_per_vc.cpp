@@ -75,7 +75,7 @@ bool head_may_go(const Crossbar& x, u32 router, u32 bit, const InputVc& in, Outp
 }
 
 template <bool kSingleFlit>
-inline void grant(const Crossbar& x, u32 router, u32 bit) {
+inline __attribute__((always_inline)) void grant(const Crossbar& x, u32 router, u32 bit) {
   const Network& net = x.net;
   Frame& f = x.f;
   const u32 v = x.first_vc(router) | bit, input = v >> x.vc_shift;
@@ -119,9 +119,7 @@ inline void grant(const Crossbar& x, u32 router, u32 bit) {
   if (f.sensed) f.sensed[net.sensed.at(output, vc)] += net.sensed.queue();
 }
 
-// kOrdered: grants are made in order of priority, as somebody feels it (Network::order_felt) or the arbiter counts them; else in that
-// of the input VCs, which says the same.
-template <bool kSingleFlit, bool kOrdered>
+template <bool kSingleFlit>
 void allocate(const Crossbar& x, u32 router) {
   InputVc* const input_vcs = &x.input_vcs[x.first_vc(router)];
   OutputVc* const output_vcs = &x.output_vcs[x.first_vc(router)];
@@ -163,14 +161,12 @@ void allocate(const Crossbar& x, u32 router) {
       }
     }
 
-  if constexpr (kOrdered) {
-    std::sort(keys, keys + n);
-    auto& list = x.f.part.route_list;  // those who ask for another output do so by the order of their outputs
-    std::sort(list.begin() + static_cast<std::ptrdiff_t>(rerouted), list.end(), [&](u32 a, u32 b) {
-      const u32 port_a = x.input_vcs[a].out_port, port_b = x.input_vcs[b].out_port;
-      return port_a != port_b ? port_a < port_b : a < b;
-    });
-  }
+  std::sort(keys, keys + n);
+  auto& list = x.f.part.route_list;  // those who ask for another output do so by the order of their outputs
+  std::sort(list.begin() + static_cast<std::ptrdiff_t>(rerouted), list.end(), [&](u32 a, u32 b) {
+    const u32 port_a = x.input_vcs[a].out_port, port_b = x.input_vcs[b].out_port;
+    return port_a != port_b ? port_a < port_b : a < b;
+  });
   for (u32 k = 0; k < n; k++, moves++) grant<kSingleFlit>(x, router, static_cast<u32>(keys[k]) >> kPortBits);
   x.f.part.totals.moves += moves;
   if (x.net.router.arbiter != Arbiter::kLeastRecentlyServed) return;
@@ -178,13 +174,13 @@ void allocate(const Crossbar& x, u32 router) {
   for (u32 k = 0; k < n; k++) input_vcs[static_cast<u32>(keys[k]) >> kPortBits].served = --stamp;
 }
 
-template <bool kSingleFlit, bool kOrdered>
+template <bool kSingleFlit>
 void allocate_all(Frame& f) {
   const Crossbar x(f);
   for (u32 word = 0; word < f.range.words; word++)
     for (u64 bits = f.active[word]; bits; bits &= bits - 1) {
       const u32 router = f.range.first_router + word * 64 + static_cast<u32>(__builtin_ctzll(bits));
-      allocate<kSingleFlit, kOrdered>(x, router);
+      allocate<kSingleFlit>(x, router);
       const u64* const mask = x.mask(router);
       if (std::any_of(mask, mask + x.words, [](u64 left) { return left != 0; })) continue;
       f.s.outputs_asked[router * f.net.asked_words] = 0;
@@ -195,10 +191,8 @@ void allocate_all(Frame& f) {
 }  // namespace
 
 void switch_allocation_per_vc(Frame& f) {
-  const Network& net = f.net;
-  const bool ordered = net.order_felt || net.router.arbiter == Arbiter::kLeastRecentlyServed;
-  if (net.most_packet_flits == 1 && !net.router.separate_vc_allocation) return ordered ? allocate_all<true, true>(f) : allocate_all<true, false>(f);
-  return ordered ? allocate_all<false, true>(f) : allocate_all<false, false>(f);
+  if (f.net.most_packet_flits == 1 && !f.net.router.separate_vc_allocation) allocate_all<true>(f);
+  else allocate_all<false>(f);
 }
 
 }  // namespace flitgym

@@ -1,7 +1,7 @@
 // Output side: a free output port (router with output buffers, or NIC) picks a virtual channel and sends one flit.
 #include <bit>
 
-#include "stage/stage.hpp"
+#include "stage/train.hpp"
 
 namespace flitgym {
 
@@ -14,8 +14,8 @@ void send_all(Frame& f) {
   Port* const ports = s.ports.data();
   OutputVc* const output_vcs = s.output_vcs.data();
   const Channel* const channels = net.channels.data();
-  const Flit* const next = s.next.data();
-  const Packet* const packets = s.packets.data();
+  const Flit* next = s.next.data();
+  const Packet* packets = s.packets.data();
   DelayLine<FlitEvent>* const lines = f.part.flit_lines.lines.data();
   constexpr u32 kAhead = 6;
   const u32 count = static_cast<u32>(f.w.ids.size());
@@ -63,10 +63,13 @@ void send_all(Frame& f) {
     o.next_vc = static_cast<u16>(!kSingleFlit && per_packet && !(flit & kTail) ? vc : vc + 1 == vcs ? 0 : vc + 1);
     o.busy_until = f.now + channel.flit_cycles;
     if (o.waiting_vcs) schedule_port(f, o, port, o.busy_until);
-    put_on_channel<kPlain>(f, lines, o, port, vc, flit);
+    put_on_channel<kPlain>(f, lines, channel, channel.peer << vc_shift | vc, o, port, vc, flit);
 
     if (out.parked != kNone) wake_parked(f, out);
-    if (port >= router_ports && f.part.totals.backlogged && s.terminals[port - router_ports].left > 0) fill_nic(f, port - router_ports, true);
+    if (port >= router_ports && f.part.totals.backlogged && s.terminals[port - router_ports].left > 0) {
+      fill_nic(f, port - router_ports, true);
+      next = s.next.data(), packets = s.packets.data();  // the pool may have grown
+    }
   }
   f.part.totals.moves += sent;
 }
@@ -74,6 +77,7 @@ void send_all(Frame& f) {
 }  // namespace
 
 void traversal(Frame& f) {
+  if (f.net.whole_packets) return traversal_of_packets(f);
   if (!f.part.ports_due.due(f.now)) return;
   f.w.ids.clear();
   f.part.ports_due.take(f.now, f.w.ids);

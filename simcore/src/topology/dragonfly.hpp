@@ -59,10 +59,15 @@ struct Dragonfly final : Topology {
       const u32 local = local_port(router, to), away = exit(router, group_to, link_of(packet)), eject = net.terminal_port[packet.destination];
       const u32 there = group(router) == group_to, here = router == to;
       const u32 onwards = (away & (there - 1)) | (local & (0 - there)), own = (onwards & (here - 1)) | (eject & (0 - here));
-      if (ports[i] == own) [[likely]] continue;
-      // Where one link joins two groups, no other local hop leads nearer, nor any other hop within the destination's group.
-      if (here || (links == 1 && (there || !is_global(ports[i]))) || !is_minimal(net, *net.graphs[0], router, ports[i], to)) packet.nonminimal = 1;
+      if (ports[i] != own) [[unlikely]] mark_detour(net, packet, router, ports[i]);
     }
+  }
+  // A packet is sent by another port than its own minimal one. Nothing is missing here.
+  void mark_detour(const Network& net, Packet& packet, u32 router, u32 port) const {
+    if (packet.nonminimal || port >= net.radix || net.channels[net.port(router, port)].peer == kNone) return;
+    const u32 to = net.terminal_router[packet.destination];
+    // Where one link joins two groups, no other local hop leads nearer, nor any other hop within the destination's group.
+    if (router == to || (links == 1 && (group(router) == group(to) || !is_global(port))) || !is_minimal(net, *net.graphs[0], router, port, to)) packet.nonminimal = 1;
   }
   u32 regions(const Network&) const override { return g; }
   u32 region(u32 router) const override { return group(router); }

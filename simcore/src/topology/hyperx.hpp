@@ -33,13 +33,15 @@ struct HyperX final : Lattice {          // L dimensions of widths S, T terminal
   u32 first_unaligned(u64 difference) const { return dimension_of_bit[std::countr_zero(difference)]; }
   u64 without(u64 difference, u32 k) const { return difference & ~(field_mask[k] << field[k]); }
   bool unaligned(u64 difference, u32 k) const { return (difference >> field[k] & field_mask[k]) != 0; }
-  // Bit per dimension.
-  u32 unaligned_in(u64 difference) const {
+  // Bit per dimension; `count` is set to how many they are.
+  u32 unaligned_in(u64 difference, u32& count) const {
+    const u64* const masks = field_mask.data();
+    const u32* const fields = field.data();
     u32 set = 0;
-    while (difference) {
+    for (count = 0; difference; count++) {
       const u32 k = first_unaligned(difference);
       set |= 1u << k;
-      difference = without(difference, k);
+      difference &= ~(masks[k] << fields[k]);
     }
     return set;
   }

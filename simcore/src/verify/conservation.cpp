@@ -1,5 +1,6 @@
 // Flits, credits and buffer slots add up.
 #include "simcore/error.hpp"
+#include "stage/follow.hpp"
 #include "verify/verify.hpp"
 
 namespace flitgym {
@@ -40,10 +41,18 @@ void check_conservation(const Network& net, const State& s) {
   u64 buffered = 0, on_channels = 0;
   for (u32 k = 0; k < net.partitions(); k++) {
     for (const auto& line : partition(s, k).flit_lines.lines)
-      for (u32 n = line.first; n != line.end; n++, on_channels++) flits[line.at(n).vc]++;
+      for (u32 n = line.first; n != line.end; n++) {
+        const FlitEvent& e = line.at(n);
+        // A packet that keeps together goes by its head.
+        const u32 weight = !net.whole_packets ? 1 : e.flit & kHead ? s.packets[packet_of(e.flit)].flits : 0;
+        flits[e.vc] += weight;
+        on_channels += weight;
+      }
+    each_item(partition(s, k).tails_due, [&](const FlitEvent& e) { on_channels += s.packets[packet_of(e.flit)].flits; });
     for (const auto& line : partition(s, k).credit_lines.lines)
       for (u32 n = line.first; n != line.end; n++) returning[line.at(n).vc] += line.at(n).flits;
   }
+  if (net.whole_packets && net.router.flit_by_flit) on_channels += flits_at_terminals(net, s);
   const Totals sums = totals(s);
   for (const InputVc& in : s.input_vcs) buffered += in.count;
   for (const OutputVc& out : s.output_vcs) buffered += out.count;
@@ -60,7 +69,7 @@ void check_conservation(const Network& net, const State& s) {
       const OutputVc& o = s.output_vcs[out];
       const u32 held = s.input_vcs[in].count, total = o.credits + flits[in] + held + returning[out];
       // With packet credits the slots of flits that left ahead of their tail are not on the way back yet.
-      const bool packets = net.router.packet_credits && net.most_packet_flits > 1;
+      const bool packets = net.router.packet_credits && net.most_packet_flits > 1 && !net.whole_packets;
       if (packets ? total > net.router.input_depth || total +
           net.most_packet_flits <= net.router.input_depth : total != net.router.input_depth)
         fail("port " + std::to_string(p) + " vc " + std::to_string(vc) + ": " + std::to_string(o.credits) +

@@ -108,6 +108,7 @@ class NetworkCheck {
       hold(p.source < net_.terminals && p.destination < net_.terminals, "a packet's ends");
       hold(p.generated <= s_.part.totals.now && p.injected <= s_.part.totals.now, "a packet's age");
       hold(p.flits >= net_.least_packet_flits && p.flits <= net_.most_packet_flits, "a packet's flits");
+      hold(!net_.whole_packets || p.tail <= u64{s_.part.totals.now} + kLongestDelay, "a packet's tail");
       hold(p.phase <= kFromIntermediate && p.nonminimal <= 1 && p.job < jobs(), "a packet's header");
       if (!net_.learns) continue;
       const PacketDetail& d = s_.details[id];
@@ -143,6 +144,7 @@ class NetworkCheck {
       hold(vc.count == 0 && vc.sent == 0, broken);
       return {};
     }
+    hold(!net_.whole_packets || vc.sent == 0, broken);
     u32 rest = vc.count, sent = vc.sent;
     for (Flit at = vc.front;; sent = 0) {
       const u32 id = packet_of(at);
@@ -152,7 +154,7 @@ class NetworkCheck {
       hold(sent < flits, broken);
       if (at == vc.back) {
         const u32 received = sent + rest;
-        hold(received > 0 && received <= flits, broken);
+        hold(received > 0 && received <= flits && (!net_.whole_packets || received == flits), broken);
         present_[id] += rest;
         tails_[id] += received == flits;
         return received < flits ? Stream{id, received, false, false} : Stream{};
@@ -236,6 +238,10 @@ class NetworkCheck {
       const u32 id = packet_of(e.flit);
       hold(id < live_.size() && live_[id], "a channel holds a packet that is not in the network");
       const bool head = e.flit & kHead, tail = e.flit & kTail, to_terminal = e.vc >= router_vcs_;
+      if (net_.whole_packets) {
+        hold(head && tail && !to_terminal, "a packet that keeps together is cut");
+        return come(id);
+      }
       const char* const disorder = "the flits on a channel are out of order";
       Stream& stream = streams_[e.vc];
       if (head) {
@@ -254,6 +260,12 @@ class NetworkCheck {
       hold(stream.ahead || tail == (stream.received == s_.packets[id].flits), disorder);
       if (tail) stream.packet = kNone;
     });
+    each_item(part.tails_due, [&](const FlitEvent& e) {
+      const u32 id = packet_of(e.flit);
+      hold(net_.whole_packets && e.vc >= router_vcs_ && e.vc < all_vcs_ && has_vc(e.vc) && id < live_.size() && live_[id],
+           "a packet comes to a terminal that is not there");
+      come(id);
+    });
     each_event(part.credit_lines, net_.delays, now, asking_, [&](u32 line, const CreditEvent& e) {
       hold(e.vc < all_vcs_ && has_vc(e.vc), "a credit goes to a channel that is not there");
       const u32 port = net_.port_of_vc(e.vc);
@@ -270,6 +282,12 @@ class NetworkCheck {
     each_event(part.feedback_lines, net_.learns ? net_.delays : std::vector<u32>{}, now, asking_,
                [&](u32, const FeedbackEvent& e) { feedback(e); });
     for (const FeedbackEvent& e : part.heard) feedback(e);
+  }
+
+  // A packet that keeps together is where its head is.
+  void come(u32 id) {
+    present_[id] += s_.packets[id].flits;
+    tails_[id]++;
   }
 
   // What has left one end of a channel is at the other, or between.

@@ -225,7 +225,7 @@ class WorkloadCheck {
         hold(open(id) && !in_outbox_[id] && ends_are_ranks(id) && sent_from_here(id), broken);
         in_outbox_[id] = 1;
       }
-      hold(length == s_.terminals[t].left && last == box.last, broken);
+      hold(length == s_.terminals[t].left && last == box.last && box.next_flits <= net_.most_packet_flits, broken);
       last = kNone;
       for (u32 id = box.sent; id != kNone; last = id, id = s_.messages[id].later) {
         hold(open(id) && !in_sent_[id] && ends_are_ranks(id) && sent_from_here(id), broken);
@@ -318,7 +318,7 @@ class WorkloadCheck {
     }
     hold(blocks == s_.host.blocks_done && done == s_.host.ranks_done, "the progress of the workload");
     for (u32 j = 0; j < w_.job_count(); j++) hold(done_of[j] == s_.job_totals[j].ranks_done, "the progress of a job");
-    for (const u32 job : s_.job_sending) hold(job < w_.job_count(), "whose flit is on a channel");
+    for (const ChannelAccount& account : s_.job_channels) hold(account.job < w_.job_count(), "whose flit is on a channel");
   }
 
   const Network& net_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "simcore/stats.hpp"
+#include "simcore/workload.hpp"
 #include "stage/stage.hpp"
 
 namespace flitgym {
@@ -10,22 +12,21 @@ namespace flitgym {
 void account_stall(const Frame& f, u32 port) {
   State& s = f.s;
   const Network& net = f.net;
-  const Cycle from = std::max<Cycle>(s.stall_charged[port], static_cast<Cycle>(s.part.window.begin));
+  const Cycle from = std::max<Cycle>(s.stall_charged[port], static_cast<Cycle>(f.part.window.begin));
   s.stall_charged[port] = f.now;
-  if (!s.part.window.open || f.now <= from) return;
+  if (!f.part.window.open || f.now <= from) return;
   const u32 jobs = net.accounted_jobs;
   const u32* const waiting = &s.job_waiting[std::size_t{port} * jobs];
   // The slots beyond, of the VCs for which something waits (all of them where inputs wait for the channel itself).
-  u64 held[256], all = 0;
-  std::fill_n(held, jobs, 0);
+  u64 held[kMostAccountedJobs] = {}, all = 0;
   u32 vcs = s.ports[port].waiting_vcs;
   if (!vcs) vcs = static_cast<u32>((u64{1} << net.vcs) - 1);
   for (; vcs; vcs &= vcs - 1) {
-    const u32 vc = static_cast<u32>(std::countr_zero(vcs));
+    const u32 vc = net.vc_id(port, static_cast<u32>(std::countr_zero(vcs)));
+    const u16* const slots = &s.job_downstream[std::size_t{vc} * jobs];
     for (u32 c = 0; c < jobs; c++) {
-      const u32 slots = s.job_downstream[std::size_t{net.vc_id(port, vc)} * jobs + c];
-      held[c] += slots;
-      all += slots;
+      held[c] += slots[c];
+      all += slots[c];
     }
   }
   const u64 cycles = f.now - from;
@@ -34,75 +35,114 @@ void account_stall(const Frame& f, u32 port) {
     s.job_stall[std::size_t{port} * jobs + v] += cycles;
     if (all == 0) continue;
     const double charge = static_cast<double>(cycles) * waiting[v] / static_cast<double>(all);
-    for (u32 c = 0; c < jobs; c++) s.stall_blame[(std::size_t{port} * jobs + v) * jobs + c] += charge * static_cast<double>(held[c]);
+    double* const to = &s.stall_blame[(std::size_t{port} * jobs + v) * jobs];
+    for (u32 c = 0; c < jobs; c++)
+      if (held[c]) to[c] += charge * static_cast<double>(held[c]);
   }
 }
 
 namespace {
 
-// `count` packets of a job begin to wait for an output.
-void begin_waiting(State& s, u32 jobs, u32 output, u32 job, u32 count, Cycle now) {
-  const std::size_t row = std::size_t{output} * jobs + job;
-  s.job_waiting[row] += count;
-  // Behind a flit that is on the channel already: the rest of it.
-  if (s.part.window.open && s.sending_until[output] > now) s.wait_blame[row * jobs + s.job_sending[output]] += u64{count} * (s.sending_until[output] - now);
+// Cycles that a channel has been busy up to now.
+inline u64 busy_until_now(const ChannelAccount& account, Cycle now) {
+  return account.busy - (passed(account.sending_until, now) ? 0 : account.sending_until - now);
+}
+
+// The packets of an input VC, and of the NIC before it, begin to wait for an output, or wait for it no longer.
+template <bool kBegin>
+inline void move_waiting(Frame& f, u32 input_vc, u32 output) {
+  State& s = f.s;
+  if (s.ports[output].stalled) account_stall(f, output);
+  const u32 jobs = f.net.accounted_jobs;
+  const u32* const queued = &s.job_queued[std::size_t{input_vc} * jobs];
+  u32 j = 0;
+  while (j < jobs && queued[j] == 0) j++;
+  if (j == jobs) return;
+  const bool open = f.part.window.open;
+  const std::size_t row = std::size_t{output} * jobs;
+  const ChannelAccount account = s.job_channels[output];
+  const u64 busy = busy_until_now(account, f.now);
+  u32* const waiting = &s.job_waiting[row];
+  u64* const waited = &s.wait_blame[row * jobs + account.job];
+  for (; j < jobs; j++) {
+    const u32 count = queued[j];
+    if (count == 0) continue;
+    waiting[j] += kBegin ? count : 0 - count;
+    if (open) waited[j * jobs] += kBegin ? 0 - count * busy : count * busy;
+  }
 }
 
 }  // namespace
 
 void account_queued(Frame& f, u32 input_vc, u32 packet) {
   State& s = f.s;
-  const u32 jobs = f.net.accounted_jobs, job = s.packets[packet].job;
-  s.job_queued[std::size_t{input_vc} * jobs + job]++;
+  const u32 job = s.packets[packet].job;
+  s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + job]++;
   const InputVc& in = s.input_vcs[input_vc];
   if (!in.routed) return;
   const u32 output = f.net.port(f.net.router_of_port(f.net.port_of_vc(input_vc)), in.out_port);
   if (s.ports[output].stalled) account_stall(f, output);
-  begin_waiting(s, jobs, output, job, 1, f.now);
+  const std::size_t row = std::size_t{output} * f.net.accounted_jobs + job;
+  s.job_waiting[row]++;
+  const ChannelAccount account = s.job_channels[output];
+  if (f.part.window.open) s.wait_blame[row * f.net.accounted_jobs + account.job] -= busy_until_now(account, f.now);
 }
 
-void account_routed(Frame& f, u32 input_vc, u32 output) {
-  State& s = f.s;
-  if (s.ports[output].stalled) account_stall(f, output);
-  const u32 jobs = f.net.accounted_jobs;
-  for (u32 j = 0; j < jobs; j++)
-    if (const u32 queued = s.job_queued[std::size_t{input_vc} * jobs + j]) begin_waiting(s, jobs, output, j, queued, f.now);
-}
-
-void account_unrouted(Frame& f, u32 input_vc, u32 output) {
-  State& s = f.s;
-  if (s.ports[output].stalled) account_stall(f, output);
-  const u32 jobs = f.net.accounted_jobs;
-  for (u32 j = 0; j < jobs; j++) {
-    const u32 queued = s.job_queued[std::size_t{input_vc} * jobs + j];
-    if (!queued) continue;
-    const std::size_t row = std::size_t{output} * jobs + j;
-    s.job_waiting[row] -= queued;
-    // They were charged for all of the flit that is on the channel now.
-    if (s.part.window.open && s.sending_until[output] > f.now) s.wait_blame[row * jobs + s.job_sending[output]] -= u64{queued} * (s.sending_until[output] - f.now);
-  }
-}
+void account_routed(Frame& f, u32 input_vc, u32 output) { move_waiting<true>(f, input_vc, output); }
+void account_unrouted(Frame& f, u32 input_vc, u32 output) { move_waiting<false>(f, input_vc, output); }
 
 void account_left(Frame& f, u32 input_vc, u32 output, u32 packet) {
   f.s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + f.s.packets[packet].job]--;
-  account_unrouted(f, input_vc, output);  // those behind it; it waits on until it is sent
+  move_waiting<false>(f, input_vc, output);  // those behind it; it waits on until it is sent
 }
 
-void account_sent(Frame& f, u32 port, u32 vc, Flit flit) {
+namespace {
+
+// A flit of the job whose flits are on the channel.
+inline void sent(Frame& f, ChannelAccount& account, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
   const Network& net = f.net;
   State& s = f.s;
-  if (net.is_nic(port)) return;
-  const u32 jobs = net.accounted_jobs, own = s.packets[packet_of(flit)].job;
+  const u32 jobs = net.accounted_jobs, job = account.job;
+  if (flit & kHead) {
+    const std::size_t row = std::size_t{port} * jobs + job;
+    s.job_waiting[row]--;
+    if (f.part.window.open) s.wait_blame[row * jobs + job] += account.busy;
+  }
+  if (net.channels[port].kind != PortKind::kTerminal) {
+    u16& slots = s.job_downstream[std::size_t{net.vc_id(port, vc)} * jobs + job];
+    slots = static_cast<u16>(slots + flits);
+  }
+  account.sending_until = f.now + cycles;
+  account.busy += cycles;
+  account.flits += flits;
+}
+
+// One of another job.
+__attribute__((noinline)) void sent_by_another(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
+  State& s = f.s;
+  const u32 jobs = f.net.accounted_jobs, job = s.packets[packet_of(flit)].job;
+  ChannelAccount& account = s.job_channels[port];
   const std::size_t row = std::size_t{port} * jobs;
-  u32* const waiting = &s.job_waiting[row];
-  if (flit & kHead) waiting[own]--;
-  if (net.channels[port].kind != PortKind::kTerminal) s.job_downstream[std::size_t{net.vc_id(port, vc)} * jobs + own]++;
-  s.job_sending[port] = own;
-  s.sending_until[port] = f.now + net.channels[port].flit_cycles;
-  if (!s.part.window.open) return;
-  s.job_flits[row + own]++;
-  const u64 cycles = net.channels[port].flit_cycles;
-  for (u32 v = 0; v < jobs; v++) s.wait_blame[(row + v) * jobs + own] += cycles * waiting[v];
+  if (f.part.window.open) {
+    for (u32 v = 0; v < jobs; v++)
+      if (const u64 charged = u64{s.job_waiting[row + v]} * account.busy) {
+        s.wait_blame[(row + v) * jobs + account.job] += charged;
+        s.wait_blame[(row + v) * jobs + job] -= charged;
+      }
+    s.job_flits[row + account.job] += account.flits;
+  }
+  account.flits = 0;
+  account.job = job;
+  sent(f, account, port, vc, flit, flits, cycles);
+}
+
+}  // namespace
+
+void account_sent(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
+  if (f.net.is_nic(port)) return;
+  ChannelAccount& account = f.s.job_channels[port];
+  if (account.job != f.s.packets[packet_of(flit)].job) return sent_by_another(f, port, vc, flit, flits, cycles);
+  sent(f, account, port, vc, flit, flits, cycles);
 }
 
 void account_credit(Frame& f, const CreditEvent& credit) {
@@ -110,7 +150,35 @@ void account_credit(Frame& f, const CreditEvent& credit) {
   const u32 port = net.port_of_vc(credit.vc);
   if (net.is_nic(port)) return;
   if (f.s.ports[port].stalled) account_stall(f, port);
-  f.s.job_downstream[std::size_t{credit.vc} * net.accounted_jobs + credit.job] -= credit.flits;
+  u16& slots = f.s.job_downstream[std::size_t{credit.vc} * net.accounted_jobs + credit.job];
+  slots = static_cast<u16>(slots - credit.flits);
+}
+
+// ---- what the accounts come to ----
+
+std::vector<u64> job_flits(const Network& net, const State& s) {
+  std::vector<u64> flits = s.job_flits;
+  if (!s.part.window.open) return flits;  // settled
+  for (std::size_t port = 0; port < s.job_channels.size(); port++)
+    flits[port * net.accounted_jobs + s.job_channels[port].job] += s.job_channels[port].flits;
+  return flits;
+}
+
+std::vector<u64> wait_blame(const Network& net, const State& s) {
+  std::vector<u64> waited = s.wait_blame;
+  if (!s.part.window.open) return waited;
+  const u32 jobs = net.accounted_jobs;
+  for (std::size_t port = 0; port < s.job_channels.size(); port++) {
+    const ChannelAccount& account = s.job_channels[port];
+    for (u32 v = 0; v < jobs; v++)
+      waited[(port * jobs + v) * jobs + account.job] += u64{s.job_waiting[port * jobs + v]} * account.busy;
+  }
+  return waited;
+}
+
+void settle_blame(const Network& net, State& s) {
+  s.wait_blame = wait_blame(net, s);
+  s.job_flits = job_flits(net, s);
 }
 
 }  // namespace flitgym

@@ -222,8 +222,8 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, N
                       std::to_string(net.terminals) + " terminals (one rank each)");
   for (const Job& job : w->jobs) examine(*job.program, "workload.jobs." + job.name, *w);
   if (w->job_count() > 255) throw ConfigError("workload.jobs: " + std::to_string(w->job_count()) + " jobs, the core takes at most 255");
-  if (w->blame && w->job_count() > 16)
-    throw ConfigError("workload.blame: the account of who delays whom on every channel is for at most 16 jobs, there are " + std::to_string(w->job_count()) + "; use workload.blame=false");
+  if (w->blame && w->job_count() > kMostAccountedJobs)
+    throw ConfigError("workload.blame: the account of who delays whom on every channel is for at most " + std::to_string(kMostAccountedJobs) + " jobs, there are " + std::to_string(w->job_count()) + "; use workload.blame=false");
   claim_memory(w->memory_bytes, "workload.jobs", "the operations of " + std::to_string(wanted) + " ranks");
   if (params.boolean("message_matrix")) w->matrix = declare_message_matrix(net, w->jobs);
   w->terminal_rank.assign(net.terminals, kNone);

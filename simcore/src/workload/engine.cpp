@@ -5,6 +5,7 @@
 #include "simcore/error.hpp"
 #include "simcore/stats.hpp"
 #include "workload/host.hpp"
+#include "workload/host_queues.hpp"
 #include "workload/message_matrix.hpp"
 
 namespace flitgym {
@@ -13,7 +14,9 @@ namespace {
 
 constexpr u32 kOnStart = 0x80000000u;  // an edge to an operation that waits for the start only
 
-bool later(const HostEvent& a, const HostEvent& b) { return a.when != b.when ? a.when > b.when : a.order > b.order; }
+constexpr auto later = [](const HostEvent& a, const HostEvent& b) {
+  return a.when != b.when ? a.when > b.when : a.order > b.order;
+};
 
 u32 size_class(u32 n) {
   u32 k = 0;
@@ -23,7 +26,7 @@ u32 size_class(u32 n) {
 
 class Engine {
  public:
-  explicit Engine(Frame& frame) : f_(frame), w_(*frame.net.workload), h_(w_.host), s_(frame.s) {}
+  explicit Engine(Frame& frame) : f_(frame), w_(*frame.net.workload), h_(w_.host), s_(frame.s), queues_(w_, s_) {}
 
   void run(u64 until) {
     auto& heap = s_.host_events;
@@ -33,7 +36,7 @@ class Engine {
       std::pop_heap(heap.begin(), heap.end(), later);
       heap.pop_back();
       now_ = s_.host.now = e.when;
-      turn_ = e.order;
+      queues_.begin(now_, e.order);
       switch (static_cast<HostAction>(e.action)) {
         case HostAction::kStartRank: s_.ranks[e.id].started = now_, enter(e.id); break;
         case HostAction::kReady: ready(e.id); break;
@@ -43,7 +46,7 @@ class Engine {
         case HostAction::kArrive: arrive(e.id); break;
         case HostAction::kMatch: look_for_receive(e.id); break;
       }
-      if (!gone_.empty()) ask_next();
+      queues_.ask_next();
     }
   }
 
@@ -52,122 +55,6 @@ class Engine {
   u64& cpu(u32 rank, u32 k) { return s_.cpu_free[std::size_t{rank} * w_.cpus + k]; }
   u64& nic(u32 rank, u32 k, bool receive) { return s_.nic_free[(std::size_t{rank} * w_.nics + k) * 2 + receive]; }
   const Job& job_of(u32 rank) const { return w_.jobs[w_.rank_job[rank]]; }
-
-  // LogGOPS: what needs a processor and a NIC, and both at once, comes again when they are free and holds neither until
-  // then; it keeps its turn. An MPI host has no such gap, and work that waits for its processor is put behind the rest
-  // right away.
-  //
-  // Of all that wait for the same resource only the one in front is looked at when it is free: the others, whose turn
-  // is later, would find it taken. `kNoNic`: it takes a processor alone.
-  bool comes_again(u32 rank, u32 cpu_number, u32 nic_way, HostAction action, u32 id) {
-    if (h_.kind != HostKind::kLogGops) return false;
-    const std::size_t first = std::size_t{rank} * (w_.cpus + 2 * w_.nics), of_cpu = first + cpu_number;
-    const std::size_t of_nic = nic_way == kNoNic ? of_cpu : first + w_.cpus + nic_way;
-    const u64 cpu_free = cpu(rank, cpu_number);
-    const u64 nic_free = nic_way == kNoNic ? 0 : s_.nic_free[std::size_t{rank} * w_.nics * 2 + nic_way];
-    const u64 free = std::max(cpu_free, nic_free);
-    if (free <= now_) {
-      leave(of_cpu, id);
-      if (of_nic != of_cpu) leave(of_nic, id);
-      return false;
-    }
-    const std::size_t blocked = cpu_free >= nic_free ? of_cpu : of_nic;
-    if (of_nic != of_cpu) leave(blocked == of_cpu ? of_nic : of_cpu, id);
-    HostQueue& queue = s_.host_queues[blocked];
-    const bool in_front = queue.front == id && queue.order == turn_;
-    // Where nobody is in front, but some wait, the first of them is about to be: see ask_next().
-    const bool first_in_turn = turn_ < queue.order && (queue.front != kNone || queue.waiting == kNone ||
-                                                       turn_ < s_.host_waiting[queue.waiting].order);
-    if (!in_front && !first_in_turn) {
-      wait(queue, action, id);
-      return true;
-    }
-    queue.front = id;
-    queue.order = turn_;
-    come(free, turn_, action, id);
-    return true;
-  }
-  static constexpr u32 kNoNic = kNone;
-  static u32 way(u32 nic_number, bool receive) { return nic_number * 2 + receive; }
-
-  void come(u64 when, u64 order, HostAction action, u32 id) {
-    s_.host_events.push_back({when, order, static_cast<u32>(action), id});
-    std::push_heap(s_.host_events.begin(), s_.host_events.end(), later);
-  }
-
-  // Who was in front has got what it waited for, or waits for something else now: the next one is asked as soon as can
-  // be.
-  void leave(std::size_t index, u32 id) {
-    HostQueue& queue = s_.host_queues[index];
-    if (queue.front != id || queue.order != turn_) return;
-    queue.front = kNone;
-    queue.order = ~u64{0};
-    if (queue.waiting != kNone) gone_.push_back(index);
-  }
-
-  // After the event that took the resource, so that it is known when that is free again.
-  void ask_next() {
-    for (const std::size_t index : gone_) {
-      HostQueue& queue = s_.host_queues[index];
-      if (queue.front != kNone || queue.waiting == kNone) continue;
-      const u32 entry = queue.waiting;
-      const HostWaiting next = s_.host_waiting[entry];
-      queue.waiting = merged_children(next.child);
-      s_.free_waiting.push_back(entry);
-      queue.front = next.id;
-      queue.order = next.order;
-      come(std::max(now_, free_of(index)), next.order, static_cast<HostAction>(next.action), next.id);
-    }
-    gone_.clear();
-  }
-  u64 free_of(std::size_t index) const {
-    const std::size_t each = w_.cpus + 2 * w_.nics, rank = index / each, k = index % each;
-    return k < w_.cpus ? s_.cpu_free[rank * w_.cpus + k] : s_.nic_free[rank * w_.nics * 2 + k - w_.cpus];
-  }
-
-  // ---- a pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986): the least order on top ----
-
-  void wait(HostQueue& queue, HostAction action, u32 id) {
-    u32 entry = static_cast<u32>(s_.host_waiting.size());
-    if (s_.free_waiting.empty()) {
-      s_.host_waiting.emplace_back();
-    } else {
-      entry = s_.free_waiting.back();
-      s_.free_waiting.pop_back();
-    }
-    s_.host_waiting[entry] = {turn_, queue.came++, static_cast<u32>(action), id, kNone, kNone, 0};
-    queue.waiting = merged(queue.waiting, entry);
-  }
-  u32 merged(u32 a, u32 b) {
-    if (a == kNone || b == kNone) return a == kNone ? b : a;
-    HostWaiting &x = s_.host_waiting[a], &y = s_.host_waiting[b];
-    const bool a_first = x.order != y.order ? x.order < y.order : x.number < y.number;
-    HostWaiting &above = a_first ? x : y, &below = a_first ? y : x;
-    below.sibling = above.child;
-    above.child = a_first ? b : a;
-    return a_first ? a : b;
-  }
-  // In pairs from the left, then from the right into one.
-  u32 merged_children(u32 child) {
-    u32 pairs = kNone;
-    while (child != kNone) {
-      const u32 one = child, two = s_.host_waiting[one].sibling;
-      child = two == kNone ? kNone : s_.host_waiting[two].sibling;
-      s_.host_waiting[one].sibling = kNone;
-      if (two != kNone) s_.host_waiting[two].sibling = kNone;
-      const u32 pair = merged(one, two);
-      s_.host_waiting[pair].sibling = pairs;
-      pairs = pair;
-    }
-    u32 all = kNone;
-    while (pairs != kNone) {
-      const u32 next = s_.host_waiting[pairs].sibling;
-      s_.host_waiting[pairs].sibling = kNone;
-      all = merged(all, pairs);
-      pairs = next;
-    }
-    return all;
-  }
 
   // Takes a processor as soon as it is free, in the order of asking; returns when the work begins.
   u64 take_cpu(u32 rank, u32 k, u64 work) {
@@ -212,7 +99,9 @@ class Engine {
       const Op& op = block.ops[i];
       u32 peer = op.peer;
       if (op.kind != OpKind::kCalc && peer != kAnySource) {
-        if (peer >= job.ranks) throw CoreError("workload: job '" + job.name + "', rank " + std::to_string(r - job.first_rank) + ": peer " + std::to_string(peer) + " of " + std::to_string(job.ranks) + " ranks");
+        if (peer >= job.ranks)
+          throw CoreError("workload: job '" + job.name + "', rank " + std::to_string(r - job.first_rank) + ": peer " +
+                          std::to_string(peer) + " of " + std::to_string(job.ranks) + " ranks");
         peer += job.first_rank;
       }
       ops[i] = {op.size, peer, op.tag, 0, 0, 0, r, kNone, static_cast<u16>(op.kind), op.cpu, op.nic, 0, 0, i};
@@ -226,7 +115,8 @@ class Engine {
       ops[i].first_edge = end[i] = at;
       at += ops[i].edges;
     }
-    for (const Dependency& d : block.dependencies) s_.edges[rank.first_edge + end[d.before]++] = d.after | (d.on_start ? kOnStart : 0);
+    for (const Dependency& d : block.dependencies)
+      s_.edges[rank.first_edge + end[d.before]++] = d.after | (d.on_start ? kOnStart : 0);
 
     // One that begins may release others on the spot: who waits for nobody is known before.
     for (u32 i = 0; i < n; i++) end[i] = ops[i].waits;
@@ -307,13 +197,13 @@ class Engine {
     u64 from = now_;
     switch (static_cast<OpKind>(op.kind)) {
       case OpKind::kCalc:
-        if (comes_again(op.rank, op.cpu, kNoNic, HostAction::kReady, id)) return;
+        if (queues_.comes_again(op.rank, op.cpu, HostQueues::kNoNic, HostAction::kReady, id)) return;
         from = take_cpu(op.rank, op.cpu, op.size * 1000);
         push(from + op.size * 1000, HostAction::kDone, id);
         break;
       case OpKind::kSend: {
         u64& gap = nic(op.rank, op.nic, false);
-        if (comes_again(op.rank, op.cpu, way(op.nic, false), HostAction::kReady, id)) return;
+        if (queues_.comes_again(op.rank, op.cpu, HostQueues::way(op.nic, false), HostAction::kReady, id)) return;
         from = take_cpu(op.rank, op.cpu, send_work(h_, op.size));
         gap = from + nic_work(h_, op.size);
         send(id, op, from);
@@ -332,8 +222,9 @@ class Engine {
   void send(u32 id, const ActiveOp& op, u64 from) {
     const u32 m = new_message(s_);
     const bool eager = is_eager(h_, op.size);
-    s_.messages[m] = {op.size, from, 0, op.rank, op.peer, op.tag, eager ? kNone : id, kNone, 0, 0, 0, kNone, kNone, kNone,
-                      static_cast<u8>(eager ? Transfer::kEager : Transfer::kRequest), 0, op.cpu, op.nic};
+    s_.messages[m] = {op.size, from, 0, op.rank, op.peer, op.tag, eager ? kNone : id, kNone, 0, 0, 0,
+                      kNone, kNone, kNone, static_cast<u8>(eager ? Transfer::kEager : Transfer::kRequest), 0,
+                      op.cpu, op.nic};
     if (w_.matrix.ranks) message_begun(w_, s_, s_.messages[m]);
     const u64 worked = from + send_work(h_, op.size);
     if (h_.network) push(worked + h_.nic_send, HostAction::kHandOver, m);
@@ -391,13 +282,14 @@ class Engine {
       case Transfer::kRequest: {
         const u64 bytes = h_.network && !is_eager(h_, m.bytes) ? 0 : m.bytes;
         u64& gap = nic(m.destination, m.nic, true);
-        if (comes_again(m.destination, m.cpu, way(m.nic, true), HostAction::kArrive, id)) return;
+        if (queues_.comes_again(m.destination, m.cpu, HostQueues::way(m.nic, true), HostAction::kArrive, id)) return;
         const u64 work = arrival_work(h_, bytes), from = take_cpu(m.destination, m.cpu, work);
         gap = from + nic_work(h_, bytes);
         if (h_.network) {
           push(from + work, HostAction::kMatch, id);
         } else {
-          // LogGOPSim's message meets its receive as soon as the processor turns to it, and the receive ends with that work.
+          // LogGOPSim's message meets its receive as soon as the processor turns to it, and the receive ends with that
+          // work.
           count_received(id, from + work);
           m.served = from + work;
           push(from, HostAction::kMatch, id);
@@ -409,7 +301,8 @@ class Engine {
         push(now_ + h_.nic_fetch, HostAction::kHandOver, id);
         break;
       case Transfer::kData: {
-        const u64 work = return_work(h_) + (h_.kind == HostKind::kLogGops ? beyond_first(m.bytes) * h_.overhead_per_byte : 0);
+        const bool by_byte = h_.kind == HostKind::kLogGops;
+        const u64 work = return_work(h_) + (by_byte ? beyond_first(m.bytes) * h_.overhead_per_byte : 0);
         push(take_cpu(m.destination, m.cpu, work) + work, HostAction::kDone, m.receive_op);
         m.transfer = static_cast<u8>(Transfer::kAcknowledge);
         push(now_ + h_.nic_send, HostAction::kHandOver, id);
@@ -460,7 +353,8 @@ class Engine {
     Message& m = s_.messages[id];
     const u32 source = m.source, destination = m.destination;
     if (static_cast<Transfer>(m.transfer) == Transfer::kEager) {
-      const u64 work = match_work(h_, m.bytes, looked_at) + return_work(h_), here = h_.network ? now_ : std::max(now_, m.served);
+      const u64 work = match_work(h_, m.bytes, looked_at) + return_work(h_);
+      const u64 here = h_.network ? now_ : std::max(now_, m.served);
       push(work > 0 ? take_cpu(destination, m.cpu, work) + work : here, HostAction::kDone, op);
       return free_message(s_, id);
     }
@@ -494,7 +388,8 @@ class Engine {
     job.messages_received++;
     job.bytes_received += m.bytes;
     job.outstanding -= m.bytes;
-    s_.message_histogram[std::size_t{w_.rank_job[m.source]} * kHistogramBins + histogram_bin(static_cast<u32>(std::min<u64>((when - m.begun) / 1000, 0xffffffffu)))]++;
+    const u32 bin = histogram_bin(static_cast<u32>(std::min<u64>((when - m.begun) / 1000, 0xffffffffu)));
+    s_.message_histogram[std::size_t{w_.rank_job[m.source]} * kHistogramBins + bin]++;
     job.message_latency += when - m.begun;
     job.message_latency_max = std::max(job.message_latency_max, when - m.begun);
     s_.ranks[m.destination].bytes_received += m.bytes;
@@ -505,87 +400,24 @@ class Engine {
   const Workload& w_;
   const HostModel& h_;
   State& s_;
-  u64 now_ = 0, turn_ = 0;  // time and order of the present event
-  std::vector<std::size_t> gone_;  // queues that the present event has left
+  HostQueues queues_;
+  u64 now_ = 0;  // time of the present event
 };
 
 }  // namespace
 
-void push_event(State& s, u64 when, HostAction action, u32 id) {
-  s.host_events.push_back({when, s.host.order++, static_cast<u32>(action), id});
+void put_event(State& s, const HostEvent& event) {
+  s.host_events.push_back(event);
   std::push_heap(s.host_events.begin(), s.host_events.end(), later);
+}
+
+void push_event(State& s, u64 when, HostAction action, u32 id) {
+  put_event(s, {when, s.host.order++, static_cast<u32>(action), id});
 }
 
 void host_events(Frame& f, u64 until) {
   if (f.s.host_events.empty() || f.s.host_events.front().when > until) return;
   Engine(f).run(until);
-}
-
-void shape_workload(const Network& net, State& s, Shaper& make) {
-  const Workload& w = *net.workload;
-  make(s.ranks, w.ranks(), Rank{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, kNone, kNone, 0, 0, kNone, kNone, kNone, kNone, 0});
-  make(s.cpu_free, std::size_t{w.ranks()} * w.cpus, u64{0});
-  make(s.nic_free, std::size_t{w.ranks()} * w.nics * 2, u64{0});
-  if (w.host.kind == HostKind::kLogGops)
-    make(s.host_queues, std::size_t{w.ranks()} * (w.cpus + 2 * w.nics), HostQueue{});
-  make(s.outboxes, net.terminals, Outbox{kNone, kNone, kNone, kNone});
-  make(s.job_totals, w.job_count(), JobTotals{});
-  make(s.job_histogram, std::size_t{w.job_count()} * kHistogramBins, 0u);
-  make(s.message_histogram, std::size_t{w.job_count()} * kHistogramBins, 0u);
-  make(s.free_ops, 32, kNone);
-  make(s.free_edges, 32, kNone);
-  if (const std::size_t jobs = net.accounted_jobs) {
-    const std::size_t ports = net.router_ports, vcs = net.vc_id(net.router_ports, 0);
-    make(s.job_flits, ports * jobs, u64{0});
-    make(s.job_queued, vcs * jobs, 0u);
-    make(s.job_waiting, ports * jobs, 0u);
-    make(s.job_downstream, vcs * jobs, 0u);
-    make(s.job_stall, ports * jobs, u64{0});
-    make(s.job_sending, ports, 0u);
-    make(s.sending_until, ports, 0u);
-    make(s.stall_charged, ports, 0u);
-    make(s.wait_blame, ports * jobs * jobs, u64{0});
-    make(s.stall_blame, ports * jobs * jobs, 0.0);
-  }
-}
-
-void start_workload(const Network& net, State& s) {
-  const Workload& w = *net.workload;
-  for (u32 r = 0; r < w.ranks(); r++) push_event(s, w.jobs[w.rank_job[r]].start_ps, HostAction::kStartRank, r);
-}
-
-std::string waiting_report(const Network& net, const State& s, u32 most) {
-  const Workload& w = *net.workload;
-  std::string text;
-  u32 listed = 0, unfinished = 0;
-  for (u32 r = 0; r < w.ranks(); r++) {
-    const Rank& rank = s.ranks[r];
-    if (rank.done) continue;
-    unfinished++;
-    if (listed == most) continue;
-    listed++;
-    const Job& job = w.jobs[w.rank_job[r]];
-    const u32 own = r - job.first_rank;
-    text += "\n  job '" + job.name + "' rank " + std::to_string(own) + ", block " + std::to_string(rank.block) + ":";
-    u32 shown = 0;
-    for (u32 i = 0; i < rank.ops && shown < 4; i++) {
-      const ActiveOp& op = s.ops[rank.first_op + i];
-      if (op.running != 1 || op.waits > 0) continue;
-      const auto kind = static_cast<OpKind>(op.kind);
-      if (kind == OpKind::kCalc) continue;
-      const std::string where = job.program->where(own, rank.block, i);
-      text += std::string(shown++ ? ";" : "") + (kind == OpKind::kSend ? " send of " : " receive of ") + std::to_string(op.size) + " bytes " +
-              (kind == OpKind::kSend ? "to" : "from") + (op.peer == kAnySource ? " any rank" : " rank " + std::to_string(op.peer - job.first_rank)) +
-              (op.tag == kAnyTag ? ", any tag" : ", tag " + std::to_string(op.tag)) + (where.empty() ? "" : " (" + where + ")");
-    }
-    const u64 free = *std::max_element(&s.cpu_free[std::size_t{r} * w.cpus], &s.cpu_free[std::size_t{r} * w.cpus] + w.cpus), now = std::max(s.host.now, u64{s.part.totals.now} * w.cycle_ps);
-    if (shown > 0) continue;
-    if (job.start_ps > now) text += " starts at " + std::to_string(job.start_ps / 1000) + " ns";
-    else if (free > now) text += " its processor is busy until " + std::to_string(free / 1000) + " ns";
-    else text += " nothing that runs";
-  }
-  if (unfinished > listed) text += "\n  and " + std::to_string(unfinished - listed) + " more";
-  return text;
 }
 
 }  // namespace flitgym

@@ -13,6 +13,7 @@ void start_workload(const Network& network, State& state);
 void host_events(Frame& f, u64 until);
 
 void push_event(State& s, u64 when, HostAction action, u32 id);
+void put_event(State& s, const HostEvent& event);  // one whose order is known
 
 // network_interface.cpp
 u32 new_message(State& s);

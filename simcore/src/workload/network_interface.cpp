@@ -1,5 +1,6 @@
-// Messages become packets and packets messages. A NIC sends its transfers in the order in which it was given them; at the other
-// end they are handed on in that order too, whatever ways their packets took (as Merlin's ReorderLinkControl does).
+// Messages become packets and packets messages. A NIC sends its transfers in the order in which it was given them; at
+// the other end they are handed on in that order too, whatever ways their packets took (as Merlin's ReorderLinkControl
+// does).
 #include <algorithm>
 
 #include "learning/demand.hpp"
@@ -11,8 +12,9 @@ namespace flitgym {
 
 namespace {
 
-u32 sender(const Message& m) { return from_destination(static_cast<Transfer>(m.transfer)) ? m.destination : m.source; }
-u32 receiver(const Message& m) { return from_destination(static_cast<Transfer>(m.transfer)) ? m.source : m.destination; }
+bool comes_back(const Message& m) { return from_destination(static_cast<Transfer>(m.transfer)); }
+u32 sender(const Message& m) { return comes_back(m) ? m.destination : m.source; }
+u32 receiver(const Message& m) { return comes_back(m) ? m.source : m.destination; }
 
 // Bytes on the wire.
 u64 wire_bytes(const Workload& w, const Message& m) {
@@ -45,7 +47,8 @@ void hand_on(Frame& f, u32 id, u64 when) {
     job.outstanding -= m.bytes;
     job.message_latency += latency;
     job.message_latency_max = std::max(job.message_latency_max, latency);
-    s.message_histogram[std::size_t{w.rank_job[m.source]} * kHistogramBins + histogram_bin(static_cast<u32>(std::min<u64>(latency / 1000, 0xffffffffu)))]++;
+    const u32 bin = histogram_bin(static_cast<u32>(std::min<u64>(latency / 1000, 0xffffffffu)));
+    s.message_histogram[std::size_t{w.rank_job[m.source]} * kHistogramBins + bin]++;
     s.ranks[m.destination].bytes_received += m.bytes;
     if (w.matrix.ranks) message_complete(w, s, m, when);
     count_delivered(s, w.rank_terminal[m.source], static_cast<double>(m.bytes) / w.packet_bytes);
@@ -110,6 +113,7 @@ void hand_over(Frame& f, u32 id) {
   if (static_cast<Transfer>(m.transfer) == Transfer::kFetch && box.first != kNone) {
     m.next = box.first;  // a fetch goes past what waits, and past their order
     box.first = id;
+    box.next_flits = 0;
     return queued(f, terminal);
   }
   (box.first == kNone ? box.first : s.messages[box.last].next) = id;
@@ -127,14 +131,23 @@ void fill_from_outbox(Frame& f, u32 terminal) {
   State& s = f.s;
   Outbox& box = s.outboxes[terminal];
   const Port& nic = s.ports[f.net.nic(terminal)];
+  // Asked again with every flit that the NIC sends.
+  if (nic.queued + box.next_flits > f.net.router.nic_depth) return;
+  box.next_flits = 0;
   while (box.first != kNone) {
     const u32 id = box.first;
     Message& m = s.messages[id];
-    const u64 all = wire_bytes(w, m);
-    const u32 rest = static_cast<u32>(all % w.packet_bytes);  // of the last packet, if it is not a whole one
-    const u32 size = m.to_inject > 1 || (rest == 0 && all > 0) ? w.packet_bytes : rest;
-    const u32 flits = std::max(1u, (size + w.flit_bytes - 1) / w.flit_bytes);
-    if (nic.queued + flits > f.net.router.nic_depth) return;
+    u32 size = w.packet_bytes, flits = f.net.most_packet_flits;
+    if (m.to_inject == 1) {  // the last packet may not be a whole one
+      const u64 all = wire_bytes(w, m);
+      const u32 rest = static_cast<u32>(all % w.packet_bytes);
+      if (rest > 0 || all == 0) size = rest;
+      flits = std::max(1u, (size + w.flit_bytes - 1) / w.flit_bytes);
+    }
+    if (nic.queued + flits > f.net.router.nic_depth) {
+      box.next_flits = flits;
+      return;
+    }
 
     const bool data = carries_data(static_cast<Transfer>(m.transfer));
     // The header comes first; it may fill more than a packet.

@@ -1,0 +1,139 @@
+// What has to wait for a processor, or for one direction of a network interface, of a LogGOPS host.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "workload/engine.hpp"
+
+namespace flitgym {
+
+class HostQueues {
+ public:
+  static constexpr u32 kNoNic = kNone;
+  static u32 way(u32 nic_number, bool receive) { return nic_number * 2 + receive; }
+
+  HostQueues(const Workload& workload, State& state) : w_(workload), s_(state) {}
+
+  // Time and order of the present event.
+  void begin(u64 now, u64 turn) { now_ = now, turn_ = turn; }
+
+  // LogGOPS: what needs a processor and a NIC, and both at once, comes again when they are free and holds neither until
+  // then; it keeps its turn. An MPI host has no such gap, and work that waits for its processor is put behind the rest
+  // right away.
+  //
+  // Of all that wait for the same resource only the one in front is looked at when it is free: the others, whose turn
+  // is later, would find it taken. `kNoNic`: it takes a processor alone.
+  bool comes_again(u32 rank, u32 cpu_number, u32 nic_way, HostAction action, u32 id) {
+    if (w_.host.kind != HostKind::kLogGops) return false;
+    const std::size_t first = std::size_t{rank} * (w_.cpus + 2 * w_.nics), of_cpu = first + cpu_number;
+    const std::size_t of_nic = nic_way == kNoNic ? of_cpu : first + w_.cpus + nic_way;
+    const u64 cpu_free = s_.cpu_free[std::size_t{rank} * w_.cpus + cpu_number];
+    const u64 nic_free = nic_way == kNoNic ? 0 : s_.nic_free[std::size_t{rank} * w_.nics * 2 + nic_way];
+    const u64 free = std::max(cpu_free, nic_free);
+    if (free <= now_) {
+      leave(of_cpu, id);
+      if (of_nic != of_cpu) leave(of_nic, id);
+      return false;
+    }
+    const std::size_t blocked = cpu_free >= nic_free ? of_cpu : of_nic;
+    if (of_nic != of_cpu) leave(blocked == of_cpu ? of_nic : of_cpu, id);
+    HostQueue& queue = s_.host_queues[blocked];
+    const bool in_front = queue.front == id && queue.order == turn_;
+    // Where nobody is in front, but some wait, the first of them is about to be: see ask_next().
+    const bool first_in_turn = turn_ < queue.order && (queue.front != kNone || queue.waiting == kNone ||
+                                                       turn_ < s_.host_waiting[queue.waiting].order);
+    if (!in_front && !first_in_turn) {
+      wait(queue, action, id);
+      return true;
+    }
+    queue.front = id;
+    queue.order = turn_;
+    put_event(s_, {free, turn_, static_cast<u32>(action), id});
+    return true;
+  }
+
+  // After the event that took the resource, so that it is known when that is free again.
+  void ask_next() {
+    if (gone_.empty()) return;
+    for (const std::size_t index : gone_) {
+      HostQueue& queue = s_.host_queues[index];
+      if (queue.front != kNone || queue.waiting == kNone) continue;
+      const u32 entry = queue.waiting;
+      const HostWaiting next = s_.host_waiting[entry];
+      queue.waiting = merged_children(next.child);
+      s_.free_waiting.push_back(entry);
+      queue.front = next.id;
+      queue.order = next.order;
+      put_event(s_, {std::max(now_, free_of(index)), next.order, next.action, next.id});
+    }
+    gone_.clear();
+  }
+
+ private:
+  // Who was in front has got what it waited for, or waits for something else now: the next one is asked as soon as can
+  // be.
+  void leave(std::size_t index, u32 id) {
+    HostQueue& queue = s_.host_queues[index];
+    if (queue.front != id || queue.order != turn_) return;
+    queue.front = kNone;
+    queue.order = ~u64{0};
+    if (queue.waiting != kNone) gone_.push_back(index);
+  }
+
+  u64 free_of(std::size_t index) const {
+    const std::size_t each = w_.cpus + 2 * w_.nics, rank = index / each, k = index % each;
+    return k < w_.cpus ? s_.cpu_free[rank * w_.cpus + k] : s_.nic_free[rank * w_.nics * 2 + k - w_.cpus];
+  }
+
+  // ---- a pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986): the least order on top ----
+
+  void wait(HostQueue& queue, HostAction action, u32 id) {
+    u32 entry = static_cast<u32>(s_.host_waiting.size());
+    if (s_.free_waiting.empty()) {
+      s_.host_waiting.emplace_back();
+    } else {
+      entry = s_.free_waiting.back();
+      s_.free_waiting.pop_back();
+    }
+    s_.host_waiting[entry] = {turn_, queue.came++, static_cast<u32>(action), id, kNone, kNone, 0};
+    queue.waiting = merged(queue.waiting, entry);
+  }
+  u32 merged(u32 a, u32 b) {
+    if (a == kNone || b == kNone) return a == kNone ? b : a;
+    HostWaiting &x = s_.host_waiting[a], &y = s_.host_waiting[b];
+    const bool a_first = x.order != y.order ? x.order < y.order : x.number < y.number;
+    HostWaiting &above = a_first ? x : y, &below = a_first ? y : x;
+    below.sibling = above.child;
+    above.child = a_first ? b : a;
+    return a_first ? a : b;
+  }
+  // In pairs from the left, then from the right into one.
+  u32 merged_children(u32 child) {
+    u32 pairs = kNone;
+    while (child != kNone) {
+      const u32 one = child, two = s_.host_waiting[one].sibling;
+      child = two == kNone ? kNone : s_.host_waiting[two].sibling;
+      s_.host_waiting[one].sibling = kNone;
+      if (two != kNone) s_.host_waiting[two].sibling = kNone;
+      const u32 pair = merged(one, two);
+      s_.host_waiting[pair].sibling = pairs;
+      pairs = pair;
+    }
+    u32 all = kNone;
+    while (pairs != kNone) {
+      const u32 next = s_.host_waiting[pairs].sibling;
+      s_.host_waiting[pairs].sibling = kNone;
+      all = merged(all, pairs);
+      pairs = next;
+    }
+    return all;
+  }
+
+  const Workload& w_;
+  State& s_;
+  u64 now_ = 0, turn_ = 0;
+  std::vector<std::size_t> gone_;  // queues that the present event has left
+};
+
+}  // namespace flitgym

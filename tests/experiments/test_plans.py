@@ -1,0 +1,61 @@
+"""The runs of figures and studies are put together from sections, and are those that Hydra composes one by one."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flitgym.configs.assembly import SIMULATION, TABLE, Assembly
+from flitgym.experiments import reproduce
+from flitgym.experiments.sweep import Assemblies, PlannedRun, expand
+
+FOLDERS = {name: folder for folder in (reproduce.FIGURES, reproduce.STUDIES) for name in reproduce.available(folder)}
+SAMPLES = 3  # blocks of a sweep, with a run each
+
+Block = Mapping[str, Any]
+
+
+class ByHydra(Assembly):
+    def resolved(self, words: Sequence[str], values: Mapping[str, Any]) -> dict[str, Any]:
+        return self.by_hydra(words, values)
+
+
+def sweep_of(name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Sequence[str], Sequence[Block], Path]:
+    """What `expand` is asked for the quick preset of a figure."""
+    with monkeypatch.context() as patch:
+        patch.setattr(reproduce, "expand", lambda *asked: asked)
+        asked: Any = reproduce.plan(name, "quick", Path("results"), FOLDERS[name])
+    return asked
+
+
+def sampled(blocks: Sequence[Block]) -> list[Block]:
+    """Some of the blocks, each with one value of every axis: of the first the first, and so on."""
+    runs = [block for block in blocks if all(block["sweep"].values())]
+    chosen = [runs[k * (len(runs) - 1) // (SAMPLES - 1)] for k in range(SAMPLES)]
+    return [
+        {
+            **block,
+            "sweep": {key: [values[k % len(values)]] for key, values in block["sweep"].items()},
+            "together": [[axis[k % len(axis)]] for axis in block.get("together", ())],
+        }
+        for k, block in enumerate(chosen)
+    ]
+
+
+def told(run: PlannedRun) -> tuple[str, Path, float]:
+    return json.dumps(run.plain), run.directory, run.cost
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_plan_is_what_hydra_composes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    common, blocks, directory = sweep_of(name, monkeypatch)
+    assemblies, by_hydra = Assemblies(), Assemblies()
+    by_hydra.simulations, by_hydra.tables = ByHydra(SIMULATION), ByHydra(TABLE)
+
+    whole = set(map(told, expand(common, blocks, directory, assemblies)))
+    assert assemblies.simulations.left_to_hydra == assemblies.tables.left_to_hydra == 0
+
+    samples = [told(run) for run in expand(common, sampled(blocks), directory, by_hydra)]
+    assert len(samples) == SAMPLES
+    assert set(samples) <= whole
