@@ -13,7 +13,7 @@ import goals
 import instructions
 import series
 from programs import RESULTS, BenchError, Row
-from results import Results
+from saved import Results
 
 
 def rows_of(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import goals
 import instructions
-import results
+import saved
 import series
 from programs import ROOT, BenchError, Programs, Row, check_scenes, cores, medians
 from terminal import Steps
@@ -104,7 +104,7 @@ def wanted_of(asked: Sequence[str], names: Sequence[str]) -> list[str]:
     return [name for name in names if not asked or name in asked]
 
 
-def measure_times(programs: Programs, arguments: argparse.Namespace, found: results.Results) -> None:
+def measure_times(programs: Programs, arguments: argparse.Namespace, found: saved.Results) -> None:
     """Scenes and series, filed in `found` as they come."""
     programs.require()
     known = programs.scenes()
@@ -131,7 +131,7 @@ def measure_times(programs: Programs, arguments: argparse.Namespace, found: resu
     print_series(found["series"])
 
 
-def go(arguments: argparse.Namespace, found: results.Results) -> None:
+def go(arguments: argparse.Namespace, found: saved.Results) -> None:
     """Measure what is asked for."""
     if arguments.repeats < 1:
         raise BenchError(f"--repeats {arguments.repeats}: valid are 1 and more")
@@ -144,7 +144,7 @@ def go(arguments: argparse.Namespace, found: results.Results) -> None:
 def main() -> int:
     """Measure, print, and keep if asked."""
     arguments = parser().parse_intermixed_args()
-    found: results.Results = {"scenes": [], "series": {}, "instructions": []}
+    found: saved.Results = {"scenes": [], "series": {}, "instructions": []}
     status = 0
     try:
         go(arguments, found)
@@ -155,7 +155,7 @@ def main() -> int:
         print("stopped", file=sys.stderr)
         status = 130
     if arguments.save and any(found.values()):
-        path = results.save(arguments.save, found)
+        path = saved.save(arguments.save, found)
         print(f"saved {path}")
         if found["series"]:
             import picture  # takes a second to import

@@ -19,7 +19,7 @@ import noise  # noqa: E402
 import picture  # noqa: E402
 import programs  # noqa: E402
 import report  # noqa: E402
-import results  # noqa: E402
+import saved  # noqa: E402
 import series  # noqa: E402
 import terminal  # noqa: E402
 
@@ -187,15 +187,15 @@ def test_the_picture_has_a_panel_per_series(tmp_path, parts):
 
 
 def test_results_are_merged_scene_by_scene(tmp_path):
-    results.save("x", {"scenes": [row("a", 1.0), row("b", 1.0)], "series": {"sizes": [row("a")]}}, tmp_path)
-    path = results.save("x", {"scenes": [row("b", 2.0)], "series": {"loads": [row("c")]}}, tmp_path)
+    saved.save("x", {"scenes": [row("a", 1.0), row("b", 1.0)], "series": {"sizes": [row("a")]}}, tmp_path)
+    path = saved.save("x", {"scenes": [row("b", 2.0)], "series": {"loads": [row("c")]}}, tmp_path)
     found = json.loads(path.read_text())
     assert [(line["scene"], line["flit_hops_per_cpu_second"]) for line in found["scenes"]] == [("a", 1.0), ("b", 2.0)]
     assert list(found["series"]) == ["sizes", "loads"]
     assert all(line["version"] for line in found["scenes"])
     path.write_text(json.dumps({**found, "machine": {"processor": "another"}}))
     with pytest.raises(programs.BenchError, match="another machine"):
-        results.save("x", {"scenes": [row("a")]}, tmp_path)
+        saved.save("x", {"scenes": [row("a")]}, tmp_path)
 
 
 def test_saved_results_become_tables():
