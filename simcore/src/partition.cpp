@@ -118,7 +118,7 @@ u64 packets_of_window(const Network& net, u32 terminals) {
   // A packet that keeps together makes room for all its flits as it begins.
   const u64 sent = net.lookahead / net.flit_cycles_host + 2, beginning = net.whole_packets ? net.most_packet_flits : 0,
             taken = (net.router.nic_depth + sent + beginning) / net.least_packet_flits + 1;
-  return terminals * (net.round_size ? taken : std::min<u64>(taken, std::max<u64>(sent, net.lookahead) + 1));
+  return terminals * (net.round_size ? taken : std::min<u64>(taken, std::max<u64>(sent + beginning, net.lookahead) + 1));
 }
 
 }  // namespace
