@@ -1,5 +1,5 @@
 // Speed of fixed scenes, headless: flit-hops per second of the simulation loop, as one line of JSON.
-//   simcore_bench SCENE [SCALE] [--threads N]     SCALE stretches the window that is measured
+//   simcore_bench SCENE [SCALE] [--threads N] [--partitions N]     SCALE stretches the window that is measured
 //   simcore_bench --list [GROUP]                  scenes, sizes, loads or loads_learned; all by default
 //   simcore_bench --starts-callgrind              exit status 0: the warm-up is not counted (valgrind's header found)
 #include <algorithm>
@@ -36,8 +36,9 @@ double wall_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void run(const Scene& scene, double scale, u32 threads) {
-  const Config config = config_of(scene);
+void run(const Scene& scene, double scale, u32 threads, u32 partitions) {
+  Config config = config_of(scene);
+  config.partitions = partitions;
   const double start = cpu_now();
   Simulation sim(config);
   sim.set_threads(threads);
@@ -53,12 +54,12 @@ void run(const Scene& scene, double scale, u32 threads) {
   auto numbers = statistics(sim.network(), sim.state());
   const double hops = numbers["flit_hops"];
   std::printf(
-      "{\"scene\": \"%s\", \"terminals\": %u, \"threads\": %u, \"offered_load\": %.4f, \"accepted_load\": %.4f, "
+      "{\"scene\": \"%s\", \"terminals\": %u, \"threads\": %u, \"partitions\": %u, \"offered_load\": %.4f, \"accepted_load\": %.4f, "
       "\"cycles\": %.0f, \"flit_hops\": %.0f, \"packets_delivered\": %.0f, \"packet_latency_mean_ns\": %.12g, "
       "\"cpu_seconds\": %.4f, \"wall_seconds\": %.4f, \"flit_hops_per_cpu_second\": %.0f, "
       "\"flit_hops_per_wall_second\": %.0f, \"build_cpu_seconds\": %.3f, \"peak_rss_mb\": %.1f, "
       "\"state_hash\": \"%016llx\"}\n",
-      scene.name.c_str(), sim.network().terminals, threads, numbers["offered_load"], numbers["accepted_load"],
+      scene.name.c_str(), sim.network().terminals, threads, sim.network().partitions(), numbers["offered_load"], numbers["accepted_load"],
       numbers["window_cycles"], hops, numbers["packets_delivered"], numbers["packet_latency_mean_ns"], cpu, wall,
       hops / cpu, hops / wall, built - start, peak_rss_mb(), static_cast<unsigned long long>(sim.hash()));
 }
@@ -86,22 +87,23 @@ int go(int argc, char** argv) {
   }
   if (name == "--list") return list(argc > 2 ? argv[2] : "");
   double scale = 1;
-  u32 threads = 1;
+  u32 threads = 1, partitions = 0;
   for (int k = 2; k < argc; k++) {
-    const bool counts_threads = !std::strcmp(argv[k], "--threads");
-    if (counts_threads && k + 1 == argc) throw ConfigError("--threads: a number is missing");
-    const char* const text = argv[counts_threads ? ++k : k];
+    u32* const count = !std::strcmp(argv[k], "--threads") ? &threads : !std::strcmp(argv[k], "--partitions") ? &partitions : nullptr;
+    const std::string what = count ? argv[k] : "SCALE";
+    if (count && k + 1 == argc) throw ConfigError(what + ": a number is missing");
+    const char* const text = argv[count ? ++k : k];
     char* end = nullptr;
     const double value = std::strtod(text, &end);
-    if (*end || !(value > 0) || value > 1e6 || (counts_threads && value != static_cast<u32>(value)))
-      throw ConfigError(std::string(counts_threads ? "--threads " : "SCALE ") + text + ": not a number above 0");
-    if (counts_threads) threads = static_cast<u32>(value);
+    if (*end || !(value > 0) || value > 1e6 || (count && value != static_cast<u32>(value)))
+      throw ConfigError(what + " " + text + ": not a number above 0");
+    if (count) *count = static_cast<u32>(value);
     else scale = value;
   }
   std::vector<std::string> names;
   for (const Scene& scene : scenes()) {
     names.push_back(scene.name);
-    if (scene.name == name) return run(scene, scale, threads), 0;
+    if (scene.name == name) return run(scene, scale, threads, partitions), 0;
   }
   throw ConfigError("no scene '" + name + "'" + did_you_mean(name, names) + "; --list names them");
 }
@@ -110,7 +112,7 @@ int go(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: simcore_bench SCENE [SCALE] [--threads N] | --list [GROUP]\n");
+    std::fprintf(stderr, "usage: simcore_bench SCENE [SCALE] [--threads N] [--partitions N] | --list [GROUP]\n");
     return 2;
   }
   try {
