@@ -11,7 +11,7 @@ from hydra.core.config_store import ConfigStore
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import ListConfig
 from omegaconf.errors import ConfigAttributeError as ConfigAttrError
-from omegaconf.errors import ConfigKeyError, InterpolationResolutionError, OmegaConfBaseException
+from omegaconf.errors import ConfigKeyError, InterpolationResolutionError, KeyValidationError, OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
 from ..simcore import ConfigError, registered
@@ -64,6 +64,8 @@ def _explain(error: BaseException) -> str:
         return f"{mark.name}, line {mark.line + 1}: {_first_line(error.problem or str(error))}"
     if isinstance(error, InterpolationResolutionError) and (own := _raised_by_resolver(error)) is not None:
         return f"{own.strerror}: {own.filename}" if isinstance(own, OSError) else str(own)
+    if isinstance(error, KeyValidationError) and isinstance(error.parent_node, ListConfig):
+        return f"{error.parent_node} is a list where a mapping of keys belongs"
     if isinstance(error, OmegaConfBaseException):
         key = f"{error.full_key}: " if error.full_key else ""
         return key + _first_line(error.msg or str(error))

@@ -13,6 +13,8 @@ from .jobs import core_workload, file_hash, file_word, has_workload, workload_id
 
 # Keys that say where or whether a run is stored, not what it computes.
 _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads"}
+# Parameters that came later count where they differ from what was done before: results that are there are found again.
+_CAME_LATER = {"router": {"crossbar_sharing": "flit", "packet_stepping": "train"}}
 # Of `run`, what a workload heeds.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
 _FILES_OF_ROUTING = ("path", "file", "demand")  # a policy, a forwarding table, the matrix it is balanced for
@@ -68,6 +70,9 @@ def config_hash(config: Mapping[Any, Any]) -> str:
     """
     run = {key: value for key, value in _plain(config["run"]).items() if key not in _NOT_IDENTITY}
     identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
+    for section, later in _CAME_LATER.items():
+        kept = {key: value for key, value in identity[section].items() if key not in later or value != later[key]}
+        identity[section] = kept
     failures = core_failures(config)
     if failures:
         identity["failures"] = failures

@@ -56,7 +56,13 @@ def test_same_seed_same_hash_other_seed_other_hash(command: Command, small: Sequ
 
 
 def test_threads_change_no_result(command: Command, tmp_path: Path) -> None:
-    words = ["topology=dragonfly_1056", "routing=minimal", "run.warmup_ns=200", "run.measure_ns=500"]
+    words = [
+        "topology=dragonfly_1056",
+        "router=input_queued",
+        "routing=minimal",
+        "run.warmup_ns=200",
+        "run.measure_ns=500",
+    ]
     found = []
     for threads in (1, 2):
         done = command("simulate", *words, f"run.threads={threads}", "run.overwrite=true")

@@ -76,6 +76,7 @@ def rows_without_time(run: Path) -> list[dict[str, float]]:
 
 
 def compose_and_train(words: list[str], directory: Path, rounds: list[int]) -> None:
+    register_training(trainable())
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         config = hydra_compose("train", overrides=words)
     run_training(config, directory, rounds.append)
