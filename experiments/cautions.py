@@ -41,7 +41,10 @@ def _threads(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
         return None
     if parts > 1:
         return f"run.threads: {threads}, but this network has {parts} partitions to run"
-    return f"run.threads: {threads}, but workloads, agents, the oracle ugal_global and small networks run on one"
+    return (
+        f"run.threads: {threads}, but this network is one partition: workloads, agents, the oracle ugal_global, learning "
+        "with packets of several flits, and networks with few flits in a cycle or very short links are not cut"
+    )
 
 
 def halves(middle: Mapping[str, float], end: Mapping[str, float]) -> dict[str, float | None]:

@@ -34,9 +34,14 @@ u32 unit_of(const Network& net) {
   return size == net.routers ? 1 : size;
 }
 
-// May it be cut at all? An agent's decisions are one batch, a workload's hosts one heap of events, an oracle sees all queues. (Flit
-// by flit it would be for nothing.)
-bool whole(const Network& net) { return net.decider != Decider::kRouting || net.seam || net.workload || net.routing_facts.remote || net.router.flit_by_flit; }
+// May it be cut at all? An agent's decisions are one batch, a workload's hosts one heap of events, an oracle sees all queues, and what
+// a component keeps for the whole network or for a job every router writes. Flit by flit, a packet's feedback is read as its tail
+// leaves, when its head may be in another partition; for checks alone (flit_by_flit) it is not worth the trouble.
+bool whole(const Network& net) {
+  const bool shared = std::any_of(net.memories.begin(), net.memories.end(), [](const MemoryShape& m) { return m.per == Per::kNetwork || m.per == Per::kJob; });
+  const bool stretched = net.learns && net.most_packet_flits > 1 && !net.whole_packets;
+  return net.decider != Decider::kRouting || net.seam || net.workload || net.routing_facts.remote || net.router.flit_by_flit || shared || stretched;
+}
 
 template <class Visit>
 void each_channel_between(const Network& net, Visit visit) {
@@ -117,7 +122,9 @@ namespace {
 // that does not wait for its NIC generates at most once in a cycle; one that waits has a NIC without room.
 u64 packets_of_window(const Network& net, u32 terminals) {
   // A packet that keeps together makes room for all its flits as it begins.
-  const u64 sent = net.lookahead / net.flit_cycles_host + 2, beginning = net.whole_packets ? net.most_packet_flits : 0,
+  u32 flit_cycles = net.flit_cycles_host;  // cables of terminals may have a bandwidth of their own
+  for (u32 t = 0; t < net.terminals && !net.own_links.empty(); t++) flit_cycles = std::min(flit_cycles, net.channels[net.nic(t)].flit_cycles);
+  const u64 sent = net.lookahead / flit_cycles + 2, beginning = net.whole_packets ? net.most_packet_flits : 0,
             taken = (net.router.nic_depth + sent + beginning) / net.least_packet_flits + 1;
   return terminals * (net.round_size ? taken : std::min<u64>(taken, std::max<u64>(sent + beginning, net.lookahead) + 1));
 }

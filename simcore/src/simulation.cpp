@@ -148,8 +148,11 @@ void Simulation::run_partitions(Cycle until) {
   const u32 parts = net.partitions(), wanted = std::min(threads_, parts);
   if (!s.watched.empty()) {
     while (s.part.totals.now < until) {
-      const Uninterrupted whole;
-      step(net, s, workspace_);
+      {
+        const Uninterrupted whole;
+        step(net, s, workspace_);
+      }
+      worked(32 + totals(s).flits_in_network);
     }
     return;
   }
@@ -157,7 +160,11 @@ void Simulation::run_partitions(Cycle until) {
   const u32 size = wanted > 1 ? team_->size() : 1;
   helpers_.resize(size - 1);
   for (Workspace& helper : helpers_) {
-    if (helper.batch.input_vc.empty()) prepare(net, helper);
+    if (helper.batch.input_vc.empty()) {
+      Workspace whole;  // or none: memory may run out half way
+      prepare(net, whole);
+      helper = std::move(whole);
+    }
     helper.wary = workspace_.wary;
   }
   const auto share = [&](u32 i) { return static_cast<u32>(u64{parts} * i / size); };
@@ -291,6 +298,10 @@ void Simulation::resume(const std::vector<u32>& asking) {
       throw ConfigError("resume(): input VC " + std::to_string(v) + " has no packet that asks for a route");
     seen[v] = true;
   }
+  // The halves of a cycle go through the partitions in their order.
+  const auto part_of = [&](u32 v) { return network_->partition_of(network_->router_of_port(network_->port_of_vc(v))); };
+  if (!std::is_sorted(asking.begin(), asking.end(), [&](u32 a, u32 b) { return part_of(a) < part_of(b); }))
+    throw ConfigError("resume(): the input VCs that ask are not in the order of the partitions");
   workspace_.routes = asking;
   flitgym::resume(*network_, state_, workspace_);
 }

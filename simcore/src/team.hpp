@@ -49,8 +49,10 @@ class Team {
     begin();
     attempt(0);
     await(busy_, [](u32 busy) { return busy == 0; });
+    std::exception_ptr first;
     for (std::exception_ptr& error : errors_)
-      if (error) std::rethrow_exception(std::exchange(error, nullptr));
+      if (auto one = std::exchange(error, nullptr); one && !first) first = one;
+    if (first) std::rethrow_exception(first);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include "crafted.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/stats.hpp"
+#include "team.hpp"
 
 using namespace scenes;
 
@@ -31,7 +32,7 @@ std::vector<Case> cases() {
   add("dragonfly wormhole", config(small_network(), small_wormhole(), {"minimal", {}}, mixed_sizes));
   add("dragonfly minimal hotspot", config(small_network(), input_queued(), {"minimal", {}}, hot));
   for (const char* routing : {"dimension_order", "omni_war", "dim_war", "dal", "q_adaptive"})
-    add(std::string("hyperx ") + routing, config(hyperx_section({4, 4}, 3), sc19(), {routing, {}}, mixed_sizes));
+    add(std::string("hyperx ") + routing, config(hyperx_section({4, 4}, 3), sc19(), {routing, {}}, std::string(routing) == "q_adaptive" ? uniform : mixed_sizes));
   for (const char* topology : {"torus", "mesh", "fat_tree", "slim_fly", "random_regular"})
     for (const char* routing : {"minimal", "ugal"})
       add(std::string(topology) + ' ' + routing, config(small(topology), input_queued(), {routing, {}}, mixed_sizes));
@@ -131,8 +132,8 @@ TEST(packets_come_back_to_where_they_are_needed) {
 }
 
 TEST(what_sees_the_whole_network_is_not_cut) {
-  const auto parts = [](const Section& routing) {
-    Config c = config(small_network(), hpdc21(), routing, {"uniform", {{"load", 0.2}}});
+  const auto parts = [](const Section& routing, i64 flits = 1) {
+    Config c = config(small_network(), hpdc21(), routing, {"uniform", {{"load", 0.2}, {"packet_flits", flits}}});
     c.partitions = 4;
     return Simulation(c).network().partitions();
   };
@@ -140,6 +141,10 @@ TEST(what_sees_the_whole_network_is_not_cut) {
   CHECK_EQ(parts({"ugal_global", {}}), 1u);
   CHECK_EQ(parts({"external", {}}), 1u);
   CHECK_EQ(parts({"agent", {}}), 1u);
+  // The feedback of a packet is read as its tail leaves, when its head may be far ahead.
+  CHECK_EQ(parts({"q_adaptive", {}}), 4u);
+  CHECK_EQ(parts({"q_adaptive", {}}, 4), 1u);
+  CHECK_EQ(parts({"minimal", {}}, 4), 4u);
 }
 
 // Left to itself a large network is cut, at groups and with a window as long as their links; a small one is not.
@@ -166,4 +171,21 @@ TEST(a_partition_takes_no_snapshot_that_leads_out_of_it) {
   refused([](State& s) { std::swap(s.part.flit_lines, s.further[0].flit_lines); }, "delay line");
   refused([](State& s) { s.further[1].totals.now++; }, "partitions");
   refused([](State& s) { s.further[1].free_packets.push_back(s.part.free_packets.back()); }, "free packets");
+}
+
+// What one piece of work threw does not come back with the next.
+TEST(a_team_forgets_what_was_thrown) {
+  Team team(3);
+  const auto fails = [&](u32 most) {
+    team.run([&](u32 i) {
+      if (i < most) throw CoreError("piece " + std::to_string(i));
+    });
+  };
+  for (u32 n = 0; n < 100; n++) {
+    CHECK_THROWS(CoreError, fails(3), "piece 0");
+    fails(0);
+  }
+  std::vector<u32> done(team.size(), 0);
+  for (u32 n = 0; n < 1000; n++) team.run([&](u32 i) { done[i]++; });
+  for (const u32 n : done) CHECK_EQ(n, 1000u);
 }

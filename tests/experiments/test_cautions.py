@@ -37,4 +37,4 @@ def test_threads_without_work_are_told() -> None:
     assert said(4, 4) is None
     assert said(0, 1) is None  # one for each core, where there is something to do
     assert "has 4 partitions" in str(said(8, 4))
-    assert "run on one" in str(said(2, 1))
+    assert "is one partition" in str(said(2, 1))

@@ -61,7 +61,7 @@ inline u32 next_size(const Network& net, const Terminal& x, u32 terminal) {
 u32 new_packet(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
-  if (net.partitions() > 1) throw CoreError("a partition has no packets left; the snapshot it was restored from is damaged");
+  if (net.partitions() > 1) throw CoreError("a partition has no packets left for this window (src/partition.cpp); a snapshot it was restored from may be damaged");
   s.packets.emplace_back();
   s.next.push_back(kNone);
   if (net.learns) s.details.emplace_back();

@@ -262,7 +262,8 @@ class NetworkCheck {
     });
     each_item(part.tails_due, [&](const FlitEvent& e) {
       const u32 id = packet_of(e.flit);
-      hold(net_.whole_packets && e.vc >= router_vcs_ && e.vc < all_vcs_ && has_vc(e.vc) && id < live_.size() && live_[id],
+      hold(net_.whole_packets && e.vc >= router_vcs_ && e.vc < all_vcs_ && has_vc(e.vc) && id < live_.size() && live_[id] &&
+               (e.flit & kHead) && (e.flit & kTail) && own(k, node_of(net_.port_of_vc(e.vc))),
            "a packet comes to a terminal that is not there");
       come(id);
     });
