@@ -94,7 +94,6 @@ struct RoutingFacts {
   bool marks = false;     // it says itself which packets do (Packet::nonminimal), where it decides
   bool remote = false;    // it looks at other routers' queues
   bool bubble = false;    // into a ring of channels go packets only where one more would still fit (Network::ring_of_output)
-  bool in_order = false;  // decisions of a cycle at a router see those before them
   Occupancy senses = Occupancy::kNothing;  // it weighs many outputs per decision, by VC: Network::sensed is kept for it
 };
 

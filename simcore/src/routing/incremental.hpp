@@ -113,7 +113,6 @@ inline void see_ports(const Network& net, WeightRule& rule) {
 }
 // Of a routing that takes the least weight of all that it may choose.
 inline RoutingFacts weighing(RoutingFacts facts, const WeightRule& rule) {
-  facts.in_order = rule.sequential;
   facts.senses = rule.sequential ? Occupancy::kNothing : rule.measure.senses();
   return facts;
 }
