@@ -43,7 +43,7 @@ def _threads(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
         return f"run.threads: {threads}, but this network has {parts} partitions to run"
     return (
         f"run.threads: {threads}, but this network is one partition: workloads, agents, the oracle ugal_global, "
-        "learning with packets of several flits, and networks with few flits in a cycle or very short links are not cut"
+        "and networks with few flits in a cycle or very short links are not cut"
     )
 
 
