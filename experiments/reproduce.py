@@ -113,7 +113,9 @@ def draw_study(study: str, rows: Sequence[Mapping[str, Any]], directory: Path, p
         for name, figure in script.FIGURES.items()
         for path in save_figure(figure(rows), directory / name, salt=study)
     ]
-    return [*written, _write_differences(study, script, rows, expected["numbers"], directory, preset)]
+    # A preset that is part of another one is held against its numbers.
+    bands = _load(STUDIES / study / "config.yaml").presets[preset].get("bands", preset)
+    return [*written, _write_differences(study, script, rows, expected["numbers"], directory, bands)]
 
 
 def _write_differences(

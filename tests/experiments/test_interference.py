@@ -13,7 +13,15 @@ from flitgym.experiments.one_run import execute, prepare
 from flitgym.experiments.progress import no_report
 from flitgym.experiments.results import row
 from flitgym.experiments.studies.interference import mixed_jobs, study
-from flitgym.experiments.studies.interference.runs import BACKGROUNDS, MIXED, TARGETS, over_time, pair
+from flitgym.experiments.studies.interference.runs import (
+    BACKGROUNDS,
+    MIXED,
+    TARGETS,
+    backgrounds,
+    over_time,
+    pair,
+    targets,
+)
 from flitgym.experiments.sweep import PlannedRun, RunFailedError, expand, run_all
 from flitgym.experiments.workload_rows import workload_row
 from omegaconf import OmegaConf
@@ -71,6 +79,21 @@ def test_plan(preset: str) -> None:
     # Targets x backgrounds, Halo3D alone, the mixed workload; each under four routings.
     assert len(runs) == (len(TARGETS) * len(BACKGROUNDS) + 2) * 4 == 152
     assert len({run.directory for run in runs}) == len(runs)
+
+
+def test_a_preset_may_be_a_part_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    part, whole = planned("paper_halo3d"), planned("paper")
+    # Three targets alone and beside Halo3D, Halo3D alone, the mixed workload; each under four routings.
+    assert len(part) == (3 * 2 + 2) * 4
+    assert {str(run.plain) for run in part} <= {str(run.plain) for run in whole}
+    rows = [synthetic_row(run) for run in part]
+    assert (targets(rows), backgrounds(rows)) == (["fft3d", "lu", "cosmoflow"], ["none", "halo3d"])
+    for name, draw in study.FIGURES.items():
+        assert all(ax.has_data() for ax in draw(rows).axes), name
+    monkeypatch.setattr(study, "FIGURES", {})
+    text = reproduce.draw_study("interference", rows, tmp_path, "paper_halo3d")[-1].read_text()
+    assert "in 0 of 9 cases" in text  # three pairs, six mixed jobs
+    assert "only paper" not in text
 
 
 def test_paper_has_the_sizes_of_the_study() -> None:

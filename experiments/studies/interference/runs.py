@@ -25,6 +25,22 @@ _POINTS = 250  # of a curve over time; more are averaged
 _NS_PER_MS = 1e6
 
 
+def targets(rows: Sequence[Row]) -> list[str]:
+    """The targets of these rows, in the study's order: a preset may have some of them."""
+    beside = {row["workload.target"] for row in rows if _beside_another(row)}
+    return [target for target in TARGETS if target in beside]
+
+
+def backgrounds(rows: Sequence[Row]) -> list[str]:
+    """The backgrounds of these rows, in the study's order, `none` first."""
+    beside = {row["workload.background"] for row in rows if _beside_another(row)}
+    return [background for background in BACKGROUNDS if background == "none" or background in beside]
+
+
+def _beside_another(row: Row) -> bool:
+    return bool(row["workload.name"] == "pair" and row["workload.background"] != "none")
+
+
 def pair(rows: Sequence[Row], target: str, background: str, routing: str) -> Row:
     """The row of a target beside a background.
 
