@@ -145,7 +145,9 @@ def run_all(
             Finished runs stay and are not run again.
         KeyboardInterrupt: Ctrl-C; the same holds.
     """
-    todo = [run for run in runs if _overwrite(run) or _finished(run) is None]
+    # The same run may be wanted twice: two files of one policy.
+    distinct = {run.directory: run for run in runs}.values()
+    todo = [run for run in distinct if _overwrite(run) or _finished(run) is None]
     # Long runs first, so that the cores finish together.
     todo.sort(key=lambda run: run.cost, reverse=True)
     print(

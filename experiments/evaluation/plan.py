@@ -12,6 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ...configs import WINDOWS, explain, unknown
 from ...simcore import ConfigError
 from ..one_run import prepare
+from ..players import file_name
 from ..sweep import Assemblies, PlannedRun, expand
 
 Kind = Literal["pattern", "workload"]
@@ -220,14 +221,8 @@ def _policy_name(word: str, params: Mapping[str, Any]) -> str:
     rest = dict(params)
     label = rest.pop("file", None) or rest.pop("engine", None) if word == "table" else None
     if label is not None:
-        return _with_params(f"table-{_file_name(str(label))}", rest)
-    return _with_params(_file_name(word) if word.endswith(_POLICY_SUFFIX) else word, params)
-
-
-def _file_name(path: str) -> str:
-    # Those that make files call every one alike; the folder tells them apart.
-    whole = Path(path).resolve()
-    return whole.parent.name if whole.stem in ("policy", "table") else whole.stem
+        return _with_params(f"table-{file_name(str(label))}", rest)
+    return _with_params(file_name(word) if word.endswith(_POLICY_SUFFIX) else word, params)
 
 
 def _with_params(name: str, params: Mapping[str, Any]) -> str:

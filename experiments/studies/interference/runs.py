@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from ...drawing import Row, style_of
+from ...players import player_of
 
 TARGETS = ("fft3d", "lu", "lqcd", "cosmoflow", "stencil5d", "lulesh")
 BACKGROUNDS = ("none", "ur", "lu", "fft3d", "dl", "halo3d")
@@ -48,7 +49,7 @@ def pair(rows: Sequence[Row], target: str, background: str, routing: str) -> Row
         ValueError: there is none; a figure is not drawn with a bar missing.
     """
     for row in rows:
-        if row["workload.name"] != "pair" or row["routing.name"] != routing:
+        if row["workload.name"] != "pair" or player_of(row) != routing:
             continue
         if (row["workload.target"], row["workload.background"]) == (target, background):
             return row
@@ -62,7 +63,7 @@ def mixed(rows: Sequence[Row], routing: str) -> Row:
         ValueError: there is none.
     """
     for row in rows:
-        if row["workload.name"] == "mixed" and row["routing.name"] == routing:
+        if row["workload.name"] == "mixed" and player_of(row) == routing:
             return row
     raise ValueError(f"no row for the mixed workload and routing {routing}")
 
