@@ -173,7 +173,8 @@ def _checked(
     anew = "baselines=run measures them anew"
     hashes = {p.key: config_hash(p.trial.run.plain) for p in plays}
     tasks = {task.id for task in suite.tasks}
-    kept, stale = [], []
+    kept: list[Record] = []
+    stale: list[Record] = []
     for record in (r for r in recorded if r.task in tasks and r.seed in suite.seeds):
         # Of a policy that is no baseline here, whose file may be elsewhere, the task's version must do.
         expected = hashes.get((record.task, record.policy, record.seed))

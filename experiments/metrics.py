@@ -165,7 +165,7 @@ def bootstrap_ratio(
 
 
 def interquartile_mean(values: ArrayLike) -> Any:
-    """The mean of the middle half of the values along the last axis: a quarter of them, rounded down, is cut at each end.
+    """The mean of the middle half of the values along the last axis: a quarter, rounded down, is cut at each end.
 
     Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice" (NeurIPS 2021), section 4.3.
 

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.typing import ColorType
 
 from ..drawing import Style, distinct_styles, key_line, polish
 from ..metrics import Interval
@@ -50,7 +51,9 @@ def _scores(ax: Axes, summaries: Sequence[Summary], styles: Mapping[str, Style])
         style = styles[summary.policy]
         _point(ax, summary.by_set["held_out"], k - 0.12, style.color, style.marker, style.color, 8.0)
         _point(ax, summary.by_set["train"], k + 0.2, style.color, "s", "white", 5.0)
-    names = [summary.policy + ("" if summary.complete else f" ({summary.played} of {summary.of})") for summary in summaries]
+    names = [
+        summary.policy + ("" if summary.complete else f" ({summary.played} of {summary.of})") for summary in summaries
+    ]
     ax.set_yticks(range(len(summaries)), names)
     ax.set_ylim(len(summaries) - 0.4, -0.6)
     _limits(ax, [i.value for s in summaries for i in s.by_set.values()])
@@ -58,9 +61,7 @@ def _scores(ax: Axes, summaries: Sequence[Summary], styles: Mapping[str, Style])
     ax.set_title("held-out tasks", fontweight="bold", loc="left")
 
 
-def _networks(
-    ax: Axes, summaries: Sequence[Summary], networks: Sequence[str], styles: Mapping[str, Style]
-) -> None:
+def _networks(ax: Axes, summaries: Sequence[Summary], networks: Sequence[str], styles: Mapping[str, Style]) -> None:
     """Networks below each other, policies side by side."""
     step = min(0.16, 0.75 / max(len(summaries), 1))
     for k, summary in enumerate(summaries):
@@ -94,7 +95,7 @@ def _profiles(ax: Axes, cells: Sequence[Cell], summaries: Sequence[Summary], sty
     ax.set_title("performance profiles", fontweight="bold", loc="left")
 
 
-def _point(ax: Axes, interval: Interval, y: float, color: object, marker: str, face: object, size: float) -> None:
+def _point(ax: Axes, interval: Interval, y: float, color: ColorType, marker: str, face: ColorType, size: float) -> None:
     if np.isnan(interval.value):
         return
     x = float(np.clip(interval.value, _LOWEST, _HIGHEST))
@@ -106,8 +107,8 @@ def _point(ax: Axes, interval: Interval, y: float, color: object, marker: str, f
                     textcoords="offset points", ha="left" if x == _LOWEST else "right")  # fmt: skip
     if np.isfinite(interval.low):
         ends = np.clip([interval.low, interval.high], _LOWEST, _HIGHEST)
-        ax.hlines(y, ends[0], ends[1], color=color, linewidth=1.8, zorder=2)  # type: ignore[arg-type]
-    ax.plot(x, y, color=color, marker=shape, markerfacecolor=face, markersize=size, linestyle="none", zorder=3)  # type: ignore[arg-type]
+        ax.hlines(y, ends[0], ends[1], color=color, linewidth=1.8, zorder=2)
+    ax.plot(x, y, color=color, marker=shape, markerfacecolor=face, markersize=size, linestyle="none", zorder=3)
 
 
 def _limits(ax: Axes, values: Sequence[float]) -> None:

@@ -55,9 +55,9 @@ def read_records(path: Path) -> list[Record]:
                 if None in line or None in line.values():
                     raise ValueError("it has too many or too few fields")
                 numbers: Measures = {name: float(line[name]) for name in NAMES if line[name]}
-                records.append(
-                    Record(line["task"], line["policy"], int(line["seed"]), *(line[key] for key in _ABOUT[3:]), numbers)
-                )
+                task, policy, seed, *rest = (line[key] for key in _ABOUT)
+                config, version, state = rest
+                records.append(Record(task, policy, int(seed), config, version, state, numbers))
             except ValueError as error:
                 raise DamagedError(path, f"line {reader.line_num}: {error}") from None
     return records

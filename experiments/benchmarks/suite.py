@@ -203,7 +203,10 @@ def _place(where: str, entry: Any, networks: Mapping[str, Any], common: Sequence
     windows = next((f" ({key})" for key in ("cold_start", "recovery") if key in entry), "")
     # Messages name the network, too.
     scenario = Scenario(
-        f"{name}{windows} on {entry['network']}", carried, option, {f"{group}.{key}": value for key, value in params.items()}
+        f"{name}{windows} on {entry['network']}",
+        carried,
+        option,
+        {f"{group}.{key}": value for key, value in params.items()},
     )
     overrides = [*common, *network["overrides"], *(entry.get("overrides") or [])]
     reference = entry.get("reference", network["reference"])

@@ -68,9 +68,9 @@ class About:
         """How to read the tables."""
         part = "" if self.tasks == self.all_tasks else f", {self.tasks} of its {self.all_tasks} tasks"
         text = (
-            f"{self.suite}{part}, {self.seeds} seed{'s' * (self.seeds > 1)}. Scores: 0 is a task's reference, 1 the best "
-            f"known (at least {LEAST_AHEAD:.0%} better than the reference), on a logarithmic scale; interquartile means "
-            f"over tasks and seeds"
+            f"{self.suite}{part}, {self.seeds} seed{'s' * (self.seeds > 1)}. Scores: 0 is a task's reference, 1 the "
+            f"best known (at least {LEAST_AHEAD:.0%} better than the reference), on a logarithmic scale; interquartile "
+            f"means over tasks and seeds"
         )
         if self.seeds == 1:
             return f"{text}. One seed: no intervals."
@@ -260,9 +260,12 @@ def _ends(interval: Interval) -> dict[str, float | None]:
 
 def _markdown(heads: Sequence[str], lines: Lines) -> str:
     rules = ["---" if head in ("policy", "task", "set", "worst task") else "---:" for head in heads]
-    return "\n".join(f"| {' | '.join(line)} |" for line in [heads, *lines]).replace(
-        "\n", "\n|" + "|".join(rules) + "|\n", 1
-    ) + "\n"
+    return (
+        "\n".join(f"| {' | '.join(line)} |" for line in [heads, *lines]).replace(
+            "\n", "\n|" + "|".join(rules) + "|\n", 1
+        )
+        + "\n"
+    )
 
 
 def _footnote() -> str:
