@@ -55,7 +55,7 @@ def _scores(ax: Axes, summaries: Sequence[Summary], styles: Mapping[str, Style])
         summary.policy + ("" if summary.complete else f" ({summary.played} of {summary.of})") for summary in summaries
     ]
     ax.set_yticks(range(len(summaries)), names)
-    ax.set_ylim(len(summaries) - 0.4, -0.6)
+    ax.set_ylim(max(len(summaries), 1) - 0.4, -0.6)
     _limits(ax, [i.value for s in summaries for i in s.by_set.values()])
     ax.set_xlabel("score (interquartile mean; 0 = reference, 1 = best known)")
     ax.set_title("held-out tasks", fontweight="bold", loc="left")
@@ -72,7 +72,7 @@ def _networks(ax: Axes, summaries: Sequence[Summary], networks: Sequence[str], s
     for y in range(1, len(networks)):
         ax.axhline(y - 0.5, color="#e6e6e6", linewidth=0.7)
     ax.set_yticks(range(len(networks)), networks)
-    ax.set_ylim(len(networks) - 0.5, -0.5)
+    ax.set_ylim(max(len(networks), 1) - 0.5, -0.5)
     _limits(ax, [i.value for s in summaries for i in s.by_network.values()])
     ax.set_xlabel("score")
     ax.set_title("by network", fontweight="bold", loc="left")

@@ -162,7 +162,11 @@ def _fitting(suite: Suite, word: str) -> list[Task]:
 
 
 def _read(path: Path) -> Suite:
-    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    try:
+        with path.open(encoding="utf-8") as file:  # whose name YAML's own errors tell
+            data = yaml.safe_load(file)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: {error}") from None
     _check_keys(str(path), data, _SUITE_KEYS, needed=("version", "seeds", "networks", "tasks"))
     version = _whole(f"{path}: version", data["version"])
     seeds = [_whole(f"{path}: seeds", seed) for seed in _list(f"{path}: seeds", data["seeds"])]
@@ -208,11 +212,19 @@ def _place(where: str, entry: Any, networks: Mapping[str, Any], common: Sequence
         option,
         {f"{group}.{key}": value for key, value in params.items()},
     )
-    overrides = [*common, *network["overrides"], *(entry.get("overrides") or [])]
+    overrides = [*common]
+    for given, of in (
+        (network["overrides"], f"network {entry['network']}"),
+        (entry.get("overrides") or [], "overrides"),
+    ):
+        overrides += map(str, _list(f"{where}.{of}", given))
     reference = entry.get("reference", network["reference"])
     others = entry.get("baselines", network.get("baselines")) or []
-    baselines = tuple(policies_of([reference, *_list(f"{where}.baselines", others)]))
-    return Place(scenario, tuple(map(str, overrides)), _tasks(where, entry, name), baselines)
+    try:
+        baselines = tuple(policies_of([reference, *_list(f"{where}.baselines", others)]))
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+    return Place(scenario, tuple(overrides), _tasks(where, entry, name), baselines)
 
 
 def _tasks(where: str, entry: Mapping[str, Any], name: str) -> dict[float | None, Task]:
