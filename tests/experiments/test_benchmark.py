@@ -333,6 +333,22 @@ def test_every_baseline_of_quick_plays_its_tasks_and_is_recorded(tmp_path: Path)
     assert wanted <= there
 
 
+@pytest.mark.parametrize("name", list(available()))
+def test_recorded_loads_are_below_and_above_saturation_as_their_tasks_say(name: str) -> None:
+    suite = load_suite(name)
+    accepted: dict[tuple[str, str], list[float]] = {}
+    for record in read_records(suite.results):
+        if "accepted_load" in record.measures:
+            accepted.setdefault((record.task, record.policy), []).append(record.measures["accepted_load"])
+    for place in suite.places:
+        for only in place.tasks.values():
+            parts = [np.mean(own) / (only.load or 1) for (of, _), own in accepted.items() if of == only.id]
+            if only.kind == "below" and parts:
+                assert max(parts) >= 0.97, only.id
+            if only.kind == "above" and (only.id, place.reference) in accepted:
+                assert np.mean(accepted[only.id, place.reference]) < 0.97 * (only.load or 1), only.id
+
+
 def test_the_core_still_does_what_was_recorded(tmp_path: Path) -> None:
     """One short run of `quick` to the bit; when the core's numbers change, its results are to be recorded anew."""
     suite = load_suite("quick")
