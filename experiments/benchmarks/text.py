@@ -83,7 +83,7 @@ class About:
 def overview(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
     """Heads and lines of the table that comes first: a line per policy."""
     heads = [
-        *("policy", *_SETS.values(), "tasks", "worst task", "its score"),
+        *("policy", *_SETS.values(), "tasks", "lowest score"),
         *("latency / reference", "/ best known", "worst / best known"),
     ]
     lines = []
@@ -93,10 +93,10 @@ def overview(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
                 _name(summary),
                 *(_interval(summary.by_set[which], "{:.2f}") for which in ("held_out", "train")),
                 f"{summary.played} of {summary.of}",
-                *_of_task(summary.worst, "{:.2f}"),
+                _at(summary.worst),
                 _number(summary.latency_to_reference, "{:.3f}"),
                 _number(summary.latency_to_best, "{:.3f}"),
-                " ".join(reversed(_of_task(summary.worst_to_best, "{:.2f}"))).replace(f"{_NOTHING} {_NOTHING}", "-"),
+                _at(summary.worst_to_best),
             ]
         )
     return heads, lines
@@ -146,7 +146,7 @@ def print_tables(console: Any, summaries: Sequence[Summary], about: About) -> No
         heads, lines = make(summaries)
         table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
         for k, head in enumerate(heads):
-            table.add_column(head, justify="left" if k == 0 or head == "worst task" else "right")
+            table.add_column(head, justify="left" if k == 0 else "right")
         for line in lines:
             table.add_row(*line)
         console.print(table)
@@ -232,8 +232,8 @@ def _name(summary: Summary) -> str:
     return summary.policy + ("" if summary.complete else _INCOMPLETE)
 
 
-def _of_task(of: tuple[Task, float] | None, form: str) -> list[str]:
-    return [_NOTHING, _NOTHING] if of is None else [of[0].name, form.format(of[1])]
+def _at(of: tuple[Task, float] | None) -> str:
+    return _NOTHING if of is None else f"{of[1]:.2f} in {of[0].name}"
 
 
 def _mean(values: Values) -> float:
@@ -259,7 +259,7 @@ def _ends(interval: Interval) -> dict[str, float | None]:
 
 
 def _markdown(heads: Sequence[str], lines: Lines) -> str:
-    rules = ["---" if head in ("policy", "task", "set", "worst task") else "---:" for head in heads]
+    rules = ["---" if head in ("policy", "task", "set") else "---:" for head in heads]
     return (
         "\n".join(f"| {' | '.join(line)} |" for line in [heads, *lines]).replace(
             "\n", "\n|" + "|".join(rules) + "|\n", 1
