@@ -29,6 +29,11 @@ def evaluate() -> None:
     _begin("evaluate")
 
 
+def benchmark() -> None:
+    """`flitgym-benchmark`."""
+    _begin("benchmark")
+
+
 def route() -> None:
     """`flitgym-route`."""
     _begin("route")

@@ -128,6 +128,7 @@ def plan(
     loads: Sequence[float],
     seeds: Sequence[int],
     directory: Path,
+    assemblies: Assemblies | None = None,
 ) -> list[Trial]:
     """Every run: policies x scenarios x loads (of a pattern) x seeds.
 
@@ -138,13 +139,14 @@ def plan(
         loads: Offered loads of the patterns.
         seeds: The same for all.
         directory: Where the runs' own folders go.
+        assemblies: Of several calls, which then read every option but once.
 
     Raises:
         ConfigError: an option, key or type that does not exist, with the policy and the scenario it was found in.
         OSError: a file that a policy or workload names cannot be read.
     """
     trials = []
-    assemblies = Assemblies()
+    assemblies = assemblies or Assemblies()
     pairs = list(itertools.product(policies, scenarios))
     assemblies.simulations.expect(
         [*common, f"routing={policy.routing}", f"{_GROUP[scenario.kind]}={scenario.option}"]
