@@ -13,6 +13,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ..configs import compose, core_sections, explain, unknown
 from ..simcore import ConfigError, Simulation
+from .blocks import refuse_in_core
 
 _SECTIONS = ("topology", "router", "traffic", "workload", "failures")
 _DRAWS = 16  # of failures for one episode, until a network holds together
@@ -98,8 +99,10 @@ class World:
         """A fresh simulation of the episode `seed` at cycle 0.
 
         Raises:
-            ConfigError: the sections, as drawn, cannot be built.
+            ConfigError: the sections, as drawn, cannot be built; or the routing names a block from Python.
         """
+        if isinstance(routing, Mapping):
+            refuse_in_core(routing)
         for attempt in range(_DRAWS if self._draws_failures else 1):
             try:
                 return Simulation({**self.draw(seed, attempt), "routing": routing, "seed": seed})
