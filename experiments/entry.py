@@ -29,6 +29,11 @@ def evaluate() -> None:
     _begin("evaluate")
 
 
+def regret() -> None:
+    """`flitgym-regret`."""
+    _begin("regret")
+
+
 def route() -> None:
     """`flitgym-route`."""
     _begin("route")
