@@ -34,6 +34,11 @@ def benchmark() -> None:
     _begin("benchmark")
 
 
+def regret() -> None:
+    """`flitgym-regret`."""
+    _begin("regret")
+
+
 def route() -> None:
     """`flitgym-route`."""
     _begin("route")
