@@ -35,7 +35,7 @@ import torch
 from torch import Tensor, nn
 
 from ..configs.errors import unknown
-from ..env.world import World
+from ..env.world import Mixture, World
 from ..simcore import ConfigError
 from . import stored
 from .bounds import ROLLOUTS, check
@@ -57,7 +57,9 @@ class Config:
     hidden: list[int] = field(default_factory=lambda: [32, 32])
     observation: str = "progress+router+queues+path+q_values"
     reward: str = "hop_delay"
+    toll: float = 1.0  # of reward=relative_delay: how many times more the time lost to queues counts
     slots: int = 8
+    slots_by: str = "random"  # or estimate: which candidates where there are more than slots
     # experience
     networks: int = 4  # simulated side by side
     run_ns: float = 2000  # between two rounds of learning
@@ -83,7 +85,7 @@ class Config:
     dueling: bool = False
     hysteresis: float = 1.0  # weight of the errors of news that are worse than expected; 1 = as all others
     # Errors count by their square up to here and in proportion beyond, which draws the values of widely spread delays
-    # (those of a saturated network) from their mean towards their median.
+    # (those of a saturated network) from their mean towards their median. In mean hops with reward=relative_delay.
     huber_us: float = 1.0
     gradient_norm: float = 10.0
 
@@ -106,6 +108,7 @@ class Config:
             raise ConfigError(f"agent.tail_ns: {self.tail_ns:g} takes agent.replay=transitions")
 
 
+_SEEN = ("network", "hidden", "observation", "reward", "toll", "slots", "slots_by")
 _STORED = ("online", "target", "optimiser", "generator", "round", "rollouts", "replay")
 
 
@@ -130,7 +133,7 @@ class QNetwork(nn.Module):
 class Agent:
     """Trains a `QNetwork` on a world. The core follows the scores alone: the state's value moves all slots alike."""
 
-    def __init__(self, config: Config, world: World, *, rounds: int, seed: int, device: str = "cpu") -> None:
+    def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         self.config, self.rounds, self.device = config, rounds, device
         self.rollouts = rollouts = Rollouts.of(config, self.routing(config), world, seed)
         self.seam = rollouts.seam
@@ -146,7 +149,7 @@ class Agent:
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:
         """Parameters of `routing=policy` for the rollouts."""
-        return {key: getattr(config, key) for key in ("network", "hidden", "observation", "reward", "slots")}
+        return {key: getattr(config, key) for key in _SEEN}
 
     def train_round(self) -> dict[str, float]:
         """Let the networks run, then learn from what they kept."""

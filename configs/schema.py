@@ -146,6 +146,30 @@ class Evaluation:
 
 
 @dataclass
+class Regret:
+    """The root of `regret.yaml`, where every key is explained."""
+
+    study: str = MISSING
+    policies: list[Any] = MISSING
+    patterns: list[Any] = MISSING
+    loads: list[float] = MISSING
+    traffic: dict[str, Any] = field(default_factory=dict)
+    seeds: list[int] = MISSING
+    decisions: int = MISSING
+    part: float = MISSING
+    horizon_ns: float = MISSING
+    slots: int = MISSING
+    others: str = MISSING
+    confidence: float = MISSING
+    resamples: int = MISSING
+    threads: int = MISSING
+    topology: Any = MISSING
+    router: Any = MISSING
+    failures: Failures = field(default_factory=Failures)
+    run: Run = field(default_factory=Run)
+
+
+@dataclass
 class Sweeper:
     """Of Hydra's sweeper for grids."""
 
@@ -215,6 +239,9 @@ def register_schema() -> None:
     for key in ("traffic", "workload"):
         OmegaConf.set_struct(evaluation[key], False)  # any key; each pattern and workload checks its own
     store.store(name="evaluation", node=evaluation)
+    regret = OmegaConf.structured(Regret)
+    OmegaConf.set_struct(regret.traffic, False)
+    store.store(name="hindsight", node=regret)
     for kind in KINDS:
         store_group(kind, registered(kind), component_schema)
     # The options of this group are YAML files, which take their types from here.

@@ -29,6 +29,16 @@ def evaluate() -> None:
     _begin("evaluate")
 
 
+def benchmark() -> None:
+    """`flitgym-benchmark`."""
+    _begin("benchmark")
+
+
+def regret() -> None:
+    """`flitgym-regret`."""
+    _begin("regret")
+
+
 def route() -> None:
     """`flitgym-route`."""
     _begin("route")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ._core import ConfigError, CoreError, Demand, Worlds, __version__, available_memory, registered
 from ._demand import read_demand, read_flows
 from ._mapping import exchange_of, read_matrix_market
+from ._marginal_cost import MarginalCost
 from ._program import CALC, RECEIVE, SEND, Program
 from ._quality import Bisection, Quality
 from ._simulation import NO_DECISION, Simulation
@@ -27,6 +28,7 @@ __all__ = [
     "CoreError",
     "Demand",
     "ForwardingTable",
+    "MarginalCost",
     "Program",
     "Quality",
     "Simulation",

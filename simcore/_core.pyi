@@ -154,6 +154,20 @@ class Simulation:
     def _save(self) -> tuple[bytes, list[int] | None]: ...
     def _load(self, snapshot: bytes, asking: list[int] | None) -> None: ...
 
+class MarginalCost:
+    def __init__(
+        self,
+        simulation: Any,
+        horizon_cycles: int,
+        slots: int,
+        threads: int,
+        forks: int,
+        check_cycles: int,
+        seed: int,
+        reroute: bool,
+    ) -> None: ...
+    def _label(self, decisions: int, part: float, max_cycles: int) -> dict[str, NDArray[Any]]: ...
+
 class Worlds:
     def path_delay_us(self) -> NDArray[np.float32]: ...
     def __init__(self, simulations: list[Any]) -> None: ...

@@ -489,6 +489,7 @@ PYBIND11_MODULE(_core, m) {
   bind_learning(simulation);
   bind_memory(simulation);
   bind_worlds(m);
+  bind_marginal_cost(m);
   bind_tables(m);
   bind_quality(m);
   bind_pickling(simulation);

@@ -43,14 +43,12 @@ bool one_heap_of_events(const Workload& w) {
 }
 
 // May it be cut at all? An agent's decisions are one batch, an oracle sees all queues, and what a component keeps for the
-// whole network or for a job (as message_matrix does) every router writes. Flit by flit, a packet's feedback is read as its
-// tail leaves, when its head may be in another partition; for checks alone (flit_by_flit) it is not worth the trouble.
+// whole network or for a job (as message_matrix does) every router writes. For checks alone (flit_by_flit) it is not worth
+// the trouble.
 bool whole(const Network& net) {
   const bool shared = std::any_of(net.memories.begin(), net.memories.end(), [](const MemoryShape& m) { return m.per == Per::kNetwork || m.per == Per::kJob; });
-  const bool stretched = net.learns && net.most_packet_flits > 1 && !net.whole_packets;
   if (net.workload && one_heap_of_events(*net.workload)) return true;
-  return net.decider != Decider::kRouting || net.seam || net.routing_facts.remote || net.router.flit_by_flit || shared ||
-         stretched;
+  return net.decider != Decider::kRouting || net.seam || net.routing_facts.remote || net.router.flit_by_flit || shared;
 }
 
 template <class Visit>

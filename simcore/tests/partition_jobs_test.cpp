@@ -50,6 +50,8 @@ std::vector<Case> cases() {
       {motif("fft3d", {{"ranks", i64{36}}, {"n", i64{32}}, {"iterations", i64{1}}, {"ns_per_element", 0.1}}), motif("halo3d", {{"ranks", i64{27}}, {"iterations", i64{2}}, {"bytes", i64{20000}}})});
   add("q_adaptive packet crossbar lulesh and ur", packet_crossbar(sc22()), {"q_adaptive", {}}, {{"nic_order", std::string("packet")}},
       {motif("lulesh", {{"ranks", i64{27}}, {"iterations", i64{1}}, {"slices", i64{3}}}), motif("ur", {{"ranks", i64{40}}, {"iterations", i64{20}}})});
+  add("q_adaptive sc22 stencil5d and halo3d", sc22(), {"q_adaptive", {}}, {},
+      {motif("stencil5d", {{"ranks", i64{32}}, {"iterations", i64{1}}}), motif("halo3d", {{"ranks", i64{27}}, {"iterations", i64{2}}, {"bytes", i64{9000}}})});
   add("minimal hpdc21 dl, mostly computing", hpdc21(), {"minimal", {}}, {{"blame", false}}, {motif("dl", {{"ranks", i64{30}}, {"iterations", i64{2}}, {"bytes", i64{5000}}})});
   add("loggops valiant_router all kinds of receives", hpdc21(), {"valiant_router", {}},
       {{"host", std::string("loggops")}, {"loggops_S_bytes", i64{10000}}, {"loggops_o_ns", 20.0}, {"loggops_g_ns", 10.0}},

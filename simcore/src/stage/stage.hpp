@@ -125,6 +125,14 @@ inline void schedule_when_free(const Frame& f, Port& o, u32 port) {
   else schedule_port(f, o, port, o.busy_until);
 }
 
+// What the router that a packet came from is told, when the packet's head wins the switch here: how long the hop took, and what this
+// router expects of the rest. With the head and not with the tail: by then the next router may have written the packet's details.
+inline void answer(Frame& f, const Channel& back, u32 packet) {
+  if (back.kind == PortKind::kTerminal) return;
+  const PacketDetail& d = f.s.details[packet];
+  if (d.value >= 0) f.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * f.net.cycle_ns) + d.value});
+}
+
 // The packet in front of an input VC is its head as of `front_at` (now or later): it asks for a route once it has
 // gone through the router's pipeline.
 inline __attribute__((always_inline)) void request_route(Frame& f, u32 input_vc, Cycle front_at) {

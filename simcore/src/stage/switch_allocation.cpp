@@ -182,10 +182,7 @@ inline __attribute__((always_inline)) void grant_packet(const Fabric& x, const R
   in.routed = 0;
   if (net.accounted_jobs) account_left(x.f, v, output, id);
   at.clear_request<S>(x, out_port, bit);
-  if (x.learns && back.kind != PortKind::kTerminal) {
-    const PacketDetail& d = x.s.details[id];
-    if (d.value >= 0) x.f.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * net.cycle_ns) + d.value});
-  }
+  if (x.learns) answer(x.f, back, id);
   if (in.front != kNone) {
     __builtin_prefetch(&x.packets[packet_of(in.front)], 1);
     request_next_route(x.f, v);
@@ -241,14 +238,11 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, const Router& 
     x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, head ? u16{1} : x.packets[packet_of(flit)].flits, job});
   }
 
+  if (head && x.learns) answer(x.f, back, packet_of(flit));
   if (tail) {
     in.routed = 0;
     if (!S::kPlain && net.accounted_jobs) account_left(x.f, v, output, packet_of(flit));
     at.clear_request<S>(x, out_port, bit);
-    if (x.learns && back.kind != PortKind::kTerminal) {
-      const PacketDetail& d = s.details[packet_of(flit)];
-      if (d.value >= 0) x.f.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * net.cycle_ns) + d.value});
-    }
     if (in.count > 0) {
       __builtin_prefetch(&s.packets[packet_of(in.front)], 1);
       request_next_route(x.f, v);

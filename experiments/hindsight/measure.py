@@ -1,0 +1,160 @@
+"""One run: warm up, sample decisions, try every candidate of each, write what they cost."""
+
+import hashlib
+import json
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from omegaconf import DictConfig, OmegaConf
+
+from ...configs import config_hash, unknown
+from ...simcore import ConfigError, MarginalCost, __version__
+from ..one_run import prepare
+from ..progress import Report
+from ..results import require_writable, write_result, write_table
+
+OTHERS = ("kept", "routed")
+_CHUNK = 64  # decisions between two reports
+_WARMUP_CHUNK = 20_000  # cycles, likewise
+_WARMUP_PART = 0.2  # of the bar
+
+Columns = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Trying:
+    """How decisions are tried. Keys and units as in `regret.yaml`."""
+
+    decisions: int
+    part: float
+    horizon_ns: float
+    slots: int
+    others: str
+
+    def check(self) -> None:
+        """Refuse what no simulation could do.
+
+        Raises:
+            ConfigError: names the key.
+        """
+        if self.decisions < 1:
+            raise ConfigError(f"decisions: {self.decisions} is less than 1")
+        if not 0 < self.part <= 1:
+            raise ConfigError(f"part: {self.part:g} is not in (0, 1]")
+        if not 0 < self.horizon_ns < 1e9:
+            raise ConfigError(f"horizon_ns: {self.horizon_ns:g} is not between 0 and 1e9")
+        if not 2 <= self.slots <= 64:
+            raise ConfigError(f"slots: {self.slots} is not in [2, 64]")
+        if self.others not in OTHERS:
+            raise ConfigError(unknown("others", self.others, OTHERS, "value"))
+
+
+def identity(config: DictConfig | dict[str, Any], trying: Trying) -> str:
+    """What makes two runs the same one, 12 hexadecimal digits."""
+    text = json.dumps([config_hash(config), asdict(trying)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, report: Report) -> dict[str, Any]:
+    """Run `config` and write `result.json` and `decisions.parquet`, a row per decision, into `directory`.
+
+    Args:
+        config: Of the run, resolved.
+        trying: How decisions are tried.
+        threads: That forks run on; 0 = one per core.
+        directory: Of the run.
+        report: Told of the phase and the part that is done.
+
+    Raises:
+        ConfigError: the configuration cannot run, or there is nothing to choose.
+        CoreError: the simulation ended itself.
+        OSError: nothing can be written there.
+    """
+    simulation = prepare(config)
+    if config.run.load_q_table is not None:
+        simulation.load_q_table(config.run.load_q_table)
+    if config.run.freeze_q_table:
+        simulation.q_frozen = True
+    costs = MarginalCost(
+        simulation,
+        horizon_ns=trying.horizon_ns,
+        slots=trying.slots,
+        threads=threads,
+        seed=config.seed,
+        reroute=trying.others == "routed",
+    )
+    require_writable(directory)
+    warmup = simulation.cycles(config.run.warmup_ns)
+    while simulation.now < warmup:
+        report("warm-up", _WARMUP_PART * simulation.now / warmup)
+        simulation.run(min(_WARMUP_CHUNK, warmup - simulation.now))
+
+    began, pieces, found = time.perf_counter(), [], 0
+    while found < trying.decisions:
+        pieces.append(columns_of(costs.label(min(_CHUNK, trying.decisions - found), trying.part)))
+        found += len(pieces[-1]["regret_ns"])
+        report("forks", _WARMUP_PART + (1 - _WARMUP_PART) * found / trying.decisions)
+    columns = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
+    seconds = time.perf_counter() - began
+    write_table(directory / "decisions.parquet", columns)
+    result = {
+        **means_of(columns),
+        "decisions": found,
+        "horizon_ns": trying.horizon_ns,
+        "others": trying.others,
+        "wall_seconds": seconds,
+        "decisions_per_second": found / seconds,
+        "simulated_ns": simulation.time_ns,
+        "jobs": {},
+        "version": __version__,
+        "files": {"decisions": "decisions.parquet"},
+        "facts": simulation.facts(),
+        "config_hash": identity(config, trying),
+        "config": OmegaConf.to_container(config, resolve=True, throw_on_missing=True),
+        "warnings": [],
+    }
+    write_result(directory, result)
+    return result
+
+
+def columns_of(labels: Columns) -> Columns:
+    """What is kept of each decision.
+
+    Args:
+        labels: Of `MarginalCost.label`.
+
+    Returns:
+        `cycle`, `router`, `hops`, `came_by` and `candidates`, as there; `taken` and `best`, slots; `regret_ns`, what the
+        taken candidate cost more than the best; `chance_ns`, what a candidate at random costs more than the best, on
+        average; `change_ns`, what the others cost more than the taken one, on average; `settled`, 1 if all forks of the
+        decision became equal to the run.
+    """
+    cost, mask, taken = labels["cost_ns"], labels["mask"], labels["taken"]
+    best, tried = np.nanmin(cost, axis=1), mask.sum(axis=1)
+    total = np.nansum(cost, axis=1)
+    return {
+        **{key: labels[key] for key in ("cycle", "router", "hops", "came_by", "candidates", "taken")},
+        "best": np.nanargmin(cost, axis=1).astype(np.uint32),
+        "regret_ns": -best,
+        "chance_ns": total / tried - best,
+        "change_ns": total / (tried - 1),
+        "minimal_ns": cost[:, 0],
+        "settled": np.where(mask, labels["settled"], True).all(axis=1).astype(np.uint8),
+        "taken_minimal": (taken == 0).astype(np.uint8),
+    }
+
+
+def means_of(columns: Columns) -> dict[str, float]:
+    """The means over all decisions of a run."""
+    return {
+        "regret_mean_ns": float(columns["regret_ns"].mean()),
+        "chance_mean_ns": float(columns["chance_ns"].mean()),
+        "change_mean_ns": float(columns["change_ns"].mean()),
+        "best_taken_fraction": float((columns["regret_ns"] <= 0).mean()),
+        "minimal_fraction": float(columns["taken_minimal"].mean()),
+        "settled_fraction": float(columns["settled"].mean()),
+    }

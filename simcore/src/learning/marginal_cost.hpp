@@ -1,0 +1,117 @@
+// What a choice costs everybody: a state is forked at a decision, one fork for each candidate, and all run on with the same packets
+// from the same sources. The difference of all packets' delays is the marginal cost of the choice, in packet-cycles.
+//
+// By Little's law (Dally & Towles, 23.1) that is the difference of the areas under the number of packets that are due and not
+// delivered; what is due is the same in all forks (learning/demand.hpp), so packets delivered are counted, cycle by cycle.
+// Draws belong to packets and to the clocks of sources (rng.hpp), not to an order of events: forks draw alike whatever was chosen.
+//
+// The other packets either keep the ways that they take in the run, which is what marginal cost means in the economics of traffic
+// (Beckmann, McGuire, Winsten 1956): the difference is the queueing that the choice causes. Or the routing decides on them anew,
+// by what it sees then: that includes how others make way, and that a network is chaotic. One detour more or less moves queues,
+// these turn later decisions, and after some round trips the difference is mostly noise.
+//
+// The run that goes on as it was is one for all decisions, and gives the taken candidate's side of each difference. A fork ends
+// after `horizon` cycles, or once its future is that of the run (learning/future.hpp): from there on the difference is 0.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "learning/future.hpp"
+#include "simcore/limits.hpp"
+#include "simcore/simulation.hpp"
+
+namespace flitgym {
+
+struct MarginalCostRule {
+  u32 horizon = 0;        // cycles that a fork runs at most
+  u32 slots = 8;          // candidates of a decision that are tried: the minimal one, the one taken, and others drawn
+  u32 threads = 1;
+  u32 forks = 64;         // states kept at once, to be tried together
+  u32 check = 64;         // cycles between two looks whether a fork's future is the run's; 0: none
+  u64 seed = 0;           // of the sample
+  Ahead others = Ahead::kKnown;  // keep their ways of the run, or are routed anew
+};
+
+// Parallel arrays, one row per decision.
+struct LabelledDecisions {
+  u32 count = 0, slots = 0, width = 0;
+  std::vector<Cycle> cycle;
+  std::vector<u32> router, source, destination, sequence, hops;
+  std::vector<u8> came_by;           // PortKind of the channel by which the packet came
+  std::vector<u32> candidates;       // that there were, tried or not
+  std::vector<u32> tried, taken;     // slots in use; the slot of what the routing took
+  std::vector<u16> port, vc_class;   // [count, slots] router-local
+  std::vector<double> cost;          // [count, slots] packet-cycles more than the taken slot costs; 0 there and where nothing is
+  std::vector<u8> settled;           // [count, slots] the fork's future became the run's: a longer horizon says the same
+  std::vector<u32> cycles;           // [count, slots] that the fork has run
+  std::vector<float> observation;    // [count, width] of a learning seam; else width is 0
+};
+
+class MarginalCost {
+ public:
+  // Throws ConfigError where this simulation's decisions cannot be tried, or so many states do not fit.
+  MarginalCost(const Simulation& simulation, const MarginalCostRule& rule);
+  ~MarginalCost();
+  MarginalCost(const MarginalCost&) = delete;
+  MarginalCost& operator=(const MarginalCost&) = delete;
+
+  // Runs the simulation on until `decisions` have been sampled, each with probability `part`, or `most_cycles` have passed, and
+  // tries their candidates. The simulation goes its way as if nobody looked.
+  LabelledDecisions label(Simulation& simulation, u32 decisions, double part, u64 most_cycles, const KeepGoing& keep_going = {});
+
+ private:
+  struct Moment;
+  struct Worker;
+  struct Way;
+  struct Found;
+  struct Trial {
+    u32 row, slot, moment, request;
+  };
+  // The run at the beginning of a cycle: packets delivered so far and under way; of some cycles also hashes.
+  struct RunPoint {
+    u64 delivered, in_network, loads, future;
+  };
+
+  // The ways of the run: what was decided on a packet at its n-th router, and what the routing kept of it.
+  struct Step {
+    u64 key;
+    u32 router, kept;                       // where its memories stand in kept_
+    u16 port, vc_class;
+    u8 phase, nonminimal;
+  };
+
+  static u32 slots_of(std::vector<Way>& ways, Way took, u32 slots, u64 bits);
+  bool looks_at(Cycle now) const { return can_meet_ && now % rule_.check == 0; }
+  void sample(Simulation& simulation, u32 most, double part, LabelledDecisions& out);
+  void list(State& state);
+  void note_decision(const Found& one, u32 taken, const float* observation, LabelledDecisions& out);
+  void note_run(const State& state);
+  void note_ways(const State& state, const Batch& decided);
+  Step& place_of(u64 key);
+  const Step* way_of(const Packet& packet) const;
+  void follow_run(State& state, Batch& batch, u32 but) const;
+  void finish_run(const State& now);
+  void try_all(LabelledDecisions& out);
+  void try_one(Worker& worker, const Trial& trial, LabelledDecisions& out) const;
+
+  const MarginalCostRule rule_;
+  std::unique_ptr<Simulation> own_;         // holds the network; the run goes on in its state
+  std::unique_ptr<const Network> copy_;
+  const Network* listing_;                  // whose candidates() says what there is to choose from
+  bool can_meet_ = false;
+  Batch listed_;
+  std::vector<std::unique_ptr<Moment>> moments_;  // buffers; the first used_ are in use
+  u32 used_ = 0;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<class Team> team_;
+  std::vector<Trial> trials_;
+  Cycle run_from_ = 0;
+  std::vector<RunPoint> run_;               // from cycle run_from_ on
+  std::vector<Step> ways_;                  // open addressing, a power of two; key 0: free
+  u32 ways_used_ = 0;
+  std::vector<u8> kept_;
+};
+
+}  // namespace flitgym

@@ -1,0 +1,137 @@
+"""`MarginalCost` against replays by hand: snapshot, restore, force a slot, run until all has arrived, sum all delays."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flitgym.simcore import ConfigError, MarginalCost, Simulation
+
+# 12 terminals on 6 routers in 3 groups. Packets come for 3 us; then the network runs empty.
+_NETWORK = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 2, "global_ports": 1, "groups": 3}
+_ROUTER = {
+    "name": "vc_router", "cycle_ns": 1.6, "flit_bytes": 128.0, "link_bandwidth_gb_per_s_host": 4.0,
+    "link_bandwidth_gb_per_s_local": 4.0, "link_bandwidth_gb_per_s_global": 4.0, "crossbar_bandwidth_gb_per_s": 40.0,
+    "link_latency_ns_host": 10.0, "link_latency_ns_local": 30.0, "link_latency_ns_global": 300.0,
+    "input_latency_ns": 10.0, "output_latency_ns": 10.0, "pipeline_ns": 1.6, "input_buffer_flits": 20,
+    "output_buffer_flits": 20, "nic_buffer_flits": 20, "arbiter": "least_recently_served",
+}  # fmt: skip
+_BURST = {"name": "uniform", "load": 0.5, "load_step_times_ns": [3000.0], "load_step_loads": [0.0]}
+_DRAINED_NS = 30_000.0
+
+
+def _simulation(routing: dict[str, Any], traffic: dict[str, Any] = _BURST) -> Simulation:
+    return Simulation({"topology": _NETWORK, "router": _ROUTER, "routing": routing, "traffic": traffic, "seed": 3})
+
+
+def _policy() -> tuple[Simulation, Simulation]:
+    """A network whose decisions are made by weights drawn at random, and one in which a caller makes them."""
+    policy = _simulation({"name": "policy", "observation": "progress+router+queues", "hidden": [8]})
+    layers = policy.seam()["layers"]
+    rng = np.random.default_rng(5)
+    policy.set_policy([(rng.normal(size=(n, m)), rng.normal(size=n)) for m, n in zip(layers, layers[1:], strict=False)])
+    return policy, _simulation({"name": "agent", "observation": "progress+router+queues"})
+
+
+def _choices(judge: Simulation, agent: Simulation) -> np.ndarray:
+    shown = agent.decisions()
+    scores = np.where(shown["mask"], judge.policy_scores(shown["observation"]), -np.inf)
+    return scores.argmax(axis=1)
+
+
+def _all_delays_us(judge: Simulation, agent: Simulation, forced: tuple[int, int, int] | None = None) -> float:
+    """Run until all has arrived. `forced`: router, packet's source and slot, of a decision of the present cycle."""
+    first = True
+    while agent.time_ns < _DRAINED_NS and (agent.packets_in_network or agent.time_ns < 3000):
+        if not agent.collect():
+            agent.apply()
+            first = False
+            continue
+        choices = _choices(judge, agent)
+        if first and forced is not None:
+            shown = agent.decisions()
+            (row,) = np.flatnonzero((shown["router"] == forced[0]) & (shown["source"] == forced[1]))
+            choices[row] = forced[2]
+        agent.apply(choices)
+        first = False
+    assert agent.packets_in_network == 0
+    return agent.accrued_delay_us()
+
+
+def test_agrees_with_exhaustive_replays() -> None:
+    policy, agent = _policy()
+    judge = policy.fork()
+    policy.run_ns(800)
+    labels = MarginalCost(policy, horizon_ns=_DRAINED_NS, reroute=True).label(12, part=0.2)
+    tried = 0
+    for n, cycle in enumerate(labels["cycle"]):
+        while agent.now < cycle:
+            agent.apply(_choices(judge, agent) if agent.collect() else None)
+        here = agent.snapshot()
+        scratch = _simulation({"name": "agent", "observation": "progress+router+queues"})
+        scratch.restore(here)
+        base = _all_delays_us(judge, scratch)
+        for slot in np.flatnonzero(labels["mask"][n]):
+            scratch.restore(here)
+            where = (int(labels["router"][n]), int(labels["source"][n]), int(slot))
+            cost = 1e3 * (_all_delays_us(judge, scratch, where) - base)
+            assert labels["cost_ns"][n, slot] == pytest.approx(cost, abs=1e-3)
+            tried += cost != 0
+    assert tried > 10
+
+
+@pytest.mark.parametrize("reroute", [False, True])
+def test_whatever_follows_is_in_the_cost_once_all_has_arrived(reroute: bool) -> None:
+    """A longer horizon adds nothing, and what other packets pay is in it: costs are more than one packet's own delay."""
+    costs = []
+    for horizon in (_DRAINED_NS, 1.5 * _DRAINED_NS):
+        simulation = _simulation({"name": "par"})
+        simulation.run_ns(1000)
+        costs.append(MarginalCost(simulation, horizon, reroute=reroute).label(30, part=0.3)["cost_ns"])
+    np.testing.assert_array_equal(*costs)
+    assert np.nanmax(np.abs(costs[0])) > 700
+
+
+def test_labels_have_the_shapes_that_are_promised() -> None:
+    simulation = _simulation({"name": "policy"})
+    labels = MarginalCost(simulation, threads=1).label(10, part=1)
+    seam = simulation.seam()
+    n = len(labels["cycle"])
+    assert n == 10
+    assert labels["cost_ns"].shape == labels["mask"].shape == labels["settled"].shape == (n, seam["slots"])
+    assert labels["observation"].shape == (n, seam["width"])
+    assert (np.isnan(labels["cost_ns"]) == ~labels["mask"]).all()
+    taken = labels["taken"].astype(int)
+    assert (labels["cost_ns"][np.arange(n), taken] == 0).all()
+    assert labels["settled"][np.arange(n), taken].all()
+
+
+def test_refuses_what_cannot_be_tried() -> None:
+    par = _simulation({"name": "par"})
+    for given, message in [
+        ({"horizon_ns": 0}, "horizon_ns: 0"),
+        ({"horizon_ns": float("nan")}, "horizon_ns"),
+        ({"slots": 1}, "slots: 1"),
+        ({"threads": -1}, "threads: -1"),
+        ({"forks": 0}, "forks: 0"),
+        ({"forks": 10**6}, "forks: 1000000"),
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            MarginalCost(par, **given)
+    with pytest.raises(ConfigError, match="outside"):
+        MarginalCost(_simulation({"name": "agent"}))
+    with pytest.raises(ConfigError, match=r"routing\.minimal had nothing to choose among"):
+        MarginalCost(_simulation({"name": "minimal"})).label(1, max_ns=2000)
+    with pytest.raises(ConfigError, match="part: 2"):
+        MarginalCost(par).label(1, part=2)
+    with pytest.raises(ConfigError, match="decisions: 0"):
+        MarginalCost(par).label(0)
+
+
+def test_more_forks_than_memory_says_how_many_fit() -> None:
+    large = {"name": "dragonfly", "terminals_per_router": 8, "routers_per_group": 16, "global_ports": 8, "groups": 65}
+    simulation = Simulation(
+        {"topology": large, "router": _ROUTER, "routing": {"name": "par"}, "traffic": {"name": "uniform"}, "seed": 1}
+    )
+    with pytest.raises(ConfigError, match=r"forks: 60000 states that wait .* free: \d+ fit"):
+        MarginalCost(simulation, forks=60_000)
