@@ -80,6 +80,7 @@ u64 memory_to_run(const Network& net) {
   // Delay lines and the pool of packets grow with what is under way.
   u64 of_packet = sizeof(Packet) + sizeof(PacketDetail) + sizeof(Flit) + sizeof(FlitEvent) + sizeof(CreditEvent);
   for (const u32 k : net.packet_memories) of_packet += net.memories[k].entry_bytes();
+  if (net.workload) of_packet += sizeof(PacketPayload);
   counter.count(std::max(packets_under_way(net), packets_provided(net)) * of_packet);
   return counter.bytes();
 }
@@ -142,6 +143,10 @@ void before_routes(Frame& f) {
   if (f.net.learns) feedback(f);
 }
 
+void hosts(Frame& f) {
+  if (f.net.workload) host_events(f, u64{f.now} * f.net.workload->cycle_ps);
+}
+
 void before_routes_after_hosts(Frame& f) {
   injection(f);
   traversal(f);
@@ -184,6 +189,7 @@ void advance(const Network& net, State& s, Workspace& w, u32 k, Cycle until) {
     Frame f(net, s, w, now, k);
     w.routes.clear();
     before_routes(f);
+    hosts(f);
     before_routes_after_hosts(f);
     if (!routed_at_once(f)) {
       route_requests(f);
@@ -207,16 +213,16 @@ void before_decisions(const Network& net, State& s, Workspace& w) {
     for (u32 k = 0; k < parts; k++) {
       Frame f(net, s, w, s.part.totals.now, k);
       before_routes(f);
-      if (parts > 1) before_routes_after_hosts(f);
+      if (parts == 1) continue;
+      hosts(f);
+      before_routes_after_hosts(f);
     }
   }
   if (parts == 1) {
     Frame f(net, s, w, s.part.totals.now);
-    if (net.workload) {
-      w.at_hosts = true;  // who interrupts them finds the cycle as it is now
-      host_events(f, u64{f.now} * net.workload->cycle_ps);
-      w.at_hosts = false;
-    }
+    w.at_hosts = true;  // who interrupts them finds the cycle as it is now
+    hosts(f);
+    w.at_hosts = false;
     before_routes_after_hosts(f);
   }
   if (net.seam && net.seam->capacity) file_transitions(net, s, w.ids);
@@ -254,6 +260,7 @@ void apply(const Network& net, State& s, Workspace& w) {
   if (net.partitions() > 1) {
     hand_over(net, s, now, now + 1, 0, net.partitions());
     forget_sent(net, s);
+    settle_outstanding(s);
   }
 }
 
@@ -286,6 +293,20 @@ Totals totals(const State& s) {
     t.flits_accepted += o.flits_accepted;
     t.flits_ejected += o.flits_ejected;
     t.backlogged += o.backlogged;
+  }
+  return t;
+}
+
+HostTotals host_totals(const State& s) {
+  HostTotals t;
+  for (const Hosts& hosts : s.hosts) {
+    const HostTotals& o = hosts.totals;
+    t.order += o.order;
+    t.now = std::max(t.now, o.now);
+    t.blocks_done += o.blocks_done;
+    t.ranks_done += o.ranks_done;
+    t.messages_open += o.messages_open;
+    t.pairs += o.pairs;
   }
   return t;
 }

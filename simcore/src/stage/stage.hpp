@@ -27,6 +27,7 @@ struct Frame {
   u64* const active;  // bit per router of the partition with a request
   u16* const sensed;  // Network::sensed; null: nobody senses
   const Cycle now;
+  Hosts& hosts() const { return s.hosts[k]; }  // with a workload
 };
 
 // The stages, each over everything that is due in this cycle.
