@@ -1,4 +1,4 @@
-"""`flitgym-regret`: what the decisions of routings lose against the best candidate in hindsight, as tables and a figure.
+"""`flitgym-regret`: what decisions of routings lose against the best candidate in hindsight, as tables and a figure.
 
     flitgym-regret routing=par topology=dragonfly_72 traffic=uniform traffic.load=0.3
     flitgym-regret 'policies=[ugal_l,par,q_adaptive]' 'patterns=[uniform,adversarial]' 'loads=[0.1,0.3]'

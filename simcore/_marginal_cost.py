@@ -21,41 +21,45 @@ _NEVER_A_CHOICE_NS = 1e6  # of simulated time without a decision: there is none 
 class MarginalCost(_core.MarginalCost):
     """The marginal costs of a simulation's decisions: what each candidate would have cost, in hindsight.
 
-    A decision is sampled; for every candidate that the routing did not take the state is forked, the candidate is forced
-    once, and the fork runs on with the same packets from the same sources, routed by the simulation's own routing. The
-    difference of all packets' delays from the run as it was is what that candidate costs more. Draws belong to packets
-    and sources (never to an order of events), so a fork differs from the run by nothing but the choice and what follows
-    from it.
+    A decision is sampled; for every candidate that the routing did not take the state is forked, the candidate is
+    forced once, and the fork runs on with the same packets from the same sources. The difference of all packets' delays
+    from the run as it was is what that candidate costs more. Draws belong to packets and sources (never to an order of
+    events), so a fork differs from the run by nothing but the choice and what follows from it.
 
-    The simulation may have any routing of the core that picks among several candidates: its own list of candidates where
-    it has one (`ugal_l`, `par`, `dim_war`, ...), the relation of its name otherwise (`q_adaptive`, `q_routing`), the slots
-    of its decisions for `policy`, `random` and `biased`. Traffic is a pattern; `routing.record` is 0.
+    By default the other packets keep the routes that they take in the run, so that what follows is queueing alone; the
+    packet itself is routed on by the simulation's routing. With `reroute` all packets are, and react to what they see.
+    A network is chaotic then: one detour moves queues, these turn decisions of others, and after some round trips the
+    difference of two runs is mostly noise, though its mean may be small.
+
+    The simulation may have any routing of the core that picks among several candidates: its own list of candidates
+    where it has one (`ugal_l`, `par`, `dim_war`, ...), the relation of its name otherwise (`q_adaptive`, `q_routing`),
+    the slots of its decisions for `policy`, `random` and `biased`. Traffic is a pattern; `routing.record` is 0.
 
     Args:
         simulation: whose decisions are tried. `label` moves it on as `run` would.
-        horizon_ns: of simulated time that a fork runs at most. What a choice changes after that is not in its cost; a fork
-            that has become equal to the run before (`settled`) would say the same with any longer horizon. What is left
-            of the difference after two or three round trips is mostly noise, which grows with the horizon at high load.
+        horizon_ns: of simulated time that a fork runs at most. What a choice changes after that is not in its cost; a
+            fork that has become equal to the run before (`settled`) would say the same with any longer horizon.
         slots: candidates tried per decision (2 to 64): the minimal one, the one taken, and of more others at random. A
             routing that decides by slots (`policy`, ...) has its own number.
         threads: that forks run on; 0 = one per core.
         forks: states held at once to be tried together; each takes `facts()["memory_bytes"]`.
         check_cycles: from one look whether a fork has become equal to the next; 0 = never look.
         seed: of the sample. The labels do not depend on `threads` and `forks`.
+        reroute: whether the routing decides anew on all packets in a fork.
 
     Raises:
-        ConfigError: a number out of its range; decisions that come from outside, or among one candidate each; a workload;
-            more forks than there is memory for, with the number that fit.
+        ConfigError: a number out of its range; decisions that come from outside, or among one candidate each; a
+            workload; more forks than there is memory for, with the number that fit.
     """
 
     def __init__(
         self,
         simulation: Simulation,
-        horizon_ns: float = 3000,
+        horizon_ns: float = 1500,
         slots: int = 8,
         threads: int = 0,
         forks: int = 64,
-        check_cycles: int = 16,
+        check_cycles: int = 64,
         seed: int = 0,
         reroute: bool = False,
     ) -> None:
@@ -94,8 +98,8 @@ class MarginalCost(_core.MarginalCost):
                 taken        uint32  [n]         slot of what the routing took
                 port         uint16  [n, slots]  of the router
                 vc_class     uint16  [n, slots]
-                cost_ns      float64 [n, slots]  sum over all packets of the delay more than with the taken slot; 0 there,
-                                                 NaN where there is no candidate
+                cost_ns      float64 [n, slots]  sum over all packets of the delay more than with the taken slot;
+                                                 0 there, NaN where there is no candidate
                 settled      bool    [n, slots]  the fork became equal to the run; True for the taken slot
                 cycles       uint32  [n, slots]  that the fork has run
                 mask         bool    [n, slots]  slots in use

@@ -128,10 +128,11 @@ def columns_of(labels: Columns) -> Columns:
         labels: Of `MarginalCost.label`.
 
     Returns:
-        `cycle`, `router`, `hops`, `came_by` and `candidates`, as there; `taken` and `best`, slots; `regret_ns`, what the
-        taken candidate cost more than the best; `chance_ns`, what a candidate at random costs more than the best, on
-        average; `change_ns`, what the others cost more than the taken one, on average; `settled`, 1 if all forks of the
-        decision became equal to the run.
+        `cycle`, `router`, `hops`, `came_by` and `candidates`, as there; `taken` and `best`, slots; `regret_ns`, what
+        the taken candidate cost more than the best; `chance_ns`, what a candidate at random costs more than the best,
+        on average; `change_ns`, what the others cost more than the taken one, on average; `minimal_ns`, what the
+        minimal candidate costs more than the taken one; `settled`, 1 if all forks of the decision became equal to the
+        run; `taken_minimal`, 1 if the minimal candidate was taken.
     """
     cost, mask, taken = labels["cost_ns"], labels["mask"], labels["taken"]
     best, tried = np.nanmin(cost, axis=1), mask.sum(axis=1)

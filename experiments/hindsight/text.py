@@ -35,11 +35,12 @@ class About:
             "routed": "the routing decides on the other packets anew",
         }[self.others]
         return (
-            f"Of each sampled decision every candidate was tried in a fork that ran {self.horizon_ns:,.0f} ns with the "
-            f"same packets; {others}. Costs are sums of the delays of all packets. regret: what the candidate taken cost "
-            "more than the best in hindsight, mean per decision. Nobody can know all of it beforehand, so no routing comes "
-            "to 0; relative: the same over what a candidate at random would lose (1: as good as chance). change: what the "
-            "other candidates cost more on average than the one taken; below 0 it pays to take another. "
+            f"Of each sampled decision every candidate was tried in a fork that ran {self.horizon_ns:,.0f} ns with "
+            f"the same packets; {others}. Costs are sums of the delays of all packets. regret: what the candidate "
+            "taken cost more than the best in hindsight, mean per decision. Nobody can know all of it beforehand, so "
+            "no routing comes to 0; relative: the same over what a candidate at random would lose (1: as good as "
+            "chance). change: what the other candidates cost more on average than the one taken; below 0 it pays to "
+            "take another. "
             f"In brackets the {100 * self.confidence:g} % interval (bootstrap over stretches of time)."
         )
 

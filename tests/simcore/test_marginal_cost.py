@@ -1,10 +1,10 @@
-"""`MarginalCost` against replays by hand: snapshot, restore, force a slot, run until all has arrived, sum all delays."""
+"""`MarginalCost` against replays by hand: restore, force a slot, run until all has arrived, sum all delays."""
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
-
 from flitgym.simcore import ConfigError, MarginalCost, Simulation
 
 # 12 terminals on 6 routers in 3 groups. Packets come for 3 us; then the network runs empty.
@@ -29,7 +29,7 @@ def _policy() -> tuple[Simulation, Simulation]:
     policy = _simulation({"name": "policy", "observation": "progress+router+queues", "hidden": [8]})
     layers = policy.seam()["layers"]
     rng = np.random.default_rng(5)
-    policy.set_policy([(rng.normal(size=(n, m)), rng.normal(size=n)) for m, n in zip(layers, layers[1:], strict=False)])
+    policy.set_policy([(rng.normal(size=(n, m)), rng.normal(size=n)) for m, n in itertools.pairwise(layers)])
     return policy, _simulation({"name": "agent", "observation": "progress+router+queues"})
 
 
@@ -82,7 +82,7 @@ def test_agrees_with_exhaustive_replays() -> None:
 
 @pytest.mark.parametrize("reroute", [False, True])
 def test_whatever_follows_is_in_the_cost_once_all_has_arrived(reroute: bool) -> None:
-    """A longer horizon adds nothing, and what other packets pay is in it: costs are more than one packet's own delay."""
+    """A longer horizon adds nothing, and what others pay is in it: costs are more than one packet's own delay."""
     costs = []
     for horizon in (_DRAINED_NS, 1.5 * _DRAINED_NS):
         simulation = _simulation({"name": "par"})

@@ -367,7 +367,8 @@ void MarginalCost::note_ways(const State& s, const Batch& b) {
     const u32 id = b.packet[i];
     const Packet& p = s.packets[id];
     // One that has found no room asks again at the same router: what it took in the end stands.
-    place_of(key_of(p)) = {key_of(p), b.router[i], static_cast<u32>(kept_.size()), b.out_port[i], b.out_class[i], p.phase, p.nonminimal};
+    place_of(key_of(p)) = {key_of(p), b.router[i], static_cast<u32>(kept_.size()), b.out_port[i], b.out_class[i], p.phase, p.nonminimal,
+                            net.learns ? s.details[id].row : 0, net.learns ? s.details[id].value : 0};
     for (const u32 k : net.packet_memories) {
       const std::size_t size = net.memories[k].entry_bytes();
       const u8* const entry = s.memory[k].data() + id * size;
@@ -400,7 +401,7 @@ void MarginalCost::follow_run(State& s, Batch& b, u32 but) const {
     const Step* const way = b.packet[i] == but ? nullptr : way_of(s.packets[b.packet[i]]);
     return way && way->router == b.router[i] ? way : nullptr;
   };
-  bool all = b.count <= kAtOnce && !net.learns;  // who learns answers to those before
+  bool all = b.count <= kAtOnce;
   for (u32 i = 0; i < b.count && i < kAtOnce; i++) all &= (found[i] = look_up(i)) != nullptr;
   if (!all) decide(net, s, b);
   for (u32 i = 0; i < b.count; i++) {
@@ -411,6 +412,10 @@ void MarginalCost::follow_run(State& s, Batch& b, u32 but) const {
     b.out_class[i] = way->vc_class;
     s.packets[id].phase = static_cast<Phase>(way->phase);
     s.packets[id].nonminimal = way->nonminimal;
+    if (net.learns) {
+      s.details[id].row = way->row;
+      s.details[id].value = way->value;
+    }
     const u8* from = kept_.data() + way->kept;
     for (const u32 k : net.packet_memories) {
       const std::size_t size = net.memories[k].entry_bytes();

@@ -80,6 +80,8 @@ class MarginalCost {
     u32 router, kept;                       // where its memories stand in kept_
     u16 port, vc_class;
     u8 phase, nonminimal;
+    u32 row;                                // what it answered upstream, as in PacketDetail
+    float value;
   };
 
   static u32 slots_of(std::vector<Way>& ways, Way took, u32 slots, u64 bits);

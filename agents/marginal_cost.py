@@ -1,0 +1,219 @@
+"""Learning what choices cost everybody: a regression on the marginal costs of all candidates.
+
+Decisions of the policy are sampled; the core tries every candidate of each in a fork of the network and says by how
+much the delays of all packets change (`flitgym.simcore.MarginalCost`). A network learns to score candidates by these
+costs, and the routers take the best. Where a delay of one's own is the reward, routers are selfish and a network
+settles where no packet gains by changing (Wardrop's first principle); with marginal costs it tends to where the sum of
+delays is least (his second; Beckmann, McGuire, Winsten 1956). All candidates of a decision are labelled with the same
+packets to come, so the differences between them carry less noise than returns of separate decisions do, and none is
+drawn from a next state: this is supervised learning on the states that the policy itself comes to (Ross, Gordon,
+Bagnell, AISTATS 2011).
+
+The other packets keep the routes that they take in the run (`others=kept`); with `others=routed` they react, and what
+is added is mostly noise (see `MarginalCost`).
+
+Costs matter up to a constant per decision: scores and targets are compared around their means over the candidates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..configs.errors import unknown
+from ..env.world import World
+from ..simcore import ConfigError, MarginalCost
+from . import stored
+from .bounds import check
+from .divergence import require_finite
+from .networks import Layers, SlotScores
+from .replay import Replay
+
+_OTHERS = ("kept", "routed")
+
+
+@dataclass
+class Config:
+    """Hyperparameters; times in ns."""
+
+    name: str = "marginal_cost"
+    # what the routers see
+    network: str = "slots"  # or flat
+    hidden: list[int] = field(default_factory=lambda: [32, 32])
+    observation: str = "progress+router+queues+path"
+    slots: int = 8
+    # labels
+    networks: int = 4  # episodes per round, each begun anew
+    warmup_ns: float = 10000  # of an episode, before decisions are sampled
+    decisions: int = 64  # labelled in each episode
+    part: float = 0.02  # of the decisions that are sampled
+    horizon_ns: float = 1500  # that a fork runs
+    others: str = "kept"  # routes of the other packets in a fork, or routed: decided on anew
+    threads: int = 0  # that forks run on; 0 = one per core. They change nothing else
+    capacity: int = 32768  # labelled decisions kept
+    # learning
+    learning_rate: float = 1e-3
+    batch: int = 512
+    updates: int = 40  # per round
+    huber_us: float = 0.5  # errors count by their square up to here and in proportion beyond
+    gradient_norm: float = 10.0
+
+    def __post_init__(self) -> None:
+        check(
+            self,
+            slots=(2, 16),
+            networks=(1, 1024),
+            warmup_ns=(0, 1e9),
+            decisions=(1, 1 << 20),
+            part=(1e-6, 1),
+            horizon_ns=(1, 1e9),
+            threads=(0, 1024),
+            capacity=(1, 1 << 24),
+            learning_rate=(0, 1),
+            batch=(1, 1 << 24),
+            updates=(1, 1 << 20),
+            huber_us=(1e-6, 1e6),
+            gradient_norm=(1e-12, 1e12),
+        )
+        if self.others not in _OTHERS:
+            raise ConfigError(unknown("agent.others", self.others, _OTHERS))
+
+
+_STORED = ("online", "optimiser", "generator", "round", "next_seed", "replay")
+
+
+class Agent:
+    """Trains a `SlotScores` on labelled decisions of a world."""
+
+    def __init__(self, config: Config, world: World, *, rounds: int, seed: int, device: str = "cpu") -> None:
+        self.config, self.world, self.rounds, self.device = config, world, rounds, device
+        self.next_seed = 1_000_000 * (seed + 1)  # the episodes of one training never have the seeds of another's
+        self.seam = world.simulation({**self.routing(config), "name": "policy"}, self.next_seed).seam()
+        torch.manual_seed(seed)
+        self.online = SlotScores(self.seam, config.hidden, config.network).to(device)
+        self.optimiser = torch.optim.Adam(self.online.parameters(), config.learning_rate)
+        self.generator = torch.Generator().manual_seed(seed)
+        self.replay = Replay(config.capacity)
+        self.round = 0
+
+    @staticmethod
+    def routing(config: Config) -> dict[str, Any]:
+        """Parameters of `routing=policy`."""
+        return {key: getattr(config, key) for key in ("network", "hidden", "observation", "slots")}
+
+    def train_round(self) -> dict[str, float]:
+        """Label decisions of new episodes, then learn from all that are kept."""
+        config = self.config
+        metrics = self._label()
+        for group in self.optimiser.param_groups:  # falls to a tenth, so that the last policies differ little
+            group["lr"] = config.learning_rate * (1 - 0.9 * self.round / max(self.rounds, 1))
+        losses = [self.update(self.replay.sample(config.batch, self.generator)) for _ in range(config.updates)]
+        self.round += 1
+        return {**metrics, "loss": sum(losses) / len(losses)}
+
+    def _label(self) -> dict[str, float]:
+        config, delivered, latency, accepted, offered = self.config, 0.0, 0.0, 0.0, 0.0
+        regret: list[float] = []
+        for _ in range(config.networks):
+            simulation = self.world.simulation({**self.routing(config), "name": "policy"}, self.next_seed)
+            simulation.set_policy(self.policy())
+            costs = MarginalCost(
+                simulation,
+                horizon_ns=config.horizon_ns,
+                threads=config.threads,
+                seed=self.next_seed % 2**32,
+                reroute=config.others == "routed",
+            )
+            self.next_seed += 1
+            simulation.run_ns(config.warmup_ns)
+            simulation.begin_window()
+            labels = costs.label(config.decisions, config.part)
+            simulation.end_window()
+            statistics = simulation.statistics()
+            if statistics["packets_delivered"]:
+                delivered += statistics["packets_delivered"]
+                latency += statistics["packet_latency_mean_ns"] * statistics["packets_delivered"]
+            accepted += statistics["accepted_load"]
+            offered += statistics["offered_load"]
+            regret += (-np.nanmin(labels["cost_ns"], axis=1)).tolist()
+            self.replay.add(_rows(labels))
+        return {
+            "latency_ns": latency / delivered if delivered else float("nan"),
+            "throughput": accepted / offered if offered else float("nan"),
+            "decisions": float(self.replay.added),
+            "regret_ns": float(np.mean(regret)),
+        }
+
+    def update(self, batch: dict[str, Tensor]) -> float:
+        """One step of gradient descent; the loss."""
+        config = self.config
+        mask, cost = batch["mask"].to(self.device), batch["cost"].to(self.device)
+        observation = batch["observation"].to(self.device)
+        scores: Tensor = self.online(observation)
+        goal = -cost
+        errors = nn.functional.huber_loss(
+            _around_mean(scores, mask), _around_mean(goal, mask), reduction="none", delta=config.huber_us
+        )
+        loss = errors.masked_select(mask).mean()
+        self.optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = nn.utils.clip_grad_norm_(self.online.parameters(), config.gradient_norm)
+        value = require_finite(loss, norm, observation=observation, cost=cost, score=scores)
+        self.optimiser.step()
+        return value
+
+    def policy(self) -> Layers:
+        """The network that the core follows."""
+        return self.online.export()
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps of the agent. Episodes are not in it: every round has new ones."""
+        return {
+            "online": self.online.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "generator": self.generator.get_state(),
+            "round": self.round,
+            "next_seed": self.next_seed,
+            "replay": self.replay.state(),
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from a `state()`.
+
+        Raises:
+            ConfigError: it is none of this agent, or damaged; the message names the piece.
+        """
+        given = stored.entries(state, "agent", _STORED)
+        self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
+        self.next_seed = stored.whole(given["next_seed"], "agent.next_seed")
+        online = stored.like(given["online"], "agent.online", self.online.state_dict())
+        optimiser = stored.adam(given["optimiser"], "agent.optimiser", self.optimiser)
+        self.online.load_state_dict(online)
+        self.optimiser.load_state_dict(optimiser)
+        self.generator.set_state(stored.generator(given["generator"], "agent.generator"))
+        slots, width = int(self.seam["slots"]), int(self.seam["width"])
+        example = {
+            "observation": torch.zeros((0, width)),
+            "mask": torch.zeros((0, slots), dtype=torch.bool),
+            "cost": torch.zeros((0, slots)),
+        }
+        self.replay.load_state(given["replay"], "agent.replay", example)
+
+
+def _rows(labels: dict[str, Any]) -> dict[str, Tensor]:
+    """What is kept of labelled decisions; costs in us, 0 where there is no candidate."""
+    cost = np.nan_to_num(labels["cost_ns"] * 1e-3).astype(np.float32)
+    return {
+        "observation": torch.from_numpy(labels["observation"]),
+        "mask": torch.from_numpy(labels["mask"]),
+        "cost": torch.from_numpy(cost),
+    }
+
+
+def _around_mean(values: Tensor, mask: Tensor) -> Tensor:
+    kept = values.masked_fill(~mask, 0.0)
+    return kept - kept.sum(1, keepdim=True) / mask.sum(1, keepdim=True)
