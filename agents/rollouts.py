@@ -16,6 +16,9 @@ from ..simcore import ConfigError, Simulation
 from . import stored
 from .networks import Layers
 
+# Hyperparameters of an agent that are parameters of `routing=policy`: what the routers see and are paid.
+SEEN = ("network", "hidden", "observation", "reward", "toll", "slots", "slots_by")
+
 
 class Rollouts:
     """K simulations of a world, each in an episode of its own. The routers decide inside the core (`routing=policy`).

@@ -150,11 +150,10 @@ def train_id(*, _root_: DictConfig) -> str:
     """The name of a training's directory."""
     plain = {key: _root_[key] for key in _root_ if key != "hydra"}
     if _root_.worlds is not None:
-        return f"{_root_.agent.name}_{len(_root_.worlds)}_worlds_seed{_root_.seed}_{training_hash(OmegaConf.create(plain))}"
-    where = _root_.workload.name if has_workload(_root_) else _root_.traffic.name
-    return (
-        f"{_root_.agent.name}_{_root_.topology.name}_{where}_seed{_root_.seed}_{training_hash(OmegaConf.create(plain))}"
-    )
+        where = f"{len(_root_.worlds)}_worlds"
+    else:
+        where = f"{_root_.topology.name}_{_root_.workload.name if has_workload(_root_) else _root_.traffic.name}"
+    return f"{_root_.agent.name}_{where}_seed{_root_.seed}_{training_hash(OmegaConf.create(plain))}"
 
 
 # When this module is imported, for a sweep's worker processes do nothing else of it.

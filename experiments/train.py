@@ -119,7 +119,8 @@ def _train(
             resources.callback(log.close)
         assert isinstance(logs[0], JsonLines)
         progress_lines = logs[0].lines
-        title = f"{config.agent.name} on {config.topology.name if config.worlds is None else f'{len(config.worlds)} worlds'}"
+        where = config.topology.name if config.worlds is None else f"{len(config.worlds)} worlds"
+        title = f"{config.agent.name} on {where}"
         began = time.monotonic() - seconds
         progress = resources.enter_context(TrainProgress((label or "") + title, config.rounds, done, label is None))
         stop = resources.enter_context(Stop())

@@ -155,7 +155,7 @@ TEST(slots_by_estimate_are_the_best) {
     const auto all = x.candidates(at);
     const Shown shown = show(x, at);
     CHECK(all.size() == 14 && shown.count == 4 && shown.slots[0] == all[0]);
-    CHECK_EQ(std::ranges::count(shown.slots, all[1]), 1);  // the other direct one
+    CHECK_EQ(std::ranges::count(shown.slots, all[1]), 1);  // the other direct one; the links are all local
     for (u32 k = 1; k < 4; k++) taken.insert(shown.slots[k].port);
   }
   CHECK_EQ(taken.size(), 13u);
@@ -169,4 +169,27 @@ TEST(slots_by_estimate_are_the_best) {
   // Of the deroutes one has no queue.
   for (u32 k = 1; k < 14; k++) x.state.ports[x.net.port(at.router, all[k].port)].load = k == 7 ? 0 : 40 + k;
   CHECK(show(x, at).slots[1] == all[7]);
+}
+
+// Dragonfly with 8 routers and 4 global links per router: from router 1 to group 1 the minimal port and 10 others, of which 6 are local.
+// Idle, a local one seems shorter than any global one; they take turns all the same.
+TEST(slots_by_estimate_take_local_and_global_links_in_turn) {
+  Lone x = Lone(build(config(network_1056(), hpdc21(), {"agent", {{"slots", i64{5}}, {"slots_by", std::string("estimate")}}}, {"uniform", {}})));
+  std::set<u32> locals, globals;
+  for (u32 n = 0; n < 300; n++) {
+    const Place at = x.send(4, 32 + 5, n);
+    const auto all = x.candidates(at);
+    const Shown shown = show(x, at);
+    CHECK(all.size() == 11 && shown.count == 5 && shown.slots[0] == all[0]);
+    u32 global = 0;
+    for (u32 k = 1; k < 5; k++) {
+      const bool far = x.net.channels[x.net.port(at.router, shown.slots[k].port)].kind == PortKind::kGlobal;
+      global += far;
+      (far ? globals : locals).insert(shown.slots[k].port);
+    }
+    CHECK_EQ(global, 2u);
+    CHECK_EQ(std::set<Step>(shown.slots.begin(), shown.slots.end()).size(), 5u);
+  }
+  CHECK_EQ(globals.size(), 4u);
+  CHECK_EQ(locals.size(), 6u);
 }

@@ -84,27 +84,36 @@ float slot_estimate_ns(const Network& net, const State& s, const Graph& graph, u
   return seam.hop_ns[port] + flight(net, graph, seam.next_router[port], to) + ahead;
 }
 
-// Of more candidates than slots, the first stays, and of the others those of the least estimates; of equals any.
+// Of more candidates than slots, the first stays; of the others local and global links take turns, each with its least estimates, of
+// equals any. Without the turns the short links of a large Dragonfly would leave no room for a way around another group, which always
+// seems longer at first sight.
 void best_slots(const Network& net, const State& s, const Packet& p, u32 router, u32 to, const u16* ports, const u16* classes, u32 candidates, u32 slots, u16* slot_ports,
                 u16* slot_classes) {
   const Graph& graph = graph_now(net, s);
-  float least[kMostSlots];
-  u16 best[kMostSlots];
-  const u32 n = std::min<u32>(candidates, kMaxRadix * 2), wanted = slots - 1;
-  const u32 turn = below(route_draw(net, p, 3), n - 1);
-  u32 kept = 0;
-  for (u32 i = 0; i < n - 1; i++) {
-    const u32 k = 1 + (turn + i < n - 1 ? turn + i : turn + i - (n - 1));
+  struct {
+    float least[kMostSlots];
+    u16 best[kMostSlots];
+    u32 kept = 0, taken = 0;
+  } kinds[2];
+  const u32 n = candidates - 1, wanted = slots - 1, turn = below(route_draw(net, p, 3), n);
+  for (u32 i = 0; i < n; i++) {
+    const u32 k = 1 + (turn + i < n ? turn + i : turn + i - n);
+    auto& kind = kinds[net.channels[net.port(router, ports[k])].kind == PortKind::kGlobal];
     const float estimate = slot_estimate_ns(net, s, graph, router, to, ports[k]);
-    if (kept == wanted && estimate >= least[kept - 1]) continue;
-    u32 at = kept < wanted ? kept++ : kept - 1;
-    for (; at > 0 && least[at - 1] > estimate; at--) least[at] = least[at - 1], best[at] = best[at - 1];
-    least[at] = estimate;
-    best[at] = static_cast<u16>(k);
+    if (kind.kept == wanted && estimate >= kind.least[wanted - 1]) continue;
+    u32 at = kind.kept < wanted ? kind.kept++ : wanted - 1;
+    for (; at > 0 && kind.least[at - 1] > estimate; at--) kind.least[at] = kind.least[at - 1], kind.best[at] = kind.best[at - 1];
+    kind.least[at] = estimate;
+    kind.best[at] = static_cast<u16>(k);
   }
   slot_ports[0] = ports[0];
   slot_classes[0] = classes[0];
-  for (u32 k = 1; k < slots; k++) slot_ports[k] = ports[best[k - 1]], slot_classes[k] = classes[best[k - 1]];
+  for (u32 k = 1, next = 1; k < slots; k++, next ^= 1) {
+    if (kinds[next].taken == kinds[next].kept) next ^= 1;
+    const u16 best = kinds[next].best[kinds[next].taken++];
+    slot_ports[k] = ports[best];
+    slot_classes[k] = classes[best];
+  }
 }
 
 }  // namespace
@@ -113,7 +122,7 @@ std::vector<ParamSpec> seam_params() {
   std::vector<ParamSpec> specs = relation_params();
   const std::vector<ParamSpec> own = {
       integer("slots", 8, 2, kMostSlots, "", "candidates that an agent sees at most: the minimal one, and others where there are more (slots_by)"),
-      choice("slots_by", "random", {"random", "estimate"}, "which others: any, or those whose way and queues seem the shortest at first sight"),
+      choice("slots_by", "random", {"random", "estimate"}, "which others: any, or those whose way and queues seem the shortest at first sight, local and global links in turn"),
       choice("observation", "progress+router+queues+path+q_values", {}, "blocks of features, joined by +"),
       choice("reward", "hop_delay", {}, "what a decision is paid"),
       real("toll", 1, 0, 100, "", "of reward=relative_delay: how many times more the time lost to queues counts"),
