@@ -51,7 +51,7 @@ std::vector<Case> cases() {
   add("q_adaptive packet crossbar lulesh and ur", packet_crossbar(sc22()), {"q_adaptive", {}}, {{"nic_order", std::string("packet")}},
       {motif("lulesh", {{"ranks", i64{27}}, {"iterations", i64{1}}, {"slices", i64{3}}}), motif("ur", {{"ranks", i64{40}}, {"iterations", i64{20}}})});
   add("q_adaptive sc22 stencil5d and halo3d", sc22(), {"q_adaptive", {}}, {},
-      {motif("stencil5d", {{"ranks", i64{32}}, {"iterations", i64{1}}}), motif("halo3d", {{"ranks", i64{27}}, {"iterations", i64{2}}, {"bytes", i64{9000}}})});
+      {motif("stencil5d", {{"ranks", i64{32}}, {"iterations", i64{1}}, {"size_scale", 0.005}}), motif("halo3d", {{"ranks", i64{27}}, {"iterations", i64{2}}, {"bytes", i64{9000}}})});
   add("minimal hpdc21 dl, mostly computing", hpdc21(), {"minimal", {}}, {{"blame", false}}, {motif("dl", {{"ranks", i64{30}}, {"iterations", i64{2}}, {"bytes", i64{5000}}})});
   add("loggops valiant_router all kinds of receives", hpdc21(), {"valiant_router", {}},
       {{"host", std::string("loggops")}, {"loggops_S_bytes", i64{10000}}, {"loggops_o_ns", 20.0}, {"loggops_g_ns", 10.0}},
@@ -116,7 +116,7 @@ TEST(jobs_do_not_notice_that_their_network_is_cut) {
     CHECK_FOR(whole.run_workload(3000000), x.name + whole.waiting(4));
     const auto end = numbers(whole);
     for (const JobTotals& job : job_sums(whole.state())) CHECK_FOR(job.packets > 300 && job.bytes_received == job.bytes_sent && job.outstanding == 0, x.name);
-    for (const u32 parts : {2u, 5u, 9u}) {
+    for (const u32 parts : {2u, 9u}) {
       Simulation sim(cut(x.config, parts));
       CHECK_EQ(sim.network().partitions(), parts);
       begin(sim);
