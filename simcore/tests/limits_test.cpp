@@ -248,7 +248,7 @@ TEST(loggops_many_calcs_at_once) {
   Simulation sim(jobs({{"a", {}, read_goal(text + "}\n", "many"), {}}}, kLogGops));
   const double seconds = seconds_of([&] { CHECK(sim.run_workload(10000000)); });
   CHECK_EQ(sim.state().ranks[0].finished, sum * 1000);
-  CHECK_EQ(sim.state().free_waiting.size(), sim.state().host_waiting.size());
+  CHECK_EQ(sim.state().hosts[0].free_waiting.size(), sim.state().hosts[0].waiting.size());
   CHECK(seconds < 20);
 }
 
