@@ -144,7 +144,8 @@ def _run(trials: Sequence[Trial], trying: Trying, threads: int) -> tuple[dict[Pa
     runs = {trial.run.directory: trial for trial in trials}
     todo = [trial for directory, trial in runs.items() if directory not in known]
     print(f"{NAME}: {len(runs)} runs, {len(runs) - len(todo)} finished before", file=sys.stderr)
-    results, failures, left_out = dict(known), [], set()
+    results, left_out = dict(known), set[str]()
+    failures: list[str] = []
     if not todo:
         return results, failures
     with SweepProgress(NAME, [trial.run.cost for trial in todo]) as progress:

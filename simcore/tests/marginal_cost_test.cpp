@@ -108,6 +108,21 @@ TEST(marginal_costs_of_settled_forks_are_final) {
   CHECK(settled > 60);
 }
 
+// Where the others keep their ways, only queues differ; where they are routed anew, one detour leads to another.
+TEST(marginal_costs_are_steadier_where_others_keep_their_ways) {
+  const auto spread = [](Ahead others) {
+    Simulation sim(lively("par", 0.2));
+    sim.run(5000);
+    MarginalCostRule r = rule(others);
+    r.horizon = 1800;
+    const LabelledDecisions d = labels(sim, r, 40, 0.05);
+    double sum = 0;
+    for (const double cost : d.cost) sum += std::abs(cost);
+    return sum;
+  };
+  CHECK(spread(Ahead::kKnown) < 0.6 * spread(Ahead::kRouted));
+}
+
 // Nothing happens to a packet before the fork's routers have moved it: costs of one cycle are 0, those of the whole way are not.
 TEST(marginal_costs_grow_from_nothing) {
   Simulation sim(lively("par", 0.1));

@@ -433,8 +433,11 @@ void MarginalCost::finish_run(const State& now) {
   const Cycle end = moments_[used_ - 1]->state.part.totals.now + rule_.horizon;
   while (s.part.totals.now < end) {
     note_run(s);
-    step(net, s, workers_[0]->workspace);
-    note_ways(s, workers_[0]->workspace.batch);
+    Workspace& w = workers_[0]->workspace;
+    collect(net, s, w);  // step() need not make a batch
+    decide(net, s, w.batch);
+    apply(net, s, w);
+    note_ways(s, w.batch);
     worked(32 + totals(s).flits_in_network);
   }
   note_run(s);

@@ -1,0 +1,86 @@
+"""`agent=marginal_cost`: it learns what labels say, goes on where it stopped, and refuses what is none of its own."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from flitgym.agents.marginal_cost import Agent, Config, _around_mean, _rows
+from flitgym.env.world import World
+from flitgym.simcore import ConfigError
+
+_SMALL: dict[str, Any] = {
+    "networks": 2,
+    "warmup_ns": 1000,
+    "decisions": 8,
+    "part": 0.1,
+    "horizon_ns": 600,
+    "updates": 4,
+}
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World.composed(["topology=dragonfly_72", "traffic=mixed"], {"traffic.load": {"low": 0.2, "high": 0.4}})
+
+
+def test_costs_count_around_their_mean_over_candidates() -> None:
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    values = torch.tensor([[1.0, 3.0, 99.0], [0.0, 3.0, 6.0]])
+    around = _around_mean(values, mask)[mask]
+    assert around.tolist() == [-1.0, 1.0, -3.0, 0.0, 3.0]
+
+
+def test_masked_slots_have_no_cost() -> None:
+    labels = {
+        "cost_ns": np.array([[0.0, 500.0, np.nan]]),
+        "mask": np.array([[True, True, False]]),
+        "observation": np.zeros((1, 4), np.float32),
+    }
+    assert _rows(labels)["cost"].tolist() == [[0.0, 0.5, 0.0]]
+
+
+def test_it_learns_which_candidate_costs_least(world: World) -> None:
+    """Of costs that follow one feature it comes to prefer the slots where that feature is least."""
+    agent = Agent(Config(**_SMALL, learning_rate=1e-2), world, rounds=1, seed=1)
+    slots, width = agent.seam["slots"], agent.seam["width"]
+    generator = torch.Generator().manual_seed(2)
+    observation = torch.rand((256, width), generator=generator)
+    mask = torch.ones((256, slots), dtype=torch.bool)
+    cost = observation[:, agent.online.general :].view(256, slots, -1)[:, :, 0]
+    for _ in range(100):
+        agent.update({"observation": observation, "mask": mask, "cost": cost})
+    best = agent.online(observation).argmax(1)
+    assert float((best == cost.argmin(1)).float().mean()) > 0.8
+
+
+def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(world: World) -> None:
+    whole = Agent(Config(**_SMALL), world, rounds=2, seed=1)
+    metrics = [whole.train_round() for _ in range(2)]
+    first = Agent(Config(**_SMALL, threads=1), world, rounds=2, seed=1)
+    first.train_round()
+    second = Agent(Config(**_SMALL), world, rounds=2, seed=7)
+    second.load_state(first.state())
+    again = second.train_round()
+    assert again == metrics[1]
+    for (w, b), (v, c) in zip(whole.policy(), second.policy(), strict=True):
+        np.testing.assert_array_equal(w, v)
+        np.testing.assert_array_equal(b, c)
+    assert metrics[1]["decisions"] == 2 * 2 * 8
+    broken = {**first.state(), "round": 5}
+    with pytest.raises(ConfigError, match=r"agent\.round is 5"):
+        second.load_state(broken)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"horizon_ns": 0}, r"agent\.horizon_ns: 0"),
+        ({"part": 0}, r"agent\.part: 0"),
+        ({"decisions": 0}, r"agent\.decisions: 0"),
+        ({"others": "keptt"}, "did you mean 'kept'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Config(**given)
