@@ -128,7 +128,8 @@ class PacketBatch:
 
         Raises:
             ConfigError: more transitions were filed in this step than a ring holds; names the number that it needs. Or
-                a block from Python wrote what it must not; names the block, the feature and its value.
+                a block from Python wrote what it must not; names the block, the feature and its value. Then only
+                `reset()` goes on.
         """
         worlds = self._built()
         self._count = worlds.collect(max_cycles)
