@@ -24,7 +24,8 @@ from flitgym.env import (
     World,
     blocks,
 )
-from flitgym.simcore import Simulation
+from flitgym.env import play as play_by
+from flitgym.simcore import ConfigError, Simulation
 
 K = 3
 
@@ -179,6 +180,24 @@ def test_rewards_see_what_was_noted_and_the_features() -> None:
     mine, core = pieces
     np.testing.assert_allclose(mine["reward"], core["reward"] * 1000 + core["decision"] * 4.0, rtol=1e-6)
     assert mine["reward"].flags.writeable  # its owner's
+
+
+def test_who_only_plays_need_not_take() -> None:
+    keywords: dict[str, Any] = {"overrides": CLASSIC, "observation": "progress+counted", "record": 64}
+    batch = PacketBatch(2, **keywords)
+    batch.reset(seed=1)
+    play(batch, 400)
+    assert batch.filed(0) > 64 + 1024  # the ring was outrun, and what is kept of decisions would not have fitted
+    assert batch._added is None
+    with pytest.raises(ConfigError, match=rf"network 0 came since the last take.*to {batch.filed(0)} or more"):
+        batch.take()
+    batch.reset()
+    play(batch, 20)
+    np.testing.assert_array_equal(batch.take()["observation"][:, 3] % 1, 0)
+    measured = play_by(
+        lambda observation, mask: np.zeros(len(mask), np.int64), seeds=(1,), measure_ns=2_000, **keywords
+    )
+    assert measured["accepted_load"] > 0.05
 
 
 def test_rings_hold_the_cores_part_alone() -> None:
