@@ -177,13 +177,17 @@ class Asked:
 
     @cached_property
     def link(self) -> NDArray[np.int64]:
-        """The same, numbered over all routers as in `arrays["ports"]` and `tables`, [n, slots]; port 0 behind them."""
-        return self.tables.first_port[self.router][:, None] + self.port
+        """The same, numbered over all routers as in `arrays["ports"]` and `tables`, [n, slots].
+
+        Behind the candidates stands some port of the router; what a block makes of it is replaced by 0.
+        """
+        # Left from before, and so always a port.
+        return self.tables.first_port[self.router][:, None] + self._decisions["port"]
 
     @cached_property
     def next_router(self) -> NDArray[np.int64]:
-        """The router to which each candidate leads, [n, slots]; behind the candidates the one that asks."""
-        return np.where(self.mask, self.tables.next_router[self.link], self.router[:, None])
+        """The router to which each candidate leads, [n, slots]; behind the candidates some router or -1."""
+        return self.tables.next_router[self.link]
 
     @cached_property
     def destination_router(self) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from .asked import Asked, Tables
 from .blocks import Feature, ObservationBlock, Parts
 
 _Floats = NDArray[np.float32]
+_Runs = list[tuple[slice, slice]]
 _VIEWS = ("_seen", "_mask", "_network", "_router", "_arrays", "_copies", "_written", "observation")
 
 
@@ -48,7 +49,7 @@ class BlockRows:
         general, per_slot = _split(self.observation, len(whole["general"]), slots)
         core_general, core_per_slot = _split(self._seen, len(core["general"]), slots)
         # Where each block stands, in the whole and in the core's rows.
-        self._copies: list[tuple[NDArray[Any], NDArray[Any]]] = []
+        runs: tuple[_Runs, _Runs] = ([], [])
         self._written: list[tuple[_Floats, _Floats]] = []
         python = {block.name for block in self.parts.observations}
         for name in self.parts.named:
@@ -56,9 +57,10 @@ class BlockRows:
             if name in python:
                 self._written.append((general[:, here[0]], per_slot[:, :, here[1]]))
                 continue
-            pairs = ((general[:, here[0]], core_general[:, there[0]]),)
-            slotted = ((per_slot[:, :, here[1]], core_per_slot[:, :, there[1]]),)
-            self._copies += [pair for pair in (*pairs, *slotted) if pair[0].size]
+            for pairs, to, source in zip(runs, here, there, strict=True):
+                _extend(pairs, to, source)
+        self._copies = [(general[:, to], core_general[:, source]) for to, source in runs[0]]
+        self._copies += [(per_slot[:, :, to], core_per_slot[:, :, source]) for to, source in runs[1]]
         self._arrays = [tables.simulation.arrays() for tables in self._tables]
         if self._kept is not None:
             self.observation[: len(self._kept)] = self._kept
@@ -81,7 +83,8 @@ class BlockRows:
         views = [(general[:count], per_slot[:count]) for general, per_slot in self._written]
         for both in views:
             for values in both:
-                values.fill(np.nan)
+                if values.size:
+                    values.fill(np.nan)
         ends = np.bincount(self._network[:count], minlength=len(self._tables)).cumsum().tolist()
         first = 0
         for k, last in enumerate(ends):
@@ -90,7 +93,8 @@ class BlockRows:
             first = last
         behind = ~self._mask[:count]
         for block, (general, per_slot), bounds in zip(self.parts.observations, views, self._bounds, strict=True):
-            per_slot[behind] = 0
+            if block.per_slot:
+                per_slot[behind] = 0
             for values, features, (low, high) in zip(
                 (general, per_slot), (block.general, block.per_slot), bounds, strict=True
             ):
@@ -155,6 +159,16 @@ def _split(rows: _Floats, general: int, slots: int) -> tuple[_Floats, NDArray[np
     """Views of the two parts, [rows, general] and [rows, slots, per_slot]."""
     behind = rows[:, general:]
     return rows[:, :general], behind.reshape(len(rows), slots, behind.shape[1] // slots)
+
+
+def _extend(runs: _Runs, target: slice, source: slice) -> None:
+    """Add columns to those that are copied, together with those before where they adjoin."""
+    if target.start == target.stop:
+        return
+    if runs and (runs[-1][0].stop, runs[-1][1].stop) == (target.start, source.start):
+        before = runs.pop()
+        target, source = slice(before[0].start, target.stop), slice(before[1].start, source.stop)
+    runs.append((target, source))
 
 
 def _places(seam: dict[str, Any], block: str) -> tuple[slice, slice]:

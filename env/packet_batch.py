@@ -128,7 +128,8 @@ class PacketBatch:
 
         Raises:
             ConfigError: more transitions were filed in this step than a ring holds; names the number that it needs. Or
-                a block from Python wrote what it must not; names the block, the feature and its value.
+                a block from Python wrote what it must not; names the block, the feature and its value. Then only
+                `reset()` goes on.
         """
         worlds = self._built()
         self._count = worlds.collect(max_cycles)
@@ -160,6 +161,8 @@ class PacketBatch:
         if actions.dtype.kind not in "iu" and len(actions):
             raise ConfigError(f"actions: {actions.dtype}; slots are whole numbers")
         noted = [(self._own, columns)] if columns or self._own.names else []
+        if self._added is not None and not self._added.has_room(n) and self._outrun():
+            self._added = None  # nobody takes, and take() would raise from here on: there is nothing to keep it for
         if self._added is not None:
             noted.append((self._added, self._addition(n)))
         if not noted:
@@ -268,6 +271,9 @@ class PacketBatch:
         if self._parts.reward is not None:
             rows["next_decided"] = added["next_decided"]
             rows["reward"] = self._parts.rewards(rows, self.simulations)
+
+    def _outrun(self) -> bool:
+        return any(ring.simulation.transition_count - ring.read > ring.capacity for ring in self._rings)
 
     def _check_rings(self) -> None:
         for k, ring in enumerate(self._rings):

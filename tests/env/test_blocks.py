@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from env_blocks import CLASSIC, EVERY, HPDC21, TWINS, choose, columns_of, pickled, play
 from env_scenes import JOBS, TRIANGLE
 from flitgym.env import (
-    NO_DECISION,
     Asked,
     Feature,
     PacketBatch,
@@ -24,104 +24,10 @@ from flitgym.env import (
     World,
     blocks,
 )
+from flitgym.env import play as play_by
 from flitgym.simcore import ConfigError, Simulation
 
 K = 3
-# With 256 flits in each input buffer and none at the outputs.
-CLASSIC = ["topology=dragonfly_72", "router=input_queued", "traffic=adversarial", "traffic.load=0.1"]
-DEPTH = np.float32(1) / np.float32(256)
-HPDC21 = ["topology=dragonfly_72", "router=hpdc21", "traffic=adversarial", "traffic.load=0.4"]
-
-
-# ---- The core's blocks once more, in NumPy ----
-
-
-@blocks.observation(
-    "numpy_router",
-    general=[Feature("load_mean", 0, 32, "see router"), Feature("load_max", 0, 32, ""), Feature("queue", 0, 1, "")],
-    setup=lambda tables: tables.links,
-)
-def numpy_router(asked: Asked, general: np.ndarray, per_slot: np.ndarray) -> None:
-    links = asked.own[asked.router]
-    load = np.where(links < 0, np.uint32(0), asked.arrays["ports"]["load"][links])
-    total = load.sum(axis=1).astype(np.float32) * DEPTH
-    general[:, 0] = np.minimum(total / (links >= 0).sum(axis=1).astype(np.float32), 32)
-    general[:, 1] = np.minimum(load.max(axis=1).astype(np.float32) * DEPTH, 32)
-    vcs = len(asked.arrays["input_vcs"]) // len(asked.tables.next_router)
-    buffer = (asked.tables.first_port[asked.router] + asked.in_port) * vcs + asked.in_vc
-    general[:, 2] = asked.arrays["input_vcs"]["count"][buffer].astype(np.float32) / np.float32(256)
-    assert per_slot.shape == (len(asked), 8, 0)
-
-
-@blocks.observation("numpy_link", per_slot=[Feature("link", 0, 32, "see queues")])
-def numpy_link(asked: Asked, general: np.ndarray, per_slot: np.ndarray) -> None:
-    load = asked.arrays["ports"]["load"][asked.link].astype(np.float32)
-    per_slot[:, :, 0] = np.minimum(load * DEPTH, 32)
-
-
-@blocks.observation(
-    "numpy_path",
-    general=[Feature("hops", 0, 4, "see progress"), Feature("hops_left", 0, 32, "see path")],
-    per_slot=[Feature("hop_time", 0, 100, "see path"), Feature("more_hops", -1, 16, "see path")],
-)
-def numpy_path(asked: Asked, general: np.ndarray, per_slot: np.ndarray) -> None:
-    left = asked.tables.hops[asked.router, asked.destination_router].astype(np.float32)
-    general[:, 0] = asked.hops.astype(np.float32) * np.float32(0.125)
-    general[:, 1] = left * np.float32(0.125)
-    per_slot[:, :, 0] = (asked.tables.hop_us[asked.link] * 1000).astype(np.float32) * np.float32(0.001)
-    there = asked.tables.hops[asked.next_router, asked.destination_router[:, None]]
-    per_slot[:, :, 1] = (1 + there.astype(np.float32) - left[:, None]) / 2
-
-
-@blocks.observation(
-    "counted", general=[Feature("seen", 0, np.inf, "decisions of this network so far")], setup=lambda _: [0]
-)
-def counted(asked: Asked, general: np.ndarray, per_slot: np.ndarray) -> None:
-    general[:, 0] = asked.own[0] + np.arange(len(asked))
-    asked.own[0] += len(asked)
-
-
-@blocks.reward("numpy_hop_delay", base="end_to_end_delay")
-def numpy_hop_delay(rows: dict[str, np.ndarray], simulation: Simulation) -> np.ndarray:
-    until_next = -(rows["next_decided"] - rows["decided"].astype(np.int64)) * simulation.cycle_ns * 0.001
-    return np.where(rows["next_decision"] == NO_DECISION, rows["reward"], until_next)
-
-
-def columns_of(batch: PacketBatch, rows: np.ndarray, feature: str) -> np.ndarray:
-    """One feature of rows [n, width]: [n], or [n, slots]."""
-    seam = batch.seam
-    general, per_slot = ([one["name"] for one in seam[kind]] for kind in ("general", "per_slot"))
-    if feature in general:
-        return rows[:, general.index(feature)]
-    return rows[:, len(general) :].reshape(len(rows), seam["slots"], -1)[:, :, per_slot.index(feature)]
-
-
-TWINS = {
-    "numpy_router.load_mean": "router.load_mean",
-    "numpy_router.load_max": "router.load_max",
-    "numpy_router.queue": "router.queue",
-    "numpy_link.link": "queues.link",
-    "numpy_path.hops": "progress.hops",
-    "numpy_path.hops_left": "path.hops_left",
-    "numpy_path.hop_time": "path.hop_time",
-    "numpy_path.more_hops": "path.more_hops",
-}
-EVERY = "numpy_path+progress+router+numpy_router+queues+path+numpy_link"
-
-
-def choose(mask: np.ndarray, step: int) -> np.ndarray:
-    return np.where(mask.sum(axis=-1) > step % 3, step % 3, 0)
-
-
-def play(batch: PacketBatch, steps: int, see: Callable[[PacketBatch, int], None] = lambda batch, n: None) -> None:
-    for step in range(steps):
-        n = batch.collect()
-        see(batch, n)
-        batch.apply(choose(batch.mask[:n], step))
-
-
-def pickled(thing: Any) -> Any:
-    return pickle.loads(pickle.dumps(thing))
 
 
 @pytest.mark.parametrize("topology", ["dragonfly_72", "hyperx_64"])
@@ -274,6 +180,24 @@ def test_rewards_see_what_was_noted_and_the_features() -> None:
     mine, core = pieces
     np.testing.assert_allclose(mine["reward"], core["reward"] * 1000 + core["decision"] * 4.0, rtol=1e-6)
     assert mine["reward"].flags.writeable  # its owner's
+
+
+def test_who_only_plays_need_not_take() -> None:
+    keywords: dict[str, Any] = {"overrides": CLASSIC, "observation": "progress+counted", "record": 64}
+    batch = PacketBatch(2, **keywords)
+    batch.reset(seed=1)
+    play(batch, 400)
+    assert batch.filed(0) > 64 + 1024  # the ring was outrun, and what is kept of decisions would not have fitted
+    assert batch._added is None
+    with pytest.raises(ConfigError, match=rf"network 0 came since the last take.*to {batch.filed(0)} or more"):
+        batch.take()
+    batch.reset()
+    play(batch, 20)
+    np.testing.assert_array_equal(batch.take()["observation"][:, 3] % 1, 0)
+    measured = play_by(
+        lambda observation, mask: np.zeros(len(mask), np.int64), seeds=(1,), measure_ns=2_000, **keywords
+    )
+    assert measured["accepted_load"] > 0.05
 
 
 def test_rings_hold_the_cores_part_alone() -> None:
@@ -457,126 +381,3 @@ def test_environments_take_observations(control: str) -> None:
             expected, _ = plain.reset()
     assert len(asked) > 50
     assert env.seam["general"][0]["name"] == "counted.seen"
-
-
-# ---- Errors ----
-
-
-def written(name: str, write: Callable[..., Any], **features: Any) -> PacketBatch:
-    """A batch with a block of this function."""
-    blocks.OBSERVATIONS.pop(name, None)
-    blocks.observation(name, **features)(write)
-    batch = PacketBatch(2, world=TRIANGLE, observation=f"progress+{name}")
-    batch.reset(seed=1)
-    return batch
-
-
-def test_values_are_checked() -> None:
-    g, p = (
-        {"general": [Feature("one", -1, 1, ""), Feature("two", 0.5, 2, "")]},
-        {"per_slot": [Feature("three", 1, 3, "")]},
-    )
-
-    def collect_with(value: tuple[float, ...], slot: float = 2) -> int:
-        def write(asked: Asked, general: np.ndarray, per_slot: np.ndarray) -> None:
-            general[:] = value
-            per_slot[:] = slot
-            if len(value) == 3:
-                general[-1, 0] = 7
-
-        batch = written("checked", write, **g, **p)
-        n = batch.collect()
-        # Behind the candidates stands 0, though it lies outside the bounds.
-        slots = columns_of(batch, batch.observation[:n], "checked.three")
-        np.testing.assert_array_equal(slots, np.where(batch.mask[:n], slot, 0))
-        return n
-
-    assert collect_with((-1, 2)) > 0
-    for values, words in (
-        (((-1.5, 1),), r"'checked': feature 'one' is -1.5 in row 0 \(network 0, router \d\); .* lie in -1 .. 1"),
-        (((0, 0.25),), r"feature 'two' is 0.25 .* 0.5 .. 2"),
-        (((0, np.nan),), r"feature 'two' is nan .*not written, or 0/0"),
-        (((np.inf, 1),), r"feature 'one' is inf"),
-        (((0, 1), 4), r"feature 'three' is 4 in slot 0 of row 0 \(network 0, router \d\)"),
-        (((0, 1), np.nan), r"feature 'three' is nan in slot 0"),
-    ):
-        with pytest.raises(ConfigError, match=words):
-            collect_with(*values)  # type: ignore[arg-type]
-
-
-def test_functions_are_told_what_they_did_wrong() -> None:
-    one = {"general": [Feature("one", 0, 1, "")]}
-    with pytest.raises(ConfigError, match=r"'wrong': feature 'one' is nan in row 0.*it was not written"):
-        written("wrong", lambda asked, general, per_slot: None, **one).collect()
-    with pytest.raises(ConfigError, match=r"'wrong': it returned ndarray; it writes into .* general \(\d, 1\)"):
-        written("wrong", lambda asked, general, per_slot: np.zeros(3), **one).collect()
-
-    def broken(asked: Asked, general: np.ndarray, per_slot: np.ndarray) -> None:
-        general[:] = np.zeros((len(asked), 5))
-
-    with pytest.raises(ValueError, match="could not broadcast") as raised:
-        written("wrong", broken, **one).collect()
-    assert "in the observation 'wrong', of 2 decisions of network 0: general (2, 1)" in raised.value.__notes__[0]
-    batch = written("wrong", broken, **one)
-    with pytest.raises(ValueError, match="broadcast"):
-        batch.collect()
-    batch.options.world.simulation("minimal", 1)  # nothing else is hurt
-    batch.reset(seed=1)
-
-    for returned, words in (
-        (lambda n: np.zeros(n + 1), r"it returned float64 of shape \(\d+,\); \d+ transitions need numbers of shape"),
-        (lambda n: np.zeros((n, 2)), r"it returned float64 of shape \(\d+, 2\)"),
-        (lambda n: np.full(n, "x"), "it returned <U1"),
-        (lambda n: np.full(n, np.nan), r"nan for decision \d+ of network 0 \(router \d\); rewards are finite"),
-    ):
-        blocks.REWARDS.pop("wrong_reward", None)
-        blocks.reward("wrong_reward")(lambda rows, simulation, made=returned: made(len(rows["action"])))
-        batch = PacketBatch(2, world=TRIANGLE, reward="wrong_reward")
-        batch.reset(seed=1)
-        play(batch, 100)
-        with pytest.raises(ConfigError, match=f"reward 'wrong_reward': {words}"):
-            batch.take()
-
-
-def test_names_are_checked() -> None:
-    for keywords, words in (
-        ({"observation": "progress+numpy_linc"}, "unknown block 'numpy_linc'; did you mean 'numpy_link'.*queues"),
-        ({"observation": "progres+numpy_link"}, "did you mean 'progress'"),
-        ({"observation": ""}, "unknown block ''"),
-        ({"observation": "numpy_link+numpy_link"}, "'numpy_link' stands there twice"),
-        ({"reward": "numpy_hop_dela"}, "unknown reward 'numpy_hop_dela'; did you mean 'numpy_hop_delay'.*job_slowdown"),
-    ):
-        for kind in (PacketBatch, PacketRoutingEnv):
-            with pytest.raises(ConfigError, match=words):
-                kind(world=TRIANGLE, **keywords)  # type: ignore[operator]
-    one = [Feature("one", 0, 1, "")]
-    for call, words in (
-        (lambda: blocks.observation("queues", one), "'queues' is the core's; taken: path, progress"),
-        (lambda: blocks.observation("a+b", one), r"'a\+b' is no name"),
-        (lambda: blocks.observation("none"), "it has no features"),
-        (lambda: blocks.observation("twice", one, one), "two features are named 'one'"),
-        (lambda: blocks.observation("numpy_link", one)(print), r"'numpy_link' is taken by .*test_blocks\.numpy_link"),
-        (lambda: blocks.reward("hop_delay"), "'hop_delay' is the core's"),
-        (lambda: blocks.reward("other", base="hop_dely"), "did you mean 'hop_delay'"),
-        (lambda: Feature("x", 2, 1, ""), r"'x' lies in 2 .. 1; low <= high"),
-        (lambda: Feature("x", np.nan, 1, ""), "low <= high"),
-        (lambda: Feature("a b", 0, 1, ""), "'a b' is no name"),
-    ):
-        with pytest.raises(ConfigError, match=words):
-            call()
-    blocks.observation("numpy_link", [], [Feature("link", 0, 32, "see queues")])(numpy_link)  # a module read again
-
-
-def test_who_cannot_take_them_says_so() -> None:
-    with pytest.raises(
-        ConfigError, match=r"reward: 'numpy_hop_delay' is made in Python .* PacketBatch.take\(\) pays it"
-    ):
-        PacketRoutingEnv(world=TRIANGLE, reward="numpy_hop_delay", control="all")
-    world = World(TRIANGLE)
-    words = r"routing.observation: 'numpy_link' is made in Python; .*routing=policy.*Use PacketBatch, PacketRoutingEnv"
-    with pytest.raises(ConfigError, match=words):
-        world.simulation({"name": "policy", "observation": "progress+numpy_link"}, 1)
-    with pytest.raises(
-        ConfigError, match=r"routing.reward: 'numpy_hop_delay' is made in Python.*Use PacketBatch, or write"
-    ):
-        world.simulation({"name": "policy", "reward": "numpy_hop_delay"}, 1)
