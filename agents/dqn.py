@@ -26,7 +26,7 @@ episodes that were not trained on, by seed of the training:
 A part of each batch in proportion to what each network holds: 740, 746; 938, 925; 4654, 3966.
 
 `reward=relative_delay` pays in the network's own mean hops and puts a toll on what is lost to queues, since a packet
-that waits makes others wait. 250 rounds of `worlds=universal` with another toll, mean latency in ns (seed 11 of the runs):
+that waits makes others wait. 250 rounds on twelve worlds with one toll or another, mean latency in ns (one seed):
 
     toll                                                         1       3     best baseline
     hyperx_64, hpdc21, bit complement 0.4                        392     344   355 (Q-adaptive)
