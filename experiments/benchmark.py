@@ -82,13 +82,15 @@ def benchmark(options: Options, command: str) -> None:
     if options.record:
         read_records(Path(options.record))  # what is there already must be a file of records
     directory = Path(options.results) / f"benchmark_{suite.name}"
-    require_writable(directory)
     plays = _plan(suite, policies, directory)
     notes, kept = _checked(recorded, plays, suite, options)
+    wanted = [p for p in plays if p.asked or options.baselines == "run"]
+    if not wanted and not kept:
+        raise CommandError(f"of {suite.id} nothing is recorded; give policies=[...], or baselines=run to measure them")
+    require_writable(directory)
     for note in notes:
         print(f"{COMMAND}: {note}", file=sys.stderr, flush=True)
 
-    wanted = [p for p in plays if p.asked or options.baselines == "run"]
     results: dict[Path, dict[str, Any]] = {}
     failures: list[str] = []
     if wanted:

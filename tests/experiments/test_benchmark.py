@@ -514,6 +514,7 @@ def test_a_wrong_word(command: Command, tmp_path: Path, arguments: list[str], pa
         ({"policies": [{"routing": "par", "params": {"treshold": 1}}]}, ["did you mean 'threshold'?"]),
         ({"policies": ["par", "par"]}, ["'par' is there twice"]),
         ({"policies": [{"name": "minimal", "routing": "par"}]}, ["'minimal' is a baseline of tiny-v3", "another name"]),
+        ({}, ["tiny-v3", "nothing is recorded", "baselines=run"]),
         ({"baselines": "rnu"}, ["baselines", "did you mean 'run'?"]),
         ({"workers": 0}, ["workers"]),
         ({"confidence": 95.0}, ["confidence", "95"]),
@@ -529,7 +530,7 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(
         benchmark(Options(**{"suite": "tiny.yaml", **given}), "flitgym-benchmark")
     for part in parts:
         assert part in str(failure.value)
-    assert not list(tmp_path.glob("results/*/*"))
+    assert not list(tmp_path.glob("results/*"))
 
 
 def test_a_file_that_is_no_policy_is_named_for_every_task(tiny: Path, tmp_path: Path) -> None:
