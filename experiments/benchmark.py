@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from omegaconf import MISSING, OmegaConf
+from yaml import YAMLError
 
 from ..configs import config_hash, unknown
 from ..simcore import CoreError, __version__
@@ -81,13 +82,15 @@ def benchmark(options: Options, command: str) -> None:
     if options.record:
         read_records(Path(options.record))  # what is there already must be a file of records
     directory = Path(options.results) / f"benchmark_{suite.name}"
-    require_writable(directory)
     plays = _plan(suite, policies, directory)
     notes, kept = _checked(recorded, plays, suite, options)
+    wanted = [p for p in plays if p.asked or options.baselines == "run"]
+    if not wanted and not kept:
+        raise CommandError(f"of {suite.id} nothing is recorded; give policies=[...], or baselines=run to measure them")
+    require_writable(directory)
     for note in notes:
         print(f"{COMMAND}: {note}", file=sys.stderr, flush=True)
 
-    wanted = [p for p in plays if p.asked or options.baselines == "run"]
     results: dict[Path, dict[str, Any]] = {}
     failures: list[str] = []
     if wanted:
@@ -300,6 +303,33 @@ def _usage() -> str:
     return "\n".join(lines)
 
 
+def _options(words: Sequence[str]) -> Options:
+    """What was typed.
+
+    Raises:
+        CommandError: a word that cannot be read, or no suite.
+        omegaconf.errors.OmegaConfBaseException: no such key, or a value of another type.
+    """
+    given = OmegaConf.create()
+    for word in words:
+        if "=" not in word:
+            raise CommandError(f"'{word}' is not of the form key=value")
+        try:
+            given.merge_with(OmegaConf.from_cli([word]))
+        except YAMLError:
+            raise CommandError(
+                f"{word}: cannot be read; put names with * in quotes: \"tasks=['*/uniform/*']\""
+            ) from None
+    for key in ("policies", "tasks"):
+        if isinstance(given.get(key), (str, int, float)):
+            raise CommandError(f"{key}: a list belongs here: {key}=[{given[key]}]")
+    options: Any = OmegaConf.merge(OmegaConf.structured(Options), given)
+    if OmegaConf.is_missing(options, "suite"):
+        raise CommandError(f"name a suite: suite={'|'.join(available())}")
+    whole: Options = OmegaConf.to_object(options)  # type: ignore[assignment]
+    return whole
+
+
 def main() -> None:
     """Entry point of the command."""
     words = sys.argv[1:]
@@ -308,14 +338,7 @@ def main() -> None:
         return
 
     def command() -> None:
-        wrong = [word for word in words if "=" not in word]
-        if wrong:
-            raise CommandError(f"'{wrong[0]}' is not of the form key=value")
-        options: Any = OmegaConf.merge(OmegaConf.structured(Options), OmegaConf.from_cli(words))
-        if OmegaConf.is_missing(options, "suite"):
-            raise CommandError(f"name a suite: suite={'|'.join(available())}")
-        given: Any = OmegaConf.to_object(options)
-        benchmark(given, shlex.join([COMMAND, *words]))
+        benchmark(_options(words), shlex.join([COMMAND, *words]))
 
     sys.exit(run_command(COMMAND, command))
 

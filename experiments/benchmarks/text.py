@@ -3,7 +3,6 @@
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +113,8 @@ def by_kind(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
 
 def of_tasks(cells: Sequence[Cell], bootstrap: Bootstrap) -> Iterable[tuple[str, list[str], Lines]]:
     """Title, heads and lines of every table of tasks: one per network and kind."""
-    for (network, kind), own in groupby(cells, key=lambda cell: (cell.task.network, cell.task.kind)):
+    for network, kind in dict.fromkeys((cell.task.network, cell.task.kind) for cell in cells):
+        own = [cell for cell in cells if (cell.task.network, cell.task.kind) == (network, kind)]
         shown = _SHOWN[kind]
         heads = ["task", "set", "policy", "score", *(_COLUMNS[name][0] for name in shown)]
         lines = []
