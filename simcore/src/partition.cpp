@@ -18,12 +18,9 @@ constexpr u32 kMostTerminals = 256, kLeastFlitsPerCycle = 32;
 // Below that handing over costs more than the caches give.
 constexpr u32 kShortestWindow = 4;
 
-// Where a network is cut decides in which order its events come: this does not follow the records' sizes.
-constexpr u64 kRecordBytes = 28;
-
 u64 bytes_of_router(const Network& net) {
   const u64 ports = u64{1} << net.radix_shift, vcs = u64{1} << net.vc_shift;
-  return ports * (sizeof(Port) + sizeof(Channel) + net.request_words * sizeof(u64) + vcs * 2 * kRecordBytes);
+  return ports * (sizeof(Port) + sizeof(Channel) + net.request_words * sizeof(u64) + vcs * (sizeof(InputVc) + sizeof(OutputVc)));
 }
 
 // Routers between two places where the network may be cut: its groups, where they are ranges of routers of one size.

@@ -16,8 +16,8 @@ namespace {
 
 // Every array that has a size from the beginning.
 void shape(const Network& net, State& s, Shaper& make) {
-  make(s.input_vcs, net.vc_id(net.router_ports, 0), InputVc{kNone, kNone, 0, 0, 0, 0, 0, 0, kNone, 0, 0});
-  make(s.output_vcs, net.vc_id(net.port_count, 0), OutputVc{kNone, kNone, 0, 0, 0, 0, kNone, 0, kNone, 0});
+  make(s.input_vcs, net.vc_id(net.router_ports, 0), InputVc{kNone, kNone, 0, 0, 0, 0, 0, 0, kNone, 0});
+  make(s.output_vcs, net.vc_id(net.port_count, 0), OutputVc{kNone, kNone, 0, 0, 0, 0, kNone, 0, kNone});
   make(s.ports, net.port_count, Port{});
   make(s.terminals, net.terminals, Terminal{});
   make(s.stamps, net.routers, 1u << (net.radix_shift + net.vc_shift));
@@ -153,17 +153,9 @@ void before_routes_after_hosts(Frame& f) {
   f.part.routes_due.take(f.now, f.w.routes);
 }
 
-// Where nobody has to see the batch of requests, the routing decides and applies request by request. False: it does
-// not.
-bool routed_at_once(Frame& f) {
-  if (!f.net.at_once || f.w.wary || !plain(f)) return false;
-  f.w.batch.count = 0;
-  f.net.at_once(f);
-  return true;
-}
-
-// From the routes of this partition on.
-void after_routes(Frame& f) {
+// From the routes of this partition, requests begin .. end-1 of the batch.
+void after_routes(Frame& f, u32 begin, u32 end) {
+  apply_routes(f, begin, end);
   switch_allocation(f);
   if (f.net.accounted_jobs && f.net.whole_packets && f.net.router.flit_by_flit) follow_waits(f);
   f.part.flit_lines.close(f.now);
@@ -191,22 +183,16 @@ void advance(const Network& net, State& s, Workspace& w, u32 k, Cycle until) {
     before_routes(f);
     hosts(f);
     before_routes_after_hosts(f);
-    if (!routed_at_once(f)) {
-      route_requests(f);
-      if (w.batch.count) net.route(net, s, w.batch);
-      if (w.wary) [[unlikely]] verify_routes(f);
-      mark_nonminimal(net, s, w.batch);
-      apply_routes(f, 0, w.batch.count);
-    }
-    after_routes(f);
+    route_requests(f);
+    if (w.batch.count) net.route(net, s, w.batch);
+    if (w.wary) [[unlikely]] verify_routes(f);
+    mark_nonminimal(net, s, w.batch);
+    after_routes(f, 0, w.batch.count);
   }
   w.routes.clear();
 }
 
-namespace {
-
-// A cycle up to the heads that ask for a route.
-void before_decisions(const Network& net, State& s, Workspace& w) {
+void collect(const Network& net, State& s, Workspace& w) {
   const u32 parts = net.partitions();
   if (!w.at_hosts) {
     begin_cycle(net, s, w);
@@ -226,12 +212,6 @@ void before_decisions(const Network& net, State& s, Workspace& w) {
     before_routes_after_hosts(f);
   }
   if (net.seam && net.seam->capacity) file_transitions(net, s, w.ids);
-}
-
-}  // namespace
-
-void collect(const Network& net, State& s, Workspace& w) {
-  before_decisions(net, s, w);
   resume(net, s, w);
 }
 
@@ -252,8 +232,7 @@ void apply(const Network& net, State& s, Workspace& w) {
     Frame f(net, s, w, now, k);
     if (net.partitions() == 1) end = b.count;
     while (end < b.count && net.partition_of(b.router[end]) == k) end++;
-    apply_routes(f, begin, end);
-    after_routes(f);
+    after_routes(f, begin, end);
   }
   w.routes.clear();
   s.part.totals.collected = 0;
@@ -265,18 +244,7 @@ void apply(const Network& net, State& s, Workspace& w) {
 }
 
 void step(const Network& net, State& s, Workspace& w) {
-  if (!w.at_routing) {
-    before_decisions(net, s, w);
-    if (net.partitions() == 1) {
-      Frame f(net, s, w, s.part.totals.now);
-      if (routed_at_once(f)) {
-        after_routes(f);
-        w.routes.clear();
-        return;
-      }
-    }
-    resume(net, s, w);
-  }
+  if (!w.at_routing) collect(net, s, w);
   w.at_routing = true;
   decide(net, s, w.batch);
   w.at_routing = false;

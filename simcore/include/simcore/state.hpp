@@ -50,7 +50,7 @@ static_assert(sizeof(PacketDetail) == 16);
 // A buffer is a queue of packets that counts its flits; the flits of a packet pass through it in order, so none needs a
 // slot of its own. `next` links the packets: a packet whose flits are spread over several buffers is the last of the
 // queue in all but the hindmost of them, so one link is enough.
-struct alignas(32) InputVc {  // half a cache line
+struct InputVc {
   Flit front, back;     // first and last packet (id and watched flag), kNone if empty
   u16 count;            // flits here
   u16 sent;             // flits of the front packet that have left
@@ -59,11 +59,10 @@ struct alignas(32) InputVc {  // half a cache line
   u16 parked;           // and waits in the list of its output VC
   u32 park_next;        // next input VC that waits for the same output VC
   u32 served;           // the least is served first: stamp of its last grant, or (age) when the packet in front was generated
-  u32 reserved;         // no padding: every byte is hashed
 };
-static_assert(sizeof(InputVc) == 32);
+static_assert(sizeof(InputVc) == 28);
 
-struct alignas(32) OutputVc {
+struct OutputVc {
   Flit front, back;     // queue of packets (routers with output buffers, NICs), as above
   u16 count;
   u16 sent;
@@ -72,9 +71,8 @@ struct alignas(32) OutputVc {
   u32 owner;            // input VC whose packet is part-way through, kNone
   Cycle owned_since;    // meaningful with VC allocation before the switch
   u32 parked;           // first input VC that waits for space here, kNone
-  u32 reserved2;
 };
-static_assert(sizeof(OutputVc) == 32);
+static_assert(sizeof(OutputVc) == 28);
 
 struct alignas(64) Port {  // one cache line: everything a flit's passage touches of a port, as output and as crossbar input
   u64 flits;               // sent on the channel since the window began

@@ -342,8 +342,7 @@ inline __attribute__((always_inline)) void round_robin(const Fabric& x, const Ro
 // Least recently served is the rule of Merlin's hr_router (xbar_arb_lru.h): one list of (input, VC) pairs; those served
 // go to its end, the first served of a cycle last.
 template <class S, bool kFewPorts>
-__attribute__((noinline)) void by_priority(const Fabric& x, u32 router) {
-  const Router at(x, router);
+void by_priority(const Fabric& x, const Router& at) {
   const u32 words = S::kWords ? S::kWords : x.words;
   u64 keys[kMaxRadix * kMaxVcs];
   u32 n = 0;
@@ -401,11 +400,10 @@ inline __attribute__((always_inline)) u32 only_request(const Fabric& x, const Ro
 }
 
 template <class S, bool kFewPorts>
-inline __attribute__((always_inline)) void prioritised(const Fabric& x, u32 router) {
-  const Router at(x, router);  // never in memory: of what it holds only what is needed is reckoned
+inline __attribute__((always_inline)) void prioritised(const Fabric& x, const Router& at) {
   u32 out_port = 0;
   const u32 bit = kFewPorts ? only_request<S>(x, at, out_port) : kNone;
-  if (bit == kNone) return by_priority<S, kFewPorts>(x, router);
+  if (bit == kNone) return by_priority<S, kFewPorts>(x, at);
   if (!S::kOneCycle && !(passed(at.ports[out_port].output_busy_until, x.now) && passed(at.ports[bit >> x.vc_shift].input_busy_until, x.now))) return;
   const Request request(x, at, out_port, bit);
   if (!has_room<S>(x, at, request)) return;
@@ -422,7 +420,7 @@ void allocate_all(Frame& f) {
     for (u64 bits = active[word]; bits; bits &= bits - 1) {
       const Router at(x, f.range.first_router + word * 64 + static_cast<u32>(__builtin_ctzll(bits)));
       if constexpr (kRotating) round_robin<S, kFewPorts>(x, at);
-      else prioritised<S, kFewPorts>(x, at.id);
+      else prioritised<S, kFewPorts>(x, at);
       if (!at.template any_asked<kFewPorts>(x)) active[word] &= ~(bits & -bits);
     }
 }
