@@ -54,7 +54,7 @@ std::unique_ptr<const Network> listing_network(const Network& net) {
     if (name == net.routing_name && runs_on(spec, net) && (!found || !spec.topologies.empty())) found = &spec;
   if (!found)
     throw ConfigError("marginal cost: routing." + net.routing_name +
-                      " lists no candidates to choose among; take one that does (par, q_adaptive, dim_war, policy, ...)");
+                      " lists no candidates to choose among; take one that does (q_adaptive, dim_war, policy, ...)");
   auto own = std::make_unique<Network>(net);
   Values values;
   for (const ParamSpec& p : found->params)
@@ -204,8 +204,9 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
     const auto gb = [](u64 b) { return gigabytes(static_cast<double>(b)); };
     throw ConfigError("forks: " + std::to_string(rule.forks) + " states that wait and " + std::to_string(running) +
                       " that run take " + gb(bytes) + " of memory, " + gb(each) + " each; this machine has " +
-                      gb(free) + " free: " + (fit > running ? std::to_string(std::min<u64>(fit - running, kMostForks)) + " fit"
-                                                 : "none fits beside those that run"));
+                      gb(free) + " free: " +
+                      (fit > running ? std::to_string(std::min<u64>(fit - running, kMostForks)) + " fit"
+                                     : "none fits beside those that run"));
   }
   claim_memory(bytes, "forks", std::to_string(rule.forks) + " states");
   own_ = std::make_unique<Simulation>(simulation);
