@@ -28,6 +28,7 @@ def save_policy(
     observation: str,
     topology: str,
     relation: str = "widest",
+    slots_by: str = "random",
 ) -> None:
     """Write a policy, whole or not at all.
 
@@ -39,6 +40,7 @@ def save_policy(
         observation: blocks of features, joined by +.
         topology: kind of network it was trained on (`dragonfly`, `hyperx`), of whatever size; `any` if it fits all.
         relation: the candidates that its slots are drawn from.
+        slots_by: which of them, where there are more: `random` or `estimate`.
 
     Raises:
         ConfigError: a weight is not finite, or layers do not fit each other.
@@ -61,6 +63,8 @@ def save_policy(
         "topology": topology,
         "relation": relation,
     }
+    if slots_by != "random":  # what files without the word mean
+        metadata["slots_by"] = slots_by
     write_whole(path, _in_order(save(tensors, metadata)))
 
 

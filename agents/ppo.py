@@ -17,12 +17,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..env.world import World
+from ..env.world import Mixture, World
 from . import stored
 from .bounds import ROLLOUTS, check
 from .divergence import require_finite
 from .networks import Layers, SlotScores, StateValue
-from .rollouts import Rollouts
+from .rollouts import SEEN, Rollouts
 
 
 @dataclass
@@ -35,7 +35,9 @@ class Config:
     hidden: list[int] = field(default_factory=lambda: [32, 32])
     observation: str = "progress+router+queues+path+q_values"
     reward: str = "hop_delay"
+    toll: float = 1.0  # of reward=relative_delay: how many times more the time lost to queues counts
     slots: int = 8
+    slots_by: str = "random"  # or estimate: which candidates where there are more than slots
     # experience
     networks: int = 4
     run_ns: float = 4000
@@ -73,7 +75,7 @@ _STORED = ("actor", "critic", "optimiser", "generator", "round", "rollouts")
 class Agent:
     """Trains actor and critic on a world."""
 
-    def __init__(self, config: Config, world: World, *, rounds: int, seed: int, device: str = "cpu") -> None:
+    def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         self.config, self.rounds, self.device = config, rounds, device
         self.rollouts = rollouts = Rollouts.of(config, self.routing(config), world, seed)
         self.seam = rollouts.seam
@@ -87,7 +89,7 @@ class Agent:
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:
         """Parameters of `routing=policy` for the rollouts."""
-        return {key: getattr(config, key) for key in ("network", "hidden", "observation", "reward", "slots")}
+        return {key: getattr(config, key) for key in SEEN}
 
     def train_round(self) -> dict[str, float]:
         """Let the networks run under the present policy, then learn from what came of it."""

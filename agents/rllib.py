@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..env.world import World
+from ..env.world import Mixture, World
 from ..simcore import ConfigError
 from . import stored
 from .networks import Layers
@@ -76,7 +76,9 @@ class Agent:
     empty replay memory and other episodes. Unlike the other agents' it does not repeat an uninterrupted one.
     """
 
-    def __init__(self, config: Any, world: World, *, rounds: int, seed: int, device: str = "cpu") -> None:
+    def __init__(self, config: Any, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
+        if isinstance(world, Mixture):
+            raise ConfigError(f"worlds: agent={config.name} trains on one world; dqn and ppo take several")
         if device != "cpu":
             raise ConfigError(f"device={device}: with RLlib set agent.gpus_per_learner and agent.learners instead")
         self.config, self.world, self.seed = config, world, seed

@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..env.ring import Ring
-from ..env.world import World
+from ..env.world import Mixture, World
 from ..simcore import ConfigError, Simulation
 from . import stored
 from .networks import Layers
+
+# Hyperparameters of an agent that are parameters of `routing=policy`: what the routers see and are paid.
+SEEN = ("network", "hidden", "observation", "reward", "toll", "slots", "slots_by")
 
 
 class Rollouts:
@@ -22,6 +25,9 @@ class Rollouts:
 
     An episode begins with an empty network and ends after `episode_ns`; the first ones are cut differently long, so
     that the networks do not all begin anew at once.
+
+    Of a mixture the networks take the worlds in turn, and so do the episodes of each network if it has more worlds than
+    there are networks.
 
     Args:
         world: where the episodes are drawn from.
@@ -37,7 +43,7 @@ class Rollouts:
 
     def __init__(
         self,
-        world: World,
+        world: World | Mixture,
         routing: Mapping[str, Any],
         *,
         networks: int,
@@ -47,22 +53,24 @@ class Rollouts:
         seed: int,
         tail_ns: float = 0.0,
     ) -> None:
-        self.world, self.episode_ns, self.capacity, self.tail_ns = world, episode_ns, capacity, tail_ns
+        self.mixture = world if isinstance(world, Mixture) else Mixture.alone(world)
+        self.episode_ns, self.capacity, self.tail_ns = episode_ns, capacity, tail_ns
         self.routing = {**routing, "name": "policy", "record": capacity, "record_part": record_part}
         self.next_seed, self.decisions = seed, 0
         self.seeds = [0] * networks
         self.ends_ns = [0.0] * networks
+        self.members = [(k - networks) % len(self.mixture.worlds) for k in range(networks)]  # of the mixture
         self.simulations: list[Simulation] = []
         self.rings: list[Ring] = []
         self.late: list[dict[str, Tensor]] = []  # of episodes that are over, not taken yet
         for k in range(networks):
-            simulation = self._begin(k, episode_ns * (k + 1) / networks)
+            simulation = self._begin(k, (k + 1) / networks)
             self.simulations.append(simulation)
             self.rings.append(Ring(simulation))
         self.seam = self.simulations[0].seam()
 
     @classmethod
-    def of(cls, config: Any, routing: Mapping[str, Any], world: World, seed: int) -> Rollouts:
+    def of(cls, config: Any, routing: Mapping[str, Any], world: World | Mixture, seed: int) -> Rollouts:
         """As the hyperparameters of an agent say; `seed` is that of the training.
 
         The episodes of one training never have the seeds of another's.
@@ -78,13 +86,19 @@ class Rollouts:
             tail_ns=config.tail_ns,
         )
 
-    def _begin(self, k: int, length_ns: float) -> Simulation:
-        self.seeds[k], self.ends_ns[k] = self.next_seed, length_ns
+    def _begin(self, k: int, part: float = 1.0) -> Simulation:
+        self.members[k] = (self.members[k] + len(self.members)) % len(self.mixture.worlds)
+        self.seeds[k], self.ends_ns[k] = self.next_seed, self.episode_ns * self._scale(k) * part
         self.next_seed += 1
-        return self.world.simulation(self.routing, self.seeds[k])
+        return self.mixture.worlds[self.members[k]].simulation(self.routing, self.seeds[k])
+
+    def _scale(self, k: int) -> float:
+        """Times of network k over the agent's."""
+        own = self.mixture.episode_ns[self.members[k]]
+        return 1.0 if own is None else own / self.episode_ns
 
     def run(self, ns: float, layers: Layers, *, epsilon: float = 0.0, temperature: float = 0.0) -> dict[str, float]:
-        """Let every network run for `ns` under these weights.
+        """Let every network run for `ns` under these weights (times its world's scale, see `Mixture`).
 
         Returns:
             `latency_ns`: mean over the packets delivered; `throughput`: flits that arrived of those offered (in a short
@@ -95,13 +109,13 @@ class Rollouts:
         for k, simulation in enumerate(self.simulations):
             if simulation.time_ns >= self.ends_ns[k] or simulation.workload_finished:
                 self._carry_on(k, ns)
-                simulation = self.simulations[k] = self._begin(k, self.episode_ns)
+                simulation = self.simulations[k] = self._begin(k)
                 self.rings[k] = Ring(simulation)
             simulation.set_policy(layers)
             simulation.epsilon, simulation.temperature = epsilon, temperature
             made = simulation.decision_count
             simulation.begin_window()
-            simulation.run_ns(ns)
+            simulation.run_ns(ns * self._scale(k))
             simulation.end_window()
             statistics = simulation.statistics()
             self.decisions += simulation.decision_count - made
@@ -183,6 +197,7 @@ class Rollouts:
             ],
             "seeds": list(self.seeds),
             "ends_ns": list(self.ends_ns),
+            "members": list(self.members),
             "read": [ring.read for ring in self.rings],
             "next_seed": self.next_seed,
             "decisions": self.decisions,
@@ -195,15 +210,16 @@ class Rollouts:
             ConfigError: it is of another world or another number of networks, or damaged.
         """
         where, count = "agent.rollouts", len(self.simulations)
-        given = stored.entries(state, where, ("snapshots", "seeds", "ends_ns", "read", "next_seed", "decisions"))
-        lists = {
-            key: stored.items(given[key], f"{where}.{key}", count) for key in ("snapshots", "seeds", "ends_ns", "read")
-        }
+        given = stored.entries(state, where, (*_OF_NETWORKS, "next_seed", "decisions"))
+        lists = {key: stored.items(given[key], f"{where}.{key}", count) for key in _OF_NETWORKS}
         seeds = [stored.whole(x, f"{where}.seeds.{k}") for k, x in enumerate(lists["seeds"])]
         ends_ns = [stored.number(x, f"{where}.ends_ns.{k}", 0, 1e13) for k, x in enumerate(lists["ends_ns"])]
+        worlds = self.mixture.worlds
+        last = len(worlds) - 1
+        members = [stored.whole(x, f"{where}.members.{k}", 0, last) for k, x in enumerate(lists["members"])]
         simulations, rings = [], []
         for k, seed in enumerate(seeds):
-            simulation = self.world.simulation(self.routing, seed)
+            simulation = worlds[members[k]].simulation(self.routing, seed)
             snapshot = stored.tensor(lists["snapshots"][k], f"{where}.snapshots.{k}", torch.uint8, [None])
             simulation.restore(snapshot.numpy().tobytes())
             ring = Ring(simulation)
@@ -213,8 +229,10 @@ class Rollouts:
         self.next_seed = stored.whole(given["next_seed"], f"{where}.next_seed")
         self.decisions = stored.whole(given["decisions"], f"{where}.decisions")
         self.simulations, self.rings, self.seeds, self.ends_ns = simulations, rings, seeds, ends_ns
+        self.members = members
 
 
+_OF_NETWORKS = ("snapshots", "seeds", "ends_ns", "members", "read")
 _SAMPLED = (
     "observation",
     "next_observation",

@@ -14,7 +14,10 @@ from .jobs import core_workload, file_hash, file_word, has_workload, workload_id
 # Keys that say where or whether a run is stored, not what it computes.
 _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads"}
 # Parameters that came later count where they differ from what was done before: results that are there are found again.
-_CAME_LATER = {"router": {"crossbar_sharing": "flit", "packet_stepping": "train"}}
+_CAME_LATER: dict[str, dict[str, Any]] = {
+    "router": {"crossbar_sharing": "flit", "packet_stepping": "train"},
+    "routing": {"slots_by": "random", "toll": 1.0},
+}
 # Of `run`, what a workload heeds.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
 _FILES_OF_ROUTING = ("path", "file", "demand")  # a policy, a forwarding table, the matrix it is balanced for

@@ -52,6 +52,7 @@ class Training:
     threads: int = MISSING
     checkpoint_every: int = MISSING
     vary: Any = None  # a mapping; OmegaConf has no type for one that a whole other one replaces
+    worlds: Any = None  # likewise
     overwrite: bool = MISSING
     topology: Any = MISSING
     router: Any = MISSING
@@ -114,6 +115,25 @@ def _groups(config: DictConfig) -> int:
     return int(Simulation(sections).facts()["groups"])
 
 
+def mixture(config: DictConfig) -> dict[str, Any] | None:
+    """The worlds of a training by name, as `Mixture.composed` takes them; None = the one of the configuration.
+
+    Raises:
+        ConfigError: it is no mapping, or there is a `vary` beside it.
+    """
+    if config.worlds is None:
+        return None
+    given: Any = OmegaConf.to_container(config.worlds, resolve=True) if OmegaConf.is_config(config.worlds) else None
+    if not isinstance(given, dict) or not all(isinstance(member, dict) for member in given.values()):
+        raise ConfigError(
+            f"worlds: {config.worlds!r} is no mapping of names to worlds; e.g. worlds=universal, or "
+            "worlds={a: {overrides: [topology=torus_512]}}"
+        )
+    if config.vary is not None:
+        raise ConfigError("vary: each of the worlds has its own; set worlds.<name>.vary")
+    return given
+
+
 def training_hash(config: DictConfig) -> str:
     """Hash of everything that decides what is learned, 12 hexadecimal digits."""
     plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
@@ -121,16 +141,19 @@ def training_hash(config: DictConfig) -> str:
     # Where nothing fails, a training is what it was before there were failures. A seed counts where `vary` draws some.
     if not core_failures(config) and plain.get("failures", {}).get("seed") is None:
         identity.pop("failures", None)
+    if identity.get("worlds") is None:
+        identity.pop("worlds", None)
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def train_id(*, _root_: DictConfig) -> str:
     """The name of a training's directory."""
     plain = {key: _root_[key] for key in _root_ if key != "hydra"}
-    where = _root_.workload.name if has_workload(_root_) else _root_.traffic.name
-    return (
-        f"{_root_.agent.name}_{_root_.topology.name}_{where}_seed{_root_.seed}_{training_hash(OmegaConf.create(plain))}"
-    )
+    if _root_.worlds is not None:
+        where = f"{len(_root_.worlds)}_worlds"
+    else:
+        where = f"{_root_.topology.name}_{_root_.workload.name if has_workload(_root_) else _root_.traffic.name}"
+    return f"{_root_.agent.name}_{where}_seed{_root_.seed}_{training_hash(OmegaConf.create(plain))}"
 
 
 # When this module is imported, for a sweep's worker processes do nothing else of it.

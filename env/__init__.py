@@ -10,6 +10,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from ..simcore import NO_DECISION
+from . import blocks
+from .asked import Asked, Tables
+from .blocks import Feature
 from .packet_batch import PacketBatch
 from .packet_network import Choose, PacketOptions
 from .packet_routing import PacketRoutingEnv
@@ -26,7 +29,9 @@ if TYPE_CHECKING:
 __all__ = [
     "NO_DECISION",
     "SANITY",
+    "Asked",
     "Choose",
+    "Feature",
     "PacketBatch",
     "PacketOptions",
     "PacketRoutingEnv",
@@ -34,7 +39,9 @@ __all__ = [
     "Ring",
     "RouterParallelEnv",
     "SanityWorld",
+    "Tables",
     "World",
+    "blocks",
     "play",
     "register_envs",
 ]

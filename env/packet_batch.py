@@ -9,11 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..configs import unknown
 from ..simcore import ConfigError, CoreError, Simulation, Worlds
+from .block_rows import BlockRows
 from .chains import horizon_cycles
 from .own_columns import OwnColumns
 from .packet_network import PacketOptions, check_room, episode_seed
 from .ring import Ring, Rows
 
+_OBSERVATIONS = ("observation", "next_observation")
 _VIEWS = ("_worlds", "observation", "mask", "network", "router", "decision")
 
 
@@ -51,6 +53,11 @@ class PacketBatch:
 
     `copy.deepcopy`, pickle and `fork` give a batch that goes on by itself, at any time.
 
+    **Blocks from Python.** Observations and rewards that were registered by `flitgym.env.blocks` are named as the
+    core's are, and `observation`, `seam` and `take()` show them in the same way. The core's rings know nothing of them:
+    `transitions(k)` and `ring(k)` then come without `observation` and `next_observation`, or without `reward`. With a
+    reward from Python `take()` has `next_decided`, too, the cycle of the packet's next decision (0: there is none).
+
     Args:
         num_envs: K.
         **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation` and `record` (transitions
@@ -77,6 +84,7 @@ class PacketBatch:
             raise ConfigError(f"num_envs: {num_envs}; there must be at least one network")
         self.num_envs = num_envs
         self.options = PacketOptions.read(keywords, type(self).__name__)
+        self._parts = self.options.parts()
         self.simulations: list[Simulation] = []
         self._worlds: Worlds | None = None
         self._number, self._seed = 0, 0
@@ -97,9 +105,15 @@ class PacketBatch:
             if len(self.simulations) == 1:
                 check_room(self.simulations[0], self.num_envs)
         self._number += 1
-        self._rings = [Ring(simulation) for simulation in self.simulations]
+        parts = self._parts
+        self._rings = [Ring(simulation, _OBSERVATIONS if parts.observations else ()) for simulation in self.simulations]
         horizons = np.array([horizon_cycles(simulation) for simulation in self.simulations], np.int64)
-        self._own = OwnColumns(horizons, (*self._rings[0].columns, "network"))
+        self._own = OwnColumns(
+            horizons, tuple({**self._rings[0].columns, **dict.fromkeys(_OBSERVATIONS), "network": None})
+        )
+        # What Python adds to a decision, until its transition comes.
+        self._added = OwnColumns(horizons, ()) if parts.observations or parts.reward else None
+        self._blocks = BlockRows(parts, self.simulations) if parts.observations else None
         self._count = 0
         self._look()
 
@@ -113,7 +127,9 @@ class PacketBatch:
             Their number; 0 means that no network has asked anything in that time.
 
         Raises:
-            ConfigError: more transitions were filed in this step than a ring holds; names the number that it needs.
+            ConfigError: more transitions were filed in this step than a ring holds; names the number that it needs. Or
+                a block from Python wrote what it must not; names the block, the feature and its value. Then only
+                `reset()` goes on.
         """
         worlds = self._built()
         self._count = worlds.collect(max_cycles)
@@ -122,6 +138,8 @@ class PacketBatch:
                 f"record: {worlds.most_filed} transitions came in one step and the ring holds {self.options.record}; "
                 f"set record to {worlds.most_filed} or more"
             )
+        if self._blocks is not None:
+            self._blocks.write(self._count)
         return self._count
 
     def apply(self, actions: ArrayLike, log_probability: ArrayLike | None = None, **columns: ArrayLike) -> None:
@@ -142,17 +160,25 @@ class PacketBatch:
         actions = np.asarray(actions)
         if actions.dtype.kind not in "iu" and len(actions):
             raise ConfigError(f"actions: {actions.dtype}; slots are whole numbers")
-        if not columns and not self._own.names:
+        noted = [(self._own, columns)] if columns or self._own.names else []
+        if self._added is not None and not self._added.has_room(n) and self._outrun():
+            self._added = None  # nobody takes, and take() would raise from here on: there is nothing to keep it for
+        if self._added is not None:
+            noted.append((self._added, self._addition(n)))
+        if not noted:
             worlds.apply(actions, log_probability)
             return
-        if not self._own.has_room(n):
+        if not all(own.has_room(n) for own, _ in noted):
             self._check_rings()
-        before = len(self._own)
-        self._own.add(self.network[:n], self.decision[:n], columns)
+        before = [(own, len(own)) for own, _ in noted]
         try:
+            for own, given in noted:
+                own.add(self.network[:n], self.decision[:n], given)
             worlds.apply(actions, log_probability)
         except BaseException:
-            self._own.drop(len(self._own) - before)
+            for own, count in before:
+                if len(own) > count:
+                    own.drop(len(own) - count)
             raise
 
     def take(self) -> Rows:
@@ -175,15 +201,18 @@ class PacketBatch:
         rows = {name: np.concatenate([columns[name][part] for columns, part, _ in new]) for name in new[0][0]}
         counts = [part.stop - part.start for _, part, _ in new]
         rows["network"] = np.repeat(np.array([k for *_, k in new], np.uint32), counts)
+        now = np.array([simulation.now for simulation in self.simulations], np.int64)
         if self._own.names:
-            now = np.array([simulation.now for simulation in self.simulations], np.int64)
             rows |= self._own.join(rows, now)
+        if self._added is not None:
+            self._add_to(rows, now)
         return rows
 
     def transitions(self, k: int) -> Rows:
         """Network k's ring of transitions: views [record, ...] of the core's memory; see `Simulation.transitions`."""
         self._built()
-        return self._rings[k].columns
+        columns = self._rings[k].columns
+        return columns if self._parts.reward is None else {name: columns[name] for name in columns if name != "reward"}
 
     def filed(self, k: int) -> int:
         """Transitions of network k that were ever filed; number i, from 0, lies in row i mod record."""
@@ -192,7 +221,8 @@ class PacketBatch:
     def ring(self, k: int) -> Ring:
         """A reader of network k's ring from here on; it knows nothing of `take()`, nor that of it."""
         self._built()
-        return Ring(self.simulations[k])
+        without = (_OBSERVATIONS if self._parts.observations else ()) + (("reward",) if self._parts.reward else ())
+        return Ring(self.simulations[k], without)
 
     @property
     def time_ns(self) -> NDArray[np.float64]:
@@ -203,7 +233,7 @@ class PacketBatch:
     def seam(self) -> dict[str, Any]:
         """The features, with names, bounds and meanings."""
         self._built()
-        return self.simulations[0].seam()
+        return self._parts.seam(self.simulations[0].seam())
 
     def _built(self) -> Worlds:
         if self._worlds is None:
@@ -214,6 +244,36 @@ class PacketBatch:
         self._worlds = worlds = Worlds(list(self.simulations))
         self.observation, self.mask, self.decision = worlds.observation, worlds.mask, worlds.decision
         self.network, self.router = worlds.network, worlds.router
+        if self._blocks is not None:
+            self._blocks.look(worlds)
+            self.observation = self._blocks.observation
+
+    def _addition(self, n: int) -> dict[str, ArrayLike]:
+        """What Python adds to the decisions that stand."""
+        addition: dict[str, ArrayLike] = {}
+        if self._blocks is not None:
+            addition["observation"] = self.observation[:n]
+        if self._parts.reward is not None:
+            now = np.array([simulation.now for simulation in self.simulations], np.int64)
+            addition["decided"] = now[self.network[:n]]
+        return addition
+
+    def _add_to(self, rows: Rows, now: NDArray[np.int64]) -> None:
+        """Put what Python makes of transitions into them."""
+        assert self._added is not None
+        if not self._added.names:  # nothing was decided here yet
+            self._added.add(self.network[:0], self.decision[:0], self._addition(0))
+        added = self._added.join(rows, now)
+        if self._blocks is not None:
+            for name in _OBSERVATIONS:
+                rows[name] = added[name]
+            rows["next_observation"][rows["done"]] = 0
+        if self._parts.reward is not None:
+            rows["next_decided"] = added["next_decided"]
+            rows["reward"] = self._parts.rewards(rows, self.simulations)
+
+    def _outrun(self) -> bool:
+        return any(ring.simulation.transition_count - ring.read > ring.capacity for ring in self._rings)
 
     def _check_rings(self) -> None:
         for k, ring in enumerate(self._rings):

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from ..configs import unknown
 from ..simcore import ConfigError, CoreError, Simulation, Worlds, available_memory
+from .block_rows import BlockRows
+from .blocks import Parts
 from .ring import Ring
 from .world import World
 
@@ -60,9 +62,10 @@ class PacketOptions:
         overrides: instead of `world`, any configuration of the framework, as after `flitgym-simulate`.
         vary: with `overrides` or a mapping: what is drawn anew per network; see `World`.
         slots: candidates that are seen of each decision, 2 to 16.
-        observation: blocks of features, joined by +.
-        reward: what the core's transitions are paid, in us; see `flitgym-simulate --help` for the choices. With
-            control=all, `job_slowdown` charges the packets of slowed-down jobs more; the others charge all alike.
+        observation: blocks of features, joined by +: the core's, and those from Python (`flitgym.env.blocks`).
+        reward: what the core's transitions are paid, in us; see `flitgym-simulate --help` for the choices; in
+            `PacketBatch` one from Python, too. With control=all, `job_slowdown` charges the packets of slowed-down jobs
+            more; the others charge all alike.
         relation: HyperX: whose candidates are offered.
         record: transitions that the core keeps; more than arrive in one step.
         control: what an episode is. `decision`: every decision of the network is the agent's, and an episode of its
@@ -100,6 +103,7 @@ class PacketOptions:
                 f"episode_ns ({self.episode_ns}) and record ({self.record}) must be above 0, episode_decisions "
                 f"({self.episode_decisions}) and warmup_ns ({self.warmup_ns}) at least 0"
             )
+        self.parts()
 
     @classmethod
     def read(cls, keywords: Mapping[str, Any], environment: str) -> PacketOptions:
@@ -116,10 +120,20 @@ class PacketOptions:
         world = world_of(keywords.get("world"), keywords.get("overrides"), keywords.get("vary"))
         return cls(world, **{key: value for key, value in keywords.items() if key in own})
 
+    def parts(self) -> Parts:
+        """What of observation and reward is the core's, and what is Python's.
+
+        Raises:
+            ConfigError: nobody has registered what one of them names.
+        """
+        return Parts.of(self.observation, self.reward)
+
     def routing(self) -> dict[str, Any]:
-        """The section `routing` of the simulations."""
-        keys = ("slots", "observation", "reward", "relation", "record")
-        return {"name": "agent", **{key: getattr(self, key) for key in keys}}
+        """The section `routing` of the simulations: what the core does of it."""
+        parts = self.parts()
+        keys = ("slots", "relation", "record")
+        own = {key: getattr(self, key) for key in keys}
+        return {"name": "agent", "observation": parts.core, "reward": parts.core_reward, **own}
 
 
 def world_of(
@@ -219,8 +233,14 @@ class PacketNetwork:
 
     def __init__(self, options: PacketOptions) -> None:
         self.options = options
+        self.parts = options.parts()
+        if self.parts.reward is not None:
+            raise ConfigError(
+                f"reward: '{options.reward}' is made in Python of whole transitions, and those come after many further "
+                "steps; PacketBatch.take() pays it"
+            )
         probe = options.world.simulation(options.routing(), 0)
-        self.seam = probe.seam()
+        self.seam = self.parts.seam(probe.seam())
         if options.control != "all" and options.reward != "hop_delay":
             raise ConfigError(
                 f"reward: '{options.reward}' with control={options.control}, which pays every step with its own delay "
@@ -314,6 +334,7 @@ class PacketNetwork:
         self._network += 1
         self._random = np.random.default_rng([number, 1])
         self.simulation = options.world.simulation(options.routing(), number)
+        self._blocks = BlockRows(self.parts, [self.simulation]) if self.parts.observations else None
         self._look()
         self._actions = np.zeros(len(self._rows), np.int64)
         self._nothing = np.zeros(self.width, np.float32)
@@ -336,6 +357,9 @@ class PacketNetwork:
         self._worlds = Worlds([self.simulation])
         self._rows, self._masks, self._routers = self._worlds.observation, self._worlds.mask, self._worlds.router
         self._path_us = self._worlds.path_delay_us()
+        if self._blocks is not None:
+            self._blocks.look(self._worlds)
+            self._rows = self._blocks.observation
 
     # Views of the core's memory are no part of a copy, which looks at its own.
     def __getstate__(self) -> dict[str, Any]:
@@ -485,6 +509,8 @@ class PacketNetwork:
         while self.simulation.now < end and not self._finished():
             self._count = self._worlds.collect(min(_STRIDE, end - self.simulation.now))
             if self._count:
+                if self._blocks is not None:
+                    self._blocks.write(self._count)
                 if self.options.control == "decision":
                     self._path_us = self._worlds.path_delay_us()
                 return self._count

@@ -13,6 +13,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ..configs import compose, core_sections, explain, unknown
 from ..simcore import ConfigError, Simulation
+from .blocks import refuse_in_core
 
 _SECTIONS = ("topology", "router", "traffic", "workload", "failures")
 _DRAWS = 16  # of failures for one episode, until a network holds together
@@ -98,8 +99,10 @@ class World:
         """A fresh simulation of the episode `seed` at cycle 0.
 
         Raises:
-            ConfigError: the sections, as drawn, cannot be built.
+            ConfigError: the sections, as drawn, cannot be built; or the routing names a block from Python.
         """
+        if isinstance(routing, Mapping):
+            refuse_in_core(routing)
         for attempt in range(_DRAWS if self._draws_failures else 1):
             try:
                 return Simulation({**self.draw(seed, attempt), "routing": routing, "seed": seed})
@@ -113,6 +116,64 @@ class World:
         drawn = [key for key in self.vary if key.split(".")[0] == "failures"]
         fixed = "failures" in drawn or "failures.seed" in drawn or "seed" in self.sections.get("failures", {})
         return bool(drawn) and not fixed
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Several worlds for one training: different networks, routers, packets and traffic.
+
+    Args:
+        worlds: what is trained on.
+        episode_ns: of each world, the length of an episode; None = the agent's. The time between two rounds of learning
+            is scaled alike, so that worlds of fast links are not left to run for thousands of packets per round.
+    """
+
+    worlds: Sequence[World]
+    episode_ns: Sequence[float | None]
+
+    def __post_init__(self) -> None:
+        if not self.worlds:
+            raise ConfigError("worlds: there are none")
+        if len(self.worlds) != len(self.episode_ns):
+            raise ConfigError(f"Mixture: {len(self.worlds)} worlds and {len(self.episode_ns)} lengths of episodes")
+
+    @classmethod
+    def alone(cls, world: World) -> Mixture:
+        """The one world."""
+        return cls([world], [None])
+
+    @classmethod
+    def composed(cls, members: Mapping[str, Mapping[str, Any]]) -> Mixture:
+        """From a configuration.
+
+        Args:
+            members: by name: `overrides` and `vary` as `World.composed` takes them, `episode_ns` as above, and `share`,
+                the number of times that the world counts (1).
+
+        Raises:
+            ConfigError: a key that does not exist, or a world that cannot be composed; the message names the member.
+        """
+        worlds: list[World] = []
+        lengths: list[float | None] = []
+        for name, member in members.items():
+            for key in member:
+                if key not in _MEMBER:
+                    raise ConfigError(unknown(f"worlds.{name}", key, _MEMBER, "key"))
+            share, length = member.get("share", 1), member.get("episode_ns")
+            if isinstance(share, bool) or not isinstance(share, int) or not 0 <= share <= 64:
+                raise ConfigError(f"worlds.{name}.share: {share} is not an integer from 0 to 64")
+            if length is not None and not 1 <= length <= 1e12:
+                raise ConfigError(f"worlds.{name}.episode_ns: {length} is outside 1 .. 1e12")
+            try:
+                world = World.composed(list(member.get("overrides") or []), member.get("vary"))
+            except ConfigError as error:
+                raise ConfigError(f"worlds.{name}: {error}") from error
+            worlds += [world] * share
+            lengths += [length] * share
+        return cls(worlds, lengths)
+
+
+_MEMBER = ("overrides", "vary", "episode_ns", "share")
 
 
 def _ordered(low: Any, high: Any) -> bool:

@@ -42,8 +42,8 @@ def _threads(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
     if parts > 1:
         return f"run.threads: {threads}, but this network has {parts} partitions to run"
     return (
-        f"run.threads: {threads}, but this network is one partition: workloads, agents, the oracle ugal_global, "
-        "learning with packets of several flits, and networks with few flits in a cycle or very short links are not cut"
+        f"run.threads: {threads}, but this network is one partition: agents, the oracle ugal_global, workloads without "
+        "a network or with message_matrix, and networks with few flits in a cycle or very short links are not cut"
     )
 
 

@@ -3,3 +3,15 @@
 import os
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+_RUNS_AT_ONCE = "FLITGYM_RUNS_AT_ONCE"  # for the processes of a sweep
+
+
+def share_cores(runs: int) -> None:
+    """So many runs share the cores from now on, in this process and in those it starts."""
+    os.environ[_RUNS_AT_ONCE] = str(max(1, runs))
+
+
+def cores_of_a_run() -> int:
+    """What each of the runs that go on at once may take: `run.threads=0`."""
+    return max(1, CORES // int(os.environ.get(_RUNS_AT_ONCE, 1)))

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.typing import ColorType
 
+from .players import player_of
 from .results import atomic_path
 
 Row = Mapping[str, Any]
@@ -57,6 +58,8 @@ STYLES = {
 FURTHER_COLORS = ("#CC79A7", "#6A3D9A", "#A6761D", "#E6194B", "#1B9E9E")
 FURTHER_MARKERS = ("h", "d", "p", ">")
 
+_further: dict[str, Style] = {}  # by name, those that were asked for
+
 # Titles of the patterns, as `pattern_of` names them.
 TITLES = {
     "uniform": "UR",
@@ -84,8 +87,10 @@ PUBLISHED: dict[str, Any] = {
 
 
 def style_of(routing: str) -> Style:
-    """The style of a routing; one that has none of its own is purple under its registered name."""
-    return STYLES.get(routing, Style(routing, "#CC79A7", "h"))
+    """The style of a routing; those that have none of their own have further ones, in the order they are asked for."""
+    if routing not in STYLES and routing not in _further:
+        _further[routing] = _further_style(routing, len(_further))
+    return STYLES.get(routing) or _further[routing]
 
 
 def distinct_styles(routings_by_name: Mapping[str, str]) -> dict[str, Style]:
@@ -108,11 +113,14 @@ def distinct_styles(routings_by_name: Mapping[str, str]) -> dict[str, Style]:
             taken.add((known.color, known.marker))
             styles[name] = replace(known, label=name)
         else:
-            k = next(further)
-            color, marker = FURTHER_COLORS[k % len(FURTHER_COLORS)], FURTHER_MARKERS[k % len(FURTHER_MARKERS)]
-            # Once round, the same colours come back dashed.
-            styles[name] = Style(name, color, marker, "-" if k < len(FURTHER_COLORS) else "--", 2.0)
+            styles[name] = _further_style(name, next(further))
     return styles
+
+
+def _further_style(name: str, k: int) -> Style:
+    color, marker = FURTHER_COLORS[k % len(FURTHER_COLORS)], FURTHER_MARKERS[k % len(FURTHER_MARKERS)]
+    # Once round, the same colours come back dashed.
+    return Style(name, color, marker, "-" if k < len(FURTHER_COLORS) else "--", 2.0)
 
 
 def pattern_of(row: Row) -> str:
@@ -130,7 +138,7 @@ def select(rows: Sequence[Row], pattern: str, routing: str | None = None) -> lis
     Raises:
         ValueError: there is none; a figure is not drawn with a curve missing.
     """
-    chosen = [row for row in rows if pattern_of(row) == pattern and routing in (None, row["routing.name"])]
+    chosen = [row for row in rows if pattern_of(row) == pattern and routing in (None, player_of(row))]
     if not chosen:
         raise ValueError(f"no row for pattern {pattern}" + (f" and routing {routing}" if routing else ""))
     return sorted(chosen, key=lambda row: (row["traffic.load"], row["seed"]))
@@ -145,8 +153,8 @@ def curve(rows: Sequence[Row], quantity: str) -> tuple[np.ndarray[Any, Any], np.
 
 
 def routings(rows: Sequence[Row]) -> list[str]:
-    """Every routing in the rows: the known ones in the order of `STYLES`, others behind them."""
-    present = {row["routing.name"] for row in rows}
+    """Every routing or policy in the rows: the known ones in the order of `STYLES`, others behind them."""
+    present = {player_of(row) for row in rows}
     return [name for name in STYLES if name in present] + sorted(present - set(STYLES))
 
 

@@ -29,6 +29,11 @@ def evaluate() -> None:
     _begin("evaluate")
 
 
+def benchmark() -> None:
+    """`flitgym-benchmark`."""
+    _begin("benchmark")
+
+
 def regret() -> None:
     """`flitgym-regret`."""
     _begin("regret")

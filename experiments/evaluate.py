@@ -21,11 +21,12 @@ from rich.console import Console
 from ..configs import CONFIG_DIR, core_failures, refuse_added, unknown
 from ..simcore import ConfigError, CoreError
 from .commandline import CommandError, past_hydra, run_command
-from .evaluation.plan import Policy, Scenario, Trial, check_axis, plan, policies_of, refused, scenarios_of
+from .evaluation.plan import Policy, Scenario, check_axis, plan, policies_of, scenarios_of
+from .evaluation.play import play
 from .evaluation.summary import Bootstrap, Cell, summarise
 from .evaluation.text import About, markdown, print_tables, write_csv
 from .results import ROWS_FILE, atomic_path, require_writable, row, write_rows
-from .sweep import WORKERS, PlannedRun, RunFailedError, collect, run_all
+from .sweep import WORKERS
 
 NAME = "evaluation"  # of the files written
 # What a run has and an evaluation has several of.
@@ -75,7 +76,7 @@ def evaluate(config: DictConfig, common: Sequence[str], directory: Path, command
     policies, scenarios, reference = _players(given)
     require_writable(directory)
     trials = plan(policies, scenarios, common, given["loads"], given["seeds"], directory)
-    results, failures = _run(trials, given["workers"] or WORKERS)
+    results, failures = play(trials, "flitgym-evaluate", NAME, given["workers"] or WORKERS)
     rows = [row(results[d], d) | trial.labels for trial in trials if (d := trial.run.directory) in results]
     if not rows:
         raise CommandError("no run ended well:\n" + "\n".join(failures))
@@ -131,34 +132,6 @@ def _players(given: Mapping[str, Any]) -> tuple[list[Policy], list[Scenario], st
         if given[key] is not None and given[key] < 1:
             raise CommandError(f"{key}: {given[key]} is less than 1")
     return policies, scenarios, reference
-
-
-def _run(trials: Sequence[Trial], workers: int) -> tuple[dict[Path, dict[str, Any]], list[str]]:
-    """The results by directory, and what went wrong: a line for all runs of a policy that ended alike."""
-    failures = refused(trials)
-    for pair, message in failures.items():
-        # Said at once: the other runs may take long.
-        print(f"flitgym-evaluate: left out: {pair}: {message}", file=sys.stderr, flush=True)
-    # Two policies may be the same one by two names; that is one run.
-    runs: dict[Path, PlannedRun] = {t.run.directory: t.run for t in trials if t.pair not in failures}
-    failed: dict[Path, str] = {}
-    try:
-        run_all(list(runs.values()), NAME, workers, keep_going=True)
-    except RunFailedError as error:
-        failed = error.failures
-    results = {path: result for path, result in collect(runs.values()).items() if path not in failed}
-    return results, [f"{pair}: {message}" for pair, message in failures.items()] + _alike(trials, failed)
-
-
-def _alike(trials: Sequence[Trial], failed: Mapping[Path, str]) -> list[str]:
-    """What failed runs said: a line for all of a policy and scenario that said the same, with their loads and seeds."""
-    points: dict[tuple[str, str], list[str]] = {}
-    for trial in trials:
-        if trial.run.directory in failed:
-            config = trial.run.config
-            load = f"load {config.traffic.load:g} " if trial.scenario.kind == "pattern" else ""
-            points.setdefault((trial.pair, failed[trial.run.directory]), []).append(f"{load}seed {config.seed}")
-    return [f"{pair} ({', '.join(where)}): {message}" for (pair, message), where in points.items()]
 
 
 def _network(result: Mapping[str, Any], windows: bool) -> str:

@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from ..configs import config_hash, core_sections, has_workload
 from ..simcore import ConfigError, Simulation, __version__, registered
 from .cautions import cautions, halves
-from .cores import CORES
+from .cores import cores_of_a_run
 from .names import Names
 from .progress import Report
 from .results import finished, require_writable, write_result, write_table
@@ -146,7 +146,7 @@ def prepare(config: DictConfig) -> Simulation:
         raise ConfigError("routing.path: name a policy file (flitgym-train makes one), or use routing=dqn_dragonfly")
     simulation = Simulation({**core_sections(config), "max_memory_gb": config.run.max_memory_gb})
     try:
-        simulation.threads = config.run.threads or CORES
+        simulation.threads = config.run.threads or cores_of_a_run()
     except ConfigError as error:
         raise ConfigError(f"run.{error}") from error
     if has_workload(config):

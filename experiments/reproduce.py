@@ -6,15 +6,21 @@ A study (`study=<name>`) is one sweep that several figures share.
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
-from ..configs import unknown
+from ..configs import explain, unknown
+from ..simcore import ConfigError
 from .commandline import CommandError, run_command
+from .evaluation.plan import Policy, policies_of
 from .metrics import relative_difference
+from .one_run import prepare
+from .players import player_of
 from .results import ROWS_FILE, atomic_path, require_writable, row, write_rows
 from .sweep import WORKERS, PlannedRun, RunFailedError, expand, run_all
 from .workload_rows import workload_row
@@ -34,6 +40,9 @@ class Options:
     figure: str = ""
     study: str = ""  # in the place of a figure
     preset: str = "quick"
+    policies: list[Any] = field(
+        default_factory=list
+    )  # of a study: further routings and learned policies, as of flitgym-evaluate
     results: str = "results"  # runs and figures go to <results>/<name>_<preset>/
     workers: int = WORKERS  # runs at the same time
 
@@ -45,10 +54,30 @@ def available(folder: Path = FIGURES) -> dict[str, list[str]]:
 
 def plan(name: str, preset: str, directory: Path, folder: Path = FIGURES) -> list[PlannedRun]:
     """The runs of a figure or study, from its `config.yaml` alone."""
-    config = _load(folder / name / "config.yaml")
+    common, blocks = _sweep(folder / name, preset)
+    return expand(common, blocks, directory)
+
+
+def plan_of(policy: Policy, name: str, preset: str, directory: Path) -> list[PlannedRun]:
+    """The runs of a study once more, with a policy in the place of its routings."""
+    common, blocks = _sweep(STUDIES / name, preset)
+    played = [
+        {
+            **block,
+            "sweep": {**block["sweep"], "routing": [policy.routing]},
+            "together": [*block.get("together", ()), [dict(policy.settings)]],
+        }
+        for block in blocks
+        if "routing" in block["sweep"]
+    ]
+    return expand(common, played, directory)
+
+
+def _sweep(folder: Path, preset: str) -> tuple[list[str], list[dict[str, Any]]]:
+    config = _load(folder / "config.yaml")
     config.preset = config.presets[preset]
     sweep: Any = OmegaConf.to_container(config, resolve=True)
-    return expand([*sweep["common"], *sweep["preset"].get("overrides", ())], sweep["runs"], directory)
+    return [*sweep["common"], *sweep["preset"].get("overrides", ())], sweep["runs"]
 
 
 def reproduce(options: Options) -> None:
@@ -63,12 +92,18 @@ def reproduce(options: Options) -> None:
     directory = Path(options.results) / f"{name}_{options.preset}"
     require_writable(directory)
     runs = plan(name, options.preset, directory, STUDIES if options.study else FIGURES)
+    players: list[str | None] = [None] * len(runs)
+    for policy, played in _further(options, directory):
+        runs += played
+        players += [policy.name] * len(played)
     try:
         results = run_all(runs, name, options.workers, keep_going=bool(options.study))
     except RunFailedError as error:
         raise CommandError(str(error)) from None
     to_row = workload_row if options.study else row
-    rows = [to_row(result, run.directory) for run, result in zip(runs, results, strict=True)]
+    rows = [dict(to_row(result, run.directory)) for run, result in zip(runs, results, strict=True)]
+    for one, name_given in zip(rows, players, strict=True):
+        one["policy"] = name_given or player_of(one)
     write_rows(directory / ROWS_FILE, rows)
     written = (draw_study if options.study else draw)(name, rows, directory, options.preset)
     if options.study:
@@ -81,6 +116,19 @@ def reproduce(options: Options) -> None:
         written.append(write_report(directory, title, done, figures, command=made_by))
     for path in written:
         print(path)
+
+
+def _further(options: Options, directory: Path) -> list[tuple[Policy, list[PlannedRun]]]:
+    """The runs of `policies`; what cannot play in this study is refused before anything runs."""
+    found = []
+    try:
+        for policy in policies_of(OmegaConf.to_container(OmegaConf.create(list(options.policies)))):  # type: ignore[arg-type]
+            played = plan_of(policy, options.study, options.preset, directory)
+            prepare(played[0].config)
+            found.append((policy, played))
+    except (HydraException, OmegaConfBaseException, ConfigError) as error:
+        raise CommandError(explain(error)) from None
+    return found
 
 
 def draw(figure: str, rows: Sequence[Mapping[str, Any]], directory: Path, preset: str = "quick") -> list[Path]:
@@ -113,7 +161,9 @@ def draw_study(study: str, rows: Sequence[Mapping[str, Any]], directory: Path, p
         for name, figure in script.FIGURES.items()
         for path in save_figure(figure(rows), directory / name, salt=study)
     ]
-    return [*written, _write_differences(study, script, rows, expected["numbers"], directory, preset)]
+    # A preset that is part of another one is held against its numbers.
+    bands = _load(STUDIES / study / "config.yaml").presets[preset].get("bands", preset)
+    return [*written, _write_differences(study, script, rows, expected["numbers"], directory, bands)]
 
 
 def _write_differences(
@@ -191,6 +241,8 @@ def _check(options: Options) -> None:
     presets = studies[options.study] if options.study else figures[options.figure]
     if options.preset not in presets:
         raise CommandError(unknown("preset", options.preset, presets))
+    if options.policies and not options.study:
+        raise CommandError("policies: further ones play in a study (study=interference), not in a figure")
     if options.workers < 1:
         raise CommandError(f"workers: {options.workers} is less than 1")
 
@@ -198,7 +250,7 @@ def _check(options: Options) -> None:
 def _usage() -> str:
     lines = [
         "usage: flitgym-reproduce figure=<name> [preset=<preset>] [results=<folder>] [workers=<n>]",
-        "       flitgym-reproduce study=<name> [preset=<preset>] [results=<folder>] [workers=<n>]",
+        "       flitgym-reproduce study=<name> [preset=<preset>] [policies=[...]] [results=<folder>] [workers=<n>]",
         "",
         "Runs what is missing of the sweep, draws its figures and compares the numbers with the published ones.",
     ]

@@ -23,7 +23,7 @@ from ..configs.assembly import SIMULATION, TABLE, Assembly
 from ..configs.routes import route_hash, route_id
 from ..simcore import ConfigError, CoreError, __version__
 from .cautions import say_cautions
-from .cores import CORES
+from .cores import CORES, share_cores
 from .one_run import execute
 from .parent import end_with
 from .progress import SweepProgress
@@ -145,7 +145,9 @@ def run_all(
             Finished runs stay and are not run again.
         KeyboardInterrupt: Ctrl-C; the same holds.
     """
-    todo = [run for run in runs if _overwrite(run) or _finished(run) is None]
+    # The same run may be wanted twice: two files of one policy.
+    distinct = {run.directory: run for run in runs}.values()
+    todo = [run for run in distinct if _overwrite(run) or _finished(run) is None]
     # Long runs first, so that the cores finish together.
     todo.sort(key=lambda run: run.cost, reverse=True)
     print(
@@ -167,7 +169,8 @@ def collect(runs: Iterable[PlannedRun]) -> dict[Path, dict[str, Any]]:
 class _Pool:
     """One process per run, at most `workers` at a time; progress and errors come back through a pipe each."""
 
-    def __init__(self) -> None:
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
         # Forked from a server that has imported everything: a start takes milliseconds, and nothing is shared.
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["flitgym.experiments.sweep"])
@@ -178,7 +181,7 @@ class _Pool:
 
     def start(self, run: PlannedRun) -> None:
         receiver, sender = self._context.Pipe(duplex=False)
-        process = self._context.Process(target=_work, args=(run.plain, run.directory, sender))
+        process = self._context.Process(target=_work, args=(run.plain, run.directory, sender, self._workers))
         process.start()
         sender.close()
         self._active[receiver] = (process, run)
@@ -212,7 +215,7 @@ def _run_in_processes(todo: Sequence[PlannedRun], description: str, workers: int
     waiting = iter(todo)
     parts = dict.fromkeys((run.directory for run in todo), 0.0)
     failures: dict[Path, str] = {}
-    pool = _Pool()
+    pool = _Pool(min(workers, len(todo)))
     with SweepProgress(description, [run.cost for run in todo]) as progress:
         try:
             while True:
@@ -235,8 +238,9 @@ def _run_in_processes(todo: Sequence[PlannedRun], description: str, workers: int
         raise RunFailedError(failures)
 
 
-def _work(plain: dict[str, Any], directory: Path, sender: Connection) -> None:
-    """Body of a worker process: one run; progress as numbers, an error as text."""
+def _work(plain: dict[str, Any], directory: Path, sender: Connection, workers: int) -> None:
+    """Body of a worker process: one run of so many at once; progress as numbers, an error as text."""
+    share_cores(workers)
     # Ctrl-C reaches every process of the terminal and terminate() only this one; both end the run cleanly.
     interrupted = False
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
+from .cores import share_cores
 from .results import RESULT_FILE
 from .times import duration_text
 
@@ -37,6 +38,7 @@ def runs_of(words: Sequence[str]) -> int:
 def announce(runs: int, workers: int) -> None:
     """Leave for the processes of a sweep how many runs it has, and how many at a time."""
     os.environ[_RUNS], os.environ[_BEGAN], os.environ[_WORKERS] = str(runs), repr(time.time()), str(workers)
+    share_cores(min(workers, runs) if runs else workers)
 
 
 def size() -> tuple[int, int]:

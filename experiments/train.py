@@ -18,8 +18,8 @@ from omegaconf import DictConfig, OmegaConf
 from ..agents import trainable
 from ..agents.divergence import DivergedError
 from ..configs import CONFIG_DIR
-from ..configs.training import register_training, training_hash, variation, world_sections
-from ..env.world import World
+from ..configs.training import mixture, register_training, training_hash, variation, world_sections
+from ..env.world import Mixture, World
 from ..simcore import ConfigError, CoreError, __version__
 from . import grid, ray_launcher
 from .checkpoints import CHECKPOINT_FILE, Checkpoint, damaged, load_checkpoint, save_checkpoint
@@ -119,7 +119,8 @@ def _train(
             resources.callback(log.close)
         assert isinstance(logs[0], JsonLines)
         progress_lines = logs[0].lines
-        title = f"{config.agent.name} on {config.topology.name}"
+        where = config.topology.name if config.worlds is None else f"{len(config.worlds)} worlds"
+        title = f"{config.agent.name} on {where}"
         began = time.monotonic() - seconds
         progress = resources.enter_context(TrainProgress((label or "") + title, config.rounds, done, label is None))
         stop = resources.enter_context(Stop())
@@ -157,7 +158,8 @@ def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[s
     device = ("cuda" if torch.cuda.is_available() else "cpu") if config.device == "auto" else config.device
     hyperparameters, agent_class = trainable()[config.agent.name]
     settings = hyperparameters(**_plain(config.agent))
-    world = World(sections, variation(config))
+    members = mixture(config)
+    world = World(sections, variation(config)) if members is None else Mixture.composed(members)
     try:
         agent = agent_class(settings, world, rounds=config.rounds, seed=config.seed, device=device)
     except (RuntimeError, AssertionError) as error:

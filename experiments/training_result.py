@@ -58,7 +58,8 @@ def finish(
         network=routing["network"],
         slots=routing["slots"],
         observation=routing["observation"],
-        topology=config.topology.name,
+        topology="any" if config.worlds is not None else config.topology.name,
+        slots_by=routing.get("slots_by", "random"),
     )
     from .learning_curve import draw_learning_curve  # with Matplotlib, which takes long to import
 

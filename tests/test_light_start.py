@@ -38,6 +38,7 @@ OF_EXTRAS = sorted({name for extra in PROJECT["optional-dependencies"].values() 
         ["simulate", "topology=dragonfly_72", "routing=dqn_dragonfly", "run.warmup_ns=500", "run.measure_ns=500"],
         ["reproduce", "--help"],
         ["evaluate", "--help"],
+        ["benchmark", "--help"],
     ],
     ids=lambda words: words[0],
 )

@@ -12,6 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ...configs import WINDOWS, explain, unknown
 from ...simcore import ConfigError
 from ..one_run import prepare
+from ..players import file_name
 from ..sweep import Assemblies, PlannedRun, expand
 
 Kind = Literal["pattern", "workload"]
@@ -127,6 +128,7 @@ def plan(
     loads: Sequence[float],
     seeds: Sequence[int],
     directory: Path,
+    assemblies: Assemblies | None = None,
 ) -> list[Trial]:
     """Every run: policies x scenarios x loads (of a pattern) x seeds.
 
@@ -137,13 +139,14 @@ def plan(
         loads: Offered loads of the patterns.
         seeds: The same for all.
         directory: Where the runs' own folders go.
+        assemblies: Of several calls, which then read every option but once.
 
     Raises:
         ConfigError: an option, key or type that does not exist, with the policy and the scenario it was found in.
         OSError: a file that a policy or workload names cannot be read.
     """
     trials = []
-    assemblies = Assemblies()
+    assemblies = assemblies or Assemblies()
     pairs = list(itertools.product(policies, scenarios))
     assemblies.simulations.expect(
         [*common, f"routing={policy.routing}", f"{_GROUP[scenario.kind]}={scenario.option}"]
@@ -220,14 +223,8 @@ def _policy_name(word: str, params: Mapping[str, Any]) -> str:
     rest = dict(params)
     label = rest.pop("file", None) or rest.pop("engine", None) if word == "table" else None
     if label is not None:
-        return _with_params(f"table-{_file_name(str(label))}", rest)
-    return _with_params(_file_name(word) if word.endswith(_POLICY_SUFFIX) else word, params)
-
-
-def _file_name(path: str) -> str:
-    # Those that make files call every one alike; the folder tells them apart.
-    whole = Path(path).resolve()
-    return whole.parent.name if whole.stem in ("policy", "table") else whole.stem
+        return _with_params(f"table-{file_name(str(label))}", rest)
+    return _with_params(file_name(word) if word.endswith(_POLICY_SUFFIX) else word, params)
 
 
 def _with_params(name: str, params: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ..drawing import STYLES, style_of
+from ..players import player
 from .settings import Settings, alone_key, setting_key
 
 Run = tuple[Mapping[str, Any], Path]
@@ -109,7 +110,7 @@ def matrices(runs: Sequence[Run]) -> list[dict[str, Any]]:
         value = ratio.get(i) if is_finished(result) else None
         if value is None and is_finished(result):
             continue
-        key = settings.text(config), config["routing"]["name"], setting_key(config)
+        key = settings.text(config), player(config["routing"]), setting_key(config)
         pair = settings.target(config), settings.background(config)
         sample = _Sample(config["seed"], result.get("state_hash"), value, together(result, directory))
         cells.setdefault(key, {}).setdefault(pair, []).append(sample)

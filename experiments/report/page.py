@@ -15,6 +15,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ...simcore import ConfigError
+from ..players import player
 from ..results import RESULT_FILE, atomic_path, check_table, is_checked, read_with_care
 from ..times import time_text
 from .commands import command as command_of
@@ -134,7 +135,7 @@ def _page(title: str, results: Sequence[Run], figures: Sequence[Path], command: 
 
 def _order(run: Run, settings: Settings) -> tuple[Any, ...]:
     config = run[0]["config"]
-    routing = config["routing"]["name"]
+    routing = player(config["routing"])
     alone = config["workload"].get("background") != "none"
     target = config["workload"].get("target", "")
     rank = routing_order([routing, "q_adaptive"]).index(routing)  # q_adaptive comes last
@@ -167,7 +168,7 @@ def _data(runs: Sequence[Run], settings: Settings) -> dict[str, Any]:
 
 def _label(result: Any, settings: Settings, several: bool) -> str:
     config = result["config"]
-    words = [what_ran(config), routing_label(config["routing"]["name"]), f"seed {config['seed']}"]
+    words = [what_ran(config), routing_label(player(config["routing"])), f"seed {config['seed']}"]
     if several:
         words.append(settings.full_text(config))
     if not is_finished(result):
@@ -190,7 +191,7 @@ def _facts(runs: Sequence[Run], tables: Sequence[Run], settings: Settings) -> st
         return "".join(f"<li>{line}</li>" for line in counted)
     with_jobs = [run for run in runs if has_jobs(run[0])] or runs
     texts = list(dict.fromkeys(settings.text(result["config"]) for result, _ in with_jobs))
-    names = routing_order([result["config"]["routing"]["name"] for result, _ in runs])
+    names = routing_order([player(result["config"]["routing"]) for result, _ in runs])
     unfinished = sum(not is_finished(result) for result, _ in runs)
     lines = [
         f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}"
@@ -211,7 +212,7 @@ def _overview(runs: Sequence[Run], settings: Settings) -> str:
         config = result["config"]
         common: dict[str, Any] = {
             "what": what_ran(config) + (f" · {settings.full_text(config)}" if several else ""),
-            "routing": routing_label(config["routing"]["name"]),
+            "routing": routing_label(player(config["routing"])),
             "seed": config["seed"],
             "state": "finished" if is_finished(result) else "not finished",
         }

@@ -39,12 +39,13 @@ Values sc22() {
   values["cycle_ns"] = values["pipeline_ns"] = 1.28;
   values["crossbar_bandwidth_gb_per_s"] = 100.0;
   for (const char* buffer : {"input", "output", "nic"}) values[std::string(buffer) + "_buffer_flits"] = i64{120};
+  values["crossbar_sharing"] = std::string("packet");
   return values;
 }
 
-// Packets that keep together at the crossbar, too.
-Values packet_crossbar(Values values) {
-  values["crossbar_sharing"] = std::string("packet");
+// With flits that take turns at the crossbar.
+Values flit_crossbar(Values values) {
+  values["crossbar_sharing"] = std::string("flit");
   return values;
 }
 
@@ -185,10 +186,10 @@ std::vector<Scene> scenes() {
        dragonfly_1056, 0, {}, {{"links", 0.02}}},
       // The heaviest pair of the interference study, at work for 256 us.
       {"sc22_par_fft3d_and_halo3d", sc22(), "par", "", 0, 100000, 200000, dragonfly_1056, 0, {{"fft3d", {}}, {"halo3d", {}}}},
-      {"sc22_packet_crossbar_par_fft3d_and_halo3d", packet_crossbar(sc22()), "par", "", 0, 100000, 200000, dragonfly_1056, 0,
+      {"sc22_flit_crossbar_par_fft3d_and_halo3d", flit_crossbar(sc22()), "par", "", 0, 100000, 200000, dragonfly_1056, 0,
        {{"fft3d", {}}, {"halo3d", {}}}},
       {"sc22_q_adaptive_uniform_0.6_packets_1_to_4", sc22(), "q_adaptive", "uniform", 0.6, 20000, 60000, dragonfly_1056, 4},
-      {"sc22_packet_crossbar_q_adaptive_uniform_0.6_packets_1_to_4", packet_crossbar(sc22()), "q_adaptive", "uniform", 0.6,
+      {"sc22_flit_crossbar_q_adaptive_uniform_0.6_packets_1_to_4", flit_crossbar(sc22()), "q_adaptive", "uniform", 0.6,
        20000, 60000, dragonfly_1056, 4},
       // The six jobs of its mixed workload, which fill the machine, once FFT3D exchanges too.
       {"sc22_par_mixed", sc22(), "par", "", 0, 400000, 100000, dragonfly_1056, 0, mixed_jobs()},

@@ -23,9 +23,12 @@ py::list jobs(Simulation& sim) {
   py::list out;
   if (!net.workload) return out;
   const Workload& w = *net.workload;
+  const std::vector<JobTotals> sums = job_sums(s);
+  const std::vector<u32> packets = host_histogram_sums(s, &Hosts::job_histogram);
+  const std::vector<u32> messages = host_histogram_sums(s, &Hosts::message_histogram);
   for (u32 j = 0; j < w.job_count(); j++) {
     const Job& job = w.jobs[j];
-    const JobTotals& t = s.job_totals[j];
+    const JobTotals& t = sums[j];
     py::dict d;
     d["name"] = job.name;
     d["motif"] = job.motif;
@@ -51,8 +54,8 @@ py::list jobs(Simulation& sim) {
         d[py::str(name + suffix)] = count ? py::object(py::float_(std::min(quantile(histogram, q) * unit, largest))) : py::none();
       d[py::str(name + "_max_ns")] = count ? py::object(py::float_(largest)) : py::none();
     };
-    latencies("packet_latency", s.job_histogram, net.cycle_ns, t.latency, net.cycle_ns, t.latency_max, t.packets);
-    latencies("message_latency", s.message_histogram, 1, t.message_latency, 1e-3, t.message_latency_max, t.messages_received);
+    latencies("packet_latency", packets, net.cycle_ns, t.latency, net.cycle_ns, t.latency_max, t.packets);
+    latencies("message_latency", messages, 1, t.message_latency, 1e-3, t.message_latency_max, t.messages_received);
 
     // Communication time of a rank: all of its time but that in which it computed.
     py::array_t<double> comm = nanoseconds(job.ranks), finish = nanoseconds(job.ranks), compute = nanoseconds(job.ranks);
@@ -86,13 +89,14 @@ py::dict job_series(Simulation& sim) {
   const State& s = sim.state();
   const u32 interval = s.series_interval[0], count = net.workload ? net.workload->job_count() : 0;
   const std::size_t steps = interval && count ? (s.part.totals.now + interval - 1) / interval : 0;
+  const std::vector<JobPoint> sums = job_series_sums(s);
   const auto n = static_cast<py::ssize_t>(steps * count);
   py::array_t<double> time(n), latency(n), hops(n);
   py::array_t<u32> job(n);
   py::array_t<u64> packets(n), received(n), sent(n);
   for (py::ssize_t i = 0; i < n; i++) {
     const std::size_t k = static_cast<std::size_t>(i), step = k / count;
-    const JobPoint x = k < s.job_series.size() ? s.job_series[k] : JobPoint{};
+    const JobPoint x = k < sums.size() ? sums[k] : JobPoint{};
     const double many = static_cast<double>(x.packets), nan = std::numeric_limits<double>::quiet_NaN();
     time.mutable_at(i) = std::min(static_cast<double>(interval) * static_cast<double>(step + 1), static_cast<double>(s.part.totals.now)) * net.cycle_ns;
     job.mutable_at(i) = static_cast<u32>(k % count);

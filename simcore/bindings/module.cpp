@@ -56,7 +56,6 @@ void add_view(py::dict& out, const char* name, std::vector<T, A>& array, const p
 }
 void add_view(py::dict&, const char*, Totals&, const py::object&) {}
 void add_view(py::dict&, const char*, Window&, const py::object&) {}
-void add_view(py::dict&, const char*, HostTotals&, const py::object&) {}
 void add_view(py::dict&, const char*, LearningTotals&, const py::object&) {}
 
 py::dict facts(const Simulation& sim) {
@@ -314,7 +313,7 @@ double workload_progress(Simulation& s) {
   if (w)
     for (const Job& job : w->jobs)
       for (u32 r = 0; r < job.ranks; r++) blocks += job.program->blocks(r);
-  const u64 done = runs_elsewhere(s) ? s.progress().blocks_done.load() : s.state().host.blocks_done;
+  const u64 done = runs_elsewhere(s) ? s.progress().blocks_done.load() : host_totals(s.state()).blocks_done;
   return blocks ? static_cast<double>(done) / static_cast<double>(blocks) : 1.0;
 }
 u64 now(Simulation& s) { return runs_elsewhere(s) ? s.progress().now.load() : s.state().part.totals.now; }
@@ -359,7 +358,7 @@ PYBIND11_MODULE(_core, m) {
   PYBIND11_NUMPY_DTYPE(Rank, block, started, finished, calc, calc_since, bytes_sent, bytes_received, calculating, ops, left, first_op, first_edge, op_class, edge_class, posted, last_posted,
                        unexpected, last_unexpected, done);
   PYBIND11_NUMPY_DTYPE(ChannelAccount, sending_until, busy, job, flits);
-  PYBIND11_NUMPY_DTYPE(Outbox, first, last, sent, last_sent, next_flits);
+  PYBIND11_NUMPY_DTYPE(Outbox, first, last, next_flits);
   PYBIND11_NUMPY_DTYPE(JobTotals, messages_sent, messages_received, bytes_sent, bytes_received, packets, flits, hops, nonminimal, latency, latency_max, message_latency, message_latency_max,
                        outstanding, outstanding_peak, finished, ranks_done);
   // What a job does, rank by rank.
@@ -457,6 +456,17 @@ PYBIND11_MODULE(_core, m) {
                  out[name] = py::array(static_cast<py::ssize_t>(sums.size()), sums.data());
                }
              FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_VIEW)
+             for (const auto& [name, histogram] : {std::pair{"job_histogram", &Hosts::job_histogram},
+                                                   {"message_histogram", &Hosts::message_histogram}}) {
+               if (s.hosts.size() == 1) {
+                 add_view(out, name, s.hosts[0].*histogram, self);
+                 continue;
+               }
+               const std::vector<u32> sums = host_histogram_sums(s, histogram);
+               out[name] = py::array(static_cast<py::ssize_t>(sums.size()), sums.data());
+             }
+             const std::vector<JobTotals> jobs = job_sums(s);
+             out["job_totals"] = py::array(static_cast<py::ssize_t>(jobs.size()), jobs.data());
 #undef FLITGYM_VIEW
              return out;
            })

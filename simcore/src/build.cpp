@@ -179,12 +179,15 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
     for (auto at = first; at != last; ++at) net.replaced |= std::count(at->second.topologies.begin(), at->second.topologies.end(), net.topology_name) > 0;
   }
   net.route = spec.route;
+  net.at_once = spec.at_once;
   net.learn = spec.learn;
   net.candidates = spec.candidates;
   net.decider = spec.decider;
   net.chosen = spec.chosen;
   net.routing_facts = spec.setup(params, net, net.routing);
   if (!net.relation) net.relation = net.routing;
+  // Who leaves the minimal paths is else marked by the batch.
+  if (!net.routing_facts.minimal && !net.routing_facts.marks) net.at_once = nullptr;
   if (!net.routing_facts.minimal) need_distances(net);  // to tell who leaves the minimal paths
 
   const u32 needed = net.routing_facts.classes, given = router.count("vcs");

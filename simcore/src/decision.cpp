@@ -8,39 +8,10 @@
 
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
-#include "stage/stage.hpp"
+#include "stage/apply.hpp"
 #include "topology/graph.hpp"
 
 namespace flitgym {
-
-namespace {
-
-// A class owns the VCs c, c + classes, ...: take the one with the most room.
-u32 roomiest(const Network& net, const OutputVc* own, u32 first, u32 step) {
-  u32 best = first;
-  int most = -1;
-  for (u32 vc = first; vc < net.vcs; vc += step) {
-    const OutputVc& out = own[vc];
-    const int room = out.owner == kNone ? int{out.credits} - int{out.count} + 65536 : 0;
-    if (room > most) {
-      most = room;
-      best = vc;
-    }
-  }
-  return best;
-}
-// The same where State keeps how full they are (Network::sensed), and none can be held by a packet.
-inline u32 emptiest(const Network& net, const u16* own, u32 first, u32 step) {
-  u32 best = first, least = own[first << net.sensed.column_shift];
-  for (u32 vc = first + step; vc < net.vcs; vc += step) {
-    const u32 flits = own[vc << net.sensed.column_shift];
-    best = flits < least ? vc : best;
-    least = std::min(flits, least);
-  }
-  return best;
-}
-
-}  // namespace
 
 void route_requests(Frame& f) {
   const Network& net = f.net;
@@ -153,63 +124,20 @@ void mark_nonminimal(const Network& net, State& s, const Batch& b) {
 
 namespace {
 
-// Nobody looks on (kPlain), a router's input VCs fit one mask word (kOneWord), and switch allocation asks how long ports are
-// busy (kBusyPorts).
-template <bool kPlain, bool kOneWord, bool kBusyPorts>
+template <bool kPlain, u32 kWords, bool kBusyPorts>
 void apply_all(Frame& f, u32 begin, u32 end) {
-  const Network& net = f.net;
-  State& s = f.s;
   const Batch& b = f.w.batch;
-  const bool never_held = net.most_packet_flits == 1 && !net.router.separate_vc_allocation;
-  const u16* const filled = never_held && net.sensed.parts == Occupancy::kBoth ? f.sensed : nullptr;
-  const u32 vcs = net.vcs, classes = net.routing_facts.classes;
-  const u32 radix_shift = net.radix_shift, vc_shift = net.vc_shift, shift = radix_shift + vc_shift, words = kOneWord ? 1 : net.request_words, asked_words = kOneWord ? 1 : net.asked_words;
-  const u32* const ids = b.input_vc.data();
-  const u16* const out_ports = b.out_port.data();
-  const u16* const out_classes = b.out_class.data();
-  InputVc* const input_vcs = s.input_vcs.data();
-  const OutputVc* const output_vcs = s.output_vcs.data();
-  const Port* const ports = s.ports.data();
-  u64* const requests = s.requests.data();
-  u64* const asked = s.outputs_asked.data();
-  u64* const active = f.active;
-  const u32 first_router = f.range.first_router, request_mask = net.request_mask;
-  for (u32 i = begin; i < end; i++) {
-    const u32 v = ids[i], router = v >> shift, bit = v & ((1u << shift) - 1), out_port = out_ports[i], output = router << radix_shift | out_port;
-    InputVc& in = input_vcs[v];
-    in.out_port = static_cast<u16>(out_port);
-    const bool any = out_classes[i] == kAnyClass;
-    const u32 first = any ? 0 : out_classes[i], step = any ? 1 : classes;
-    in.out_vc = static_cast<u16>(first + step >= vcs ? first  // the class has no other
-                                 : filled ? emptiest(net, &filled[net.sensed.at(output, 0)], first, step)
-                                          : roomiest(net, &s.output_vcs[net.vc_id(output, 0)], first, step));
-    in.routed = 1;
-    if (!kPlain && net.accounted_jobs) account_routed(f, v, output);
-    // Switch allocation comes next and looks at both ports and at the output VC.
-    if (kBusyPorts) {
-      __builtin_prefetch(&ports[output], 1);
-      __builtin_prefetch(&output_vcs[output << vc_shift | in.out_vc], 1);
-      __builtin_prefetch(&ports[v >> vc_shift], 1);
-    }
-    // set_request() with its arrays at hand
-    const u32 asks = out_port & request_mask, at = router << radix_shift | asks;
-    requests[kOneWord ? at : std::size_t{at} * words + bit / 64] |= u64{1} << (bit % 64);
-    asked[kOneWord ? router : router * asked_words + asks / 64] |= u64{1} << (asks % 64);
-    const u32 own = router - first_router;
-    active[own / 64] |= u64{1} << (own % 64);
-    if (!kPlain && (in.front & kWatched)) [[unlikely]] watch(f, in.front | kHead | (net.most_packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
-  }
-  if (net.router.arbiter == Arbiter::kAge)
-    for (u32 i = begin; i < end; i++) input_vcs[ids[i]].served = s.packets[b.packet[i]].generated;
+  const u32 *const ids = b.input_vc.data(), *const packets = b.packet.data();
+  const u16 *const out_ports = b.out_port.data(), *const out_classes = b.out_class.data();
+  const Apply<kPlain, kWords, kBusyPorts> apply(f);
+  for (u32 i = begin; i < end; i++) apply(ids[i], packets[i], out_ports[i], out_classes[i]);
 }
 
 }  // namespace
 
 void apply_routes(Frame& f, u32 begin, u32 end) {
-  const bool busy_ports = f.net.router.multi_cycle_switch;
-  if (!plain(f)) apply_all<false, false, true>(f, begin, end);
-  else if (f.net.request_words == 1) busy_ports ? apply_all<true, true, true>(f, begin, end) : apply_all<true, true, false>(f, begin, end);
-  else busy_ports ? apply_all<true, false, true>(f, begin, end) : apply_all<true, false, false>(f, begin, end);
+  if (!plain(f)) return apply_all<false, 0, true>(f, begin, end);
+  for_shape(f.net, [&]<u32 kWords, bool kBusyPorts>() { apply_all<true, kWords, kBusyPorts>(f, begin, end); });
 }
 
 }  // namespace flitgym

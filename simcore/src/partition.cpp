@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "simcore/limits.hpp"
+#include "simcore/workload.hpp"
+#include "workload/host.hpp"
 
 namespace flitgym {
 
@@ -16,9 +18,12 @@ constexpr u32 kMostTerminals = 256, kLeastFlitsPerCycle = 32;
 // Below that handing over costs more than the caches give.
 constexpr u32 kShortestWindow = 4;
 
+// Where a network is cut decides in which order its events come: this does not follow the records' sizes.
+constexpr u64 kRecordBytes = 28;
+
 u64 bytes_of_router(const Network& net) {
   const u64 ports = u64{1} << net.radix_shift, vcs = u64{1} << net.vc_shift;
-  return ports * (sizeof(Port) + sizeof(Channel) + net.request_words * sizeof(u64) + vcs * (sizeof(InputVc) + sizeof(OutputVc)));
+  return ports * (sizeof(Port) + sizeof(Channel) + net.request_words * sizeof(u64) + vcs * 2 * kRecordBytes);
 }
 
 // Routers between two places where the network may be cut: its groups, where they are ranges of routers of one size.
@@ -34,13 +39,19 @@ u32 unit_of(const Network& net) {
   return size == net.routers ? 1 : size;
 }
 
-// May it be cut at all? An agent's decisions are one batch, a workload's hosts one heap of events, an oracle sees all queues, and what
-// a component keeps for the whole network or for a job every router writes. Flit by flit, a packet's feedback is read as its tail
-// leaves, when its head may be in another partition; for checks alone (flit_by_flit) it is not worth the trouble.
+// Messages that take a latency and nothing else know no routers; and a window of hosts that need no time for a message
+// may have no end, and nobody could stop it.
+bool one_heap_of_events(const Workload& w) {
+  return !w.host.network || send_work(w.host, 0) + nic_work(w.host, 0) == 0;
+}
+
+// May it be cut at all? An agent's decisions are one batch, an oracle sees all queues, and what a component keeps for the
+// whole network or for a job (as message_matrix does) every router writes. For checks alone (flit_by_flit) it is not worth
+// the trouble.
 bool whole(const Network& net) {
   const bool shared = std::any_of(net.memories.begin(), net.memories.end(), [](const MemoryShape& m) { return m.per == Per::kNetwork || m.per == Per::kJob; });
-  const bool stretched = net.learns && net.most_packet_flits > 1 && !net.whole_packets;
-  return net.decider != Decider::kRouting || net.seam || net.workload || net.routing_facts.remote || net.router.flit_by_flit || shared || stretched;
+  if (net.workload && one_heap_of_events(*net.workload)) return true;
+  return net.decider != Decider::kRouting || net.seam || net.routing_facts.remote || net.router.flit_by_flit || shared;
 }
 
 template <class Visit>
@@ -126,7 +137,8 @@ u64 packets_of_window(const Network& net, u32 terminals) {
   for (u32 t = 0; t < net.terminals && !net.own_links.empty(); t++) flit_cycles = std::min(flit_cycles, net.channels[net.nic(t)].flit_cycles);
   const u64 sent = net.lookahead / flit_cycles + 2, beginning = net.whole_packets ? net.most_packet_flits : 0,
             taken = (net.router.nic_depth + sent + beginning) / net.least_packet_flits + 1;
-  return terminals * (net.round_size ? taken : std::min<u64>(taken, std::max<u64>(sent + beginning, net.lookahead) + 1));
+  if (net.round_size || net.workload) return terminals * taken;
+  return terminals * std::min<u64>(taken, std::max<u64>(sent + beginning, net.lookahead) + 1);
 }
 
 }  // namespace
@@ -144,6 +156,7 @@ void grow_pool(const Network& net, State& s, std::size_t packets) {
   s.packets.resize(packets);
   s.next.resize(packets, kNone);
   if (net.learns) s.details.resize(packets);
+  if (net.workload) s.payloads.resize(packets);
   for (const u32 k : net.packet_memories) s.memory[k].resize(packets * net.memories[k].blank.size());
 }
 

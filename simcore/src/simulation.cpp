@@ -99,7 +99,7 @@ void Simulation::set_table(u32 memory, const float* values) {
 void Simulation::show_progress() {
   progress_.now.store(state_.part.totals.now, std::memory_order_relaxed);
   progress_.packets_in_network.store(totals(state_).packets_in_network, std::memory_order_relaxed);
-  progress_.blocks_done.store(state_.host.blocks_done, std::memory_order_relaxed);
+  progress_.blocks_done.store(host_totals(state_).blocks_done, std::memory_order_relaxed);
 }
 
 Simulation::~Simulation() = default;
@@ -126,7 +126,7 @@ void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
       if (network_->partitions() > 1) return run_partitions(static_cast<Cycle>(until));
       while (state_.part.totals.now < until) {
         step(*network_, state_, workspace_);
-        if (network_->workload && state_.part.totals.packets_in_network == 0) skip_idle(static_cast<Cycle>(until));
+        if (network_->workload) skip_idle(static_cast<Cycle>(until));
         steps += 32 + totals(state_).flits_in_network;
         if (steps >= 4 * kPatience) [[unlikely]] {
           steps = 0;
@@ -152,6 +152,7 @@ void Simulation::run_partitions(Cycle until) {
         const Uninterrupted whole;
         step(net, s, workspace_);
       }
+      if (net.workload) skip_idle(until);
       worked(32 + totals(s).flits_in_network);
     }
     return;
@@ -182,7 +183,9 @@ void Simulation::run_partitions(Cycle until) {
       });
       everyone([&](u32 i) { hand_over(net, s, from, end, share(i), share(i + 1)); });
       forget_sent(net, s);
+      settle_outstanding(s);
     }
+    if (net.workload) skip_idle(until);
     worked((end - from) * (32 + totals(s).flits_in_network) / 4);
   }
 }
@@ -192,26 +195,45 @@ void Simulation::set_threads(u32 threads) {
   threads_ = threads;
 }
 
-// While all ranks compute, nothing is on its way and nothing is due: those cycles need not be walked through.
+// While all ranks compute, nothing is on its way and nothing is due: those cycles need not be walked through. The state
+// is the one that walking comes to.
 void Simulation::skip_idle(Cycle until) {
+  const Network& net = *network_;
   State& s = state_;
-  const auto& events = s.host_events;
+  if (totals(s).packets_in_network > 0) return;
+  const Cycle now = s.part.totals.now;
   Cycle next = until;
-  if (!events.empty()) {
-    const u64 cycle_ps = network_->workload->cycle_ps, due = (events.front().when + cycle_ps - 1) / cycle_ps;
-    if (due < next) next = static_cast<Cycle>(due);
-  }
-  if (next < s.part.totals.now + 64) return;
-  const auto quiet = [](const auto& lines) { return std::all_of(lines.lines.begin(), lines.lines.end(), [](const auto& l) { return l.first == l.end; }); };
-  const auto empty_wheel = [](const auto& wheel) { return std::all_of(wheel.first.begin(), wheel.first.end(), [](u32 c) { return c == kNone; }); };
-  if (!quiet(s.part.flit_lines) || !quiet(s.part.credit_lines) || !quiet(s.part.feedback_lines) || !empty_wheel(s.part.ports_due) || !empty_wheel(s.part.routes_due) || !empty_wheel(s.part.news) || !s.part.route_list.empty()) return;
-  const auto close = [](auto& lines) {
-    for (auto& line : lines.lines) std::fill(line.marks.begin(), line.marks.end(), line.end);
+  if (const u64 due = next_host_event(s); due < u64{until} * net.workload->cycle_ps)
+    next = static_cast<Cycle>((due + net.workload->cycle_ps - 1) / net.workload->cycle_ps);
+  if (const u32 epoch = s.part.totals.epoch + 1; epoch < net.graphs.size())
+    next = std::min<Cycle>(next, net.graphs[epoch]->from);
+  if (next < now + 64) return;
+  const auto quiet = [](const auto& lines) {
+    return std::all_of(lines.lines.begin(), lines.lines.end(), [](const auto& line) { return line.first == line.end; });
   };
-  close(s.part.flit_lines);
-  close(s.part.credit_lines);
-  close(s.part.feedback_lines);
-  s.part.totals.now = next;
+  const auto empty = [](const auto& wheel) {
+    return std::all_of(wheel.first.begin(), wheel.first.end(), [](u32 chunk) { return chunk == kNone; });
+  };
+  for (u32 k = 0; k < net.partitions(); k++) {
+    const Partition& part = partition(s, k);
+    if (!quiet(part.flit_lines) || !quiet(part.credit_lines) || !quiet(part.feedback_lines)) return;
+    if (!empty(part.ports_due) || !empty(part.routes_due) || !empty(part.news) || !part.route_list.empty()) return;
+  }
+  const bool window_begins = (next - 1) / net.lookahead * net.lookahead >= now;
+  if (net.partitions() > 1 && window_begins) provide_packets(net, s);
+  const auto close = [&](auto& lines) {
+    for (auto& line : lines.lines) {
+      const Cycle slots = static_cast<Cycle>(line.marks.size());
+      for (Cycle t = next - now > slots ? next - slots : now; t != next; t++) line.close(t);
+    }
+  };
+  for (u32 k = 0; k < net.partitions(); k++) {
+    Partition& part = partition(s, k);
+    close(part.flit_lines);
+    close(part.credit_lines);
+    close(part.feedback_lines);
+    part.totals.now = next;
+  }
 }
 
 bool Simulation::run_workload(u64 most_cycles, const std::function<void()>& keep_going) {
@@ -224,22 +246,27 @@ bool Simulation::run_workload(u64 most_cycles, const std::function<void()>& keep
     const LimitScope scope(keep_going);
     Frame f(net, state_, workspace_, state_.part.totals.now);
     const u64 until = end * net.workload->cycle_ps;
-    while (!state_.host_events.empty() && state_.host_events.front().when <= until && !workload_finished()) {
-      whole_or_broken([&] { host_events(f, std::min(until, state_.host_events.front().when + 1000000)); });
+    while (next_host_event(state_) <= until && !no_host_events(state_) && !workload_finished()) {
+      whole_or_broken([&] { host_events(f, std::min(until, next_host_event(state_) + 1000000)); });
       show_progress();
       if (keep_going) keep_going();
     }
-    state_.part.totals.now = static_cast<Cycle>(std::min(end, state_.host_events.empty() ? (state_.host.now + net.workload->cycle_ps - 1) / net.workload->cycle_ps : end));
+    const u64 cycle_ps = net.workload->cycle_ps, last = (host_totals(state_).now + cycle_ps - 1) / cycle_ps;
+    state_.part.totals.now = static_cast<Cycle>(no_host_events(state_) ? std::min(end, last) : end);
     return workload_finished();
   }
   while (!workload_finished() && !workload_stuck() && state_.part.totals.now < end) run(std::min<u64>(1024, end - state_.part.totals.now), keep_going);
   return workload_finished();
 }
 
-bool Simulation::workload_finished() const { return network_->workload && state_.host.ranks_done == network_->workload->ranks(); }
+bool Simulation::workload_finished() const {
+  return network_->workload && host_totals(state_).ranks_done == network_->workload->ranks();
+}
 
 bool Simulation::workload_stuck() const {
-  return network_->workload && !workload_finished() && state_.host_events.empty() && state_.part.totals.packets_in_network == 0 && state_.part.totals.backlogged == 0;
+  if (!network_->workload || workload_finished() || !no_host_events(state_)) return false;
+  const Totals t = totals(state_);
+  return t.packets_in_network == 0 && t.backlogged == 0;
 }
 
 std::string Simulation::waiting(u32 most) const { return network_->workload ? waiting_report(*network_, state_, most) : std::string(); }

@@ -11,12 +11,19 @@ namespace flitgym {
 
 namespace {
 
-constexpr u64 kMagic = 0x33796d6774696c66ull;  // "flitgym3"
+constexpr u64 kMagic = 0x34796d6774696c66ull;  // "flitgym4"
 
 template <class Visitor, class Part>
 void visit_partition(Visitor& v, Part& part) {
 #define FLITGYM_VISIT(type, name) v.field(part.name);
   FLITGYM_PARTITION(FLITGYM_VISIT)
+#undef FLITGYM_VISIT
+}
+
+template <class Visitor, class Own>
+void visit_hosts(Visitor& v, Own& hosts) {
+#define FLITGYM_VISIT(type, name) v.field(hosts.name);
+  FLITGYM_HOSTS(FLITGYM_VISIT)
 #undef FLITGYM_VISIT
 }
 
@@ -49,6 +56,9 @@ struct Hasher {
   void field(const Partition& part) { visit_partition(*this, part); }
   void field(const std::vector<Partition>& parts) {
     for (const Partition& part : parts) field(part);
+  }
+  void field(const std::vector<Hosts>& all) {
+    for (const Hosts& hosts : all) visit_hosts(*this, hosts);
   }
   // What is due when, wherever the pool keeps it.
   template <class T> void field(const Wheel<T>& wheel) {
@@ -94,6 +104,9 @@ struct Writer {
   void field(const std::vector<Partition>& parts) {
     for (const Partition& part : parts) field(part);
   }
+  void field(const std::vector<Hosts>& all) {
+    for (const Hosts& hosts : all) visit_hosts(*this, hosts);
+  }
   void field(const Memories& all) {
     for (const AlignedBytes& one : all) field(one);
   }
@@ -126,6 +139,9 @@ struct Reader {
   void field(std::vector<Partition>& parts) {
     for (Partition& part : parts) field(part);
   }
+  void field(std::vector<Hosts>& all) {
+    for (Hosts& hosts : all) visit_hosts(*this, hosts);
+  }
   void field(Memories& all) {
     for (AlignedBytes& one : all) field(one);
   }
@@ -145,6 +161,9 @@ struct Counter {
   void field(const Partition& part) { visit_partition(*this, part); }
   void field(const std::vector<Partition>& parts) {
     for (const Partition& part : parts) field(part);
+  }
+  void field(const std::vector<Hosts>& all) {
+    for (const Hosts& hosts : all) visit_hosts(*this, hosts);
   }
   void field(const Memories& all) {
     for (const AlignedBytes& one : all) field(one);
@@ -248,6 +267,7 @@ void Simulation::restore(const std::string& bytes, const std::vector<u32>* askin
   State fresh;
   fresh.memory.resize(state_.memory.size());
   fresh.further.resize(state_.further.size());
+  fresh.hosts.resize(state_.hosts.size());
   const u32 parts = network_->partitions();
   for (u32 k = 0; k < parts; k++) {  // for the number of lines; their contents are read below
     partition(fresh, k).flit_lines = partition(state_, k).flit_lines;
@@ -265,6 +285,11 @@ void Simulation::restore(const std::string& bytes, const std::vector<u32>* askin
     FLITGYM_PARTITION_FIXED(FLITGYM_PART_SIZE)
   }
 #undef FLITGYM_PART_SIZE
+#define FLITGYM_HOSTS_SIZE(type, name) same_size(fresh.hosts[k].name, state_.hosts[k].name);
+  for (std::size_t k = 0; k < state_.hosts.size(); k++) {
+    FLITGYM_HOSTS_FIXED(FLITGYM_HOSTS_SIZE)
+  }
+#undef FLITGYM_HOSTS_SIZE
   FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_SIZE)
   FLITGYM_STATE_LEARNING_FIXED(FLITGYM_SIZE)
 #undef FLITGYM_SIZE

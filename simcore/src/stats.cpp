@@ -81,6 +81,51 @@ std::vector<SeriesPoint> series_sums(const State& s) {
   return sums;
 }
 
+std::vector<JobTotals> job_sums(const State& s) {
+  std::vector<JobTotals> sums;
+  for (const Hosts& hosts : s.hosts) {
+    if (sums.empty()) {
+      sums = hosts.job_totals;
+      continue;
+    }
+    for (std::size_t j = 0; j < sums.size(); j++) {
+      JobTotals& sum = sums[j];
+      const JobTotals& o = hosts.job_totals[j];
+      sum.messages_sent += o.messages_sent, sum.messages_received += o.messages_received;
+      sum.bytes_sent += o.bytes_sent, sum.bytes_received += o.bytes_received;
+      sum.packets += o.packets, sum.flits += o.flits, sum.hops += o.hops, sum.nonminimal += o.nonminimal;
+      sum.latency += o.latency, sum.latency_max = std::max(sum.latency_max, o.latency_max);
+      sum.message_latency += o.message_latency;
+      sum.message_latency_max = std::max(sum.message_latency_max, o.message_latency_max);
+      sum.finished = std::max(sum.finished, o.finished);
+      sum.ranks_done += o.ranks_done;
+    }
+  }
+  return sums;
+}
+
+std::vector<u32> host_histogram_sums(const State& s, std::vector<u32> Hosts::*histogram) {
+  std::vector<u32> sums;
+  for (const Hosts& hosts : s.hosts) {
+    sums.resize((hosts.*histogram).size());
+    for (std::size_t bin = 0; bin < sums.size(); bin++) sums[bin] += (hosts.*histogram)[bin];
+  }
+  return sums;
+}
+
+std::vector<JobPoint> job_series_sums(const State& s) {
+  std::vector<JobPoint> sums;
+  for (const Hosts& hosts : s.hosts) {
+    if (hosts.job_series.size() > sums.size()) sums.resize(hosts.job_series.size());
+    for (std::size_t k = 0; k < hosts.job_series.size(); k++) {
+      const JobPoint& x = hosts.job_series[k];
+      sums[k].packets += x.packets, sums[k].bytes_received += x.bytes_received, sums[k].bytes_sent += x.bytes_sent;
+      sums[k].hops += x.hops, sums[k].latency += x.latency;
+    }
+  }
+  return sums;
+}
+
 void begin_window(State& s) {
   for (u32 k = 0; k <= s.further.size(); k++) {
     Partition& part = partition(s, k);

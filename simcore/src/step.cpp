@@ -16,8 +16,8 @@ namespace {
 
 // Every array that has a size from the beginning.
 void shape(const Network& net, State& s, Shaper& make) {
-  make(s.input_vcs, net.vc_id(net.router_ports, 0), InputVc{kNone, kNone, 0, 0, 0, 0, 0, 0, kNone, 0});
-  make(s.output_vcs, net.vc_id(net.port_count, 0), OutputVc{kNone, kNone, 0, 0, 0, 0, kNone, 0, kNone});
+  make(s.input_vcs, net.vc_id(net.router_ports, 0), InputVc{kNone, kNone, 0, 0, 0, 0, 0, 0, kNone, 0, 0});
+  make(s.output_vcs, net.vc_id(net.port_count, 0), OutputVc{kNone, kNone, 0, 0, 0, 0, kNone, 0, kNone, 0});
   make(s.ports, net.port_count, Port{});
   make(s.terminals, net.terminals, Terminal{});
   make(s.stamps, net.routers, 1u << (net.radix_shift + net.vc_shift));
@@ -80,6 +80,7 @@ u64 memory_to_run(const Network& net) {
   // Delay lines and the pool of packets grow with what is under way.
   u64 of_packet = sizeof(Packet) + sizeof(PacketDetail) + sizeof(Flit) + sizeof(FlitEvent) + sizeof(CreditEvent);
   for (const u32 k : net.packet_memories) of_packet += net.memories[k].entry_bytes();
+  if (net.workload) of_packet += sizeof(PacketPayload);
   counter.count(std::max(packets_under_way(net), packets_provided(net)) * of_packet);
   return counter.bytes();
 }
@@ -142,15 +143,27 @@ void before_routes(Frame& f) {
   if (f.net.learns) feedback(f);
 }
 
+void hosts(Frame& f) {
+  if (f.net.workload) host_events(f, u64{f.now} * f.net.workload->cycle_ps);
+}
+
 void before_routes_after_hosts(Frame& f) {
   injection(f);
   traversal(f);
   f.part.routes_due.take(f.now, f.w.routes);
 }
 
-// From the routes of this partition, requests begin .. end-1 of the batch.
-void after_routes(Frame& f, u32 begin, u32 end) {
-  apply_routes(f, begin, end);
+// Where nobody has to see the batch of requests, the routing decides and applies request by request. False: it does
+// not.
+bool routed_at_once(Frame& f) {
+  if (!f.net.at_once || f.w.wary || !plain(f)) return false;
+  f.w.batch.count = 0;
+  f.net.at_once(f);
+  return true;
+}
+
+// From the routes of this partition on.
+void after_routes(Frame& f) {
   switch_allocation(f);
   if (f.net.accounted_jobs && f.net.whole_packets && f.net.router.flit_by_flit) follow_waits(f);
   f.part.flit_lines.close(f.now);
@@ -176,36 +189,49 @@ void advance(const Network& net, State& s, Workspace& w, u32 k, Cycle until) {
     Frame f(net, s, w, now, k);
     w.routes.clear();
     before_routes(f);
+    hosts(f);
     before_routes_after_hosts(f);
-    route_requests(f);
-    if (w.batch.count) net.route(net, s, w.batch);
-    if (w.wary) [[unlikely]] verify_routes(f);
-    mark_nonminimal(net, s, w.batch);
-    after_routes(f, 0, w.batch.count);
+    if (!routed_at_once(f)) {
+      route_requests(f);
+      if (w.batch.count) net.route(net, s, w.batch);
+      if (w.wary) [[unlikely]] verify_routes(f);
+      mark_nonminimal(net, s, w.batch);
+      apply_routes(f, 0, w.batch.count);
+    }
+    after_routes(f);
   }
   w.routes.clear();
 }
 
-void collect(const Network& net, State& s, Workspace& w) {
+namespace {
+
+// A cycle up to the heads that ask for a route.
+void before_decisions(const Network& net, State& s, Workspace& w) {
   const u32 parts = net.partitions();
   if (!w.at_hosts) {
     begin_cycle(net, s, w);
     for (u32 k = 0; k < parts; k++) {
       Frame f(net, s, w, s.part.totals.now, k);
       before_routes(f);
-      if (parts > 1) before_routes_after_hosts(f);
+      if (parts == 1) continue;
+      hosts(f);
+      before_routes_after_hosts(f);
     }
   }
   if (parts == 1) {
     Frame f(net, s, w, s.part.totals.now);
-    if (net.workload) {
-      w.at_hosts = true;  // who interrupts them finds the cycle as it is now
-      host_events(f, u64{f.now} * net.workload->cycle_ps);
-      w.at_hosts = false;
-    }
+    w.at_hosts = true;  // who interrupts them finds the cycle as it is now
+    hosts(f);
+    w.at_hosts = false;
     before_routes_after_hosts(f);
   }
   if (net.seam && net.seam->capacity) file_transitions(net, s, w.ids);
+}
+
+}  // namespace
+
+void collect(const Network& net, State& s, Workspace& w) {
+  before_decisions(net, s, w);
   resume(net, s, w);
 }
 
@@ -226,18 +252,31 @@ void apply(const Network& net, State& s, Workspace& w) {
     Frame f(net, s, w, now, k);
     if (net.partitions() == 1) end = b.count;
     while (end < b.count && net.partition_of(b.router[end]) == k) end++;
-    after_routes(f, begin, end);
+    apply_routes(f, begin, end);
+    after_routes(f);
   }
   w.routes.clear();
   s.part.totals.collected = 0;
   if (net.partitions() > 1) {
     hand_over(net, s, now, now + 1, 0, net.partitions());
     forget_sent(net, s);
+    settle_outstanding(s);
   }
 }
 
 void step(const Network& net, State& s, Workspace& w) {
-  if (!w.at_routing) collect(net, s, w);
+  if (!w.at_routing) {
+    before_decisions(net, s, w);
+    if (net.partitions() == 1) {
+      Frame f(net, s, w, s.part.totals.now);
+      if (routed_at_once(f)) {
+        after_routes(f);
+        w.routes.clear();
+        return;
+      }
+    }
+    resume(net, s, w);
+  }
   w.at_routing = true;
   decide(net, s, w.batch);
   w.at_routing = false;
@@ -254,6 +293,20 @@ Totals totals(const State& s) {
     t.flits_accepted += o.flits_accepted;
     t.flits_ejected += o.flits_ejected;
     t.backlogged += o.backlogged;
+  }
+  return t;
+}
+
+HostTotals host_totals(const State& s) {
+  HostTotals t;
+  for (const Hosts& hosts : s.hosts) {
+    const HostTotals& o = hosts.totals;
+    t.order += o.order;
+    t.now = std::max(t.now, o.now);
+    t.blocks_done += o.blocks_done;
+    t.ranks_done += o.ranks_done;
+    t.messages_open += o.messages_open;
+    t.pairs += o.pairs;
   }
   return t;
 }

@@ -71,6 +71,37 @@ TEST(run_in_pieces_is_the_same_run) {
   CHECK_EQ(whole.hash(), halves.hash());
 }
 
+// Whoever wants to see the batch of a cycle's requests gets one; else the routing decides and applies request by
+// request.
+TEST(decisions_at_once_are_those_of_the_batch) {
+  u32 compared = 0;
+  const auto compare = [&](const std::string& routing, const Values& router, const Section& network,
+                           const Values& traffic) {
+    const Config c = config(network, router, {routing, {}}, {"uniform", traffic}, 5);
+    Simulation whole(c), halves(c);
+    if (!whole.network().at_once) return;
+    compared++;
+    for (Simulation* sim : {&whole, &halves}) sim->run(300);
+    for (u32 k = 0; k < 500; k++) {
+      whole.run(1);
+      halves.collect();
+      halves.apply(nullptr, 0);
+      if (k % 100 == 0) CHECK_EQ(halves.hash(), whole.hash());
+    }
+    CHECK_EQ(halves.hash(), whole.hash());
+    CHECK(whole.state().part.totals.flits_ejected > 500);
+  };
+  const Values one = {{"load", 0.7}}, sizes = {{"load", 0.7}, {"packet_flits_max", i64{5}}};
+  const Values by_age = merge(hpdc21(), {{"arbiter", std::string("age")}});
+  const Values many_vcs = merge(input_queued(), {{"vcs", i64{12}}});
+  for (const std::string& routing : kRoutings)
+    for (const Values& router : {input_queued(), hpdc21(), by_age, many_vcs, sc22(), packet_crossbar(sc22())})
+      for (const Values& traffic : {one, sizes}) compare(routing, router, small_network(), traffic);
+  for (const std::string& routing : kHyperXRoutings)
+    for (const Values& router : {input_queued(), sc19()}) compare(routing, router, hyperx_section({4, 3}, 3), sizes);
+  CHECK(compared >= 38);
+}
+
 TEST(fork_stays_equal_each_cycle) {
   for (const std::string routing : {"minimal", "par", "q_adaptive"}) {
     Simulation sim(loaded(routing));

@@ -118,10 +118,10 @@ TEST(host_operations_that_take_no_time_can_be_interrupted) {
   for (const Values& values : {Values{}, kLogGops}) {
     Simulation sim(jobs({{"a", {}, repeated_calc(i64{0xffffffff}, 0), {}}}, values));
     stops("calc 0", [&](const KeepGoing& stop) { sim.run_workload(1000, stop); });
-    const u64 done = sim.state().host.blocks_done;
+    const u64 done = host_totals(sim.state()).blocks_done;
     CHECK(done > 0);
     stops("and on", [&](const KeepGoing& stop) { sim.run_workload(1000, stop); });  // from where it was
-    CHECK(sim.state().host.blocks_done > done);
+    CHECK(host_totals(sim.state()).blocks_done > done);
   }
 }
 
@@ -248,7 +248,7 @@ TEST(loggops_many_calcs_at_once) {
   Simulation sim(jobs({{"a", {}, read_goal(text + "}\n", "many"), {}}}, kLogGops));
   const double seconds = seconds_of([&] { CHECK(sim.run_workload(10000000)); });
   CHECK_EQ(sim.state().ranks[0].finished, sum * 1000);
-  CHECK_EQ(sim.state().free_waiting.size(), sim.state().host_waiting.size());
+  CHECK_EQ(sim.state().hosts[0].free_waiting.size(), sim.state().hosts[0].waiting.size());
   CHECK(seconds < 20);
 }
 
@@ -256,7 +256,7 @@ TEST(empty_iterations_are_passed_over) {
   const auto alone = JobSection{"a", {"halo3d", {{"ranks", i64{1}}, {"iterations", i64{1} << 30}}}, nullptr, {}};
   Simulation sim(jobs({alone}));
   CHECK(sim.run_workload(1000));
-  CHECK_EQ(sim.state().host.blocks_done, u64{1} << 30);
+  CHECK_EQ(host_totals(sim.state()).blocks_done, u64{1} << 30);
 }
 
 TEST(scaled_iterations_do_not_wrap_around) {

@@ -94,6 +94,23 @@ TEST(feedback_arrives_when_and_with_what_it_should) {
   CHECK_EQ(second.after, 302.0f);
 }
 
+// A packet of 32 flits takes 128 cycles to pass, longer than a local hop (39): its head is at the next router while its
+// tail is here. The answers tell of the head all the same: when and with what they come is as for a packet of one flit.
+TEST(feedback_of_a_long_packet_is_that_of_its_head) {
+  for (const std::string ports : {"per_port", "per_vc"}) {
+    Simulation sim(config(small_network(), merge(sc22(), {{"crossbar_ports", ports}}), kQuiet, planned({{2, 10}}, 32)));
+    Simulation single(config(small_network(), merge(sc22(), {{"crossbar_ports", ports}}), kQuiet, planned({{2, 10}})));
+    const auto changes = changes_until_empty(sim), wanted = changes_until_empty(single);
+    CHECK_EQ(wanted.size(), 2u);
+    CHECK_EQ(changes.size(), wanted.size());
+    for (std::size_t k = 0; k < wanted.size(); k++) {
+      CHECK_EQ(changes[k].now, wanted[k].now);
+      CHECK(changes[k].router == wanted[k].router && changes[k].row == wanted[k].row && changes[k].column == wanted[k].column);
+      CHECK_EQ(changes[k].after, wanted[k].after);
+    }
+  }
+}
+
 TEST(no_feedback_within_a_group_or_from_terminals) {
   Simulation sim(config(small_network(), hpdc21(), kQuiet, planned({{0, 1}, {2, 0}, {6, 5}})));
   CHECK_EQ(changes_until_empty(sim).size(), 0u);

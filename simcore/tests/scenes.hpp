@@ -58,7 +58,7 @@ inline Values hpdc21() {
           {"source_backlog", std::string("lost")}};
 }
 
-// configs/router/sc22.yaml
+// configs/router/sc22.yaml is packet_crossbar(sc22()); this is its router with a crossbar that flits share.
 inline Values sc22() {
   return merge(hpdc21(), {{"cycle_ns", 1.28}, {"link_bandwidth_gb_per_s_host", 25.0}, {"link_bandwidth_gb_per_s_local", 25.0},
                           {"link_bandwidth_gb_per_s_global", 25.0}, {"crossbar_bandwidth_gb_per_s", 100.0}, {"pipeline_ns", 1.28},

@@ -50,6 +50,11 @@ std::vector<JobSection> two_jobs() {
   return {job("halo3d", {{"ranks", i64{4}}, {"iterations", i64{3}}}), std::move(own)};
 }
 
+Config in_parts(u32 partitions, Config config) {
+  config.partitions = partitions;
+  return config;
+}
+
 // Small networks, so that a change meets something that matters.
 std::vector<Config> worlds() {
   const Section df = dragonfly_section(1, 2, 1, 3), hx = hyperx_section({3, 2}, 2);
@@ -89,6 +94,8 @@ std::vector<Config> worlds() {
                 dragonfly_section(2, 2, 1, 3), small),
       config(df, packet_crossbar(small), {"q_adaptive", {}}, traffic("uniform", 0.9, 1, 4)),
       with_jobs(two_jobs(), {{"blame", true}}, dragonfly_section(2, 2, 1, 3), packet_crossbar(small)),
+      in_parts(3, with_jobs(two_jobs(), {{"nic_order", std::string("packet")}, {"mpi_eager_bytes", i64{100}}},
+          dragonfly_section(2, 2, 1, 3), small)),
   };
 }
 
@@ -141,6 +148,13 @@ struct Fields {
 #define FLITGYM_FIELD(type, name) field(part.name);
     FLITGYM_PARTITION(FLITGYM_FIELD)
 #undef FLITGYM_FIELD
+  }
+  void field(std::vector<Hosts>& partitions) {
+    for (Hosts& hosts : partitions) {
+#define FLITGYM_FIELD(type, name) field(hosts.name);
+      FLITGYM_HOSTS(FLITGYM_FIELD)
+#undef FLITGYM_FIELD
+    }
   }
   template <class T> void field(DelayLines<T>& lines) {
     for (auto& line : lines.lines) {
@@ -249,8 +263,14 @@ TEST(a_snapshot_that_contradicts_itself_is_refused) {
   refused(learned, [](State& s) { s.ports[3].next_vc = 31; }, "turns of a port");
   refused(agent, [](State& s) { s.open_decisions.emplace_back(); }, "open decisions");
   refused(agent, [](State& s) { s.part.learning.temperature = -1; }, "exploration");
-  refused(jobs, [](State& s) { s.host_events.at(0).id = 1u << 30; }, "");
-  refused(jobs, [](State& s) { s.host.blocks_done++; }, "progress");
+  refused(jobs, [](State& s) { s.hosts.at(0).events.at(0).id = 1u << 30; }, "");
+  refused(jobs, [](State& s) { s.hosts.at(0).totals.blocks_done++; }, "progress");
+  const auto some_pair = [](State& s) -> Pair& {
+    auto& pairs = s.hosts.at(0).pairs;
+    return *std::ranges::find_if(pairs, [](const Pair& pair) { return pair.sender != kNone; });
+  };
+  refused(jobs, [&](State& s) { some_pair(s).sent++; }, "the order of transfers");
+  refused(jobs, [&](State& s) { some_pair(s).receiver ^= 1; }, "sent to whom");
 }
 
 // A table may hold anything; it leads to a clear error, in a snapshot and by hand.

@@ -41,7 +41,7 @@ class Trace {
       for (const u32 n : *histogram) add(n);
     for (u32 p = 0; p < net.port_count; p++)
       if (net.channels[p].peer != kNone) add(s.ports[p].flits), add(s.ports[p].stall);
-    for (const JobTotals& j : s.job_totals) add(j.packets), add(j.latency), add(j.hops), add(j.finished), add(j.message_latency);
+    for (const JobTotals& j : job_sums(s)) add(j.packets), add(j.latency), add(j.hops), add(j.finished), add(j.message_latency);
     add(s.part.learning.decisions), add(s.part.learning.transitions);
     for (const float x : s.ring_observation) add(std::bit_cast<u32>(x));
     for (const float x : s.ring_reward) add(std::bit_cast<u32>(x));

@@ -66,7 +66,7 @@ void check_same(const Simulation& train, const Simulation& flits, const std::str
   CHECK_FOR(std::memcmp(&x, &y, sizeof x) == 0, name);
   for (const auto histogram : {&Partition::histogram_nic, &Partition::histogram_generation})
     CHECK_FOR(same_bytes(histogram_sums(a, histogram), histogram_sums(b, histogram)), name);
-  CHECK_FOR(same_bytes(series_sums(a), series_sums(b)) && same_bytes(a.terminals, b.terminals) && same_bytes(a.job_totals, b.job_totals), name);
+  CHECK_FOR(same_bytes(series_sums(a), series_sums(b)) && same_bytes(a.terminals, b.terminals) && same_bytes(job_sums(a), job_sums(b)), name);
   CHECK_FOR(same_bytes(a.job_flits, b.job_flits) && same_bytes(a.job_waiting, b.job_waiting) && same_bytes(a.job_stall, b.job_stall), name);
   CHECK_FOR(a.part.learning.decisions == b.part.learning.decisions && a.part.learning.transitions == b.part.learning.transitions, name);
   if (net.table != kNone) CHECK_FOR(a.memory[net.table] == b.memory[net.table], name + ", learned table");

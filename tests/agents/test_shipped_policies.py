@@ -48,3 +48,28 @@ def test_is_a_policy_for_any_dragonfly():
     for topology in ("dragonfly_72", "dragonfly_342"):
         statistics = measured("dqn_dragonfly", f"topology={topology}", "traffic.load=0.2", warmup_ns=3_000)
         assert statistics["accepted_load"] == pytest.approx(0.2, abs=0.02)
+
+
+# One set of weights on networks, routers and packets of every kind; a half of each list was never trained on.
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["topology=hyperx_64", "router=sc19", "traffic.packet_flits_max=16", "traffic.load=0.4"],
+        ["topology=torus_512", "topology.sizes=[5,5]", "router=qdr", "traffic.packet_flits=8", "traffic.load=0.3"],
+        ["topology=fat_tree_64", "router=hpdc21", "traffic.load=0.6"],
+        ["topology=dragonfly_72", "router=sc22", "traffic.packet_flits=4", "traffic=adversarial", "traffic.load=0.3"],
+    ],
+)
+def test_one_policy_routes_every_kind_of_network(words: list[str]):
+    load = float(words[-1].partition("=")[2])
+    statistics = measured("dqn", *words, warmup_ns=10_000)
+    assert statistics["accepted_load"] == pytest.approx(load, rel=0.06)
+
+
+@pytest.mark.parametrize("seed", [21, 22])
+def test_a_toll_makes_room_under_bit_complement_where_others_jam(seed: int):
+    complement = ("topology=hyperx_64", "router=hpdc21", "traffic=bit_complement", "traffic.load=0.4")
+    own = measured("dqn", *complement, warmup_ns=20_000, seed=seed)
+    others = [measured(name, *complement, warmup_ns=20_000, seed=seed) for name in ("dim_war", "omni_war")]
+    assert own["accepted_load"] > 0.39
+    assert own["packet_latency_mean_ns"] < min(x["packet_latency_mean_ns"] for x in others)

@@ -1,5 +1,6 @@
 """The example files run as they are given, in short form."""
 
+import importlib.util
 import runpy
 import sys
 from collections.abc import Callable
@@ -36,6 +37,40 @@ def test_packet_batch_ppo(run: Run) -> None:
     assert 1100 < latency(printed, "UGAL-L") < 1300
     assert latency(printed, "learned") > 600
     assert float(printed.split("accepted load")[1].split()[0]) > 0.3  # by minimal ways 0.13
+
+
+@pytest.mark.parametrize("policy", ["transformer", "graph"])
+def test_packet_batch_torch(policy: str) -> None:
+    # In short: what they learn in full takes minutes. Here they play and learn, and would do what paid more often.
+    torch = pytest.importorskip("torch")
+    spec = importlib.util.spec_from_file_location("packet_batch_torch", EXAMPLES / "packet_batch_torch.py")
+    assert spec is not None
+    assert spec.loader is not None
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    torch.manual_seed(1)
+    batch = example.PacketBatch(2, overrides=example.WORLD, **example.SEEN)
+    batch.reset(1)
+    net = example.ActorCritic(policy, batch.seam)
+    rows = example.gather(batch, net, 2000)
+    seen, mask, action = rows["observation"], rows["mask"], rows["action"][:, None]
+    assert seen.shape[1] == batch.seam["width"]
+    assert {"collect", "forward", "apply", "take", "decisions"} == set(example.SPENT)
+    with torch.no_grad():
+        log_all, value = net(seen, mask)
+        # The same as was said when it was played, whatever stood in the other rows; nothing is chosen that is no slot.
+        torch.testing.assert_close(log_all.gather(1, action)[:, 0], rows["log_probability"], rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(value, rows["value"], rtol=1e-4, atol=1e-4)
+        assert mask.gather(1, action).all()
+        assert (log_all.exp()[~mask] == 0).all()
+    goal = rows["reward"] + rows["next_value"]
+    example.learn(net, torch.optim.Adam(net.parameters(), 1e-3), rows)
+    with torch.no_grad():
+        log_after, value_after = net(seen, mask)
+    assert (value_after - goal).abs().mean() < (value - goal).abs().mean()
+    advantage = goal - rows["value"]
+    gained = (log_after - log_all).gather(1, action)[:, 0]
+    assert (gained * (advantage - advantage.mean())).mean() > 0
 
 
 def test_sb3_dqn(run: Run) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from flitgym.configs import compose
+from flitgym.experiments import cores
 from flitgym.experiments.cautions import cautions
 
 SETTLED: dict[str, Any] = {"accepted_load": 0.2, "offered_load": 0.2} | dict.fromkeys(
@@ -38,3 +39,13 @@ def test_threads_without_work_are_told() -> None:
     assert said(0, 1) is None  # one for each core, where there is something to do
     assert "has 4 partitions" in str(said(8, 4))
     assert "is one partition" in str(said(2, 1))
+
+
+def test_runs_side_by_side_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cores, "CORES", 8)
+    monkeypatch.setenv("FLITGYM_RUNS_AT_ONCE", "1")  # and put back behind the test
+    shares = []
+    for runs in (0, 1, 3, 8, 20):
+        cores.share_cores(runs)
+        shares.append(cores.cores_of_a_run())
+    assert shares == [8, 8, 2, 1, 1]

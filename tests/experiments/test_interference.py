@@ -5,15 +5,27 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import flitgym.agents
 import numpy as np
 import pytest
 from flitgym.configs import compose, core_sections
 from flitgym.experiments import reproduce
+from flitgym.experiments.commandline import CommandError
+from flitgym.experiments.drawing import routings, style_of
 from flitgym.experiments.one_run import execute, prepare
 from flitgym.experiments.progress import no_report
 from flitgym.experiments.results import row
 from flitgym.experiments.studies.interference import mixed_jobs, study
-from flitgym.experiments.studies.interference.runs import BACKGROUNDS, MIXED, TARGETS, over_time, pair
+from flitgym.experiments.studies.interference.runs import (
+    BACKGROUNDS,
+    MIXED,
+    TARGETS,
+    backgrounds,
+    mixed,
+    over_time,
+    pair,
+    targets,
+)
 from flitgym.experiments.sweep import PlannedRun, RunFailedError, expand, run_all
 from flitgym.experiments.workload_rows import workload_row
 from omegaconf import OmegaConf
@@ -37,7 +49,7 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     """A row as the run could have left it."""
     jobs = [job["name"] for job in core_sections(run.plain)["workload"]["jobs"]]
     config: Any = run.plain
-    ms = MS[config["routing"]["name"]] * (1 if len(jobs) == 1 else 1.5)
+    ms = MS.get(config["routing"]["name"], 1.0) * (1 if len(jobs) == 1 else 1.5)
     job = {
         "comm_time_mean_ns": ms * 1e6,
         "comm_time_std_ns": 1e5,
@@ -71,6 +83,21 @@ def test_plan(preset: str) -> None:
     # Targets x backgrounds, Halo3D alone, the mixed workload; each under four routings.
     assert len(runs) == (len(TARGETS) * len(BACKGROUNDS) + 2) * 4 == 152
     assert len({run.directory for run in runs}) == len(runs)
+
+
+def test_a_preset_may_be_a_part_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    part, whole = planned("paper_halo3d"), planned("paper")
+    # Three targets alone and beside Halo3D, Halo3D alone, the mixed workload; each under four routings.
+    assert len(part) == (3 * 2 + 2) * 4
+    assert {str(run.plain) for run in part} <= {str(run.plain) for run in whole}
+    rows = [synthetic_row(run) for run in part]
+    assert (targets(rows), backgrounds(rows)) == (["fft3d", "lu", "cosmoflow"], ["none", "halo3d"])
+    for name, draw in study.FIGURES.items():
+        assert all(ax.has_data() for ax in draw(rows).axes), name
+    monkeypatch.setattr(study, "FIGURES", {})
+    text = reproduce.draw_study("interference", rows, tmp_path, "paper_halo3d")[-1].read_text()
+    assert "in 0 of 9 cases" in text  # three pairs, six mixed jobs
+    assert "only paper" not in text
 
 
 def test_paper_has_the_sizes_of_the_study() -> None:
@@ -197,3 +224,46 @@ def test_mixed_parameters_are_of_its_own_jobs() -> None:
     assert [job.get("iterations") for job in jobs] == [None, None, 7, None, None, None]
     with pytest.raises(ValueError, match=r"workload\.params.*did you mean 'fft3d'"):
         core_sections(compose(["workload=mixed", "workload.params={fft2d: {iterations: 7}}"]))
+
+
+def test_policies_are_further_routings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shipped = Path(flitgym.agents.__file__).parent / "policies" / "dqn_dragonfly.safetensors"
+    mine = tmp_path / "mine" / "policy.safetensors"
+    mine.parent.mkdir()
+    mine.write_bytes(shipped.read_bytes())
+    slow = {"name": "slow tables", "routing": "q_adaptive", "params": {"alpha": 0.05}}
+    options = reproduce.Options(study="interference", policies=[str(mine), slow], results=str(tmp_path))
+    ran: list[PlannedRun] = []
+
+    def run(runs: Sequence[PlannedRun], *_: Any, **__: Any) -> list[PlannedRun]:
+        ran.extend(runs)
+        return ran
+
+    drawn: list[Sequence[Mapping[str, Any]]] = []
+    monkeypatch.setattr(reproduce, "run_all", run)
+    monkeypatch.setattr(reproduce, "workload_row", lambda run, directory: synthetic_row(run))
+    monkeypatch.setattr(reproduce, "draw_study", lambda name, rows, *_: drawn.append(rows) or [])
+    monkeypatch.setattr("flitgym.experiments.report.write_report", lambda directory, *_, **__: directory)
+    reproduce.reproduce(options)
+    rows = drawn[0]
+    assert len(rows) == 152 + 2 * 38 == len({run.directory for run in ran})
+    assert routings(rows) == [*MS, "mine", "slow tables"]
+    assert mixed(rows, "slow tables")["routing.alpha"] == 0.05
+    assert pair(rows, "lu", "halo3d", "mine")["routing.path"] == str(mine)
+    for name in ("fig04_pair_communication_times", "fig08_pair_slowdowns", "fig12_mixed_congestion_index"):
+        assert study.FIGURES[name](rows)
+    assert len({style_of(name).color for name in ("mine", "slow tables")}) == 2
+    # What is compared with the paper is of its own routings.
+    assert study.measured(rows) == study.measured([row for row in rows if row["policy"] in MS])
+    assert "| mine |" in study.summary(rows)
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [("dim_war", "hyperx"), ("parr", "did you mean 'par'"), ("nowhere.safetensors", "no such file")],
+)
+def test_a_policy_that_cannot_play_is_refused_at_once(policy: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=words):
+        reproduce.reproduce(reproduce.Options(study="interference", policies=[policy], results=str(tmp_path)))
+    with pytest.raises(CommandError, match="not in a figure"):
+        reproduce.reproduce(reproduce.Options(figure="first_look", policies=["par"], results=str(tmp_path)))

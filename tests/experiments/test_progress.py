@@ -58,6 +58,7 @@ def test_a_sweep_is_forecast_by_its_first_run_and_then_by_those_that_ended(
 ) -> None:
     for key in ("RUNS", "BEGAN", "WORKERS"):
         monkeypatch.setenv(f"FLITGYM_SWEEP_{key}", "0")  # as it was, when the test is over
+    monkeypatch.setenv("FLITGYM_RUNS_AT_ONCE", "1")
     sweep_forecast.announce(12, 4)
     assert "all 12 runs about 30 min" in forecast(compose(), 600.0, in_sweep=True)
     for k in range(3):

@@ -299,7 +299,9 @@ def test_ctrl_c_while_the_command_starts(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize(("name", "may"), [("simulate", set()), ("reproduce", set()), ("evaluate", {"rich"})])
+@pytest.mark.parametrize(
+    ("name", "may"), [("simulate", set()), ("reproduce", set()), ("evaluate", {"rich"}), ("benchmark", set())]
+)
 def test_a_command_starts_without_what_it_may_not_need(name: str, may: set[str]) -> None:
     program = f"import sys, flitgym.experiments.{name}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)

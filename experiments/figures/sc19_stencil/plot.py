@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ...drawing import Row, polish, routings, style_of
+from ...players import player_of
 
 PHASES = {"collective": "collective alone", "halo": "halo exchange alone", "both": "both"}
 
@@ -50,7 +51,7 @@ def comm_us(rows: Sequence[Row], phase: str, routing: str, quantity: str = _MEAN
     Raises:
         ValueError: there is no row.
     """
-    chosen = [row[quantity] for row in rows if (row["workload.phase"], row["routing.name"]) == (phase, routing)]
+    chosen = [row[quantity] for row in rows if (row["workload.phase"], player_of(row)) == (phase, routing)]
     if not chosen:
         raise ValueError(f"no row for phase {phase} and routing {routing}")
     return float(np.mean(chosen)) / 1e3

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ...drawing import Row, routings, style_of
-from .runs import BACKGROUNDS, DETAIL, MIXED, TARGETS, TITLES, background_job, mixed, pair
+from .runs import DETAIL, MIXED, TITLES, background_job, backgrounds, mixed, pair, targets
 
 _KINDS = (("wait", "waiting for the link"), ("stall", "stalls (no credits)"))
 _COLORS = "YlOrRd"
@@ -30,7 +30,7 @@ def pairs(rows: Sequence[Row]) -> Figure:
     Raises:
         ValueError: a pair has no row.
     """
-    others = BACKGROUNDS[1:]
+    others, victims = backgrounds(rows)[1:], targets(rows)
     figure = Figure(figsize=(13, 9), layout="constrained")
     axes = figure.subplots(len(DETAIL), 4)
     matrices = {}
@@ -40,7 +40,7 @@ def pairs(rows: Sequence[Row]) -> Figure:
                 matrices[r, 2 * k + c] = np.array(
                     [
                         [_of_pair(rows, target, other, name, kind, of_background) for other in others]
-                        for target in TARGETS
+                        for target in victims
                     ]
                 )
     scale = _scale(list(matrices.values()))
@@ -48,7 +48,7 @@ def pairs(rows: Sequence[Row]) -> Figure:
         ax = axes[r, c]
         _matrix(ax, values, scale)
         ax.set_xticks(range(len(others)), [TITLES[other] for other in others], rotation=40, ha="right")
-        ax.set_yticks(range(len(TARGETS)), [TITLES[target] for target in TARGETS] if c == 0 else [])
+        ax.set_yticks(range(len(victims)), [TITLES[target] for target in victims] if c == 0 else [])
         culprit = "by the background" if c % 2 == 0 else "by the target itself"
         ax.set_title(f"{_KINDS[c // 2][1]}\n{culprit}", fontsize=10)
         if c == 0:

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...drawing import Row, polish, routings
-from .runs import BACKGROUNDS, TARGETS, TITLES, bars, comm_ms, legend, pair, slowdown
+from .runs import TITLES, backgrounds, bars, comm_ms, legend, pair, slowdown, targets
 
 
 def draw_times(rows: Sequence[Row]) -> Figure:
@@ -15,16 +15,16 @@ def draw_times(rows: Sequence[Row]) -> Figure:
     Raises:
         ValueError: a pair has no row.
     """
-    names = routings(rows)
-    figure, axes = _panels()
-    for ax, target in zip(axes, TARGETS, strict=True):
-        runs = [[pair(rows, target, background, name) for name in names] for background in BACKGROUNDS]
+    names, columns = routings(rows), backgrounds(rows)
+    figure, axes = _panels(len(targets(rows)))
+    for ax, target in zip(axes, targets(rows), strict=True):
+        runs = [[pair(rows, target, background, name) for name in names] for background in columns]
         heights = [[comm_ms(run, target) for run in group] for group in runs]
         errors = [[comm_ms(run, target, "std") / 2 for run in group] for group in runs]
         bars(ax, heights, names, errors)
         ax.set_title(TITLES[target], fontweight="bold")
         ax.set_ylabel("communication time (ms)")
-        ax.set_xticks(range(len(BACKGROUNDS)), [TITLES[background] for background in BACKGROUNDS])
+        ax.set_xticks(range(len(columns)), [TITLES[background] for background in columns])
         polish(ax)
         ax.grid(False, axis="x")
     legend(figure, names)
@@ -37,14 +37,14 @@ def draw_slowdowns(rows: Sequence[Row]) -> Figure:
     Raises:
         ValueError: a pair has no row.
     """
-    names, others = routings(rows), BACKGROUNDS[1:]
-    figure, axes = _panels()
+    names, others = routings(rows), backgrounds(rows)[1:]
+    figure, axes = _panels(len(targets(rows)))
     heights = {
         target: [[slowdown(rows, target, background, name) for name in names] for background in others]
-        for target in TARGETS
+        for target in targets(rows)
     }
     highest = max(height for groups in heights.values() for group in groups for height in group)
-    for ax, target in zip(axes, TARGETS, strict=True):
+    for ax, target in zip(axes, targets(rows), strict=True):
         bars(ax, heights[target], names)
         ax.axhline(1, color="#333333", linewidth=1)
         ax.set_ylim(0, highest * 1.05)
@@ -57,7 +57,11 @@ def draw_slowdowns(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def _panels() -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(13, 7), layout="constrained")
+def _panels(count: int) -> tuple[Figure, list[Axes]]:
+    lines = -(-count // 3)
+    figure = Figure(figsize=(13, 3.5 * lines), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.1, w_pad=0.08)  # type: ignore[call-arg, union-attr]
-    return figure, list(figure.subplots(2, 3).flat)
+    axes = list(figure.subplots(lines, 3).flat)
+    for ax in axes[count:]:
+        ax.remove()
+    return figure, axes[:count]

@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from ...drawing import Row, style_of
+from ...players import player_of
 
 TARGETS = ("fft3d", "lu", "lqcd", "cosmoflow", "stencil5d", "lulesh")
 BACKGROUNDS = ("none", "ur", "lu", "fft3d", "dl", "halo3d")
@@ -25,6 +26,22 @@ _POINTS = 250  # of a curve over time; more are averaged
 _NS_PER_MS = 1e6
 
 
+def targets(rows: Sequence[Row]) -> list[str]:
+    """The targets of these rows, in the study's order: a preset may have some of them."""
+    beside = {row["workload.target"] for row in rows if _beside_another(row)}
+    return [target for target in TARGETS if target in beside]
+
+
+def backgrounds(rows: Sequence[Row]) -> list[str]:
+    """The backgrounds of these rows, in the study's order, `none` first."""
+    beside = {row["workload.background"] for row in rows if _beside_another(row)}
+    return [background for background in BACKGROUNDS if background == "none" or background in beside]
+
+
+def _beside_another(row: Row) -> bool:
+    return bool(row["workload.name"] == "pair" and row["workload.background"] != "none")
+
+
 def pair(rows: Sequence[Row], target: str, background: str, routing: str) -> Row:
     """The row of a target beside a background.
 
@@ -32,7 +49,7 @@ def pair(rows: Sequence[Row], target: str, background: str, routing: str) -> Row
         ValueError: there is none; a figure is not drawn with a bar missing.
     """
     for row in rows:
-        if row["workload.name"] != "pair" or row["routing.name"] != routing:
+        if row["workload.name"] != "pair" or player_of(row) != routing:
             continue
         if (row["workload.target"], row["workload.background"]) == (target, background):
             return row
@@ -46,7 +63,7 @@ def mixed(rows: Sequence[Row], routing: str) -> Row:
         ValueError: there is none.
     """
     for row in rows:
-        if row["workload.name"] == "mixed" and row["routing.name"] == routing:
+        if row["workload.name"] == "mixed" and player_of(row) == routing:
             return row
     raise ValueError(f"no row for the mixed workload and routing {routing}")
 

@@ -49,6 +49,7 @@ struct ObservationSpec {
 struct Closing {
   const Packet& packet;
   Cycle decided, now;
+  float way_ns;  // of RewardSpec::tolled: the time of the way since, without queueing
 };
 inline double delay_us(const Network& net, const Closing& c) { return (c.now - c.decided) * net.cycle_ns * 0.001; }
 struct RewardSpec {
@@ -58,6 +59,7 @@ struct RewardSpec {
   // Called once at build: declares what the reward keeps. What it returns is Seam::reward_data.
   std::shared_ptr<const ComponentData> (*setup)(Network&) = nullptr;
   void (*delivered)(const Network&, State&, const Packet&) = nullptr;  // of any packet, before its decisions are closed
+  bool tolled = false;  // it takes Seam::toll and is told Closing::way_ns
 };
 
 // Multi-layer perceptron with rectified linear units. `slots`: the same network scores every slot from the general features and
@@ -76,6 +78,8 @@ struct Seam {
   std::vector<std::shared_ptr<const ComponentData>> block_data;  // [blocks] what their setups have made
   const RewardSpec* reward = nullptr;
   std::shared_ptr<const ComponentData> reward_data;
+  float toll = 0;              // of rewards that know one
+  bool by_estimate = false;    // of more candidates than slots, the best by `slot_estimate_ns`, not any
   u32 capacity = 0;            // transitions kept; 0 = none
   double record_part = 1;      // of the packets
   PolicyShape policy;          // no layers: the decisions come from outside
@@ -83,6 +87,7 @@ struct Seam {
   double epsilon = 0, temperature = 0;  // likewise
 
   std::vector<float> hop_ns;     // [router ports] from one input buffer to the next, without queueing
+  float hop_scale_ns = 1;        // mean over the links of that and the time of a flit: the network's own unit of time
   std::vector<u32> next_router;  // [router ports] behind each; kNone: none
   std::vector<u32> region;       // [routers] of Topology::region
 };

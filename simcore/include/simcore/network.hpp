@@ -28,6 +28,7 @@ struct State;
 struct Batch;
 struct Network;
 struct Packet;
+struct Frame;
 struct Workload;
 struct Seam;
 struct ForwardingTable;
@@ -234,6 +235,7 @@ struct Network {
 
   // src/registry.hpp fills these in: called once per cycle (route) or per packet (the others)
   void (*route)(const Network&, State&, Batch&) = nullptr;
+  void (*at_once)(Frame&) = nullptr;  // the same and what comes of it, without a batch; null: there is none
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // the relation: everything that may be chosen
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;  // notes what has to be kept of a choice; null: nothing

@@ -56,6 +56,7 @@ struct RoutingSpec {
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // everything that may be chosen, minimal first
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;  // notes what has to be kept of a choice among them
   bool agent_can_choose = true;           // somebody else may choose among them
+  void (*at_once)(Frame&) = nullptr;      // `route` and what comes of it in one pass: src/routing/one_by_one.hpp
   Decider decider = Decider::kRouting;
   bool graph = false;                     // it goes by the graph that is there, and so around links that are missing
   bool widest = false;                    // what relation=widest means on its topologies

@@ -50,7 +50,7 @@ static_assert(sizeof(PacketDetail) == 16);
 // A buffer is a queue of packets that counts its flits; the flits of a packet pass through it in order, so none needs a
 // slot of its own. `next` links the packets: a packet whose flits are spread over several buffers is the last of the
 // queue in all but the hindmost of them, so one link is enough.
-struct InputVc {
+struct alignas(32) InputVc {  // half a cache line
   Flit front, back;     // first and last packet (id and watched flag), kNone if empty
   u16 count;            // flits here
   u16 sent;             // flits of the front packet that have left
@@ -59,10 +59,11 @@ struct InputVc {
   u16 parked;           // and waits in the list of its output VC
   u32 park_next;        // next input VC that waits for the same output VC
   u32 served;           // the least is served first: stamp of its last grant, or (age) when the packet in front was generated
+  u32 reserved;         // no padding: every byte is hashed
 };
-static_assert(sizeof(InputVc) == 28);
+static_assert(sizeof(InputVc) == 32);
 
-struct OutputVc {
+struct alignas(32) OutputVc {
   Flit front, back;     // queue of packets (routers with output buffers, NICs), as above
   u16 count;
   u16 sent;
@@ -71,8 +72,9 @@ struct OutputVc {
   u32 owner;            // input VC whose packet is part-way through, kNone
   Cycle owned_since;    // meaningful with VC allocation before the switch
   u32 parked;           // first input VC that waits for space here, kNone
+  u32 reserved2;
 };
-static_assert(sizeof(OutputVc) == 28);
+static_assert(sizeof(OutputVc) == 32);
 
 struct alignas(64) Port {  // one cache line: everything a flit's passage touches of a port, as output and as crossbar input
   u64 flits;               // sent on the channel since the window began
@@ -153,7 +155,7 @@ struct Rank {
   u64 bytes_sent, bytes_received;
   u32 calculating;               // computations that run now
   u32 ops, left;                 // operations of the block, and those that have not finished
-  u32 first_op, first_edge;      // in State::ops and State::edges
+  u32 first_op, first_edge;      // in Hosts::ops and Hosts::edges of its partition
   u32 op_class, edge_class;      // log2 of the room it has there
   u32 posted, last_posted;       // receives that wait for a message, in order; kNone
   u32 unexpected, last_unexpected;  // messages that wait for a receive
@@ -178,27 +180,41 @@ static_assert(sizeof(ActiveOp) == 48);
 // An eager message is one transfer; a large one is a request, an answer that fetches it, the data, and an acknowledgement.
 enum class Transfer : u8 { kEager, kRequest, kFetch, kData, kAcknowledge };
 
-struct Message {
+struct Message {                 // kept by whoever has it: its sender until all is in the network, its receiver from the first packet on
   u64 bytes, begun;              // begun: ps, when its send began
   u64 served;                    // ps, when its receiver will be done with it (without a network)
   u32 source, destination;       // ranks of the workload
   i32 tag;
-  u32 send_op, receive_op;       // in State::ops; kNone when there is none (any more)
-  u32 to_inject, to_receive;     // packets of the present transfer that have not entered, not left the network
+  u32 send_op, receive_op;       // in Hosts::ops of its source, of its destination; kNone when there is none (any more)
+  u32 packets;                   // of the present transfer: at its sender that have not entered, at its receiver not left the network
   Cycle handed;                  // when the NIC was given the present transfer
-  u32 next;                      // in an outbox, or among the unexpected
-  u32 earlier, later;            // transfers of the same NIC that are on the way, in order
-  u8 transfer, held;             // held: complete, but an earlier one to the same place is not
-  u8 cpu, nic;                   // of the send; those of the same numbers at the receiver take it
+  u32 next;                      // in an outbox, among what comes in from a rank, or among the unexpected
+  u32 number;                    // of the present transfer: see Pair
+  u8 transfer, reserved, cpu, nic;  // cpu, nic: of the send; those of the same numbers at the receiver take it
 };
-static_assert(sizeof(Message) == 72);
+static_assert(sizeof(Message) == 64);
 
-struct PacketPayload {
-  u32 message, bytes;
+struct PacketPayload {           // what its receiver must know of the message, and what this packet carries of it
+  u64 bytes, begun;              // as in Message
+  u32 number;
+  i32 tag;
+  u32 send_op, receive_op;
+  u32 own_bytes;
+  u8 transfer, cpu, nic, reserved;
+};
+static_assert(sizeof(PacketPayload) == 40);
+
+// Transfers from one rank to another are numbered in the order in which the NIC was given them, and go on in that order,
+// whatever ways their packets took. Fetches have numbers of their own and go past that order.
+struct Pair {
+  u32 sender, receiver;          // ranks; kNone: a free place of the table
+  u32 sent, fetches;             // at the sender: numbers given so far
+  u32 handed_on;                 // at the receiver: so many have gone on
+  u32 incoming;                  // the same: first of those of which some packets, or all, are there; kNone
 };
 
-struct Outbox {                  // of a NIC: transfers that still have packets to inject, and those on the way
-  u32 first, last, sent, last_sent;
+struct Outbox {                  // of a NIC: transfers that still have packets to inject
+  u32 first, last;
   u32 next_flits;                // of the packet that goes next, once it has been looked at and found no room; else 0
 };
 
@@ -213,7 +229,7 @@ struct HostEvent {
 struct HostQueue {
   u64 order = ~u64{0};           // of the one in front
   u32 front = kNone;             // its operation or message, kNone: nobody
-  u32 waiting = kNone;           // root of a pairing heap of the others, in State::host_waiting
+  u32 waiting = kNone;           // root of a pairing heap of the others, in Hosts::waiting
   u32 came = 0, reserved = 0;    // so many have come to wait: the first of equal orders goes first
 };
 struct HostWaiting {
@@ -229,7 +245,8 @@ struct HostTotals {
   u64 order = 0;                 // events so far
   u64 now = 0;                   // ps, of the last event
   u64 blocks_done = 0;
-  u32 ranks_done = 0, messages_open = 0;
+  u32 ranks_done = 0, messages_open = 0;  // open: entries of the pool in use
+  u32 pairs = 0, reserved = 0;   // in the table
 };
 
 struct JobTotals {
@@ -237,10 +254,19 @@ struct JobTotals {
   u64 packets = 0, flits = 0, hops = 0, nonminimal = 0;
   u64 latency = 0, latency_max = 0;                  // of packets, cycles
   u64 message_latency = 0, message_latency_max = 0;  // ps
-  u64 outstanding = 0, outstanding_peak = 0;         // bytes handed to NICs and not yet received
+  u64 outstanding = 0, outstanding_peak = 0;         // bytes handed to NICs and not yet received: of all partitions, in the first
   u64 finished = 0;                                  // ps
   u32 ranks_done = 0, reserved = 0;
 };
+
+// With several partitions, how the bytes outstanding change within a window.
+struct OutstandingChange {
+  u64 when;                      // ps; 0: by a packet that has arrived, before the hosts' turn
+  i64 bytes;
+  Cycle cycle;
+  u32 job;
+};
+static_assert(sizeof(OutstandingChange) == 24);
 
 // What the account of jobs touches with every flit on a channel (src/workload/blame.hpp).
 struct ChannelAccount {          // 16 bytes: four ports of a router in a cache line
@@ -316,6 +342,35 @@ struct Partition {
 #undef FLITGYM_DECLARE
 };
 
+// The hosts of a partition's terminals: what they have to do, and sums over them. Empty without a workload.
+#define FLITGYM_HOSTS_FIXED(X)                                                                         \
+  X(HostTotals, totals)                 /* scalars */                                                  \
+  X(std::vector<JobTotals>, job_totals) /* [jobs] */                                                   \
+  X(std::vector<u32>, job_histogram)    /* [jobs, bins] packet latency, cycles */                      \
+  X(std::vector<u32>, message_histogram) /* [jobs, bins] message latency, ns */                        \
+  X(std::vector<u32>, free_ops)         /* [32] first free piece of each size, kNone; the next in its `next` */ \
+  X(std::vector<u32>, free_edges)       /* [32] the same; the next in its first entry */
+
+#define FLITGYM_HOSTS_GROWING(X)                                                                       \
+  X(std::vector<HostEvent>, events)     /* binary heap, the earliest first */                          \
+  X(std::vector<ActiveOp>, ops)         /* of the ranks' present blocks; room in powers of two */      \
+  X(std::vector<u32>, edges)            /* operations that wait for one; top bit: for its start */     \
+  X(std::vector<Message>, messages)     /* [pool] */                                                   \
+  X(std::vector<u32>, free_messages)    /* ids not in use */                                           \
+  X(std::vector<Pair>, pairs)           /* hash table by sender and receiver, at most half full (src/workload/pairs.hpp) */ \
+  X(std::vector<HostWaiting>, waiting)  /* [pool] LogGOPS */                                           \
+  X(std::vector<u32>, free_waiting)     /* entries of that pool not in use */                          \
+  X(std::vector<JobPoint>, job_series)  /* [intervals, jobs] from cycle 0 */                           \
+  X(std::vector<OutstandingChange>, outstanding) /* since the window of cycles began */
+
+#define FLITGYM_HOSTS(X) FLITGYM_HOSTS_FIXED(X) FLITGYM_HOSTS_GROWING(X)
+
+struct alignas(64) Hosts {
+#define FLITGYM_DECLARE(type, name) type name{};
+  FLITGYM_HOSTS(FLITGYM_DECLARE)
+#undef FLITGYM_DECLARE
+};
+
 using Memories = std::vector<AlignedBytes>;
 
 #define FLITGYM_STATE_FIXED(X)                                                                                           \
@@ -340,14 +395,10 @@ using Memories = std::vector<AlignedBytes>;
 
 // The same of a workload; empty without one.
 #define FLITGYM_STATE_WORKLOAD_FIXED(X)                                                                                        \
-  X(HostTotals, host)                   /* scalars of the workload */                                                    \
   X(std::vector<Rank>, ranks)           /* [ranks] */                                                                    \
   X(std::vector<u64>, cpu_free)         /* [ranks, cpus] ps, when it can begin something */                              \
   X(std::vector<u64>, nic_free)         /* [ranks, nics, 2] the same, to send and to receive (LogGOPS) */                \
   X(std::vector<Outbox>, outboxes)      /* [terminals] */                                                                \
-  X(std::vector<JobTotals>, job_totals) /* [jobs] */                                                                     \
-  X(std::vector<u32>, job_histogram)    /* [jobs, bins] packet latency, cycles */                                        \
-  X(std::vector<u32>, message_histogram) /* [jobs, bins] message latency, ns */                                          \
   X(std::vector<ChannelAccount>, job_channels) /* [router_ports] */                                                \
   X(std::vector<u64>, job_flits)        /* [router_ports, jobs] sent on the channel: see job_flits() in stats.hpp */ \
   X(std::vector<u32>, job_queued)       /* [router_ports << vc_shift, jobs] packets in the input VC and the NIC before it */\
@@ -360,21 +411,12 @@ using Memories = std::vector<AlignedBytes>;
   X(std::vector<double>, stall_blame)   /* [router_ports, jobs, jobs] packet-cycles stalled behind the other's flits */
 
 #define FLITGYM_STATE_WORKLOAD_GROWING(X)                                                          \
-  X(std::vector<HostEvent>, host_events) /* binary heap, the earliest first */                      \
-  X(std::vector<ActiveOp>, ops)         /* of the ranks' present blocks; room in powers of two */    \
-  X(std::vector<u32>, edges)            /* operations that wait for one; top bit: for its start */   \
-  X(std::vector<u32>, free_ops)         /* [32] first free piece of each size, kNone; the next in its `next` */ \
-  X(std::vector<u32>, free_edges)       /* [32] the same; the next in its first entry */             \
-  X(std::vector<Message>, messages)     /* [pool] */                                                 \
-  X(std::vector<u32>, free_messages)    /* ids not in use */                                         \
-  X(std::vector<PacketPayload>, payloads) /* [pool] by packet id */                                  \
-  X(std::vector<JobPoint>, job_series)  /* [intervals, jobs] from cycle 0 */
+  X(std::vector<Hosts>, hosts)          /* [partitions] */                                           \
+  X(std::vector<PacketPayload>, payloads) /* [pool] by packet id */
 
 // The same of LogGOPS hosts; empty with others.
 #define FLITGYM_STATE_LOGGOPS(X)                                                                   \
-  X(std::vector<HostQueue>, host_queues) /* [ranks, cpus + 2 nics] processors, interfaces (send, receive) */ \
-  X(std::vector<HostWaiting>, host_waiting) /* [pool] */                                            \
-  X(std::vector<u32>, free_waiting)     /* entries of the pool not in use */
+  X(std::vector<HostQueue>, host_queues) /* [ranks, cpus + 2 nics] processors, interfaces (send, receive) */
 
 // The same of the learning seam (learning.hpp); empty without one. A transition is a decision with what came of it; transition n
 // lies in row n mod capacity of the ring.
@@ -418,6 +460,7 @@ struct State {
 
 // Sums over all partitions; time and flags.
 Totals totals(const State& s);
+HostTotals host_totals(const State& s);  // without a workload all 0
 
 inline Partition& partition(State& s, u32 k) { return k == 0 ? s.part : s.further[k - 1]; }
 inline const Partition& partition(const State& s, u32 k) { return k == 0 ? s.part : s.further[k - 1]; }

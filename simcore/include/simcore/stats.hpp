@@ -29,6 +29,9 @@ std::map<std::string, double> statistics(const Network& network, const State& st
 Window window_sums(const State& state);
 std::vector<u32> histogram_sums(const State& state, std::vector<u32> Partition::*histogram);
 std::vector<SeriesPoint> series_sums(const State& state);
+std::vector<JobTotals> job_sums(const State& state);       // [jobs]
+std::vector<u32> host_histogram_sums(const State& state, std::vector<u32> Hosts::*histogram);  // [jobs, bins]
+std::vector<JobPoint> job_series_sums(const State& state);  // [intervals, jobs]
 
 void begin_window(State& state);
 void end_window(const Network& network, State& state);

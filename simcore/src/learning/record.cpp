@@ -34,9 +34,17 @@ void send_news(const Network& net, State& s, u32 id, u32 here) {
   s.part.news.push(std::min(open.due, s.part.totals.now + s.part.news.longest()), id);
 }
 
-void close(const Network& net, State& s, u32 id, const Packet& p, bool delivered) {
+// From the last router into the terminal, to the packet's tail.
+float last_hop_ns(const Network& net, const Packet& p) {
+  const u32 port = net.port(net.terminal_router[p.destination], net.terminal_port[p.destination]);
+  return net.seam->hop_ns[port] + static_cast<float>((p.flits - 1) * net.channels[port].flit_cycles * net.cycle_ns);
+}
+
+void close(const Network& net, State& s, u32 id, const Packet& p, u32 here, bool delivered) {
   OpenDecision& open = s.open_decisions[id];
-  const Closing closing{p, open.decided, s.part.totals.now};
+  Closing closing{p, open.decided, s.part.totals.now, 0};
+  // Until now the reward's place has held the time of the way from the decision to the destination (open_record).
+  if (net.seam->reward->tolled) closing.way_ns = delivered ? open.reward + last_hop_ns(net, p) : open.reward - flight(net, graph_now(net, s), here, net.terminal_router[p.destination]);
   open.reward = net.seam->reward->reward(net, s, closing);
   open.done = delivered;
 }
@@ -80,6 +88,10 @@ void open_record(const Network& net, State& s, const Batch& b, u32 j) {
   const u8* const mask = d.mask + std::size_t{j} * seam.slots;
   OpenDecision& open = s.open_decisions[id];
   open = {number, kNoDecision, s.part.totals.now, 0, b.router[i], kNone, 0, d.log_probability[j], static_cast<u16>(d.chosen[j]), 0, p.job};
+  if (seam.reward->tolled) {
+    const u32 port = net.port(b.router[i], d.ports[std::size_t{j} * seam.slots + d.chosen[j]]);
+    open.reward = seam.hop_ns[port] + flight(net, graph_now(net, s), seam.next_router[port], net.terminal_router[p.destination]);
+  }
   std::copy_n(row, seam.width, &s.open_observation[std::size_t{id} * seam.width]);
   std::copy_n(mask, seam.slots, &s.open_mask[std::size_t{id} * seam.slots]);
   s.last_decision[packet] = id;
@@ -93,7 +105,7 @@ void open_record(const Network& net, State& s, const Batch& b, u32 j) {
   }
   std::copy_n(row, seam.width, &s.open_next_observation[std::size_t{before} * seam.width]);
   std::copy_n(mask, seam.slots, &s.open_next_mask[std::size_t{before} * seam.slots]);
-  close(net, s, before, p, false);
+  close(net, s, before, p, b.router[i], false);
   send_news(net, s, before, b.router[i]);
 }
 
@@ -105,7 +117,7 @@ void close_on_delivery(const Network& net, State& s, u32 packet) {
   if (packet >= s.last_decision.size()) return;
   for (u32 id = s.last_decision[packet]; id != kNone;) {
     const u32 previous = s.open_decisions[id].previous;
-    close(net, s, id, p, true);
+    close(net, s, id, p, here, true);
     send_news(net, s, id, here);
     id = previous;
   }

@@ -44,6 +44,14 @@ void measure_hops(const Network& net, Seam& seam) {
     seam.hop_ns[port] = static_cast<float>(hop_ns(net, port));
     seam.next_router[port] = net.router_of_port(peer);
   }
+  double sum = 0;
+  u64 links = 0;
+  for (u32 port = 0; port < net.router_ports; port++) {
+    if (net.channels[port].peer == kNone || !net.is_link(port)) continue;
+    sum += hop_ns(net, port) + net.channels[port].flit_cycles * net.cycle_ns;
+    links++;
+  }
+  if (links > 0) seam.hop_scale_ns = static_cast<float>(sum / static_cast<double>(links));
   seam.region.resize(net.routers);
   for (u32 r = 0; r < net.routers; r++) seam.region[r] = net.topology->region(r);
 }
@@ -68,14 +76,56 @@ void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16
   }
 }
 
+// What a candidate seems to take at first sight: the way without queueing, and the flits before its link.
+float slot_estimate_ns(const Network& net, const State& s, const Graph& graph, u32 router, u32 to, u32 local) {
+  const Seam& seam = *net.seam;
+  const u32 port = net.port(router, local);
+  const auto ahead = static_cast<float>(s.ports[port].load * net.channels[port].flit_cycles * net.cycle_ns);
+  return seam.hop_ns[port] + flight(net, graph, seam.next_router[port], to) + ahead;
+}
+
+// Of more candidates than slots, the first stays; of the others local and global links take turns, each with its least estimates, of
+// equals any. Without the turns the short links of a large Dragonfly would leave no room for a way around another group, which always
+// seems longer at first sight.
+void best_slots(const Network& net, const State& s, const Packet& p, u32 router, u32 to, const u16* ports, const u16* classes, u32 candidates, u32 slots, u16* slot_ports,
+                u16* slot_classes) {
+  const Graph& graph = graph_now(net, s);
+  struct {
+    float least[kMostSlots];
+    u16 best[kMostSlots];
+    u32 kept = 0, taken = 0;
+  } kinds[2];
+  const u32 n = candidates - 1, wanted = slots - 1, turn = below(route_draw(net, p, 3), n);
+  for (u32 i = 0; i < n; i++) {
+    const u32 k = 1 + (turn + i < n ? turn + i : turn + i - n);
+    auto& kind = kinds[net.channels[net.port(router, ports[k])].kind == PortKind::kGlobal];
+    const float estimate = slot_estimate_ns(net, s, graph, router, to, ports[k]);
+    if (kind.kept == wanted && estimate >= kind.least[wanted - 1]) continue;
+    u32 at = kind.kept < wanted ? kind.kept++ : wanted - 1;
+    for (; at > 0 && kind.least[at - 1] > estimate; at--) kind.least[at] = kind.least[at - 1], kind.best[at] = kind.best[at - 1];
+    kind.least[at] = estimate;
+    kind.best[at] = static_cast<u16>(k);
+  }
+  slot_ports[0] = ports[0];
+  slot_classes[0] = classes[0];
+  for (u32 k = 1, next = 1; k < slots; k++, next ^= 1) {
+    if (kinds[next].taken == kinds[next].kept) next ^= 1;
+    const u16 best = kinds[next].best[kinds[next].taken++];
+    slot_ports[k] = ports[best];
+    slot_classes[k] = classes[best];
+  }
+}
+
 }  // namespace
 
 std::vector<ParamSpec> seam_params() {
   std::vector<ParamSpec> specs = relation_params();
   const std::vector<ParamSpec> own = {
-      integer("slots", 8, 2, kMostSlots, "", "candidates that an agent sees at most: the minimal one, and others drawn at random where there are more"),
+      integer("slots", 8, 2, kMostSlots, "", "candidates that an agent sees at most: the minimal one, and others where there are more (slots_by)"),
+      choice("slots_by", "random", {"random", "estimate"}, "which others: any, or those whose way and queues seem the shortest at first sight, local and global links in turn"),
       choice("observation", "progress+router+queues+path+q_values", {}, "blocks of features, joined by +"),
       choice("reward", "hop_delay", {}, "what a decision is paid"),
+      real("toll", 1, 0, 100, "", "of reward=relative_delay: how many times more the time lost to queues counts"),
       integer("record", 0, 0, 1 << 24, "transitions", "room in the ring of transitions; 0 = none are kept"),
       real("record_part", 1, 0, 1, "", "part of the packets whose decisions are kept"),
   };
@@ -96,6 +146,10 @@ RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
   }
   seam.width = seam.general + seam.slots * seam.per_slot;
   seam.reward = &named<RewardSpec>(where + ".reward", params.text("reward"));
+  seam.toll = static_cast<float>(params.real("toll"));
+  if (!seam.reward->tolled && params.real("toll") != 1)
+    throw ConfigError(where + ".toll: " + std::to_string(params.real("toll")) + " means nothing to reward=" + seam.reward->name);
+  seam.by_estimate = params.text("slots_by") == "estimate";
   seam.capacity = params.count("record");
   seam.record_part = params.real("record_part");
   need_flights(net);
@@ -149,7 +203,9 @@ void make_decisions(const Network& net, State& s, Batch& b) {
     const u32 j = d.count++, count = std::min(candidates, seam.slots);
     const Packet& p = s.packets[b.packet[i]];
     u16 *const ports = &d.ports[std::size_t{j} * seam.slots], *const classes = &d.classes[std::size_t{j} * seam.slots];
-    fill_slots(net, p, &b.candidate_port[first], &b.candidate_class[first], candidates, seam.slots, ports, classes);
+    if (seam.by_estimate && candidates > seam.slots)
+      best_slots(net, s, p, b.router[i], net.terminal_router[p.destination], &b.candidate_port[first], &b.candidate_class[first], candidates, seam.slots, ports, classes);
+    else fill_slots(net, p, &b.candidate_port[first], &b.candidate_class[first], candidates, seam.slots, ports, classes);
     d.request[j] = i;
     d.slot_count[j] = count;
 

@@ -2,7 +2,7 @@
 // those of later ones.
 #include <algorithm>
 
-#include "routing/choice.hpp"
+#include "routing/one_by_one.hpp"
 #include "routing/relation.hpp"
 #include "simcore/error.hpp"
 #include "topology/hyperx.hpp"
@@ -16,7 +16,7 @@ struct Order : ComponentData {
   bool ascending = true;
 };
 
-Hop next_hop(const Network& net, const HyperX& hx, const Order& order, const Packet& p, u32 router) {
+FLITGYM_RULE Hop next_hop(const Network& net, const HyperX& hx, const Order& order, const Packet& p, u32 router) {
   const u32 to = net.terminal_router[p.destination];
   if (router == to) return ejection(net, p);
   if (order.ascending) return {hx.dor_port(router, to, p), 0};
@@ -27,10 +27,20 @@ Hop next_hop(const Network& net, const HyperX& hx, const Order& order, const Pac
   return {hx.port_towards(router, to, k, hx.link_of(p, k)), 0};
 }
 
-void route(const Network& net, State& s, Batch& b) {
-  const auto& order = static_cast<const Order&>(*net.routing);
-  for (u32 i = 0; i < b.count; i++) choose(b, i, next_hop(net, hyperx(net), order, s.packets[b.packet[i]], b.router[i]));
-}
+struct Rule {
+  Rule(const Network& network, const State& s)
+      : net(network),
+        hx(hyperx(net)),
+        order(static_cast<const Order&>(*net.routing)),
+        packets(s.packets.data()) {}
+  FLITGYM_RULE Hop operator()(const Asking& who) const {
+    return next_hop(net, hx, order, packets[who.packet], who.router);
+  }
+  const Network& net;
+  const HyperX& hx;
+  const Order& order;
+  const Packet* const packets;
+};
 
 void candidates(const Network& net, State& s, Batch& b) {
   const auto& order = static_cast<const Order&>(*net.relation);
@@ -62,7 +72,10 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{"dimension_order", "the direct links, dimension by dimension (DOR)", {"hyperx"},
-                   {integer_list("order", {}, 0, 25, "", "dimensions in the order in which they are aligned, 0 = x; empty = ascending")}, setup, route};
+                   {integer_list("order", {}, 0, 25, "",
+                                 "dimensions in the order in which they are aligned, 0 = x; empty = ascending")},
+                   setup, route_batch<Rule>};
+  spec.at_once = route_at_once<Rule>;
   spec.candidates = candidates;
   return spec;
 }());

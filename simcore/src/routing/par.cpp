@@ -3,6 +3,7 @@
 // decides once more, with the same intermediate router.
 // VC 0: minimal at the source router; 1: detour in the source group; 2: towards the intermediate router; 3: leaving its
 // group, and minimal from the second router on; 4: destination group.
+#include "routing/one_by_one.hpp"
 #include "routing/two_legs.hpp"
 
 namespace flitgym {
@@ -11,17 +12,18 @@ namespace {
 
 constexpr LegClasses kAtSource = {1, 0, 2, 3, 4}, kLater = {1, 3, 2, 3, 4};
 
-void route(const Network& net, State& s, Batch& b) {
-  const Dragonfly& df = dragonfly(net);
-  const auto& rule = static_cast<const UgalRule&>(*net.routing);
-  u32* const intermediates = rule.intermediate.of(s);
-  Packet* const packets = s.packets.data();
-  const u32 *const ids = b.packet.data(), *const routers = b.router.data(), count = b.count;
-  for (u32 i = 0; i < count; i++) {
-    if (i + 4 < count) __builtin_prefetch(&intermediates[ids[i + 4]], 1);
-    Packet& p = packets[ids[i]];
-    u32& intermediate = intermediates[ids[i]];
-    const u32 router = routers[i];
+struct Rule {
+  Rule(const Network& network, State& state)
+      : net(network),
+        s(state),
+        df(dragonfly(net)),
+        rule(static_cast<const UgalRule&>(*net.routing)),
+        intermediates(rule.intermediate.of(s)),
+        packets(s.packets.data()) {}
+  FLITGYM_RULE Hop operator()(const Asking& who) const {
+    Packet& p = packets[who.packet];
+    u32& intermediate = intermediates[who.packet];
+    const u32 router = who.router;
     const Ends e = ends(net, df, p);
     const bool first = p.phase == kUndecided, detours = e.source_group != e.destination_group && df.g > 2;
     if (first) {
@@ -34,9 +36,15 @@ void route(const Network& net, State& s, Batch& b) {
     if ((first || second) && detours &&
         ugal_diverts<true>(net, s, df, rule, p, intermediate, router, e, kAtSource.source_minimal, kAtSource.source_detour))
       take_detour(p);
-    go_on<true>(net, df, classes, p, intermediate, router, e, b, i);
+    return go_on<true>(net, df, classes, p, intermediate, router, e);
   }
-}
+  const Network& net;
+  State& s;
+  const Dragonfly& df;
+  const UgalRule& rule;
+  u32* const intermediates;
+  Packet* const packets;
+};
 
 // Undecided at the source router, and once more at the second router of its group if it is still minimal.
 bool decides(const Dragonfly& df, const Packet& p, u32 router, const Ends& e) {
@@ -98,7 +106,13 @@ void chosen(const Network& net, State& s, Batch& b, u32 i) {
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"par", "UGALn that may still divert at the second router (PAR)", {"dragonfly"}, ugal_params(2, false), ugal_setup<true, 5, 7>, route};
+  RoutingSpec spec{"par",
+                   "UGALn that may still divert at the second router (PAR)",
+                   {"dragonfly"},
+                   ugal_params(2, false),
+                   ugal_setup<true, 5, 7>,
+                   route_batch<Rule>};
+  spec.at_once = route_at_once<Rule>;
   spec.candidates = candidates;
   spec.chosen = chosen;
   return spec;

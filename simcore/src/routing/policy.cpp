@@ -29,7 +29,9 @@ Values parameters_of(const PolicyFile& file, const std::string& path) {
     if (c < '0' || c > '9' || slots > 100) throw ConfigError("policy file " + path + ": '" + said(file, path, "slots") + "' slots");
     slots = slots * 10 + (c - '0');
   }
-  return {{"observation", said(file, path, "observation")}, {"slots", slots}, {"relation", said(file, path, "relation")}, {"network", said(file, path, "network")}};
+  Values values = {{"observation", said(file, path, "observation")}, {"slots", slots}, {"relation", said(file, path, "relation")}, {"network", said(file, path, "network")}};
+  if (file.metadata.contains("slots_by")) values["slots_by"] = said(file, path, "slots_by");
+  return values;
 }
 
 const PolicyFile::Tensor& tensor(const PolicyFile& file, const std::string& path, const std::string& name, std::vector<u64> shape) {

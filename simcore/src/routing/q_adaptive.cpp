@@ -4,8 +4,7 @@
 // Table: row d * p + slot, where d is the destination group with the own group left out and slot the sender's place on
 // its own source router; a column per non-terminal port; a value is the estimated time in ns from this input buffer to
 // arrival in the destination group. VC class = router hops already done.
-#include <algorithm>
-
+#include "routing/one_by_one.hpp"
 #include "routing/q_table.hpp"
 #include "topology/dragonfly.hpp"
 
@@ -37,72 +36,73 @@ u32 from_intermediate(const Network& net, State& s, const Dragonfly& df, const Q
   return port;
 }
 
-// What a request is about, and its row of the table (none in the destination group).
-struct Asked {
-  u32 to, group, destination_group;
-  const float* row;
-};
-constexpr u32 kBlock = 16;  // requests
+struct Rule {
+  Rule(const Network& network, State& state)
+      : net(network),
+        s(state),
+        df(dragonfly(net)),
+        rule(static_cast<const QRule&>(*net.routing)),
+        table(rule.table.row(s, 0, 0)),
+        packets(s.packets.data()),
+        details(s.details.data()) {}
 
-// The table does not fit the inner caches: the rows of some requests are asked for before the first of them is read.
-u32 look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Batch& b, u32 first, Asked* asked) {
-  const u32 count = std::min(kBlock, b.count - first);
-  const u32 *const ids = b.packet.data() + first, *const routers = b.router.data() + first;
-  const float* const table = rule.table.row(s, 0, 0);
-  const Packet* const packets = s.packets.data();
-  for (u32 i = 0; i < count; i++) {
-    const Packet& p = packets[ids[i]];
-    const u32 to = net.terminal_router[p.destination], group = df.group(routers[i]), destination_group = df.group(to);
+  // What a request is about, and its row of the table (none in the destination group). The table does not fit the inner
+  // caches.
+  struct Sight {
+    u32 to, destination_group;
+    const float* row;
+  };
+  FLITGYM_RULE Sight look(const Asking& who) const {
+    const Packet& p = packets[who.packet];
+    const u32 to = net.terminal_router[p.destination], group = df.group(who.router), destination_group = df.group(to);
     const float* row = nullptr;
     if (group != destination_group) {
-      row = table + (std::size_t{routers[i]} * rule.table.rows + row_of(net, df, p, group, destination_group)) * rule.table.stride;
+      const std::size_t at = std::size_t{who.router} * rule.table.rows + row_of(net, df, p, group, destination_group);
+      row = table + at * rule.table.stride;
       __builtin_prefetch(row, 1);
     }
-    asked[i] = {to, group, destination_group, row};
+    return {to, destination_group, row};
   }
-  return count;
-}
 
-void decide(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Batch& b, u32 i, const Asked& asked) {
-  const u32 router = b.router[i];
-  Packet& p = s.packets[b.packet[i]];
-  PacketDetail& detail = s.details[b.packet[i]];
-  const Channel& back = net.channels[net.port_of_vc(b.input_vc[i])];
-  const PortKind came_by = back.kind;
-  float value = -1.0f;  // nothing is answered
-  u32 port;
-  if (!asked.row) {
-    // There: the estimate is 0. What came over a local link belongs to no row any more and is not answered.
-    if (came_by == PortKind::kGlobal) value = 0.0f;
-    port = router == asked.to ? net.terminal_port[p.destination] : df.local_port(router, asked.to);
-  } else {
-    const float* const row = asked.row;
-    const float least = q_min(row, rule.table.stride);
-    const u32 k_min = port = df.exit(router, asked.destination_group, df.link_of(p));
-    if (came_by == PortKind::kTerminal) {
-      port = from_source(net, s, df, rule, p, router, row, least, k_min);
+  FLITGYM_RULE Hop operator()(const Asking& who, const Sight& sight) const {
+    const u32 router = who.router;
+    Packet& p = packets[who.packet];
+    PacketDetail& detail = details[who.packet];
+    const Channel& back = net.channels[net.port_of_vc(who.input_vc)];
+    const PortKind came_by = back.kind;
+    float value = -1.0f;  // nothing is answered
+    u32 port;
+    if (!sight.row) {
+      // There: the estimate is 0. What came over a local link belongs to no row any more and is not answered.
+      if (came_by == PortKind::kGlobal) value = 0.0f;
+      port = router == sight.to ? net.terminal_port[p.destination] : df.local_port(router, sight.to);
     } else {
-      value = least;  // off-policy: the least, whatever port is taken
-      if (came_by == PortKind::kGlobal && p.hops == 1) port = from_intermediate(net, s, df, rule, p, router, row, k_min);
+      const float* const row = sight.row;
+      const float least = q_min(row, rule.table.stride);
+      const u32 k_min = port = df.exit(router, sight.destination_group, df.link_of(p));
+      if (came_by == PortKind::kTerminal) {
+        port = from_source(net, s, df, rule, p, router, row, least, k_min);
+      } else {
+        value = least;  // off-policy: the least, whatever port is taken
+        if (came_by == PortKind::kGlobal && p.hops == 1)
+          port = from_intermediate(net, s, df, rule, p, router, row, k_min);
+      }
+      if (port != k_min) [[unlikely]] df.mark_detour(net, p, router, port);
     }
-    if (port != k_min) [[unlikely]] df.mark_detour(net, p, router, port);
+    detail.value = value;
+    if (value >= 0) detail.row = row_of(net, df, p, df.group(net.router_of_port(back.peer)), sight.destination_group);
+    // Ejection keeps the VC of the last hop.
+    return {port, router == sight.to ? (p.hops > 0 ? p.hops - 1u : 0u) : p.hops};
   }
-  detail.value = value;
-  if (value >= 0) detail.row = row_of(net, df, p, df.group(net.router_of_port(back.peer)), asked.destination_group);
-  b.out_port[i] = static_cast<u16>(port);
-  // Ejection keeps the VC of the last hop.
-  b.out_class[i] = router == asked.to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
-}
 
-void route(const Network& net, State& s, Batch& b) {
-  const Dragonfly& df = dragonfly(net);
-  const auto& rule = static_cast<const QRule&>(*net.routing);
-  Asked asked[kBlock];
-  for (u32 first = 0; first < b.count; first += kBlock) {
-    const u32 count = look_up(net, s, df, rule, b, first, asked);
-    for (u32 k = 0; k < count; k++) decide(net, s, df, rule, b, first + k, asked[k]);
-  }
-}
+  const Network& net;
+  State& s;
+  const Dragonfly& df;
+  const QRule& rule;
+  const float* const table;
+  Packet* const packets;
+  PacketDetail* const details;
+};
 
 void initialise(const Network& net, State& s) {
   const Dragonfly& df = dragonfly(net);
@@ -132,15 +132,17 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-const Register<RoutingSpec> entry({
-    "q_adaptive",
-    "two-level Q-table per router, at most five hops (Kang et al., HPDC 2021)",
-    {"dragonfly"},
-    params(),
-    setup,
-    route,
-    q_learn,
-});
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{"q_adaptive",
+                   "two-level Q-table per router, at most five hops (Kang et al., HPDC 2021)",
+                   {"dragonfly"},
+                   params(),
+                   setup,
+                   route_batch<Rule>,
+                   q_learn};
+  spec.at_once = route_at_once<Rule>;
+  return spec;
+}());
 
 }  // namespace
 

@@ -34,7 +34,7 @@ u32 bit_of(u32 set, u32 n) {
 }
 
 u32 message_bytes(const Network& net, const State& s, const Played& played, u32 packet) {
-  if (net.workload) return static_cast<u32>(std::min<u64>(s.messages[s.payloads[packet].message].bytes, 0xffffffffu));
+  if (net.workload) return static_cast<u32>(std::min<u64>(s.payloads[packet].bytes, 0xffffffffu));
   return static_cast<u32>(s.packets[packet].flits * played.flit_bytes);
 }
 

@@ -51,13 +51,14 @@ inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses
   return {df.own_minimal_port(net, router, p), vc_class};
 }
 
-// The same for request i of a batch. A detour is a detour from the first hop that is on no minimal path; all other hops are the
-// packet's own minimal ones.
+// The same of a packet that goes there. A detour is a detour from the first hop that is on no minimal path; all other hops
+// are the packet's own minimal ones.
 template <bool kByRouter>
-inline void go_on(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 intermediate, u32 router, const Ends& e, Batch& b, u32 i) {
+inline Hop go_on(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 intermediate,
+                 u32 router, const Ends& e) {
   const Hop hop = follow_legs<kByRouter>(net, df, classes, p, intermediate, router, e);
-  choose(b, i, hop);
   if (p.phase == kToIntermediate && !p.nonminimal && hop.port != df.own_minimal_port(net, router, p)) df.mark_detour(net, p, router, hop.port);
+  return hop;
 }
 
 // What every routing of two legs keeps.
@@ -156,7 +157,7 @@ void valiant_route(const Network& net, State& s, Batch& b) {
         take_detour(p);
       }
     }
-    go_on<kByRouter>(net, df, kClasses, p, intermediate, b.router[i], e, b, i);
+    choose(b, i, go_on<kByRouter>(net, df, kClasses, p, intermediate, b.router[i], e));
   }
 }
 
@@ -178,7 +179,7 @@ void ugal_route(const Network& net, State& s, Batch& b) {
           ugal_diverts<kByRouter>(net, s, df, rule, p, intermediate, router, e, kClasses.source_minimal, kClasses.source_detour))
         take_detour(p);
     }
-    go_on<kByRouter>(net, df, kClasses, p, intermediate, router, e, b, i);
+    choose(b, i, go_on<kByRouter>(net, df, kClasses, p, intermediate, router, e));
   }
 }
 

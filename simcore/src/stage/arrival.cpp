@@ -7,6 +7,36 @@ namespace {
 
 constexpr u32 kAhead = 6;  // the lines an event touches lie anywhere in memory: ask for them a few events early
 
+// Heads that come to the front of their input VC in this cycle: request_route() for up to `most` of them, with its list at
+// hand.
+class RouteRequests {
+ public:
+  RouteRequests(Frame& frame, u32 most)
+      : f(frame),
+        list(f.net.router.pipeline_cycles == 0   ? &f.w.routes
+             : f.net.router.pipeline_cycles == 1 ? &f.part.route_list
+                                                 : nullptr) {
+    if (!list) return;
+    const std::size_t had = list->size();
+    list->resize(had + most);
+    end = list->data() + had;
+  }
+  ~RouteRequests() {
+    if (list) list->resize(static_cast<std::size_t>(end - list->data()));
+  }
+  RouteRequests(const RouteRequests&) = delete;
+  RouteRequests& operator=(const RouteRequests&) = delete;
+  __attribute__((always_inline)) void add(u32 input_vc) {
+    if (end) [[likely]] *end++ = input_vc;
+    else f.part.routes_due.push(f.now + f.net.router.pipeline_cycles, input_vc);
+  }
+
+ private:
+  Frame& f;
+  std::vector<u32>* const list;
+  u32* end = nullptr;
+};
+
 // Nobody looks on (kPlain), every packet is one flit, the routing learns: known of a run, so no event asks for it.
 template <bool kPlain, bool kSingleFlit, bool kLearns>
 void arrive(Frame& f, DelayLine<FlitEvent>& line) {
@@ -21,6 +51,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const Channel* const channels = net.channels.data();
   PacketDetail* const details = s.details.data();
   const bool goes_on = net.router.crossbar_per_vc;  // a packet that is part-way through asks already
+  RouteRequests asking(f, due - line.first);
 
   for (u32 n = line.first; n != due; n++) {
     const FlitEvent& ahead = items[(n + kAhead) & mask];  // past the last one lies an older event: harmless
@@ -47,7 +78,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
         d.reward = f.now - d.arrived;
         d.arrived = f.now;
       }
-      if (in.count == 1) request_route(f, e.vc, f.now);
+      if (in.count == 1) asking.add(e.vc);
       if (!kPlain && (e.flit & kWatched)) watch(f, e.flit, "arrives in the input buffer of", net.port_of_vc(e.vc), net.vc_of(e.vc));
     } else if (in.count == 1 && !goes_on) {
       set_request(f, e.vc, in.out_port);  // the next flit of a packet whose head has gone ahead

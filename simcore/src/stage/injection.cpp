@@ -43,11 +43,37 @@ void begin_round(Frame& f, Terminal& x, u32 terminal) {
   if (f.part.window.open) f.part.window.generated += x.left;
 }
 
+// What a packet's entry touches, fetched once per cycle: a traffic pattern is a call that may change anything, as far as
+// the compiler knows.
+struct Nics {
+  explicit Nics(Frame& frame)
+      : f(frame),
+        net(frame.net),
+        s(frame.s),
+        part(frame.part),
+        ports(s.ports.data()),
+        output_vcs(s.output_vcs.data()),
+        channels(net.channels.data()),
+        lines(part.flit_lines.lines.data()),
+        first(net.router_ports),
+        vc_shift(net.vc_shift),
+        now(frame.now) {}
+  Frame& f;
+  const Network& net;
+  State& s;
+  Partition& part;
+  Port* const ports;
+  OutputVc* const output_vcs;
+  const Channel* const channels;
+  DelayLine<FlitEvent>* const lines;
+  const u32 first, vc_shift;  // port of terminal 0
+  const Cycle now;
+};
+
 // The VC of the NIC with the most room for another packet, the lowest if there are several.
-u32 injection_vc(const Network& net, const State& s, u32 nic) {
-  const OutputVc* const own = &s.output_vcs[net.vc_id(nic, 0)];
+inline u32 injection_vc(u32 vcs, const OutputVc* own) {
   u32 best = 0;
-  for (u32 vc = 1; vc < net.router.injection_vcs; vc++)
+  for (u32 vc = 1; vc < vcs; vc++)
     if (own[vc].credits - own[vc].count > own[best].credits - own[best].count) best = vc;
   return best;
 }
@@ -70,93 +96,104 @@ u32 new_packet(Frame& f) {
 
 // A packet enters the NIC of `terminal`, whose clock is x. kPlain: nobody looks on.
 template <bool kPlain>
-inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job) {
-  const Network& net = f.net;
-  State& s = f.s;
+inline __attribute__((always_inline)) u32 accept(const Nics& at, Terminal& x, u32 terminal, u32 destination, u32 flits,
+                                                 Cycle generated, u32 job) {
+  Frame& f = at.f;
+  const Network& net = at.net;
+  State& s = at.s;
+  Partition& part = at.part;
   u32 id;
-  if (f.part.free_packets.empty()) [[unlikely]] {
+  if (part.free_packets.empty()) [[unlikely]] {
     id = new_packet(f);
   } else {
-    id = f.part.free_packets.back();
-    f.part.free_packets.pop_back();
+    id = part.free_packets.back();
+    part.free_packets.pop_back();
   }
-  s.packets[id] = {terminal, destination, x.sequence, generated, f.now, static_cast<u16>(flits), 0, kUndecided, 0, static_cast<u8>(job), 0, 0};
+  s.packets[id] = {terminal, destination, x.sequence, generated, at.now, static_cast<u16>(flits),
+                   0,        kUndecided,  0,          static_cast<u8>(job), 0, 0};
   if (!net.packet_memories.empty()) begin_packet(net, s, id);
-  if (net.learns) s.details[id] = {f.now, 0, -1.0f, 0};
+  if (net.learns) s.details[id] = {at.now, 0, -1.0f, 0};
 
-  const u32 nic = net.nic(terminal);
+  const u32 nic = at.first + terminal;
   Flit watched = 0;
   for (std::size_t k = 0; !kPlain && k + 1 < s.watched.size(); k += 2)
     if (s.watched[k] == terminal && s.watched[k + 1] == x.sequence) watched = kWatched;
-  Port& o = s.ports[nic];
-  const u32 vc = injection_vc(net, s, nic);
-  OutputVc& out = s.output_vcs[net.vc_id(nic, vc)];
-  if (!kPlain && net.accounted_jobs) account_queued(f, net.vc_id(net.channels[nic].peer, vc), id);
+  Port& o = at.ports[nic];
+  OutputVc* const own = &at.output_vcs[nic << at.vc_shift];
+  const u32 vc = injection_vc(net.router.injection_vcs, own);
+  OutputVc& out = own[vc];
+  const Channel& channel = at.channels[nic];
+  if (!kPlain && net.accounted_jobs) account_queued(f, channel.peer << at.vc_shift | vc, id);
   if (net.whole_packets) {
-    s.packets[id].tail = f.now;
+    s.packets[id].tail = at.now;
     enqueue_packet(f, o, out, nic, vc, id << kFlitShift | watched, flits, 0);
-  } else if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && !o.awake && out.credits > 0 && passed(o.busy_until, f.now)) {
+  } else if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && !o.awake && out.credits > 0 &&
+             passed(o.busy_until, at.now)) {
     // An idle NIC that need not wake sends in this very cycle: past the queue, which would say the same.
     out.credits--;
     o.load++;
-    const Channel& channel = net.channels[nic];
-    o.busy_until = f.now + channel.flit_cycles;
-    put_on_channel<kPlain>(f, f.part.flit_lines.lines.data(), channel, net.vc_id(channel.peer, vc), o, nic, vc, id << kFlitShift | kHead | kTail | watched);
-    f.part.totals.moves++;
+    o.busy_until = at.now + channel.flit_cycles;
+    const Flit flit = id << kFlitShift | kHead | kTail | watched;
+    put_on_channel<kPlain>(f, at.lines, channel, channel.peer << at.vc_shift | vc, o, nic, vc, flit);
+    part.totals.moves++;
   } else for (u32 k = 0; k < flits; k++) {
     const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == flits ? kTail : 0) | watched;
     enqueue_output(f, o, out, s.next.data(), nic, vc, flit, 0);
   }
   x.sequence++;
-  f.part.totals.packets_in_network++;
-  f.part.totals.flits_in_network += flits;
-  f.part.totals.flits_accepted += flits;
-  if (f.part.window.open) f.part.window.accepted++;
+  part.totals.packets_in_network++;
+  part.totals.flits_in_network += flits;
+  part.totals.flits_accepted += flits;
+  if (part.window.open) part.window.accepted++;
   if (!kPlain && watched) watch(f, id << kFlitShift | kHead | kTail | watched, "is accepted by", nic, vc);
   return id;
 }
 
 template <bool kPlain>
-inline __attribute__((always_inline)) void fill(Frame& f, Terminal& x, u32 terminal, bool backlogged) {
-  const Network& net = f.net;
-  const Port& nic = f.s.ports[net.nic(terminal)];
+inline __attribute__((always_inline)) void fill(const Nics& at, Terminal& x, u32 terminal, bool backlogged) {
+  Frame& f = at.f;
+  const Network& net = at.net;
+  const Port& nic = at.ports[at.first + terminal];
   for (;;) {
     while (x.left > 0) {
       const u32 flits = next_size(net, x, terminal);
       if (nic.queued + flits > net.router.nic_depth) break;
-      accept<kPlain>(f, x, terminal, net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index), flits, x.tick, 0);
+      const u32 destination = net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index);
+      accept<kPlain>(at, x, terminal, destination, flits, x.tick, 0);
       x.index++;
       x.left--;
     }
     if (x.left > 0) {
-      if (!backlogged) f.part.totals.backlogged++;
+      if (!backlogged) at.part.totals.backlogged++;
       return;
     }
     // The round is complete. A lost backlog starts the clock anew from here; a kept one may be due already.
     u64 from = x.next_tick;
     if (backlogged && !net.router.keep_backlog) {
-      from = u64{f.now} << 32;
-      if (f.part.window.open) f.part.window.missed += packets_missed(net, f.s, x, f.now);
+      from = u64{at.now} << 32;
+      if (at.part.window.open) at.part.window.missed += packets_missed(net, at.s, x, at.now);
     }
     x.next_tick = next_tick(net, x, terminal, from);
-    if (x.next_tick == kNever || !passed(cycle_of(x.next_tick), f.now)) break;
+    if (x.next_tick == kNever || !passed(cycle_of(x.next_tick), at.now)) break;
     begin_round(f, x, terminal);
   }
-  if (backlogged) f.part.totals.backlogged--;
+  if (backlogged) at.part.totals.backlogged--;
   schedule(f, x, terminal);
 }
 
 template <bool kPlain>
 void begin_rounds(Frame& f) {
+  const Nics at(f);
   Terminal* const terminals = f.s.terminals.data();
-  for (const u32 terminal : f.w.ids) {
+  for (const u32 *due = f.w.ids.data(), *const end = due + f.w.ids.size(); due != end; due++) {
+    const u32 terminal = *due;
     Terminal& x = terminals[terminal];
-    if (!passed(cycle_of(x.next_tick), f.now)) {
+    if (!passed(cycle_of(x.next_tick), at.now)) {
       schedule(f, x, terminal);
       continue;
     }
     begin_round(f, x, terminal);
-    fill<kPlain>(f, x, terminal, false);
+    fill<kPlain>(at, x, terminal, false);
   }
 }
 
@@ -164,13 +201,16 @@ void begin_rounds(Frame& f) {
 
 u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job) {
   Terminal& x = f.s.terminals[terminal];
-  return plain(f) ? accept<true>(f, x, terminal, destination, flits, generated, job) : accept<false>(f, x, terminal, destination, flits, generated, job);
+  const Nics at(f);
+  return plain(f) ? accept<true>(at, x, terminal, destination, flits, generated, job)
+                  : accept<false>(at, x, terminal, destination, flits, generated, job);
 }
 
 void fill_nic(Frame& f, u32 terminal, bool backlogged) {
   if (f.net.workload) return fill_from_outbox(f, terminal);
   Terminal& x = f.s.terminals[terminal];
-  plain(f) ? fill<true>(f, x, terminal, backlogged) : fill<false>(f, x, terminal, backlogged);
+  const Nics at(f);
+  plain(f) ? fill<true>(at, x, terminal, backlogged) : fill<false>(at, x, terminal, backlogged);
 }
 
 void start_sources(Frame& f) {

@@ -27,6 +27,7 @@ struct Frame {
   u64* const active;  // bit per router of the partition with a request
   u16* const sensed;  // Network::sensed; null: nobody senses
   const Cycle now;
+  Hosts& hosts() const { return s.hosts[k]; }  // with a workload
 };
 
 // The stages, each over everything that is due in this cycle.
@@ -122,6 +123,14 @@ inline constexpr Cycle kHeld = kNone;
 inline void schedule_when_free(const Frame& f, Port& o, u32 port) {
   if (o.busy_until == kHeld) o.awake = 1;
   else schedule_port(f, o, port, o.busy_until);
+}
+
+// What the router that a packet came from is told, when the packet's head wins the switch here: how long the hop took, and what this
+// router expects of the rest. With the head and not with the tail: by then the next router may have written the packet's details.
+inline void answer(Frame& f, const Channel& back, u32 packet) {
+  if (back.kind == PortKind::kTerminal) return;
+  const PacketDetail& d = f.s.details[packet];
+  if (d.value >= 0) f.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * f.net.cycle_ns) + d.value});
 }
 
 // The packet in front of an input VC is its head as of `front_at` (now or later): it asks for a route once it has

@@ -182,10 +182,7 @@ inline __attribute__((always_inline)) void grant_packet(const Fabric& x, const R
   in.routed = 0;
   if (net.accounted_jobs) account_left(x.f, v, output, id);
   at.clear_request<S>(x, out_port, bit);
-  if (x.learns && back.kind != PortKind::kTerminal) {
-    const PacketDetail& d = x.s.details[id];
-    if (d.value >= 0) x.f.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * net.cycle_ns) + d.value});
-  }
+  if (x.learns) answer(x.f, back, id);
   if (in.front != kNone) {
     __builtin_prefetch(&x.packets[packet_of(in.front)], 1);
     request_next_route(x.f, v);
@@ -241,14 +238,11 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, const Router& 
     x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, head ? u16{1} : x.packets[packet_of(flit)].flits, job});
   }
 
+  if (head && x.learns) answer(x.f, back, packet_of(flit));
   if (tail) {
     in.routed = 0;
     if (!S::kPlain && net.accounted_jobs) account_left(x.f, v, output, packet_of(flit));
     at.clear_request<S>(x, out_port, bit);
-    if (x.learns && back.kind != PortKind::kTerminal) {
-      const PacketDetail& d = s.details[packet_of(flit)];
-      if (d.value >= 0) x.f.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * net.cycle_ns) + d.value});
-    }
     if (in.count > 0) {
       __builtin_prefetch(&s.packets[packet_of(in.front)], 1);
       request_next_route(x.f, v);
@@ -348,7 +342,8 @@ inline __attribute__((always_inline)) void round_robin(const Fabric& x, const Ro
 // Least recently served is the rule of Merlin's hr_router (xbar_arb_lru.h): one list of (input, VC) pairs; those served
 // go to its end, the first served of a cycle last.
 template <class S, bool kFewPorts>
-void by_priority(const Fabric& x, const Router& at) {
+__attribute__((noinline)) void by_priority(const Fabric& x, u32 router) {
+  const Router at(x, router);
   const u32 words = S::kWords ? S::kWords : x.words;
   u64 keys[kMaxRadix * kMaxVcs];
   u32 n = 0;
@@ -406,10 +401,11 @@ inline __attribute__((always_inline)) u32 only_request(const Fabric& x, const Ro
 }
 
 template <class S, bool kFewPorts>
-inline __attribute__((always_inline)) void prioritised(const Fabric& x, const Router& at) {
+inline __attribute__((always_inline)) void prioritised(const Fabric& x, u32 router) {
+  const Router at(x, router);  // never in memory: of what it holds only what is needed is reckoned
   u32 out_port = 0;
   const u32 bit = kFewPorts ? only_request<S>(x, at, out_port) : kNone;
-  if (bit == kNone) return by_priority<S, kFewPorts>(x, at);
+  if (bit == kNone) return by_priority<S, kFewPorts>(x, router);
   if (!S::kOneCycle && !(passed(at.ports[out_port].output_busy_until, x.now) && passed(at.ports[bit >> x.vc_shift].input_busy_until, x.now))) return;
   const Request request(x, at, out_port, bit);
   if (!has_room<S>(x, at, request)) return;
@@ -426,7 +422,7 @@ void allocate_all(Frame& f) {
     for (u64 bits = active[word]; bits; bits &= bits - 1) {
       const Router at(x, f.range.first_router + word * 64 + static_cast<u32>(__builtin_ctzll(bits)));
       if constexpr (kRotating) round_robin<S, kFewPorts>(x, at);
-      else prioritised<S, kFewPorts>(x, at);
+      else prioritised<S, kFewPorts>(x, at.id);
       if (!at.template any_asked<kFewPorts>(x)) active[word] &= ~(bits & -bits);
     }
 }

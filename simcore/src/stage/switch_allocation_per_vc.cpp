@@ -94,14 +94,11 @@ inline __attribute__((always_inline)) void grant(const Crossbar& x, u32 router, 
   const u16 job = net.workload ? x.packets[packet].job : 0;
   if (kSingleFlit || freed > 0) x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | net.vc_of(v), freed, job});
 
+  if (head && net.learns) answer(f, back, packet);
   if (tail) {
     in.routed = 0;
     if (net.accounted_jobs) account_left(f, v, output, packet);
     x.mask(router)[bit / 64] &= ~(u64{1} << (bit % 64));
-    if (net.learns && back.kind != PortKind::kTerminal) {
-      const PacketDetail& d = x.s.details[packet];
-      if (d.value >= 0) f.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * net.cycle_ns) + d.value});
-    }
     if (in.count > 0) {
       __builtin_prefetch(&x.packets[packet_of(in.front)], 1);
       request_route(f, v, f.now + 1);

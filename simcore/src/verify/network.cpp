@@ -87,8 +87,12 @@ class NetworkCheck {
       longest = std::max<u64>(longest, part.series.size());
     });
     hold(intervals <= longest + most, "its time series");
-    hold(s_.job_series.size() <= intervals * jobs() && intervals * jobs() <= s_.job_series.size() + most,
-         "its time series of the jobs");
+    longest = s_.hosts.empty() ? intervals * jobs() : 0;
+    for (const Hosts& hosts : s_.hosts) {
+      hold(hosts.job_series.size() <= intervals * jobs(), "its time series of the jobs");
+      longest = std::max<u64>(longest, hosts.job_series.size());
+    }
+    hold(intervals * jobs() <= longest + most, "its time series of the jobs");
   }
 
   void packets() {

@@ -1,11 +1,15 @@
 // The part of a state that a workload has: ranks and their operations, messages, and the events to come. Each
 // operation and each message is waited for by exactly one thing, or it would be completed twice or never.
 #include <algorithm>
+#include <map>
+#include <tuple>
 
+#include "simcore/stats.hpp"
 #include "simcore/workload.hpp"
 #include "verify/verify.hpp"
 #include "workload/engine.hpp"
 #include "workload/host.hpp"
+#include "workload/pairs.hpp"
 
 namespace flitgym {
 
@@ -14,42 +18,83 @@ namespace {
 constexpr u64 kEndOfHosts = u64{1} << 62;  // ps; sums of times stay within 64 bits
 constexpr u32 kOnStart = 0x80000000u;      // as in engine.cpp
 
+// A transfer on its way: with its sender, in packets, and with its receiver, all of which say the same of it.
+struct OnWay {
+  PacketPayload said{};
+  u32 unsent = 0, live = 0;  // packets that its sender still has, and those in the network
+  u32 left = kNone;          // that its receiver waits for; kNone: nothing is there yet
+};
+using TransferName = std::tuple<u32, u32, bool, u32>;  // rank that sends, rank that receives, a fetch or not, number
+
 class WorkloadCheck {
  public:
   WorkloadCheck(const Network& net, const State& s, const std::vector<u8>& live)
-      : net_(net), w_(*net.workload), s_(s), live_(live), owner_(s.ops.size(), kNone), begins_(s.ops.size(), 0),
-        readies_(s.ops.size(), 0), ends_(s.ops.size(), 0), tokens_(s.messages.size(), 0),
-            packets_of_(s.messages.size(), 0),
-        in_outbox_(s.messages.size(), 0), in_sent_(s.messages.size(), 0), starts_(w_.ranks(), 0) {}
+      : net_(net), w_(*net.workload), s_(s), live_(live), starts_(w_.ranks(), 0) {
+    std::size_t ops = 0, messages = 0;
+    for (const Hosts& hosts : s.hosts) {
+      op_base_.push_back(ops), message_base_.push_back(messages);
+      ops += hosts.ops.size(), messages += hosts.messages.size();
+    }
+    owner_.assign(ops, kNone);
+    for (auto* counts : {&begins_, &readies_, &ends_}) counts->assign(ops, 0);
+    tokens_.assign(messages, 0);
+    carried_.assign(messages, 0);
+  }
 
   void run() {
     times();
-    free_messages_ = marked_free(s_.free_messages, s_.messages.size(), "the list of free messages");
-    hold(s_.host.messages_open == s_.messages.size() - s_.free_messages.size(), "the number of open messages");
-    pools();
+    for (k_ = 0; k_ < s_.hosts.size(); k_++) {
+      const auto free = marked_free(hosts().free_messages, hosts().messages.size(), "the list of free messages");
+      free_messages_.insert(free_messages_.end(), free.begin(), free.end());
+      hold(hosts().totals.messages_open == hosts().messages.size() - hosts().free_messages.size(),
+           "the number of open messages");
+      hold(hosts().outstanding.empty(), "bytes on the way that have not been counted");
+      pools();
+      pairs();
+    }
     operations();
-    events();
-    waiting();
+    for (k_ = 0; k_ < s_.hosts.size(); k_++) {
+      events();
+      waiting();
+    }
     packets();
     outboxes();
+    incoming();
     queues();
     messages();
+    transfers();
     completions();
     totals();
   }
 
  private:
-  bool open(u32 message) const { return message < s_.messages.size() && !free_messages_[message]; }
-  Transfer transfer(u32 message) const { return static_cast<Transfer>(s_.messages[message].transfer); }
-  u32 sender(const Message& m) const { return from_destination(static_cast<Transfer>(m.transfer)) ? m.destination : m.source; }
-  // Of the rank's present block.
+  const Hosts& hosts() const { return s_.hosts[k_]; }  // of the partition that is looked at
+  u32 part_of(u32 rank) const { return partition_of_rank(net_, rank); }
+  const Message& message(u32 id) const { return hosts().messages[id]; }
+  bool open(u32 id) const { return id < hosts().messages.size() && !free_messages_[message_base_[k_] + id]; }
+  Transfer transfer(u32 id) const { return transfer_of(message(id)); }
+  void add_token(u32 id) { hold(tokens_[message_base_[k_] + id]++ == 0, "a message is in two places"); }
+  // Of a rank's present block.
+  bool is_own(u32 id) const { return id < hosts().ops.size() && owner_[op_base_[k_] + id] != kNone; }
   bool is_op(u32 id, OpKind kind) const {
-    return id < s_.ops.size() && owner_[id] != kNone && static_cast<OpKind>(s_.ops[id].kind) == kind;
+    return is_own(id) && static_cast<OpKind>(hosts().ops[id].kind) == kind;
+  }
+  // An operation of a rank that a message completes.
+  void completes(u32 rank, u32 id, OpKind kind, const char* otherwise) {
+    k_ = part_of(rank);
+    hold(is_op(id, kind) && owner_[op_base_[k_] + id] == rank && ends_[op_base_[k_] + id]++ == 0, otherwise);
+    hold(kind == OpKind::kSend || hosts().ops[id].running == 1, otherwise);
+  }
+  void completes(Transfer transfer, u32 source, u32 destination, u32 send_op, u32 receive_op, const char* otherwise) {
+    if (transfer == Transfer::kEager) return;
+    completes(source, send_op, OpKind::kSend, otherwise);
+    if (transfer == Transfer::kFetch || transfer == Transfer::kData)
+      completes(destination, receive_op, OpKind::kReceive, otherwise);
   }
 
   void times() const {
     const auto early = [](u64 t) { return t < kEndOfHosts; };
-    hold(early(s_.host.now) && std::all_of(s_.cpu_free.begin(), s_.cpu_free.end(), early) &&
+    hold(early(host_totals(s_).now) && std::all_of(s_.cpu_free.begin(), s_.cpu_free.end(), early) &&
              std::all_of(s_.nic_free.begin(), s_.nic_free.end(), early),
          "the time of a host");
   }
@@ -69,37 +114,63 @@ class WorkloadCheck {
     hold(free.size() == 32, broken);
     for (u32 k = 0; k < 32; k++)
       for (u32 piece = free[k]; piece != kNone; piece = next(piece)) take(piece, k);
-    for (const Rank& rank : s_.ranks)
-      if (rank.*first != kNone) take(rank.*first, rank.*size);
+    for (u32 r = 0; r < w_.ranks(); r++)
+      if (s_.ranks[r].*first != kNone && part_of(r) == k_) take(s_.ranks[r].*first, s_.ranks[r].*size);
   }
   void pools() {
-    pieces(s_.ops.size(), s_.free_ops, "the pool of operations", &Rank::first_op, &Rank::op_class,
-           [&](u32 piece) { return s_.ops[piece].next; });
-    pieces(s_.edges.size(), s_.free_edges, "the pool of dependencies", &Rank::first_edge, &Rank::edge_class,
-           [&](u32 piece) { return s_.edges[piece]; });
+    pieces(hosts().ops.size(), hosts().free_ops, "the pool of operations", &Rank::first_op, &Rank::op_class,
+           [&](u32 piece) { return hosts().ops[piece].next; });
+    pieces(hosts().edges.size(), hosts().free_edges, "the pool of dependencies", &Rank::first_edge, &Rank::edge_class,
+           [&](u32 piece) { return hosts().edges[piece]; });
+  }
+
+  // Who has sent to whom: every entry is found where a search for it ends.
+  void pairs() {
+    const char* const broken = "the table of who has sent to whom is broken";
+    const auto& table = hosts().pairs;
+    hold((table.size() & (table.size() - 1)) == 0 && 2 * std::size_t{hosts().totals.pairs} <= table.size(), broken);
+    std::size_t taken = 0;
+    for (const Pair& pair : table) taken += pair.sender != kNone;
+    hold(taken == hosts().totals.pairs, broken);  // so a search ends
+    for (const Pair& pair : table) {
+      if (pair.sender == kNone) continue;
+      hold(pair.sender < w_.ranks() && pair.receiver < w_.ranks() && pair.sender != pair.receiver, broken);
+      hold(&table[pair_place(table, pair.sender, pair.receiver)] == &pair, broken);
+      hold(part_of(pair.sender) == k_ || (pair.sent == 0 && pair.fetches == 0), broken);
+      hold(part_of(pair.receiver) == k_ || (pair.handed_on == 0 && pair.incoming == kNone), broken);
+    }
+  }
+  const Pair* pair_at(u32 part, u32 from, u32 to) const {
+    const auto& table = s_.hosts[part].pairs;
+    if (table.empty()) return nullptr;
+    const Pair& pair = table[pair_place(table, from, to)];
+    return pair.sender == kNone ? nullptr : &pair;
   }
 
   // LogGOPS: what waits for a processor or an interface behind another. Each entry of the pool is free or in one heap.
   void waiting() {
     const char* const broken = "the queue of a processor or an interface is broken";
-    const bool queues = w_.host.kind == HostKind::kLogGops;
-    hold(s_.host_queues.size() == (queues ? std::size_t{w_.ranks()} * (w_.cpus + 2 * w_.nics) : 0), broken);
-    std::vector<u8> seen = marked_free(s_.free_waiting, s_.host_waiting.size(), broken);
+    const std::size_t each = w_.host.kind == HostKind::kLogGops ? w_.cpus + 2 * w_.nics : 0;
+    hold(s_.host_queues.size() == w_.ranks() * each, broken);
+    std::vector<u8> seen = marked_free(hosts().free_waiting, hosts().waiting.size(), broken);
     std::vector<u32> left;
-    for (const HostQueue& queue : s_.host_queues) {
+    for (std::size_t n = 0; n < s_.host_queues.size(); n++) {
+      const HostQueue& queue = s_.host_queues[n];
+      if (part_of(static_cast<u32>(n / each)) != k_) continue;
       if (queue.waiting != kNone) left.push_back(queue.waiting);
       while (!left.empty()) {
         const u32 entry = left.back();
         left.pop_back();
         hold(entry < seen.size() && !seen[entry], broken);
         seen[entry] = 1;
-        const HostWaiting& x = s_.host_waiting[entry];
+        const HostWaiting& x = hosts().waiting[entry];
         for (const u32 next : {x.child, x.sibling})
           if (next != kNone) left.push_back(next);
         if (static_cast<HostAction>(x.action) == HostAction::kReady) {
-          hold(x.id < s_.ops.size() && owner_[x.id] != kNone && readies_[x.id]++ == 0, broken);
+          hold(is_own(x.id) && readies_[op_base_[k_] + x.id]++ == 0, broken);
         } else {
           hold(static_cast<HostAction>(x.action) == HostAction::kArrive && open(x.id), broken);
+          hold(ends_are_ranks(x.id) && part_of(receiver(message(x.id))) == k_, broken);
           add_token(x.id);
         }
       }
@@ -108,11 +179,12 @@ class WorkloadCheck {
 
   // The operations of every rank are those of its program's block.
   void operations() {
-    for (const HostEvent& e : s_.host_events) {
-      if (static_cast<HostAction>(e.action) != HostAction::kStartRank) continue;
-      hold(e.id < w_.ranks() && !starts_[e.id], "a rank starts twice");
-      starts_[e.id] = 1;
-    }
+    for (u32 k = 0; k < s_.hosts.size(); k++)
+      for (const HostEvent& e : s_.hosts[k].events) {
+        if (static_cast<HostAction>(e.action) != HostAction::kStartRank) continue;
+        hold(e.id < w_.ranks() && part_of(e.id) == k && !starts_[e.id], "a rank starts twice");
+        starts_[e.id] = 1;
+      }
     Block block;
     std::vector<u32> end, waits;
     for (u32 r = 0; r < w_.ranks(); r++) {
@@ -136,8 +208,9 @@ class WorkloadCheck {
       hold(n > 0 && rank.ops == n && rank.first_op != kNone && n <= (std::size_t{1} << rank.op_class) &&
                rank.first_edge != kNone && edges <= (std::size_t{1} << rank.edge_class),
            broken);
-      const ActiveOp* const ops = &s_.ops[rank.first_op];
-      const u32* const after = &s_.edges[rank.first_edge];
+      const u32 k = part_of(r);
+      const ActiveOp* const ops = &s_.hosts[k].ops[rank.first_op];
+      const u32* const after = &s_.hosts[k].edges[rank.first_edge];
       u32 left = 0, calculating = 0, at = 0;
       end.assign(n, 0);
       waits.assign(n, 0);
@@ -155,7 +228,7 @@ class WorkloadCheck {
         end[i] = own.first_edge;
         left += own.running != 2;
         calculating += op.kind == OpKind::kCalc && own.running == 1;
-        owner_[rank.first_op + i] = r;
+        owner_[op_base_[k] + rank.first_op + i] = r;
       }
       for (const Dependency& d : block.dependencies) {
         hold(after[end[d.before]++] == (d.after | (d.on_start ? kOnStart : 0)), broken);
@@ -171,30 +244,32 @@ class WorkloadCheck {
     const auto later = [](const HostEvent& a, const HostEvent& b) {
       return a.when != b.when ? a.when > b.when : a.order > b.order;
     };
-    hold(std::is_heap(s_.host_events.begin(), s_.host_events.end(), later), "the events are not in order");
-    for (const HostEvent& e : s_.host_events) {
+    const auto& all = hosts().events;
+    hold(std::is_heap(all.begin(), all.end(), later), "the events are not in order");
+    for (const HostEvent& e : all) {
       const char* const broken = "an event is of nothing that can happen";
-      hold(e.when < kEndOfHosts && e.order < s_.host.order && e.action <= static_cast<u32>(HostAction::kMatch), broken);
-      switch (static_cast<HostAction>(e.action)) {
+      hold(e.when < kEndOfHosts && e.order < hosts().totals.order, broken);
+      hold(e.action <= static_cast<u32>(HostAction::kMatch), broken);
+      const auto action = static_cast<HostAction>(e.action);
+      switch (action) {
         case HostAction::kStartRank: break;
         case HostAction::kReady:
         case HostAction::kBegin:
         case HostAction::kDone: {
-          hold(e.id < s_.ops.size() && owner_[e.id] != kNone, broken);
-          auto& count = e.action == static_cast<u32>(HostAction::kReady)   ? readies_
-                        : e.action == static_cast<u32>(HostAction::kBegin) ? begins_
-                                                                           : ends_;
-          hold(count[e.id]++ == 0, broken);
+          hold(is_own(e.id), broken);
+          auto& count = action == HostAction::kReady ? readies_ : action == HostAction::kBegin ? begins_ : ends_;
+          hold(count[op_base_[k_] + e.id]++ == 0, broken);
           break;
         }
         case HostAction::kHandOver:
         case HostAction::kArrive:
         case HostAction::kMatch: {
-          hold(open(e.id) && s_.messages[e.id].transfer <= static_cast<u8>(Transfer::kAcknowledge), broken);
+          hold(open(e.id) && ends_are_ranks(e.id), broken);
+          const Message& m = message(e.id);
           const bool fresh = transfer(e.id) == Transfer::kEager || transfer(e.id) == Transfer::kRequest;
-          const auto action = static_cast<HostAction>(e.action);
           hold(w_.host.network ? action != HostAction::kMatch || fresh : action != HostAction::kHandOver && fresh,
               broken);
+          hold(part_of(action == HostAction::kHandOver ? sender(m) : receiver(m)) == k_, broken);
           add_token(e.id);
           break;
         }
@@ -202,109 +277,170 @@ class WorkloadCheck {
     }
   }
 
-  void add_token(u32 message) { hold(tokens_[message]++ == 0, "a message is in two places"); }
+  bool ends_are_ranks(u32 id) const {
+    const Message& m = message(id);
+    return m.source < w_.ranks() && m.destination < w_.ranks() && m.transfer <= static_cast<u8>(Transfer::kAcknowledge);
+  }
+
+  // ---- transfers on their way ----
+
+  void carry(u32 id) {
+    add_token(id);
+    carried_[message_base_[k_] + id] = 1;
+  }
+  OnWay& on_way(u32 from, u32 to, const PacketPayload& said, const char* broken) {
+    hold(w_.host.network && said.transfer <= static_cast<u8>(Transfer::kAcknowledge) && from != to, broken);
+    OnWay& one = on_way_[{from, to, static_cast<Transfer>(said.transfer) == Transfer::kFetch, said.number}];
+    if (one.unsent + one.live == 0 && one.left == kNone) one.said = said;
+    const PacketPayload& a = one.said;
+    hold(a.bytes == said.bytes && a.begun == said.begun && a.tag == said.tag && a.send_op == said.send_op &&
+             a.receive_op == said.receive_op && a.transfer == said.transfer && a.cpu == said.cpu && a.nic == said.nic,
+         broken);
+    return one;
+  }
+  static PacketPayload said_of(const Message& m) {
+    return {m.bytes, m.begun, m.number, m.tag, m.send_op, m.receive_op, 0, m.transfer, m.cpu, m.nic, 0};
+  }
 
   void packets() {
+    const char* const broken = "a packet belongs to no message";
     hold(s_.payloads.size() <= s_.packets.size(), "the packets' messages");
     for (std::size_t id = 0; id < live_.size(); id++) {
       if (!live_[id]) continue;
-      hold(id < s_.payloads.size() && open(s_.payloads[id].message) && s_.payloads[id].bytes <= w_.packet_bytes,
-           "a packet belongs to no message");
-      packets_of_[s_.payloads[id].message]++;
+      const Packet& p = s_.packets[id];
+      const u32 from = w_.terminal_rank[p.source], to = w_.terminal_rank[p.destination];
+      hold(id < s_.payloads.size() && from != kNone && to != kNone, broken);
+      hold(s_.payloads[id].own_bytes <= w_.packet_bytes, broken);
+      on_way(from, to, s_.payloads[id], broken).live++;
     }
   }
 
-  // Transfers that NICs have been given: those with packets left, and those on the way.
+  // Transfers that NICs have been given and that have packets left.
   void outboxes() {
     const char* const broken = "the outbox of a NIC is broken";
     for (u32 t = 0; t < net_.terminals; t++) {
       const Outbox& box = s_.outboxes[t];
-      const auto sent_from_here = [&](u32 id) { return w_.rank_terminal[sender(s_.messages[id])] == t; };
+      k_ = net_.partition_of(net_.terminal_router[t]);
       u32 length = 0, last = kNone;
-      for (u32 id = box.first; id != kNone; last = id, id = s_.messages[id].next, length++) {
-        hold(open(id) && !in_outbox_[id] && ends_are_ranks(id) && sent_from_here(id), broken);
-        in_outbox_[id] = 1;
+      for (u32 id = box.first; id != kNone; last = id, id = message(id).next, length++) {
+        hold(open(id) && ends_are_ranks(id) && w_.rank_terminal[sender(message(id))] == t, broken);
+        carry(id);
+        const Message& m = message(id);
+        hold(m.handed <= s_.part.totals.now && m.packets > 0, broken);
+        on_way(sender(m), receiver(m), said_of(m), broken).unsent = m.packets;
       }
       hold(length == s_.terminals[t].left && last == box.last && box.next_flits <= net_.most_packet_flits, broken);
-      last = kNone;
-      for (u32 id = box.sent; id != kNone; last = id, id = s_.messages[id].later) {
-        hold(open(id) && !in_sent_[id] && ends_are_ranks(id) && sent_from_here(id), broken);
-        hold(s_.messages[id].earlier == last && transfer(id) != Transfer::kFetch, broken);
-        in_sent_[id] = 1;
-      }
-      hold(last == box.last_sent, broken);
     }
   }
-  bool ends_are_ranks(u32 id) const {
-    const Message& m = s_.messages[id];
-    return m.source < w_.ranks() && m.destination < w_.ranks() && m.transfer <= static_cast<u8>(Transfer::kAcknowledge);
+
+  // Those of which something has come, and which have not gone on.
+  void incoming() {
+    const char* const broken = "what comes in from a rank is broken";
+    for (k_ = 0; k_ < s_.hosts.size(); k_++)
+      for (const Pair& pair : hosts().pairs)
+        for (u32 id = pair.sender == kNone ? kNone : pair.incoming; id != kNone; id = message(id).next) {
+          hold(open(id) && ends_are_ranks(id), broken);
+          carry(id);
+          const Message& m = message(id);
+          hold(sender(m) == pair.sender && receiver(m) == pair.receiver, broken);
+          OnWay& one = on_way(pair.sender, pair.receiver, said_of(m), broken);
+          hold(one.left == kNone && m.packets != kNone, broken);
+          one.left = m.packets;
+        }
   }
+
+  void transfers() {
+    std::map<std::pair<u32, u32>, u32> ordered;
+    for (const auto& [name, one] : on_way_) {
+      const auto& [from, to, fetch, number] = name;
+      const char* const broken = "a transfer's packets are not what is left of it";
+      const PacketPayload& said = one.said;
+      const auto transfer = static_cast<Transfer>(said.transfer);
+      hold(contents_hold(said.bytes, said.begun, said.cpu, said.nic, transfer), broken);
+      const u64 all = wire_packets(w_, said.bytes, transfer), still = u64{one.unsent} + one.live;
+      hold(one.left == kNone ? still == all : still == one.left && one.left < all, broken);
+      const bool back = from_destination(transfer);
+      completes(transfer, back ? to : from, back ? from : to, said.send_op, said.receive_op, broken);
+      // Numbers that were given, and not to one that has gone on.
+      const Pair* const sent = pair_at(part_of(from), from, to);
+      const Pair* const received = pair_at(part_of(to), from, to);
+      hold(sent, broken);
+      const u32 handed_on = received ? received->handed_on : 0;
+      if (fetch) {
+        hold(still > 0 && sent->fetches - number - 1 < 1u << 31, broken);
+        continue;
+      }
+      hold(number - handed_on < sent->sent - handed_on && (still > 0 || number != handed_on), broken);
+      ordered[{from, to}]++;
+    }
+    // Every number between is on its way, or those behind it would wait for ever.
+    for (const Hosts& own : s_.hosts)
+      for (const Pair& pair : own.pairs) {
+        if (pair.sender == kNone) continue;
+        const Pair* const sent = pair_at(part_of(pair.sender), pair.sender, pair.receiver);
+        const Pair* const received = pair_at(part_of(pair.receiver), pair.sender, pair.receiver);
+        const auto found = ordered.find({pair.sender, pair.receiver});
+        const u32 many = found == ordered.end() ? 0 : found->second;
+        const u32 given = sent ? sent->sent : 0, handed_on = received ? received->handed_on : 0;
+        hold(given - handed_on == many, "the order of transfers between two ranks");
+      }
+  }
+
+  // ---- messages ----
 
   // Receives that wait for messages, and messages that wait for receives.
   void queues() {
     for (u32 r = 0; r < w_.ranks(); r++) {
       const Rank& rank = s_.ranks[r];
       const char* const broken = "a rank's queue of messages is broken";
+      k_ = part_of(r);
       u32 last = kNone;
-      for (u32 id = rank.posted; id != kNone; last = id, id = s_.ops[id].next)
-        hold(is_op(id, OpKind::kReceive) && owner_[id] == r && s_.ops[id].running == 1 && ends_[id]++ == 0, broken);
+      for (u32 id = rank.posted; id != kNone; last = id, id = hosts().ops[id].next)
+        hold(is_op(id, OpKind::kReceive) && owner_[op_base_[k_] + id] == r && hosts().ops[id].running == 1 &&
+                 ends_[op_base_[k_] + id]++ == 0,
+             broken);
       hold(rank.posted == kNone || last == rank.last_posted, broken);
       last = kNone;
-      for (u32 id = rank.unexpected; id != kNone; last = id, id = s_.messages[id].next) {
-        hold(open(id) && s_.messages[id].destination == r &&
-            s_.messages[id].transfer <= static_cast<u8>(Transfer::kRequest),
-             broken);
+      for (u32 id = rank.unexpected; id != kNone; last = id, id = message(id).next) {
+        hold(open(id) && message(id).destination == r, broken);
+        hold(message(id).transfer <= static_cast<u8>(Transfer::kRequest), broken);
         add_token(id);
       }
       hold(rank.unexpected == kNone || last == rank.last_unexpected, broken);
     }
   }
 
+  bool contents_hold(u64 bytes, u64 begun, u32 cpu, u32 nic, Transfer transfer) const {
+    return cpu < w_.cpus && nic < w_.nics && begun < kEndOfHosts && bytes / w_.packet_bytes <= 0xffff0000u &&
+           (transfer == Transfer::kEager) == is_eager(w_.host, bytes);
+  }
+
   void messages() {
-    for (u32 id = 0; id < s_.messages.size(); id++) {
-      if (free_messages_[id]) {
-        hold(packets_of_[id] == 0, "a packet belongs to no message");
-        continue;
+    for (u32 k = 0; k < s_.hosts.size(); k++)
+      for (u32 id = 0; k_ = k, id < hosts().messages.size(); id++) {
+        if (!open(id)) continue;
+        const Message& m = message(id);
+        const char* const broken = "a message contradicts itself";
+        hold(ends_are_ranks(id) && m.served < kEndOfHosts, broken);
+        hold(contents_hold(m.bytes, m.begun, m.cpu, m.nic, transfer(id)), broken);
+        hold(tokens_[message_base_[k] + id] == 1, "a message is nowhere");
+        // What is on its way may be kept twice; it completes its operations once: see transfers().
+        if (carried_[message_base_[k] + id]) continue;
+        completes(transfer(id), m.source, m.destination, m.send_op, m.receive_op, broken);
       }
-      const Message& m = s_.messages[id];
-      const char* const broken = "a message contradicts itself";
-      hold(ends_are_ranks(id) && m.cpu < w_.cpus && m.nic < w_.nics && m.begun < kEndOfHosts &&
-          m.served < kEndOfHosts &&
-               m.held <= 1 && m.bytes / w_.packet_bytes <= 0xffff0000u &&
-               (transfer(id) == Transfer::kEager) == is_eager(w_.host, m.bytes),
-           broken);
-      const bool on_way = in_sent_[id] || (transfer(id) == Transfer::kFetch && (in_outbox_[id] || packets_of_[id] > 0));
-      if (on_way) {
-        add_token(id);
-        const u64 bytes = w_.header_bytes[m.transfer] + (carries_data(transfer(id)) ? m.bytes : 0);
-        const u64 all = std::max<u64>(1, bytes / w_.packet_bytes + (bytes % w_.packet_bytes > 0));
-        hold(w_.host.network && m.to_inject <= all && (m.to_inject > 0) == (in_outbox_[id] != 0) &&
-                 m.to_receive == m.to_inject + packets_of_[id] && m.handed <= s_.part.totals.now,
-             broken);
-        hold(m.held ? m.to_receive == 0 : m.to_receive > 0, broken);
-      } else {
-        hold(!in_outbox_[id] && packets_of_[id] == 0, broken);
-      }
-      hold(tokens_[id] == 1, "a message is nowhere");
-      if (transfer(id) == Transfer::kEager) continue;
-      hold(is_op(m.send_op, OpKind::kSend) && owner_[m.send_op] == m.source && ends_[m.send_op]++ == 0, broken);
-      if (transfer(id) == Transfer::kFetch || transfer(id) == Transfer::kData)
-        hold(is_op(m.receive_op, OpKind::kReceive) && owner_[m.receive_op] == m.destination &&
-                 s_.ops[m.receive_op].running == 1 && ends_[m.receive_op]++ == 0,
-             broken);
-    }
   }
 
   // What is to become of every operation.
   void completions() const {
-    for (std::size_t id = 0; id < s_.ops.size(); id++) {
-      if (owner_[id] == kNone) continue;
-      const ActiveOp& op = s_.ops[id];
-      const bool waits_for_turn = op.running == 0 && op.waits == 0;
-      const bool under_way = static_cast<OpKind>(op.kind) != OpKind::kReceive && begins_[id] > 0;
-      hold(begins_[id] + readies_[id] == waits_for_turn && ends_[id] == (op.running == 1 || under_way),
-           "an operation is completed twice, or never");
-    }
+    for (std::size_t k = 0, at = 0; k < s_.hosts.size(); k++)
+      for (const ActiveOp& op : s_.hosts[k].ops) {
+        const std::size_t id = at++;
+        if (owner_[id] == kNone) continue;
+        const bool waits_for_turn = op.running == 0 && op.waits == 0;
+        const bool under_way = static_cast<OpKind>(op.kind) != OpKind::kReceive && begins_[id] > 0;
+        hold(begins_[id] + readies_[id] == waits_for_turn && ends_[id] == (op.running == 1 || under_way),
+             "an operation is completed twice, or never");
+      }
   }
 
   void totals() const {
@@ -316,8 +452,10 @@ class WorkloadCheck {
       done += s_.ranks[r].done;
       done_of[w_.rank_job[r]] += s_.ranks[r].done;
     }
-    hold(blocks == s_.host.blocks_done && done == s_.host.ranks_done, "the progress of the workload");
-    for (u32 j = 0; j < w_.job_count(); j++) hold(done_of[j] == s_.job_totals[j].ranks_done, "the progress of a job");
+    const HostTotals sums = host_totals(s_);
+    const std::vector<JobTotals> jobs = job_sums(s_);
+    hold(blocks == sums.blocks_done && done == sums.ranks_done, "the progress of the workload");
+    for (u32 j = 0; j < w_.job_count(); j++) hold(done_of[j] == jobs[j].ranks_done, "the progress of a job");
     for (const ChannelAccount& account : s_.job_channels) hold(account.job < w_.job_count(), "whose flit is on a channel");
   }
 
@@ -325,11 +463,13 @@ class WorkloadCheck {
   const Workload& w_;
   const State& s_;
   const std::vector<u8>& live_;
+  u32 k_ = 0;                                // the partition that is looked at
+  std::vector<std::size_t> op_base_, message_base_;  // [partitions] where its pools begin in the arrays below
   std::vector<u32> owner_;                   // by operation: the rank in whose present block it is, kNone
   std::vector<u8> begins_, readies_, ends_;  // by operation: what is to begin it, to look at it again, to complete it
   std::vector<u8> free_messages_, tokens_;   // by message: in how many places it is
-  std::vector<u32> packets_of_;              // by message: its packets in the network
-  std::vector<u8> in_outbox_, in_sent_;
+  std::vector<u8> carried_;                  // the same: its present transfer is on its way
+  std::map<TransferName, OnWay> on_way_;
   std::vector<u8> starts_;                   // by rank: it has not started yet
 };
 
@@ -337,9 +477,7 @@ class WorkloadCheck {
 
 void verify_workload(const Network& net, const State& s, const std::vector<u8>& live) {
   if (net.workload) return WorkloadCheck(net, s, live).run();
-  hold(s.host_events.empty() && s.ops.empty() && s.messages.empty() && s.free_messages.empty() && s.payloads.empty() &&
-           s.job_series.empty() && s.host_queues.empty() && s.host_waiting.empty() && s.free_waiting.empty(),
-       "a workload, where there is none");
+  hold(s.hosts.empty() && s.payloads.empty() && s.host_queues.empty(), "a workload, where there is none");
 }
 
 }  // namespace flitgym

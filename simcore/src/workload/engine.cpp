@@ -26,16 +26,17 @@ u32 size_class(u32 n) {
 
 class Engine {
  public:
-  explicit Engine(Frame& frame) : f_(frame), w_(*frame.net.workload), h_(w_.host), s_(frame.s), queues_(w_, s_) {}
+  explicit Engine(Frame& frame)
+      : f_(frame), w_(*frame.net.workload), h_(w_.host), s_(frame.s), own_(frame.hosts()), queues_(w_, s_, own_) {}
 
   void run(u64 until) {
-    auto& heap = s_.host_events;
+    auto& heap = own_.events;
     while (!heap.empty() && heap.front().when <= until) {
       worked(16);  // time need not pass between two events
       const HostEvent e = heap.front();
       std::pop_heap(heap.begin(), heap.end(), later);
       heap.pop_back();
-      now_ = s_.host.now = e.when;
+      now_ = own_.totals.now = e.when;
       queues_.begin(now_, e.order);
       switch (static_cast<HostAction>(e.action)) {
         case HostAction::kStartRank: s_.ranks[e.id].started = now_, enter(e.id); break;
@@ -51,7 +52,7 @@ class Engine {
   }
 
  private:
-  void push(u64 when, HostAction action, u32 id) { push_event(s_, when, action, id); }
+  void push(u64 when, HostAction action, u32 id) { push_event(own_, when, action, id); }
   u64& cpu(u32 rank, u32 k) { return s_.cpu_free[std::size_t{rank} * w_.cpus + k]; }
   u64& nic(u32 rank, u32 k, bool receive) { return s_.nic_free[(std::size_t{rank} * w_.nics + k) * 2 + receive]; }
   const Job& job_of(u32 rank) const { return w_.jobs[w_.rank_job[rank]]; }
@@ -78,12 +79,12 @@ class Engine {
       if (!block.ops.empty()) return install(r, block);
       const u64 alike = job.program->repeats(r - job.first_rank, rank.block);  // as empty as this one
       rank.block += alike;
-      s_.host.blocks_done += alike;
+      own_.totals.blocks_done += alike;
     }
     rank.finished = now_;
     rank.done = 1;
-    s_.host.ranks_done++;
-    JobTotals& totals = s_.job_totals[w_.rank_job[r]];
+    own_.totals.ranks_done++;
+    JobTotals& totals = own_.job_totals[w_.rank_job[r]];
     totals.ranks_done++;
     totals.finished = now_;
   }
@@ -94,7 +95,7 @@ class Engine {
     const u32 n = static_cast<u32>(block.ops.size()), edges = static_cast<u32>(block.dependencies.size());
     make_room(rank, n, edges);
     rank.ops = rank.left = n;
-    ActiveOp* const ops = &s_.ops[rank.first_op];
+    ActiveOp* const ops = &own_.ops[rank.first_op];
     for (u32 i = 0; i < n; i++) {
       const Op& op = block.ops[i];
       u32 peer = op.peer;
@@ -116,7 +117,7 @@ class Engine {
       at += ops[i].edges;
     }
     for (const Dependency& d : block.dependencies)
-      s_.edges[rank.first_edge + end[d.before]++] = d.after | (d.on_start ? kOnStart : 0);
+      own_.edges[rank.first_edge + end[d.before]++] = d.after | (d.on_start ? kOnStart : 0);
 
     // One that begins may release others on the spot: who waits for nobody is known before.
     for (u32 i = 0; i < n; i++) end[i] = ops[i].waits;
@@ -128,31 +129,31 @@ class Engine {
     const u32 op_class = size_class(ops), edge_class = size_class(edges);
     if (rank.first_op == kNone || op_class > rank.op_class) {
       if (rank.first_op != kNone) {
-        s_.ops[rank.first_op].next = s_.free_ops[rank.op_class];
-        s_.free_ops[rank.op_class] = rank.first_op;
+        own_.ops[rank.first_op].next = own_.free_ops[rank.op_class];
+        own_.free_ops[rank.op_class] = rank.first_op;
       }
-      u32& head = s_.free_ops[op_class];
+      u32& head = own_.free_ops[op_class];
       if (head != kNone) {
         rank.first_op = head;
-        head = s_.ops[head].next;
+        head = own_.ops[head].next;
       } else {
-        rank.first_op = static_cast<u32>(s_.ops.size());
-        s_.ops.resize(s_.ops.size() + (std::size_t{1} << op_class));
+        rank.first_op = static_cast<u32>(own_.ops.size());
+        own_.ops.resize(own_.ops.size() + (std::size_t{1} << op_class));
       }
       rank.op_class = op_class;
     }
     if (rank.first_edge == kNone || edge_class > rank.edge_class) {
       if (rank.first_edge != kNone) {
-        s_.edges[rank.first_edge] = s_.free_edges[rank.edge_class];
-        s_.free_edges[rank.edge_class] = rank.first_edge;
+        own_.edges[rank.first_edge] = own_.free_edges[rank.edge_class];
+        own_.free_edges[rank.edge_class] = rank.first_edge;
       }
-      u32& head = s_.free_edges[edge_class];
+      u32& head = own_.free_edges[edge_class];
       if (head != kNone) {
         rank.first_edge = head;
-        head = s_.edges[head];
+        head = own_.edges[head];
       } else {
-        rank.first_edge = static_cast<u32>(s_.edges.size());
-        s_.edges.resize(s_.edges.size() + (std::size_t{1} << edge_class));
+        rank.first_edge = static_cast<u32>(own_.edges.size());
+        own_.edges.resize(own_.edges.size() + (std::size_t{1} << edge_class));
       }
       rank.edge_class = edge_class;
     }
@@ -174,12 +175,12 @@ class Engine {
     auto& starting = f_.w.starting;
     while (!starting.empty()) {
       auto& [op, edge] = starting.back();
-      const Rank& rank = s_.ranks[s_.ops[op].rank];
-      const u32 from = rank.first_edge + s_.ops[op].first_edge;
+      const Rank& rank = s_.ranks[own_.ops[op].rank];
+      const u32 from = rank.first_edge + own_.ops[op].first_edge;
       u32 next = kNone;
-      while (edge < s_.ops[op].edges && next == kNone) {
-        const u32 to = s_.edges[from + edge++];
-        if ((to & kOnStart) && --s_.ops[rank.first_op + (to & ~kOnStart)].waits == 0)
+      while (edge < own_.ops[op].edges && next == kNone) {
+        const u32 to = own_.edges[from + edge++];
+        if ((to & kOnStart) && --own_.ops[rank.first_op + (to & ~kOnStart)].waits == 0)
           next = rank.first_op + (to & ~kOnStart);
       }
       if (next != kNone) {
@@ -188,12 +189,12 @@ class Engine {
       }
       const u32 started = op;
       starting.pop_back();
-      if (static_cast<OpKind>(s_.ops[started].kind) == OpKind::kReceive) look_for_message(started);
+      if (static_cast<OpKind>(own_.ops[started].kind) == OpKind::kReceive) look_for_message(started);
     }
   }
 
   void attempt(u32 id) {
-    const ActiveOp op = s_.ops[id];
+    const ActiveOp op = own_.ops[id];
     u64 from = now_;
     switch (static_cast<OpKind>(op.kind)) {
       case OpKind::kCalc:
@@ -220,12 +221,11 @@ class Engine {
   }
 
   void send(u32 id, const ActiveOp& op, u64 from) {
-    const u32 m = new_message(s_);
+    const u32 m = new_message(own_);
     const bool eager = is_eager(h_, op.size);
-    s_.messages[m] = {op.size, from, 0, op.rank, op.peer, op.tag, eager ? kNone : id, kNone, 0, 0, 0,
-                      kNone, kNone, kNone, static_cast<u8>(eager ? Transfer::kEager : Transfer::kRequest), 0,
-                      op.cpu, op.nic};
-    if (w_.matrix.ranks) message_begun(w_, s_, s_.messages[m]);
+    own_.messages[m] = {op.size, from, 0, op.rank, op.peer, op.tag, eager ? kNone : id, kNone, 0, 0, kNone, 0,
+                        static_cast<u8>(eager ? Transfer::kEager : Transfer::kRequest), 0, op.cpu, op.nic};
+    if (w_.matrix.ranks) message_begun(w_, s_, own_.messages[m]);
     const u64 worked = from + send_work(h_, op.size);
     if (h_.network) push(worked + h_.nic_send, HostAction::kHandOver, m);
     else push(from + h_.overhead + h_.latency, HostAction::kArrive, m), count_sent(m);
@@ -238,7 +238,7 @@ class Engine {
 
   // Those that wait for its start come in follow().
   void start(u32 id) {
-    ActiveOp& op = s_.ops[id];
+    ActiveOp& op = own_.ops[id];
     Rank& rank = s_.ranks[op.rank];
     op.running = 1;
     if (static_cast<OpKind>(op.kind) == OpKind::kCalc && rank.calculating++ == 0) rank.calc_since = now_;
@@ -246,7 +246,7 @@ class Engine {
   }
 
   void done(u32 id) {
-    ActiveOp& op = s_.ops[id];
+    ActiveOp& op = own_.ops[id];
     const u32 r = op.rank;
     Rank& rank = s_.ranks[r];
     op.running = 2;
@@ -254,18 +254,18 @@ class Engine {
     release(id);
     if (--rank.left > 0) return;
     rank.block++;
-    s_.host.blocks_done++;
+    own_.totals.blocks_done++;
     enter(r);
   }
 
   // Those that waited for the end of an operation.
   void release(u32 id) {
-    const Rank& rank = s_.ranks[s_.ops[id].rank];
-    const u32 first_op = rank.first_op, from = rank.first_edge + s_.ops[id].first_edge, n = s_.ops[id].edges;
+    const Rank& rank = s_.ranks[own_.ops[id].rank];
+    const u32 first_op = rank.first_op, from = rank.first_edge + own_.ops[id].first_edge, n = own_.ops[id].edges;
     for (u32 k = from; k < from + n; k++) {
-      const u32 edge = s_.edges[k];
+      const u32 edge = own_.edges[k];
       if (edge & kOnStart) continue;
-      if (--s_.ops[first_op + edge].waits == 0) ready(first_op + edge);
+      if (--own_.ops[first_op + edge].waits == 0) ready(first_op + edge);
     }
   }
 
@@ -276,7 +276,7 @@ class Engine {
   }
 
   void arrive(u32 id) {
-    Message& m = s_.messages[id];
+    Message& m = own_.messages[id];
     switch (static_cast<Transfer>(m.transfer)) {
       case Transfer::kEager:
       case Transfer::kRequest: {
@@ -311,52 +311,52 @@ class Engine {
       case Transfer::kAcknowledge: {
         const u64 work = return_work(h_);
         push(take_cpu(m.source, m.cpu, work) + work, HostAction::kDone, m.send_op);
-        free_message(s_, id);
+        free_message(own_, id);
         break;
       }
     }
   }
 
   void look_for_receive(u32 id) {
-    Message& m = s_.messages[id];
+    Message& m = own_.messages[id];
     Rank& rank = s_.ranks[m.destination];
     u32 looked_at = 0, before = kNone;
-    for (u32 r = rank.posted; r != kNone; before = r, r = s_.ops[r].next) {
+    for (u32 r = rank.posted; r != kNone; before = r, r = own_.ops[r].next) {
       looked_at++;
-      if (!fits(s_.ops[r], m)) continue;
-      (before == kNone ? rank.posted : s_.ops[before].next) = s_.ops[r].next;
+      if (!fits(own_.ops[r], m)) continue;
+      (before == kNone ? rank.posted : own_.ops[before].next) = own_.ops[r].next;
       if (rank.last_posted == r) rank.last_posted = before;
       return matched(id, r, looked_at);
     }
     m.next = kNone;
-    (rank.unexpected == kNone ? rank.unexpected : s_.messages[rank.last_unexpected].next) = id;
+    (rank.unexpected == kNone ? rank.unexpected : own_.messages[rank.last_unexpected].next) = id;
     rank.last_unexpected = id;
   }
 
   void look_for_message(u32 op) {
-    const ActiveOp& receive = s_.ops[op];
+    const ActiveOp& receive = own_.ops[op];
     Rank& rank = s_.ranks[receive.rank];
     u32 looked_at = 0, before = kNone;
-    for (u32 m = rank.unexpected; m != kNone; before = m, m = s_.messages[m].next) {
+    for (u32 m = rank.unexpected; m != kNone; before = m, m = own_.messages[m].next) {
       looked_at++;
-      if (!fits(receive, s_.messages[m])) continue;
-      (before == kNone ? rank.unexpected : s_.messages[before].next) = s_.messages[m].next;
+      if (!fits(receive, own_.messages[m])) continue;
+      (before == kNone ? rank.unexpected : own_.messages[before].next) = own_.messages[m].next;
       if (rank.last_unexpected == m) rank.last_unexpected = before;
       return matched(m, op, looked_at);
     }
-    s_.ops[op].next = kNone;
-    (rank.posted == kNone ? rank.posted : s_.ops[rank.last_posted].next) = op;
+    own_.ops[op].next = kNone;
+    (rank.posted == kNone ? rank.posted : own_.ops[rank.last_posted].next) = op;
     rank.last_posted = op;
   }
 
   void matched(u32 id, u32 op, u32 looked_at) {
-    Message& m = s_.messages[id];
+    Message& m = own_.messages[id];
     const u32 source = m.source, destination = m.destination;
     if (static_cast<Transfer>(m.transfer) == Transfer::kEager) {
       const u64 work = match_work(h_, m.bytes, looked_at) + return_work(h_);
       const u64 here = h_.network ? now_ : std::max(now_, m.served);
       push(work > 0 ? take_cpu(destination, m.cpu, work) + work : here, HostAction::kDone, op);
-      return free_message(s_, id);
+      return free_message(own_, id);
     }
     if (!h_.network) {
       // LogGOPSim's rendezvous: the sender is held up until now.
@@ -364,7 +364,7 @@ class Engine {
       push(std::max(now_, m.begun + send_work(h_, m.bytes)), HostAction::kDone, m.send_op);
       cpu(source, m.cpu) = std::max(cpu(source, m.cpu), now_);
       nic(source, m.nic, false) = std::max(nic(source, m.nic, false), now_);
-      return free_message(s_, id);
+      return free_message(own_, id);
     }
     const u64 work = match_work(h_, m.bytes, looked_at);
     m.receive_op = op;
@@ -374,22 +374,21 @@ class Engine {
 
   // Without a network nobody else counts.
   void count_sent(u32 id) {
-    const Message& m = s_.messages[id];
-    JobTotals& job = s_.job_totals[w_.rank_job[m.source]];
+    const Message& m = own_.messages[id];
+    JobTotals& job = own_.job_totals[w_.rank_job[m.source]];
     job.messages_sent++;
     job.bytes_sent += m.bytes;
-    job.outstanding += m.bytes;
-    job.outstanding_peak = std::max(job.outstanding_peak, job.outstanding);
+    count_outstanding(f_, w_.rank_job[m.source], now_, static_cast<i64>(m.bytes));
     s_.ranks[m.source].bytes_sent += m.bytes;
   }
   void count_received(u32 id, u64 when) {
-    const Message& m = s_.messages[id];
-    JobTotals& job = s_.job_totals[w_.rank_job[m.source]];
+    const Message& m = own_.messages[id];
+    JobTotals& job = own_.job_totals[w_.rank_job[m.source]];
     job.messages_received++;
     job.bytes_received += m.bytes;
-    job.outstanding -= m.bytes;
+    count_outstanding(f_, w_.rank_job[m.source], now_, -static_cast<i64>(m.bytes));
     const u32 bin = histogram_bin(static_cast<u32>(std::min<u64>((when - m.begun) / 1000, 0xffffffffu)));
-    s_.message_histogram[std::size_t{w_.rank_job[m.source]} * kHistogramBins + bin]++;
+    own_.message_histogram[std::size_t{w_.rank_job[m.source]} * kHistogramBins + bin]++;
     job.message_latency += when - m.begun;
     job.message_latency_max = std::max(job.message_latency_max, when - m.begun);
     s_.ranks[m.destination].bytes_received += m.bytes;
@@ -400,24 +399,37 @@ class Engine {
   const Workload& w_;
   const HostModel& h_;
   State& s_;
+  Hosts& own_;
   HostQueues queues_;
   u64 now_ = 0;  // time of the present event
 };
 
 }  // namespace
 
-void put_event(State& s, const HostEvent& event) {
-  s.host_events.push_back(event);
-  std::push_heap(s.host_events.begin(), s.host_events.end(), later);
+void put_event(Hosts& hosts, const HostEvent& event) {
+  hosts.events.push_back(event);
+  std::push_heap(hosts.events.begin(), hosts.events.end(), later);
 }
 
-void push_event(State& s, u64 when, HostAction action, u32 id) {
-  put_event(s, {when, s.host.order++, static_cast<u32>(action), id});
+void push_event(Hosts& hosts, u64 when, HostAction action, u32 id) {
+  put_event(hosts, {when, hosts.totals.order++, static_cast<u32>(action), id});
 }
 
 void host_events(Frame& f, u64 until) {
-  if (f.s.host_events.empty() || f.s.host_events.front().when > until) return;
+  const auto& events = f.hosts().events;
+  if (events.empty() || events.front().when > until) return;
   Engine(f).run(until);
+}
+
+bool no_host_events(const State& s) {
+  return std::all_of(s.hosts.begin(), s.hosts.end(), [](const Hosts& hosts) { return hosts.events.empty(); });
+}
+
+u64 next_host_event(const State& s) {
+  u64 next = ~u64{0};
+  for (const Hosts& hosts : s.hosts)
+    if (!hosts.events.empty()) next = std::min(next, hosts.events.front().when);
+  return next;
 }
 
 }  // namespace flitgym

@@ -13,7 +13,7 @@ class HostQueues {
   static constexpr u32 kNoNic = kNone;
   static u32 way(u32 nic_number, bool receive) { return nic_number * 2 + receive; }
 
-  HostQueues(const Workload& workload, State& state) : w_(workload), s_(state) {}
+  HostQueues(const Workload& workload, State& state, Hosts& hosts) : w_(workload), s_(state), hosts_(hosts) {}
 
   // Time and order of the present event.
   void begin(u64 now, u64 turn) { now_ = now, turn_ = turn; }
@@ -42,14 +42,14 @@ class HostQueues {
     const bool in_front = queue.front == id && queue.order == turn_;
     // Where nobody is in front, but some wait, the first of them is about to be: see ask_next().
     const bool first_in_turn = turn_ < queue.order && (queue.front != kNone || queue.waiting == kNone ||
-                                                       turn_ < s_.host_waiting[queue.waiting].order);
+                                                       turn_ < hosts_.waiting[queue.waiting].order);
     if (!in_front && !first_in_turn) {
       wait(queue, action, id);
       return true;
     }
     queue.front = id;
     queue.order = turn_;
-    put_event(s_, {free, turn_, static_cast<u32>(action), id});
+    put_event(hosts_, {free, turn_, static_cast<u32>(action), id});
     return true;
   }
 
@@ -60,12 +60,12 @@ class HostQueues {
       HostQueue& queue = s_.host_queues[index];
       if (queue.front != kNone || queue.waiting == kNone) continue;
       const u32 entry = queue.waiting;
-      const HostWaiting next = s_.host_waiting[entry];
+      const HostWaiting next = hosts_.waiting[entry];
       queue.waiting = merged_children(next.child);
-      s_.free_waiting.push_back(entry);
+      hosts_.free_waiting.push_back(entry);
       queue.front = next.id;
       queue.order = next.order;
-      put_event(s_, {std::max(now_, free_of(index)), next.order, next.action, next.id});
+      put_event(hosts_, {std::max(now_, free_of(index)), next.order, next.action, next.id});
     }
     gone_.clear();
   }
@@ -89,19 +89,19 @@ class HostQueues {
   // ---- a pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986): the least order on top ----
 
   void wait(HostQueue& queue, HostAction action, u32 id) {
-    u32 entry = static_cast<u32>(s_.host_waiting.size());
-    if (s_.free_waiting.empty()) {
-      s_.host_waiting.emplace_back();
+    u32 entry = static_cast<u32>(hosts_.waiting.size());
+    if (hosts_.free_waiting.empty()) {
+      hosts_.waiting.emplace_back();
     } else {
-      entry = s_.free_waiting.back();
-      s_.free_waiting.pop_back();
+      entry = hosts_.free_waiting.back();
+      hosts_.free_waiting.pop_back();
     }
-    s_.host_waiting[entry] = {turn_, queue.came++, static_cast<u32>(action), id, kNone, kNone, 0};
+    hosts_.waiting[entry] = {turn_, queue.came++, static_cast<u32>(action), id, kNone, kNone, 0};
     queue.waiting = merged(queue.waiting, entry);
   }
   u32 merged(u32 a, u32 b) {
     if (a == kNone || b == kNone) return a == kNone ? b : a;
-    HostWaiting &x = s_.host_waiting[a], &y = s_.host_waiting[b];
+    HostWaiting &x = hosts_.waiting[a], &y = hosts_.waiting[b];
     const bool a_first = x.order != y.order ? x.order < y.order : x.number < y.number;
     HostWaiting &above = a_first ? x : y, &below = a_first ? y : x;
     below.sibling = above.child;
@@ -112,18 +112,18 @@ class HostQueues {
   u32 merged_children(u32 child) {
     u32 pairs = kNone;
     while (child != kNone) {
-      const u32 one = child, two = s_.host_waiting[one].sibling;
-      child = two == kNone ? kNone : s_.host_waiting[two].sibling;
-      s_.host_waiting[one].sibling = kNone;
-      if (two != kNone) s_.host_waiting[two].sibling = kNone;
+      const u32 one = child, two = hosts_.waiting[one].sibling;
+      child = two == kNone ? kNone : hosts_.waiting[two].sibling;
+      hosts_.waiting[one].sibling = kNone;
+      if (two != kNone) hosts_.waiting[two].sibling = kNone;
       const u32 pair = merged(one, two);
-      s_.host_waiting[pair].sibling = pairs;
+      hosts_.waiting[pair].sibling = pairs;
       pairs = pair;
     }
     u32 all = kNone;
     while (pairs != kNone) {
-      const u32 next = s_.host_waiting[pairs].sibling;
-      s_.host_waiting[pairs].sibling = kNone;
+      const u32 next = hosts_.waiting[pairs].sibling;
+      hosts_.waiting[pairs].sibling = kNone;
       all = merged(all, pairs);
       pairs = next;
     }
@@ -132,6 +132,7 @@ class HostQueues {
 
   const Workload& w_;
   State& s_;
+  Hosts& hosts_;
   u64 now_ = 0, turn_ = 0;
   std::vector<std::size_t> gone_;  // queues that the present event has left
 };

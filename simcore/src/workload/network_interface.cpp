@@ -1,65 +1,56 @@
 // Messages become packets and packets messages. A NIC sends its transfers in the order in which it was given them; at
 // the other end they are handed on in that order too, whatever ways their packets took (as Merlin's ReorderLinkControl
 // does).
+//
+// The two ends share nothing but the packets: each says what its receiver must know, and the sender keeps its record
+// until the last of them has entered the network. So a message may cross from one partition to another.
 #include <algorithm>
 
 #include "learning/demand.hpp"
 #include "simcore/stats.hpp"
 #include "workload/engine.hpp"
 #include "workload/message_matrix.hpp"
+#include "workload/pairs.hpp"
 
 namespace flitgym {
 
 namespace {
 
-bool comes_back(const Message& m) { return from_destination(static_cast<Transfer>(m.transfer)); }
-u32 sender(const Message& m) { return comes_back(m) ? m.destination : m.source; }
-u32 receiver(const Message& m) { return comes_back(m) ? m.source : m.destination; }
-
 // Bytes on the wire.
-u64 wire_bytes(const Workload& w, const Message& m) {
-  return w.header_bytes[m.transfer] + (carries_data(static_cast<Transfer>(m.transfer)) ? m.bytes : 0);
-}
-
-// Fits 32 bits: build_workload() refuses larger messages.
-u32 wire_packets(const Workload& w, const Message& m) {
-  return static_cast<u32>(std::max<u64>(1, (wire_bytes(w, m) + w.packet_bytes - 1) / w.packet_bytes));
+u64 wire_bytes(const Workload& w, u64 bytes, Transfer transfer) {
+  return w.header_bytes[static_cast<u8>(transfer)] + (carries_data(transfer) ? bytes : 0);
 }
 
 // The present interval of a job's time series; null without one.
 JobPoint* present(Frame& f, u32 job) {
   const u32 interval = f.s.series_interval[0], jobs = f.net.workload->job_count();
   if (!interval) return nullptr;
+  std::vector<JobPoint>& series = f.hosts().job_series;
   const std::size_t k = std::size_t{f.now / interval} * jobs;
-  if (k >= f.s.job_series.size()) f.s.job_series.resize(k + jobs);
-  return &f.s.job_series[k + job];
+  if (k >= series.size()) series.resize(k + jobs);
+  return &series[k + job];
 }
 
-void hand_on(Frame& f, u32 id, u64 when) {
+void hand_on(Frame& f, u32 id, u64 when, bool by_packet) {
   const Workload& w = *f.net.workload;
-  State& s = f.s;
-  const Message& m = s.messages[id];
-  if (carries_data(static_cast<Transfer>(m.transfer))) {
-    JobTotals& job = s.job_totals[w.rank_job[m.source]];
+  Hosts& hosts = f.hosts();
+  const Message& m = hosts.messages[id];
+  if (carries_data(transfer_of(m))) {
+    const u32 j = w.rank_job[m.source];
+    JobTotals& job = hosts.job_totals[j];
     const u64 latency = when > m.begun ? when - m.begun : 0;
     job.messages_received++;
     job.bytes_received += m.bytes;
-    job.outstanding -= m.bytes;
+    count_outstanding(f, j, by_packet ? 0 : when, -static_cast<i64>(m.bytes));
     job.message_latency += latency;
     job.message_latency_max = std::max(job.message_latency_max, latency);
     const u32 bin = histogram_bin(static_cast<u32>(std::min<u64>(latency / 1000, 0xffffffffu)));
-    s.message_histogram[std::size_t{w.rank_job[m.source]} * kHistogramBins + bin]++;
-    s.ranks[m.destination].bytes_received += m.bytes;
-    if (w.matrix.ranks) message_complete(w, s, m, when);
-    count_delivered(s, w.rank_terminal[m.source], static_cast<double>(m.bytes) / w.packet_bytes);
+    hosts.message_histogram[std::size_t{j} * kHistogramBins + bin]++;
+    f.s.ranks[m.destination].bytes_received += m.bytes;
+    if (w.matrix.ranks) message_complete(w, f.s, m, when);
+    count_delivered(f.s, w.rank_terminal[m.source], static_cast<double>(m.bytes) / w.packet_bytes);
   }
-  push_event(s, when + w.host.nic_receive, HostAction::kArrive, id);
-}
-
-void unlink(State& s, Outbox& box, u32 id) {
-  const Message& m = s.messages[id];
-  (m.earlier == kNone ? box.sent : s.messages[m.earlier].later) = m.later;
-  (m.later == kNone ? box.last_sent : s.messages[m.later].earlier) = m.earlier;
+  push_event(hosts, when + w.host.nic_receive, HostAction::kArrive, id);
 }
 
 void queued(Frame& f, u32 terminal) {
@@ -69,60 +60,95 @@ void queued(Frame& f, u32 terminal) {
 
 }  // namespace
 
-u32 new_message(State& s) {
-  s.host.messages_open++;
-  if (s.free_messages.empty()) {
-    s.messages.emplace_back();
-    return static_cast<u32>(s.messages.size()) - 1;
+u32 wire_packets(const Workload& w, u64 bytes, Transfer transfer) {
+  // Fits 32 bits: build_workload() refuses larger messages.
+  return static_cast<u32>(std::max<u64>(1, (wire_bytes(w, bytes, transfer) + w.packet_bytes - 1) / w.packet_bytes));
+}
+
+u32 new_message(Hosts& hosts) {
+  hosts.totals.messages_open++;
+  if (hosts.free_messages.empty()) {
+    hosts.messages.emplace_back();
+    return static_cast<u32>(hosts.messages.size()) - 1;
   }
-  const u32 id = s.free_messages.back();
-  s.free_messages.pop_back();
+  const u32 id = hosts.free_messages.back();
+  hosts.free_messages.pop_back();
   return id;
 }
 
-void free_message(State& s, u32 id) {
-  s.host.messages_open--;
-  s.free_messages.push_back(id);
+void free_message(Hosts& hosts, u32 id) {
+  hosts.totals.messages_open--;
+  hosts.free_messages.push_back(id);
 }
+
+// ---- bytes on the way, and the most there have been ----
+
+namespace {
+
+void add_outstanding(JobTotals& job, i64 bytes) {
+  job.outstanding += static_cast<u64>(bytes);
+  if (bytes > 0) job.outstanding_peak = std::max(job.outstanding_peak, job.outstanding);
+}
+
+}  // namespace
+
+void count_outstanding(Frame& f, u32 job, u64 when, i64 bytes) {
+  if (f.net.partitions() == 1) add_outstanding(f.hosts().job_totals[job], bytes);
+  else f.hosts().outstanding.push_back({when, bytes, f.now, job});
+}
+
+// In the order of time: what arrived in a cycle comes before what its hosts do, and where those of several partitions
+// do something at the same time, they come in the order of the partitions.
+void settle_outstanding(State& s) {
+  if (s.hosts.size() < 2) return;
+  std::vector<OutstandingChange> all;
+  for (Hosts& hosts : s.hosts) {
+    all.insert(all.end(), hosts.outstanding.begin(), hosts.outstanding.end());
+    hosts.outstanding.clear();
+  }
+  std::stable_sort(all.begin(), all.end(), [](const OutstandingChange& a, const OutstandingChange& b) {
+    return a.cycle != b.cycle ? a.cycle < b.cycle : a.when < b.when;
+  });
+  for (const OutstandingChange& change : all) add_outstanding(s.hosts[0].job_totals[change.job], change.bytes);
+}
+
+// ---- into the network ----
 
 void hand_over(Frame& f, u32 id) {
   const Workload& w = *f.net.workload;
   State& s = f.s;
-  Message& m = s.messages[id];
+  Hosts& hosts = f.hosts();
+  Message& m = hosts.messages[id];
+  const Transfer transfer = transfer_of(m);
   const u32 from = sender(m), to = receiver(m), terminal = w.rank_terminal[from];
-  if (carries_data(static_cast<Transfer>(m.transfer))) {
+  if (carries_data(transfer)) {
     const u32 j = w.rank_job[m.source];
-    JobTotals& job = s.job_totals[j];
+    JobTotals& job = hosts.job_totals[j];
     job.messages_sent++;
     job.bytes_sent += m.bytes;
-    job.outstanding += m.bytes;
-    job.outstanding_peak = std::max(job.outstanding_peak, job.outstanding);
+    count_outstanding(f, j, hosts.totals.now, static_cast<i64>(m.bytes));
     s.ranks[m.source].bytes_sent += m.bytes;
     if (JobPoint* point = present(f, j)) {
       point->bytes_sent += m.bytes;
       if (from == to) point->bytes_received += m.bytes;
     }
   }
-  if (from == to) return hand_on(f, id, s.host.now);  // a message to oneself stays in the host
+  if (from == to) return hand_on(f, id, hosts.totals.now, false);  // a message to oneself stays in the host
 
-  m.to_inject = m.to_receive = wire_packets(w, m);
+  Pair& pair = pair_of(hosts, from, to);
+  m.number = transfer == Transfer::kFetch ? pair.fetches++ : pair.sent++;
+  m.packets = wire_packets(w, m.bytes, transfer);
   m.handed = f.now;
-  m.held = 0;
   m.next = kNone;
   Outbox& box = s.outboxes[terminal];
-  if (static_cast<Transfer>(m.transfer) == Transfer::kFetch && box.first != kNone) {
+  if (transfer == Transfer::kFetch && box.first != kNone) {
     m.next = box.first;  // a fetch goes past what waits, and past their order
     box.first = id;
     box.next_flits = 0;
-    return queued(f, terminal);
+  } else {
+    (box.first == kNone ? box.first : hosts.messages[box.last].next) = id;
+    box.last = id;
   }
-  (box.first == kNone ? box.first : s.messages[box.last].next) = id;
-  box.last = id;
-  if (static_cast<Transfer>(m.transfer) == Transfer::kFetch) return queued(f, terminal);
-  m.earlier = box.last_sent;
-  m.later = kNone;
-  (box.sent == kNone ? box.sent : s.messages[box.last_sent].later) = id;
-  box.last_sent = id;
   queued(f, terminal);
 }
 
@@ -133,13 +159,15 @@ void fill_from_outbox(Frame& f, u32 terminal) {
   const Port& nic = s.ports[f.net.nic(terminal)];
   // Asked again with every flit that the NIC sends.
   if (nic.queued + box.next_flits > f.net.router.nic_depth) return;
+  Hosts& hosts = f.hosts();
   box.next_flits = 0;
   while (box.first != kNone) {
     const u32 id = box.first;
-    Message& m = s.messages[id];
+    Message& m = hosts.messages[id];
+    const Transfer transfer = transfer_of(m);
     u32 size = w.packet_bytes, flits = f.net.most_packet_flits;
-    if (m.to_inject == 1) {  // the last packet may not be a whole one
-      const u64 all = wire_bytes(w, m);
+    if (m.packets == 1) {  // the last packet may not be a whole one
+      const u64 all = wire_bytes(w, m.bytes, transfer);
       const u32 rest = static_cast<u32>(all % w.packet_bytes);
       if (rest > 0 || all == 0) size = rest;
       flits = std::max(1u, (size + w.flit_bytes - 1) / w.flit_bytes);
@@ -149,34 +177,71 @@ void fill_from_outbox(Frame& f, u32 terminal) {
       return;
     }
 
-    const bool data = carries_data(static_cast<Transfer>(m.transfer));
+    const bool data = carries_data(transfer);
     // The header comes first; it may fill more than a packet.
-    const u64 before = (wire_packets(w, m) - m.to_inject) * u64{w.packet_bytes}, header = w.header_bytes[m.transfer];
+    const u64 before = (wire_packets(w, m.bytes, transfer) - m.packets) * u64{w.packet_bytes};
+    const u64 header = w.header_bytes[m.transfer];
     const u32 payload = !data ? 0 : size - static_cast<u32>(std::min<u64>(size, header > before ? header - before : 0));
     const u32 packet = inject_packet(f, terminal, w.rank_terminal[receiver(m)], flits, m.handed, w.rank_job[m.source]);
     if (packet >= s.payloads.size()) s.payloads.resize(packet + 1);
-    s.payloads[packet] = {id, payload};
+    s.payloads[packet] = {m.bytes, m.begun, m.number, m.tag, m.send_op, m.receive_op,
+                          payload, m.transfer, m.cpu, m.nic, 0};
 
-    if (--m.to_inject > 0) {
+    if (--m.packets > 0) {
       if (!w.interleave || box.first == box.last) continue;
       box.first = m.next;
-      s.messages[box.last].next = id;
+      hosts.messages[box.last].next = id;
       box.last = id;
       m.next = kNone;
       continue;
     }
     box.first = m.next;
     if (box.first == kNone) box.last = kNone;
+    free_message(hosts, id);
     if (--s.terminals[terminal].left == 0) f.part.totals.backlogged--;
   }
 }
 
+// ---- out of it ----
+
+namespace {
+
+// The transfer of that number among what comes in from a rank; kNone: nothing of it is there yet.
+struct Incoming {
+  u32 id, before;
+};
+Incoming incoming(const Hosts& hosts, const Pair& pair, u32 number, bool fetch) {
+  u32 before = kNone, id = pair.incoming;
+  for (; id != kNone; before = id, id = hosts.messages[id].next)
+    if (hosts.messages[id].number == number && (transfer_of(hosts.messages[id]) == Transfer::kFetch) == fetch) break;
+  return {id, before};
+}
+
+void unlink(Hosts& hosts, Pair& pair, const Incoming& one) {
+  (one.before == kNone ? pair.incoming : hosts.messages[one.before].next) = hosts.messages[one.id].next;
+}
+
+u32 first_packet(Frame& f, Pair& pair, const PacketPayload& load) {
+  const u32 id = new_message(f.hosts());
+  Message& m = f.hosts().messages[id];
+  const auto transfer = static_cast<Transfer>(load.transfer);
+  const bool back = from_destination(transfer);
+  const u32 packets = wire_packets(*f.net.workload, load.bytes, transfer);
+  const u32 source = back ? pair.receiver : pair.sender, destination = back ? pair.sender : pair.receiver;
+  m = {load.bytes, load.begun, 0, source, destination, load.tag, load.send_op, load.receive_op, packets, 0,
+       pair.incoming, load.number, load.transfer, 0, load.cpu, load.nic};
+  pair.incoming = id;
+  return id;
+}
+
+}  // namespace
+
 void packet_delivered(Frame& f, u32 packet) {
   const Workload& w = *f.net.workload;
-  State& s = f.s;
-  const Packet& p = s.packets[packet];
-  const PacketPayload load = s.payloads[packet];
-  JobTotals& job = s.job_totals[p.job];
+  Hosts& hosts = f.hosts();
+  const Packet& p = f.s.packets[packet];
+  const PacketPayload load = f.s.payloads[packet];
+  JobTotals& job = hosts.job_totals[p.job];
   const u32 latency = f.now - (f.net.router.latency_from_nic ? p.injected : p.generated);
   job.packets++;
   job.flits += p.flits;
@@ -184,33 +249,30 @@ void packet_delivered(Frame& f, u32 packet) {
   job.nonminimal += p.nonminimal;
   job.latency += latency;
   if (latency > job.latency_max) job.latency_max = latency;
-  s.job_histogram[std::size_t{p.job} * kHistogramBins + histogram_bin(latency)]++;
+  hosts.job_histogram[std::size_t{p.job} * kHistogramBins + histogram_bin(latency)]++;
   if (JobPoint* point = present(f, p.job)) {
     point->packets++;
-    point->bytes_received += load.bytes;
+    point->bytes_received += load.own_bytes;
     point->hops += p.hops;
     point->latency += latency;
   }
 
-  Message& m = s.messages[load.message];
-  if (--m.to_receive > 0) return;
+  Pair& pair = pair_of(hosts, w.terminal_rank[p.source], w.terminal_rank[p.destination]);
+  const bool fetch = static_cast<Transfer>(load.transfer) == Transfer::kFetch;
+  Incoming one = incoming(hosts, pair, load.number, fetch);
+  if (one.id == kNone) one = {first_packet(f, pair, load), kNone};
+  if (--hosts.messages[one.id].packets > 0) return;
   const u64 when = u64{f.now} * w.cycle_ps;
-  if (static_cast<Transfer>(m.transfer) == Transfer::kFetch) return hand_on(f, load.message, when);
+  if (fetch) {
+    unlink(hosts, pair, one);
+    return hand_on(f, one.id, when, true);
+  }
   // Complete. It goes on unless something that its NIC was given before, for the same place, is still on the way.
-  const u32 to = receiver(m);
-  for (u32 e = m.earlier; e != kNone; e = s.messages[e].earlier)
-    if (receiver(s.messages[e]) == to) {
-      m.held = 1;
-      return;
-    }
-  Outbox& box = s.outboxes[w.rank_terminal[sender(m)]];
-  for (u32 id = load.message;;) {
-    u32 next = s.messages[id].later;
-    unlink(s, box, id);
-    hand_on(f, id, when);
-    while (next != kNone && receiver(s.messages[next]) != to) next = s.messages[next].later;
-    if (next == kNone || !s.messages[next].held) return;
-    id = next;
+  while (one.id != kNone && hosts.messages[one.id].number == pair.handed_on && hosts.messages[one.id].packets == 0) {
+    unlink(hosts, pair, one);
+    pair.handed_on++;
+    hand_on(f, one.id, when, true);
+    one = incoming(hosts, pair, pair.handed_on, false);
   }
 }
 

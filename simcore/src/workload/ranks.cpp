@@ -12,12 +12,15 @@ void shape_workload(const Network& net, State& s, Shaper& make) {
   make(s.nic_free, std::size_t{w.ranks()} * w.nics * 2, u64{0});
   if (w.host.kind == HostKind::kLogGops)
     make(s.host_queues, std::size_t{w.ranks()} * (w.cpus + 2 * w.nics), HostQueue{});
-  make(s.outboxes, net.terminals, Outbox{kNone, kNone, kNone, kNone, 0});
-  make(s.job_totals, w.job_count(), JobTotals{});
-  make(s.job_histogram, std::size_t{w.job_count()} * kHistogramBins, 0u);
-  make(s.message_histogram, std::size_t{w.job_count()} * kHistogramBins, 0u);
-  make(s.free_ops, 32, kNone);
-  make(s.free_edges, 32, kNone);
+  make(s.outboxes, net.terminals, Outbox{kNone, kNone, 0});
+  s.hosts.resize(net.partitions());
+  for (Hosts& hosts : s.hosts) {
+    make(hosts.job_totals, w.job_count(), JobTotals{});
+    make(hosts.job_histogram, std::size_t{w.job_count()} * kHistogramBins, 0u);
+    make(hosts.message_histogram, std::size_t{w.job_count()} * kHistogramBins, 0u);
+    make(hosts.free_ops, 32, kNone);
+    make(hosts.free_edges, 32, kNone);
+  }
   if (const std::size_t jobs = net.accounted_jobs) {
     const std::size_t ports = net.router_ports, vcs = net.vc_id(net.router_ports, 0);
     make(s.job_channels, ports, ChannelAccount{});
@@ -34,12 +37,14 @@ void shape_workload(const Network& net, State& s, Shaper& make) {
 
 void start_workload(const Network& net, State& s) {
   const Workload& w = *net.workload;
-  for (u32 r = 0; r < w.ranks(); r++) push_event(s, w.jobs[w.rank_job[r]].start_ps, HostAction::kStartRank, r);
+  for (u32 r = 0; r < w.ranks(); r++)
+    push_event(s.hosts[partition_of_rank(net, r)], w.jobs[w.rank_job[r]].start_ps, HostAction::kStartRank, r);
 }
 
 std::string waiting_report(const Network& net, const State& s, u32 most) {
   const Workload& w = *net.workload;
   std::string text;
+  const u64 now = std::max(host_totals(s).now, u64{s.part.totals.now} * w.cycle_ps);
   u32 listed = 0, unfinished = 0;
   for (u32 r = 0; r < w.ranks(); r++) {
     const Rank& rank = s.ranks[r];
@@ -50,9 +55,10 @@ std::string waiting_report(const Network& net, const State& s, u32 most) {
     const Job& job = w.jobs[w.rank_job[r]];
     const u32 own = r - job.first_rank;
     text += "\n  job '" + job.name + "' rank " + std::to_string(own) + ", block " + std::to_string(rank.block) + ":";
+    const Hosts& hosts = s.hosts[partition_of_rank(net, r)];
     u32 shown = 0;
     for (u32 i = 0; i < rank.ops && shown < 4; i++) {
-      const ActiveOp& op = s.ops[rank.first_op + i];
+      const ActiveOp& op = hosts.ops[rank.first_op + i];
       if (op.running != 1 || op.waits > 0) continue;
       const auto kind = static_cast<OpKind>(op.kind);
       if (kind == OpKind::kCalc) continue;
@@ -66,7 +72,6 @@ std::string waiting_report(const Network& net, const State& s, u32 most) {
     }
     const u64* const cpus = &s.cpu_free[std::size_t{r} * w.cpus];
     const u64 free = *std::max_element(cpus, cpus + w.cpus);
-    const u64 now = std::max(s.host.now, u64{s.part.totals.now} * w.cycle_ps);
     if (shown > 0) continue;
     if (job.start_ps > now) text += " starts at " + std::to_string(job.start_ps / 1000) + " ns";
     else if (free > now) text += " its processor is busy until " + std::to_string(free / 1000) + " ns";

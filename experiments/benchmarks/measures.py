@@ -1,0 +1,96 @@
+"""What a run of a task says: its measures, by the task's kind. Pure functions of a row."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..metrics import running_median, settle_time
+from .suite import Kind
+
+Row = Mapping[str, Any]
+Measures = dict[str, float]
+
+# The measure that a task is scored by, and whether more of it is better.
+SCORED: dict[Kind, tuple[str, bool]] = {
+    "below": ("latency_mean_ns", False),
+    "above": ("accepted_load", True),
+    "jobs": ("comm_time_ns", False),
+    "cold_start": ("latency_mean_ns", False),
+    "recovery": ("latency_mean_ns", False),
+}
+# All measures, in the order of the columns of recorded results.
+NAMES = (
+    "latency_mean_ns",
+    "latency_p99_ns",
+    "accepted_load",
+    "comm_time_ns",  # geometric mean over the jobs of the mean over their ranks
+    "finish_ns",  # of the last job
+    "latency_first_ns",  # cold_start: mean of what arrives in the first interval of the series
+    "recovery_ns",  # recovery: until latency is back within a tenth of its new level
+)
+_SMOOTHED = 3  # intervals of the series, whose median is taken for each: one of few packets is no relapse
+
+
+def measures(kind: Kind, row: Row) -> Measures:
+    """The measures of a run; one that it has no number for is left out.
+
+    Args:
+        kind: Of the task.
+        row: As `results.row` gives it.
+    """
+    found: dict[str, float | None] = {
+        "latency_mean_ns": row.get("packet_latency_mean_ns"),
+        "latency_p99_ns": row.get("packet_latency_p99_ns"),
+    }
+    if kind == "jobs":
+        found |= {"comm_time_ns": _communication(row), "finish_ns": _last(row, ".finish_ns")}
+    else:
+        found["accepted_load"] = row["accepted_load"]
+    if kind == "cold_start":
+        found["latency_first_ns"] = float(_series(row)[1][0])
+    if kind == "recovery":
+        found["recovery_ns"] = recovery(*_series(row), row["run.warmup_ns"])
+    return {name: float(value) for name, value in found.items() if value is not None and np.isfinite(value)}
+
+
+def recovery(time_ns: NDArray[np.float64], latency_ns: NDArray[np.float64], event_ns: float) -> float:
+    """How long after an event latency is back within a tenth of the level that it has in the end.
+
+    Args:
+        time_ns: Ends of the intervals of a series, [intervals].
+        latency_ns: Mean latency in each, NaN where nothing arrived.
+        event_ns: When it happened.
+
+    Returns:
+        ns from the event to the end of the first interval from which on the latency (medians of three intervals) stays
+        within 10 % of that of the last quarter; all of the time after the event where it has not settled by then.
+    """
+    after = time_ns > event_ns
+    time, latency = time_ns[after] - event_ns, running_median(latency_ns[after], _SMOOTHED)
+    settled = settle_time(time, latency)
+    return float(time[-1]) if settled is None else settled
+
+
+def _series(row: Row) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    time, latency = (np.array(row[f"series.{key}"], dtype=np.float64) for key in ("time_ns", "latency_mean_ns"))
+    # A mean of no packets is no number, even where a 0 stands.
+    latency[np.array(row["series.packets"]) == 0] = np.nan
+    return time, latency
+
+
+def _communication(row: Row) -> float | None:
+    times = _of_jobs(row, ".comm_time_mean_ns")
+    if not times or not all(times):
+        return None
+    return float(np.exp(np.mean(np.log(np.array(times, dtype=float)))))
+
+
+def _last(row: Row, suffix: str) -> float | None:
+    values = _of_jobs(row, suffix)
+    return None if None in values or not values else max(value for value in values if value is not None)
+
+
+def _of_jobs(row: Row, suffix: str) -> list[float | None]:
+    return [value for key, value in row.items() if key.startswith("jobs.") and key.endswith(suffix)]

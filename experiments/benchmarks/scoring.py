@@ -1,0 +1,229 @@
+"""From measures to scores: 0 is the reference of a task, 1 the best known; aggregates are interquartile means."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..metrics import Interval, bootstrap_stratified, interquartile_mean
+from .measures import NAMES, SCORED
+from .suite import SETS, Kind, Set, Task
+
+Values = NDArray[np.float64]
+
+# A score of 1 is at least this much better than the reference: where the best known is hardly ahead, a percent more or
+# less is not to count as much as all that is known to be possible elsewhere.
+LEAST_AHEAD = 0.1
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """How intervals are made."""
+
+    confidence: float
+    resamples: int
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a policy came to in a task. All arrays are [seeds], NaN where a run is missing.
+
+    Args:
+        task: Which.
+        policy: Its name.
+        measures: By name; those that the task has.
+        scores: 0 is the reference, 1 the best known.
+        behind: Natural logarithm of how much worse the scored measure is than the best known's, negative if better.
+        ahead: The same of how much better it is than the reference's.
+    """
+
+    task: Task
+    policy: str
+    measures: Mapping[str, Values]
+    scores: Values
+    behind: Values
+    ahead: Values
+
+    @property
+    def missing(self) -> int:
+        """Runs without a value of the scored measure."""
+        return int(np.isnan(self.measures[SCORED[self.task.kind][0]]).sum())
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a policy came to in all.
+
+    Args:
+        policy: Its name.
+        recorded: Whether its numbers are recorded ones; otherwise it was run now.
+        played: Tasks in which every run has a value.
+        of: Tasks that there are.
+        unscored: Tasks that it played and that have no score, since the reference has no value.
+        by_set: Interquartile mean of the scores.
+        by_network: Likewise.
+        by_kind: Likewise.
+        worst: The task of its lowest mean score, and that.
+        latency_to_reference: Geometric mean, over the tasks below saturation, of its mean latency over the reference's.
+        latency_to_best: The same over the best known's.
+        worst_to_best: The task of the largest such ratio, and that.
+    """
+
+    policy: str
+    recorded: bool
+    played: int
+    of: int
+    unscored: int
+    by_set: Mapping[Set, Interval]
+    by_network: Mapping[str, Interval]
+    by_kind: Mapping[Kind, Interval]
+    worst: tuple[Task, float] | None
+    latency_to_reference: float
+    latency_to_best: float
+    worst_to_best: tuple[Task, float] | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether it played every task."""
+        return self.played == self.of
+
+
+def advantage(values: Values, reference: Values, more_is_better: bool) -> Values:
+    """How much better each run is than the reference's of the same seed: the natural logarithm of their ratio."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio: Values = np.log(values / reference)
+    return ratio if more_is_better else -ratio
+
+
+def score(
+    values: Mapping[str, Values], baselines: Sequence[str], reference: str, more_is_better: bool
+) -> dict[str, tuple[Values, Values, Values]]:
+    """Scores of every policy in one task.
+
+    Args:
+        values: The scored measure by policy, [seeds].
+        baselines: Those policies among which the best known is; the reference is one.
+        reference: Whose score is 0.
+        more_is_better: Whether the measure is better the greater it is.
+
+    Returns:
+        By policy: scores, how far behind the best known, how far ahead of the reference; [seeds]. NaN throughout where
+        the reference has no value.
+    """
+    if reference not in values:
+        nothing = {name: np.full(own.shape, np.nan) for name, own in values.items()}
+        return {name: (own, own, own) for name, own in nothing.items()}
+    ahead = {name: advantage(own, values[reference], more_is_better) for name, own in values.items()}
+    known = [ahead[name] for name in baselines if name in ahead and np.isfinite(ahead[name]).all()]
+    best = max((float(np.mean(own)) for own in known), default=np.nan)
+    unit = max(best, np.log1p(LEAST_AHEAD))
+    return {name: (own / unit, best - own, own) for name, own in ahead.items()}
+
+
+def cells_of(
+    tasks: Sequence[Task],
+    found: Mapping[tuple[str, str, int], Mapping[str, float]],
+    policies: Sequence[str],
+    references: Mapping[str, str],
+    known: Mapping[tuple[str, str, int], Mapping[str, float]],
+    seeds: Sequence[int],
+) -> list[Cell]:
+    """Every cell, by task and then policy; policies that nothing is known of in a task have none.
+
+    Args:
+        tasks: Of the suite.
+        found: Measures by task id, policy and seed, of all that is shown.
+        policies: In the order in which they are shown.
+        references: Their name by task id.
+        known: Measures of the reference and all others among which the best known is.
+        seeds: Of all.
+    """
+    cells = []
+    for task in tasks:
+        measure, more = SCORED[task.kind]
+        shown = {name: _arrays(found, task.id, name, seeds) for name in policies}
+        shown = {name: arrays for name, arrays in shown.items() if arrays}
+        names = dict.fromkeys(name for of, name, _ in known if of == task.id)
+        scales = {name: arrays for name in names if measure in (arrays := _arrays(known, task.id, name, seeds))}
+        # A policy may go by the name of one that is recorded: numbers for the scale are the recorded ones.
+        values = {f"known {name}": arrays[measure] for name, arrays in scales.items()}
+        nothing = np.full(len(seeds), np.nan)
+        values |= {name: arrays.get(measure, nothing) for name, arrays in shown.items()}
+        baselines = [f"known {name}" for name in scales]
+        scored = score(values, baselines, f"known {references[task.id]}", more)
+        for name, arrays in shown.items():
+            cells.append(Cell(task, name, {measure: nothing, **arrays}, *scored[name]))
+    return cells
+
+
+def summarise(
+    cells: Sequence[Cell], tasks: Sequence[Task], policies: Mapping[str, bool], bootstrap: Bootstrap
+) -> list[Summary]:
+    """A summary per policy: those that played everything by their score, then the others by what they played.
+
+    Args:
+        cells: All.
+        tasks: Of the suite.
+        policies: Whether each is a recorded one, by name.
+        bootstrap: How intervals are made.
+    """
+    summaries = []
+    for name, recorded in policies.items():
+        own = [cell for cell in cells if cell.policy == name]
+        scored = [cell for cell in own if np.isfinite(cell.scores).any()]
+        below = [cell for cell in scored if cell.task.kind == "below"]
+        worst = min(scored, key=lambda cell: float(np.nanmean(cell.scores)), default=None)
+        furthest = max(below, key=lambda cell: float(np.nanmean(cell.behind)), default=None)
+        networks, kinds = (dict.fromkeys(getattr(task, key) for task in tasks) for key in ("network", "kind"))
+        summaries.append(
+            Summary(
+                name,
+                recorded,
+                sum(not cell.missing for cell in own),
+                len(tasks),
+                sum(not cell.missing for cell in own if cell not in scored),
+                {which: _aggregate([c for c in scored if c.task.set == which], bootstrap) for which in SETS},
+                {which: _aggregate([c for c in scored if c.task.network == which], bootstrap) for which in networks},
+                {which: _aggregate([c for c in scored if c.task.kind == which], bootstrap) for which in kinds},
+                None if worst is None else (worst.task, float(np.nanmean(worst.scores))),
+                _ratio([-cell.ahead for cell in below]),
+                _ratio([cell.behind for cell in below]),
+                None if furthest is None else (furthest.task, float(np.exp(np.nanmean(furthest.behind)))),
+            )
+        )
+    return sorted(summaries, key=_rank)
+
+
+def profile(cells: Sequence[Cell], at: Values) -> Values:
+    """The part of all runs with a score above each of some values (a performance profile), [values]."""
+    scores = np.concatenate([cell.scores for cell in cells])
+    scores = scores[np.isfinite(scores)]
+    return np.array([np.mean(scores > value) for value in at])
+
+
+def _rank(summary: Summary) -> tuple[bool, bool, float]:
+    held_out, train = (summary.by_set[which].value for which in ("held_out", "train"))
+    value = held_out if np.isfinite(held_out) else train
+    return not summary.complete, bool(np.isnan(value)), -value
+
+
+def _aggregate(cells: Sequence[Cell], bootstrap: Bootstrap) -> Interval:
+    return bootstrap_stratified(
+        [cell.scores for cell in cells], interquartile_mean, bootstrap.confidence, bootstrap.resamples
+    )
+
+
+def _ratio(logarithms: Sequence[Values]) -> float:
+    return float(np.exp(np.mean([np.nanmean(own) for own in logarithms]))) if logarithms else np.nan
+
+
+def _arrays(
+    found: Mapping[tuple[str, str, int], Mapping[str, float]], task: str, policy: str, seeds: Sequence[int]
+) -> dict[str, Values]:
+    """Of a policy in a task: its measures over the seeds; none where there is no run."""
+    runs = [found.get((task, policy, seed)) for seed in seeds]
+    if all(run is None for run in runs):
+        return {}
+    arrays = {name: np.array([np.nan if run is None else run.get(name, np.nan) for run in runs]) for name in NAMES}
+    return {name: own for name, own in arrays.items() if np.isfinite(own).any()}

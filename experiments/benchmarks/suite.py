@@ -1,0 +1,277 @@
+"""A suite: named, versioned tasks, read from one YAML file (`suites/quick.yaml` explains every key)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from ...configs import unknown
+from ...simcore import ConfigError
+from ..evaluation.plan import Policy, Scenario, policies_of
+
+SUITES = Path(__file__).parent / "suites"
+RESULTS_SUFFIX = ".csv"  # of the recorded results, beside the suite
+
+Kind = Literal["below", "above", "jobs", "cold_start", "recovery"]
+Set = Literal["train", "held_out"]
+SETS: tuple[Set, ...] = ("train", "held_out")
+
+_SUITE_KEYS = ("version", "about", "seeds", "overrides", "networks", "tasks")
+_NETWORK_KEYS = ("overrides", "reference", "baselines")
+# What makes a kind, and which keys go with it.
+_LOADS: dict[str, Kind] = {"below": "below", "above": "above", "cold_start": "cold_start", "recovery": "recovery"}
+_TASK_KEYS = (
+    *("network", "pattern", "workload", "name", "params", "set", "version", "overrides", "reference", "baselines"),
+    *_LOADS,
+)
+_VERSION = re.compile(r"(?P<name>.+)-v(?P<version>\d+)")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One column of the table of scores: a network, what it has to carry, and how that is measured."""
+
+    name: str  # <network>/<traffic>/<load>, <network>/<jobs>, with /cold_start or /recovery
+    version: int
+    kind: Kind
+    set: Set
+    network: str
+    load: float | None  # offered; None of jobs
+
+    @property
+    def id(self) -> str:
+        """The name with the version, as recorded results have it."""
+        return f"{self.name}-v{self.version}"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the suite: tasks that differ in the load alone, and who is there to be beaten.
+
+    Args:
+        scenario: The pattern or the workload.
+        overrides: Hydra overrides of all its runs.
+        tasks: By load; that of jobs under None.
+        baselines: Whose results are recorded, the reference first.
+    """
+
+    scenario: Scenario
+    overrides: tuple[str, ...]
+    tasks: Mapping[float | None, Task]
+    baselines: tuple[Policy, ...]
+
+    @property
+    def reference(self) -> str:
+        """The name of the policy whose score is 0."""
+        return self.baselines[0].name
+
+
+@dataclass(frozen=True)
+class Suite:
+    """All of a file."""
+
+    name: str
+    version: int
+    about: str
+    seeds: tuple[int, ...]
+    places: tuple[Place, ...]
+    path: Path
+
+    @property
+    def id(self) -> str:
+        """The name with the version."""
+        return f"{self.name}-v{self.version}"
+
+    @property
+    def tasks(self) -> list[Task]:
+        """In the order of the file."""
+        return [task for place in self.places for task in place.tasks.values()]
+
+    @property
+    def results(self) -> Path:
+        """Where recorded results stand; the file need not exist."""
+        return self.path.with_suffix(RESULTS_SUFFIX)
+
+
+def available() -> dict[str, Path]:
+    """The suites that come with flitgym, by name."""
+    return {path.stem: path for path in sorted(SUITES.glob("*.yaml"))}
+
+
+def load_suite(word: str) -> Suite:
+    """The suite of a name (`quick`, `quick-v1`) or of a file `*.yaml`.
+
+    Raises:
+        ConfigError: no such suite or version, or the file is no suite; names file, line of the list and key.
+        OSError, yaml.YAMLError: the file cannot be read.
+    """
+    if word.endswith(".yaml"):
+        path = Path(word)
+        if not path.is_file():
+            raise ConfigError(f"suite: {word}: no such file")
+        return _read(path)
+    found = _VERSION.fullmatch(word)
+    name = found["name"] if found else word
+    known = available()
+    if name not in known:
+        raise ConfigError(unknown("suite", name, known, "suite"))
+    suite = _read(known[name])
+    if found and int(found["version"]) != suite.version:
+        raise ConfigError(f"suite: unknown version '{word}'; this flitgym has {suite.id}")
+    return suite
+
+
+def chosen(suite: Suite, words: Sequence[str] | None) -> Suite:
+    """A suite with some of its tasks.
+
+    Args:
+        suite: All of it.
+        words: Names of tasks, with or without a version; `*` and `?` stand for others. None: all.
+
+    Raises:
+        ConfigError: a word that fits no task, or a task of another version.
+    """
+    if words is None:
+        return suite
+    if not words:
+        raise ConfigError("tasks: give at least one, or null for all")
+    kept = {task.id for word in words for task in _fitting(suite, str(word))}
+    places = []
+    for place in suite.places:
+        tasks = {load: task for load, task in place.tasks.items() if task.id in kept}
+        if tasks:
+            places.append(replace(place, tasks=tasks))
+    return replace(suite, places=tuple(places))
+
+
+def _fitting(suite: Suite, word: str) -> list[Task]:
+    found = _VERSION.fullmatch(word)
+    name = found["name"] if found else word
+    fitting = [task for task in suite.tasks if fnmatchcase(task.name, name)]
+    if not fitting:
+        raise ConfigError(unknown("tasks", name, [task.name for task in suite.tasks], "task"))
+    of_version = [task for task in fitting if not found or task.version == int(found["version"])]
+    if not of_version:
+        has = ", ".join(task.id for task in fitting)
+        raise ConfigError(f"tasks: unknown version '{word}'; {suite.id} has {has}")
+    return of_version
+
+
+def _read(path: Path) -> Suite:
+    try:
+        with path.open(encoding="utf-8") as file:  # whose name YAML's own errors tell
+            data = yaml.safe_load(file)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    _check_keys(str(path), data, _SUITE_KEYS, needed=("version", "seeds", "networks", "tasks"))
+    version = _whole(f"{path}: version", data["version"])
+    seeds = [_whole(f"{path}: seeds", seed) for seed in _list(f"{path}: seeds", data["seeds"])]
+    if len(set(seeds)) < len(seeds):
+        raise ConfigError(f"{path}: seeds: {seeds} has one twice")
+    networks = data["networks"]
+    _check_keys(f"{path}: networks", networks, None)
+    for name, network in networks.items():
+        _check_keys(f"{path}: networks.{name}", network, _NETWORK_KEYS, needed=("overrides", "reference"))
+    common = [str(word) for word in _list(f"{path}: overrides", data.get("overrides") or [])]
+    places = [
+        _place(f"{path}: tasks[{k}]", entry, networks, common)
+        for k, entry in enumerate(_list(f"{path}: tasks", data["tasks"]))
+    ]
+    suite = Suite(path.stem, version, str(data.get("about", "")).strip(), tuple(seeds), tuple(places), path)
+    names = [task.name for task in suite.tasks]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"{path}: tasks: '{twice}' is there twice; give one of them another name: {{name: ..., ...}}")
+    return suite
+
+
+def _place(where: str, entry: Any, networks: Mapping[str, Any], common: Sequence[str]) -> Place:
+    _check_keys(where, entry, _TASK_KEYS, needed=("network", "set"))
+    if entry["network"] not in networks:
+        raise ConfigError(unknown(f"{where}.network", str(entry["network"]), networks, "network"))
+    if entry["set"] not in SETS:
+        raise ConfigError(unknown(f"{where}.set", str(entry["set"]), SETS, "set"))
+    if ("pattern" in entry) == ("workload" in entry):
+        raise ConfigError(f"{where}: give one of pattern and workload")
+    network = networks[entry["network"]]
+    carried: Literal["pattern", "workload"] = "pattern" if "pattern" in entry else "workload"
+    option = str(entry[carried])
+    name = str(entry.get("name", option))
+    group = "traffic" if carried == "pattern" else "workload"
+    params = entry.get("params") or {}
+    _check_keys(f"{where}.params", params, None)
+    windows = next((f" ({key})" for key in ("cold_start", "recovery") if key in entry), "")
+    # Messages name the network, too.
+    scenario = Scenario(
+        f"{name}{windows} on {entry['network']}",
+        carried,
+        option,
+        {f"{group}.{key}": value for key, value in params.items()},
+    )
+    overrides = [*common]
+    for given, of in (
+        (network["overrides"], f"network {entry['network']}"),
+        (entry.get("overrides") or [], "overrides"),
+    ):
+        overrides += map(str, _list(f"{where}.{of}", given))
+    reference = entry.get("reference", network["reference"])
+    others = entry.get("baselines", network.get("baselines")) or []
+    try:
+        baselines = tuple(policies_of([reference, *_list(f"{where}.baselines", others)]))
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+    return Place(scenario, tuple(overrides), _tasks(where, entry, name), baselines)
+
+
+def _tasks(where: str, entry: Mapping[str, Any], name: str) -> dict[float | None, Task]:
+    version = _whole(f"{where}.version", entry.get("version", 1))
+    of_loads = [key for key in _LOADS if key in entry]
+    stem = f"{entry['network']}/{name}"
+    if "workload" in entry:
+        if of_loads:
+            raise ConfigError(f"{where}.{of_loads[0]}: jobs have no load")
+        return {None: Task(stem, version, "jobs", entry["set"], entry["network"], None)}
+    if not of_loads:
+        raise ConfigError(f"{where}: give loads in one of {', '.join(_LOADS)}")
+    # Theirs are other windows, so that they are lines of their own.
+    if len(of_loads) > 1 and not set(of_loads) <= {"below", "above"}:
+        raise ConfigError(f"{where}: {' and '.join(of_loads)} do not go together; write a line for each")
+    tasks: dict[float | None, Task] = {}
+    for key in of_loads:
+        suffix = "" if key in ("below", "above") else f"/{key}"
+        for given in _list(f"{where}.{key}", entry[key]):
+            if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given <= 1:
+                raise ConfigError(f"{where}.{key}: {given!r} is no load between 0 and 1")
+            load = float(given)
+            if load in tasks:
+                raise ConfigError(f"{where}.{key}: {load:g} is there twice")
+            full = f"{stem}/{load:g}{suffix}"
+            tasks[load] = Task(full, version, _LOADS[key], entry["set"], entry["network"], load)
+    return tasks
+
+
+def _check_keys(where: str, data: Any, valid: Sequence[str] | None, needed: Sequence[str] = ()) -> None:
+    if not isinstance(data, Mapping):
+        raise ConfigError(f"{where}: a mapping belongs here, not {type(data).__name__}")
+    for key in data:
+        if valid is not None and key not in valid:
+            raise ConfigError(unknown(where, str(key), valid, "key"))
+    for key in needed:
+        if key not in data:
+            raise ConfigError(f"{where}: lacks '{key}'")
+
+
+def _list(where: str, data: Any) -> list[Any]:
+    if not isinstance(data, list):
+        raise ConfigError(f"{where}: a list belongs here, not {type(data).__name__}")
+    return data
+
+
+def _whole(where: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ConfigError(f"{where}: {value!r} is no whole number from 0 on")
+    return value

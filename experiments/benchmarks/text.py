@@ -1,0 +1,275 @@
+"""The tables: on the terminal, in `benchmark.md`, in `docs/benchmark.md`, and as lines of `benchmark.csv`."""
+
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..metrics import Interval, bootstrap_mean
+from ..results import atomic_path
+from .measures import SCORED
+from .scoring import LEAST_AHEAD, Bootstrap, Cell, Summary, Values
+from .suite import Task
+
+# Below this many runs of a task a reader must know that intervals are too narrow.
+_FEW_SEEDS = 10
+_NOTHING = "-"
+_INCOMPLETE = "†"
+_KINDS = {
+    "below": "below saturation",
+    "above": "above saturation",
+    "jobs": "jobs",
+    "cold_start": "cold start",
+    "recovery": "failed link",
+}
+_SETS = {"held_out": "held out", "train": "train"}
+# Of a measure: title, factor from its unit, format.
+_COLUMNS = {
+    "latency_mean_ns": ("latency, ns", 1.0, "{:,.0f}"),
+    "latency_p99_ns": ("p99, ns", 1.0, "{:,.0f}"),
+    "accepted_load": ("accepted", 1.0, "{:.3f}"),
+    "comm_time_ns": ("comm., us", 1e-3, "{:,.1f}"),
+    "finish_ns": ("finish, us", 1e-3, "{:,.1f}"),
+    "latency_first_ns": ("first 10 us, ns", 1.0, "{:,.0f}"),
+    "recovery_ns": ("back within, us", 1e-3, "{:.1f}"),
+}
+# What the tables of tasks show of each kind.
+_SHOWN = {
+    "below": ("latency_mean_ns", "latency_p99_ns", "accepted_load"),
+    "above": ("latency_mean_ns", "latency_p99_ns", "accepted_load"),
+    "jobs": ("comm_time_ns", "finish_ns", "latency_mean_ns", "latency_p99_ns"),
+    "cold_start": ("latency_first_ns", "latency_mean_ns", "latency_p99_ns", "accepted_load"),
+    "recovery": ("recovery_ns", "latency_mean_ns", "latency_p99_ns", "accepted_load"),
+}
+
+Lines = list[list[str]]
+
+
+@dataclass(frozen=True)
+class About:
+    """What is said around the tables."""
+
+    suite: str  # with its version
+    about: str
+    command: str
+    version: str  # of the core
+    tasks: int
+    all_tasks: int
+    seeds: int
+    confidence: float
+    notes: Sequence[str]  # what is to be known of the recorded results
+
+    @property
+    def caption(self) -> str:
+        """How to read the tables."""
+        part = "" if self.tasks == self.all_tasks else f", {self.tasks} of its {self.all_tasks} tasks"
+        text = (
+            f"{self.suite}{part}, {self.seeds} seed{'s' * (self.seeds > 1)}. Scores: 0 is a task's reference, 1 the "
+            f"best known (at least {LEAST_AHEAD:.0%} better than the reference), on a logarithmic scale; interquartile "
+            f"means over tasks and seeds"
+        )
+        if self.seeds == 1:
+            return f"{text}. One seed: no intervals."
+        text += f", in brackets the {100 * self.confidence:g} % interval (bootstrap, stratified by task)."
+        if self.seeds < _FEW_SEEDS:
+            text += f" {self.seeds} seeds are few and make intervals too narrow."
+        return text
+
+
+def overview(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
+    """Heads and lines of the table that comes first: a line per policy."""
+    heads = [
+        *("policy", *_SETS.values(), "tasks", "lowest score"),
+        *("latency / reference", "/ best known", "worst / best known"),
+    ]
+    lines = []
+    for summary in summaries:
+        lines.append(
+            [
+                _name(summary),
+                *(_interval(summary.by_set[which], "{:.2f}") for which in ("held_out", "train")),
+                f"{summary.played} of {summary.of}",
+                _at(summary.worst),
+                _number(summary.latency_to_reference, "{:.3f}"),
+                _number(summary.latency_to_best, "{:.3f}"),
+                _at(summary.worst_to_best),
+            ]
+        )
+    return heads, lines
+
+
+def by_network(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
+    """Scores per network."""
+    return _split(summaries, lambda summary: summary.by_network, str)
+
+
+def by_kind(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
+    """Scores per kind of task."""
+    return _split(summaries, lambda summary: summary.by_kind, lambda kind: _KINDS[kind])
+
+
+def of_tasks(cells: Sequence[Cell], bootstrap: Bootstrap) -> Iterable[tuple[str, list[str], Lines]]:
+    """Title, heads and lines of every table of tasks: one per network and kind."""
+    for network, kind in dict.fromkeys((cell.task.network, cell.task.kind) for cell in cells):
+        own = [cell for cell in cells if (cell.task.network, cell.task.kind) == (network, kind)]
+        shown = _SHOWN[kind]
+        heads = ["task", "set", "policy", "score", *(_COLUMNS[name][0] for name in shown)]
+        lines = []
+        for cell in own:
+            numbers = []
+            for name in shown:
+                _, factor, form = _COLUMNS[name]
+                values = cell.measures.get(name)
+                numbers.append(_NOTHING if values is None else _number(_mean(values) * factor, form))
+            mean = bootstrap_mean(cell.scores, bootstrap.confidence, bootstrap.resamples)
+            fewer = _INCOMPLETE if cell.missing else ""
+            lines.append([cell.task.id, _SETS[cell.task.set], cell.policy + fewer, _interval(mean, "{:.2f}"), *numbers])
+        yield f"{network}, {_KINDS[kind]}", heads, lines
+
+
+def print_tables(console: Any, summaries: Sequence[Summary], about: About) -> None:
+    """The overview and the scores per network and kind, for people at a terminal.
+
+    Args:
+        console: Rich's.
+        summaries: All.
+        about: What is said beside them.
+    """
+    from rich import box
+    from rich.table import Table
+
+    tables = {"scores": overview, "by network": by_network, "by kind of task": by_kind}
+    for title, make in tables.items():
+        heads, lines = make(summaries)
+        table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+        for k, head in enumerate(heads):
+            table.add_column(head, justify="left" if k == 0 else "right")
+        for line in lines:
+            table.add_row(*line)
+        console.print(table)
+    if any(not summary.complete for summary in summaries):
+        console.print(_footnote())
+    console.print(about.caption)
+
+
+def standing(summaries: Sequence[Summary]) -> str:
+    """The three tables of scores as Markdown, for `benchmark.md` and `docs/benchmark.md`."""
+    parts = [_markdown(*overview(summaries))]
+    if any(not summary.complete for summary in summaries):
+        parts.append(_footnote() + "\n")
+    parts += [f"By network:\n\n{_markdown(*by_network(summaries))}"]
+    parts += [f"By kind of task:\n\n{_markdown(*by_kind(summaries))}"]
+    return "\n".join(parts)
+
+
+def markdown(
+    cells: Sequence[Cell],
+    summaries: Sequence[Summary],
+    about: About,
+    bootstrap: Bootstrap,
+    figure: str,
+    failures: Sequence[str],
+) -> str:
+    """`benchmark.md`: what was run, every table, the figure, and what failed."""
+    parts = [f"# Benchmark {about.suite}\n\n    {about.command}\n", f"{about.about}\n\nCode {about.version}.\n"]
+    if about.notes:
+        parts.append("## To know\n\n" + "\n".join(f"- {note}" for note in about.notes) + "\n")
+    if failures:
+        parts.append("## Failed\n\n" + "\n".join(f"- {failure}" for failure in failures) + "\n")
+    parts += [f"## Scores\n\n{about.caption}\n", standing(summaries), f"![Scores and performance profiles]({figure})\n"]
+    for title, heads, lines in of_tasks(cells, bootstrap):
+        parts.append(f"## {title}\n\n{_markdown(heads, lines)}")
+    return "\n".join(parts)
+
+
+def write_csv(path: Path, cells: Sequence[Cell], summaries: Sequence[Summary], bootstrap: Bootstrap) -> None:
+    """Every measure and score of every task, and every aggregate, a line each; empty where there is no number."""
+    lines = []
+    for cell in cells:
+        of_cell = {"policy": cell.policy, **_columns_of(cell.task)}
+        for name, values in {"score": cell.scores, **cell.measures}.items():
+            interval = bootstrap_mean(values, bootstrap.confidence, bootstrap.resamples)
+            found = int(np.isfinite(values).sum())
+            scored = name == SCORED[cell.task.kind][0]
+            lines.append(
+                {**of_cell, "metric": name, "scored": scored, **_ends(interval), "runs": found,
+                 "missing": values.size - found}
+            )  # fmt: skip
+    for summary in summaries:
+        split: dict[str, Mapping[Any, Interval]] = {
+            "set": summary.by_set, "network": summary.by_network, "kind": summary.by_kind
+        }  # fmt: skip
+        for key, intervals in split.items():
+            for which, interval in intervals.items():
+                lines.append({"policy": summary.policy, key: which, "metric": "score_iqm", **_ends(interval)})
+        for name in ("latency_to_reference", "latency_to_best"):
+            value = getattr(summary, name)
+            lines.append({"policy": summary.policy, "metric": name, "value": None if np.isnan(value) else value})
+        lines.append({"policy": summary.policy, "metric": "tasks_played", "value": summary.played})
+    columns = ("policy", "task", "set", "network", "kind", "load", "metric", "scored", "value", "low", "high")
+    with atomic_path(path) as temporary, temporary.open("w", newline="") as file:
+        writer = csv.DictWriter(file, (*columns, "runs", "missing"))
+        writer.writeheader()
+        writer.writerows(lines)
+
+
+def _columns_of(task: Task) -> dict[str, Any]:
+    return {"task": task.id, "set": task.set, "network": task.network, "kind": task.kind, "load": task.load}
+
+
+def _split(
+    summaries: Sequence[Summary], of: Callable[[Summary], Mapping[Any, Interval]], title: Callable[[Any], str]
+) -> tuple[list[str], Lines]:
+    keys = list(of(summaries[0]))
+    lines = [[_name(s), *(_interval(of(s)[key], "{:.2f}") for key in keys)] for s in summaries]
+    return ["policy", *map(title, keys)], lines
+
+
+def _name(summary: Summary) -> str:
+    return summary.policy + ("" if summary.complete else _INCOMPLETE)
+
+
+def _at(of: tuple[Task, float] | None) -> str:
+    return _NOTHING if of is None else f"{of[1]:.2f} in {of[0].name}"
+
+
+def _mean(values: Values) -> float:
+    return float(np.nanmean(values)) if np.isfinite(values).any() else np.nan
+
+
+def _number(value: float, form: str) -> str:
+    return _NOTHING if np.isnan(value) else form.format(value)
+
+
+def _interval(interval: Interval, form: str) -> str:
+    if np.isnan(interval.value):
+        return _NOTHING
+    value = form.format(interval.value)
+    if np.isnan(interval.low):
+        return value
+    return f"{value} [{form.format(interval.low)}, {form.format(interval.high)}]"
+
+
+def _ends(interval: Interval) -> dict[str, float | None]:
+    keys = ("value", "low", "high")
+    return {key: None if np.isnan(end) else end for key, end in zip(keys, interval, strict=True)}
+
+
+def _markdown(heads: Sequence[str], lines: Lines) -> str:
+    rules = ["---" if head in ("policy", "task", "set") else "---:" for head in heads]
+    return (
+        "\n".join(f"| {' | '.join(line)} |" for line in [heads, *lines]).replace(
+            "\n", "\n|" + "|".join(rules) + "|\n", 1
+        )
+        + "\n"
+    )
+
+
+def _footnote() -> str:
+    return (
+        f"{_INCOMPLETE} has not played every task: its scores are of those that it played, and it stands behind those "
+        "that played all."
+    )

@@ -1,0 +1,100 @@
+// What a router knows of its own, as times over the network's own time (Seam::hop_scale_ns), so that a number means the same whatever
+// the links' rate, the buffers' depth, the packets' length, the size of the network and its kind. What queues is told as the time that
+// the link needs for it: behind 20 flits of 32 ns a packet waits as long as behind 120 flits of 5.3 ns.
+#include <algorithm>
+#include <bit>
+
+#include "learning/relative.hpp"
+#include "simcore/registry.hpp"
+#include "topology/graph.hpp"
+
+namespace flitgym {
+
+namespace {
+
+// Heads of input VCs that ask for this output now: on a router without output queues they are the queue.
+u32 heads_asking(const Network& net, const State& s, u32 port) {
+  if (net.router.crossbar_per_vc) return 0;  // there they do not wait for each other
+  const u64* const words = &s.requests[std::size_t{port} * net.request_words];
+  u32 heads = 0;
+  for (u32 w = 0; w < net.request_words; w++) heads += static_cast<u32>(std::popcount(words[w]));
+  return heads;
+}
+
+void write(const Network& net, const State& s, const Asked& asked, float* general, float* slots, u32 stride) {
+  const Seam& seam = *net.seam;
+  const Graph& graph = graph_now(net, s);
+  const Packet& p = asked.packet;
+  const float per_ns = 1.0f / seam.hop_scale_ns;
+  const float per_cycle = per_ns * static_cast<float>(net.cycle_ns);
+  const u32 hops = distance(net, graph, asked.router, asked.to);
+  const float direct = flight(net, graph, asked.router, asked.to);
+
+  const Port* const ports = &s.ports[net.port(asked.router, 0)];
+  const Channel* const channels = &net.channels[net.port(asked.router, 0)];
+  u32 backlog = 0, links = 0;  // cycles
+  each_link(net, graph, asked.router, [&](u32 k) {
+    backlog += ports[k].load * channels[k].flit_cycles;
+    links++;
+  });
+  const u32 in_port = net.port(asked.router, asked.in_port);
+  const InputVc& in = s.input_vcs[net.vc_id(in_port, asked.in_vc)];
+  const u32 size = p.flits * channels[asked.ports[0]].flit_cycles;
+  const float age = static_cast<float>(s.part.totals.now - p.injected) * per_cycle;
+  general[0] = std::min(static_cast<float>(hops) * 0.125f, 4.0f);
+  general[1] = relative(direct * per_ns);
+  general[2] = std::min(static_cast<float>(p.hops) * 0.125f, 4.0f);
+  general[3] = relative(static_cast<float>(size) * per_cycle);
+  general[4] = relative(static_cast<float>(backlog) * per_cycle / static_cast<float>(links));
+  general[5] = relative(static_cast<float>(in.count * channels[asked.ports[0]].flit_cycles) * per_cycle);
+  general[6] = age / (age + 8.0f);
+
+  const u32 depth = net.router.input_depth, both = depth + net.router.output_depth;
+  const float room = 1.0f / static_cast<float>(both);
+  for (u32 k = 0; k < asked.slots; k++, slots += stride) {
+    const u32 local = asked.ports[k], port = net.port(asked.router, local), next = seam.next_router[port];
+    const float flit = static_cast<float>(channels[local].flit_cycles) * per_cycle;
+    const u32 queued = ports[local].queued;
+    // Of the class's VCs the one with the most room is taken.
+    u32 least = both;
+    const u32 first = asked.classes[k] == kAnyClass ? 0 : asked.classes[k], step = asked.classes[k] == kAnyClass ? 1 : net.routing_facts.classes;
+    for (u32 vc = first; vc < net.vcs; vc += step) {
+      const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
+      least = std::min<u32>(least, out.count + depth - out.credits);
+    }
+    const auto more_hops = static_cast<float>(1 + distance(net, graph, next, asked.to)) - static_cast<float>(hops);
+    slots[0] = relative(static_cast<float>(queued) * flit);
+    slots[1] = relative(static_cast<float>(ports[local].load - queued) * flit);
+    slots[2] = relative(static_cast<float>(least) * flit);
+    slots[3] = static_cast<float>(least) * room;
+    slots[4] = relative(static_cast<float>(heads_asking(net, s, port) * size) * per_cycle);
+    slots[5] = std::clamp((seam.hop_ns[port] + flight(net, graph, next, asked.to) - direct) * per_ns, -8.0f, kMostRelative);
+    slots[6] = more_hops * 0.5f;
+    slots[7] = relative(seam.hop_ns[port] * per_ns);
+  }
+}
+
+const Register<ObservationSpec> entry({
+    "relative",
+    "way, packet and queues, in times over the network's mean hop",
+    {{"hops_left", 0, 32, "router-to-router hops of a minimal path / 8"},
+     {"time_left", 0, kMostRelative, "of that without queueing / mean hop"},
+     {"hops", 0, 4, "router-to-router hops done / 8"},
+     {"packet_time", 0, kMostRelative, "time that the packet needs on a link / mean hop"},
+     {"backlog", 0, kMostRelative, "time of the flits queued for or not yet credited by a link, mean over links / mean hop"},
+     {"behind", 0, kMostRelative, "time of the flits in the packet's input buffer / mean hop"},
+     {"age", 0, 1, "time since its NIC accepted it: a / (a + 8 mean hops)"}},
+    {{"queued", 0, kMostRelative, "time of the flits in the link's output queues / mean hop"},
+     {"uncredited", 0, kMostRelative, "time of the flits sent and not yet credited / mean hop"},
+     {"class_time", 0, kMostRelative, "time of both in the emptiest VC of the packet's class / mean hop"},
+     {"class_fill", 0, 1, "the same over the depth of that VC's buffers"},
+     {"asking", 0, kMostRelative, "time of the packets that ask for the link now, were they as long / mean hop"},
+     {"more_time", -8, kMostRelative, "time that the way by this candidate takes longer without queueing / mean hop"},
+     {"more_hops", -1, 16, "hops that it has more / 2"},
+     {"hop_time", 0, kMostRelative, "of the hop itself / mean hop"}},
+    write,
+});
+
+}  // namespace
+
+}  // namespace flitgym

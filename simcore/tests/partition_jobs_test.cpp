@@ -1,0 +1,264 @@
+// Jobs on a network that is cut: the hosts of a partition are simulated with it, and what ranks say to each other goes
+// in packets.
+#include <algorithm>
+
+#include "scenes.hpp"
+#include "simcore/stats.hpp"
+#include "simcore/workload.hpp"
+#include "test.hpp"
+#include "workload/goal.hpp"
+
+using namespace scenes;
+
+namespace {
+
+struct Case {
+  std::string name;
+  Config config;
+};
+
+JobSection motif(const std::string& name, Values values) { return {name, {name, std::move(values)}, nullptr, {}}; }
+
+// Whoever comes first; large, small and empty messages; one to itself; computations that overlap.
+std::string everyone_to_everyone(u32 ranks) {
+  std::string text = "num_ranks " + std::to_string(ranks) + "\n";
+  for (u32 r = 0; r < ranks; r++) {
+    text += "rank " + std::to_string(r) + " {\nc: calc " + std::to_string(1 + 37 * r) + "\n";
+    for (u32 to = 0; to < ranks; to++) {
+      const std::string bytes = std::to_string((r + to) % 3 == 0 ? 30000 : (r + to) % 7 == 0 ? 0 : 700 * (to % 4));
+      const std::string n = std::to_string(to);
+      text += "s" + n + ": send " + bytes + "b to " + n + " tag " + std::to_string((r + to) % 3 == 0) + "\n";
+      text += "s" + n + " requires c\n";
+    }
+    for (u32 k = 0; k < ranks; k++) {
+      const bool large = (r + k) % 3 == 0;
+      const std::string from = r % 2 == 0 && !large ? "-1" : std::to_string(k);
+      text += (large ? "recv 30000b from " : "recv 4000b from ") + from + " tag " + std::to_string(large) + "\n";
+    }
+    text += "}\n";
+  }
+  return text;
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  const auto add = [&](const std::string& name, Values router, const std::string& routing, Values values,
+                       std::vector<JobSection> jobs) {
+    Config c = config(small_network(), std::move(router), {routing, {}}, {"", {}});
+    c.workload = {std::move(values), std::move(jobs)};
+    all.push_back({name, std::move(c)});
+  };
+  const auto halo = [](i64 ranks, i64 bytes) {
+    return motif("halo3d", {{"ranks", ranks}, {"iterations", i64{2}}, {"bytes", bytes}});
+  };
+  const auto everyone = [](u32 ranks) {
+    return JobSection{"everyone", {}, read_goal(everyone_to_everyone(ranks), "everyone"), {}};
+  };
+  const i64 once = 1;
+  const Values fft = {{"ranks", i64{36}}, {"n", i64{32}}, {"iterations", once}, {"ns_per_element", 0.1}};
+  const Values lulesh = {{"ranks", i64{27}}, {"iterations", once}, {"slices", i64{3}}};
+  const Values random = {{"ranks", i64{40}}, {"iterations", i64{20}}};
+  const Values stencil = {{"ranks", i64{32}}, {"iterations", once}, {"size_scale", 0.005}};
+  const Values reduce = {{"ranks", i64{30}}, {"iterations", i64{2}}, {"bytes", i64{5000}}};
+  const Values late = {{"ranks", i64{8}}, {"iterations", i64{2}}, {"start_ns", 900.0}};
+  const Values waves = {{"ranks", i64{36}}, {"iterations", once}, {"nz", i64{100}}, {"nx", i64{400}}};
+  const Values loggops = {{"host", std::string("loggops")},
+                          {"loggops_S_bytes", i64{10000}},
+                          {"loggops_o_ns", 20.0},
+                          {"loggops_g_ns", 10.0}};
+  add("par sc22 fft3d and halo3d", sc22(), "par", {}, {motif("fft3d", fft), halo(27, 20000)});
+  add("q_adaptive packet crossbar lulesh and ur", packet_crossbar(sc22()), "q_adaptive",
+      {{"nic_order", std::string("packet")}}, {motif("lulesh", lulesh), motif("ur", random)});
+  add("q_adaptive sc22 stencil5d and halo3d", sc22(), "q_adaptive", {}, {motif("stencil5d", stencil), halo(27, 9000)});
+  add("minimal hpdc21 dl, mostly computing", hpdc21(), "minimal", {{"blame", false}}, {motif("dl", reduce)});
+  add("loggops valiant_router all kinds of receives", hpdc21(), "valiant_router", loggops,
+      {everyone(24), motif("halo3d", late)});
+  add("par packet crossbar all kinds of receives", packet_crossbar(sc22()), "par",
+      {{"header_bytes_rendezvous", i64{600}}}, {everyone(31), motif("lu", waves)});
+  return all;
+}
+
+Config cut(Config c, u32 partitions) {
+  c.partitions = partitions;
+  return c;
+}
+
+template <class T>
+void append(std::vector<double>& all, const std::vector<T>& more) {
+  for (const T& x : more) all.push_back(static_cast<double>(x));
+}
+
+// Everything that is told of a run with jobs.
+std::vector<double> numbers(const Simulation& sim) {
+  const Network& net = sim.network();
+  const State& s = sim.state();
+  std::vector<double> all{static_cast<double>(s.part.totals.now)};
+  for (const auto& [name, value] : statistics(net, s)) all.push_back(value);
+  for (u32 p = 0; p < net.port_count; p++)
+    if (net.channels[p].peer != kNone) append(all, std::vector<u64>{s.ports[p].flits, s.ports[p].stall});
+  for (const JobTotals& j : job_sums(s)) {
+    append(all, std::vector<u64>{j.messages_sent, j.messages_received, j.bytes_sent, j.bytes_received, j.packets});
+    append(all, std::vector<u64>{j.flits, j.hops, j.nonminimal, j.latency, j.latency_max, j.message_latency});
+    append(all, std::vector<u64>{j.message_latency_max, j.outstanding, j.outstanding_peak, j.finished, j.ranks_done});
+  }
+  for (const Rank& r : s.ranks) {
+    append(all, std::vector<u64>{r.block, r.started, r.finished, r.calc});
+    append(all, std::vector<u64>{r.bytes_sent, r.bytes_received, r.left, r.done});
+  }
+  append(all, s.cpu_free);
+  append(all, s.nic_free);
+  append(all, host_histogram_sums(s, &Hosts::job_histogram));
+  append(all, host_histogram_sums(s, &Hosts::message_histogram));
+  for (const JobPoint& x : job_series_sums(s))
+    append(all, std::vector<u64>{x.packets, x.bytes_received, x.bytes_sent, x.hops, x.latency});
+  append(all, job_flits(net, s));
+  append(all, wait_blame(net, s));
+  append(all, s.stall_blame);
+  append(all, s.job_stall);
+  const HostTotals hosts = host_totals(s);
+  append(all, std::vector<u64>{hosts.now, hosts.order, hosts.blocks_done, hosts.ranks_done});
+  return all;
+}
+
+constexpr u32 kFirst = 3013, kThen = 9000;
+
+void begin(Simulation& sim) {
+  sim.set_series_interval(700);
+  sim.run(kFirst);
+  sim.begin_window();
+}
+
+}  // namespace
+
+TEST(jobs_do_not_notice_that_their_network_is_cut) {
+  for (const Case& x : cases()) {
+    Simulation whole(cut(x.config, 1));
+    begin(whole);
+    whole.run(kThen);
+    const auto half_way = numbers(whole);
+    CHECK_FOR(whole.run_workload(3000000), x.name + whole.waiting(4));
+    const auto end = numbers(whole);
+    for (const JobTotals& job : job_sums(whole.state()))
+      CHECK_FOR(job.packets > 300 && job.bytes_received == job.bytes_sent && job.outstanding == 0, x.name);
+    for (const u32 parts : {2u, 9u}) {
+      Simulation sim(cut(x.config, parts));
+      CHECK_EQ(sim.network().partitions(), parts);
+      begin(sim);
+      sim.run(kThen);
+      const std::string where = x.name + " in " + std::to_string(parts);
+      CHECK_FOR(numbers(sim) == half_way, where);
+      sim.check_conservation();
+      CHECK_FOR(sim.run_workload(3000000), where + sim.waiting(4));
+      CHECK_FOR(numbers(sim) == end, where + " at its end");
+      CHECK_EQ(host_totals(sim.state()).messages_open, 0u);
+    }
+  }
+}
+
+// The state, to the bit: by several threads, in several calls, after a snapshot and in a fork.
+TEST(jobs_by_threads_and_in_pieces_come_to_the_same_state) {
+  for (const Case& x : cases()) {
+    Simulation sim(cut(x.config, 4));
+    begin(sim);
+    sim.run(kThen);
+    for (const u32 threads : {2u, 3u}) {
+      Simulation other(cut(x.config, 4));
+      other.set_threads(threads);
+      begin(other);
+      other.run(kThen);
+      CHECK_FOR(other.hash() == sim.hash(), x.name + " by " + std::to_string(threads) + " threads");
+    }
+    Simulation pieces(cut(x.config, 4));
+    pieces.set_threads(2);
+    pieces.set_series_interval(700);
+    for (u32 left = kFirst, some = 3; left > 0; left -= std::min(left, some), some = some * 7 % 331 + 1)
+      pieces.run(std::min(left, some));
+    pieces.begin_window();
+    for (u32 k = 0; k < 40; k++) {  // cycle by cycle
+      pieces.collect();
+      pieces.apply(nullptr, 0);
+      pieces.check_conservation();
+    }
+    for (u32 n = 0; n < 4; n++) {
+      const std::string bytes = pieces.snapshot();
+      Simulation restored(cut(x.config, 4));
+      restored.restore(bytes);
+      CHECK_FOR(restored.hash() == pieces.hash(), x.name + " restored");
+      pieces.run(500 + 31 * n);
+      restored.run(500 + 31 * n);
+      CHECK_FOR(restored.hash() == pieces.hash(), x.name + " goes on");
+    }
+    Simulation fork(pieces), restored(cut(x.config, 4));
+    restored.restore(pieces.snapshot());
+    const u32 left = kFirst + kThen - static_cast<u32>(pieces.state().part.totals.now);
+    for (Simulation* one : {&pieces, &fork, &restored}) {
+      one->run(left);
+      CHECK_FOR(one->hash() == sim.hash(), x.name + " in pieces");
+    }
+  }
+}
+
+// Cycles in which nothing moves are passed over; who walks through them comes to the same state.
+TEST(idle_cycles_are_skipped_in_all_partitions_at_once) {
+  const char* const text =
+      "num_ranks 2\nrank 0 {\nc: calc 3000000\ns: send 5000b to 1\ns requires c\n}\nrank 1 {\nrecv 5000b from 0\n}\n";
+  const auto program = read_goal(text, "idle");
+  Config c = config(small_network(), hpdc21(), {"q_adaptive", {}}, {"", {}});
+  c.workload = {{{"packet_bytes", i64{128}}}, {{"idle", {}, program, {0, 71}}}};
+  for (const u32 parts : {1u, 3u}) {
+    Simulation sim(cut(c, parts)), walked(cut(c, parts));
+    CHECK_EQ(sim.network().partitions(), parts);
+    CHECK(sim.run_workload(10000000));
+    CHECK(sim.state().part.totals.now > 1800000);
+    const u64 end = sim.state().part.totals.now;
+    Simulation jumped(cut(c, parts));
+    jumped.run(end);
+    CHECK_EQ(jumped.hash(), sim.hash());
+    walked.run(1000);
+    for (u32 k = 0; k < 100000; k++) walked.run(1);
+    Simulation straight(cut(c, parts));
+    straight.run(101000);
+    CHECK_EQ(walked.hash(), straight.hash());
+    walked.run(end - 101000);
+    CHECK_EQ(walked.hash(), sim.hash());
+  }
+}
+
+TEST(what_ties_ranks_together_keeps_the_network_whole) {
+  const auto parts = [](Values values) {
+    Config c = config(small_network(), sc22(), {"minimal", {}}, {"", {}});
+    c.workload = {std::move(values), {motif("halo3d", {{"ranks", i64{8}}})}};
+    c.partitions = 4;
+    return Simulation(c).network().partitions();
+  };
+  const auto loggops = [](double o, double g) {
+    return Values{{"host", std::string("loggops")}, {"loggops_o_ns", o}, {"loggops_g_ns", g}};
+  };
+  CHECK_EQ(parts({}), 4u);
+  CHECK_EQ(parts({{"blame", false}}), 4u);
+  CHECK_EQ(parts({{"message_matrix", true}}), 1u);
+  CHECK_EQ(parts({{"host", std::string("loggops")}, {"network", std::string("none")}}), 1u);
+  CHECK_EQ(parts(loggops(1, 0)), 4u);
+  CHECK_EQ(parts(loggops(0, 1)), 4u);
+  CHECK_EQ(parts(loggops(0, 0)), 1u);  // a rank that talks to itself would never end its window
+}
+
+TEST(hosts_stay_in_their_partition) {
+  const Config c = cut(cases()[0].config, 3);
+  Simulation sim(c);
+  sim.run(2500);
+  const auto refused = [&](const std::function<void(State&)>& change, const std::string& part) {
+    Simulation forged(sim);
+    change(forged.state());
+    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "contradicts itself", part);
+  };
+  CHECK(sim.state().part.totals.now > 0 && totals(sim.state()).packets_in_network > 0);
+  refused([](State& s) { std::swap(s.hosts[0].events, s.hosts[1].events); }, "");
+  refused([](State& s) { std::swap(s.hosts[0].pairs, s.hosts[1].pairs); }, "");
+  refused([](State& s) { s.hosts[2].outstanding.push_back({0, 1, 0, 0}); }, "on the way");
+  refused([](State& s) { std::swap(s.hosts[0].messages, s.hosts[1].messages); }, "");
+  refused([](State& s) {
+    for (PacketPayload& load : s.payloads) load.number++;
+  }, "");
+  refused([](State& s) { s.hosts[1].totals.pairs++; }, "sent to whom");
+}

@@ -1,0 +1,133 @@
+"""What blocks in NumPy are told when they are wrong, or in the wrong place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from env_blocks import columns_of, numpy_link, play
+from env_scenes import TRIANGLE
+from flitgym.env import Asked, Feature, PacketBatch, PacketRoutingEnv, World, blocks
+from flitgym.simcore import ConfigError
+
+
+def written(name: str, write: Callable[..., Any], **features: Any) -> PacketBatch:
+    """A batch with a block of this function."""
+    blocks.OBSERVATIONS.pop(name, None)
+    blocks.observation(name, **features)(write)
+    batch = PacketBatch(2, world=TRIANGLE, observation=f"progress+{name}")
+    batch.reset(seed=1)
+    return batch
+
+
+def test_values_are_checked() -> None:
+    g, p = (
+        {"general": [Feature("one", -1, 1, ""), Feature("two", 0.5, 2, "")]},
+        {"per_slot": [Feature("three", 1, 3, "")]},
+    )
+
+    def collect_with(value: tuple[float, ...], slot: float = 2) -> int:
+        def write(asked: Asked, general: np.ndarray, per_slot: np.ndarray) -> None:
+            general[:] = value
+            per_slot[:] = slot
+            if len(value) == 3:
+                general[-1, 0] = 7
+
+        batch = written("checked", write, **g, **p)
+        n = batch.collect()
+        # Behind the candidates stands 0, though it lies outside the bounds.
+        slots = columns_of(batch, batch.observation[:n], "checked.three")
+        np.testing.assert_array_equal(slots, np.where(batch.mask[:n], slot, 0))
+        return n
+
+    assert collect_with((-1, 2)) > 0
+    for values, words in (
+        (((-1.5, 1),), r"'checked': feature 'one' is -1.5 in row 0 \(network 0, router \d\); .* lie in -1 .. 1"),
+        (((0, 0.25),), r"feature 'two' is 0.25 .* 0.5 .. 2"),
+        (((0, np.nan),), r"feature 'two' is nan .*not written, or 0/0"),
+        (((np.inf, 1),), r"feature 'one' is inf"),
+        (((0, 1), 4), r"feature 'three' is 4 in slot 0 of row 0 \(network 0, router \d\)"),
+        (((0, 1), np.nan), r"feature 'three' is nan in slot 0"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            collect_with(*values)  # type: ignore[arg-type]
+
+
+def test_functions_are_told_what_they_did_wrong() -> None:
+    one = {"general": [Feature("one", 0, 1, "")]}
+    with pytest.raises(ConfigError, match=r"'wrong': feature 'one' is nan in row 0.*it was not written"):
+        written("wrong", lambda asked, general, per_slot: None, **one).collect()
+    with pytest.raises(ConfigError, match=r"'wrong': it returned ndarray; it writes into .* general \(\d, 1\)"):
+        written("wrong", lambda asked, general, per_slot: np.zeros(3), **one).collect()
+
+    def broken(asked: Asked, general: np.ndarray, per_slot: np.ndarray) -> None:
+        general[:] = np.zeros((len(asked), 5))
+
+    with pytest.raises(ValueError, match="could not broadcast") as raised:
+        written("wrong", broken, **one).collect()
+    assert "in the observation 'wrong', of 2 decisions of network 0: general (2, 1)" in raised.value.__notes__[0]
+    batch = written("wrong", broken, **one)
+    with pytest.raises(ValueError, match="broadcast"):
+        batch.collect()
+    batch.options.world.simulation("minimal", 1)  # nothing else is hurt
+    batch.reset(seed=1)
+
+    for returned, words in (
+        (lambda n: np.zeros(n + 1), r"it returned float64 of shape \(\d+,\); \d+ transitions need numbers of shape"),
+        (lambda n: np.zeros((n, 2)), r"it returned float64 of shape \(\d+, 2\)"),
+        (lambda n: np.full(n, "x"), "it returned <U1"),
+        (lambda n: np.full(n, np.nan), r"nan for decision \d+ of network 0 \(router \d\); rewards are finite"),
+    ):
+        blocks.REWARDS.pop("wrong_reward", None)
+        blocks.reward("wrong_reward")(lambda rows, simulation, made=returned: made(len(rows["action"])))
+        batch = PacketBatch(2, world=TRIANGLE, reward="wrong_reward")
+        batch.reset(seed=1)
+        play(batch, 100)
+        with pytest.raises(ConfigError, match=f"reward 'wrong_reward': {words}"):
+            batch.take()
+
+
+def test_names_are_checked() -> None:
+    for keywords, words in (
+        ({"observation": "progress+numpy_linc"}, "unknown block 'numpy_linc'; did you mean 'numpy_link'.*queues"),
+        ({"observation": "progres+numpy_link"}, "did you mean 'progress'"),
+        ({"observation": ""}, "unknown block ''"),
+        ({"observation": "numpy_link+numpy_link"}, "'numpy_link' stands there twice"),
+        ({"reward": "numpy_hop_dela"}, "unknown reward 'numpy_hop_dela'; did you mean 'numpy_hop_delay'.*job_slowdown"),
+    ):
+        for kind in (PacketBatch, PacketRoutingEnv):
+            with pytest.raises(ConfigError, match=words):
+                kind(world=TRIANGLE, **keywords)  # type: ignore[operator]
+    one = [Feature("one", 0, 1, "")]
+    for call, words in (
+        (lambda: blocks.observation("queues", one), "'queues' is the core's; taken: path, progress"),
+        (lambda: blocks.observation("a+b", one), r"'a\+b' is no name"),
+        (lambda: blocks.observation("none"), "it has no features"),
+        (lambda: blocks.observation("twice", one, one), "two features are named 'one'"),
+        (lambda: blocks.observation("numpy_link", one)(print), r"'numpy_link' is taken by .*env_blocks\.numpy_link"),
+        (lambda: blocks.reward("hop_delay"), "'hop_delay' is the core's"),
+        (lambda: blocks.reward("other", base="hop_dely"), "did you mean 'hop_delay'"),
+        (lambda: Feature("x", 2, 1, ""), r"'x' lies in 2 .. 1; low <= high"),
+        (lambda: Feature("x", np.nan, 1, ""), "low <= high"),
+        (lambda: Feature("a b", 0, 1, ""), "'a b' is no name"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            call()
+    blocks.observation("numpy_link", [], [Feature("link", 0, 32, "see queues")])(numpy_link)  # a module read again
+
+
+def test_who_cannot_take_them_says_so() -> None:
+    with pytest.raises(
+        ConfigError, match=r"reward: 'numpy_hop_delay' is made in Python .* PacketBatch.take\(\) pays it"
+    ):
+        PacketRoutingEnv(world=TRIANGLE, reward="numpy_hop_delay", control="all")
+    world = World(TRIANGLE)
+    words = r"routing.observation: 'numpy_link' is made in Python; .*routing=policy.*Use PacketBatch, PacketRoutingEnv"
+    with pytest.raises(ConfigError, match=words):
+        world.simulation({"name": "policy", "observation": "progress+numpy_link"}, 1)
+    with pytest.raises(
+        ConfigError, match=r"routing.reward: 'numpy_hop_delay' is made in Python.*Use PacketBatch, or write"
+    ):
+        world.simulation({"name": "policy", "reward": "numpy_hop_delay"}, 1)

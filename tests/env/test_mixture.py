@@ -1,0 +1,101 @@
+"""Trainings on several worlds: who plays which, for how long, and what is refused."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import torch
+from flitgym.agents.dqn import Config
+from flitgym.agents.networks import SlotScores
+from flitgym.agents.rollouts import Rollouts
+from flitgym.env.world import Mixture, World
+from flitgym.simcore import ConfigError
+
+SEEN = {"observation": "relative+relative_lost", "reward": "relative_delay", "slots": 4, "slots_by": "estimate"}
+SMALL = {"terminals_per_router": 1, "routers_per_group": 2, "global_ports": 1, "groups": 3, "name": "dragonfly"}
+
+
+def world(topology: dict[str, Any]) -> World:
+    return World({"topology": topology, "traffic": {"name": "uniform", "load": 0.5}})
+
+
+def rollouts(networks: int) -> Rollouts:
+    mixture = Mixture(
+        [world(SMALL), world({"name": "hyperx", "widths": [3]}), world({"name": "torus", "sizes": [4]})],
+        [None, 500, 4000],
+    )
+    return Rollouts(
+        mixture, SEEN, networks=networks, episode_ns=1000, capacity=256, record_part=1.0, seed=5
+    )  # fmt: skip
+
+
+def layers(of: Rollouts) -> Any:
+    torch.manual_seed(1)
+    return SlotScores(of.seam, Config().hidden).export()
+
+
+def test_networks_take_the_worlds_in_turn_and_keep_them():
+    of = rollouts(6)
+    assert of.members == [0, 1, 2, 0, 1, 2]
+    assert [s.facts()["terminals"] for s in of.simulations][:3] == [s.facts()["terminals"] for s in of.simulations][3:]
+    for _ in range(30):
+        of.run(100, layers(of))
+    assert of.members == [0, 1, 2, 0, 1, 2]
+    assert len(set(of.seeds)) == 6
+    assert of.next_seed > 11  # new episodes have begun
+
+
+def test_with_fewer_networks_the_episodes_take_turns():
+    of = rollouts(1)
+    seen = []
+    for _ in range(60):
+        of.run(100, layers(of))
+        seen.append(of.members[0])
+    assert [b for a, b in pairwise(seen) if a != b][:4] == [1, 2, 0, 1]
+
+
+def test_times_are_the_worlds_own():
+    of = rollouts(3)
+    assert of.ends_ns == pytest.approx([1000 / 3, 500 * 2 / 3, 4000])
+    of.run(100, layers(of))
+    assert [s.time_ns for s in of.simulations] == pytest.approx([100, 50, 400], abs=2)
+
+
+def test_goes_on_from_its_state_in_the_same_way():
+    one, two = rollouts(2), rollouts(2)
+    for _ in range(15):
+        one.run(100, layers(one))
+    two.load_state(one.state())
+    for of in (one, two):
+        of.run(100, layers(of))
+    assert two.members == one.members
+    assert [s.state_hash() for s in one.simulations] == [s.state_hash() for s in two.simulations]
+
+
+def test_composed_as_in_a_configuration():
+    small = {"overrides": ["topology=dragonfly_72"], "share": 2}
+    mesh = {"overrides": ["topology=mesh_64", "router=input_queued"], "episode_ns": 500}
+    mixture = Mixture.composed({"a": small, "b": mesh | {"vary": {"traffic.load": [0.1]}}})
+    assert len(mixture.worlds) == 3
+    assert mixture.worlds[0] is mixture.worlds[1]
+    assert list(mixture.episode_ns) == [None, None, 500]
+    assert mixture.worlds[2].draw(1)["traffic"]["load"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ({}, ["there are none"]),
+        ({"a": {"override": []}}, ["worlds.a", "did you mean 'overrides'"]),
+        ({"a": {"overrides": ["topology=dragonfly_73"]}}, ["worlds.a", "dragonfly_72"]),
+        ({"a": {"overrides": ["routing=minimal"]}}, ["worlds.a", "routing"]),
+        ({"a": {"share": 1.5}}, ["worlds.a.share", "1.5"]),
+        ({"a": {"episode_ns": 0}}, ["worlds.a.episode_ns", "0"]),
+        ({"a": {"vary": {"traffic.load": "x"}}}, ["worlds.a", "traffic.load"]),
+    ],
+)
+def test_what_is_refused(members: dict[str, Any], words: list[str]):
+    with pytest.raises(ConfigError) as refused:
+        Mixture.composed(members)
+    for word in words:
+        assert word in str(refused.value)
