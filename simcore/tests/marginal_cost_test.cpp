@@ -1,5 +1,6 @@
-// What choices cost others: the run is left alone, labels do not depend on how they are computed, and a fork that has become equal to
-// the run says what it would have said later. Against replays by hand: tests/simcore/test_marginal_cost.py.
+// What choices cost others: the run is left alone, labels do not depend on how they are computed, and a fork that has
+// become equal to the run says what it would have said later. Against replays by hand:
+// tests/simcore/test_marginal_cost.py.
 #include "learning/marginal_cost.hpp"
 #include "scenes.hpp"
 #include "simcore/learning.hpp"
@@ -57,11 +58,13 @@ void check_left_alone(const std::string& routing, const Config& made) {
 }  // namespace
 
 TEST(marginal_costs_leave_the_run_alone) {
-  for (const std::string routing : {"ugal_group", "par", "q_routing", "q_adaptive", "random"}) check_left_alone(routing, lively(routing));
+  for (const std::string routing : {"ugal_group", "par", "q_routing", "q_adaptive", "random"})
+    check_left_alone(routing, lively(routing));
 }
 
 TEST(marginal_costs_leave_the_run_alone_on_hyperx) {
-  for (const std::string routing : {"ugal", "omni_war", "q_adaptive"}) check_left_alone(routing, lively_hyperx(routing));
+  for (const std::string routing : {"ugal", "omni_war", "q_adaptive"})
+    check_left_alone(routing, lively_hyperx(routing));
 }
 
 TEST(marginal_costs_do_not_depend_on_threads_and_forks) {
@@ -103,7 +106,8 @@ TEST(marginal_costs_of_settled_forks_are_final) {
     compare("input_queued", lively("par", 0.03, {}, input_queued()), others);
     compare("sc19", lively_hyperx("omni_war", 0.03), others);
     compare("wormhole", config(small_network(), wormhole, {"par", {}}, {"uniform", long_packets}, 3), others);
-    compare("trains", config(small_network(), packet_crossbar(sc22()), {"par", {}}, {"uniform", {{"load", 0.03}, {"packet_flits", i64{4}}}}, 3), others);
+    const Values trains = {{"load", 0.03}, {"packet_flits", i64{4}}};
+    compare("trains", config(small_network(), packet_crossbar(sc22()), {"par", {}}, {"uniform", trains}, 3), others);
   }
   CHECK(settled > 60);
 }
@@ -123,7 +127,8 @@ TEST(marginal_costs_are_steadier_where_others_keep_their_ways) {
   CHECK(spread(Ahead::kKnown) < 0.6 * spread(Ahead::kRouted));
 }
 
-// Nothing happens to a packet before the fork's routers have moved it: costs of one cycle are 0, those of the whole way are not.
+// Nothing happens to a packet before the fork's routers have moved it: costs of one cycle are 0, those of the whole way
+// are not.
 TEST(marginal_costs_grow_from_nothing) {
   Simulation sim(lively("par", 0.1));
   sim.run(1000);
@@ -145,7 +150,8 @@ TEST(marginal_costs_show_what_the_policy_saw) {
 }
 
 TEST(marginal_costs_refuse_what_they_cannot_do) {
-  Simulation agent(lively("agent")), minimal(lively("minimal")), par(lively("par")), record(lively("random", 0.5, {{"record", i64{64}}})), other(lively("par"));
+  Simulation agent(lively("agent")), minimal(lively("minimal")), par(lively("par")), other(lively("par"));
+  Simulation record(lively("random", 0.5, {{"record", i64{64}}}));
   const auto make = [](Simulation& sim, auto change) {
     MarginalCostRule r = rule(Ahead::kKnown);
     change(r);

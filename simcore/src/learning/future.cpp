@@ -32,7 +32,8 @@ class Future {
     for (const Terminal& x : s_.terminals) terminal(x);
     for (u32 k = 0; k < net_.partitions(); k++) under_way(partition(s_, k));
     for (u32 k = 0; k < net_.memories.size(); k++)
-      if (net_.memories[k].per != Per::kPacket && ahead_ == Ahead::kRouted) bytes(s_.memory[k].data(), s_.memory[k].size());
+      if (net_.memories[k].per != Per::kPacket && ahead_ == Ahead::kRouted)
+        bytes(s_.memory[k].data(), s_.memory[k].size());
     return m_.value;
   }
 

@@ -45,18 +45,21 @@ namespace {
 constexpr u32 kMostForks = 1 << 16, kMostCycles = 1 << 24, kMostSlots = 64;
 constexpr u64 kSampleSeed = 0x6d617267696e616cull;  // apart from the streams of a simulation of the same seed
 
-// Whose candidates() lists what a routing has to choose from, null: its own. One that lists none may have a relation of its name.
+// Whose candidates() lists what a routing has to choose from, null: its own. One that lists none may have a relation of
+// its name.
 std::unique_ptr<const Network> listing_network(const Network& net) {
   if (net.candidates) return nullptr;
   const RelationSpec* found = nullptr;
   for (const auto& [name, spec] : registry<RelationSpec>())
     if (name == net.routing_name && runs_on(spec, net) && (!found || !spec.topologies.empty())) found = &spec;
   if (!found)
-    throw ConfigError("marginal cost: routing." + net.routing_name + " lists no candidates to choose among; take one that does (ugal_l, par, q_adaptive, dim_war, policy, ...)");
+    throw ConfigError("marginal cost: routing." + net.routing_name +
+                      " lists no candidates to choose among; take one that does (q_adaptive, dim_war, policy, ...)");
   auto own = std::make_unique<Network>(net);
   Values values;
   for (const ParamSpec& p : found->params)
-    if (const auto* rule = dynamic_cast<const QRule*>(net.routing.get()); rule && p.key == "max_hops") values[p.key] = i64{rule->max_hops};
+    if (const auto* rule = dynamic_cast<const QRule*>(net.routing.get()); rule && p.key == "max_hops")
+      values[p.key] = i64{rule->max_hops};
   found->setup(Params("marginal cost: relation=" + found->name, found->params, values), *own, own->relation);
   own->candidates = found->candidates;
   return own;
@@ -150,11 +153,12 @@ void force(const Network& net, State& s, Batch& b, u32 i, const State& before, u
 
 }  // namespace
 
-// Slots of a request with these ways: the first, which is minimal, then the others in their order; of too many, some at random.
-// Returns the slot of the one that was taken.
+// Slots of a request with these ways: the first, which is minimal, then the others in their order; of too many, some at
+// random. Returns the slot of the one that was taken.
 u32 MarginalCost::slots_of(std::vector<Way>& ways, Way took, u32 slots, u64 bits) {
   auto taken = std::find(ways.begin(), ways.end(), took);
-  if (taken == ways.end()) taken = std::find_if(ways.begin(), ways.end(), [&](const Way& w) { return w.port == took.port; });
+  const auto same_port = [&](const Way& w) { return w.port == took.port; };
+  if (taken == ways.end()) taken = std::find_if(ways.begin(), ways.end(), same_port);
   if (taken == ways.end()) taken = ways.insert(ways.end(), took);
   auto k = static_cast<u32>(taken - ways.begin());
   if (ways.size() <= slots) return k;
@@ -170,7 +174,8 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
   const Network& net = simulation.network();
   const auto within = [](const char* key, u32 value, u32 least, u32 most) {
     if (value < least || value > most)
-      throw ConfigError(std::string(key) + ": " + std::to_string(value) + " is not in [" + std::to_string(least) + ", " + std::to_string(most) + "]");
+      throw ConfigError(std::string(key) + ": " + std::to_string(value) + " is not in [" + std::to_string(least) +
+                        ", " + std::to_string(most) + "]");
   };
   within("horizon_cycles", rule.horizon, 1, kMostCycles);
   within("slots", rule.slots, 2, kMostSlots);
@@ -178,10 +183,16 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
   within("forks", rule.forks, 1, kMostForks);
   within("check_cycles", rule.check, 0, kMostCycles);
   if (net.decider != Decider::kRouting)
-    throw ConfigError("marginal cost: routing." + net.routing_name + " is decided from outside, and forks go on by themselves; use routing=policy or another that the core decides");
-  if (net.workload) throw ConfigError("marginal cost: it is defined for traffic patterns, where what is sent does not depend on what has arrived; there is a workload");
-  if (net.seam && net.seam->capacity) throw ConfigError("marginal cost: forks keep no transitions; leave routing.record at 0");
-  if (net.whole_packets && net.router.flit_by_flit) throw ConfigError("marginal cost: not with router.packet_stepping=flit, which is a check; use train");
+    throw ConfigError("marginal cost: routing." + net.routing_name +
+                      " is decided from outside, and forks go on by themselves; use routing=policy or another that the "
+                      "core decides");
+  if (net.workload)
+    throw ConfigError("marginal cost: it is defined for traffic patterns, where what is sent does not depend on what "
+                      "has arrived; there is a workload");
+  if (net.seam && net.seam->capacity)
+    throw ConfigError("marginal cost: forks keep no transitions; leave routing.record at 0");
+  if (net.whole_packets && net.router.flit_by_flit)
+    throw ConfigError("marginal cost: not with router.packet_stepping=flit, which is a check; use train");
   copy_ = listing_network(net);
   listing_ = copy_ ? copy_.get() : &net;
 
@@ -190,9 +201,12 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
   const u64 bytes = each * (rule.forks + running), free = available_memory();
   if (bytes > free) {
     const u64 fit = free / each;
-    throw ConfigError("forks: " + std::to_string(rule.forks) + " states that wait and " + std::to_string(running) + " that run take " + gigabytes(static_cast<double>(bytes)) +
-                      " of memory, " + gigabytes(static_cast<double>(each)) + " each; this machine has " + gigabytes(static_cast<double>(free)) + " free: " +
-                      (fit > running ? std::to_string(std::min<u64>(fit - running, kMostForks)) + " fit" : "none fits beside those that run"));
+    const auto gb = [](u64 b) { return gigabytes(static_cast<double>(b)); };
+    throw ConfigError("forks: " + std::to_string(rule.forks) + " states that wait and " + std::to_string(running) +
+                      " that run take " + gb(bytes) + " of memory, " + gb(each) + " each; this machine has " +
+                      gb(free) + " free: " +
+                      (fit > running ? std::to_string(std::min<u64>(fit - running, kMostForks)) + " fit"
+                                     : "none fits beside those that run"));
   }
   claim_memory(bytes, "forks", std::to_string(rule.forks) + " states");
   own_ = std::make_unique<Simulation>(simulation);
@@ -205,14 +219,17 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
 
 MarginalCost::~MarginalCost() = default;
 
-LabelledDecisions MarginalCost::label(Simulation& simulation, u32 decisions, double part, u64 most_cycles, const KeepGoing& keep_going) {
+LabelledDecisions MarginalCost::label(Simulation& simulation, u32 decisions, double part, u64 most_cycles,
+    const KeepGoing& keep_going) {
   const State& s = simulation.state();
-  if (&simulation.network() != &own_->network()) throw ConfigError("label(): this simulation is not the one that marginal costs were set up for, nor a fork of it");
+  if (&simulation.network() != &own_->network())
+    throw ConfigError("label(): this simulation is not the one that marginal costs were set up for, nor a fork of it");
   if (!(part > 0 && part <= 1)) throw ConfigError("part: " + std::to_string(part) + " is not in (0, 1]");
   if (decisions == 0) throw ConfigError("decisions: 0; give at least one");
   if (s.part.totals.collected) throw CoreError("label() between collect() and apply(): apply the choices first");
   const u64 begin = s.part.totals.now;
-  if (begin + rule_.horizon >= kEndOfTime) throw CoreError("the forks would pass cycle " + std::to_string(kEndOfTime) + ", the end of simulated time");
+  if (begin + rule_.horizon >= kEndOfTime)
+    throw CoreError("the forks would pass cycle " + std::to_string(kEndOfTime) + ", the end of simulated time");
   const u64 end = std::min(begin + most_cycles, u64{kEndOfTime} - rule_.horizon);
 
   const LimitScope scope(keep_going);
@@ -288,9 +305,11 @@ void MarginalCost::sample(Simulation& simulation, u32 most, double part, Labelle
     if (net.seam) {
       const Decisions& d = b.decisions;
       const auto j = static_cast<u32>(std::find(d.request.begin(), d.request.begin() + d.count, i) - d.request.begin());
-      if (j == d.count) throw CoreError("marginal cost: a request with several candidates was no decision of routing." + net.routing_name);
+      if (j == d.count)
+        throw CoreError("marginal cost: a request with candidates was no decision of routing." + net.routing_name);
       one.ways.clear();
-      for (u32 k = 0; k < d.slot_count[j]; k++) one.ways.push_back({d.ports[j * out.slots + k], d.classes[j * out.slots + k]});
+      for (u32 k = j * out.slots; k < j * out.slots + d.slot_count[j]; k++)
+        one.ways.push_back({d.ports[k], d.classes[k]});
       taken = d.chosen[j];
       row = d.observation + std::size_t{j} * out.width;
     } else {
@@ -367,7 +386,8 @@ void MarginalCost::note_ways(const State& s, const Batch& b) {
     const u32 id = b.packet[i];
     const Packet& p = s.packets[id];
     // One that has found no room asks again at the same router: what it took in the end stands.
-    place_of(key_of(p)) = {key_of(p), b.router[i], static_cast<u32>(kept_.size()), b.out_port[i], b.out_class[i], p.phase, p.nonminimal,
+    place_of(key_of(p)) = {key_of(p), b.router[i], static_cast<u32>(kept_.size()), b.out_port[i], b.out_class[i],
+        p.phase, p.nonminimal,
                             net.learns ? s.details[id].row : 0, net.learns ? s.details[id].value : 0};
     for (const u32 k : net.packet_memories) {
       const std::size_t size = net.memories[k].entry_bytes();
@@ -487,7 +507,8 @@ void MarginalCost::try_one(Worker& worker, const Trial& trial, LabelledDecisions
     for (u32 k = 0; k < net.partitions(); k++) delivered += partition(s, k).window.delivered;
     const u64 expected = run[cycles].delivered - moment.delivered;
     behind += static_cast<i64>(expected) - static_cast<i64>(delivered);
-    if (looks_at(s.part.totals.now) && delivered == expected && totals(s).packets_in_network == run[cycles].in_network &&
+    if (looks_at(s.part.totals.now) && delivered == expected &&
+        totals(s).packets_in_network == run[cycles].in_network &&
         loads_hash(net, s) == run[cycles].loads && future_hash(net, s, rule_.others) == run[cycles].future) {
       out.settled[at] = 1;
       break;

@@ -1,17 +1,21 @@
-// What a choice costs everybody: a state is forked at a decision, one fork for each candidate, and all run on with the same packets
-// from the same sources. The difference of all packets' delays is the marginal cost of the choice, in packet-cycles.
+// What a choice costs everybody: a state is forked at a decision, one fork for each candidate, and all run on with the
+// same packets from the same sources. The difference of all packets' delays is the marginal cost of the choice, in
+// packet-cycles.
 //
-// By Little's law (Dally & Towles, 23.1) that is the difference of the areas under the number of packets that are due and not
-// delivered; what is due is the same in all forks (learning/demand.hpp), so packets delivered are counted, cycle by cycle.
-// Draws belong to packets and to the clocks of sources (rng.hpp), not to an order of events: forks draw alike whatever was chosen.
+// By Little's law (Dally & Towles, 23.1) that is the difference of the areas under the number of packets that are due
+// and not delivered; what is due is the same in all forks (learning/demand.hpp), so packets delivered are counted,
+// cycle by cycle. Draws belong to packets and to the clocks of sources (rng.hpp), not to an order of events: forks draw
+// alike whatever was chosen.
 //
-// The other packets either keep the ways that they take in the run, which is what marginal cost means in the economics of traffic
-// (Beckmann, McGuire, Winsten 1956): the difference is the queueing that the choice causes. Or the routing decides on them anew,
-// by what it sees then: that includes how others make way, and that a network is chaotic. One detour more or less moves queues,
-// these turn later decisions, and after some round trips the difference is mostly noise.
+// The other packets either keep the ways that they take in the run, which is what marginal cost means in the economics
+// of traffic (Beckmann, McGuire, Winsten 1956): the difference is the queueing that the choice causes. Or the routing
+// decides on them anew, by what it sees then: that includes how others make way, and that a network is chaotic. One
+// detour more or less moves queues, these turn later decisions, and after some round trips the difference is mostly
+// noise.
 //
-// The run that goes on as it was is one for all decisions, and gives the taken candidate's side of each difference. A fork ends
-// after `horizon` cycles, or once its future is that of the run (learning/future.hpp): from there on the difference is 0.
+// The run that goes on as it was is one for all decisions, and gives the taken candidate's side of each difference. A
+// fork ends after `horizon` cycles, or once its future is that of the run (learning/future.hpp): from there on the
+// difference is 0.
 #pragma once
 
 #include <memory>
@@ -43,8 +47,8 @@ struct LabelledDecisions {
   std::vector<u32> candidates;       // that there were, tried or not
   std::vector<u32> tried, taken;     // slots in use; the slot of what the routing took
   std::vector<u16> port, vc_class;   // [count, slots] router-local
-  std::vector<double> cost;          // [count, slots] packet-cycles more than the taken slot costs; 0 there and where nothing is
-  std::vector<u8> settled;           // [count, slots] the fork's future became the run's: a longer horizon says the same
+  std::vector<double> cost;          // [count, slots] packet-cycles more than the taken slot; 0 there and where none is
+  std::vector<u8> settled;           // [count, slots] the fork's future became the run's: no horizon says otherwise
   std::vector<u32> cycles;           // [count, slots] that the fork has run
   std::vector<float> observation;    // [count, width] of a learning seam; else width is 0
 };
@@ -57,9 +61,10 @@ class MarginalCost {
   MarginalCost(const MarginalCost&) = delete;
   MarginalCost& operator=(const MarginalCost&) = delete;
 
-  // Runs the simulation on until `decisions` have been sampled, each with probability `part`, or `most_cycles` have passed, and
-  // tries their candidates. The simulation goes its way as if nobody looked.
-  LabelledDecisions label(Simulation& simulation, u32 decisions, double part, u64 most_cycles, const KeepGoing& keep_going = {});
+  // Runs the simulation on until `decisions` have been sampled, each with probability `part`, or `most_cycles` have
+  // passed, and tries their candidates. The simulation goes its way as if nobody looked.
+  LabelledDecisions label(Simulation& simulation, u32 decisions, double part, u64 most_cycles,
+      const KeepGoing& keep_going = {});
 
  private:
   struct Moment;
