@@ -36,6 +36,7 @@ def draw(cells: Sequence[Cell], summaries: Sequence[Summary], confidence: float)
     _profiles(right, cells, scored, styles)
     for ax in (left, middle, right):
         polish(ax)
+    middle.grid(visible=False, axis="y")  # the lines there part the networks
     handles = [key_line(style) for style in styles.values()]
     handles.append(Line2D([], [], color="#666666", marker="s", markerfacecolor="white", linestyle="none",
                           label="on the training tasks"))  # fmt: skip
