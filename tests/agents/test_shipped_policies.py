@@ -50,7 +50,7 @@ def test_is_a_policy_for_any_dragonfly():
         assert statistics["accepted_load"] == pytest.approx(0.2, abs=0.02)
 
 
-# One set of weights on networks, routers and packets of every kind; a half of each list was never trained on.
+# One set of weights for all kinds; the torus, its router and its packets were never trained on.
 @pytest.mark.parametrize(
     "words",
     [
