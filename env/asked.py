@@ -182,7 +182,8 @@ class Asked:
         Behind the candidates stands some port of the router; what a block makes of it is replaced by 0.
         """
         # Left from before, and so always a port.
-        return self.tables.first_port[self.router][:, None] + self._decisions["port"]
+        link: NDArray[np.int64] = self.tables.first_port[self.router][:, None] + self._decisions["port"]
+        return link
 
     @cached_property
     def next_router(self) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """A transformer or a graph network in torch as routing policy, on `PacketBatch` with a block of features in NumPy.
 
-    python docs/examples/packet_batch_torch.py [--policy transformer|graph] [--decisions 200000] [--seed 1]
+    python docs/examples/packet_batch_torch.py [--policy transformer|graph] [--decisions 300000] [--seed 1]
 
 Both see the core's features and, by a block of this file, the queues behind every candidate: of each link of the next
 router the time that is queued for it, and whether it leads nearer to the destination. (Real routers would have to tell
@@ -219,7 +219,7 @@ def main(arguments: list[str] | None = None) -> tuple[float, float]:
     """Train, print, and return the latency of what was learned and of UGAL-L."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--policy", choices=POLICIES, default="transformer")
-    parser.add_argument("--decisions", type=int, default=200_000, help="to learn from")
+    parser.add_argument("--decisions", type=int, default=300_000, help="to learn from")
     parser.add_argument("--networks", type=int, default=NETWORKS, help="side by side; more make larger batches")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)

@@ -48,11 +48,12 @@ def test_packet_batch_torch(policy: str) -> None:
     assert spec.loader is not None
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
+    torch.set_num_threads(1)  # as main() does: several would wait for each other
     torch.manual_seed(1)
     batch = example.PacketBatch(2, overrides=example.WORLD, **example.SEEN)
     batch.reset(1)
     net = example.ActorCritic(policy, batch.seam)
-    rows = example.gather(batch, net, 2000)
+    rows = example.gather(batch, net, 1000)
     seen, mask, action = rows["observation"], rows["mask"], rows["action"][:, None]
     assert seen.shape[1] == batch.seam["width"]
     assert {"collect", "forward", "apply", "take", "decisions"} == set(example.SPENT)
