@@ -59,6 +59,7 @@ class Future {
     u64 x = mixed(u64{p.source} << 32 | p.sequence, u64{p.generated} << 32 | p.destination);
     x = mixed(x, u64{p.flits} << 32 | u64{p.hops} << 16 | u64{p.phase} << 8 | p.nonminimal);
     if (net_.whole_packets) x = mixed(x, left(p.tail));
+    if (net_.seam) x = mixed(x, p.injected);  // observations tell a packet's age
     for (const u32 k : net_.packet_memories) {
       const std::size_t size = net_.memories[k].entry_bytes();
       const u8* const entry = s_.memory[k].data() + id * size;

@@ -42,6 +42,7 @@ struct MarginalCost::Found {
 
 namespace {
 
+constexpr u32 kMostWays = 1 << 20;  // kept of one stretch of the run: some 100 MB; rarer samples are tried earlier
 constexpr u32 kMostForks = 1 << 16, kMostCycles = 1 << 24, kMostSlots = 64;
 constexpr u64 kSampleSeed = 0x6d617267696e616cull;  // apart from the streams of a simulation of the same seed
 
@@ -245,12 +246,16 @@ LabelledDecisions MarginalCost::label(Simulation& simulation, u32 decisions, dou
     ways_used_ = 0;
     kept_.clear();
     run_from_ = s.part.totals.now;
-    while (used_ < rule_.forks && out.count < decisions && s.part.totals.now < end) {
+    while (used_ < rule_.forks && out.count < decisions && s.part.totals.now < end && ways_used_ < kMostWays) {
+      if (used_ == 0) {  // nothing before the first moment is needed
+        run_.clear();
+        run_from_ = s.part.totals.now;
+      }
       note_run(s);
       sample(simulation, decisions - out.count, part, out);
       worked(32 + totals(s).flits_in_network);
     }
-    if (used_ == 0) break;
+    if (used_ == 0) continue;
     finish_run(s);
     try_all(out);
   }
@@ -374,7 +379,7 @@ inline u64 key_of(const Packet& p) { return (u64{p.source} << 40 | u64{p.sequenc
 }  // namespace
 
 void MarginalCost::note_ways(const State& s, const Batch& b) {
-  if (rule_.others != Ahead::kKnown) return;
+  if (rule_.others != Ahead::kKnown || used_ == 0) return;
   const Network& net = own_->network();
   for (u32 i = 0; i < b.count; i++) {
     if (2 * ++ways_used_ > ways_.size()) {
@@ -388,7 +393,8 @@ void MarginalCost::note_ways(const State& s, const Batch& b) {
     // One that has found no room asks again at the same router: what it took in the end stands.
     place_of(key_of(p)) = {key_of(p), b.router[i], static_cast<u32>(kept_.size()), b.out_port[i], b.out_class[i],
         p.phase, p.nonminimal,
-                            net.learns ? s.details[id].row : 0, net.learns ? s.details[id].value : 0};
+                            net.learns ? s.details[id].row : 0, net.learns ? s.details[id].value : 0,
+                            net.learns ? s.details[id].arrived : 0};
     for (const u32 k : net.packet_memories) {
       const std::size_t size = net.memories[k].entry_bytes();
       const u8* const entry = s.memory[k].data() + id * size;
@@ -412,7 +418,9 @@ const MarginalCost::Step* MarginalCost::way_of(const Packet& p) const {
   return nullptr;
 }
 
-// Decides on a batch as the run did, but for packet `but` and those that the run has not seen there.
+// Decides on a batch as the run did, but for packet `but` and those that the run has not seen at that router with so many hops behind
+// them. Where the packet whose way was forced comes to a router as in the run, it goes on as in the run, too: so what a fork would do is
+// known once it has become equal to the run, whatever a routing's tables hold.
 void MarginalCost::follow_run(State& s, Batch& b, u32 but) const {
   const Network& net = own_->network();
   constexpr u32 kAtOnce = 64;
@@ -435,6 +443,7 @@ void MarginalCost::follow_run(State& s, Batch& b, u32 but) const {
     if (net.learns) {
       s.details[id].row = way->row;
       s.details[id].value = way->value;
+      s.details[id].arrived = way->arrived;
     }
     const u8* from = kept_.data() + way->kept;
     for (const u32 k : net.packet_memories) {
@@ -498,7 +507,7 @@ void MarginalCost::try_one(Worker& worker, const Trial& trial, LabelledDecisions
   apply(net, s, w);
 
   const u32 forced = moment.batch.packet[trial.request];
-  const u32 source = s.packets[forced].source, sequence = s.packets[forced].sequence;
+  const u32 source = s.packets[forced].source, sequence = s.packets[forced].sequence, hops = s.packets[forced].hops;
   const RunPoint* const run = run_.data() + (moment.state.part.totals.now - run_from_);  // by cycles since the decision
   i64 behind = 0;
   u32 cycles = 1;
@@ -519,9 +528,9 @@ void MarginalCost::try_one(Worker& worker, const Trial& trial, LabelledDecisions
       continue;
     }
     collect(net, s, w);
-    // Its place in the pool goes to another packet once it is delivered.
+    // While it waits for room it may be asked again. Its place in the pool goes to another packet once it is delivered.
     const Packet& p = s.packets[forced];
-    follow_run(s, w.batch, p.source == source && p.sequence == sequence ? forced : kNone);
+    follow_run(s, w.batch, p.source == source && p.sequence == sequence && p.hops == hops ? forced : kNone);
     apply(net, s, w);
   }
   out.cost[at] = static_cast<double>(behind);

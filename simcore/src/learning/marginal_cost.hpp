@@ -85,8 +85,9 @@ class MarginalCost {
     u32 router, kept;                       // where its memories stand in kept_
     u16 port, vc_class;
     u8 phase, nonminimal;
-    u32 row;                                // what it answered upstream, as in PacketDetail
+    u32 row;                                // what it answers upstream, as in PacketDetail
     float value;
+    Cycle arrived;                          // likewise: a routing may start the clock anew when it decides
   };
 
   static u32 slots_of(std::vector<Way>& ways, Way took, u32 slots, u64 bits);

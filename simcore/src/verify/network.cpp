@@ -89,7 +89,7 @@ class NetworkCheck {
     hold(intervals <= longest + most, "its time series");
     longest = s_.hosts.empty() ? intervals * jobs() : 0;
     for (const Hosts& hosts : s_.hosts) {
-      hold(hosts.job_series.size() <= intervals * jobs(), "its time series of the jobs");
+      hold(hosts.job_series.size() <= intervals * jobs() && hosts.job_series.size() % std::max<u64>(jobs(), 1) == 0, "its time series of the jobs");
       longest = std::max<u64>(longest, hosts.job_series.size());
     }
     hold(intervals * jobs() <= longest + most, "its time series of the jobs");
