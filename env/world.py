@@ -162,10 +162,14 @@ class Mixture:
             share, length = member.get("share", 1), member.get("episode_ns")
             if isinstance(share, bool) or not isinstance(share, int) or not 0 <= share <= 64:
                 raise ConfigError(f"worlds.{name}.share: {share} is not an integer from 0 to 64")
-            if length is not None and not 1 <= length <= 1e12:
-                raise ConfigError(f"worlds.{name}.episode_ns: {length} is outside 1 .. 1e12")
+            number = isinstance(length, int | float) and not isinstance(length, bool)
+            if length is not None and not (number and 1 <= length <= 1e12):
+                raise ConfigError(f"worlds.{name}.episode_ns: {length} is no number within 1 .. 1e12")
+            overrides = member.get("overrides") or []
+            if isinstance(overrides, str):
+                raise ConfigError(f"worlds.{name}.overrides: takes a list, e.g. ['{overrides}']")
             try:
-                world = World.composed(list(member.get("overrides") or []), member.get("vary"))
+                world = World.composed(list(overrides), member.get("vary"))
             except ConfigError as error:
                 raise ConfigError(f"worlds.{name}: {error}") from error
             worlds += [world] * share

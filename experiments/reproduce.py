@@ -4,6 +4,7 @@ A study (`study=<name>`) is one sweep that several figures share.
 """
 
 import importlib
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from .commandline import CommandError, run_command
 from .evaluation.plan import Policy, policies_of
 from .metrics import relative_difference
 from .one_run import prepare
-from .players import player_of
+from .players import player, player_of
 from .results import ROWS_FILE, atomic_path, require_writable, row, write_rows
 from .sweep import WORKERS, PlannedRun, RunFailedError, expand, run_all
 from .workload_rows import workload_row
@@ -40,9 +41,8 @@ class Options:
     figure: str = ""
     study: str = ""  # in the place of a figure
     preset: str = "quick"
-    policies: list[Any] = field(
-        default_factory=list
-    )  # of a study: further routings and learned policies, as of flitgym-evaluate
+    # Of a study: further routings and learned policies, as of flitgym-evaluate.
+    policies: list[Any] = field(default_factory=list)
     results: str = "results"  # runs and figures go to <results>/<name>_<preset>/
     workers: int = WORKERS  # runs at the same time
 
@@ -93,7 +93,7 @@ def reproduce(options: Options) -> None:
     require_writable(directory)
     runs = plan(name, options.preset, directory, STUDIES if options.study else FIGURES)
     players: list[str | None] = [None] * len(runs)
-    for policy, played in _further(options, directory):
+    for policy, played in _further(options, list(runs), directory):
         runs += played
         players += [policy.name] * len(played)
     try:
@@ -110,6 +110,8 @@ def reproduce(options: Options) -> None:
         from .report import write_report
 
         made_by = f"flitgym-reproduce study={name} preset={options.preset}"
+        if options.policies:
+            made_by += f" 'policies={json.dumps(_plain(options.policies))}'"
         done = [(result, run.directory) for run, result in zip(runs, results, strict=True)]
         figures = [path for path in written if path.suffix == ".png"]
         title = f"{name}, preset {options.preset}"
@@ -118,17 +120,27 @@ def reproduce(options: Options) -> None:
         print(path)
 
 
-def _further(options: Options, directory: Path) -> list[tuple[Policy, list[PlannedRun]]]:
+def _further(options: Options, runs: Sequence[PlannedRun], directory: Path) -> list[tuple[Policy, list[PlannedRun]]]:
     """The runs of `policies`; what cannot play in this study is refused before anything runs."""
     found = []
+    own = {player(run.plain["routing"]) for run in runs}
     try:
-        for policy in policies_of(OmegaConf.to_container(OmegaConf.create(list(options.policies)))):  # type: ignore[arg-type]
+        for policy in policies_of(_plain(options.policies)):
+            if policy.name in own:
+                raise ConfigError(
+                    f"policies: the study has a routing '{policy.name}' of its own; write {{name: ..., ...}}"
+                )
             played = plan_of(policy, options.study, options.preset, directory)
             prepare(played[0].config)
             found.append((policy, played))
     except (HydraException, OmegaConfBaseException, ConfigError) as error:
         raise CommandError(explain(error)) from None
     return found
+
+
+def _plain(policies: Sequence[Any]) -> list[Any]:
+    words: Any = OmegaConf.to_container(OmegaConf.create(list(policies)))
+    return list(words)
 
 
 def draw(figure: str, rows: Sequence[Mapping[str, Any]], directory: Path, preset: str = "quick") -> list[Path]:

@@ -25,11 +25,8 @@ FIGURES = {
 }
 
 Q = "q_adaptive"
-RIVALS = (
-    "ugal_group",
-    "ugal_router",
-    "par",
-)  # the study's own; policies that are added are no part of what it published
+# The study's own: policies that are added are no part of what it published.
+RIVALS = ("ugal_group", "ugal_router", "par")
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
