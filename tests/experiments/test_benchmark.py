@@ -291,6 +291,7 @@ def test_every_suite_that_comes_with_flitgym_can_be_planned(name: str, tmp_path:
     suite = load_suite(name)
     assert {t.set for t in suite.tasks} == {"train", "held_out"}
     assert {t.kind for t in suite.tasks} == set(SCORED)
+    assert {r.suite for r in read_records(suite.results)} <= {suite.id}
     records = {(r.task, r.policy): r for r in read_records(suite.results) if r.seed == suite.seeds[0]}
     assert {t for t, _ in records} <= {t.id for t in suite.tasks}
     assemblies = Assemblies()
@@ -367,22 +368,29 @@ def test_the_table_of_the_documentation_is_that_of_the_recorded_results() -> Non
 def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     numbers = {"latency_mean_ns": 1 / 3, "accepted_load": 0.1 + 0.2}
-    record = Record("n/a-v1", "eager, or so", 7, "0123", "0.1.0+a.b", "99", numbers)
+    record = Record("own-v1", "n/a-v1", "eager, or so", 7, "0123", "0.1.0+a.b", "99", numbers)
     write_records(path, [record])
     assert read_records(path) == [record]
     assert read_records(tmp_path / "none.csv") == []
     newer = replace(record, version="new")
-    assert merged([record, replace(record, seed=8)], [newer]) == [newer, replace(record, seed=8)]
+    others = [replace(record, seed=8), replace(record, suite="own-v2")]
+    assert merged([record, *others], [newer]) == [newer, *others]
     assert sources_of("0.1.0+8cf1c2c.c358162b") == sources_of("0.1.0+v2-3-g00.c358162b") == "c358162b"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "part"),
-    [("task,", "tusk,", "columns"), ("7", "seven", "line 2"), ("0.5", "half", "line 2"), ("0.5", "0.5,1", "line 2")],
+    [
+        ("task,", "tusk,", "columns"),
+        ("suite,", "", "columns"),
+        ("7", "seven", "line 2"),
+        ("0.5", "half", "line 2"),
+        ("0.5", "0.5,1", "line 2"),
+    ],
 )
 def test_a_file_that_holds_no_records(tmp_path: Path, old: str, new: str, part: str) -> None:
     path = tmp_path / "r.csv"
-    write_records(path, [Record("n/a-v1", "p", 7, "h", "v", "s", {"latency_mean_ns": 0.5})])
+    write_records(path, [Record("own-v1", "n/a-v1", "p", 7, "h", "v", "s", {"latency_mean_ns": 0.5})])
     path.write_text(path.read_text().replace(old, new, 1))
     with pytest.raises(DamagedError, match=part):
         read_records(path)
@@ -466,6 +474,30 @@ def test_results_of_another_core_are_named(tiny: Path, tmp_path: Path, capsys: p
     write_records(Path(table), records[:2])
     benchmark(options, "x")
     assert "no results are recorded" in capsys.readouterr().err
+
+
+def test_a_file_of_records_keeps_the_lines_of_other_suites(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.yaml"
+    other.write_text(TINY.replace("run.measure_ns=800", "run.measure_ns=900"))
+    table = tmp_path / "mine.csv"
+    options = Options(baselines="run", record=str(table), results=str(tmp_path / "r"), resamples=50, workers=1)
+    benchmark(replace(options, suite=str(tiny), tasks=["small/uniform/0.2"]), "x")
+    first = read_records(table)
+    # Of a suite with a task of the same name, and of a task that no suite has any more.
+    gone = replace(first[0], task="small/gone/0.1-v1")
+    write_records(table, [gone, *first])
+    benchmark(replace(options, suite=str(other), tasks=["small/uniform/0.2"]), "x")
+    second = read_records(table)
+    assert {r.suite for r in second[:4]} == {"other-v3"}
+    assert second[4:] == [gone, *first]
+    # Beside a suite results of another one are no results of it.
+    write_records(tiny.with_suffix(".csv"), second)
+    benchmark(Options(suite=str(tiny), tasks=["small/uniform/0.2"], results=str(tmp_path / "r"), resamples=50), "x")
+    said = capsys.readouterr().err
+    assert "4 recorded results are of another suite than tiny-v3 and left out (other-v3)" in said
+    assert "stale" not in said
 
 
 def test_without_policies_it_shows_what_is_recorded(command: Command, tmp_path: Path) -> None:
