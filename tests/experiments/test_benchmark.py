@@ -15,7 +15,17 @@ from flitgym.experiments.benchmark import Options, benchmark, standing_of
 from flitgym.experiments.benchmarks.figure import draw
 from flitgym.experiments.benchmarks.measures import SCORED, measures, recovery
 from flitgym.experiments.benchmarks.records import Record, merged, read_records, sources_of, write_records
-from flitgym.experiments.benchmarks.scoring import LEAST_AHEAD, Bootstrap, Cell, cells_of, profile, score, summarise
+from flitgym.experiments.benchmarks.scoring import (
+    LEAST_AHEAD,
+    MOST_AHEAD,
+    Bootstrap,
+    Cell,
+    advantage,
+    cells_of,
+    profile,
+    score,
+    summarise,
+)
 from flitgym.experiments.benchmarks.suite import SUITES, Task, available, chosen, load_suite
 from flitgym.experiments.benchmarks.text import standing
 from flitgym.experiments.commandline import CommandError
@@ -123,6 +133,45 @@ def test_without_a_reference_there_is_no_score() -> None:
     (summary,) = summarise([cell], [task("a")], {"best": True}, BOOTSTRAP)
     assert (summary.played, summary.unscored, summary.worst) == (1, 1, None)
     assert np.isnan(summary.by_set["held_out"].value)
+
+
+def test_a_task_is_scored_by_the_seeds_that_the_reference_has() -> None:
+    # The best known has no value where the reference has none, either.
+    values = {("a", "reference"): [100.0, math.nan], ("a", "best"): [50.0, math.nan], ("a", "new"): [25.0, 25.0]}
+    made = cells(values, ["reference", "best"], [task("a")])
+    by_policy = {cell.policy: cell for cell in made}
+    assert by_policy["new"].scores == pytest.approx([2, math.nan], nan_ok=True)
+    assert [by_policy[name].unscored for name in ("reference", "best", "new")] == [0, 0, 1]
+    names = {"reference": True, "best": True, "new": False}
+    summaries = summarise(made, [task("a")], names, BOOTSTRAP)
+    assert {s.policy: (s.played, s.unscored) for s in summaries} == {"reference": (0, 0), "best": (0, 0), "new": (1, 1)}
+    text = standing(summaries)
+    assert "| 1 of 1, 1‡ |" in text
+    assert "‡ tasks in which runs have no score" in text
+    whole = cells({("a", "reference"): [100.0, 100.0]}, ["reference"], [task("a")])
+    assert "‡" not in standing(summarise(whole, [task("a")], {"reference": True}, BOOTSTRAP))
+
+
+def test_what_accepts_nothing_is_far_behind() -> None:
+    nothing, some = np.array([0.0, 0.0]), np.array([0.2, 0.2])
+    assert advantage(nothing, some, True) == pytest.approx([-math.log(MOST_AHEAD)] * 2)
+    assert advantage(some, nothing, True) == pytest.approx([math.log(MOST_AHEAD)] * 2)
+    assert advantage(nothing, nothing, True).tolist() == [0, 0]
+    assert np.isnan(advantage(np.array([math.nan]), np.array([0.2]), True)).all()
+    # Such a run pulls the mean down; it does not drop out of it.
+    tasks = [task(name, "above") for name in "ab"]
+    of = {
+        ("a", "reference"): [0.2, 0.2],
+        ("b", "reference"): [0.2, 0.2],
+        ("a", "new"): [0.0, 0.2],
+        ("b", "new"): [0.2] * 2,
+    }
+    every = found(of, "accepted_load")
+    scale = {key: numbers for key, numbers in every.items() if key[1] == "reference"}
+    made = cells_of(tasks, every, ["new"], {t.id: "reference" for t in tasks}, scale, SEEDS)
+    (summary,) = summarise(made, tasks, {"new": False}, BOOTSTRAP)
+    assert summary.worst is not None
+    assert summary.worst[1] == pytest.approx(-math.log(MOST_AHEAD) / math.log1p(LEAST_AHEAD) / 2)
 
 
 def test_summaries() -> None:
