@@ -15,8 +15,8 @@ from omegaconf import MISSING, OmegaConf
 from yaml import YAMLError
 
 from ..configs import config_hash, unknown
-from ..simcore import CoreError, __version__
-from .benchmarks.measures import Measures, measures
+from ..simcore import ConfigError, CoreError, __version__
+from .benchmarks.measures import Measures, check_windows, measures
 from .benchmarks.records import Record, merged, read_records, sources_of, write_records
 from .benchmarks.scoring import Bootstrap, Cell, Summary, cells_of, summarise
 from .benchmarks.suite import Suite, Task, available, chosen, load_suite
@@ -163,7 +163,12 @@ def _plan(suite: Suite, policies: Sequence[Policy], directory: Path) -> list[Pla
         )
         for trial in trials:
             load = None if place.scenario.kind == "workload" else trial.run.plain["traffic"]["load"]
-            plays.append(Play(place.tasks[load], trial, trial.policy in policies))
+            task = place.tasks[load]
+            try:
+                check_windows(task.kind, trial.run.plain)
+            except ConfigError as error:
+                raise ConfigError(f"{suite.path}: {task.id}: {error}") from None
+            plays.append(Play(task, trial, trial.policy in policies))
     return plays
 
 
@@ -260,9 +265,7 @@ def _recorded(
     results: Mapping[Path, Mapping[str, Any]],
     own: Mapping[tuple[str, str, int], Measures],
 ) -> list[Record]:
-    """What a file of records holds after these runs: theirs in the place of older ones, in the suite's order, and all
-    that it held of other suites and tasks.
-    """
+    """What a file of records holds after these runs: theirs in the place of older ones, and all that is of others."""
     new = []
     for p in done:
         result = results[p.trial.run.directory]

@@ -13,7 +13,7 @@ from conftest import Command
 from flitgym.configs import config_hash, explain
 from flitgym.experiments.benchmark import Options, benchmark, standing_of
 from flitgym.experiments.benchmarks.figure import draw
-from flitgym.experiments.benchmarks.measures import SCORED, measures, recovery
+from flitgym.experiments.benchmarks.measures import SCORED, check_windows, measures, recovery
 from flitgym.experiments.benchmarks.records import Record, merged, read_records, sources_of, write_records
 from flitgym.experiments.benchmarks.scoring import (
     LEAST_AHEAD,
@@ -350,6 +350,7 @@ def test_every_suite_that_comes_with_flitgym_can_be_planned(name: str, tmp_path:
         # What is recorded is of these very configurations: who changes a task records it anew and raises its version.
         for trial in trials:
             load = None if place.scenario.kind == "workload" else trial.run.config.traffic.load
+            check_windows(place.tasks[load].kind, trial.run.plain)
             record = records.get((place.tasks[load].id, trial.policy.name))
             if record is not None:
                 assert record.config_hash == config_hash(trial.run.plain)
@@ -612,6 +613,36 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(
     for part in parts:
         assert part in str(failure.value)
     assert not list(tmp_path.glob("results/*"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        (
+            "run.warmup_ns=0, run.series_interval_ns=100",
+            "run.warmup_ns=0",
+            ["cold_start-v1", "run.series_interval_ns: 0"],
+        ),
+        ('[run.series_interval_ns=100, "f', '["f', ["recovery-v2", "run.series_interval_ns: 0", "up to 800 ns"]),
+        (
+            '[run.series_interval_ns=100, "f',
+            '[run.series_interval_ns=900, "f',
+            ["run.series_interval_ns: 900", "up to 800"],
+        ),
+        (', "failures.events=[0-1@200]"', "", ["failures.events: nothing fails", "failures.events=[<link>@200]"]),
+        ("0-1@200", "0-1@300-400,0-2@250", ["failures.events", "fails at 250 ns", "run.warmup_ns on (200 ns)"]),
+    ],
+)
+def test_windows_that_a_task_cannot_be_measured_by_are_refused_before_anything_runs(
+    tiny: Path, tmp_path: Path, old: str, new: str, parts: list[str]
+) -> None:
+    assert old in TINY
+    tiny.write_text(TINY.replace(old, new, 1))
+    with pytest.raises(ConfigError) as failure:
+        benchmark(Options(suite=str(tiny), baselines="run", results=str(tmp_path / "r"), workers=1), "x")
+    for part in ["tiny.yaml", *parts]:
+        assert part in str(failure.value)
+    assert not (tmp_path / "r").exists()
 
 
 def test_a_file_that_is_no_policy_is_named_for_every_task(tiny: Path, tmp_path: Path) -> None:
