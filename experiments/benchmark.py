@@ -15,8 +15,8 @@ from omegaconf import MISSING, OmegaConf
 from yaml import YAMLError
 
 from ..configs import config_hash, unknown
-from ..simcore import CoreError, __version__
-from .benchmarks.measures import Measures, measures
+from ..simcore import ConfigError, CoreError, __version__
+from .benchmarks.measures import Measures, check_windows, measures
 from .benchmarks.records import Record, merged, read_records, sources_of, write_records
 from .benchmarks.scoring import Bootstrap, Cell, Summary, cells_of, summarise
 from .benchmarks.suite import Suite, Task, available, chosen, load_suite
@@ -123,7 +123,7 @@ def benchmark(options: Options, command: str) -> None:
 
 def standing_of(suite: Suite, bootstrap: Bootstrap) -> list[Summary]:
     """The summaries of what is recorded beside a suite, without a run: the table of `docs/benchmark.md`."""
-    records = {(r.task, r.policy, r.seed): r.measures for r in read_records(suite.results)}
+    records = {(r.task, r.policy, r.seed): r.measures for r in read_records(suite.results) if r.suite == suite.id}
     names = dict.fromkeys((name for _, name, _ in records), True)
     references = {task.id: place.reference for place in suite.places for task in place.tasks.values()}
     cells = cells_of(suite.tasks, records, list(names), references, records, suite.seeds)
@@ -163,7 +163,12 @@ def _plan(suite: Suite, policies: Sequence[Policy], directory: Path) -> list[Pla
         )
         for trial in trials:
             load = None if place.scenario.kind == "workload" else trial.run.plain["traffic"]["load"]
-            plays.append(Play(place.tasks[load], trial, trial.policy in policies))
+            task = place.tasks[load]
+            try:
+                check_windows(task.kind, trial.run.plain)
+            except ConfigError as error:
+                raise ConfigError(f"{suite.path}: {task.id}: {error}") from None
+            plays.append(Play(task, trial, trial.policy in policies))
     return plays
 
 
@@ -178,11 +183,18 @@ def _checked(
     tasks = {task.id for task in suite.tasks}
     kept: list[Record] = []
     stale: list[Record] = []
-    for record in (r for r in recorded if r.task in tasks and r.seed in suite.seeds):
+    of_suite = [r for r in recorded if r.suite == suite.id]
+    for record in (r for r in of_suite if r.task in tasks and r.seed in suite.seeds):
         # Of a policy that is no baseline here, whose file may be elsewhere, the task's version must do.
         expected = hashes.get((record.task, record.policy, record.seed))
         (kept if expected in (None, record.config_hash) else stale).append(record)
     notes = []
+    if len(of_suite) < len(recorded):
+        which = list(dict.fromkeys(r.suite for r in recorded if r.suite != suite.id))
+        notes.append(
+            f"{len(recorded) - len(of_suite)} recorded results are of another suite than {suite.id} and left out "
+            f"({_some(which)}); {anew}"
+        )
     if stale:
         which = list(dict.fromkeys(f"{r.policy} in {r.task}" for r in stale))
         notes.append(
@@ -253,15 +265,20 @@ def _recorded(
     results: Mapping[Path, Mapping[str, Any]],
     own: Mapping[tuple[str, str, int], Measures],
 ) -> list[Record]:
-    """What a file of records holds after these runs: theirs in the place of older ones, in the suite's order."""
+    """What a file of records holds after these runs: theirs in the place of older ones, and all that is of others."""
     new = []
     for p in done:
         result = results[p.trial.run.directory]
         about = (result["config_hash"], result["version"], str(result["state_hash"]))
-        new.append(Record(*p.key, *about, own[p.key]))
-    order = {task.id: k for k, task in enumerate(suite.tasks)}
-    records = [record for record in merged(read_records(path), new) if record.task in order]
-    return sorted(records, key=lambda record: (order[record.task], record.policy, record.seed))
+        new.append(Record(suite.id, *p.key, *about, own[p.key]))
+    order = {(suite.id, task.id): k for k, task in enumerate(suite.tasks)}
+
+    def place(record: Record) -> tuple[int, str, int]:
+        known = order.get((record.suite, record.task))
+        return (len(order), "", 0) if known is None else (known, record.policy, record.seed)
+
+    # What is not of this suite follows in the order in which it stood.
+    return sorted(merged(read_records(path), new), key=place)
 
 
 def _print(summaries: Sequence[Summary], about: About) -> None:

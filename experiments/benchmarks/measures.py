@@ -1,16 +1,20 @@
 """What a run of a task says: its measures, by the task's kind. Pure functions of a row."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...simcore import ConfigError
 from ..metrics import running_median, settle_time
 from .suite import Kind
 
 Row = Mapping[str, Any]
 Measures = dict[str, float]
+
+_DOWN_NS = re.compile(r"@(\d+(?:\.\d*)?(?:e\+?\d+)?)")  # of an event LINK@DOWN_NS or LINK@DOWN_NS-UP_NS
 
 # The measure that a task is scored by, and whether more of it is better.
 SCORED: dict[Kind, tuple[str, bool]] = {
@@ -31,6 +35,38 @@ NAMES = (
     "recovery_ns",  # recovery: until latency is back within a tenth of its new level
 )
 _SMOOTHED = 3  # intervals of the series, whose median is taken for each: one of few packets is no relapse
+
+
+def check_windows(kind: Kind, config: Mapping[str, Any]) -> None:
+    """Refuse what the measures of a kind cannot be taken from, before it is run.
+
+    Args:
+        kind: Of the task.
+        config: Of a run of it, as plain values.
+
+    Raises:
+        ConfigError: no series, or no interval of it where one is looked for, or nothing fails when it should.
+    """
+    if kind not in ("cold_start", "recovery"):
+        return
+    run = config["run"]
+    interval, warmup, measured = (float(run[key]) for key in ("series_interval_ns", "warmup_ns", "measure_ns"))
+    # Of a cold start the first interval is told, of a failed link those from the failure on.
+    longest = measured if kind == "recovery" else warmup + measured
+    if not 0 < interval <= longest:
+        raise ConfigError(
+            f"run.series_interval_ns: {interval:g}, but a task of kind {kind} is measured by a time series; give it an "
+            f"interval above 0 and up to {longest:g} ns in the task's overrides"
+        )
+    if kind == "recovery":
+        first = _first_failure(config["failures"]["events"])
+        if first != warmup:
+            found = "nothing fails" if first is None else f"the first link fails at {first:g} ns"
+            raise ConfigError(
+                f"failures.events: {found}, but a task of kind recovery is measured from a failure at run.warmup_ns on "
+                f"({warmup:g} ns); write failures.events=[<link>@{warmup:.15g}] in the task's overrides, or move "
+                "run.warmup_ns"
+            )
 
 
 def measures(kind: Kind, row: Row) -> Measures:
@@ -71,6 +107,13 @@ def recovery(time_ns: NDArray[np.float64], latency_ns: NDArray[np.float64], even
     time, latency = time_ns[after] - event_ns, running_median(latency_ns[after], _SMOOTHED)
     settled = settle_time(time, latency)
     return float(time[-1]) if settled is None else settled
+
+
+def _first_failure(events: Any) -> float | None:
+    """When the first link goes down, of the words of `failures.events`; the core checks how they are written."""
+    words = events if isinstance(events, list) else [] if events is None else str(events).split(",")
+    times = [float(found[1]) for word in words if (found := _DOWN_NS.search(str(word)))]
+    return min(times, default=None)
 
 
 def _series(row: Row) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

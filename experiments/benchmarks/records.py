@@ -11,7 +11,7 @@ from pathlib import Path
 from ..results import DamagedError, atomic_path, read_with_care
 from .measures import NAMES, Measures
 
-_ABOUT = ("task", "policy", "seed", "config_hash", "version", "state_hash")
+_ABOUT = ("suite", "task", "policy", "seed", "config_hash", "version", "state_hash")
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Record:
     """What a run of a task came to.
 
     Args:
+        suite: Its id, with the version; suites may have tasks of one name with other windows.
         task: Its id, with the version.
         policy: The name under which it played.
         seed: Of the run.
@@ -28,6 +29,7 @@ class Record:
         measures: By name.
     """
 
+    suite: str
     task: str
     policy: str
     seed: int
@@ -35,6 +37,11 @@ class Record:
     version: str
     state_hash: str
     measures: Mapping[str, float]
+
+    @property
+    def key(self) -> tuple[str, str, str, int]:
+        """What there is one record of."""
+        return self.suite, self.task, self.policy, self.seed
 
 
 def read_records(path: Path) -> list[Record]:
@@ -55,9 +62,9 @@ def read_records(path: Path) -> list[Record]:
                 if None in line or None in line.values():
                     raise ValueError("it has too many or too few fields")
                 numbers: Measures = {name: float(line[name]) for name in NAMES if line[name]}
-                task, policy, seed, *rest = (line[key] for key in _ABOUT)
+                suite, task, policy, seed, *rest = (line[key] for key in _ABOUT)
                 config, version, state = rest
-                records.append(Record(task, policy, int(seed), config, version, state, numbers))
+                records.append(Record(suite, task, policy, int(seed), config, version, state, numbers))
             except ValueError as error:
                 raise DamagedError(path, f"line {reader.line_num}: {error}") from None
     return records
@@ -74,9 +81,8 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
 
 
 def merged(old: Sequence[Record], new: Sequence[Record]) -> list[Record]:
-    """Old and new records; of the same task, policy and seed the new one, in the old one's place."""
-    found = {(record.task, record.policy, record.seed): record for record in old}
-    found |= {(record.task, record.policy, record.seed): record for record in new}
+    """Old and new records; of the same suite, task, policy and seed the new one, in the old one's place."""
+    found = {record.key: record for record in [*old, *new]}
     return list(found.values())
 
 

@@ -15,6 +15,9 @@ Values = NDArray[np.float64]
 # A score of 1 is at least this much better than the reference: where the best known is hardly ahead, a percent more or
 # less is not to count as much as all that is known to be possible elsewhere.
 LEAST_AHEAD = 0.1
+# No run counts as more than this many times better or worse than the reference's: nothing accepted would be infinitely
+# worse, and what is not finite would drop out of every mean.
+MOST_AHEAD = 1_000.0
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,11 @@ class Cell:
         """Runs without a value of the scored measure."""
         return int(np.isnan(self.measures[SCORED[self.task.kind][0]]).sum())
 
+    @property
+    def unscored(self) -> int:
+        """Runs with such a value and without a score, since the reference has none with their seeds."""
+        return int((np.isfinite(self.measures[SCORED[self.task.kind][0]]) & np.isnan(self.scores)).sum())
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -60,7 +68,7 @@ class Summary:
         recorded: Whether its numbers are recorded ones; otherwise it was run now.
         played: Tasks in which every run has a value.
         of: Tasks that there are.
-        unscored: Tasks that it played and that have no score, since the reference has no value.
+        unscored: Tasks in which runs of it have no score, since the reference has no value with their seeds.
         by_set: Interquartile mean of the scores.
         by_network: Likewise.
         by_kind: Likewise.
@@ -90,10 +98,14 @@ class Summary:
 
 
 def advantage(values: Values, reference: Values, more_is_better: bool) -> Values:
-    """How much better each run is than the reference's of the same seed: the natural logarithm of their ratio."""
+    """How much better each run is than the reference's of the same seed: the natural logarithm of their ratio.
+
+    Between those of 1 / `MOST_AHEAD` and `MOST_AHEAD`, which a value of 0 has, too; NaN where one of both is NaN.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio: Values = np.log(values / reference)
-    return ratio if more_is_better else -ratio
+        ratio = np.where(values == reference, 1.0, values / reference)  # of 0 and 0, too
+        logarithm: Values = np.clip(np.log(ratio), -np.log(MOST_AHEAD), np.log(MOST_AHEAD))
+    return logarithm if more_is_better else -logarithm
 
 
 def score(
@@ -108,14 +120,17 @@ def score(
         more_is_better: Whether the measure is better the greater it is.
 
     Returns:
-        By policy: scores, how far behind the best known, how far ahead of the reference; [seeds]. NaN throughout where
-        the reference has no value.
+        By policy: scores, how far behind the best known, how far ahead of the reference; [seeds]. NaN with the seeds with
+        which the reference has no value; the best known is judged by the others.
     """
-    if reference not in values:
+    there = np.isfinite(values[reference]) if reference in values else np.zeros(0, dtype=bool)
+    if not there.any():
         nothing = {name: np.full(own.shape, np.nan) for name, own in values.items()}
         return {name: (own, own, own) for name, own in nothing.items()}
     ahead = {name: advantage(own, values[reference], more_is_better) for name, own in values.items()}
-    known = [ahead[name] for name in baselines if name in ahead and np.isfinite(ahead[name]).all()]
+    known = [
+        own[there] for own in (ahead[name] for name in baselines if name in ahead) if np.isfinite(own[there]).all()
+    ]
     best = max((float(np.mean(own)) for own in known), default=np.nan)
     unit = max(best, np.log1p(LEAST_AHEAD))
     return {name: (own / unit, best - own, own) for name, own in ahead.items()}
@@ -182,7 +197,7 @@ def summarise(
                 recorded,
                 sum(not cell.missing for cell in own),
                 len(tasks),
-                sum(not cell.missing for cell in own if cell not in scored),
+                sum(cell.unscored > 0 for cell in own),
                 {which: _aggregate([c for c in scored if c.task.set == which], bootstrap) for which in SETS},
                 {which: _aggregate([c for c in scored if c.task.network == which], bootstrap) for which in networks},
                 {which: _aggregate([c for c in scored if c.task.kind == which], bootstrap) for which in kinds},

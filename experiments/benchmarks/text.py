@@ -18,6 +18,7 @@ from .suite import Task
 _FEW_SEEDS = 10
 _NOTHING = "-"
 _INCOMPLETE = "†"
+_UNSCORED = "‡"
 _KINDS = {
     "below": "below saturation",
     "above": "above saturation",
@@ -91,7 +92,7 @@ def overview(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
             [
                 _name(summary),
                 *(_interval(summary.by_set[which], "{:.2f}") for which in ("held_out", "train")),
-                f"{summary.played} of {summary.of}",
+                f"{summary.played} of {summary.of}" + (f", {summary.unscored}{_UNSCORED}" if summary.unscored else ""),
                 _at(summary.worst),
                 _number(summary.latency_to_reference, "{:.3f}"),
                 _number(summary.latency_to_best, "{:.3f}"),
@@ -126,7 +127,8 @@ def of_tasks(cells: Sequence[Cell], bootstrap: Bootstrap) -> Iterable[tuple[str,
                 numbers.append(_NOTHING if values is None else _number(_mean(values) * factor, form))
             mean = bootstrap_mean(cell.scores, bootstrap.confidence, bootstrap.resamples)
             fewer = _INCOMPLETE if cell.missing else ""
-            lines.append([cell.task.id, _SETS[cell.task.set], cell.policy + fewer, _interval(mean, "{:.2f}"), *numbers])
+            told = _interval(mean, "{:.2f}") + (_UNSCORED if cell.unscored else "")
+            lines.append([cell.task.id, _SETS[cell.task.set], cell.policy + fewer, told, *numbers])
         yield f"{network}, {_KINDS[kind]}", heads, lines
 
 
@@ -150,16 +152,15 @@ def print_tables(console: Any, summaries: Sequence[Summary], about: About) -> No
         for line in lines:
             table.add_row(*line)
         console.print(table)
-    if any(not summary.complete for summary in summaries):
-        console.print(_footnote())
+    for note in _footnotes(summaries):
+        console.print(note)
     console.print(about.caption)
 
 
 def standing(summaries: Sequence[Summary]) -> str:
     """The three tables of scores as Markdown, for `benchmark.md` and `docs/benchmark.md`."""
     parts = [_markdown(*overview(summaries))]
-    if any(not summary.complete for summary in summaries):
-        parts.append(_footnote() + "\n")
+    parts += [note + "\n" for note in _footnotes(summaries)]
     parts += [f"By network:\n\n{_markdown(*by_network(summaries))}"]
     parts += [f"By kind of task:\n\n{_markdown(*by_kind(summaries))}"]
     return "\n".join(parts)
@@ -209,6 +210,7 @@ def write_csv(path: Path, cells: Sequence[Cell], summaries: Sequence[Summary], b
             value = getattr(summary, name)
             lines.append({"policy": summary.policy, "metric": name, "value": None if np.isnan(value) else value})
         lines.append({"policy": summary.policy, "metric": "tasks_played", "value": summary.played})
+        lines.append({"policy": summary.policy, "metric": "tasks_unscored", "value": summary.unscored})
     columns = ("policy", "task", "set", "network", "kind", "load", "metric", "scored", "value", "low", "high")
     with atomic_path(path) as temporary, temporary.open("w", newline="") as file:
         writer = csv.DictWriter(file, (*columns, "runs", "missing"))
@@ -268,8 +270,16 @@ def _markdown(heads: Sequence[str], lines: Lines) -> str:
     )
 
 
-def _footnote() -> str:
-    return (
-        f"{_INCOMPLETE} has not played every task: its scores are of those that it played, and it stands behind those "
-        "that played all."
-    )
+def _footnotes(summaries: Sequence[Summary]) -> list[str]:
+    notes = []
+    if any(not summary.complete for summary in summaries):
+        notes.append(
+            f"{_INCOMPLETE} has not played every task: its scores are of those that it played, and it stands behind "
+            "those that played all."
+        )
+    if any(summary.unscored for summary in summaries):
+        notes.append(
+            f"{_UNSCORED} tasks in which runs have no score, since the reference has no value with their seeds: scores "
+            "are of the other runs."
+        )
+    return notes

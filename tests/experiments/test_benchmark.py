@@ -13,9 +13,19 @@ from conftest import Command
 from flitgym.configs import config_hash, explain
 from flitgym.experiments.benchmark import Options, benchmark, standing_of
 from flitgym.experiments.benchmarks.figure import draw
-from flitgym.experiments.benchmarks.measures import SCORED, measures, recovery
+from flitgym.experiments.benchmarks.measures import SCORED, check_windows, measures, recovery
 from flitgym.experiments.benchmarks.records import Record, merged, read_records, sources_of, write_records
-from flitgym.experiments.benchmarks.scoring import LEAST_AHEAD, Bootstrap, Cell, cells_of, profile, score, summarise
+from flitgym.experiments.benchmarks.scoring import (
+    LEAST_AHEAD,
+    MOST_AHEAD,
+    Bootstrap,
+    Cell,
+    advantage,
+    cells_of,
+    profile,
+    score,
+    summarise,
+)
 from flitgym.experiments.benchmarks.suite import SUITES, Task, available, chosen, load_suite
 from flitgym.experiments.benchmarks.text import standing
 from flitgym.experiments.commandline import CommandError
@@ -123,6 +133,45 @@ def test_without_a_reference_there_is_no_score() -> None:
     (summary,) = summarise([cell], [task("a")], {"best": True}, BOOTSTRAP)
     assert (summary.played, summary.unscored, summary.worst) == (1, 1, None)
     assert np.isnan(summary.by_set["held_out"].value)
+
+
+def test_a_task_is_scored_by_the_seeds_that_the_reference_has() -> None:
+    # The best known has no value where the reference has none, either.
+    values = {("a", "reference"): [100.0, math.nan], ("a", "best"): [50.0, math.nan], ("a", "new"): [25.0, 25.0]}
+    made = cells(values, ["reference", "best"], [task("a")])
+    by_policy = {cell.policy: cell for cell in made}
+    assert by_policy["new"].scores == pytest.approx([2, math.nan], nan_ok=True)
+    assert [by_policy[name].unscored for name in ("reference", "best", "new")] == [0, 0, 1]
+    names = {"reference": True, "best": True, "new": False}
+    summaries = summarise(made, [task("a")], names, BOOTSTRAP)
+    assert {s.policy: (s.played, s.unscored) for s in summaries} == {"reference": (0, 0), "best": (0, 0), "new": (1, 1)}
+    text = standing(summaries)
+    assert "| 1 of 1, 1‡ |" in text
+    assert "‡ tasks in which runs have no score" in text
+    whole = cells({("a", "reference"): [100.0, 100.0]}, ["reference"], [task("a")])
+    assert "‡" not in standing(summarise(whole, [task("a")], {"reference": True}, BOOTSTRAP))
+
+
+def test_what_accepts_nothing_is_far_behind() -> None:
+    nothing, some = np.array([0.0, 0.0]), np.array([0.2, 0.2])
+    assert advantage(nothing, some, True) == pytest.approx([-math.log(MOST_AHEAD)] * 2)
+    assert advantage(some, nothing, True) == pytest.approx([math.log(MOST_AHEAD)] * 2)
+    assert advantage(nothing, nothing, True).tolist() == [0, 0]
+    assert np.isnan(advantage(np.array([math.nan]), np.array([0.2]), True)).all()
+    # Such a run pulls the mean down; it does not drop out of it.
+    tasks = [task(name, "above") for name in "ab"]
+    of = {
+        ("a", "reference"): [0.2, 0.2],
+        ("b", "reference"): [0.2, 0.2],
+        ("a", "new"): [0.0, 0.2],
+        ("b", "new"): [0.2] * 2,
+    }
+    every = found(of, "accepted_load")
+    scale = {key: numbers for key, numbers in every.items() if key[1] == "reference"}
+    made = cells_of(tasks, every, ["new"], {t.id: "reference" for t in tasks}, scale, SEEDS)
+    (summary,) = summarise(made, tasks, {"new": False}, BOOTSTRAP)
+    assert summary.worst is not None
+    assert summary.worst[1] == pytest.approx(-math.log(MOST_AHEAD) / math.log1p(LEAST_AHEAD) / 2)
 
 
 def test_summaries() -> None:
@@ -291,6 +340,7 @@ def test_every_suite_that_comes_with_flitgym_can_be_planned(name: str, tmp_path:
     suite = load_suite(name)
     assert {t.set for t in suite.tasks} == {"train", "held_out"}
     assert {t.kind for t in suite.tasks} == set(SCORED)
+    assert {r.suite for r in read_records(suite.results)} <= {suite.id}
     records = {(r.task, r.policy): r for r in read_records(suite.results) if r.seed == suite.seeds[0]}
     assert {t for t, _ in records} <= {t.id for t in suite.tasks}
     assemblies = Assemblies()
@@ -300,6 +350,7 @@ def test_every_suite_that_comes_with_flitgym_can_be_planned(name: str, tmp_path:
         # What is recorded is of these very configurations: who changes a task records it anew and raises its version.
         for trial in trials:
             load = None if place.scenario.kind == "workload" else trial.run.config.traffic.load
+            check_windows(place.tasks[load].kind, trial.run.plain)
             record = records.get((place.tasks[load].id, trial.policy.name))
             if record is not None:
                 assert record.config_hash == config_hash(trial.run.plain)
@@ -367,22 +418,29 @@ def test_the_table_of_the_documentation_is_that_of_the_recorded_results() -> Non
 def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     numbers = {"latency_mean_ns": 1 / 3, "accepted_load": 0.1 + 0.2}
-    record = Record("n/a-v1", "eager, or so", 7, "0123", "0.1.0+a.b", "99", numbers)
+    record = Record("own-v1", "n/a-v1", "eager, or so", 7, "0123", "0.1.0+a.b", "99", numbers)
     write_records(path, [record])
     assert read_records(path) == [record]
     assert read_records(tmp_path / "none.csv") == []
     newer = replace(record, version="new")
-    assert merged([record, replace(record, seed=8)], [newer]) == [newer, replace(record, seed=8)]
+    others = [replace(record, seed=8), replace(record, suite="own-v2")]
+    assert merged([record, *others], [newer]) == [newer, *others]
     assert sources_of("0.1.0+8cf1c2c.c358162b") == sources_of("0.1.0+v2-3-g00.c358162b") == "c358162b"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "part"),
-    [("task,", "tusk,", "columns"), ("7", "seven", "line 2"), ("0.5", "half", "line 2"), ("0.5", "0.5,1", "line 2")],
+    [
+        ("task,", "tusk,", "columns"),
+        ("suite,", "", "columns"),
+        ("7", "seven", "line 2"),
+        ("0.5", "half", "line 2"),
+        ("0.5", "0.5,1", "line 2"),
+    ],
 )
 def test_a_file_that_holds_no_records(tmp_path: Path, old: str, new: str, part: str) -> None:
     path = tmp_path / "r.csv"
-    write_records(path, [Record("n/a-v1", "p", 7, "h", "v", "s", {"latency_mean_ns": 0.5})])
+    write_records(path, [Record("own-v1", "n/a-v1", "p", 7, "h", "v", "s", {"latency_mean_ns": 0.5})])
     path.write_text(path.read_text().replace(old, new, 1))
     with pytest.raises(DamagedError, match=part):
         read_records(path)
@@ -468,6 +526,30 @@ def test_results_of_another_core_are_named(tiny: Path, tmp_path: Path, capsys: p
     assert "no results are recorded" in capsys.readouterr().err
 
 
+def test_a_file_of_records_keeps_the_lines_of_other_suites(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.yaml"
+    other.write_text(TINY.replace("run.measure_ns=800", "run.measure_ns=900"))
+    table = tmp_path / "mine.csv"
+    options = Options(baselines="run", record=str(table), results=str(tmp_path / "r"), resamples=50, workers=1)
+    benchmark(replace(options, suite=str(tiny), tasks=["small/uniform/0.2"]), "x")
+    first = read_records(table)
+    # Of a suite with a task of the same name, and of a task that no suite has any more.
+    gone = replace(first[0], task="small/gone/0.1-v1")
+    write_records(table, [gone, *first])
+    benchmark(replace(options, suite=str(other), tasks=["small/uniform/0.2"]), "x")
+    second = read_records(table)
+    assert {r.suite for r in second[:4]} == {"other-v3"}
+    assert second[4:] == [gone, *first]
+    # Beside a suite results of another one are no results of it.
+    write_records(tiny.with_suffix(".csv"), second)
+    benchmark(Options(suite=str(tiny), tasks=["small/uniform/0.2"], results=str(tmp_path / "r"), resamples=50), "x")
+    said = capsys.readouterr().err
+    assert "4 recorded results are of another suite than tiny-v3 and left out (other-v3)" in said
+    assert "stale" not in said
+
+
 def test_without_policies_it_shows_what_is_recorded(command: Command, tmp_path: Path) -> None:
     done = command("benchmark", "suite=quick", "resamples=50")
     assert done.returncode == 0, done.stderr
@@ -531,6 +613,36 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(
     for part in parts:
         assert part in str(failure.value)
     assert not list(tmp_path.glob("results/*"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        (
+            "run.warmup_ns=0, run.series_interval_ns=100",
+            "run.warmup_ns=0",
+            ["cold_start-v1", "run.series_interval_ns: 0"],
+        ),
+        ('[run.series_interval_ns=100, "f', '["f', ["recovery-v2", "run.series_interval_ns: 0", "up to 800 ns"]),
+        (
+            '[run.series_interval_ns=100, "f',
+            '[run.series_interval_ns=900, "f',
+            ["run.series_interval_ns: 900", "up to 800"],
+        ),
+        (', "failures.events=[0-1@200]"', "", ["failures.events: nothing fails", "failures.events=[<link>@200]"]),
+        ("0-1@200", "0-1@300-400,0-2@250", ["failures.events", "fails at 250 ns", "run.warmup_ns on (200 ns)"]),
+    ],
+)
+def test_windows_that_a_task_cannot_be_measured_by_are_refused_before_anything_runs(
+    tiny: Path, tmp_path: Path, old: str, new: str, parts: list[str]
+) -> None:
+    assert old in TINY
+    tiny.write_text(TINY.replace(old, new, 1))
+    with pytest.raises(ConfigError) as failure:
+        benchmark(Options(suite=str(tiny), baselines="run", results=str(tmp_path / "r"), workers=1), "x")
+    for part in ["tiny.yaml", *parts]:
+        assert part in str(failure.value)
+    assert not (tmp_path / "r").exists()
 
 
 def test_a_file_that_is_no_policy_is_named_for_every_task(tiny: Path, tmp_path: Path) -> None:
