@@ -149,6 +149,9 @@ struct Fields {
     FLITGYM_PARTITION(FLITGYM_FIELD)
 #undef FLITGYM_FIELD
   }
+  void field(std::vector<Partition>& parts) {
+    for (Partition& part : parts) field(part);
+  }
   void field(std::vector<Hosts>& partitions) {
     for (Hosts& hosts : partitions) {
 #define FLITGYM_FIELD(type, name) field(hosts.name);

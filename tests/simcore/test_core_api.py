@@ -236,7 +236,15 @@ def test_any_network_delivers_everything(
     sim = Simulation(
         {
             "topology": dragonfly(p, a, h, min(groups, a * h + 1), arrangement=arrangement),
-            "router": router(preset, flow_control="wormhole" if wormhole else "virtual_cut_through"),
+            # Packets that keep together at the crossbar need virtual cut-through.
+            "router": router(
+                preset,
+                **(
+                    {"flow_control": "wormhole", "crossbar_sharing": "flit"}
+                    if wormhole
+                    else {"flow_control": "virtual_cut_through"}
+                ),
+            ),
             "routing": routing,
             "traffic": traffic("uniform", load, packet_flits=flits),
             "seed": seed,

@@ -12,7 +12,7 @@ from ...metrics import peak_throughput
 
 PATTERNS = ("uniform", "adversarial1")
 QUANTITIES = {"packet_latency_mean_ns": "mean latency (ns)", "accepted_load": "accepted load"}
-LABELS = {"minimal": "minimal", "ugal_group": "UGAL-L", "policy": "agent (DQN, trained)"}
+LABELS = {"minimal": "minimal", "ugal_group": "UGAL-L", "dqn_dragonfly": "agent (DQN, trained)"}
 COMPARED_AT = 0.4  # offered load
 
 
@@ -58,8 +58,8 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
     return {
         "adversarial1_minimal_throughput": peak("minimal"),
-        "adversarial1_agent_throughput": peak("policy"),
-        "adversarial1_latency_over_ugal_l": at("policy", "packet_latency_mean_ns")
+        "adversarial1_agent_throughput": peak("dqn_dragonfly"),
+        "adversarial1_latency_over_ugal_l": at("dqn_dragonfly", "packet_latency_mean_ns")
         / at("ugal_group", "packet_latency_mean_ns"),
     }
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ...drawing import Row, key_line, latency_axis, polish, select, style_of
 
-ROUTINGS = ("ugal", "q_adaptive", "policy")
-LABELS = {"policy": "agent (DQN, trained on 72 terminals)"}
+ROUTINGS = ("ugal", "q_adaptive", "dqn_dragonfly")
+LABELS = {"dqn_dragonfly": "agent (DQN, trained on 72 terminals)"}
 _LEVEL_US = 10.0  # of the run before an event, which are taken for the level there
 _DOWN = "#f3d9d0"
 
@@ -109,7 +109,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
         "latency_after_over_before": max(back, key=lambda ratio: abs(ratio - 1)),
         "least_rise": min(rise.values()),
         "ugal_rise": rise["ugal", loads[-1]],
-        "agent_rise": rise["policy", loads[-1]],
+        "agent_rise": rise["dqn_dragonfly", loads[-1]],
     }
 
 
