@@ -120,8 +120,8 @@ def score(
         more_is_better: Whether the measure is better the greater it is.
 
     Returns:
-        By policy: scores, how far behind the best known, how far ahead of the reference; [seeds]. NaN with the seeds with
-        which the reference has no value; the best known is judged by the others.
+        By policy: scores, how far behind the best known, how far ahead of the reference; [seeds]. NaN with those seeds
+        with which the reference has no value; the best known is judged by the others.
     """
     there = np.isfinite(values[reference]) if reference in values else np.zeros(0, dtype=bool)
     if not there.any():
