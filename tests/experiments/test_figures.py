@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from flitgym.configs import has_workload
 from flitgym.experiments import reproduce
+from flitgym.experiments.players import player_of
 from flitgym.experiments.results import row
 from flitgym.experiments.sweep import PlannedRun, is_table
 from flitgym.experiments.table_quality.study import KIND
@@ -98,8 +99,8 @@ def test_figure_from_rows(figure: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("figure", sorted(set(FIGURES) - OF_JOBS - OF_TABLES))
 def test_a_missing_curve_stops_the_figure(figure: str, tmp_path: Path) -> None:
     rows = quick(figure)
-    missing = rows[-1]["routing.name"]
-    incomplete = [r for r in rows if (r["routing.name"], r["traffic.name"]) != (missing, "uniform")]
+    missing = player_of(rows[-1])
+    incomplete = [r for r in rows if (player_of(r), r["traffic.name"]) != (missing, "uniform")]
     with pytest.raises(ValueError, match=f"no row for pattern uniform and routing {missing}"):
         reproduce.draw(figure, incomplete, tmp_path)
     assert list(tmp_path.iterdir()) == []
