@@ -99,7 +99,7 @@ void choose_slot(const Network& net, const State& s, const Packet& p, const floa
   log_probability = 0;
   const double temperature = s.part.learning.temperature, epsilon = s.part.learning.epsilon;
   if (temperature == 0 && epsilon == 0) return;
-  double part[16], sum = 0;
+  double part[kMostSlots], sum = 0;
   for (u32 k = 0; k < count; k++) sum += part[k] = temperature > 0 ? std::exp((double{scores[k * stride]} - double{scores[best * stride]}) / temperature) : k == best;
   double left = unit(route_draw(net, p, 1)) * sum;
   if (epsilon > 0 && unit(route_draw(net, p, 0)) < epsilon) {

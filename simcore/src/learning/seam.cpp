@@ -14,8 +14,6 @@ namespace flitgym {
 
 namespace {
 
-constexpr u32 kMostSlots = 16;
-
 std::vector<std::string> split(const std::string& words, char separator) {
   std::vector<std::string> out;
   for (std::size_t from = 0; from <= words.size();) {
