@@ -23,7 +23,7 @@ from .evaluation.plan import Policy, policies_of
 from .metrics import relative_difference
 from .one_run import prepare
 from .players import player, player_of
-from .results import ROWS_FILE, require_writable, row, write_rows
+from .results import ROWS_FILE, read_rows, require_writable, row, write_rows
 from .sweep import WORKERS, PlannedRun, RunFailedError, expand, run_all
 from .workload_rows import workload_row
 
@@ -46,6 +46,7 @@ class Options:
     policies: list[Any] = field(default_factory=list)
     results: str = "results"  # runs and figures go to <results>/<name>_<preset>/
     workers: int = WORKERS  # runs at the same time
+    redraw: bool = False  # run nothing: the figures once more, from the rows that are there
 
 
 def available(folder: Path = FIGURES) -> dict[str, list[str]]:
@@ -86,11 +87,16 @@ def reproduce(options: Options) -> None:
 
     Raises:
         CommandError: no such figure, study or preset, or a run failed. Those of a study still run to the end.
+        DamagedError: the rows to redraw cannot be read.
         OSError: a file cannot be written; what was there before stays.
     """
     _check(options)
     name = options.figure or options.study
     directory = Path(options.results) / f"{name}_{options.preset}"
+    if options.redraw:
+        for path in _draw_rows(options, directory):
+            print(path)
+        return
     require_writable(directory)
     runs = plan(name, options.preset, directory, STUDIES if options.study else FIGURES)
     players: list[str | None] = [None] * len(runs)
@@ -106,7 +112,7 @@ def reproduce(options: Options) -> None:
     for one, name_given in zip(rows, players, strict=True):
         one["policy"] = name_given or player_of(one)
     write_rows(directory / ROWS_FILE, rows)
-    written = (draw_study if options.study else draw)(name, rows, directory, options.preset)
+    written = _draw_rows(options, directory)
     if options.study:
         from .report import write_report
 
@@ -119,6 +125,15 @@ def reproduce(options: Options) -> None:
         written.append(write_report(directory, title, done, figures, command=made_by))
     for path in written:
         print(path)
+
+
+def _draw_rows(options: Options, directory: Path) -> list[Path]:
+    """Draw from the rows that were written, whether just now or some time ago."""
+    path = directory / ROWS_FILE
+    if not path.exists():
+        raise CommandError(f"redraw: there is no {path} yet; run it without redraw=true first")
+    drawn = draw_study if options.study else draw
+    return drawn(options.figure or options.study, read_rows(path), directory, options.preset)
 
 
 def _further(options: Options, runs: Sequence[PlannedRun], directory: Path) -> list[tuple[Policy, list[PlannedRun]]]:
@@ -256,6 +271,8 @@ def _check(options: Options) -> None:
         raise CommandError(unknown("preset", options.preset, presets))
     if options.policies and not options.study:
         raise CommandError("policies: further ones play in a study (study=interference), not in a figure")
+    if options.policies and options.redraw:
+        raise CommandError("policies: redraw=true draws the rows that are there, with the policies they have")
     if options.workers < 1:
         raise CommandError(f"workers: {options.workers} is less than 1")
 
@@ -266,6 +283,7 @@ def _usage() -> str:
         "       flitgym-reproduce study=<name> [preset=<preset>] [policies=[...]] [results=<folder>] [workers=<n>]",
         "",
         "Runs what is missing of the sweep, draws its figures and compares the numbers with the published ones.",
+        "With redraw=true it runs nothing and draws the rows that are there: after an edit of a plot.",
     ]
     for title, folder in (("figures", FIGURES), ("studies, several figures from one sweep", STUDIES)):
         lines += ["", f"{title}:"]
