@@ -14,11 +14,17 @@ namespace {
 
 constexpr float kRate = 0.1f;
 
+// Packets that ask where they entered the network and those that are on their way have rows of their own: their VC classes differ,
+// so that on one and the same link the ones may pass while the others stand.
+constexpr u32 kLegs = 2;
+
+u32 row_of(const Network& net, u32 to, u32 hops) { return net.seam->region[to] * kLegs + std::min(hops, kLegs - 1); }
+
 std::shared_ptr<const ComponentData> setup(Network& net) {
   MemoryShape shape;
   shape.name = "relative_lost";
   shape.meaning = "relative_lost: ns lost to queueing from the decision on, (region of the destination) x non-terminal port";
-  shape.rows = net.topology->regions(net);
+  shape.rows = net.topology->regions(net) * kLegs;
   shape.columns = net.link_span;
   net.learns = true;
   net.feedback = declare_table(net, shape);
@@ -38,10 +44,11 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData*)
       continue;
     }
     const u32 to = net.terminal_router[s.packets[b.packet[i]].destination];
-    detail.row = seam.region[to];
+    const u32 hops = s.packets[b.packet[i]].hops;
+    detail.row = row_of(net, to, hops - 1);  // the router before this one is told
     detail.value = 0;
     if (router == to) continue;
-    const float* const row = net.feedback.row(s, router, detail.row);
+    const float* const row = net.feedback.row(s, router, row_of(net, to, hops));
     const u32 first = net.first_link[router], begin = b.offsets[i], end = b.offsets[i + 1];
     if (end == begin + 1) {  // the way of the minimal path
       detail.value = row[b.candidate_port[begin] - first];
@@ -66,7 +73,7 @@ void learn(const Network& net, State& s, u32 port, u32 row, float target) {
 void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
   const u32 first = net.first_link[asked.router];
   const float per_ns = 1.0f / net.seam->hop_scale_ns;
-  const float* const row = net.feedback.row(s, asked.router, net.seam->region[asked.to]);
+  const float* const row = net.feedback.row(s, asked.router, row_of(net, asked.to, asked.packet.hops));
   for (u32 k = 0; k < asked.slots; k++, slots += stride) slots[0] = relative(row[asked.ports[k] - first] * per_ns);
 }
 
