@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "learning/perceptron.hpp"
 #include "routing/choice.hpp"
 #include "routing/relation.hpp"
 #include "simcore/error.hpp"
@@ -13,8 +14,6 @@
 namespace flitgym {
 
 namespace {
-
-constexpr u32 kMostSlots = 16;
 
 std::vector<std::string> split(const std::string& words, char separator) {
   std::vector<std::string> out;
