@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "learning/relative.hpp"
+#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 #include "topology/graph.hpp"
 
@@ -21,13 +22,33 @@ u32 heads_asking(const Network& net, const State& s, u32 port) {
   return heads;
 }
 
+// Distances where the topology has them in closed form: [to, from] router-to-router hops, of networks not too large.
+struct Hops : ComponentData {
+  std::vector<u8> table;
+};
+
+std::shared_ptr<const ComponentData> setup(Network& net) {
+  constexpr u32 kMostRouters = 1024;  // the table of more would not stay in a cache
+  auto hops = std::make_shared<Hops>();
+  if (net.routers > kMostRouters || !net.graphs[0]->hops.empty() || net.graphs[0]->diameter > 255) return hops;
+  hops->table.resize(std::size_t{net.routers} * net.routers);
+  for (u32 to = 0; to < net.routers; to++) {
+    worked(net.routers);
+    for (u32 from = 0; from < net.routers; from++) hops->table[std::size_t{to} * net.routers + from] = static_cast<u8>(net.topology->hops_between(net, from, to));
+  }
+  return hops;
+}
+
 void write(const Network& net, const State& s, const Asked& asked, float* general, float* slots, u32 stride) {
   const Seam& seam = *net.seam;
   const Graph& graph = graph_now(net, s);
   const Packet& p = asked.packet;
   const float per_ns = 1.0f / seam.hop_scale_ns;
   const float per_cycle = per_ns * static_cast<float>(net.cycle_ns);
-  const u32 hops = distance(net, graph, asked.router, asked.to);
+  const auto& table = static_cast<const Hops&>(*asked.own).table;
+  const u8* const known = graph.hops.empty() && !table.empty() ? &table[std::size_t{asked.to} * net.routers] : nullptr;
+  const auto hops_from = [&](u32 router) { return known ? known[router] : distance(net, graph, router, asked.to); };
+  const u32 hops = hops_from(asked.router);
   const float direct = flight(net, graph, asked.router, asked.to);
 
   const Port* const ports = &s.ports[net.port(asked.router, 0)];
@@ -62,7 +83,7 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
       const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
       least = std::min<u32>(least, out.count + depth - out.credits);
     }
-    const auto more_hops = static_cast<float>(1 + distance(net, graph, next, asked.to)) - static_cast<float>(hops);
+    const auto more_hops = static_cast<float>(1 + hops_from(next)) - static_cast<float>(hops);
     slots[0] = relative(static_cast<float>(queued) * flit);
     slots[1] = relative(static_cast<float>(ports[local].load - queued) * flit);
     slots[2] = relative(static_cast<float>(least) * flit);
@@ -93,6 +114,7 @@ const Register<ObservationSpec> entry({
      {"more_hops", -1, 16, "hops that it has more / 2"},
      {"hop_time", 0, kMostRelative, "of the hop itself / mean hop"}},
     write,
+    setup,
 });
 
 }  // namespace
