@@ -104,6 +104,7 @@ const float* forward(const PolicyShape& shape, const float* weights, const float
 constexpr u32 kMostRows = kLanes == 16 ? 8 : kLanes == 8 ? 6 : 2;  // so that the sums of a tile fit the registers
 typedef int Bits __attribute__((vector_size(kLanes * sizeof(int)), aligned(4), may_alias));
 constexpr u32 kParts = kPad / kLanes;
+constexpr u32 kWide = kLanes == 16 ? 2 : 1;  // times kPad units at once, where there are so many and registers for them
 
 // What rows have in `at[0 .. count-1]` of their inputs.
 struct Inputs {
@@ -113,12 +114,12 @@ struct Inputs {
   u32 count;
 };
 
-// kRows rows by kPad units: each sum begins with `start` and takes the inputs in order. `active`: the units are rectified, and the bits
+// kRows rows by kLanes times kOwn units: each sum begins with `start` and takes the inputs in order. `active`: the units are rectified, and the bits
 // of those above 0 are gathered there.
-template <u32 kRows>
+template <u32 kRows, u32 kOwn = kParts>
 void units(const Inputs& in, const float* weight, u32 width, const float* start, float* out, Bits* active) {
-  Lanes sum[kRows][kParts];
-  for (u32 part = 0; part < kParts; part++) {
+  Lanes sum[kRows][kOwn];
+  for (u32 part = 0; part < kOwn; part++) {
     const Lanes first = *reinterpret_cast<const Lanes*>(start + part * kLanes);
     for (u32 r = 0; r < kRows; r++) sum[r][part] = first;
   }
@@ -128,11 +129,11 @@ void units(const Inputs& in, const float* weight, u32 width, const float* start,
     const float* const w = weight + std::size_t{*at} * width;
     const float* const x = rows + *at;
     for (u32 r = 0; r < kRows; r++)
-      for (u32 part = 0; part < kParts; part++) sum[r][part] += x[r * stride] * *reinterpret_cast<const Lanes*>(w + part * kLanes);
+      for (u32 part = 0; part < kOwn; part++) sum[r][part] += x[r * stride] * *reinterpret_cast<const Lanes*>(w + part * kLanes);
   }
   const Lanes zero = {};
   for (u32 r = 0; r < kRows; r++)
-    for (u32 part = 0; part < kParts; part++) {
+    for (u32 part = 0; part < kOwn; part++) {
       Lanes y = sum[r][part];
       if (active) {
         y = y > zero ? y : zero;
@@ -144,7 +145,7 @@ void units(const Inputs& in, const float* weight, u32 width, const float* start,
 
 // The single unit of the last layer.
 template <u32 kRows>
-void score(const Inputs& in, const float* weight, u32 width, const float* start, float* out, Bits*) {
+void score(const Inputs& in, const float* weight, u32 width, const float* start, float* out) {
   float sum[kRows];
   for (u32 r = 0; r < kRows; r++) sum[r] = *start;
   for (u32 n = 0; n < in.count; n++) {
@@ -154,14 +155,17 @@ void score(const Inputs& in, const float* weight, u32 width, const float* start,
   for (u32 r = 0; r < kRows; r++) out[r] = sum[r];
 }
 
-// The same for any number of rows.
-template <bool kScore, u32 kRows = kMostRows>
+// The same for any number of rows; kOwn = 0: of the single unit.
+template <u32 kOwn, u32 kRows = kMostRows>
 inline void all_rows(u32 rows, Inputs in, const float* weight, u32 width, const float* start, float* out, Bits* active) {
+  const auto go = [&]<u32 kSome>() {
+    if constexpr (kOwn == 0) score<kSome>(in, weight, width, start, out);
+    else units<kSome, kOwn>(in, weight, width, start, out, active);
+  };
   if constexpr (kRows == kMostRows)
-    for (; rows > kMostRows; rows -= kMostRows, in.rows += std::size_t{kMostRows} * in.stride, out += std::size_t{kMostRows} * (kScore ? 1 : width))
-      kScore ? score<kMostRows>(in, weight, width, start, out, active) : units<kMostRows>(in, weight, width, start, out, active);
-  if (rows == kRows) return kScore ? score<kRows>(in, weight, width, start, out, active) : units<kRows>(in, weight, width, start, out, active);
-  if constexpr (kRows > 1) all_rows<kScore, kRows - 1>(rows, in, weight, width, start, out, active);
+    for (; rows > kMostRows; rows -= kMostRows, in.rows += std::size_t{kMostRows} * in.stride, out += std::size_t{kMostRows} * (kOwn ? width : 1)) go.template operator()<kMostRows>();
+  if (rows == kRows) return go.template operator()<kRows>();
+  if constexpr (kRows > 1) all_rows<kOwn, kRows - 1>(rows, in, weight, width, start, out, active);
 }
 
 // Appends which of the units first .. first + kPad - 1 have a bit; returns how many are listed now. Writes kPad places.
@@ -202,17 +206,19 @@ void score_slots(const Seam& seam, const float* weights, const float* row, u32 c
     const u32 width = padded(shape.layers[l + 1]);
     float* const out = scratch[l % 2];
     u32 *const list = lists[l % 2], listed = 0;
-    for (u32 o = 0; o < width; o += kPad) {
+    for (u32 o = 0; o < width;) {
       worked(u64{count} * in.count);  // a few rows through a wide network take long
-      Bits active[kParts] = {};
-      all_rows<false>(count, in, weight + o, width, start + o, out + o, active);
-      listed = list_active(active, o, list, listed);
+      Bits active[kWide * kParts] = {};
+      const u32 end = o + (width - o < kWide * kPad ? kPad : kWide * kPad);
+      if (end - o == kPad) all_rows<kParts>(count, in, weight + o, width, start + o, out + o, active);
+      else all_rows<kWide * kParts>(count, in, weight + o, width, start + o, out + o, active);
+      for (const Bits* some = active; o < end; o += kPad, some += kParts) listed = list_active(some, o, list, listed);
     }
     in = {out, width, list, listed};
     weight = layer_of(l + 1);
     start = weight + std::size_t{shape.layers[l + 1]} * padded(shape.layers[l + 2]);
   }
-  all_rows<true>(count, in, weight, padded(1), start, scores, nullptr);
+  all_rows<0>(count, in, weight, padded(1), start, scores, nullptr);
 }
 
 // The slot of the highest score, the first of equals; or one at random.

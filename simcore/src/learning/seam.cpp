@@ -1,5 +1,6 @@
 // From the candidates of a cycle to the decisions of an agent, and back.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -86,36 +87,34 @@ void best_slots(const Network& net, const State& s, const Packet& p, u32 router,
   const u32* const next_router = &net.seam->next_router[first_port];
   const Channel* const channels = &net.channels[first_port];
   const Port* const queues = &s.ports[first_port];
-  struct {
-    float least[kMostSlots];
-    u16 best[kMostSlots];
-    u32 kept = 0, taken = 0;
-  } kinds[2];
-  // What each seems to take at first sight: the way without queueing, and the flits before its link.
-  float estimates[kMaxRadix * 2];
+  // What each seems to take at first sight, the way without queueing and the flits before its link; its turn; its place: one number,
+  // and the least of them is the next to be taken. Times are not negative, so their bits are in their order. No branch hangs on them.
+  constexpr u32 kBlock = 8;
+  u64 keys[2][kMaxRadix * 2 + kBlock];
+  u32 counts[2] = {0, 0};
+  const u32 n = candidates - 1, turn = below(route_draw(net, p, 3), n);
   for (u32 k = 1; k < candidates; k++) {
-    const u32 local = ports[k];
+    const u32 local = ports[k], place = k - 1 >= turn ? k - 1 - turn : k - 1 - turn + n;
     const auto ahead = static_cast<float>(queues[local].load * channels[local].flit_cycles * net.cycle_ns);
-    estimates[k] = hop_ns[local] + flight(net, graph, next_router[local], to) + ahead;
+    const float estimate = hop_ns[local] + flight(net, graph, next_router[local], to) + ahead;
+    const u32 kind = channels[local].kind == PortKind::kGlobal;
+    keys[kind][counts[kind]++] = u64{std::bit_cast<u32>(estimate)} << 32 | place << 16 | k;
   }
-  const u32 n = candidates - 1, wanted = slots - 1, turn = below(route_draw(net, p, 3), n);
-  for (u32 i = 0; i < n; i++) {
-    const u32 k = 1 + (turn + i < n ? turn + i : turn + i - n);
-    auto& kind = kinds[channels[ports[k]].kind == PortKind::kGlobal];
-    const float estimate = estimates[k];
-    if (kind.kept == wanted && estimate >= kind.least[wanted - 1]) continue;
-    u32 at = kind.kept < wanted ? kind.kept++ : wanted - 1;
-    for (; at > 0 && kind.least[at - 1] > estimate; at--) kind.least[at] = kind.least[at - 1], kind.best[at] = kind.best[at - 1];
-    kind.least[at] = estimate;
-    kind.best[at] = static_cast<u16>(k);
-  }
+  for (u32 kind = 0; kind < 2; kind++) std::fill_n(&keys[kind][counts[kind]], kBlock, ~u64{0});
   slot_ports[0] = ports[0];
   slot_classes[0] = classes[0];
-  for (u32 k = 1, next = 1; k < slots; k++, next ^= 1) {
-    if (kinds[next].taken == kinds[next].kept) next ^= 1;
-    const u16 best = kinds[next].best[kinds[next].taken++];
-    slot_ports[k] = ports[best];
-    slot_classes[k] = classes[best];
+  u32 left[2] = {counts[0], counts[1]};
+  u64 taken[2] = {0, 0};  // the last key of each kind
+  for (u32 k = 1, kind = 1; k < slots; k++, kind ^= 1) {
+    kind ^= left[kind] == 0;
+    const u64 above = taken[kind];
+    u64 least = ~u64{0};
+    for (u32 block = 0; block < counts[kind]; block += kBlock)
+      for (u32 j = block; j < block + kBlock; j++) least = std::min(least, keys[kind][j] > above ? keys[kind][j] : ~u64{0});
+    taken[kind] = least;
+    left[kind]--;
+    slot_ports[k] = ports[least & 0xffff];
+    slot_classes[k] = classes[least & 0xffff];
   }
 }
 
