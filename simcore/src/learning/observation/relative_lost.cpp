@@ -54,7 +54,12 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
   const auto& rows = static_cast<const Rows&>(*own);
   const Seam& seam = *net.seam;
   const Graph& graph = graph_now(net, s);
+  constexpr u32 kAhead = 4;
   for (u32 i = 0; i < b.count; i++) {
+    if (i + kAhead < b.count) {
+      const u32 ahead = net.terminal_router[s.packets[b.packet[i + kAhead]].destination];
+      __builtin_prefetch(net.feedback.row(s, b.router[i + kAhead], seam.region[ahead]));
+    }
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i];
     detail.arrived = b.now;
