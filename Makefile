@@ -26,7 +26,7 @@ endif
 
 CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' \) 2>/dev/null)
 
-.PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions docs format constraints clean
+.PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions docs reference format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -163,6 +163,9 @@ $(VENV)/dependencies-docs: $(VENV)/dependencies
 	@$(BIN)/python -c '$(REQUIREMENTS)' docs > $(VENV)/requirements-docs.txt
 	@$(BIN)/python -m pip install --quiet -c constraints.txt -r $(VENV)/requirements-docs.txt
 	@touch $@
+
+reference: dev ## write the tables of docs/reference anew, from what the core and the code register
+	@$(BIN)/python docs/_ext/reference_tables.py
 
 docs: $(VENV)/dependencies-docs $(VENV)/installed ## build the documentation into build/docs (a warning ends it)
 	@echo "== sphinx"

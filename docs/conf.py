@@ -17,12 +17,15 @@ extensions = [
     "myst_parser",  # pages are Markdown, so they read as well in a file browser
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",  # docstrings are in Google's style
+    "plain_docstrings",
     "repository_links",
 ]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["examples/**", "tutorials/*/**", "_ext/**"]
 # A page that the index lists with a pattern may be absent.
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "didn't match any" not in str(record.msg))
+
+default_role = "code"  # what docstrings have in single backticks
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3

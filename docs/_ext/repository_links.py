@@ -28,23 +28,18 @@ class RepositoryLinks(SphinxTransform):
         """Replace what MyST left for Sphinx to resolve, where a file or folder outside the pages is meant."""
         docs = Path(self.env.srcdir).resolve()
         page = Path(self.env.doc2path(self.env.docname)).resolve()
-        for node in [
-            *self.document.findall(addnodes.download_reference),
-            *self.document.findall(addnodes.pending_xref),
-        ]:
+        left = (addnodes.download_reference, addnodes.pending_xref)
+        for node in [node for kind in left for node in self.document.findall(kind)]:
             target, _, anchor = str(node.get("reftarget", "")).partition("#")
             if not target or "://" in target:
                 continue
-            # MyST resolves what exists against the page or, for downloads, writes it relative to docs/.
+            # MyST names what exists as the page does or, for downloads, from docs/ on.
             candidates = [page.parent / target, docs / target.lstrip("/")]
             path = next((c.resolve() for c in candidates if c.exists()), None)
             if path is None or (path.suffix == ".md" and path.is_relative_to(docs)):
                 continue
-            node.replace_self(
-                nodes.reference(
-                    "", "", *node.children, refuri=self._address(path, docs.parent) + (f"#{anchor}" if anchor else "")
-                )
-            )
+            address = self._address(path, docs.parent) + (f"#{anchor}" if anchor else "")
+            node.replace_self(nodes.reference("", "", *node.children, refuri=address))
 
     def _address(self, path: Path, root: Path) -> str:
         if not path.is_relative_to(root):
