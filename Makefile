@@ -169,7 +169,7 @@ reference: dev ## write the tables of docs/reference anew, from what the core an
 
 docs: $(VENV)/dependencies-docs $(VENV)/installed ## build the documentation into build/docs (a warning ends it)
 	@echo "== sphinx"
-	@$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/docs.cache docs build/docs
+	@$(BIN)/python -m sphinx -E -a -W --keep-going -q -b html -d build/docs.cache docs build/docs
 	@echo "build/docs/index.html"
 
 # --- Housekeeping --------------------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ autodoc_mock_imports = ["torch", "ray", "pettingzoo", "safetensors", "stable_bas
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
+autodoc_type_aliases = {"ArrayLike": "ArrayLike", "NDArray": "NDArray"}
 python_use_unqualified_type_names = True
 napoleon_numpy_docstring = False
 
