@@ -21,7 +21,10 @@ extensions = [
     "repository_links",
 ]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["examples/**", "tutorials/*/**", "_ext/**"]
+root = Path(__file__).parent.parent
+# These two pages are files of the repository's root.
+absent = [f"{name.lower()}.md" for name in ("CONTRIBUTING", "CHANGELOG") if not (root / f"{name}.md").exists()]
+exclude_patterns = [*absent, "**/examples/**", "examples/**", "**/README.md", "_ext/**"]
 # A page that the index lists with a pattern may be absent.
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "didn't match any" not in str(record.msg))
 

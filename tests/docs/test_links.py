@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from pages import DOCS, README, ROOT, pages
+from docs_pages import DOCS, README, ROOT, pages
 
 _LINK = re.compile(
     r"!?\[[^\]]*\]\((?P<target>[^)\s]+)[^)]*\)|<img [^>]*src=\"(?P<source>[^\"]+)\"|<a href=\"(?P<href>[^\"]+)\""

@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from docs_pages import DOCS
 from flitgym.configs import compose
 from flitgym.experiments.one_run import execute
 from flitgym.experiments.progress import no_report
-from pages import DOCS
 
 sys.path.insert(0, str(DOCS / "_ext"))
 tables = importlib.import_module("reference_tables")

@@ -40,8 +40,8 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """README and every page of docs/."""
-    return [README, *sorted(path for path in DOCS.rglob("*.md") if "build" not in path.parts)]
+    """README and every page of docs/; what lies among examples is part of them."""
+    return [README, *sorted(path for path in DOCS.rglob("*.md") if "examples" not in path.parts)]
 
 
 def blocks(page: Path) -> Iterator[Block]:
@@ -64,9 +64,15 @@ def blocks(page: Path) -> Iterator[Block]:
     return (block for _, block in sorted(found, key=lambda pair: pair[0]))
 
 
+def pages_that_run() -> list[Path]:
+    """Those whose blocks are run as they stand. Extending and the tutorials are built around files that have own tests."""
+    apart = (DOCS / "extending", DOCS / "tutorials")
+    return [page for page in pages() if not any(page.is_relative_to(folder) for folder in apart)]
+
+
 def blocks_in(language: str) -> list[Block]:
     """The blocks of all pages in a language."""
-    return [block for page in pages() for block in blocks(page) if block.language == language]
+    return [block for page in pages_that_run() for block in blocks(page) if block.language == language]
 
 
 def commands(block: Block) -> list[list[str]]:
