@@ -47,7 +47,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     mark = f"FLITGYM_CLUSTER_MARK={home}"
     kept = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
     env = {**kept, "HOME": str(home), "FLITGYM_CLUSTER_MARK": str(home), "RAY_DISABLE_IMPORT_WARNING": "1"}
-    # As the README has it: the token first, and its mode where nodes start.
+    # As docs/training.md has it: the token first, and its mode where nodes start.
     nodes = dict(env)
     if request.param == "token":
         subprocess.run([RAY, "get-auth-token", "--generate"], env=env, check=True, capture_output=True)
