@@ -20,12 +20,13 @@ from rich.console import Console
 
 from ..configs import CONFIG_DIR, core_failures, refuse_added, unknown
 from ..simcore import ConfigError, CoreError
+from ..simcore._files import atomic_path
 from .commandline import CommandError, past_hydra, run_command
 from .evaluation.plan import Policy, Scenario, check_axis, plan, policies_of, scenarios_of
 from .evaluation.play import play
 from .evaluation.summary import Bootstrap, Cell, summarise
 from .evaluation.text import About, markdown, print_tables, write_csv
-from .results import ROWS_FILE, atomic_path, require_writable, row, write_rows
+from .results import ROWS_FILE, require_writable, row, write_rows
 from .sweep import WORKERS
 
 NAME = "evaluation"  # of the files written

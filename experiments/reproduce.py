@@ -17,12 +17,13 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ..configs import explain, unknown
 from ..simcore import ConfigError
+from ..simcore._files import atomic_path
 from .commandline import CommandError, run_command
 from .evaluation.plan import Policy, policies_of
 from .metrics import relative_difference
 from .one_run import prepare
 from .players import player, player_of
-from .results import ROWS_FILE, atomic_path, require_writable, row, write_rows
+from .results import ROWS_FILE, require_writable, row, write_rows
 from .sweep import WORKERS, PlannedRun, RunFailedError, expand, run_all
 from .workload_rows import workload_row
 

@@ -120,7 +120,13 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"policy", "a network of trained weights decides inside the core", {}, params(), setup, route};
+  RoutingSpec spec{
+      .name = "policy",
+      .summary = "a network of trained weights decides inside the core",
+      .params = params(),
+      .setup = setup,
+      .route = route,
+  };
   spec.graph = true;
   return spec;
 }());

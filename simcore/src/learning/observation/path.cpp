@@ -26,15 +26,16 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
 }
 
 const Register<ObservationSpec> entry({
-    "path",
-    "length of the way to the destination, and how much longer it is by each candidate",
-    {{"hops_left", 0, 32, "router-to-router hops of a minimal path / 8"}, {"time_left", 0, 100, "us of that without queueing"}},
-    {{"more_time", -10, 100, "us that the way by this candidate takes longer without queueing"},
-     {"more_hops", -1, 16, "hops that it has more / 2"},
-     {"hop_time", 0, 100, "us of the hop itself"},
-     {"minimal", 0, 1, "1: the candidate of the minimal path"}},
-    write,
-    setup_hops,
+    .name = "path",
+    .summary = "length of the way to the destination, and how much longer it is by each candidate",
+    .general = {{"hops_left", 0, 32, "router-to-router hops of a minimal path / 8"},
+                {"time_left", 0, 100, "us of that without queueing"}},
+    .per_slot = {{"more_time", -10, 100, "us that the way by this candidate takes longer without queueing"},
+                 {"more_hops", -1, 16, "hops that it has more / 2"},
+                 {"hop_time", 0, 100, "us of the hop itself"},
+                 {"minimal", 0, 1, "1: the candidate of the minimal path"}},
+    .write = write,
+    .setup = setup_hops,
 });
 
 }  // namespace

@@ -102,14 +102,14 @@ void write(const Network& net, const State& s, const Asked& asked, float*, float
 }
 
 const Register<ObservationSpec> entry({
-    "relative_lost",
-    "time that packets by each candidate have been losing to queueing, as the neighbours report it, over the network's mean hop",
-    {},
-    {{"lost", 0, kMostRelative, "running mean / mean hop"}},
-    write,
-    setup,
-    prepare,
-    learn,
+    .name = "relative_lost",
+    .summary = "time that packets by each candidate have been losing to queueing, as the neighbours report it, over "
+               "the network's mean hop",
+    .per_slot = {{"lost", 0, kMostRelative, "running mean / mean hop"}},
+    .write = write,
+    .setup = setup,
+    .prepare = prepare,
+    .learn = learn,
 });
 
 }  // namespace
