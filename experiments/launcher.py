@@ -5,6 +5,7 @@ It is said in the words of a sweep (`hydra/launcher=ray hydra.launcher.address=h
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ..configs.composition import compose_root
 from . import ray_launcher
+from .commandline import CommandError
 
 if TYPE_CHECKING:
     from .sweep import PlannedRun
@@ -87,6 +89,7 @@ def launcher_of(words: Sequence[str]) -> tuple[Launcher, list[str]]:
 
     Raises:
         hydra.errors.HydraException: no such launcher, or none of its keys; see `explain`.
+        CommandError: what the launcher needs is not here.
     """
     own = [word for word in words if word.lstrip("+~").partition("=")[0] == _GROUP or word.startswith(_SECTION)]
     if not own:
@@ -96,12 +99,26 @@ def launcher_of(words: Sequence[str]) -> tuple[Launcher, list[str]]:
     return _launcher(config.hydra.launcher), [word for word in words if word not in own]
 
 
+def require_slurm(section: DictConfig) -> None:
+    """Refuse a section `hydra.launcher` that hands runs to Slurm where there is none.
+
+    Raises:
+        CommandError: says where to call the command.
+    """
+    if _KINDS.get(str(section.get("_target_", "")).rpartition(".")[2]) == "slurm" and shutil.which("srun") is None:
+        raise CommandError(
+            "hydra/launcher=submitit_slurm: there is no Slurm here (no srun); call the command on a node that submits "
+            "jobs, or use hydra/launcher=submitit_local"
+        )
+
+
 def launcher_of_app() -> Launcher:
     """What the words of this process, which is a Hydra application, say of it."""
     return _launcher(HydraConfig.get().launcher)
 
 
 def _launcher(section: DictConfig) -> Launcher:
+    require_slurm(section)
     # Unresolved: what Hydra's own launchers say of a sweep's folder means nothing here.
     settings: Any = OmegaConf.to_container(section, resolve=False)
     kind = _KINDS.get(settings.pop("_target_").rpartition(".")[2], "")

@@ -10,7 +10,6 @@ from omegaconf import OmegaConf
 
 from ..configs import explain
 from ..simcore import ConfigError, CoreError
-from .commandline import CommandError
 from .cores import CORES, share_cores
 from .sweep import PlannedRun, run_planned
 
@@ -39,10 +38,7 @@ class SubmititPool:
         import submitit  # whoever could choose this launcher has it
 
         own = {f"{executor}_{key}": settings[key] for key in _OF_EXECUTOR if key in settings}
-        try:
-            self._executor = submitit.AutoExecutor(folder=folder.resolve() / _LOGS, cluster=executor, **own)
-        except RuntimeError as error:
-            raise CommandError(f"hydra/launcher=submitit_{executor}: {error}") from None
+        self._executor = submitit.AutoExecutor(folder=folder.resolve() / _LOGS, cluster=executor, **own)
         rest = {
             key if key in _COMMON else f"{executor}_{key}": value
             for key, value in settings.items()
