@@ -164,7 +164,9 @@ def run_all(
     print(text, file=sys.stderr, flush=True)
     if todo:
         pool = launcher.pool(workers, todo[0].directory.parent, description)
-        _run_in_pool(todo, description, pool or _Processes(workers or WORKERS, len(todo)), keep_going)
+        if pool is None:
+            pool = _Processes(workers or WORKERS, len(todo))
+        _run_in_pool(todo, description, pool, keep_going)
     results = [result for run in runs if (result := read_result(run.directory)) is not None]
     say_cautions(description, results)
     return results

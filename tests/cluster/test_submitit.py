@@ -20,7 +20,9 @@ last=$(sed -n 's/^#SBATCH --array=0-\\([0-9]*\\).*/\\1/p' "$script")
 export SLURM_JOB_ID=77 SLURM_ARRAY_JOB_ID=77 SLURM_NODEID=0 SLURM_NTASKS=1 SLURM_LOCALID=0 SLURM_PROCID=0
 export SLURM_JOB_NUM_NODES=1 SLURM_JOB_NODELIST=alpha
 for task in $(seq 0 "$last"); do
-    [ "$task" = "$DIES" ] || SLURM_ARRAY_TASK_ID=$task bash "$script" > /dev/null 2>&1 &
+    # As behind any queue, not before the one who submits has put down what there is to do.
+    [ "$task" = "$DIES" ] && continue
+    (sleep 2; SLURM_ARRAY_TASK_ID=$task exec bash "$LOG") > "$LOG.$task" 2>&1 &
 done
 echo "Submitted batch job 77"
 """
@@ -50,7 +52,7 @@ def slurm(folder: Path, dies: str) -> dict[str, str]:
 def command(name: str, *words: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", f"flitgym.experiments.{name}", *words],
-        cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=300,
+        cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
 
 
