@@ -58,13 +58,14 @@ class Launcher:
     kind: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def pool(self, workers: int | None, folder: Path, description: str) -> Pool | None:
+    def pool(self, workers: int | None, folder: Path, description: str, needs: Mapping[Path, float]) -> Pool | None:
         """A pool of at most so many runs at a time; None where they are processes of this machine.
 
         Args:
             workers: At the same time; None: what the cluster has room for.
             folder: Of the results, for what the pool itself writes.
             description: Of the runs.
+            needs: Bytes that each run will take, by its directory.
 
         Raises:
             ConfigError: there is no cluster at the address.
@@ -75,7 +76,7 @@ class Launcher:
         if self.kind == "ray":
             from .ray_pool import RayPool
 
-            return RayPool(workers, folder, **self.settings)
+            return RayPool(workers, folder, needs, **self.settings)
         from .submitit_pool import SubmititPool
 
         return SubmititPool(self.kind, workers, folder, description, self.settings)

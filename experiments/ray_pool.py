@@ -4,7 +4,7 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +44,17 @@ class RayPool:
     Args:
         workers: Runs at the same time; None: as many as the cluster has CPUs for, nodes that join later included.
         folder: Of the results; every node must see it.
+        needs: Bytes that each run will take, by its directory.
         address: Of the cluster, as `join` takes it.
         cpus_per_run: How many of its CPUs a run counts for.
-        memory_gb_per_run: Of a node's memory that a run counts for; None: its own estimate.
+        memory_gb_per_run: Of a node's memory that a run counts for, in the place of `needs`.
     """
 
     def __init__(
         self,
         workers: int | None,
         folder: Path,
+        needs: Mapping[Path, float],
         *,
         address: str | None,
         cpus_per_run: float,
@@ -65,11 +67,13 @@ class RayPool:
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         remote: Any = ray.remote  # its types know neither this strategy nor actors of classes as they are
         self._board = remote(num_cpus=0, scheduling_strategy=here)(_Board).remote()
-        options: dict[str, Any] = {"num_cpus": cpus_per_run}
-        if memory_gb_per_run:
-            options["memory"] = int(memory_gb_per_run * 1e9)
+        # What no node has would be waited for for ever: such a run has the largest node to itself.
+        nodes: Any = ray.nodes()  # type: ignore[no-untyped-call]
+        largest = max(node["Resources"].get("memory", 0.0) for node in nodes if node["Alive"])
+        given = memory_gb_per_run and memory_gb_per_run * 1e9
+        self._memory = {path: int(min(given or need, largest)) for path, need in needs.items()}
         # A process per run, so that each row's peak memory is its own.
-        self._tasks: Tasks[Path] = Tasks(_run, max_calls=1, **options)
+        self._tasks: Tasks[Path] = Tasks(_run, max_calls=1, num_cpus=cpus_per_run)
         folder.mkdir(parents=True, exist_ok=True)
         self._mark = tempfile.NamedTemporaryFile(prefix=".shared-", dir=folder)  # noqa: SIM115
         self._common = (str(Path.cwd()), str(Path(self._mark.name).resolve()), self._board, cpus_per_run)
@@ -86,7 +90,8 @@ class RayPool:
         """Start them."""
         for run in runs:
             self._runs[run.directory] = run
-            self._tasks.start(run.directory, run.plain, str(run.directory), *self._common)
+            own = (run.plain, str(run.directory), *self._common)
+            self._tasks.start(run.directory, *own, memory=self._memory[run.directory])
 
     def news(self) -> list[tuple[PlannedRun, float | str]]:
         """Wait for news; the runs that have any, with the part of each that is done (1 = it ended) or its error."""

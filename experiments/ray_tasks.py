@@ -49,14 +49,14 @@ class Tasks(Generic[Key]):
     def __init__(self, function: Any, **options: Any) -> None:
         # Ray's own retries would say nothing of it, and repeat what runs out of memory for ever.
         self._remote = ray.remote(max_retries=0, **options)(function)
-        self._active: dict[Any, tuple[Key, tuple[Any, ...], int]] = {}
+        self._active: dict[Any, tuple[Key, tuple[Any, ...], int | None, int]] = {}
 
     def __len__(self) -> int:
         return len(self._active)
 
-    def start(self, key: Key, *arguments: Any) -> None:
-        """Hand a task to the cluster."""
-        self._begin(key, arguments, _TRIES)
+    def start(self, key: Key, *arguments: Any, memory: int | None = None) -> None:
+        """Hand a task to the cluster; it counts for so many bytes of a node's memory."""
+        self._begin(key, arguments, memory, _TRIES)
 
     def ended(self, seconds: float) -> list[Ended[Key]]:
         """Wait so long at most; the tasks that ended."""
@@ -67,14 +67,14 @@ class Tasks(Generic[Key]):
         ready, _ = ray.wait(list(self._active), num_returns=len(self._active), timeout=0) if ready else ([], [])
         found = []
         for reference in ready:
-            key, arguments, left = self._active.pop(reference)
+            key, arguments, memory, left = self._active.pop(reference)
             try:
                 found.append(Ended(key, ray.get(reference)))
             except RayError as error:
                 died = not isinstance(error, RayTaskError | TaskCancelledError)
                 found.append(Ended(key, error=error, again=died and left > 1))
                 if found[-1].again:
-                    self._begin(key, arguments, left - 1)
+                    self._begin(key, arguments, memory, left - 1)
         return found
 
     def stop(self) -> None:
@@ -82,5 +82,6 @@ class Tasks(Generic[Key]):
         for reference in self._active:
             ray.cancel(reference)
 
-    def _begin(self, key: Key, arguments: tuple[Any, ...], tries: int) -> None:
-        self._active[self._remote.remote(*arguments)] = (key, arguments, tries)
+    def _begin(self, key: Key, arguments: tuple[Any, ...], memory: int | None, tries: int) -> None:
+        remote = self._remote.options(memory=memory) if memory else self._remote
+        self._active[remote.remote(*arguments)] = (key, arguments, memory, tries)

@@ -25,6 +25,7 @@ from ..simcore import ConfigError, CoreError, __version__
 from .cautions import say_cautions
 from .cores import CORES, share_cores
 from .launcher import HERE, Launcher, Pool
+from .memory import bytes_of, that_fit
 from .one_run import execute
 from .parent import end_with
 from .progress import SweepProgress
@@ -143,7 +144,7 @@ def run_all(
         runs: What to run.
         description: Shown beside the progress bar.
         workers: Runs at the same time, each in its own process, so that each row's peak memory is its own; None: one
-            per core of this machine, or as many as a cluster has room for.
+            per core of this machine, or as many as a cluster has room for. Fewer where memory is short.
         keep_going: Whether the others still run after one has failed.
         launcher: Where they run.
 
@@ -158,14 +159,22 @@ def run_all(
     todo = [run for run in distinct if _overwrite(run) or _finished(run) is None]
     # Long runs first, so that the cores finish together.
     todo.sort(key=lambda run: run.cost, reverse=True)
+    needs = bytes_of(todo)
+    most = workers or WORKERS
+    if not launcher.kind:
+        most = that_fit(list(needs.values()), most)
     text = f"{description}: {len(runs)} runs, {len(runs) - len(todo)} finished before"
     if workers or not launcher.kind:
-        text += f", {workers or WORKERS} at a time"
+        text += f", {most} at a time"
+    if todo:
+        text += f", up to {max(needs.values()) / 1e9:.2g} GB each"
+    if most < (workers or WORKERS):
+        text += f" (memory has no room for {workers or WORKERS})"
     print(text, file=sys.stderr, flush=True)
     if todo:
-        pool = launcher.pool(workers, todo[0].directory.parent, description)
+        pool = launcher.pool(workers, todo[0].directory.parent, description, needs)
         if pool is None:
-            pool = _Processes(workers or WORKERS, len(todo))
+            pool = _Processes(most, len(todo))
         _run_in_pool(todo, description, pool, keep_going)
     results = [result for run in runs if (result := read_result(run.directory)) is not None]
     say_cautions(description, results)
