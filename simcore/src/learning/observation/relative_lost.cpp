@@ -11,6 +11,7 @@
 #include <limits>
 #include <vector>
 
+#include "learning/feedback_row.hpp"
 #include "learning/relative.hpp"
 #include "simcore/registry.hpp"
 #include "topology/graph.hpp"
@@ -56,10 +57,7 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
   const Graph& graph = graph_now(net, s);
   constexpr u32 kAhead = 4;
   for (u32 i = 0; i < b.count; i++) {
-    if (i + kAhead < b.count) {
-      const u32 ahead = net.terminal_router[s.packets[b.packet[i + kAhead]].destination];
-      __builtin_prefetch(net.feedback.row(s, b.router[i + kAhead], seam.region[ahead]));
-    }
+    if (i + kAhead < b.count) fetch_row(net, s, b, i + kAhead);
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i];
     detail.arrived = b.now;
