@@ -18,9 +18,9 @@ part of the load that is accepted) in the second half of the episode. All candid
 (common random numbers), and the mean is one of them.
 
 Why detours: five runs on dragonfly_72 (router sc22) beside Halo3D: CosmoFlow and FFT3D in two placements, LU in one;
-one seed. Communication time of the target and throughput of the system over Q-adaptive's, geometric means; hops, the part
-that goes around, and the 99th percentile of packet latency in us. Sums are linear costs set by hand; `lost` had a row
-per region of destinations:
+one seed. Communication time of the target and throughput of the system over Q-adaptive's, geometric means; hops, the
+part that goes around, and the 99th percentile of packet latency in us. Sums are linear costs set by hand; `lost` had a
+row per region of destinations:
 
     routing                                                            time  system  hops  around   p99
     q_adaptive                                                         1.00   1.00   2.89    0.45  22.1
