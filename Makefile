@@ -25,6 +25,7 @@ export CCACHE_SLOPPINESS ?= pch_defines,time_macros,include_file_mtime,include_f
 endif
 
 CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' \) 2>/dev/null)
+CPP_FORMATTED := $(filter-out %/CMakeLists.txt,$(CPP_SOURCES))
 
 .PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions docs reference format constraints clean
 
@@ -103,6 +104,8 @@ lint: $(VENV)/dependencies-dev
 	@echo "== ruff"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@echo "== clang-format"
+	@$(BIN)/clang-format --dry-run -Werror $(CPP_FORMATTED)
 
 # The checker sees the packages under the names users import: links stand in for the mapping that the build makes. The
 # benchmark's scripts import each other by their folder, as they do when they run.
@@ -174,9 +177,10 @@ docs: $(VENV)/dependencies-docs $(VENV)/installed ## build the documentation int
 
 # --- Housekeeping --------------------------------------------------------------------------------------------------
 
-format: $(VENV)/dependencies-dev ## format the Python sources and mend what the linter can
+format: $(VENV)/dependencies-dev ## format the Python and C++ sources and mend what the linter can
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+	@$(BIN)/clang-format -i $(CPP_FORMATTED)
 
 constraints: ## pin the newest versions that fit pyproject.toml (needs uv)
 	@printf '%s\n' 'scikit-build-core>=1.1,<1.2' 'pybind11>=3.1,<3.2' | \
