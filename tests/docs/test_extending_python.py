@@ -109,7 +109,7 @@ def test_errors_of_blocks(crowd: Any) -> None:
 
 def test_linear_agent_is_least_squares(linear: Any) -> None:
     config = linear.Config(networks=2, run_ns=1000, episode_ns=20000)
-    agent = linear.Agent(config, World.composed(WORLD), rounds=30, seed=1)
+    agent = linear.Agent(config, World.composed(WORLD), rounds=40, seed=1)
     lines = [agent.train_round() for _ in range(30)]
     losses = [line["loss"] for line in lines if np.isfinite(line["loss"])]
     assert np.mean(losses[-5:]) < 0.5 * losses[0]
@@ -120,7 +120,7 @@ def test_linear_agent_is_least_squares(linear: Any) -> None:
     gradient = agent.squares @ agent.weights() + config.ridge * agent.weights() - agent.products
     assert np.abs(gradient).max() < 1e-6 * np.abs(agent.products).max()
 
-    other = linear.Agent(config, World.composed(WORLD), rounds=30, seed=2)
+    other = linear.Agent(config, World.composed(WORLD), rounds=40, seed=2)
     other.load_state(agent.state())
     assert other.round == 30
     assert other.train_round() == agent.train_round()
