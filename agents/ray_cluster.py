@@ -48,6 +48,27 @@ def join(address: str | None, key: str, **options: Any) -> None:
         raise ConfigError(f"{key}: no way into a Ray cluster at '{named}' ({first}){token}") from None
 
 
+def require_cpus(count: float, key: str) -> None:
+    """Refuse what waits for more CPUs than the cluster that this process has joined has in all.
+
+    Args:
+        count: How many processes of a CPU each are to run at once.
+        key: Of the configuration, for the message.
+
+    Raises:
+        ConfigError: names both numbers.
+    """
+    import ray
+
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    there = resources.get("CPU", 0.0)
+    if count > there:
+        raise ConfigError(
+            f"{key}: {count:g} processes of a CPU each would wait for ever, the Ray cluster has {there:g} CPUs; ask "
+            "for fewer, or start more nodes (`ray start --address=... --num-cpus=...`)"
+        )
+
+
 def _require_answer(address: str, key: str) -> None:
     parts = urlsplit(address if "://" in address else f"//{address}")
     try:

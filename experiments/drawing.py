@@ -14,8 +14,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.typing import ColorType
 
+from ..simcore._files import atomic_path
 from .players import player_of
-from .results import atomic_path
 
 Row = Mapping[str, Any]
 

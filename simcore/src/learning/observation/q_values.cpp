@@ -66,14 +66,13 @@ void write(const Network& net, const State& s, const Asked& asked, float*, float
 }
 
 const Register<ObservationSpec> entry({
-    "q_values",
-    "time that packets by each candidate have been losing to queueing, as the neighbours report it",
-    {},
-    {{"lost", 0, 100, "us, running mean"}},
-    write,
-    setup,
-    prepare,
-    learn,
+    .name = "q_values",
+    .summary = "time that packets by each candidate have been losing to queueing, as the neighbours report it",
+    .per_slot = {{"lost", 0, 100, "us, running mean"}},
+    .write = write,
+    .setup = setup,
+    .prepare = prepare,
+    .learn = learn,
 });
 
 }  // namespace
