@@ -5,12 +5,10 @@
 
 namespace flitgym {
 
-// The row of request i of the batch, by the region of its destination.
-inline void fetch_row(const Network& net, const State& s, const Batch& b, u32 i) {
-  const u32 to = net.terminal_router[s.packets[b.packet[i]].destination];
-  const float* const row = net.feedback.row(s, b.router[i], net.seam->region[to]);
-  __builtin_prefetch(row);
-  __builtin_prefetch(row + net.link_span - 1);
+inline void fetch_row(const Network& net, const State& s, u32 router, u32 row) {
+  const float* const values = net.feedback.row(s, router, row);
+  __builtin_prefetch(values);
+  __builtin_prefetch(values + net.link_span - 1);
 }
 
 }  // namespace flitgym

@@ -32,7 +32,10 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData*)
   const Graph& graph = graph_now(net, s);
   constexpr u32 kAhead = 4;
   for (u32 i = 0; i < b.count; i++) {
-    if (i + kAhead < b.count) fetch_row(net, s, b, i + kAhead);
+    if (i + kAhead < b.count) {
+      const u32 to = net.terminal_router[s.packets[b.packet[i + kAhead]].destination];
+      fetch_row(net, s, b.router[i + kAhead], row_of(net, to));
+    }
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i];
     if (!net.is_link(net.port(router, b.in_port[i]))) {

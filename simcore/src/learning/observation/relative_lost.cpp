@@ -57,7 +57,10 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
   const Graph& graph = graph_now(net, s);
   constexpr u32 kAhead = 4;
   for (u32 i = 0; i < b.count; i++) {
-    if (i + kAhead < b.count) fetch_row(net, s, b, i + kAhead);
+    if (i + kAhead < b.count) {
+      const Packet& p = s.packets[b.packet[i + kAhead]];
+      fetch_row(net, s, b.router[i + kAhead], row_of(net, rows, p, net.terminal_router[p.destination], p.hops));
+    }
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i];
     detail.arrived = b.now;
