@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -39,13 +43,48 @@ def join(address: str | None, key: str, **options: Any) -> None:
         _require_answer(named, key if address else "RAY_ADDRESS")
         _use_token()
     try:
-        ray.init(address=address, **options)
+        with _own_signals():
+            ray.init(address=address, **options)
     except (ConnectionError, ValueError, RuntimeError) as error:
         if not named:
             raise
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         token = "" if named == "auto" else _TOKEN
         raise ConfigError(f"{key}: no way into a Ray cluster at '{named}' ({first}){token}") from None
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Keep what this process does when it is interrupted or ended; Ray puts a report of a crash in its place."""
+    numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.getsignal(number) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:
+                signal.signal(number, handler)
+
+
+def require_cpus(count: float, key: str) -> None:
+    """Refuse what waits for more CPUs than the cluster that this process has joined has in all.
+
+    Args:
+        count: How many processes of a CPU each are to run at once.
+        key: Of the configuration, for the message.
+
+    Raises:
+        ConfigError: names both numbers.
+    """
+    import ray
+
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    there = resources.get("CPU", 0.0)
+    if count > there:
+        raise ConfigError(
+            f"{key}: {count:g} processes of a CPU each would wait for ever, the Ray cluster has {there:g} CPUs; ask "
+            "for fewer, or start more nodes (`ray start --address=... --num-cpus=...`)"
+        )
 
 
 def _require_answer(address: str, key: str) -> None:

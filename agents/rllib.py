@@ -14,10 +14,10 @@ import numpy as np
 import torch
 
 from ..env.world import Mixture, World
-from ..simcore import ConfigError
+from ..simcore import ConfigError, CoreError
 from . import stored
 from .networks import Layers
-from .ray_cluster import join
+from .ray_cluster import join, require_cpus
 
 
 @dataclass
@@ -89,8 +89,17 @@ class Agent:
         where = f"joining the Ray cluster at {config.address}" if config.address else "starting Ray"
         print(f"{config.name}: {where}", file=sys.stderr, flush=True)
         join(config.address, "agent.address", include_dashboard=False, log_to_driver=False)
+        # RLlib would wait for CPUs that do not come, without a word.
+        require_cpus(self._machines.cpus, "agent.env_runners + agent.learners")
         self._before, self._steps, self.round = 0.0, 0.0, 0
-        self._algorithm = self._build()
+        self._built: Any = None
+
+    @property
+    def _algorithm(self) -> Any:
+        # Built late: its processes take long to start, and what goes on from a checkpoint is built from that.
+        if self._built is None:
+            self._built = self._build()
+        return self._built
 
     def _build(self) -> Any:
         given = {key: value for key, value in vars(self.config).items() if key not in (*_MACHINES, *_SEAM, "name")}
@@ -110,8 +119,21 @@ class Agent:
         return {"network": "flat", "hidden": list(config.hidden), **{key: getattr(config, key) for key in _SEAM}}
 
     def train_round(self) -> dict[str, float]:
-        """One iteration of RLlib."""
-        numbers = self._numbers(self._algorithm.train())
+        """One iteration of RLlib.
+
+        Raises:
+            CoreError: a learner died; one that simulates is replaced by RLlib.
+        """
+        from ray.exceptions import RayActorError
+
+        try:
+            numbers = self._numbers(self._algorithm.train())
+        except RayActorError as error:
+            first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise CoreError(
+                f"{self.config.name}: a process of the cluster died in round {self.round + 1} ({first}); start again "
+                "to go on from the last checkpoint"
+            ) from error
         self.round += 1
         self._steps = numbers["decisions"]
         return numbers
@@ -149,35 +171,31 @@ class Agent:
         Raises:
             ConfigError: it is none of this agent, or damaged; the message names the piece.
         """
-        state = self._checked(state)
-        self._before = self._steps = state["steps"]
-        self.round = state["round"]
-        self._algorithm.stop()
-        self._algorithm = self._build()
+        given = stored.entries(state, "agent", ("steps", "round", "weights"))
+        steps, number = stored.number(given["steps"], "agent.steps"), stored.whole(given["round"], "agent.round")
+        self.close()
+        self._before = self._steps = steps
+        self.round = number
         weights = {
-            module: {name: value.numpy() for name, value in parts.items()} for module, parts in state["weights"].items()
+            module: {name: value.numpy() for name, value in parts.items()}
+            for module, parts in self._checked(given["weights"]).items()
         }
         self._algorithm.learner_group.set_weights(weights)
         self._algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=self._algorithm.learner_group)
 
-    def _checked(self, state: Any) -> dict[str, Any]:
-        given = stored.entries(state, "agent", ("steps", "round", "weights"))
+    def _checked(self, weights: Any) -> dict[str, Any]:
         own = {
             module: {name: torch.from_numpy(np.array(value)) for name, value in parts.items()}
             for module, parts in self._algorithm.learner_group.get_weights().items()
         }
-        modules = stored.entries(given["weights"], "agent.weights", list(own))
-        return {
-            "steps": stored.number(given["steps"], "agent.steps"),
-            "round": stored.whole(given["round"], "agent.round"),
-            "weights": {
-                name: stored.like(modules[name], f"agent.weights.{name}", parts) for name, parts in own.items()
-            },
-        }
+        modules = stored.entries(weights, "agent.weights", list(own))
+        return {name: stored.like(modules[name], f"agent.weights.{name}", parts) for name, parts in own.items()}
 
     def close(self) -> None:
         """Stop Ray's processes."""
-        self._algorithm.stop()
+        if self._built is not None:
+            self._built.stop()
+            self._built = None
 
 
 AGENTS = {"rllib_ppo": (PpoConfig, Agent), "rllib_dqn": (DqnConfig, Agent)}

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..env.rllib_runner import LATENCY, CoreEnvRunner, Rollout, spaces_of
 from ..simcore import ConfigError
-from .ray_cluster import join
+from .ray_cluster import join, require_cpus
 from .rllib_modules import Layers
 
 try:
@@ -43,6 +43,11 @@ class Machines:
     gpus_per_learner: float = 0
     address: str | None = None
 
+    @property
+    def cpus(self) -> int:
+        """CPUs of the cluster that are taken: one by each that simulates, and by each learner without a GPU."""
+        return self.env_runners + (0 if self.gpus_per_learner else self.learners)
+
 
 def configure(config: Any, rollout: Rollout, module: type, machines: Machines, seed: int) -> Any:
     """Give an `AlgorithmConfig` the core as its world and `module` as its network."""
@@ -71,6 +76,7 @@ def learn(
     packet latency) and the learner's own numbers as `learner/...`.
     """
     join(machines.address, "Machines.address", include_dashboard=False, log_to_driver=False)
+    require_cpus(machines.cpus, "Machines: env_runners + learners")
     algorithm = config.build_algo()
     try:
         done = 0

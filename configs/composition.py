@@ -39,13 +39,13 @@ def compose(overrides: Sequence[str] = ()) -> DictConfig:
     return config
 
 
-def compose_root(name: str, overrides: Sequence[str]) -> DictConfig:
-    """What Hydra composes of a primary configuration, on its search path if it runs already.
+def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> DictConfig:
+    """What Hydra composes of a primary configuration, on its search path if it runs already; with its own part or not.
 
     Raises:
         Exception: of many kinds; see `explain`.
     """
     if GlobalHydra.instance().is_initialized():
-        return hydra_compose(name, overrides=list(overrides))
+        return hydra_compose(name, overrides=list(overrides), return_hydra_config=hydra)
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        return hydra_compose(name, overrides=list(overrides))
+        return hydra_compose(name, overrides=list(overrides), return_hydra_config=hydra)

@@ -25,6 +25,7 @@ from .benchmarks.text import About, markdown, print_tables, write_csv
 from .commandline import CommandError, run_command
 from .evaluation.plan import Policy, Trial, plan, policies_of
 from .evaluation.play import play
+from .launcher import HERE, Launcher, launcher_of
 from .results import ROWS_FILE, require_writable, row, write_rows
 from .sweep import WORKERS, Assemblies
 
@@ -45,7 +46,7 @@ class Options:
     baselines: str = "recorded"
     record: str | None = None
     results: str = "results"
-    workers: int = WORKERS
+    workers: int | None = None
     confidence: float = 0.95
     resamples: int = 2000
 
@@ -64,12 +65,13 @@ class Play:
         return self.task.id, self.trial.policy.name, self.trial.run.plain["seed"]
 
 
-def benchmark(options: Options, command: str) -> None:
+def benchmark(options: Options, command: str, launcher: Launcher = HERE) -> None:
     """Run what is missing, print the scores, and write tables, figure and rows into `<results>/benchmark_<suite>/`.
 
     Args:
         options: Of the command.
         command: What the user typed, for `benchmark.md`.
+        launcher: Where it runs.
 
     Raises:
         ConfigError, CommandError: something that does not exist was asked for; nothing was run. Or no run can be made.
@@ -95,7 +97,7 @@ def benchmark(options: Options, command: str) -> None:
     results: dict[Path, dict[str, Any]] = {}
     failures: list[str] = []
     if wanted:
-        results, failures = play([p.trial for p in wanted], COMMAND, suite.id, options.workers)
+        results, failures = play([p.trial for p in wanted], COMMAND, suite.id, options.workers, launcher)
     done = [p for p in wanted if p.trial.run.directory in results]
     if wanted and not done:
         raise CommandError("no run ended well:\n" + "\n".join(failures))
@@ -138,8 +140,9 @@ def _asked(options: Options) -> tuple[Suite, list[Policy]]:
     if not 0 < options.confidence < 1:
         raise CommandError(f"confidence: {options.confidence:g} is not between 0 and 1")
     for key in ("resamples", "workers"):
-        if getattr(options, key) < 1:
-            raise CommandError(f"{key}: {getattr(options, key)} is less than 1")
+        number = getattr(options, key)
+        if number is not None and number < 1:
+            raise CommandError(f"{key}: {number} is less than 1")
     policies = policies_of(options.policies)
     # A name stands for one policy: the scale is made of those that are recorded under it.
     for policy in policies:
@@ -317,6 +320,7 @@ def _usage() -> str:
         "  results=results               runs and tables go to <results>/benchmark_<suite>/",
         f"  workers={WORKERS}                     runs at the same time",
         "  confidence=0.95 resamples=2000  of the intervals",
+        "  hydra/launcher=ray hydra.launcher.address=host:port, hydra/launcher=submitit_slurm   on a cluster",
     ]
     return "\n".join(lines)
 
@@ -356,7 +360,8 @@ def main() -> None:
         return
 
     def command() -> None:
-        benchmark(_options(words), shlex.join([COMMAND, *words]))
+        launcher, own = launcher_of(words)
+        benchmark(_options(own), shlex.join([COMMAND, *words]), launcher)
 
     sys.exit(run_command(COMMAND, command))
 

@@ -21,13 +21,14 @@ from rich.console import Console
 from ..configs import CONFIG_DIR, core_failures, refuse_added, unknown
 from ..simcore import ConfigError, CoreError
 from ..simcore._files import atomic_path
+from . import ray_launcher
 from .commandline import CommandError, past_hydra, run_command
 from .evaluation.plan import Policy, Scenario, check_axis, plan, policies_of, scenarios_of
 from .evaluation.play import play
 from .evaluation.summary import Bootstrap, Cell, summarise
 from .evaluation.text import About, markdown, print_tables, write_csv
+from .launcher import HERE, Launcher, launcher_of_app
 from .results import ROWS_FILE, require_writable, row, write_rows
-from .sweep import WORKERS
 
 NAME = "evaluation"  # of the files written
 # What a run has and an evaluation has several of.
@@ -51,7 +52,7 @@ def app(config: DictConfig) -> None:
     try:
         with past_hydra():
             refuse_added(config)
-            evaluate(config, common, directory, shlex.join(["flitgym-evaluate", *words]))
+            evaluate(config, common, directory, shlex.join(["flitgym-evaluate", *words]), launcher_of_app())
     except BaseException:
         # Hydra has made the folder already; an evaluation that came to nothing leaves none behind.
         with suppress(OSError):
@@ -59,7 +60,9 @@ def app(config: DictConfig) -> None:
         raise
 
 
-def evaluate(config: DictConfig, common: Sequence[str], directory: Path, command: str) -> None:
+def evaluate(
+    config: DictConfig, common: Sequence[str], directory: Path, command: str, launcher: Launcher = HERE
+) -> None:
     """Run what is missing, print the tables, and write rows, tables and figure into `directory`.
 
     Args:
@@ -67,6 +70,7 @@ def evaluate(config: DictConfig, common: Sequence[str], directory: Path, command
         common: Hydra overrides of every run: topology, router, windows.
         directory: Of the study.
         command: What the user typed, for `evaluation.md`.
+        launcher: Where it runs.
 
     Raises:
         ConfigError, CommandError: something that does not exist was asked for; nothing was run. Or no run can be made.
@@ -77,7 +81,7 @@ def evaluate(config: DictConfig, common: Sequence[str], directory: Path, command
     policies, scenarios, reference = _players(given)
     require_writable(directory)
     trials = plan(policies, scenarios, common, given["loads"], given["seeds"], directory)
-    results, failures = play(trials, "flitgym-evaluate", NAME, given["workers"] or WORKERS)
+    results, failures = play(trials, "flitgym-evaluate", NAME, given["workers"], launcher)
     rows = [row(results[d], d) | trial.labels for trial in trials if (d := trial.run.directory) in results]
     if not rows:
         raise CommandError("no run ended well:\n" + "\n".join(failures))
@@ -161,6 +165,7 @@ def main() -> None:
 
     def command() -> None:
         _refuse_singles(sys.argv[1:])
+        ray_launcher.register()
         app()
 
     sys.exit(run_command("flitgym-evaluate", command))

@@ -19,6 +19,7 @@ from ..configs import explain
 from ..configs.assembly import ROOTS, Assembly
 from ..configs.schema import SWEEPER
 from ..simcore import ConfigError
+from .launcher import require_slurm
 
 
 class GridSweeper(Sweeper):
@@ -33,7 +34,12 @@ class GridSweeper(Sweeper):
         self._basic = BasicSweeper(max_batch_size, params)
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """Hydra's hook before a sweep."""
+        """Hydra's hook before a sweep.
+
+        Raises:
+            CommandError: the launcher is of a batch system that is not here.
+        """
+        require_slurm(config.hydra.launcher)
         self._basic.setup(hydra_context=hydra_context, task_function=task_function, config=config)
         root = ROOTS.get(config.hydra.job.config_name)
         if root is not None:

@@ -2,19 +2,20 @@
 
 import _thread
 import os
+import socket
 import threading
 import time
 
 _LOOK_EVERY_SECONDS = 0.5
 _GRACE_SECONDS = 5.0  # for a run to clean up behind itself
-_COMMAND = "FLITGYM_COMMAND"  # holds the number of the command's process; its workers inherit it
+_COMMAND = "FLITGYM_COMMAND"  # holds the number of the command's process and its machine; its workers inherit it
 
 _watching = False
 
 
 def have_workers() -> None:
     """Say that this process is a command, whose workers on this machine end with it if they call `end_with_command`."""
-    os.environ[_COMMAND] = str(os.getpid())
+    os.environ[_COMMAND] = f"{os.getpid()}@{socket.gethostname()}"
 
 
 def end_with_command() -> None:
@@ -22,9 +23,10 @@ def end_with_command() -> None:
 
     The command itself goes on without the shell that started it, and so does a process that has no command.
     """
-    command = int(os.environ.get(_COMMAND, 0))
-    if command not in (0, os.getpid()):
-        end_with(command)
+    command, _, machine = os.environ.get(_COMMAND, "").partition("@")
+    # A job of Slurm has the environment of the command, but may be elsewhere.
+    if command and machine == socket.gethostname() and int(command) != os.getpid():
+        end_with(int(command))
 
 
 def end_with(process: int) -> None:

@@ -6,6 +6,7 @@ cluster that is there already without help; this is the part of it that a sweep 
 
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +16,19 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
 from hydra.core.singleton import Singleton
-from hydra.core.utils import JobReturn, run_job, setup_globals
+from hydra.core.utils import JobReturn, JobStatus, run_job, setup_globals
 from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, open_dict
 
 from ..agents.ray_cluster import join
+from ..simcore import CoreError
 from .commandline import CommandError
+from .times import duration_text
+
+_LOOK_SECONDS = 1.0
+_LINES = 20  # in a sweep of any length
+_LONG_SECONDS = 60.0  # what takes longer is announced
 
 # Hydra takes launchers from the package `hydra_plugins` alone: this module stands there under a second name.
 _PLUGIN = "hydra_plugins.flitgym"
@@ -33,19 +40,20 @@ class RayLauncher(Launcher):
     Args:
         address: Of the cluster, as `ray.init` takes it; None starts Ray on this machine unless RAY_ADDRESS names one.
         cpus_per_run: How many of its CPUs a run counts for.
+        memory_gb_per_run: Of a node's memory that a run counts for; None: it is not counted.
     """
 
     __module__ = _PLUGIN
 
-    def __init__(self, address: str | None, cpus_per_run: float) -> None:
-        self._address, self._cpus_per_run = address, cpus_per_run
+    def __init__(self, address: str | None, cpus_per_run: float, memory_gb_per_run: float | None = None) -> None:
+        self._address, self._cpus_per_run, self._memory_gb_per_run = address, cpus_per_run, memory_gb_per_run
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Hydra's hook before a sweep."""
         self._context, self._function, self._config = hydra_context, task_function, config
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
-        """Run all jobs; their results in order.
+        """Run all jobs; their results in order. One that fails, or whose worker dies twice, leaves the others alone.
 
         Raises:
             CommandError: Ray is not installed.
@@ -53,22 +61,45 @@ class RayLauncher(Launcher):
         """
         try:
             import ray
+
+            from .ray_tasks import Tasks
         except ImportError:
             raise CommandError("hydra/launcher=ray needs Ray: pip install 'flitgym[ray]'") from None
         setup_globals()
         join(self._address, "hydra.launcher.address", log_to_driver=True)
-        run = ray.remote(num_cpus=self._cpus_per_run, max_retries=0)(run_one)
+        options: dict[str, Any] = {"num_cpus": self._cpus_per_run}
+        if self._memory_gb_per_run:
+            options["memory"] = int(self._memory_gb_per_run * 1e9)
+        tasks: Tasks[int] = Tasks(run_one, **options)
         try:
-            tasks = []
-            for number, overrides in enumerate(job_overrides, initial_job_idx):
-                config = self._job_config(overrides, number)
+            for number, overrides in enumerate(job_overrides):
+                config = self._job_config(overrides, initial_job_idx + number)
                 state = Singleton.get_state()
-                tasks.append(run.remote(self._context, config, self._function, state, str(Path.cwd())))
-            results: list[JobReturn] = ray.get(tasks)
+                tasks.start(number, self._context, config, self._function, state, str(Path.cwd()))
+            return self._results(tasks, len(job_overrides))
         finally:
             # Ends what still runs when the sweep is interrupted.
             ray.shutdown()
-        return results
+
+    def _results(self, tasks: Any, count: int) -> list[JobReturn]:
+        """Of all jobs, in order. One whose worker died, as the one that raised something, says so when it is read."""
+        results: dict[int, JobReturn] = {}
+        began = time.monotonic()
+        while len(results) < count:
+            for task in tasks.ended(_LOOK_SECONDS):
+                if task.error is None:
+                    results[task.key] = task.value
+                else:
+                    more = "; it begins again" if task.again else ""
+                    _say(f"run {task.key} of the sweep: {task.said}{more}")
+                    if task.again:
+                        continue
+                    results[task.key] = JobReturn(status=JobStatus.FAILED, _return_value=CoreError(task.said))
+                if len(results) % max(1, count // _LINES) == 0 and len(results) < count:
+                    left = (time.monotonic() - began) / len(results) * (count - len(results))
+                    if left >= _LONG_SECONDS:
+                        _say(f"{len(results)} of {count} runs, about {duration_text(left)} left")
+        return [results[number] for number in range(count)]
 
     def _job_config(self, overrides: Sequence[str], number: int) -> DictConfig:
         config = self._context.config_loader.load_sweep_config(self._config, list(overrides))
@@ -95,6 +126,10 @@ def run_one(
     )
 
 
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
 @dataclass
 class RayLauncherConfig:
     """Types of `hydra/launcher/ray.yaml`."""
@@ -102,6 +137,7 @@ class RayLauncherConfig:
     _target_: str = f"{_PLUGIN}.{RayLauncher.__name__}"
     address: str | None = None
     cpus_per_run: float = 1.0
+    memory_gb_per_run: float | None = None
 
 
 def register() -> None:

@@ -20,11 +20,12 @@ from ..simcore import ConfigError
 from ..simcore._files import atomic_path
 from .commandline import CommandError, run_command
 from .evaluation.plan import Policy, policies_of
+from .launcher import HERE, Launcher, launcher_of
 from .metrics import relative_difference
 from .one_run import prepare
 from .players import player, player_of
 from .results import ROWS_FILE, read_rows, require_writable, row, write_rows
-from .sweep import WORKERS, PlannedRun, RunFailedError, expand, run_all
+from .sweep import PlannedRun, RunFailedError, expand, run_all
 from .workload_rows import workload_row
 
 FIGURES = Path(__file__).parent / "figures"
@@ -45,7 +46,7 @@ class Options:
     # Of a study: further routings and learned policies, as of flitgym-evaluate.
     policies: list[Any] = field(default_factory=list)
     results: str = "results"  # runs and figures go to <results>/<name>_<preset>/
-    workers: int = WORKERS  # runs at the same time
+    workers: int | None = None  # runs at the same time; None: one per core, or what a cluster has room for
     redraw: bool = False  # run nothing: the figures once more, from the rows that are there
 
 
@@ -82,11 +83,12 @@ def _sweep(folder: Path, preset: str) -> tuple[list[str], list[dict[str, Any]]]:
     return [*sweep["common"], *sweep["preset"].get("overrides", ())], sweep["runs"]
 
 
-def reproduce(options: Options) -> None:
+def reproduce(options: Options, launcher: Launcher = HERE) -> None:
     """Run what is missing, then write the figures (PNG and SVG), the rows, the differences, and a study's report page.
 
     Raises:
         CommandError: no such figure, study or preset, or a run failed. Those of a study still run to the end.
+        ConfigError: there is no cluster where the launcher looks for one.
         DamagedError: the rows to redraw cannot be read.
         OSError: a file cannot be written; what was there before stays.
     """
@@ -104,7 +106,7 @@ def reproduce(options: Options) -> None:
         runs += played
         players += [policy.name] * len(played)
     try:
-        results = run_all(runs, name, options.workers, keep_going=bool(options.study))
+        results = run_all(runs, name, options.workers, keep_going=bool(options.study), launcher=launcher)
     except RunFailedError as error:
         raise CommandError(str(error)) from None
     to_row = workload_row if options.study else row
@@ -273,7 +275,7 @@ def _check(options: Options) -> None:
         raise CommandError("policies: further ones play in a study (study=interference), not in a figure")
     if options.policies and options.redraw:
         raise CommandError("policies: redraw=true draws the rows that are there, with the policies they have")
-    if options.workers < 1:
+    if options.workers is not None and options.workers < 1:
         raise CommandError(f"workers: {options.workers} is less than 1")
 
 
@@ -283,6 +285,7 @@ def _usage() -> str:
         "       flitgym-reproduce study=<name> [preset=<preset>] [policies=[...]] [results=<folder>] [workers=<n>]",
         "",
         "Runs what is missing of the sweep, draws its figures and compares the numbers with the published ones.",
+        "On a cluster: hydra/launcher=ray hydra.launcher.address=host:port, or hydra/launcher=submitit_slurm.",
         "With redraw=true it runs nothing and draws the rows that are there: after an edit of a plot.",
     ]
     for title, folder in (("figures", FIGURES), ("studies, several figures from one sweep", STUDIES)):
@@ -301,8 +304,9 @@ def main() -> None:
         wrong = [word for word in sys.argv[1:] if "=" not in word]
         if wrong:
             raise CommandError(f"'{wrong[0]}' is not of the form key=value")
-        options: Any = OmegaConf.merge(OmegaConf.structured(Options), OmegaConf.from_cli(sys.argv[1:]))
-        reproduce(options)
+        launcher, words = launcher_of(sys.argv[1:])
+        options: Any = OmegaConf.merge(OmegaConf.structured(Options), OmegaConf.from_cli(words))
+        reproduce(options, launcher)
 
     sys.exit(run_command("flitgym-reproduce", command))
 

@@ -1,4 +1,4 @@
-"""Many runs over all cores, one process each: resumable, interruptible, with progress and the time left."""
+"""Many runs over all cores or a cluster: resumable, interruptible, with progress and the time left."""
 
 import functools
 import itertools
@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
@@ -24,6 +24,8 @@ from ..configs.routes import route_hash, route_id
 from ..simcore import ConfigError, CoreError, __version__, results_version
 from .cautions import say_cautions
 from .cores import CORES, share_cores
+from .launcher import HERE, Launcher, Pool
+from .memory import bytes_of, that_fit
 from .one_run import execute
 from .parent import end_with
 from .progress import SweepProgress
@@ -130,20 +132,27 @@ def _wanted(common: Sequence[str], block: Mapping[str, Any], assemblies: Assembl
 
 
 def run_all(
-    runs: Sequence[PlannedRun], description: str, workers: int = WORKERS, keep_going: bool = False
+    runs: Sequence[PlannedRun],
+    description: str,
+    workers: int | None = None,
+    keep_going: bool = False,
+    launcher: Launcher = HERE,
 ) -> list[dict[str, Any]]:
     """Results of all runs, in their order. What is finished already is only read, unless `run.overwrite` is set.
 
     Args:
         runs: What to run.
         description: Shown beside the progress bar.
-        workers: Runs at the same time, each in its own process, so that each row's peak memory is its own.
+        workers: Runs at the same time, each in its own process, so that each row's peak memory is its own; None: one
+            per core of this machine, or as many as a cluster has room for. Fewer where memory is short.
         keep_going: Whether the others still run after one has failed.
+        launcher: Where they run.
 
     Raises:
         RunFailedError: a run failed; the others are stopped, or done with `keep_going`, which lists all that failed.
             Finished runs stay and are not run again.
         KeyboardInterrupt: Ctrl-C; the same holds.
+        ConfigError, CommandError: there is no such cluster, or no way to it; nothing was run.
     """
     # The same run may be wanted twice: two files of one policy.
     distinct = {run.directory: run for run in runs}.values()
@@ -152,14 +161,25 @@ def run_all(
     elsewhere = sum(result is not None and result["version"] != __version__ for result in known.values())
     # Long runs first, so that the cores finish together.
     todo.sort(key=lambda run: run.cost, reverse=True)
-    print(
-        f"{description}: {len(runs)} runs, {len(runs) - len(todo)} finished before"
-        + (f" ({elsewhere} by another commit, whose recorded results are the same)" if elsewhere else "")
-        + f", {workers} at a time",
-        file=sys.stderr,
-    )
+    needs = bytes_of(todo)
+    most = workers or WORKERS
+    if not launcher.kind:
+        most = that_fit(list(needs.values()), most)
+    text = f"{description}: {len(runs)} runs, {len(runs) - len(todo)} finished before"
+    if elsewhere:
+        text += f" ({elsewhere} by another commit, whose recorded results are the same)"
+    if workers or not launcher.kind:
+        text += f", {most} at a time"
     if todo:
-        _run_in_processes(todo, description, workers, keep_going)
+        text += f", up to {max(needs.values()) / 1e9:.2g} GB each"
+    if most < (workers or WORKERS):
+        text += f" (memory has no room for {workers or WORKERS})"
+    print(text, file=sys.stderr, flush=True)
+    if todo:
+        pool = launcher.pool(workers, todo[0].directory.parent, description, needs)
+        if pool is None:
+            pool = _Processes(most, len(todo))
+        _run_in_pool(todo, description, pool, keep_going)
     results = [result for run in runs if (result := read_result(run.directory)) is not None]
     say_cautions(description, results)
     return results
@@ -170,11 +190,16 @@ def collect(runs: Iterable[PlannedRun]) -> dict[Path, dict[str, Any]]:
     return {run.directory: result for run in runs if (result := _finished(run)) is not None}
 
 
-class _Pool:
-    """One process per run, at most `workers` at a time; progress and errors come back through a pipe each."""
+class _Processes:
+    """A `Pool` of processes of this machine, one per run; progress and errors come back through a pipe each.
 
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
+    Args:
+        workers: At the same time.
+        runs: How many there will be.
+    """
+
+    def __init__(self, workers: int, runs: int) -> None:
+        self._most, self._workers = workers, min(workers, runs)
         # Forked from a server that has imported everything: a start takes milliseconds, and nothing is shared.
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["flitgym.experiments.sweep"])
@@ -183,15 +208,19 @@ class _Pool:
     def __len__(self) -> int:
         return len(self._active)
 
-    def start(self, run: PlannedRun) -> None:
-        receiver, sender = self._context.Pipe(duplex=False)
-        process = self._context.Process(target=_work, args=(run.plain, run.directory, sender, self._workers))
-        process.start()
-        sender.close()
-        self._active[receiver] = (process, run)
+    @property
+    def room(self) -> int:
+        return self._most - len(self)
+
+    def start(self, runs: Sequence[PlannedRun]) -> None:
+        for run in runs:
+            receiver, sender = self._context.Pipe(duplex=False)
+            process = self._context.Process(target=_work, args=(run.plain, run.directory, sender, self._workers))
+            process.start()
+            sender.close()
+            self._active[receiver] = (process, run)
 
     def news(self) -> list[tuple[PlannedRun, float | str]]:
-        """Wait for news; the runs that have any, with the part of each that is done (1 = it ended) or its error."""
         ready = wait(list(self._active))
         heard: list[tuple[PlannedRun, float | str]] = []
         for receiver, (process, run) in [item for item in self._active.items() if item[0] in ready]:
@@ -208,23 +237,20 @@ class _Pool:
         return heard
 
     def stop(self) -> None:
-        """End what still runs; unfinished runs leave nothing behind."""
         for process, _ in self._active.values():
             process.terminate()
         for process, _ in self._active.values():
             process.join()
 
 
-def _run_in_processes(todo: Sequence[PlannedRun], description: str, workers: int, keep_going: bool) -> None:
+def _run_in_pool(todo: Sequence[PlannedRun], description: str, pool: Pool, keep_going: bool) -> None:
     waiting = iter(todo)
     parts = dict.fromkeys((run.directory for run in todo), 0.0)
     failures: dict[Path, str] = {}
-    pool = _Pool(min(workers, len(todo)))
     with SweepProgress(description, [run.cost for run in todo]) as progress:
         try:
             while True:
-                for run in itertools.islice(waiting, workers - len(pool)):
-                    pool.start(run)
+                pool.start(list(itertools.islice(waiting, pool.room)))
                 if not len(pool):
                     break
                 for run, part in pool.news():
@@ -258,20 +284,8 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection, workers: i
     sweep = multiprocessing.parent_process()
     if sweep is not None and sweep.pid is not None:
         end_with(sweep.pid)
-    last = time.monotonic()
-
-    def report(phase: str, part: float) -> None:
-        nonlocal last
-        if time.monotonic() - last > _REPORT_EVERY_SECONDS:
-            last = time.monotonic()
-            sender.send(min(part, 0.999))
-
     try:
-        config = OmegaConf.create(plain)
-        if is_table(config):
-            obtain_table(config, directory, report, keep_refusals=True)
-        else:
-            require_finished(execute(config, directory, report))
+        run_planned(OmegaConf.create(plain), directory, sender.send)
     except BrokenPipeError:
         # Nobody listens any more: the sweep's own process was killed.
         os._exit(1)
@@ -287,6 +301,31 @@ def _work(plain: dict[str, Any], directory: Path, sender: Connection, workers: i
         raise
     finally:
         sender.close()
+
+
+def run_planned(config: DictConfig, directory: Path, tell: Callable[[float], object]) -> None:
+    """Run what was planned, in this process.
+
+    Args:
+        config: Of a simulation or a forwarding table.
+        directory: For the result.
+        tell: Called now and then with the part that is done.
+
+    Raises:
+        ConfigError, CoreError, OSError: as `execute`, and where jobs were not done.
+    """
+    last = time.monotonic()
+
+    def report(phase: str, part: float) -> None:
+        nonlocal last
+        if time.monotonic() - last > _REPORT_EVERY_SECONDS:
+            last = time.monotonic()
+            tell(min(part, 0.999))
+
+    if is_table(config):
+        obtain_table(config, directory, report, keep_refusals=True)
+    else:
+        require_finished(execute(config, directory, report))
 
 
 def is_table(config: Mapping[Any, Any]) -> bool:

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..launcher import HERE, Launcher
 from ..sweep import PlannedRun, RunFailedError, collect, run_all
 from .plan import Trial, refused
 
 
 def play(
-    trials: Sequence[Trial], command: str, description: str, workers: int
+    trials: Sequence[Trial], command: str, description: str, workers: int | None, launcher: Launcher = HERE
 ) -> tuple[dict[Path, dict[str, Any]], list[str]]:
     """Run what is missing of the trials. Those that are refused or fail leave the others alone.
 
@@ -18,7 +19,8 @@ def play(
         trials: Of one study.
         command: Whose name messages begin with.
         description: Shown beside the progress bar.
-        workers: Runs at the same time.
+        workers: Runs at the same time; None: one per core, or what a cluster has room for.
+        launcher: Where they run.
 
     Returns:
         The results by directory, and what went wrong: a line for all runs of a policy that ended alike.
@@ -31,7 +33,7 @@ def play(
     runs: dict[Path, PlannedRun] = {t.run.directory: t.run for t in trials if t.pair not in failures}
     failed: dict[Path, str] = {}
     try:
-        run_all(list(runs.values()), description, workers, keep_going=True)
+        run_all(list(runs.values()), description, workers, keep_going=True, launcher=launcher)
     except RunFailedError as error:
         failed = error.failures
     results = {path: result for path, result in collect(runs.values()).items() if path not in failed}

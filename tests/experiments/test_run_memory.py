@@ -1,0 +1,50 @@
+"""What runs will take is known before they start, and no more go on at once than memory has room for."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from flitgym.experiments import memory
+from flitgym.experiments.sweep import expand, run_all
+
+
+def test_larger_networks_and_learned_tables_take_more(tmp_path: Path) -> None:
+    sweep = {"topology": ["dragonfly_72", "dragonfly_1056"], "routing": ["minimal", "q_adaptive"], "seed": [1, 2]}
+    runs = expand([], [{"overrides": [], "sweep": sweep}], tmp_path)
+    needs = memory.bytes_of(runs)
+    assert list(needs) == [run.directory for run in runs]
+    of = {(run.plain["topology"]["groups"], run.plain["routing"]["name"]): needs[run.directory] for run in runs}
+    small, large = sorted({groups for groups, _ in of})
+    assert of[small, "minimal"] < of[small, "q_adaptive"] < of[large, "q_adaptive"]
+    assert of[small, "minimal"] < of[large, "minimal"]
+
+
+def test_a_run_takes_less_than_was_said(small: Sequence[str], tmp_path: Path) -> None:
+    runs = expand(small, [{"overrides": [], "sweep": {"traffic.load": [0.9]}}], tmp_path)
+    (need,) = memory.bytes_of(runs).values()
+    (result,) = run_all(runs, "test", workers=1)
+    assert 0 < result["peak_rss_mb"] * 2**20 < need
+
+
+def test_what_cannot_be_built_counts_as_a_process(small: Sequence[str], tmp_path: Path) -> None:
+    runs = expand(small, [{"overrides": [], "sweep": {"traffic.load": [7.0]}}], tmp_path)
+    (need,) = memory.bytes_of(runs).values()
+    assert need == memory._PROCESS_BYTES
+
+
+@pytest.mark.parametrize(
+    ("free", "workers", "fits"),
+    [(100, 4, 4), (100, 3, 3), (60, 4, 2), (34, 4, 1), (1, 4, 1), (1e9, 64, 64)],
+)
+def test_so_many_fit_whichever_they_are(monkeypatch: pytest.MonkeyPatch, free: float, workers: int, fits: int) -> None:
+    monkeypatch.setattr(memory, "available_memory", lambda: free)
+    assert memory.that_fit([10, 30, 1, 15, 20], workers) == fits
+
+
+def test_a_machine_short_of_memory_says_so(
+    small: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(memory, "available_memory", lambda: 2e8)
+    runs = expand(small, [{"overrides": [], "sweep": {"traffic.load": [0.1, 0.2]}}], tmp_path)
+    assert len(run_all(runs, "test", workers=2)) == 2
+    assert "1 at a time, up to 0.17 GB each (memory has no room for 2)" in capsys.readouterr().err
