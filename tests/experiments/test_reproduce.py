@@ -1,10 +1,11 @@
 """`flitgym-reproduce`: its own errors. What it draws is tested with the figures."""
 
+import tempfile
 from pathlib import Path
 
 import pytest
 from conftest import Command
-from flitgym.experiments import reproduce, results
+from flitgym.experiments import reproduce
 
 
 @pytest.mark.parametrize(
@@ -56,6 +57,6 @@ def test_a_folder_that_takes_no_files(tmp_path: Path, monkeypatch: pytest.Monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(reproduce, "run_all", simulate)
-    monkeypatch.setattr(results.tempfile, "mkstemp", full)
+    monkeypatch.setattr(tempfile, "mkstemp", full)
     with pytest.raises(OSError, match="No space left"):
         reproduce.reproduce(reproduce.Options(figure="hpdc21_load_latency", results=str(tmp_path)))
