@@ -11,7 +11,6 @@
 #include <limits>
 #include <vector>
 
-#include "learning/feedback_row.hpp"
 #include "learning/relative.hpp"
 #include "simcore/registry.hpp"
 #include "topology/graph.hpp"
@@ -55,11 +54,11 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
   const auto& rows = static_cast<const Rows&>(*own);
   const Seam& seam = *net.seam;
   const Graph& graph = graph_now(net, s);
-  constexpr u32 kAhead = 4;
+  constexpr u32 kAhead = 4;  // the rows lie anywhere in memory
   for (u32 i = 0; i < b.count; i++) {
     if (i + kAhead < b.count) {
       const Packet& p = s.packets[b.packet[i + kAhead]];
-      fetch_row(net, s, b.router[i + kAhead], row_of(net, rows, p, net.terminal_router[p.destination], p.hops));
+      __builtin_prefetch(net.feedback.row(s, b.router[i + kAhead], row_of(net, rows, p, net.terminal_router[p.destination], p.hops)));
     }
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i];
