@@ -25,8 +25,9 @@ export CCACHE_SLOPPINESS ?= pch_defines,time_macros,include_file_mtime,include_f
 endif
 
 CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' \) 2>/dev/null)
+CPP_FORMATTED := $(filter-out %/CMakeLists.txt,$(CPP_SOURCES))
 
-.PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions format constraints clean
+.PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions docs reference format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,6 +104,8 @@ lint: $(VENV)/dependencies-dev
 	@echo "== ruff"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@echo "== clang-format"
+	@$(BIN)/clang-format --dry-run -Werror $(CPP_FORMATTED)
 
 # The checker sees the packages under the names users import: links stand in for the mapping that the build makes. The
 # benchmark's scripts import each other by their folder, as they do when they run.
@@ -156,15 +159,32 @@ bench-compare: $(VENV)/dependencies bench-build ## is the core slower than BASE=
 	@$(BIN)/python simcore/bench/compare.py "$(BASE)" $(SCENES) $(if $(PAIRS),--pairs $(PAIRS)) \
 		$(if $(FAIL_BELOW),--fail-below $(FAIL_BELOW))
 
+# --- Documentation -------------------------------------------------------------------------------------------------
+
+$(VENV)/dependencies-docs: $(VENV)/dependencies
+	@echo "== installing what the documentation needs (the extra [docs])"
+	@$(BIN)/python -c '$(REQUIREMENTS)' docs > $(VENV)/requirements-docs.txt
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -r $(VENV)/requirements-docs.txt
+	@touch $@
+
+reference: dev ## write the tables of docs/reference anew, from what the core and the code register
+	@$(BIN)/python docs/_ext/reference_tables.py
+
+docs: $(VENV)/dependencies-docs $(VENV)/installed ## build the documentation into build/docs (a warning ends it)
+	@echo "== sphinx"
+	@$(BIN)/python -m sphinx -E -a -W --keep-going -q -b html -d build/docs.cache docs build/docs
+	@echo "build/docs/index.html"
+
 # --- Housekeeping --------------------------------------------------------------------------------------------------
 
-format: $(VENV)/dependencies-dev ## format the Python sources and mend what the linter can
+format: $(VENV)/dependencies-dev ## format the Python and C++ sources and mend what the linter can
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+	@$(BIN)/clang-format -i $(CPP_FORMATTED)
 
 constraints: ## pin the newest versions that fit pyproject.toml (needs uv)
 	@printf '%s\n' 'scikit-build-core>=1.1,<1.2' 'pybind11>=3.1,<3.2' | \
-		uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --extra dev pyproject.toml - -o constraints.txt
+		uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --extra dev --extra docs pyproject.toml - -o constraints.txt
 
 clean: ## remove what was built (results stay)
 	rm -rf build $(VENV)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..simcore import ConfigError
+from ..simcore import ConfigError, registered
 
 
 def check(config: Any, **bounds: tuple[float, float]) -> None:
@@ -27,14 +27,19 @@ def check(config: Any, **bounds: tuple[float, float]) -> None:
         raise ConfigError(f"agent.hidden: {hidden}; a layer has 1 to 4096 units")
 
 
+# What the core takes: one statement of it, in simcore/src/learning/seam.cpp.
+_SEAM: dict[str, dict[str, Any]] = registered("routing")["agent"]["params"]
+SLOTS: tuple[float, float] = (_SEAM["slots"]["min"], _SEAM["slots"]["max"])
+CAPACITY: tuple[float, float] = (1, _SEAM["record"]["max"])
+
 # What the agents that learn from `Rollouts` have in common; times in ns.
 ROLLOUTS: dict[str, tuple[float, float]] = {
-    "slots": (2, 16),
+    "slots": SLOTS,
     "networks": (1, 1024),
     "run_ns": (1, 1e9),
     "episode_ns": (1, 1e12),
-    "capacity": (1, 1 << 24),
-    "record_part": (1e-6, 1),
+    "capacity": CAPACITY,
+    "record_part": (1e-6, _SEAM["record_part"]["max"]),
     "tail_ns": (0, 1e9),
     "learning_rate": (0, 1),
     "discount": (0, 1),

@@ -38,7 +38,7 @@ from ..configs.errors import unknown
 from ..env.world import Mixture, World
 from ..simcore import ConfigError, MarginalCost
 from . import stored
-from .bounds import check
+from .bounds import SLOTS, check
 from .divergence import require_finite
 from .networks import Layers, SlotScores
 from .replay import Replay
@@ -75,7 +75,7 @@ class Config:
     def __post_init__(self) -> None:
         check(
             self,
-            slots=(2, 16),
+            slots=SLOTS,
             networks=(1, 1024),
             warmup_ns=(0, 1e9),
             decisions=(1, 1 << 20),

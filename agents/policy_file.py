@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from ..simcore import ConfigError
+from ..simcore._files import atomic_path
 
 FORMAT = "flitgym-policy-1"
 
@@ -65,7 +64,8 @@ def save_policy(
     }
     if slots_by != "random":  # what files without the word mean
         metadata["slots_by"] = slots_by
-    write_whole(path, _in_order(save(tensors, metadata)))
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(_in_order(save(tensors, metadata)))
 
 
 def _in_order(data: bytes) -> bytes:
@@ -103,20 +103,3 @@ def load_policy(
         if not np.isfinite(tensor).all():
             raise ConfigError(f"policy file {path}: tensor '{name}' holds a weight that is not finite")
     return layers, metadata
-
-
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file such that a crash at any moment leaves the old one or the new one, and nothing else."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)  # as any other file, not for its maker alone
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -16,6 +16,7 @@ from yaml import YAMLError
 
 from ..configs import config_hash, unknown
 from ..simcore import ConfigError, CoreError, __version__
+from ..simcore._files import atomic_path
 from .benchmarks.measures import Measures, check_windows, measures
 from .benchmarks.records import Record, merged, read_records, sources_of, write_records
 from .benchmarks.scoring import Bootstrap, Cell, Summary, cells_of, summarise
@@ -25,7 +26,7 @@ from .commandline import CommandError, run_command
 from .evaluation.plan import Policy, Trial, plan, policies_of
 from .evaluation.play import play
 from .launcher import HERE, Launcher, launcher_of
-from .results import ROWS_FILE, atomic_path, require_writable, row, write_rows
+from .results import ROWS_FILE, require_writable, row, write_rows
 from .sweep import WORKERS, Assemblies
 
 NAME = "benchmark"  # of the files written

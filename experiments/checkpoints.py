@@ -10,7 +10,7 @@ import torch
 
 from ..agents import stored
 from ..simcore import ConfigError
-from .results import atomic_path
+from ..simcore._files import atomic_path
 
 CHECKPOINT_FILE = "checkpoint.pt"
 _FORMAT = 2

@@ -20,6 +20,7 @@ from rich.console import Console
 
 from ..configs import CONFIG_DIR, core_failures, refuse_added, unknown
 from ..simcore import ConfigError, CoreError
+from ..simcore._files import atomic_path
 from . import ray_launcher
 from .commandline import CommandError, past_hydra, run_command
 from .evaluation.plan import Policy, Scenario, check_axis, plan, policies_of, scenarios_of
@@ -27,7 +28,7 @@ from .evaluation.play import play
 from .evaluation.summary import Bootstrap, Cell, summarise
 from .evaluation.text import About, markdown, print_tables, write_csv
 from .launcher import HERE, Launcher, launcher_of_app
-from .results import ROWS_FILE, atomic_path, require_writable, row, write_rows
+from .results import ROWS_FILE, require_writable, row, write_rows
 
 NAME = "evaluation"  # of the files written
 # What a run has and an evaluation has several of.

@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from ..simcore._files import atomic_path
 from .drawing import FURTHER_COLORS, FURTHER_MARKERS, polish, save_figure, style_of
 from .metrics import bootstrap_mean, running_median
-from .results import atomic_path
 from .while_training import COMPARED
 
 if TYPE_CHECKING:

@@ -22,13 +22,14 @@ from rich.console import Console
 
 from ..configs import CONFIG_DIR, core_failures, explain, refuse_added
 from ..simcore import ConfigError, CoreError, __version__
+from ..simcore._files import atomic_path
 from .commandline import CommandError, past_hydra, run_command
 from .evaluation.plan import Policy, Scenario, Trial, check_axis, plan, policies_of, scenarios_of
 from .hindsight.measure import Trying, identity, measure
 from .hindsight.summary import Line, summarise
 from .hindsight.text import About, markdown, print_tables, write_csv
 from .progress import SweepProgress
-from .results import ROWS_FILE, atomic_path, finished, read_columns, require_writable, row, write_rows
+from .results import ROWS_FILE, finished, read_columns, require_writable, row, write_rows
 
 NAME = "regret"  # of the files written
 # What a run has one of, and this study several.

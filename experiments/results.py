@@ -6,9 +6,7 @@ What a disk, a copy or a hand has changed since is noticed by checksums and neve
 import hashlib
 import json
 import math
-import os
 import sys
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from ..simcore._files import atomic_path
 from .message_matrix import pair_columns
 
 # PyArrow takes longer to import than a short run to run, so that only functions that need it do.
@@ -76,36 +75,6 @@ def require_writable(directory: Path) -> None:
         pass
     if (directory / RESULT_FILE).is_dir():
         raise IsADirectoryError(21, "Is a directory", str(directory / RESULT_FILE))
-
-
-@contextmanager
-def atomic_path(path: Path, keep: bool = True) -> Iterator[Path]:
-    """A temporary path beside `path` that replaces it when the block ends, and vanishes when the block fails.
-
-    Args:
-        path: The file to be.
-        keep: Whether it comes to be; otherwise this only finds out if it could.
-
-    Raises:
-        OSError: the folder cannot be written or the disk is full; `path` is then as it was before.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix is kept: NumPy and matplotlib choose the format by it.
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        if keep:
-            temporary.chmod(0o644)
-            temporary.replace(path)
-    except OSError as error:
-        error.filename = error.filename or str(path)  # a full disk says nothing of where
-        raise
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:

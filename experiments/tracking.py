@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from ..configs import unknown
 from ..simcore import ConfigError
-from .results import atomic_path
+from ..simcore._files import atomic_path
 
 PROGRESS_FILE = "progress.jsonl"
 CHOICES = ("wandb", "tensorboard", "none")

@@ -59,6 +59,7 @@ def finish(
         slots=routing["slots"],
         observation=routing["observation"],
         topology="any" if config.worlds is not None else config.topology.name,
+        relation=routing.get("relation", "widest"),
         slots_by=routing.get("slots_by", "random"),
     )
     from .learning_curve import draw_learning_curve  # with Matplotlib, which takes long to import

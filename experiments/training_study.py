@@ -16,10 +16,11 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
 from ..simcore import ConfigError
+from ..simcore._files import atomic_path
 from .check import check
 from .commandline import EXIT_BAD_CONFIG
 from .metrics import Interval, bootstrap_mean
-from .results import ROWS_FILE, atomic_path, row, write_rows
+from .results import ROWS_FILE, row, write_rows
 from .tracking import PROGRESS_FILE, read_progress
 from .training_result import RESULT_FILE, read_training
 from .while_training import COMPARED

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import ConfigError
-from ._lft_text import NO_PORT, NO_WAY, like, some, whole_file
+from ._files import atomic_path
+from ._lft_text import NO_PORT, NO_WAY, like, some
 
 SWITCH_GUID, HOST_GUID = 0x10000, 0x200001  # of the first, as `write` gives them
 _MOST_LIDS = 0xBFFF  # above are those of multicast groups
@@ -291,7 +292,7 @@ def write(path: str | os.PathLike[str], arrays: Mapping[str, Any], graph: _core.
     highest = first + (graph.terminals << lmc) - 1
     if highest > _MOST_LIDS:
         raise ConfigError(f"a dump of {highest:,} LIDs; InfiniBand has {_MOST_LIDS:,} for single ports")
-    with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         for block in _text(graph, port, lmc, first, highest):
             file.write(block)
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import ConfigError
-from ._lft_text import LEVELS, NO_PORT, NO_WAY, like, open_text, some, whole_file
+from ._files import atomic_path
+from ._lft_text import LEVELS, NO_PORT, NO_WAY, like, open_text, some
 
 
 def read_list(path: Path, lines: list[str], graph: _core.ChannelGraph) -> dict[str, Any]:
@@ -181,7 +182,7 @@ def write_levels(path: str | os.PathLike[str], level: NDArray[Any], graph: _core
     """
     if level.max(initial=0) >= LEVELS:
         raise ConfigError(f"{int(level.max()) + 1} layers; InfiniBand has {LEVELS} service levels")
-    with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         file.write("host,service_level_per_destination_host\n")
         addresses = level.shape[1] // max(graph.terminals, 1)
         for t, name in enumerate(graph.terminal_names):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +11,6 @@ NO_PORT = 0xFFFF
 NO_WAY = 255  # in the place of a port of InfiniBand
 LEVELS = 16  # service levels of InfiniBand
 _SHOWN = 3  # names in a message
-
-
-@contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A path to write to, which becomes `path` when the block ends, and vanishes when it fails."""
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        yield beside
-        os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def open_text(path: Path) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import IO, Any
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import ConfigError
+from ._files import atomic_path
 
 _MEMBERS = ("table", "layout", "topology")
 _MOST_TEXT = 1 << 16  # bytes of `layout` and of `topology`
@@ -24,15 +24,8 @@ def write(path: str | os.PathLike[str], table: NDArray[np.float32], layout: str,
     Raises:
         OSError: it cannot be written; nothing is left behind.
     """
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, table=table, layout=np.array(layout), topology=np.array(topology))
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, table=table, layout=np.array(layout), topology=np.array(topology))
 
 
 def read(path: str | os.PathLike[str], shape: tuple[int, ...], layout: str, topology: str) -> NDArray[np.float32]:

@@ -38,8 +38,8 @@ class Simulation(_core.Simulation):
 
     `threads` (1 to begin with) says how many threads run() and drain() use for this one network. A large network is
     cut into `facts()["partitions"]` that are simulated side by side, to the same state however many threads there are;
-    workloads, agents, the oracle `ugal_global` and small networks are one. With several partitions `arrays()` holds
-    copies of the two histograms, as of the call, instead of views.
+    agents, the oracle `ugal_global`, workloads without a network and small networks are one. With several partitions
+    `arrays()` holds copies of the two histograms, as of the call, instead of views.
 
     Raises:
         ConfigError: before cycle 0, naming the key, its value and the valid choices; also where it would need more

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core, _lft
 from ._core import ConfigError
 from ._demand import read_demand
+from ._files import atomic_path
 from ._lft_dump import write as write_dump
 from ._lft_list import write_levels
-from ._lft_text import whole_file
 from ._quality import Bisection, Quality
 
 FORMAT = "flitgym forwarding table 1"
@@ -239,7 +239,7 @@ class ForwardingTable(_core.ForwardingTable):
         Raises:
             OSError: the file cannot be written; nothing is left behind.
         """
-        with whole_file(path) as beside, beside.open("wb") as file:
+        with atomic_path(path) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, format=np.array(FORMAT), **self.arrays())
 
     def save_dump(self, path: str | os.PathLike[str]) -> None:

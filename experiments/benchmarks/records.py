@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..results import DamagedError, atomic_path, read_with_care
+from ...simcore._files import atomic_path
+from ..results import DamagedError, read_with_care
 from .measures import NAMES, Measures
 
 _ABOUT = ("suite", "task", "policy", "seed", "config_hash", "version", "state_hash")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ...simcore._files import atomic_path
 from ..metrics import Interval, bootstrap_mean
-from ..results import atomic_path
 from .measures import SCORED
 from .scoring import LEAST_AHEAD, Bootstrap, Cell, Summary, Values
 from .suite import Task

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...simcore._files import atomic_path
 from ..metrics import Interval
-from ..results import atomic_path
 from .summary import Cell, tidy
 
 # Below this many seeds a reader must know that the bootstrap's intervals are too narrow, and by how much.

@@ -11,8 +11,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from ...simcore._files import atomic_path
 from ..metrics import Interval
-from ..results import atomic_path
 from .summary import Line, tidy
 
 _HEADS = ("load", "hop", "policy", "decisions", "cand.", "best taken", "regret, ns", "relative", "change, ns")

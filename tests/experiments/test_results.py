@@ -2,12 +2,14 @@
 
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from flitgym.experiments import results
+from flitgym.simcore._files import atomic_path
 
 
 def full_disk(*arguments: Any) -> None:
@@ -17,7 +19,7 @@ def full_disk(*arguments: Any) -> None:
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "result.json"
     results.write_json(path, {"a": 1})
-    monkeypatch.setattr(results.os, "fsync", full_disk)
+    monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(OSError, match=r"No space left.*result\.json"):
         results.write_json(path, {"a": 2})
     assert json.loads(path.read_text()) == {"a": 1}
@@ -28,7 +30,7 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "table.txt"
 
     def write_half() -> None:
-        with results.atomic_path(path) as temporary:
+        with atomic_path(path) as temporary:
             temporary.write_text("half")
             raise KeyboardInterrupt
 

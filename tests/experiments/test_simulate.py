@@ -19,7 +19,7 @@ from flitgym.experiments.progress import no_report
 from flitgym.experiments.results import read_rows
 from omegaconf import OmegaConf
 
-# What every result holds, as the README lists it.
+# What every result holds; docs/reference/results.md lists all of it.
 FIELDS = (
     *("offered_load", "accepted_load", "hops_mean", "packets_delivered", "flits_delivered", "flit_hops", "cycles"),
     *("simulated_ns", "cpu_seconds", "wall_seconds", "build_cpu_seconds", "peak_rss_mb", "state_hash", "version"),

@@ -34,7 +34,7 @@ struct Asked {
 // A block of features: one file in src/learning/observation.
 struct ObservationSpec {
   std::string name, summary;
-  std::vector<Feature> general, per_slot;
+  std::vector<Feature> general = {}, per_slot = {};
   // Writes `general` values, and `per_slot` values for each slot of `asked`, those of slot k at slots + k * stride.
   void (*write)(const Network&, const State&, const Asked&, float* general, float* slots, u32 stride);
   // Called once at build: declares what the block keeps (memory.hpp), and sets network.learns and network.feedback where it learns.
@@ -70,6 +70,8 @@ struct PolicyShape {
   std::vector<std::size_t> offsets;  // [layers - 1] of each layer's weights [inputs, padded outputs], its biases behind them
   std::size_t size = 0;              // floats in State::weights
 };
+
+inline constexpr u32 kMostSlots = 16;  // of an agent: arrays of a decision have this room
 
 // What the routings `agent` and `policy` have in common; never changes.
 struct Seam {

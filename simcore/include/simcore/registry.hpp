@@ -36,7 +36,7 @@ struct Wiring {
 
 struct TopologySpec {
   std::string name, summary;
-  std::vector<ParamSpec> params;
+  std::vector<ParamSpec> params = {};
   void (*wire)(const Params&, Wiring&);
   Values small;                           // parameters of an instance of some ten routers: the tests run every routing on it
 };
@@ -46,8 +46,8 @@ struct TopologySpec {
 // without words of its own (any) stays open.
 struct RoutingSpec {
   std::string name, summary;
-  std::vector<std::string> topologies;    // those it accepts; none = any
-  std::vector<ParamSpec> params;
+  std::vector<std::string> topologies = {};  // those it accepts; none = any
+  std::vector<ParamSpec> params = {};
   // Reads the parameters into its ComponentData and says what it needs; declares what it keeps (memory.hpp), and sets network.learns
   // and network.feedback where it learns.
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
@@ -68,8 +68,8 @@ std::vector<ParamSpec> params_of(const RoutingSpec& spec);  // all of them
 // is picked. A routing that lists its candidates is one, by its name; these are those that belong to no routing of their own.
 struct RelationSpec {
   std::string name, summary;
-  std::vector<std::string> topologies;    // those it accepts; none = any
-  std::vector<ParamSpec> params;          // of those in relation_params() (src/routing/relation.hpp)
+  std::vector<std::string> topologies = {};  // those it accepts; none = any
+  std::vector<ParamSpec> params = {};        // of those in relation_params() (src/routing/relation.hpp)
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*candidates)(const Network&, State&, Batch&);
   bool widest = false;                    // what relation=widest means on these topologies
@@ -78,8 +78,8 @@ struct RelationSpec {
 
 struct TrafficSpec {
   std::string name, summary;
-  std::vector<std::string> topologies;    // those it accepts; none = any
-  std::vector<ParamSpec> params;          // besides the common ones (load, injection, packet sizes, load steps)
+  std::vector<std::string> topologies = {};  // those it accepts; none = any
+  std::vector<ParamSpec> params = {};        // besides the common ones (load, injection, packet sizes, load steps)
   std::shared_ptr<const ComponentData> (*setup)(const Params&, const Network&);
   u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index);
   u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;
@@ -89,7 +89,7 @@ struct TrafficSpec {
 // An application: its parameters make the program of every rank. `ranks` = 0 asks for the motif's own number.
 struct MotifSpec {
   std::string name, summary;
-  std::vector<ParamSpec> params;          // besides the common ones (ranks, scale)
+  std::vector<ParamSpec> params = {};  // besides the common ones (ranks, scale)
   // `scale` shortens the number of iterations (see scaled() in workload/motif.hpp). Throws ConfigError.
   std::shared_ptr<const Program> (*build)(const Params&, u32 ranks, double scale);
   bool cubic = false;                     // runs on a cube of ranks unless told otherwise

@@ -43,7 +43,7 @@ struct MarginalCost::Found {
 namespace {
 
 constexpr u32 kMostWays = 1 << 20;  // kept of one stretch of the run: some 100 MB; rarer samples are tried earlier
-constexpr u32 kMostForks = 1 << 16, kMostCycles = 1 << 24, kMostSlots = 64;
+constexpr u32 kMostForks = 1 << 16, kMostCycles = 1 << 24, kMostTried = 64;
 constexpr u64 kSampleSeed = 0x6d617267696e616cull;  // apart from the streams of a simulation of the same seed
 
 // Whose candidates() lists what a routing has to choose from, null: its own. One that lists none may have a relation of
@@ -179,7 +179,7 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
                         ", " + std::to_string(most) + "]");
   };
   within("horizon_cycles", rule.horizon, 1, kMostCycles);
-  within("slots", rule.slots, 2, kMostSlots);
+  within("slots", rule.slots, 2, kMostTried);
   within("threads", rule.threads, 1, 1024);
   within("forks", rule.forks, 1, kMostForks);
   within("check_cycles", rule.check, 0, kMostCycles);

@@ -1,7 +1,12 @@
 // The network of a policy. Sums run over the inputs in order, output by output, so the bits do not depend on the width of the
 // machine's vectors.
+#include "learning/perceptron.hpp"
+
 #include <algorithm>
 #include <cmath>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 #include "routing/choice.hpp"
 #include "simcore/learning.hpp"
@@ -90,17 +95,151 @@ const float* forward(const PolicyShape& shape, const float* weights, const float
   return in;
 }
 
+// --- A network that scores slots ---
+//
+// The slots of a decision go through it together. They have their general features in common, so the first layer's sums over those
+// are taken once. And from layer to layer only those units are passed on that some slot has made active, half of them or fewer: a
+// product with 0 changes no finite sum. (A sum that is -0 may come out as 0; to what follows, both are the same.)
+
+constexpr u32 kMostRows = kLanes == 16 ? 8 : kLanes == 8 ? 6 : 2;  // so that the sums of a tile fit the registers
+typedef int Bits __attribute__((vector_size(kLanes * sizeof(int)), aligned(4), may_alias));
+constexpr u32 kParts = kPad / kLanes;
+constexpr u32 kWide = kLanes == 16 ? 2 : 1;  // times kPad units at once, where there are so many and registers for them
+
+// What rows have in `at[0 .. count-1]` of their inputs.
+struct Inputs {
+  const float* rows;
+  u32 stride;
+  const u32* at;
+  u32 count;
+};
+
+// kRows rows by kLanes times kOwn units: each sum begins with `start` and takes the inputs in order. `active`: the units are rectified, and
+// the bits of those above 0 are gathered there. `times`: behind that they are multiplied by it, unit by unit.
+template <u32 kRows, u32 kOwn = kParts>
+void units(const Inputs& in, const float* weight, u32 width, const float* start, float* out, Bits* active, const float* times) {
+  Lanes sum[kRows][kOwn];
+  for (u32 part = 0; part < kOwn; part++) {
+    const Lanes first = *reinterpret_cast<const Lanes*>(start + part * kLanes);
+    for (u32 r = 0; r < kRows; r++) sum[r][part] = first;
+  }
+  const float* const rows = in.rows;
+  const std::size_t stride = in.stride;
+  for (const u32 *at = in.at, *const end = at + in.count; at != end; at++) {
+    const float* const w = weight + std::size_t{*at} * width;
+    const float* const x = rows + *at;
+    for (u32 r = 0; r < kRows; r++)
+      for (u32 part = 0; part < kOwn; part++) sum[r][part] += x[r * stride] * *reinterpret_cast<const Lanes*>(w + part * kLanes);
+  }
+  const Lanes zero = {};
+  for (u32 r = 0; r < kRows; r++)
+    for (u32 part = 0; part < kOwn; part++) {
+      Lanes y = sum[r][part];
+      if (active) {
+        y = y > zero ? y : zero;
+        active[part] |= reinterpret_cast<const Bits&>(y);
+        if (times) y *= *reinterpret_cast<const Lanes*>(times + part * kLanes);
+      }
+      *reinterpret_cast<Lanes*>(out + std::size_t{r} * width + part * kLanes) = y;
+    }
+}
+
+// The single unit of the last layer, whose products have been taken.
+template <u32 kRows>
+void score(const Inputs& in, const float* start, float* out) {
+  float sum[kRows];
+  for (u32 r = 0; r < kRows; r++) sum[r] = *start;
+  for (const u32 *at = in.at, *const end = at + in.count; at != end; at++)
+    for (u32 r = 0; r < kRows; r++) sum[r] += in.rows[std::size_t{r} * in.stride + *at];
+  for (u32 r = 0; r < kRows; r++) out[r] = sum[r];
+}
+
+// The same for any number of rows; kOwn = 0: of the single unit.
+template <u32 kOwn, u32 kRows = kMostRows>
+inline void all_rows(u32 rows, Inputs in, const float* weight, u32 width, const float* start, float* out, Bits* active, const float* times) {
+  const auto go = [&]<u32 kSome>() {
+    if constexpr (kOwn == 0) score<kSome>(in, start, out);
+    else units<kSome, kOwn>(in, weight, width, start, out, active, times);
+  };
+  if constexpr (kRows == kMostRows)
+    for (; rows > kMostRows; rows -= kMostRows, in.rows += std::size_t{kMostRows} * in.stride, out += std::size_t{kMostRows} * (kOwn ? width : 1)) go.template operator()<kMostRows>();
+  if (rows == kRows) return go.template operator()<kRows>();
+  if constexpr (kRows > 1) all_rows<kOwn, kRows - 1>(rows, in, weight, width, start, out, active, times);
+}
+
+// Appends which of the units first .. first + kPad - 1 have a bit; returns how many are listed now. Writes kPad places.
+u32 list_active(const Bits* active, u32 first, u32* list, u32 listed) {
+#if defined(__AVX512F__)
+  const auto bits = reinterpret_cast<const __m512i&>(*active);
+  const __mmask16 any = _mm512_test_epi32_mask(bits, bits);
+  const __m512i numbers = _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(first)), _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+  _mm512_storeu_si512(list + listed, _mm512_maskz_compress_epi32(any, numbers));
+  return listed + static_cast<u32>(__builtin_popcount(any));
+#else
+  const auto* const any = reinterpret_cast<const u32*>(active);
+  for (u32 unit = 0; unit < kPad; unit++) {
+    list[listed] = first + unit;
+    listed += any[unit] != 0;
+  }
+  return listed;
+#endif
+}
+
+// Scores the first `count` slots of a row of an observation. `last_weights`: those of the last layer's unit, side by side. `scratch`: two of
+// [slots, widest layer, padded].
+void score_slots(const Seam& seam, const float* weights, const float* last_weights, const float* row, u32 count, float* const (&scratch)[2], float* scores) {
+  const PolicyShape& shape = seam.policy;
+  u32 lists[2][kMostUnits + kPad];
+  const u32 inputs = shape.layers[0], last = static_cast<u32>(shape.layers.size()) - 2;
+  const auto layer_of = [&](u32 l) { return weights + shape.offsets[l]; };
+  for (u32 i = 0; i < std::max(seam.general, seam.per_slot); i++) lists[1][i] = i;
+
+  // The first layer's sums over what the slots have in common are where those over the rest begin.
+  const u32 first_width = padded(shape.layers[1]);
+  float* const shared = scratch[1];
+  for (u32 o = 0; o < first_width; o += kPad)
+    units<1>({row, 0, lists[1], seam.general}, layer_of(0) + o, first_width, layer_of(0) + std::size_t{inputs} * first_width + o, shared + o, nullptr, nullptr);
+  Inputs in{row + seam.general, seam.per_slot, lists[1], seam.per_slot};
+  const float *start = shared, *weight = layer_of(0) + std::size_t{seam.general} * first_width;
+
+  if (last == 0) {  // nothing is hidden
+    for (u32 r = 0; r < count; r++) {
+      scores[r] = *shared;
+      for (u32 i = 0; i < in.count; i++) scores[r] += in.rows[std::size_t{r} * in.stride + i] * weight[std::size_t{i} * first_width];
+    }
+    return;
+  }
+  for (u32 l = 0; l < last; l++) {
+    const u32 width = padded(shape.layers[l + 1]);
+    const float* const times = l + 1 == last ? last_weights : nullptr;
+    float* const out = scratch[l % 2];
+    u32 *const list = lists[l % 2], listed = 0;
+    for (u32 o = 0; o < width;) {
+      worked(u64{count} * in.count);  // a few rows through a wide network take long
+      Bits active[kWide * kParts] = {};
+      const u32 end = o + (width - o < kWide * kPad ? kPad : kWide * kPad);
+      if (end - o == kPad) all_rows<kParts>(count, in, weight + o, width, start + o, out + o, active, times ? times + o : nullptr);
+      else all_rows<kWide * kParts>(count, in, weight + o, width, start + o, out + o, active, times ? times + o : nullptr);
+      for (const Bits* some = active; o < end; o += kPad, some += kParts) listed = list_active(some, o, list, listed);
+    }
+    in = {out, width, list, listed};
+    weight = layer_of(l + 1);
+    start = weight + std::size_t{shape.layers[l + 1]} * padded(shape.layers[l + 2]);
+  }
+  all_rows<0>(count, in, nullptr, 0, start, scores, nullptr, nullptr);
+}
+
 // The slot of the highest score, the first of equals; or one at random.
-void choose_slot(const Network& net, const State& s, const Packet& p, const float* scores, u32 stride, u32 count, u32& chosen, float& log_probability) {
+void choose_slot(const Network& net, const State& s, const Packet& p, const float* scores, u32 count, u32& chosen, float& log_probability) {
   u32 best = 0;
   for (u32 k = 1; k < count; k++)
-    if (scores[k * stride] > scores[best * stride]) best = k;
+    if (scores[k] > scores[best]) best = k;
   chosen = best;
   log_probability = 0;
   const double temperature = s.part.learning.temperature, epsilon = s.part.learning.epsilon;
   if (temperature == 0 && epsilon == 0) return;
-  double part[16], sum = 0;
-  for (u32 k = 0; k < count; k++) sum += part[k] = temperature > 0 ? std::exp((double{scores[k * stride]} - double{scores[best * stride]}) / temperature) : k == best;
+  double part[kMostSlots], sum = 0;
+  for (u32 k = 0; k < count; k++) sum += part[k] = temperature > 0 ? std::exp((double{scores[k]} - double{scores[best]}) / temperature) : k == best;
   double left = unit(route_draw(net, p, 1)) * sum;
   if (epsilon > 0 && unit(route_draw(net, p, 0)) < epsilon) {
     chosen = below(route_draw(net, p, 2), count);
@@ -158,27 +297,22 @@ void choose_by_policy(const Network& net, const State& s, Batch& b) {
     const u32 stride = padded(shape.layers.back());
     const float* scores = forward(shape, weights, d.observation, seam.width, d.count, d.rows, d.scores);
     for (u32 j = 0; j < d.count; j++)
-      choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores + std::size_t{j} * stride, 1, d.slot_count[j], d.chosen[j], d.log_probability[j]);
+      choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores + std::size_t{j} * stride, d.slot_count[j], d.chosen[j], d.log_probability[j]);
     return;
   }
-  // One row per slot: the general features, then the slot's own.
-  const u32 inputs = seam.general + seam.per_slot;
-  u32 rows = 0;
-  for (u32 j = 0; j < d.count; j++) rows += d.slot_count[j];
-  if (d.gathered.size() < std::size_t{rows} * inputs) d.gathered.resize(std::size_t{rows} * inputs);
-  float* to = d.gathered.data();
+  u32 widest = 0;
+  for (const u32 n : shape.layers) widest = std::max(widest, padded(n));
+  const std::size_t size = std::size_t{seam.slots} * widest;
+  for (auto* scratch : {&d.rows, &d.scores})
+    if (scratch->size() < size) scratch->resize(size);
+  float* const scratch[2] = {d.rows.data(), d.scores.data()};
+  const std::size_t hidden = shape.layers.size() - 2;
+  d.gathered.assign(padded(shape.layers[hidden]), 0.0f);
+  for (u32 i = 0; i < shape.layers[hidden]; i++) d.gathered[i] = weights[shape.offsets[hidden] + std::size_t{i} * padded(1)];
+  float scores[kMostSlots];
   for (u32 j = 0; j < d.count; j++) {
-    const float* const row = d.observation + std::size_t{j} * seam.width;
-    for (u32 k = 0; k < d.slot_count[j]; k++) {
-      to = std::copy_n(row, seam.general, to);
-      to = std::copy_n(row + seam.general + k * seam.per_slot, seam.per_slot, to);
-    }
-  }
-  const u32 stride = padded(1);
-  const float* scores = forward(shape, weights, d.gathered.data(), inputs, rows, d.rows, d.scores);
-  for (u32 j = 0; j < d.count; j++) {
-    choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores, stride, d.slot_count[j], d.chosen[j], d.log_probability[j]);
-    scores += std::size_t{d.slot_count[j]} * stride;
+    score_slots(seam, weights, d.gathered.data(), d.observation + std::size_t{j} * seam.width, d.slot_count[j], scratch, scores);
+    choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores, d.slot_count[j], d.chosen[j], d.log_probability[j]);
   }
 }
 

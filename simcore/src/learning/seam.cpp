@@ -1,8 +1,10 @@
 // From the candidates of a cycle to the decisions of an agent, and back.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
+#include "learning/perceptron.hpp"
 #include "routing/choice.hpp"
 #include "routing/relation.hpp"
 #include "simcore/error.hpp"
@@ -13,8 +15,6 @@
 namespace flitgym {
 
 namespace {
-
-constexpr u32 kMostSlots = 16;
 
 std::vector<std::string> split(const std::string& words, char separator) {
   std::vector<std::string> out;
@@ -76,43 +76,45 @@ void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16
   }
 }
 
-// What a candidate seems to take at first sight: the way without queueing, and the flits before its link.
-float slot_estimate_ns(const Network& net, const State& s, const Graph& graph, u32 router, u32 to, u32 local) {
-  const Seam& seam = *net.seam;
-  const u32 port = net.port(router, local);
-  const auto ahead = static_cast<float>(s.ports[port].load * net.channels[port].flit_cycles * net.cycle_ns);
-  return seam.hop_ns[port] + flight(net, graph, seam.next_router[port], to) + ahead;
-}
-
 // Of more candidates than slots, the first stays; of the others local and global links take turns, each with its least estimates, of
 // equals any. Without the turns the short links of a large Dragonfly would leave no room for a way around another group, which always
 // seems longer at first sight.
 void best_slots(const Network& net, const State& s, const Packet& p, u32 router, u32 to, const u16* ports, const u16* classes, u32 candidates, u32 slots, u16* slot_ports,
                 u16* slot_classes) {
   const Graph& graph = graph_now(net, s);
-  struct {
-    float least[kMostSlots];
-    u16 best[kMostSlots];
-    u32 kept = 0, taken = 0;
-  } kinds[2];
-  const u32 n = candidates - 1, wanted = slots - 1, turn = below(route_draw(net, p, 3), n);
-  for (u32 i = 0; i < n; i++) {
-    const u32 k = 1 + (turn + i < n ? turn + i : turn + i - n);
-    auto& kind = kinds[net.channels[net.port(router, ports[k])].kind == PortKind::kGlobal];
-    const float estimate = slot_estimate_ns(net, s, graph, router, to, ports[k]);
-    if (kind.kept == wanted && estimate >= kind.least[wanted - 1]) continue;
-    u32 at = kind.kept < wanted ? kind.kept++ : wanted - 1;
-    for (; at > 0 && kind.least[at - 1] > estimate; at--) kind.least[at] = kind.least[at - 1], kind.best[at] = kind.best[at - 1];
-    kind.least[at] = estimate;
-    kind.best[at] = static_cast<u16>(k);
+  const u32 first_port = net.port(router, 0);
+  const float* const hop_ns = &net.seam->hop_ns[first_port];
+  const u32* const next_router = &net.seam->next_router[first_port];
+  const Channel* const channels = &net.channels[first_port];
+  const Port* const queues = &s.ports[first_port];
+  // What each seems to take at first sight, the way without queueing and the flits before its link; its turn; its place: one number,
+  // and the least of them is the next to be taken. Times are not negative, so their bits are in their order. No branch hangs on them.
+  constexpr u32 kBlock = 8;
+  u64 keys[2][kMaxRadix * 2 + kBlock];
+  u32 counts[2] = {0, 0};
+  const u32 n = candidates - 1, turn = below(route_draw(net, p, 3), n);
+  for (u32 k = 1; k < candidates; k++) {
+    const u32 local = ports[k], place = k - 1 >= turn ? k - 1 - turn : k - 1 - turn + n;
+    const auto ahead = static_cast<float>(queues[local].load * channels[local].flit_cycles * net.cycle_ns);
+    const float estimate = hop_ns[local] + flight(net, graph, next_router[local], to) + ahead;
+    const u32 kind = channels[local].kind == PortKind::kGlobal;
+    keys[kind][counts[kind]++] = u64{std::bit_cast<u32>(estimate)} << 32 | place << 16 | k;
   }
+  for (u32 kind = 0; kind < 2; kind++) std::fill_n(&keys[kind][counts[kind]], kBlock, ~u64{0});
   slot_ports[0] = ports[0];
   slot_classes[0] = classes[0];
-  for (u32 k = 1, next = 1; k < slots; k++, next ^= 1) {
-    if (kinds[next].taken == kinds[next].kept) next ^= 1;
-    const u16 best = kinds[next].best[kinds[next].taken++];
-    slot_ports[k] = ports[best];
-    slot_classes[k] = classes[best];
+  u32 left[2] = {counts[0], counts[1]};
+  u64 taken[2] = {0, 0};  // the last key of each kind
+  for (u32 k = 1, kind = 1; k < slots; k++, kind ^= 1) {
+    kind ^= left[kind] == 0;
+    const u64 above = taken[kind];
+    u64 least = ~u64{0};
+    for (u32 block = 0; block < counts[kind]; block += kBlock)
+      for (u32 j = block; j < block + kBlock; j++) least = std::min(least, keys[kind][j] > above ? keys[kind][j] : ~u64{0});
+    taken[kind] = least;
+    left[kind]--;
+    slot_ports[k] = ports[least & 0xffff];
+    slot_classes[k] = classes[least & 0xffff];
   }
 }
 
@@ -178,6 +180,32 @@ void own_rows(const Network& net, Batch& b) {
   d.mask = d.own_mask.data();
 }
 
+namespace {
+
+// Writes the row and the mask of a decision whose slots are known.
+void observe(const Network& net, const State& s, Batch& b, u32 j) {
+  const Seam& seam = *net.seam;
+  Decisions& d = b.decisions;
+  const u32 i = d.request[j], count = d.slot_count[j];
+  const Packet& p = s.packets[b.packet[i]];
+  float* const row = d.observation + std::size_t{j} * seam.width;
+  float *general = row, *slots = row + seam.general;
+  Asked asked{p, b.packet[i], b.router[i], net.terminal_router[p.destination], b.in_port[i], b.in_vc[i], &d.ports[std::size_t{j} * seam.slots], &d.classes[std::size_t{j} * seam.slots], count, nullptr};
+  for (std::size_t k = 0; k < seam.blocks.size(); k++) {
+    const ObservationSpec& block = *seam.blocks[k];
+    asked.own = seam.block_data[k].get();
+    block.write(net, s, asked, general, slots, seam.per_slot);
+    general += block.general.size();
+    slots += block.per_slot.size();
+  }
+  std::fill(row + seam.general + count * seam.per_slot, row + seam.width, 0.0f);
+  u8* const mask = d.mask + std::size_t{j} * seam.slots;
+  std::memset(mask, 1, count);
+  std::memset(mask + count, 0, seam.slots - count);
+}
+
+}  // namespace
+
 void make_decisions(const Network& net, State& s, Batch& b) {
   const Seam& seam = *net.seam;
   Decisions& d = b.decisions;
@@ -192,7 +220,10 @@ void make_decisions(const Network& net, State& s, Batch& b) {
   for (std::size_t k = 0; k < seam.blocks.size(); k++)
     if (seam.blocks[k]->prepare) seam.blocks[k]->prepare(net, s, b, seam.block_data[k].get());
 
+  // What a decision looks at lies anywhere in memory: it is asked for when its slots are known, and looked at some decisions later.
+  constexpr u32 kAhead = 3;
   d.count = 0;
+  u32 observed = 0;
   for (u32 i = 0; i < b.count; i++) {
     const u32 first = b.offsets[i], candidates = b.offsets[i + 1] - first;
     if (candidates == 1) {
@@ -208,22 +239,14 @@ void make_decisions(const Network& net, State& s, Batch& b) {
     else fill_slots(net, p, &b.candidate_port[first], &b.candidate_class[first], candidates, seam.slots, ports, classes);
     d.request[j] = i;
     d.slot_count[j] = count;
-
-    float* const row = d.observation + std::size_t{j} * seam.width;
-    float *general = row, *slots = row + seam.general;
-    Asked asked{p, b.packet[i], b.router[i], net.terminal_router[p.destination], b.in_port[i], b.in_vc[i], ports, classes, count, nullptr};
-    for (std::size_t k = 0; k < seam.blocks.size(); k++) {
-      const ObservationSpec& block = *seam.blocks[k];
-      asked.own = seam.block_data[k].get();
-      block.write(net, s, asked, general, slots, seam.per_slot);
-      general += block.general.size();
-      slots += block.per_slot.size();
+    for (u32 k = 0; k < count; k++) {
+      const u32 port = net.port(b.router[i], ports[k]);
+      __builtin_prefetch(&s.ports[port]);
+      __builtin_prefetch(&s.output_vcs[net.vc_id(port, classes[k] == kAnyClass ? 0 : classes[k])].count);
     }
-    std::fill(row + seam.general + count * seam.per_slot, row + seam.width, 0.0f);
-    u8* const mask = d.mask + std::size_t{j} * seam.slots;
-    std::memset(mask, 1, count);
-    std::memset(mask + count, 0, seam.slots - count);
+    if (d.count - observed > kAhead) observe(net, s, b, observed++);
   }
+  while (observed < d.count) observe(net, s, b, observed++);
 }
 
 void settle_decisions(const Network& net, State& s, Batch& b) {

@@ -18,7 +18,13 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"agent", "an agent outside the core decides by observations (flitgym.env)", {}, seam_params(), setup, route};
+  RoutingSpec spec{
+      .name = "agent",
+      .summary = "an agent outside the core decides by observations (flitgym.env)",
+      .params = seam_params(),
+      .setup = setup,
+      .route = route,
+  };
   spec.decider = Decider::kSlots;
   spec.graph = true;
   return spec;

@@ -68,7 +68,13 @@ std::vector<ParamSpec> params() {
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"biased", "minimal or not by the local queues and a bias per router and region, which an agent sets", {}, params(), setup, route};
+  RoutingSpec spec{
+      .name = "biased",
+      .summary = "minimal or not by the local queues and a bias per router and region, which an agent sets",
+      .params = params(),
+      .setup = setup,
+      .route = route,
+  };
   spec.graph = true;
   return spec;
 }());

@@ -135,7 +135,14 @@ void chosen(const Network& net, State& s, Batch& b, u32 i) {
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"clos_ad", "minimal, or by the shortest queues through a common ancestor, decided in sequence (Clos-AD)", {"hyperx"}, params(), setup, route};
+  RoutingSpec spec{
+      .name = "clos_ad",
+      .summary = "minimal, or by the shortest queues through a common ancestor, decided in sequence (Clos-AD)",
+      .topologies = {"hyperx"},
+      .params = params(),
+      .setup = setup,
+      .route = route,
+  };
   spec.candidates = candidates;
   spec.chosen = chosen;
   return spec;

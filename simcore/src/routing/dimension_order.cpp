@@ -61,8 +61,15 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"dimension_order", "the direct links, dimension by dimension (DOR)", {"hyperx"},
-                   {integer_list("order", {}, 0, 25, "", "dimensions in the order in which they are aligned, 0 = x; empty = ascending")}, setup, route};
+  RoutingSpec spec{
+      .name = "dimension_order",
+      .summary = "the direct links, dimension by dimension (DOR)",
+      .topologies = {"hyperx"},
+      .params = {integer_list("order", {}, 0, 25, "",
+                              "dimensions in the order in which they are aligned, 0 = x; empty = ascending")},
+      .setup = setup,
+      .route = route,
+  };
   spec.candidates = candidates;
   return spec;
 }());

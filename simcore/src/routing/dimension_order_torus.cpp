@@ -134,16 +134,21 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"dimension_order",
-                   "the shorter way along each dimension, one dimension after the other",
-                   {"torus", "mesh"},
-                   {
-                       integer_list("order", {}, 0, 25, "", "dimensions in the order in which they are aligned, 0 = x; empty = ascending"),
-                       choice("deadlock_avoidance", "dateline", {"dateline", "bubble"},
-                              "along rings: two VC classes, by whether a packet passes from the last router to the first; or one VC, into which a packet goes only where two fit"),
-                   },
-                   setup,
-                   route};
+  RoutingSpec spec{
+      .name = "dimension_order",
+      .summary = "the shorter way along each dimension, one dimension after the other",
+      .topologies = {"torus", "mesh"},
+      .params =
+          {
+              integer_list("order", {}, 0, 25, "",
+                           "dimensions in the order in which they are aligned, 0 = x; empty = ascending"),
+              choice("deadlock_avoidance", "dateline", {"dateline", "bubble"},
+                     "along rings: two VC classes, by whether a packet passes from the last router to the first; or "
+                     "one VC, into which a packet goes only where two fit"),
+          },
+      .setup = setup,
+      .route = route,
+  };
   spec.candidates = candidates;
   return spec;
 }());

@@ -20,7 +20,13 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"external", "an agent outside the core decides", {}, relation_params(), setup, route};
+  RoutingSpec spec{
+      .name = "external",
+      .summary = "an agent outside the core decides",
+      .params = relation_params(),
+      .setup = setup,
+      .route = route,
+  };
   spec.params.push_back(flag("feedback", false, "packets carry the agent's estimates back over each link: apply(choices, values, rows) sends them, feedback() lists what has come"));
   spec.decider = Decider::kCandidates;
   spec.graph = true;

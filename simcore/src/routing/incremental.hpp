@@ -294,7 +294,14 @@ void incremental_candidates(const Network& net, State& s, Batch& b) {
 
 template <class Relation>
 RoutingSpec incremental(std::string name, std::string summary, std::vector<ParamSpec> params, decltype(RoutingSpec::setup) setup) {
-  RoutingSpec spec{std::move(name), std::move(summary), {"hyperx"}, std::move(params), setup, weighted_route<Relation>};
+  RoutingSpec spec{
+      .name = std::move(name),
+      .summary = std::move(summary),
+      .topologies = {"hyperx"},
+      .params = std::move(params),
+      .setup = setup,
+      .route = weighted_route<Relation>,
+  };
   spec.candidates = incremental_candidates<Relation>;
   return spec;
 }

@@ -33,7 +33,13 @@ RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"minimal", "the minimal path, always (MIN)", {"dragonfly"}, {}, setup, route};
+  RoutingSpec spec{
+      .name = "minimal",
+      .summary = "the minimal path, always (MIN)",
+      .topologies = {"dragonfly"},
+      .setup = setup,
+      .route = route,
+  };
   spec.candidates = only_candidate<route>;
   return spec;
 }());

@@ -44,8 +44,13 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"minimal", "a shortest path, one of several by turns, by flow or by queue", {},
-                   {pick_param("packet"), congestion_param("both"), congestion_scope_param("port")}, setup, route};
+  RoutingSpec spec{
+      .name = "minimal",
+      .summary = "a shortest path, one of several by turns, by flow or by queue",
+      .params = {pick_param("packet"), congestion_param("both"), congestion_scope_param("port")},
+      .setup = setup,
+      .route = route,
+  };
   spec.candidates = candidates;
   spec.graph = true;
   return spec;

@@ -98,7 +98,14 @@ void chosen(const Network& net, State& s, Batch& b, u32 i) {
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"par", "UGALn that may still divert at the second router (PAR)", {"dragonfly"}, ugal_params(2, false), ugal_setup<true, 5, 7>, route};
+  RoutingSpec spec{
+      .name = "par",
+      .summary = "UGALn that may still divert at the second router (PAR)",
+      .topologies = {"dragonfly"},
+      .params = ugal_params(2, false),
+      .setup = ugal_setup<true, 5, 7>,
+      .route = route,
+  };
   spec.candidates = candidates;
   spec.chosen = chosen;
   return spec;

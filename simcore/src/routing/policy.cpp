@@ -2,6 +2,7 @@
 // weights come and go between two runs.
 #include <algorithm>
 
+#include "learning/perceptron.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
@@ -9,8 +10,6 @@
 namespace flitgym {
 
 namespace {
-
-constexpr u32 kMostUnits = 4096;
 
 const std::string& said(const PolicyFile& file, const std::string& path, const std::string& key) {
   const auto found = file.metadata.find(key);
@@ -121,7 +120,13 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"policy", "a network of trained weights decides inside the core", {}, params(), setup, route};
+  RoutingSpec spec{
+      .name = "policy",
+      .summary = "a network of trained weights decides inside the core",
+      .params = params(),
+      .setup = setup,
+      .route = route,
+  };
   spec.graph = true;
   return spec;
 }());

@@ -133,13 +133,13 @@ std::vector<ParamSpec> params() {
 }
 
 const Register<RoutingSpec> entry({
-    "q_adaptive",
-    "two-level Q-table per router, at most five hops (Kang et al., HPDC 2021)",
-    {"dragonfly"},
-    params(),
-    setup,
-    route,
-    q_learn,
+    .name = "q_adaptive",
+    .summary = "two-level Q-table per router, at most five hops (Kang et al., HPDC 2021)",
+    .topologies = {"dragonfly"},
+    .params = params(),
+    .setup = setup,
+    .route = route,
+    .learn = q_learn,
 });
 
 }  // namespace

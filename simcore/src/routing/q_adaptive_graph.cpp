@@ -94,7 +94,15 @@ std::vector<ParamSpec> params() {
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"q_adaptive", "Q-table per destination router, some hops more than the minimal path (flitgym's own, after Kang et al.)", {}, params(), setup, route, q_learn};
+  RoutingSpec spec{
+      .name = "q_adaptive",
+      .summary =
+          "Q-table per destination router, some hops more than the minimal path (flitgym's own, after Kang et al.)",
+      .params = params(),
+      .setup = setup,
+      .route = route,
+      .learn = q_learn,
+  };
   spec.candidates = candidates;
   spec.agent_can_choose = false;  // its relation is `detours`
   spec.graph = true;

@@ -137,14 +137,16 @@ void candidates(const Network& net, State& s, Batch& b) {
 
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
-    "q_adaptive",
-    "two-level Q-table per router, dimension by dimension, at most two hops in each (flitgym's own, after Kang et al.)",
-    {"hyperx"},
-    params(),
-    setup,
-    route,
-    q_learn,
-};
+      .name = "q_adaptive",
+      .summary =
+          "two-level Q-table per router, dimension by dimension, at most two hops in each (flitgym's own, after Kang "
+          "et al.)",
+      .topologies = {"hyperx"},
+      .params = params(),
+      .setup = setup,
+      .route = route,
+      .learn = q_learn,
+  };
   spec.candidates = candidates;
   spec.agent_can_choose = false;  // who takes its candidates alone needs no table: the relation below
   return spec;
@@ -152,7 +154,13 @@ const Register<RoutingSpec> entry([] {
 
 RoutingFacts relation(const Params&, Network& net, std::shared_ptr<const ComponentData>&) { return {2, 2 * hyperx(net).dimensions}; }
 
-const Register<RelationSpec> relation_entry({"q_adaptive", "dimension by dimension, directly or by one deroute in each: what Q-adaptive explores", {"hyperx"}, {}, relation, candidates});
+const Register<RelationSpec> relation_entry({
+    .name = "q_adaptive",
+    .summary = "dimension by dimension, directly or by one deroute in each: what Q-adaptive explores",
+    .topologies = {"hyperx"},
+    .setup = relation,
+    .candidates = candidates,
+});
 
 }  // namespace
 

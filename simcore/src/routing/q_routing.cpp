@@ -79,20 +79,22 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
-    "q_routing",
-    "Q-table per destination router for the first hops, then minimal (Boyan & Littman 1993, with a hop bound)",
-    {},
-    {
-        real("alpha", 0.5, 0, 1, "", "learning rate of good news"),
-        real("beta", 0.5, 0, 1, "", "learning rate of bad news; equal to alpha in plain Q-routing"),
-        real("epsilon", 0, 0, 1, "", "probability of a random port where the table is consulted"),
-        real("q_thld1", 0, 0, 1e9, "", "relative gain below which the minimal port is kept; 0 = always the least"),
-        integer("max_hops", 2, 1, 16, "hops", "the table is consulted at routers reached by fewer hops"),
-        flag("integer_ns", true, "truncate estimates to whole ns, as the authors' code does"),
-    },
-    setup,
-    route,
-    q_learn,
+      .name = "q_routing",
+      .summary =
+          "Q-table per destination router for the first hops, then minimal (Boyan & Littman 1993, with a hop bound)",
+      .params =
+          {
+              real("alpha", 0.5, 0, 1, "", "learning rate of good news"),
+              real("beta", 0.5, 0, 1, "", "learning rate of bad news; equal to alpha in plain Q-routing"),
+              real("epsilon", 0, 0, 1, "", "probability of a random port where the table is consulted"),
+              real("q_thld1", 0, 0, 1e9, "",
+                   "relative gain below which the minimal port is kept; 0 = always the least"),
+              integer("max_hops", 2, 1, 16, "hops", "the table is consulted at routers reached by fewer hops"),
+              flag("integer_ns", true, "truncate estimates to whole ns, as the authors' code does"),
+          },
+      .setup = setup,
+      .route = route,
+      .learn = q_learn,
   };
   spec.graph = true;
   return spec;

@@ -29,7 +29,13 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"random", "any of the candidates that an agent would see, with equal probability", {}, seam_params(), setup, route};
+  RoutingSpec spec{
+      .name = "random",
+      .summary = "any of the candidates that an agent would see, with equal probability",
+      .params = seam_params(),
+      .setup = setup,
+      .route = route,
+  };
   spec.graph = true;
   return spec;
 }());

@@ -36,8 +36,13 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 }
 
 const Register<RelationSpec> entry([] {
-  RelationSpec spec{"q_routing", "any port for the first hops, then the minimal one, a VC class per hop", {},
-                    {integer("max_hops", 2, 1, 16, "hops", "any port at routers reached by fewer hops")}, setup, candidates};
+  RelationSpec spec{
+      .name = "q_routing",
+      .summary = "any port for the first hops, then the minimal one, a VC class per hop",
+      .params = {integer("max_hops", 2, 1, 16, "hops", "any port at routers reached by fewer hops")},
+      .setup = setup,
+      .candidates = candidates,
+  };
   spec.graph = true;
   return spec;
 }());

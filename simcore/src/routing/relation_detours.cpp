@@ -36,8 +36,13 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 }
 
 const Register<RelationSpec> entry([] {
-  RelationSpec spec{"detours", "any port of a path that has so many hops more than a minimal one, a VC class per hop", {},
-                    {integer("deroutes", -1, -1, kMaxVcs, "hops", "more than the minimal path's; -1 = 2")}, setup, candidates};
+  RelationSpec spec{
+      .name = "detours",
+      .summary = "any port of a path that has so many hops more than a minimal one, a VC class per hop",
+      .params = {integer("deroutes", -1, -1, kMaxVcs, "hops", "more than the minimal path's; -1 = 2")},
+      .setup = setup,
+      .candidates = candidates,
+  };
   spec.widest = spec.graph = true;
   return spec;
 }());

@@ -68,10 +68,35 @@ RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>
   return facts;
 }
 
-const Register<RelationSpec> minimal({"minimal", "the minimal port alone, a VC class per hop", {"dragonfly"}, {}, setup<false, false, false>, candidates});
-const Register<RelationSpec> five_hop({"five_hop", "any port of the source router, any local one where another group is entered", {"dragonfly"}, {}, setup<true, false, false>, candidates});
-const Register<RelationSpec> progressive({"progressive", "five_hop, and any global port of the source group's second router", {"dragonfly"}, {}, setup<true, true, false>, candidates, true});
-const Register<RelationSpec> q_adaptive({"q_adaptive", "five_hop, and any port where another group is entered: what Q-adaptive explores", {"dragonfly"}, {}, setup<true, false, true>, candidates});
+const Register<RelationSpec> minimal({
+    .name = "minimal",
+    .summary = "the minimal port alone, a VC class per hop",
+    .topologies = {"dragonfly"},
+    .setup = setup<false, false, false>,
+    .candidates = candidates,
+});
+const Register<RelationSpec> five_hop({
+    .name = "five_hop",
+    .summary = "any port of the source router, any local one where another group is entered",
+    .topologies = {"dragonfly"},
+    .setup = setup<true, false, false>,
+    .candidates = candidates,
+});
+const Register<RelationSpec> progressive({
+    .name = "progressive",
+    .summary = "five_hop, and any global port of the source group's second router",
+    .topologies = {"dragonfly"},
+    .setup = setup<true, true, false>,
+    .candidates = candidates,
+    .widest = true,
+});
+const Register<RelationSpec> q_adaptive({
+    .name = "q_adaptive",
+    .summary = "five_hop, and any port where another group is entered: what Q-adaptive explores",
+    .topologies = {"dragonfly"},
+    .setup = setup<true, false, true>,
+    .candidates = candidates,
+});
 
 }  // namespace
 

@@ -206,7 +206,12 @@ std::vector<ParamSpec> params_of_engines() {
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"table", "a forwarding table, made by an engine or read from a file", {}, {}, setup, route};
+  RoutingSpec spec{
+      .name = "table",
+      .summary = "a forwarding table, made by an engine or read from a file",
+      .setup = setup,
+      .route = route,
+  };
   spec.more_params = params_of_engines;
   spec.candidates = only_candidate<route>;
   spec.graph = true;

@@ -169,8 +169,13 @@ RoutingFacts setup_ugal(const Params& params, Network& net, std::shared_ptr<cons
 }
 
 const Register<RoutingSpec> valiant([] {
-  RoutingSpec spec{"valiant", "shortest paths by way of a random router (VAL)", {},
-                   {pick_param("packet"), congestion_param("both"), congestion_scope_param("port")}, setup_valiant, route};
+  RoutingSpec spec{
+      .name = "valiant",
+      .summary = "shortest paths by way of a random router (VAL)",
+      .params = {pick_param("packet"), congestion_param("both"), congestion_scope_param("port")},
+      .setup = setup_valiant,
+      .route = route,
+  };
   spec.candidates = candidates;
   spec.chosen = chosen;
   spec.graph = true;
@@ -178,10 +183,16 @@ const Register<RoutingSpec> valiant([] {
 }());
 
 const Register<RoutingSpec> ugal([] {
-  RoutingSpec spec{"ugal", "a shortest path, or two by way of a random router, by the source's queues (UGAL)", {},
-                   {pick_param("packet"), real("bias_flits", 0, -1e6, 1e6, "flits x hops", "added to the weight of the way by a random router"), congestion_param("both"),
-                    congestion_scope_of_paths_param("port"), integer("candidates", 1, 1, 15, "", "random intermediates compared")},
-                   setup_ugal, route};
+  RoutingSpec spec{
+      .name = "ugal",
+      .summary = "a shortest path, or two by way of a random router, by the source's queues (UGAL)",
+      .params = {pick_param("packet"),
+                 real("bias_flits", 0, -1e6, 1e6, "flits x hops", "added to the weight of the way by a random router"),
+                 congestion_param("both"), congestion_scope_of_paths_param("port"),
+                 integer("candidates", 1, 1, 15, "", "random intermediates compared")},
+      .setup = setup_ugal,
+      .route = route,
+  };
   spec.candidates = candidates;
   spec.chosen = chosen;
   spec.graph = true;

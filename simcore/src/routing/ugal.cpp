@@ -76,7 +76,14 @@ void candidates(const Network& net, State& s, Batch& b) { hyperx_leg_candidates<
 void chosen(const Network& net, State& s, Batch& b, u32 i) { hyperx_leg_chosen(net, s, b, i, relation(net).intermediate, relation(net).candidates); }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"ugal", "minimal or through a random router, by the source's queues (UGAL)", {"hyperx"}, params(), setup, route};
+  RoutingSpec spec{
+      .name = "ugal",
+      .summary = "minimal or through a random router, by the source's queues (UGAL)",
+      .topologies = {"hyperx"},
+      .params = params(),
+      .setup = setup,
+      .route = route,
+  };
   spec.candidates = candidates;
   spec.chosen = chosen;
   return spec;

@@ -77,7 +77,14 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-const Register<RoutingSpec> entry(two_legs<false, false, kClasses>({"ugal_global", "minimal or through a random group, by remote queues too: an oracle (UGAL-G)", {"dragonfly"}, params(), setup, route}));
+const Register<RoutingSpec> entry(two_legs<false, false, kClasses>({
+    .name = "ugal_global",
+    .summary = "minimal or through a random group, by remote queues too: an oracle (UGAL-G)",
+    .topologies = {"dragonfly"},
+    .params = params(),
+    .setup = setup,
+    .route = route,
+}));
 
 }  // namespace
 

@@ -10,7 +10,14 @@ namespace {
 
 constexpr LegClasses kClasses = {0, 1, 1, 1, 2};
 
-const Register<RoutingSpec> entry(two_legs<false, false, kClasses>({"ugal_group", "minimal or through a random group, by the local queues (UGALg)", {"dragonfly"}, ugal_params(2, false), ugal_setup<false, 3, 5>, ugal_route<false, kClasses>}));
+const Register<RoutingSpec> entry(two_legs<false, false, kClasses>({
+    .name = "ugal_group",
+    .summary = "minimal or through a random group, by the local queues (UGALg)",
+    .topologies = {"dragonfly"},
+    .params = ugal_params(2, false),
+    .setup = ugal_setup<false, 3, 5>,
+    .route = ugal_route<false, kClasses>,
+}));
 
 }  // namespace
 

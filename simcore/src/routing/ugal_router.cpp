@@ -9,7 +9,14 @@ namespace {
 
 constexpr LegClasses kClasses = {0, 2, 1, 2, 3};
 
-const Register<RoutingSpec> entry(two_legs<true, false, kClasses>({"ugal_router", "minimal or through a random router, by the local queues (UGALn)", {"dragonfly"}, ugal_params(2, false), ugal_setup<true, 4, 6>, ugal_route<true, kClasses>}));
+const Register<RoutingSpec> entry(two_legs<true, false, kClasses>({
+    .name = "ugal_router",
+    .summary = "minimal or through a random router, by the local queues (UGALn)",
+    .topologies = {"dragonfly"},
+    .params = ugal_params(2, false),
+    .setup = ugal_setup<true, 4, 6>,
+    .route = ugal_route<true, kClasses>,
+}));
 
 }  // namespace
 

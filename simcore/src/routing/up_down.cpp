@@ -90,15 +90,17 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"up_down",
-                   "up to the nearest common ancestor, by the least congested port or another rule, and down",
-                   {"fat_tree"},
-                   {choice("ascent", "adaptive", {"adaptive", "random", "two_random", "d_mod_k"},
-                           "of the ports up (and of parallel cables down): the least congested, a random one, the less "
-                           "congested of two random ones, or the destination's own"),
-                    congestion_param("both"), congestion_scope_param("port")},
-                   setup,
-                   route};
+  RoutingSpec spec{
+      .name = "up_down",
+      .summary = "up to the nearest common ancestor, by the least congested port or another rule, and down",
+      .topologies = {"fat_tree"},
+      .params = {choice("ascent", "adaptive", {"adaptive", "random", "two_random", "d_mod_k"},
+                        "of the ports up (and of parallel cables down): the least congested, a random one, the less "
+                        "congested of two random ones, or the destination's own"),
+                 congestion_param("both"), congestion_scope_param("port")},
+      .setup = setup,
+      .route = route,
+  };
   spec.candidates = candidates;
   return spec;
 }());

@@ -40,7 +40,13 @@ void candidates(const Network& net, State& s, Batch& b) { hyperx_leg_candidates<
 void chosen(const Network& net, State& s, Batch& b, u32 i) { hyperx_leg_chosen(net, s, b, i, static_cast<const Rule&>(*net.relation).intermediate, 1); }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"valiant", "through a random router, both legs in dimension order (VAL)", {"hyperx"}, {}, setup, route};
+  RoutingSpec spec{
+      .name = "valiant",
+      .summary = "through a random router, both legs in dimension order (VAL)",
+      .topologies = {"hyperx"},
+      .setup = setup,
+      .route = route,
+  };
   spec.candidates = candidates;
   spec.chosen = chosen;
   return spec;

@@ -9,7 +9,13 @@ namespace {
 
 constexpr LegClasses kClasses = {0, 0, 1, 1, 2};
 
-const Register<RoutingSpec> entry(two_legs<false, true, kClasses>({"valiant_group", "through a random group (VALg)", {"dragonfly"}, {}, valiant_setup<false, 3, 5>, valiant_route<false, kClasses>}));
+const Register<RoutingSpec> entry(two_legs<false, true, kClasses>({
+    .name = "valiant_group",
+    .summary = "through a random group (VALg)",
+    .topologies = {"dragonfly"},
+    .setup = valiant_setup<false, 3, 5>,
+    .route = valiant_route<false, kClasses>,
+}));
 
 }  // namespace
 

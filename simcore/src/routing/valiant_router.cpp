@@ -9,7 +9,13 @@ namespace {
 
 constexpr LegClasses kClasses = {0, 0, 1, 2, 3};
 
-const Register<RoutingSpec> entry(two_legs<true, true, kClasses>({"valiant_router", "through a random router (VALn)", {"dragonfly"}, {}, valiant_setup<true, 4, 6>, valiant_route<true, kClasses>}));
+const Register<RoutingSpec> entry(two_legs<true, true, kClasses>({
+    .name = "valiant_router",
+    .summary = "through a random router (VALn)",
+    .topologies = {"dragonfly"},
+    .setup = valiant_setup<true, 4, 6>,
+    .route = valiant_route<true, kClasses>,
+}));
 
 }  // namespace
 

@@ -27,8 +27,8 @@ void demand_towards(const ChannelGraph& g, const Demand& demand, u32 terminal, s
 
 struct EngineSpec {
   std::string name, summary;
-  std::vector<std::string> topologies;  // those it accepts; none = any
-  std::vector<ParamSpec> params;        // of one key have, in all engines, one type and one meaning
+  std::vector<std::string> topologies = {};  // those it accepts; none = any
+  std::vector<ParamSpec> params = {};        // of one key have, in all engines, one type and one meaning
   ForwardingTable (*make)(const Params&, const ChannelGraph&, const Demand&);
   bool balances = false;                // it takes a demand
   bool passes_on = false;               // it takes the parameters of all engines, for the one that it starts from

@@ -103,19 +103,22 @@ void wire(const Params& params, Wiring& w) {
 }
 
 const Register<TopologySpec> entry({
-    "dragonfly",
-    "groups of fully connected routers, fully connected by global links (Kim et al., ISCA 2008)",
-    {
-        integer("terminals_per_router", 4, 1, 64, "", "p"),
-        integer("routers_per_group", 8, 1, 64, "", "a"),
-        integer("global_ports", 4, 1, 64, "per router", "h"),
-        integer("groups", 33, 2, 4097, "", "g <= a h + 1"),
-        choice("arrangement", "absolute", {"absolute", "relative", "palmtree", "random"}, "which global port leads to which group; absolute = consecutive"),
-        integer("links_per_group_pair", 0, 0, 4096, "", "0 = as many as the ports allow"),
-        integer("arrangement_seed", 1, 0, 1ll << 40, "", "of the random arrangement"),
-    },
-    wire,
-    {{"terminals_per_router", i64{1}}, {"routers_per_group", i64{3}}, {"global_ports", i64{1}}, {"groups", i64{4}}},
+    .name = "dragonfly",
+    .summary = "groups of fully connected routers, fully connected by global links (Kim et al., ISCA 2008)",
+    .params =
+        {
+            integer("terminals_per_router", 4, 1, 64, "", "p"),
+            integer("routers_per_group", 8, 1, 64, "", "a"),
+            integer("global_ports", 4, 1, 64, "per router", "h"),
+            integer("groups", 33, 2, 4097, "", "g <= a h + 1"),
+            choice("arrangement", "absolute", {"absolute", "relative", "palmtree", "random"},
+                   "which global port leads to which group; absolute = consecutive"),
+            integer("links_per_group_pair", 0, 0, 4096, "", "0 = as many as the ports allow"),
+            integer("arrangement_seed", 1, 0, 1ll << 40, "", "of the random arrangement"),
+        },
+    .wire = wire,
+    .small =
+        {{"terminals_per_router", i64{1}}, {"routers_per_group", i64{3}}, {"global_ports", i64{1}}, {"groups", i64{4}}},
 });
 
 }  // namespace

@@ -147,20 +147,22 @@ void wire(const Params& params, Wiring& w) {
 }
 
 const Register<TopologySpec> entry({
-    "fat_tree",
-    "extended generalised fat tree XGFT(h; m; w) (Oehring et al., IPPS 1995); k-ary n-tree = children k, parents 1, k",
-    {
-        integer_list("children", {4, 4, 4}, 1, kMaxRadix, "per switch",
-                     "m, leaf level first: terminals of a leaf, leaves of a switch above, ..."),
-        integer_list("parents", {1, 4, 4}, 1, kMaxRadix, "per node",
-                     "w: of a terminal (1), of a leaf, of a switch above, ..."),
-        integer_list("links", {1}, 1, kMaxRadix, "per node and parent",
-                     "cables in parallel, as parents; one number = the same above the terminals"),
-        integer("local_levels", -1, -1, kMostLevels, "",
-                "the cables above so many levels of switches are local, those above them global; -1 = all local"),
-    },
-    wire,
-    {{"children", std::vector<double>{2, 2, 3}}, {"parents", std::vector<double>{1, 2, 2}}},
+    .name = "fat_tree",
+    .summary = "extended generalised fat tree XGFT(h; m; w) (Oehring et al., IPPS 1995); k-ary n-tree = children k, "
+               "parents 1, k",
+    .params =
+        {
+            integer_list("children", {4, 4, 4}, 1, kMaxRadix, "per switch",
+                         "m, leaf level first: terminals of a leaf, leaves of a switch above, ..."),
+            integer_list("parents", {1, 4, 4}, 1, kMaxRadix, "per node",
+                         "w: of a terminal (1), of a leaf, of a switch above, ..."),
+            integer_list("links", {1}, 1, kMaxRadix, "per node and parent",
+                         "cables in parallel, as parents; one number = the same above the terminals"),
+            integer("local_levels", -1, -1, kMostLevels, "",
+                    "the cables above so many levels of switches are local, those above them global; -1 = all local"),
+        },
+    .wire = wire,
+    .small = {{"children", std::vector<double>{2, 2, 3}}, {"parents", std::vector<double>{1, 2, 2}}},
 });
 
 }  // namespace

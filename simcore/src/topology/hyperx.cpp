@@ -69,16 +69,20 @@ void wire(const Params& params, Wiring& w) {
 }
 
 const Register<TopologySpec> entry({
-    "hyperx",
-    "every pair of routers that differ in one coordinate is joined (Ahn et al., SC 2009); 1 dimension = full mesh, widths 2 = hypercube",
-    {
-        integer_list("widths", {8, 8, 8}, 2, 64, "routers", "S, per dimension, x first; their number is L"),
-        integer_list("links", {1}, 1, 63, "per pair of routers", "K, trunking per dimension; one number = the same in all"),
-        integer("terminals_per_router", 8, 1, 63, "", "T"),
-        integer("local_dimensions", -1, -1, 26, "", "the first so many dimensions have local channels, the others global ones; -1 = all local"),
-    },
-    wire,
-    {{"widths", std::vector<double>{3, 2, 2}}, {"terminals_per_router", i64{1}}},
+    .name = "hyperx",
+    .summary = "every pair of routers that differ in one coordinate is joined (Ahn et al., SC 2009); 1 dimension = "
+               "full mesh, widths 2 = hypercube",
+    .params =
+        {
+            integer_list("widths", {8, 8, 8}, 2, 64, "routers", "S, per dimension, x first; their number is L"),
+            integer_list("links", {1}, 1, 63, "per pair of routers",
+                         "K, trunking per dimension; one number = the same in all"),
+            integer("terminals_per_router", 8, 1, 63, "", "T"),
+            integer("local_dimensions", -1, -1, 26, "",
+                    "the first so many dimensions have local channels, the others global ones; -1 = all local"),
+        },
+    .wire = wire,
+    .small = {{"widths", std::vector<double>{3, 2, 2}}, {"terminals_per_router", i64{1}}},
 });
 
 }  // namespace

@@ -123,16 +123,17 @@ void wire(const Params& params, Wiring& w) {
 }
 
 const Register<TopologySpec> entry({
-    "random_regular",
-    "a random graph in which every router has as many links (Jellyfish; Singla et al., NSDI 2012)",
-    {
-        integer("routers", 32, 4, 1 << 20, "", "switches"),
-        integer("degree", 6, 3, kMaxRadix, "links per router", "to other routers"),
-        integer("terminals_per_router", 4, 1, kMaxRadix, "per switch", "hosts"),
-        integer("graph_seed", 1, 0, 1ll << 40, "", "which of the random graphs"),
-    },
-    wire,
-    {{"routers", i64{12}}, {"degree", i64{3}}, {"terminals_per_router", i64{1}}},
+    .name = "random_regular",
+    .summary = "a random graph in which every router has as many links (Jellyfish; Singla et al., NSDI 2012)",
+    .params =
+        {
+            integer("routers", 32, 4, 1 << 20, "", "switches"),
+            integer("degree", 6, 3, kMaxRadix, "links per router", "to other routers"),
+            integer("terminals_per_router", 4, 1, kMaxRadix, "per switch", "hosts"),
+            integer("graph_seed", 1, 0, 1ll << 40, "", "which of the random graphs"),
+        },
+    .wire = wire,
+    .small = {{"routers", i64{12}}, {"degree", i64{3}}, {"terminals_per_router", i64{1}}},
 });
 
 }  // namespace

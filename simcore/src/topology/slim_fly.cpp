@@ -99,15 +99,19 @@ void wire(const Params& params, Wiring& w) {
 }
 
 const Register<TopologySpec> entry({
-    "slim_fly",
-    "graphs of diameter 2 near the most routers there can be (McKay, Miller & Siran; Besta & Hoefler, SC 2014)",
-    {
-        integer("q", 5, 3, 227, "",
+    .name = "slim_fly",
+    .summary =
+        "graphs of diameter 2 near the most routers there can be (McKay, Miller & Siran; Besta & Hoefler, SC 2014)",
+    .params =
+        {
+            integer(
+                "q", 5, 3, 227, "",
                 "a power of a prime: 2 q^2 routers of (3 q - delta) / 2 links, q = 4 w + delta, delta = -1, 0 or 1"),
-        integer("terminals_per_router", 0, 0, 256, "", "p; 0 = half the links, rounded up, which balances the network"),
-    },
-    wire,
-    {{"q", i64{3}}, {"terminals_per_router", i64{1}}},
+            integer("terminals_per_router", 0, 0, 256, "",
+                    "p; 0 = half the links, rounded up, which balances the network"),
+        },
+    .wire = wire,
+    .small = {{"q", i64{3}}, {"terminals_per_router", i64{1}}},
 });
 
 }  // namespace

@@ -79,18 +79,19 @@ std::vector<ParamSpec> torus_params(double wrap) {
 }
 
 const Register<TopologySpec> torus_entry({
-    "torus",
-    "a grid of routers whose dimensions close to rings (k-ary n-cube where all sizes are k); sizes 2 = hypercube",
-    torus_params(1),
-    [](const Params& params, Wiring& w) { wire("topology.torus", params, w); },
-    {{"sizes", std::vector<double>{4, 3}}},
+    .name = "torus",
+    .summary =
+        "a grid of routers whose dimensions close to rings (k-ary n-cube where all sizes are k); sizes 2 = hypercube",
+    .params = torus_params(1),
+    .wire = [](const Params& params, Wiring& w) { wire("topology.torus", params, w); },
+    .small = {{"sizes", std::vector<double>{4, 3}}},
 });
 const Register<TopologySpec> mesh_entry({
-    "mesh",
-    "a grid of routers, each joined to its neighbours; the torus without its wrap",
-    torus_params(0),
-    [](const Params& params, Wiring& w) { wire("topology.mesh", params, w); },
-    {{"sizes", std::vector<double>{4, 3}}},
+    .name = "mesh",
+    .summary = "a grid of routers, each joined to its neighbours; the torus without its wrap",
+    .params = torus_params(0),
+    .wire = [](const Params& params, Wiring& w) { wire("topology.mesh", params, w); },
+    .small = {{"sizes", std::vector<double>{4, 3}}},
 });
 
 }  // namespace

@@ -28,8 +28,13 @@ u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u
   return group * data.per_group + below(traffic_draw(seed, terminal, sequence, 0), data.per_group);
 }
 
-const Register<TrafficSpec> entry({"adversarial", "each packet to a random terminal of the group `shift` further on (ADV+shift)", {},
-                                   {integer("shift", 1, 1, 1 << 20, "groups", "i of ADV+i")}, setup, destination});
+const Register<TrafficSpec> entry({
+    .name = "adversarial",
+    .summary = "each packet to a random terminal of the group `shift` further on (ADV+shift)",
+    .params = {integer("shift", 1, 1, 1 << 20, "groups", "i of ADV+i")},
+    .setup = setup,
+    .destination = destination,
+});
 
 }  // namespace
 

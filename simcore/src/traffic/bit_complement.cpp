@@ -13,13 +13,12 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   return make_partners(net, [&](u32 terminal) { return net.terminals - 1 - terminal; });
 }
 
-const Register<TrafficSpec> entry(
-    {"bit_complement",
-     "terminal n of N to N - 1 - n: with N a power of two, every bit of the number inverted (BC)",
-     {},
-     {},
-     setup,
-     partner});
+const Register<TrafficSpec> entry({
+    .name = "bit_complement",
+    .summary = "terminal n of N to N - 1 - n: with N a power of two, every bit of the number inverted (BC)",
+    .setup = setup,
+    .destination = partner,
+});
 
 }  // namespace
 

@@ -16,7 +16,12 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   });
 }
 
-const Register<TrafficSpec> entry({"dimension_complement_reverse", "coordinates mirrored and in reverse order (DCR)", {}, {}, setup, partner});
+const Register<TrafficSpec> entry({
+    .name = "dimension_complement_reverse",
+    .summary = "coordinates mirrored and in reverse order (DCR)",
+    .setup = setup,
+    .destination = partner,
+});
 
 }  // namespace
 

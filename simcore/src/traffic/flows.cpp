@@ -32,12 +32,19 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
 u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32) { return static_cast<const Flows&>(*net.traffic).to[terminal]; }
 u32 round_size(const Network& net, u64, u32 terminal, u32) { return static_cast<const Flows&>(*net.traffic).to[terminal] != kNone; }
 
-const Register<TrafficSpec> entry({"flows", "each of some terminals to one destination; `load` is that of a sending terminal", {},
-                                   {
-                                       integer_list("sources", {}, 0, 1 << 20, "", "terminals that send; none = every one, to the terminal half the network further on"),
-                                       integer_list("destinations", {}, 0, 1 << 20, "", "of each source, in order"),
-                                   },
-                                   setup, destination, round_size});
+const Register<TrafficSpec> entry({
+    .name = "flows",
+    .summary = "each of some terminals to one destination; `load` is that of a sending terminal",
+    .params =
+        {
+            integer_list("sources", {}, 0, 1 << 20, "",
+                         "terminals that send; none = every one, to the terminal half the network further on"),
+            integer_list("destinations", {}, 0, 1 << 20, "", "of each source, in order"),
+        },
+    .setup = setup,
+    .destination = destination,
+    .round_size = round_size,
+});
 
 }  // namespace
 

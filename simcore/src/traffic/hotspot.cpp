@@ -34,13 +34,18 @@ u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u
   return below(bits, net.terminals);
 }
 
-const Register<TrafficSpec> entry({"hotspot", "a share of the packets to a few hot terminals, the rest uniform", {},
-                                   {
-                                       integer("hot_terminals", 8, 1, 1 << 20, "", "how many"),
-                                       real("fraction", 0.1, 0, 1, "", "share of the packets that goes to them"),
-                                       integer("hot_seed", 1, 0, 1ll << 40, "", "which they are"),
-                                   },
-                                   setup, destination});
+const Register<TrafficSpec> entry({
+    .name = "hotspot",
+    .summary = "a share of the packets to a few hot terminals, the rest uniform",
+    .params =
+        {
+            integer("hot_terminals", 8, 1, 1 << 20, "", "how many"),
+            real("fraction", 0.1, 0, 1, "", "share of the packets that goes to them"),
+            integer("hot_seed", 1, 0, 1ll << 40, "", "which they are"),
+        },
+    .setup = setup,
+    .destination = destination,
+});
 
 }  // namespace
 

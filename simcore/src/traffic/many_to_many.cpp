@@ -21,7 +21,15 @@ u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32 index) {
 u32 round_size(const Network& net, u64, u32, u32) { return static_cast<const Grid&>(*net.traffic).nz - 1; }
 double mean_round_size(const Network& net) { return static_cast<const Grid&>(*net.traffic).nz - 1; }
 
-const Register<TrafficSpec> entry({"many_to_many", "all-to-all within each z column of a 3-D grid per round", {}, grid_params(), setup, destination, round_size, mean_round_size});
+const Register<TrafficSpec> entry({
+    .name = "many_to_many",
+    .summary = "all-to-all within each z column of a 3-D grid per round",
+    .params = grid_params(),
+    .setup = setup,
+    .destination = destination,
+    .round_size = round_size,
+    .mean_round_size = mean_round_size,
+});
 
 }  // namespace
 

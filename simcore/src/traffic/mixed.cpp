@@ -34,12 +34,17 @@ u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u
   return group * data.per_group + below(bits, data.per_group);
 }
 
-const Register<TrafficSpec> entry({"mixed", "part of the packets adversarial (ADV+shift), the rest uniform", {},
-                                   {
-                                       real("adversarial_part", 0.5, 0, 1, "", "part of the packets that go to the group `shift` further on"),
-                                       integer("shift", 1, 1, 1 << 20, "groups", "i of ADV+i"),
-                                   },
-                                   setup, destination});
+const Register<TrafficSpec> entry({
+    .name = "mixed",
+    .summary = "part of the packets adversarial (ADV+shift), the rest uniform",
+    .params =
+        {
+            real("adversarial_part", 0.5, 0, 1, "", "part of the packets that go to the group `shift` further on"),
+            integer("shift", 1, 1, 1 << 20, "groups", "i of ADV+i"),
+        },
+    .setup = setup,
+    .destination = destination,
+});
 
 }  // namespace
 

@@ -23,7 +23,13 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
 
 u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32) { return static_cast<const Permutation&>(*net.traffic).to[terminal]; }
 
-const Register<TrafficSpec> entry({"permutation", "every terminal to one other, drawn once", {}, {integer("permutation_seed", 1, 0, 1ll << 40, "", "of the permutation, apart from the run's seed")}, setup, destination});
+const Register<TrafficSpec> entry({
+    .name = "permutation",
+    .summary = "every terminal to one other, drawn once",
+    .params = {integer("permutation_seed", 1, 0, 1ll << 40, "", "of the permutation, apart from the run's seed")},
+    .setup = setup,
+    .destination = destination,
+});
 
 }  // namespace
 

@@ -34,17 +34,17 @@ u32 round_size(const Network& net, u64, u32 terminal, u32) {
 }
 
 const Register<TrafficSpec> entry({
-    "random_bisection",
-    "half of the terminals to the other half, one to one, drawn once; `load` is that of a sending terminal",
-    {},
-    {
-        integer("bisection_seed", 1, 0, i64{1} << 62, "", "of the patterns, apart from the run's seed"),
-        integer("pattern", 0, 0, i64{1} << 31, "", "number of the pattern, as flitgym-route counts them"),
-        flag("both_ways", false, "each receiver sends back to its sender"),
-    },
-    setup,
-    destination,
-    round_size,
+    .name = "random_bisection",
+    .summary = "half of the terminals to the other half, one to one, drawn once; `load` is that of a sending terminal",
+    .params =
+        {
+            integer("bisection_seed", 1, 0, i64{1} << 62, "", "of the patterns, apart from the run's seed"),
+            integer("pattern", 0, 0, i64{1} << 31, "", "number of the pattern, as flitgym-route counts them"),
+            flag("both_ways", false, "each receiver sends back to its sender"),
+        },
+    .setup = setup,
+    .destination = destination,
+    .round_size = round_size,
 });
 
 }  // namespace

@@ -31,9 +31,16 @@ double mean_round_size(const Network& net) {
   return (data.least + data.most) / 2.0;
 }
 
-const Register<TrafficSpec> entry({"random_neighbors", "per round 6 to 20 terminals, drawn anew", {},
-                                   {integer("least", 6, 1, 4096, "packets per round", "fewest"), integer("most", 20, 1, 4096, "packets per round", "most, inclusive")},
-                                   setup, destination, round_size, mean_round_size});
+const Register<TrafficSpec> entry({
+    .name = "random_neighbors",
+    .summary = "per round 6 to 20 terminals, drawn anew",
+    .params = {integer("least", 6, 1, 4096, "packets per round", "fewest"),
+               integer("most", 20, 1, 4096, "packets per round", "most, inclusive")},
+    .setup = setup,
+    .destination = destination,
+    .round_size = round_size,
+    .mean_round_size = mean_round_size,
+});
 
 }  // namespace
 

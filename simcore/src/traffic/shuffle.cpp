@@ -10,7 +10,12 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   return make_partners(net, [&](u32 terminal) { return bits ? (terminal << 1 | terminal >> (bits - 1)) & (net.terminals - 1) : terminal; });
 }
 
-const Register<TrafficSpec> entry({"shuffle", "each terminal to the one with the bits of its number rotated left", {}, {}, setup, partner});
+const Register<TrafficSpec> entry({
+    .name = "shuffle",
+    .summary = "each terminal to the one with the bits of its number rotated left",
+    .setup = setup,
+    .destination = partner,
+});
 
 }  // namespace
 

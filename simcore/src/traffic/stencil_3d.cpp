@@ -18,7 +18,15 @@ u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32 index) {
 u32 round_size(const Network&, u64, u32, u32) { return 6; }
 double mean_round_size(const Network&) { return 6; }
 
-const Register<TrafficSpec> entry({"stencil_3d", "six neighbours of a periodic 3-D grid per round", {}, grid_params(), setup, destination, round_size, mean_round_size});
+const Register<TrafficSpec> entry({
+    .name = "stencil_3d",
+    .summary = "six neighbours of a periodic 3-D grid per round",
+    .params = grid_params(),
+    .setup = setup,
+    .destination = destination,
+    .round_size = round_size,
+    .mean_round_size = mean_round_size,
+});
 
 }  // namespace
 

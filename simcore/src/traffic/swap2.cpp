@@ -17,7 +17,12 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   });
 }
 
-const Register<TrafficSpec> entry({"swap2", "even slots half a width away in x, odd ones in y (S2)", {}, {}, setup, partner});
+const Register<TrafficSpec> entry({
+    .name = "swap2",
+    .summary = "even slots half a width away in x, odd ones in y (S2)",
+    .setup = setup,
+    .destination = partner,
+});
 
 }  // namespace
 

@@ -20,8 +20,13 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   });
 }
 
-const Register<TrafficSpec> entry({"tornado", "just under half a width further on in some dimensions", {},
-                                   {integer_list("dimensions", {0}, 0, 25, "", "0 = x")}, setup, partner});
+const Register<TrafficSpec> entry({
+    .name = "tornado",
+    .summary = "just under half a width further on in some dimensions",
+    .params = {integer_list("dimensions", {0}, 0, 25, "", "0 = x")},
+    .setup = setup,
+    .destination = partner,
+});
 
 }  // namespace
 

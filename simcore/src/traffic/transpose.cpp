@@ -15,7 +15,12 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   });
 }
 
-const Register<TrafficSpec> entry({"transpose", "x and y exchanged", {}, {}, setup, partner});
+const Register<TrafficSpec> entry({
+    .name = "transpose",
+    .summary = "x and y exchanged",
+    .setup = setup,
+    .destination = partner,
+});
 
 }  // namespace
 

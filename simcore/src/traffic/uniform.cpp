@@ -22,7 +22,13 @@ u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u
   return other < terminal ? other : other + 1;
 }
 
-const Register<TrafficSpec> entry({"uniform", "each packet to a random terminal (UR)", {}, {flag("self", true, "a terminal may draw itself")}, setup, destination});
+const Register<TrafficSpec> entry({
+    .name = "uniform",
+    .summary = "each packet to a random terminal (UR)",
+    .params = {flag("self", true, "a terminal may draw itself")},
+    .setup = setup,
+    .destination = destination,
+});
 
 }  // namespace
 

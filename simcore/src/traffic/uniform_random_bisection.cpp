@@ -27,8 +27,13 @@ u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u
   return router * grid.terminals + grid.terminals - 1 - terminal % grid.terminals;
 }
 
-const Register<TrafficSpec> entry({"uniform_random_bisection", "across the middle of one dimension, uniform in the others (URBx, URBy, URBz)", {},
-                                   {choice("dimension", "x", {}, "x, y, z or a number from 0; its width must be even")}, setup, destination});
+const Register<TrafficSpec> entry({
+    .name = "uniform_random_bisection",
+    .summary = "across the middle of one dimension, uniform in the others (URBx, URBy, URBz)",
+    .params = {choice("dimension", "x", {}, "x, y, z or a number from 0; its width must be even")},
+    .setup = setup,
+    .destination = destination,
+});
 
 }  // namespace
 

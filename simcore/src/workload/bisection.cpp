@@ -39,14 +39,18 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   return program;
 }
 
-const Register<MotifSpec> registration{{"bisection", "every iteration, after a barrier, one half of the ranks sends to the other, in pairs drawn anew",
-                                        {
-                                            integer("bytes", 1048576, 0, 1ll << 40, "B", "of one message"),
-                                            integer("iterations", 100, 1, 1 << 30, "", "patterns"),
-                                            flag("both", false, "the partner sends, too"),
-                                            integer("permutation_seed", 0, 0, 1ll << 31, "", "of the patterns, apart from the run's seed"),
-                                        },
-                                        build}};
+const Register<MotifSpec> registration{{
+    .name = "bisection",
+    .summary = "every iteration, after a barrier, one half of the ranks sends to the other, in pairs drawn anew",
+    .params =
+        {
+            integer("bytes", 1048576, 0, 1ll << 40, "B", "of one message"),
+            integer("iterations", 100, 1, 1 << 30, "", "patterns"),
+            flag("both", false, "the partner sends, too"),
+            integer("permutation_seed", 0, 0, 1ll << 31, "", "of the patterns, apart from the run's seed"),
+        },
+    .build = build,
+}};
 
 }  // namespace
 

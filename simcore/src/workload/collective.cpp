@@ -24,7 +24,12 @@ std::shared_ptr<const Program> build(const Params& given, u32 ranks, double scal
   return repeated_collective(given, ranks ? ranks : 16, scale, which, algorithm);
 }
 
-const Register<MotifSpec> registration{{"collective", "one collective again and again, by any of its algorithms", params(), build}};
+const Register<MotifSpec> registration{{
+    .name = "collective",
+    .summary = "one collective again and again, by any of its algorithms",
+    .params = params(),
+    .build = build,
+}};
 
 }  // namespace
 

@@ -15,7 +15,12 @@ std::shared_ptr<const Program> build(const Params& given, u32 ranks, double scal
   return repeated_collective(given, ranks ? ranks : 528, scale, Collective::kAllreduce, given.text("algorithm"));
 }
 
-const Register<MotifSpec> registration{{"cosmoflow", "training: a long computation before each allreduce", params(), build}};
+const Register<MotifSpec> registration{{
+    .name = "cosmoflow",
+    .summary = "training: a long computation before each allreduce",
+    .params = params(),
+    .build = build,
+}};
 
 }  // namespace
 

@@ -15,7 +15,12 @@ std::shared_ptr<const Program> build(const Params& given, u32 ranks, double scal
   return repeated_collective(given, ranks ? ranks : 528, scale, Collective::kAllreduce, given.text("algorithm"));
 }
 
-const Register<MotifSpec> registration{{"dl", "allreduce after allreduce, as data-parallel training does", params(), build}};
+const Register<MotifSpec> registration{{
+    .name = "dl",
+    .summary = "allreduce after allreduce, as data-parallel training does",
+    .params = params(),
+    .build = build,
+}};
 
 }  // namespace
 

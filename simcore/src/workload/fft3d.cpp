@@ -61,15 +61,22 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   return program;
 }
 
-const Register<MotifSpec> registration{{"fft3d", "transform of a cube and back: alltoallv in columns and rows of ranks",
-                                        {
-                                            grid_param("npRow (ranks of a column communicator), npCol; empty = nearest to a square, npRow the smaller (528: 22 x 24, 140: 10 x 14)"),
-                                            integer("n", 400, 1, 1 << 16, "elements", "side of the cube"),
-                                            integer("iterations", 8, 1, 1 << 30, "", ""),
-                                            real("ns_per_element", 1, 0, 1e9, "ns", "computation per stage: this times n * floor(n * n / ranks), twice that at the very end"),
-                                            choice("algorithm", "pairwise", {"pairwise", "linear"}, "of the alltoallv: size - 1 blocking steps, or all at once"),
-                                        },
-                                        build}};
+const Register<MotifSpec> registration{{
+    .name = "fft3d",
+    .summary = "transform of a cube and back: alltoallv in columns and rows of ranks",
+    .params =
+        {
+            grid_param("npRow (ranks of a column communicator), npCol; empty = nearest to a square, npRow the smaller "
+                       "(528: 22 x 24, 140: 10 x 14)"),
+            integer("n", 400, 1, 1 << 16, "elements", "side of the cube"),
+            integer("iterations", 8, 1, 1 << 30, "", ""),
+            real("ns_per_element", 1, 0, 1e9, "ns",
+                 "computation per stage: this times n * floor(n * n / ranks), twice that at the very end"),
+            choice("algorithm", "pairwise", {"pairwise", "linear"},
+                   "of the alltoallv: size - 1 blocking steps, or all at once"),
+        },
+    .build = build,
+}};
 
 }  // namespace
 

@@ -66,16 +66,20 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   return program;
 }
 
-const Register<MotifSpec> registration{{"halo3d", "faces of a 3-D grid, one dimension after the other",
-                                        {
-                                            grid_param("px, py, pz; empty = the factors of the ranks with the least variance (528: 11 x 8 x 6)"),
-                                            integer("bytes", 576000, 0, 1ll << 40, "B", "of one face"),
-                                            integer("iterations", 30, 1, 1 << 30, "", ""),
-                                            integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each exchange"),
-                                            flag("periodic", false, "the grid's opposite sides are neighbours"),
-                                            flag("reduce", false, "an allreduce of 8 B over the binary tree ends each iteration"),
-                                        },
-                                        build}};
+const Register<MotifSpec> registration{{
+    .name = "halo3d",
+    .summary = "faces of a 3-D grid, one dimension after the other",
+    .params =
+        {
+            grid_param("px, py, pz; empty = the factors of the ranks with the least variance (528: 11 x 8 x 6)"),
+            integer("bytes", 576000, 0, 1ll << 40, "B", "of one face"),
+            integer("iterations", 30, 1, 1 << 30, "", ""),
+            integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each exchange"),
+            flag("periodic", false, "the grid's opposite sides are neighbours"),
+            flag("reduce", false, "an allreduce of 8 B over the binary tree ends each iteration"),
+        },
+    .build = build,
+}};
 
 }  // namespace
 

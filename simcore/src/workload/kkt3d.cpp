@@ -152,16 +152,19 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   return program;
 }
 
-const Register<MotifSpec> registration{
-    {"kkt3d",
-     "what a matrix-vector product of a 3-D KKT matrix exchanges, ranks with contiguous rows (nlpkkt240 with n = 240)",
-     {
-         integer("n", 40, 2, 2000, "points", "side of the grid: 2 n^3 + 6 n^2 rows"),
-         integer("bytes_per_value", 8, 1, 1 << 20, "B", "of the vector"),
-         integer("iterations", 10, 1, 1 << 30, "", ""),
-         integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each exchange"),
-     },
-     build}};
+const Register<MotifSpec> registration{{
+    .name = "kkt3d",
+    .summary = "what a matrix-vector product of a 3-D KKT matrix exchanges, ranks with contiguous rows (nlpkkt240 with "
+               "n = 240)",
+    .params =
+        {
+            integer("n", 40, 2, 2000, "points", "side of the grid: 2 n^3 + 6 n^2 rows"),
+            integer("bytes_per_value", 8, 1, 1 << 20, "B", "of the vector"),
+            integer("iterations", 10, 1, 1 << 30, "", ""),
+            integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each exchange"),
+        },
+    .build = build,
+}};
 
 }  // namespace
 

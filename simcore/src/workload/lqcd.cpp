@@ -97,14 +97,19 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   return program;
 }
 
-const Register<MotifSpec> registration{{"lqcd", "gathers of a 4-D lattice in both directions, then two small allreduces",
-                                        {
-                                            integer_list("lattice", {132, 132, 132, 132}, 1, 1 << 16, "sites", "x, y, z, t of the whole lattice"),
-                                            grid_param("px, py, pz, pt; empty = largest prime first to the longest dimension (528: 11 x 3 x 4 x 4, 256: 4 x 4 x 4 x 4)"),
-                                            integer("iterations", 1, 1, 1 << 30, "", ""),
-                                            integer("compute_ns", 1, 0, 1ll << 50, "ns", "in each of the five segments"),
-                                        },
-                                        build}};
+const Register<MotifSpec> registration{{
+    .name = "lqcd",
+    .summary = "gathers of a 4-D lattice in both directions, then two small allreduces",
+    .params =
+        {
+            integer_list("lattice", {132, 132, 132, 132}, 1, 1 << 16, "sites", "x, y, z, t of the whole lattice"),
+            grid_param("px, py, pz, pt; empty = largest prime first to the longest dimension (528: 11 x 3 x 4 x 4, "
+                       "256: 4 x 4 x 4 x 4)"),
+            integer("iterations", 1, 1, 1 << 30, "", ""),
+            integer("compute_ns", 1, 0, 1ll << 50, "ns", "in each of the five segments"),
+        },
+    .build = build,
+}};
 
 }  // namespace
 

@@ -43,17 +43,21 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   return program;
 }
 
-const Register<MotifSpec> registration{{"lu", "wavefronts across a 2-D grid, there and back",
-                                        {
-                                            grid_param("px, py; empty = nearest to a square, px the smaller (528: 22 x 24, 140: 10 x 14)"),
-                                            integer("nx", 1500, 1, 1 << 24, "", "a message in x has nx * nzblock bytes"),
-                                            integer("ny", 1500, 1, 1 << 24, "", "a message in y has ny * nzblock bytes"),
-                                            integer("nz", 1500, 1, 1 << 24, "", "a sweep has nz / nzblock steps"),
-                                            integer("nzblock", 10, 1, 1 << 24, "", "divides nz"),
-                                            integer("iterations", 3, 1, 1 << 30, "", "two sweeps each"),
-                                            integer("compute_ns", 1, 0, 1ll << 50, "ns", "in each step"),
-                                        },
-                                        build}};
+const Register<MotifSpec> registration{{
+    .name = "lu",
+    .summary = "wavefronts across a 2-D grid, there and back",
+    .params =
+        {
+            grid_param("px, py; empty = nearest to a square, px the smaller (528: 22 x 24, 140: 10 x 14)"),
+            integer("nx", 1500, 1, 1 << 24, "", "a message in x has nx * nzblock bytes"),
+            integer("ny", 1500, 1, 1 << 24, "", "a message in y has ny * nzblock bytes"),
+            integer("nz", 1500, 1, 1 << 24, "", "a sweep has nz / nzblock steps"),
+            integer("nzblock", 10, 1, 1 << 24, "", "divides nz"),
+            integer("iterations", 3, 1, 1 << 30, "", "two sweeps each"),
+            integer("compute_ns", 1, 0, 1ll << 50, "ns", "in each step"),
+        },
+    .build = build,
+}};
 
 }  // namespace
 

@@ -10,10 +10,13 @@ namespace flitgym {
 namespace {
 
 // In the motif's order: faces, edges, corners.
-constexpr i32 kNeighbors[26][3] = {{-1, 0, 0},  {1, 0, 0},   {0, -1, 0},  {0, 1, 0},  {0, 0, -1}, {0, 0, 1},                              //
-                                   {-1, -1, 0}, {0, -1, -1}, {1, -1, 0},  {0, -1, 1}, {-1, 0, 1}, {1, 0, 1},                              //
-                                   {-1, 0, -1}, {1, 0, -1},  {-1, 1, 0},  {0, 1, 1},  {1, 1, 0},  {0, 1, -1},                             //
-                                   {-1, -1, 1}, {1, -1, 1},  {-1, -1, -1}, {1, -1, -1}, {-1, 1, 1}, {1, 1, 1}, {-1, 1, -1}, {1, 1, -1}};
+// clang-format off
+constexpr i32 kNeighbors[26][3] = {
+    {-1, 0, 0},  {1, 0, 0},   {0, -1, 0},   {0, 1, 0},   {0, 0, -1}, {0, 0, 1},
+    {-1, -1, 0}, {0, -1, -1}, {1, -1, 0},   {0, -1, 1},  {-1, 0, 1}, {1, 0, 1},
+    {-1, 0, -1}, {1, 0, -1},  {-1, 1, 0},   {0, 1, 1},   {1, 1, 0},  {0, 1, -1},
+    {-1, -1, 1}, {1, -1, 1},  {-1, -1, -1}, {1, -1, -1}, {-1, 1, 1}, {1, 1, 1}, {-1, 1, -1}, {1, 1, -1}};
+// clang-format on
 
 struct Lulesh : Loop {
   ProcessGrid grid, plane;
@@ -61,19 +64,26 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   return program;
 }
 
-const Register<MotifSpec> registration{{"lulesh", "bcast, reduce, 26 neighbours of a 3-D grid, a sweep across a 2-D grid",
-                                        {
-                                            grid_param("px, py, pz of the exchange; empty = as equal as the prime factors allow (512: 8 x 8 x 8)"),
-                                            integer_list("sweep_grid", {}, 1, 1 << 24, "ranks", "px, py of the sweep; empty = nearest to a square, px the smaller (512: 16 x 32)"),
-                                            integer("collective_bytes", 240, 0, 1ll << 40, "B", "of the bcast and of the reduce: 30 doubles"),
-                                            integer("bytes", 74814, 0, 1ll << 40, "B", "to each of the 26 neighbours: 290,279,024 B / 3,880 messages of a 6 x 6 x 6 run"),
-                                            integer("sweep_bytes", 7457, 0, 1ll << 40, "B", "of one slice: 299,785,872 B / (402 messages * 100 slices) of a 12 x 18 run"),
-                                            integer("slices", 100, 0, 1 << 24, "", "of the sweep"),
-                                            integer("iterations", 12, 1, 1 << 30, "", ""),
-                                            integer("compute_ns", 0, 0, 1ll << 50, "ns", "after each of the four phases"),
-                                        },
-                                        build,
-                                        true}};
+const Register<MotifSpec> registration{{
+    .name = "lulesh",
+    .summary = "bcast, reduce, 26 neighbours of a 3-D grid, a sweep across a 2-D grid",
+    .params =
+        {
+            grid_param("px, py, pz of the exchange; empty = as equal as the prime factors allow (512: 8 x 8 x 8)"),
+            integer_list("sweep_grid", {}, 1, 1 << 24, "ranks",
+                         "px, py of the sweep; empty = nearest to a square, px the smaller (512: 16 x 32)"),
+            integer("collective_bytes", 240, 0, 1ll << 40, "B", "of the bcast and of the reduce: 30 doubles"),
+            integer("bytes", 74814, 0, 1ll << 40, "B",
+                    "to each of the 26 neighbours: 290,279,024 B / 3,880 messages of a 6 x 6 x 6 run"),
+            integer("sweep_bytes", 7457, 0, 1ll << 40, "B",
+                    "of one slice: 299,785,872 B / (402 messages * 100 slices) of a 12 x 18 run"),
+            integer("slices", 100, 0, 1 << 24, "", "of the sweep"),
+            integer("iterations", 12, 1, 1 << 30, "", ""),
+            integer("compute_ns", 0, 0, 1ll << 50, "ns", "after each of the four phases"),
+        },
+    .build = build,
+    .cubic = true,
+}};
 
 }  // namespace
 

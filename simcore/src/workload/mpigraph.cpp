@@ -41,15 +41,19 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   return program;
 }
 
-const Register<MotifSpec> registration{{"mpigraph", "every rank to the one k places on, for k = 1 to ranks - 1: the bandwidth of every pair",
-                                        {
-                                            integer("bytes", 1048576, 0, 1ll << 40, "B", "of one message"),
-                                            integer("window", 1, 1, 1 << 16, "", "messages to the same rank at once"),
-                                            integer("shift_step", 1, 1, 1 << 24, "", "only k = 1, 1 + step, 1 + 2 step, ...: a sample of the pairs"),
-                                            integer("iterations", 1, 1, 1 << 30, "", "of all rounds"),
-                                            flag("barrier", true, "before each round, of messages without a byte; else ranks that are done go ahead"),
-                                        },
-                                        build}};
+const Register<MotifSpec> registration{{
+    .name = "mpigraph",
+    .summary = "every rank to the one k places on, for k = 1 to ranks - 1: the bandwidth of every pair",
+    .params =
+        {
+            integer("bytes", 1048576, 0, 1ll << 40, "B", "of one message"),
+            integer("window", 1, 1, 1 << 16, "", "messages to the same rank at once"),
+            integer("shift_step", 1, 1, 1 << 24, "", "only k = 1, 1 + step, 1 + 2 step, ...: a sample of the pairs"),
+            integer("iterations", 1, 1, 1 << 30, "", "of all rounds"),
+            flag("barrier", true, "before each round, of messages without a byte; else ranks that are done go ahead"),
+        },
+    .build = build,
+}};
 
 }  // namespace
 

@@ -64,20 +64,25 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   return program;
 }
 
-const Register<MotifSpec> registration{{"stencil27", "26 neighbours of a 3-D grid and a dissemination collective per iteration",
-                                        {
-                                            grid_param("px, py, pz; empty = as equal as the prime factors allow (4096: 16 x 16 x 16)"),
-                                            flag("periodic", false, "the grid's opposite sides are neighbours"),
-                                            choice("phase", "both", {"collective", "halo", "both"}, "what an iteration has besides its computation"),
-                                            integer("iterations", 4, 1, 1 << 30, "", ""),
-                                            integer("n", 45, 1, 1 << 20, "cells", "side of a rank's cubic subdomain (45: 101,584 B per iteration, nearest to 100 kB)"),
-                                            integer("face_bytes", 0, 0, 1ll << 40, "B", "0 = 8 n^2"),
-                                            integer("edge_bytes", 0, 0, 1ll << 40, "B", "0 = 8 n"),
-                                            integer("corner_bytes", 0, 0, 1ll << 40, "B", "0 = 8"),
-                                            integer("collective_bytes", 8, 0, 1ll << 40, "B", "of each message of the collective"),
-                                            integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each exchange"),
-                                        },
-                                        build}};
+const Register<MotifSpec> registration{{
+    .name = "stencil27",
+    .summary = "26 neighbours of a 3-D grid and a dissemination collective per iteration",
+    .params =
+        {
+            grid_param("px, py, pz; empty = as equal as the prime factors allow (4096: 16 x 16 x 16)"),
+            flag("periodic", false, "the grid's opposite sides are neighbours"),
+            choice("phase", "both", {"collective", "halo", "both"}, "what an iteration has besides its computation"),
+            integer("iterations", 4, 1, 1 << 30, "", ""),
+            integer("n", 45, 1, 1 << 20, "cells",
+                    "side of a rank's cubic subdomain (45: 101,584 B per iteration, nearest to 100 kB)"),
+            integer("face_bytes", 0, 0, 1ll << 40, "B", "0 = 8 n^2"),
+            integer("edge_bytes", 0, 0, 1ll << 40, "B", "0 = 8 n"),
+            integer("corner_bytes", 0, 0, 1ll << 40, "B", "0 = 8"),
+            integer("collective_bytes", 8, 0, 1ll << 40, "B", "of each message of the collective"),
+            integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each exchange"),
+        },
+    .build = build,
+}};
 
 }  // namespace
 

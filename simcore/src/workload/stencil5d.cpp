@@ -44,15 +44,20 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   return program;
 }
 
-const Register<MotifSpec> registration{{"stencil5d", "faces of a 5-D grid: all + neighbours, then all - neighbours",
-                                        {
-                                            grid_param("five sizes; empty = as equal as the prime factors allow (528: 2 x 2 x 3 x 4 x 11, 243: 3 x 3 x 3 x 3 x 3)"),
-                                            integer("bytes", 2800000, 0, 1ll << 40, "B", "of one face"),
-                                            integer("iterations", 1, 1, 1 << 30, "", ""),
-                                            integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each exchange"),
-                                            flag("reduce", false, "an allreduce of 8 B over the binary tree ends each iteration"),
-                                        },
-                                        build}};
+const Register<MotifSpec> registration{{
+    .name = "stencil5d",
+    .summary = "faces of a 5-D grid: all + neighbours, then all - neighbours",
+    .params =
+        {
+            grid_param("five sizes; empty = as equal as the prime factors allow (528: 2 x 2 x 3 x 4 x 11, 243: 3 x 3 x "
+                       "3 x 3 x 3)"),
+            integer("bytes", 2800000, 0, 1ll << 40, "B", "of one face"),
+            integer("iterations", 1, 1, 1 << 30, "", ""),
+            integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each exchange"),
+            flag("reduce", false, "an allreduce of 8 B over the binary tree ends each iteration"),
+        },
+    .build = build,
+}};
 
 }  // namespace
 

@@ -36,14 +36,18 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   return program;
 }
 
-const Register<MotifSpec> registration{{"ur", "every iteration a message to the partner in a new random permutation",
-                                        {
-                                            integer("bytes", 3072, 0, 1ll << 40, "B", "of one message"),
-                                            integer("iterations", 7200, 1, 1 << 30, "", ""),
-                                            integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each message"),
-                                            integer("permutation_seed", 0, 0, 1ll << 31, "", "of the permutations, apart from the run's seed"),
-                                        },
-                                        build}};
+const Register<MotifSpec> registration{{
+    .name = "ur",
+    .summary = "every iteration a message to the partner in a new random permutation",
+    .params =
+        {
+            integer("bytes", 3072, 0, 1ll << 40, "B", "of one message"),
+            integer("iterations", 7200, 1, 1 << 30, "", ""),
+            integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each message"),
+            integer("permutation_seed", 0, 0, 1ll << 31, "", "of the permutations, apart from the run's seed"),
+        },
+    .build = build,
+}};
 
 }  // namespace
 

@@ -16,11 +16,12 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
 }
 
 const Register<ObservationSpec> entry({
-    "progress",
-    "hops done, age and size of the packet",
-    {{"hops", 0, 4, "router-to-router hops done / 8"}, {"age", 0, 100, "us since its NIC accepted it"}, {"size", 0, 16, "flits / 16"}},
-    {},
-    write,
+    .name = "progress",
+    .summary = "hops done, age and size of the packet",
+    .general = {{"hops", 0, 4, "router-to-router hops done / 8"},
+                {"age", 0, 100, "us since its NIC accepted it"},
+                {"size", 0, 16, "flits / 16"}},
+    .write = write,
 });
 
 }  // namespace

@@ -26,12 +26,11 @@ void write(const Network& net, const State& s, const Asked& asked, float*, float
 }
 
 const Register<ObservationSpec> entry({
-    "queues",
-    "flits ahead of the packet, by link and by VC class",
-    {},
-    {{"link", 0, 32, "flits queued for the link or not yet credited, all VCs / flits of one VC's buffers"},
-     {"class", 0, 1, "the same of the emptiest VC of the packet's class"}},
-    write,
+    .name = "queues",
+    .summary = "flits ahead of the packet, by link and by VC class",
+    .per_slot = {{"link", 0, 32, "flits queued for the link or not yet credited, all VCs / flits of one VC's buffers"},
+                 {"class", 0, 1, "the same of the emptiest VC of the packet's class"}},
+    .write = write,
 });
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "learning/hops.hpp"
 #include "learning/relative.hpp"
 #include "simcore/registry.hpp"
-#include "topology/graph.hpp"
 
 namespace flitgym {
 
@@ -16,6 +16,7 @@ namespace {
 u32 heads_asking(const Network& net, const State& s, u32 port) {
   if (net.router.crossbar_per_vc) return 0;  // there they do not wait for each other
   const u64* const words = &s.requests[std::size_t{port} * net.request_words];
+  if (net.request_words == 1) return static_cast<u32>(std::popcount(*words));
   u32 heads = 0;
   for (u32 w = 0; w < net.request_words; w++) heads += static_cast<u32>(std::popcount(words[w]));
   return heads;
@@ -27,8 +28,9 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
   const Packet& p = asked.packet;
   const float per_ns = 1.0f / seam.hop_scale_ns;
   const float per_cycle = per_ns * static_cast<float>(net.cycle_ns);
-  const u32 hops = distance(net, graph, asked.router, asked.to);
-  const float direct = flight(net, graph, asked.router, asked.to);
+  const Way way(net, graph, asked);
+  const u32 hops = way.hops(asked.router);
+  const float direct = way.flight_ns(asked.router);
 
   const Port* const ports = &s.ports[net.port(asked.router, 0)];
   const Channel* const channels = &net.channels[net.port(asked.router, 0)];
@@ -49,50 +51,56 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
   general[5] = relative(static_cast<float>(in.count * channels[asked.ports[0]].flit_cycles) * per_cycle);
   general[6] = age / (age + 8.0f);
 
-  const u32 depth = net.router.input_depth, both = depth + net.router.output_depth;
+  const u32 depth = net.router.input_depth, both = depth + net.router.output_depth, vcs = net.vcs, classes = net.routing_facts.classes;
   const float room = 1.0f / static_cast<float>(both);
+  const u32 first_port = net.port(asked.router, 0);
+  const u32* const next_routers = &seam.next_router[first_port];
+  const float* const hop_ns = &seam.hop_ns[first_port];
+  const OutputVc* const output_vcs = &s.output_vcs[net.vc_id(first_port, 0)];
   for (u32 k = 0; k < asked.slots; k++, slots += stride) {
-    const u32 local = asked.ports[k], port = net.port(asked.router, local), next = seam.next_router[port];
+    const u32 local = asked.ports[k], next = next_routers[local];
     const float flit = static_cast<float>(channels[local].flit_cycles) * per_cycle;
     const u32 queued = ports[local].queued;
     // Of the class's VCs the one with the most room is taken.
+    const OutputVc* const own = output_vcs + net.vc_id(local, 0);
+    const u32 first = asked.classes[k] == kAnyClass ? 0 : asked.classes[k], step = asked.classes[k] == kAnyClass ? 1 : classes;
     u32 least = both;
-    const u32 first = asked.classes[k] == kAnyClass ? 0 : asked.classes[k], step = asked.classes[k] == kAnyClass ? 1 : net.routing_facts.classes;
-    for (u32 vc = first; vc < net.vcs; vc += step) {
-      const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
-      least = std::min<u32>(least, out.count + depth - out.credits);
-    }
-    const auto more_hops = static_cast<float>(1 + distance(net, graph, next, asked.to)) - static_cast<float>(hops);
+    for (u32 vc = first; vc < vcs; vc += step) least = std::min<u32>(least, own[vc].count + depth - own[vc].credits);
+    const auto more_hops = static_cast<float>(1 + way.hops(next)) - static_cast<float>(hops);
     slots[0] = relative(static_cast<float>(queued) * flit);
     slots[1] = relative(static_cast<float>(ports[local].load - queued) * flit);
     slots[2] = relative(static_cast<float>(least) * flit);
     slots[3] = static_cast<float>(least) * room;
-    slots[4] = relative(static_cast<float>(heads_asking(net, s, port) * size) * per_cycle);
-    slots[5] = std::clamp((seam.hop_ns[port] + flight(net, graph, next, asked.to) - direct) * per_ns, -8.0f, kMostRelative);
+    slots[4] = relative(static_cast<float>(heads_asking(net, s, first_port + local) * size) * per_cycle);
+    slots[5] = std::clamp((hop_ns[local] + way.flight_ns(next) - direct) * per_ns, -8.0f, kMostRelative);
     slots[6] = more_hops * 0.5f;
-    slots[7] = relative(seam.hop_ns[port] * per_ns);
+    slots[7] = relative(hop_ns[local] * per_ns);
   }
 }
 
 const Register<ObservationSpec> entry({
-    "relative",
-    "way, packet and queues, in times over the network's mean hop",
-    {{"hops_left", 0, 32, "router-to-router hops of a minimal path / 8"},
-     {"time_left", 0, kMostRelative, "of that without queueing / mean hop"},
-     {"hops", 0, 4, "router-to-router hops done / 8"},
-     {"packet_time", 0, kMostRelative, "time that the packet needs on a link / mean hop"},
-     {"backlog", 0, kMostRelative, "time of the flits queued for or not yet credited by a link, mean over links / mean hop"},
-     {"behind", 0, kMostRelative, "time of the flits in the packet's input buffer / mean hop"},
-     {"age", 0, 1, "time since its NIC accepted it: a / (a + 8 mean hops)"}},
-    {{"queued", 0, kMostRelative, "time of the flits in the link's output queues / mean hop"},
-     {"uncredited", 0, kMostRelative, "time of the flits sent and not yet credited / mean hop"},
-     {"class_time", 0, kMostRelative, "time of both in the emptiest VC of the packet's class / mean hop"},
-     {"class_fill", 0, 1, "the same over the depth of that VC's buffers"},
-     {"asking", 0, kMostRelative, "time of the packets that ask for the link now, were they as long / mean hop"},
-     {"more_time", -8, kMostRelative, "time that the way by this candidate takes longer without queueing / mean hop"},
-     {"more_hops", -1, 16, "hops that it has more / 2"},
-     {"hop_time", 0, kMostRelative, "of the hop itself / mean hop"}},
-    write,
+    .name = "relative",
+    .summary = "way, packet and queues, in times over the network's mean hop",
+    .general = {{"hops_left", 0, 32, "router-to-router hops of a minimal path / 8"},
+                {"time_left", 0, kMostRelative, "of that without queueing / mean hop"},
+                {"hops", 0, 4, "router-to-router hops done / 8"},
+                {"packet_time", 0, kMostRelative, "time that the packet needs on a link / mean hop"},
+                {"backlog", 0, kMostRelative,
+                 "time of the flits queued for or not yet credited by a link, mean over links / mean hop"},
+                {"behind", 0, kMostRelative, "time of the flits in the packet's input buffer / mean hop"},
+                {"age", 0, 1, "time since its NIC accepted it: a / (a + 8 mean hops)"}},
+    .per_slot = {{"queued", 0, kMostRelative, "time of the flits in the link's output queues / mean hop"},
+                 {"uncredited", 0, kMostRelative, "time of the flits sent and not yet credited / mean hop"},
+                 {"class_time", 0, kMostRelative, "time of both in the emptiest VC of the packet's class / mean hop"},
+                 {"class_fill", 0, 1, "the same over the depth of that VC's buffers"},
+                 {"asking", 0, kMostRelative,
+                  "time of the packets that ask for the link now, were they as long / mean hop"},
+                 {"more_time", -8, kMostRelative,
+                  "time that the way by this candidate takes longer without queueing / mean hop"},
+                 {"more_hops", -1, 16, "hops that it has more / 2"},
+                 {"hop_time", 0, kMostRelative, "of the hop itself / mean hop"}},
+    .write = write,
+    .setup = setup_hops,
 });
 
 }  // namespace

@@ -1,9 +1,18 @@
-// What the neighbours report, as in q_values, with two differences. It is told over the network's mean hop. And the clock starts when
+// What the neighbours report, as in q_values, with three differences. It is told over the network's mean hop. The clock starts when
 // the packet asks for its route, not when it arrives: what it waited before is the same whichever way it takes, but on a router
-// without output queues it can be many times a hop, and then little else would be left to see.
+// without output queues it can be many times a hop, and then little else would be left to see. And packets that fare differently by
+// the same port have rows of their own:
+//   by leg       Those that ask where they entered the network and those on their way have different VC classes, so that on one link
+//                the ones may pass while the others stand. On dragonfly_1056 under ADV+4 a mean over both hid that whoever takes a
+//                local hop first ends before a local link of the group in between that nothing leads around.
+//   by source    (relative_lost_by_source alone) The place of the sender on its router, as in Q-adaptive's table (Kang et al., HPDC
+//                2021): what floods the network from one terminal and what another sends find ports of their own, and keep to them,
+//                which is what keeps jobs out of each other's way. So many more rows take as much longer to learn.
 #include <algorithm>
 #include <limits>
+#include <vector>
 
+#include "learning/feedback_row.hpp"
 #include "learning/relative.hpp"
 #include "simcore/registry.hpp"
 #include "topology/graph.hpp"
@@ -13,23 +22,48 @@ namespace flitgym {
 namespace {
 
 constexpr float kRate = 0.1f;
+constexpr u32 kLegs = 2;
+constexpr u64 kMostCells = u64{1} << 26;  // of all tables; larger networks have fewer rows by source
 
-std::shared_ptr<const ComponentData> setup(Network& net) {
+struct Rows : ComponentData {
+  u32 places = 1;
+};
+
+u32 row_of(const Network& net, const Rows& rows, const Packet& p, u32 to, u32 hops) {
+  const u32 place = net.terminal_port[p.source] % rows.places;
+  return (net.seam->region[to] * rows.places + place) * kLegs + std::min(hops, kLegs - 1);
+}
+
+std::shared_ptr<const ComponentData> set_up(Network& net, std::string name, bool by_source) {
+  auto rows = std::make_shared<Rows>();
+  const u32 regions = net.topology->regions(net);
+  std::vector<u32> terminals(by_source ? net.routers : 0);
+  for (u32 k = 0; by_source && k < net.terminal_router.size(); k++)
+    rows->places = std::max(rows->places, ++terminals[net.terminal_router[k]]);
+  const u64 cells = u64{net.routers} * regions * kLegs * net.link_span;
+  while (rows->places > 1 && cells * rows->places > kMostCells) rows->places /= 2;
   MemoryShape shape;
-  shape.name = "relative_lost";
-  shape.meaning = "relative_lost: ns lost to queueing from the decision on, (region of the destination) x non-terminal port";
-  shape.rows = net.topology->regions(net);
+  shape.meaning = name + ": ns lost to queueing from the decision on, (region of the destination" + (by_source ? ", place of the sender on its router" : "") +
+                  ", first router or later) x non-terminal port";
+  shape.name = std::move(name);
+  shape.rows = regions * rows->places * kLegs;
   shape.columns = net.link_span;
   net.learns = true;
   net.feedback = declare_table(net, shape);
-  return nullptr;
+  return rows;
 }
 
 // Tells the router before this one how the packet will fare from here: the least over its candidates.
-void prepare(const Network& net, State& s, const Batch& b, const ComponentData*) {
+void prepare(const Network& net, State& s, const Batch& b, const ComponentData* own) {
+  const auto& rows = static_cast<const Rows&>(*own);
   const Seam& seam = *net.seam;
   const Graph& graph = graph_now(net, s);
+  constexpr u32 kAhead = 4;
   for (u32 i = 0; i < b.count; i++) {
+    if (const u32 k = i + kAhead; k < b.count) {
+      const Packet& later = s.packets[b.packet[k]];
+      fetch_row(net, s, b.router[k], row_of(net, rows, later, net.terminal_router[later.destination], later.hops));
+    }
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i];
     detail.arrived = b.now;
@@ -37,11 +71,12 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData*)
       detail.value = -1.0f;
       continue;
     }
-    const u32 to = net.terminal_router[s.packets[b.packet[i]].destination];
-    detail.row = seam.region[to];
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 to = net.terminal_router[p.destination];
+    detail.row = row_of(net, rows, p, to, p.hops - 1u);  // of the router before this one
     detail.value = 0;
     if (router == to) continue;
-    const float* const row = net.feedback.row(s, router, detail.row);
+    const float* const row = net.feedback.row(s, router, row_of(net, rows, p, to, p.hops));
     const u32 first = net.first_link[router], begin = b.offsets[i], end = b.offsets[i + 1];
     if (end == begin + 1) {  // the way of the minimal path
       detail.value = row[b.candidate_port[begin] - first];
@@ -66,20 +101,31 @@ void learn(const Network& net, State& s, u32 port, u32 row, float target) {
 void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
   const u32 first = net.first_link[asked.router];
   const float per_ns = 1.0f / net.seam->hop_scale_ns;
-  const float* const row = net.feedback.row(s, asked.router, net.seam->region[asked.to]);
+  const float* const row = net.feedback.row(s, asked.router, row_of(net, static_cast<const Rows&>(*asked.own), asked.packet, asked.to, asked.packet.hops));
   for (u32 k = 0; k < asked.slots; k++, slots += stride) slots[0] = relative(row[asked.ports[k] - first] * per_ns);
 }
 
-const Register<ObservationSpec> entry({
+ObservationSpec block(std::string name, std::string summary, std::shared_ptr<const ComponentData> (*setup)(Network&)) {
+  return {
+      .name = std::move(name),
+      .summary = std::move(summary),
+      .per_slot = {{"lost", 0, kMostRelative, "running mean / mean hop"}},
+      .write = write,
+      .setup = setup,
+      .prepare = prepare,
+      .learn = learn,
+  };
+}
+
+const Register<ObservationSpec> together(block(
     "relative_lost",
     "time that packets by each candidate have been losing to queueing, as the neighbours report it, over the network's mean hop",
-    {},
-    {{"lost", 0, kMostRelative, "running mean / mean hop"}},
-    write,
-    setup,
-    prepare,
-    learn,
-});
+    [](Network& net) { return set_up(net, "relative_lost", false); }));
+
+const Register<ObservationSpec> apart(block(
+    "relative_lost_by_source",
+    "the same, learned for each place of senders on their routers by itself: flows that persist keep apart",
+    [](Network& net) { return set_up(net, "relative_lost_by_source", true); }));
 
 }  // namespace
 

@@ -25,13 +25,13 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
 }
 
 const Register<ObservationSpec> entry({
-    "router",
-    "load of the router's links, and the queue that the packet leads",
-    {{"load_mean", 0, 32, "flits queued for or not yet credited by a link, mean over links / flits of one VC's buffers"},
-     {"load_max", 0, 32, "the same of the fullest link"},
-     {"queue", 0, 1, "flits in the packet's input buffer / its depth"}},
-    {},
-    write,
+    .name = "router",
+    .summary = "load of the router's links, and the queue that the packet leads",
+    .general = {{"load_mean", 0, 32,
+                 "flits queued for or not yet credited by a link, mean over links / flits of one VC's buffers"},
+                {"load_max", 0, 32, "the same of the fullest link"},
+                {"queue", 0, 1, "flits in the packet's input buffer / its depth"}},
+    .write = write,
 });
 
 }  // namespace

@@ -8,7 +8,12 @@ namespace {
 
 float reward(const Network& net, const State&, const Closing& c) { return -static_cast<float>(delay_us(net, c)); }
 
-const Register<RewardSpec> entry({"end_to_end_delay", "minus the us to the packet's delivery", false, reward});
+const Register<RewardSpec> entry({
+    .name = "end_to_end_delay",
+    .summary = "minus the us to the packet's delivery",
+    .at_next_decision = false,
+    .reward = reward,
+});
 
 }  // namespace
 

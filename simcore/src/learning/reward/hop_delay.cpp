@@ -8,7 +8,12 @@ namespace {
 
 float reward(const Network& net, const State&, const Closing& c) { return -static_cast<float>(delay_us(net, c)); }
 
-const Register<RewardSpec> entry({"hop_delay", "minus the us to the packet's next decision or its delivery", true, reward});
+const Register<RewardSpec> entry({
+    .name = "hop_delay",
+    .summary = "minus the us to the packet's next decision or its delivery",
+    .at_next_decision = true,
+    .reward = reward,
+});
 
 }  // namespace
 

@@ -43,7 +43,14 @@ std::shared_ptr<const ComponentData> setup(Network& net) {
   return data;
 }
 
-const Register<RewardSpec> entry({"job_slowdown", "minus the us to the packet's delivery x its job's slowdown / the mean of all jobs", false, reward, setup, delivered});
+const Register<RewardSpec> entry({
+    .name = "job_slowdown",
+    .summary = "minus the us to the packet's delivery x its job's slowdown / the mean of all jobs",
+    .at_next_decision = false,
+    .reward = reward,
+    .setup = setup,
+    .delivered = delivered,
+});
 
 }  // namespace
 

@@ -19,7 +19,14 @@ float reward(const Network& net, const State&, const Closing& c) {
 }
 
 const Register<RewardSpec> entry([] {
-  RewardSpec spec{"relative_delay", "minus the time to the packet's next decision or its delivery, and the toll on what of it is lost to queues / mean hop", true, reward};
+  RewardSpec spec{
+      .name = "relative_delay",
+      .summary =
+          "minus the time to the packet's next decision or its delivery, and the toll on what of it is lost to queues "
+          "/ mean hop",
+      .at_next_decision = true,
+      .reward = reward,
+  };
   spec.tolled = true;
   return spec;
 }());

@@ -91,12 +91,12 @@ ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
   return std::move(routes).table(g);
 }
 
-const Register<EngineSpec> entry(
-    {"angara_bfs",
-     "Angara: source routes found breadth first, by channels that few trees have before others",
-     {"torus", "mesh"},
-     {},
-     make});
+const Register<EngineSpec> entry({
+    .name = "angara_bfs",
+    .summary = "Angara: source routes found breadth first, by channels that few trees have before others",
+    .topologies = {"torus", "mesh"},
+    .make = make,
+});
 
 }  // namespace
 

@@ -195,20 +195,23 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   return std::move(routes).table(g);
 }
 
-const Register<EngineSpec> entry(
-    {"angara_genetic",
-     "Angara: source routes picked by a genetic algorithm",
-     {"torus", "mesh"},
-     {
-         integer("seed", 1, 0, i64{1} << 53, "", "of what an engine draws at random"),
-         integer("population", 100, 2, 100000, "tables", "that live at the same time"),
-         real("mutation", 0.02, 0, 1, "", "probability that a gene is drawn anew"),
-         integer("patience", 30, 1, 1000000, "generations", "without gain, after which it ends"),
-         integer("alpha", 4, 1, 16, "", "the fitness of a table is the sum of its channels' (routes that pass)^alpha"),
-         integer("routes_per_pair", 64, 2, 65535, "", "most routes of a pair that are looked at"),
-     },
-     make,
-     true});
+const Register<EngineSpec> entry({
+    .name = "angara_genetic",
+    .summary = "Angara: source routes picked by a genetic algorithm",
+    .topologies = {"torus", "mesh"},
+    .params =
+        {
+            integer("seed", 1, 0, i64{1} << 53, "", "of what an engine draws at random"),
+            integer("population", 100, 2, 100000, "tables", "that live at the same time"),
+            real("mutation", 0.02, 0, 1, "", "probability that a gene is drawn anew"),
+            integer("patience", 30, 1, 1000000, "generations", "without gain, after which it ends"),
+            integer("alpha", 4, 1, 16, "",
+                    "the fitness of a table is the sum of its channels' (routes that pass)^alpha"),
+            integer("routes_per_pair", 64, 2, 65535, "", "most routes of a pair that are looked at"),
+        },
+    .make = make,
+    .balances = true,
+});
 
 }  // namespace
 

@@ -96,12 +96,13 @@ ForwardingTable make(const Params&, const ChannelGraph& g, const Demand& demand)
   return std::move(routes).table(g);
 }
 
-const Register<EngineSpec> entry({"angara_sssp",
-                                  "Angara: shortest source routes, each the cheapest by what channels carry so far",
-                                  {"torus", "mesh"},
-                                  {},
-                                  make,
-                                  true});
+const Register<EngineSpec> entry({
+    .name = "angara_sssp",
+    .summary = "Angara: shortest source routes, each the cheapest by what channels carry so far",
+    .topologies = {"torus", "mesh"},
+    .make = make,
+    .balances = true,
+});
 
 }  // namespace
 

@@ -19,7 +19,12 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 
 const Register<EngineSpec> entry([] {
   EngineSpec spec{
-      "dfsssp", "sssp in as many virtual layers as keep it free of deadlock", {}, balance_params(), make, true};
+      .name = "dfsssp",
+      .summary = "sssp in as many virtual layers as keep it free of deadlock",
+      .params = balance_params(),
+      .make = make,
+      .balances = true,
+  };
   spec.params.push_back(edge_param());
   for (ParamSpec& p : layer_params()) spec.params.push_back(std::move(p));
   return spec;

@@ -49,12 +49,11 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&)
 }
 
 const Register<EngineSpec> entry({
-    "dor",
-    "a shortest path by the lowest port: dimension order where ports are numbered by dimensions",
-    {},
-    {choice("ties", "up", {"up", "parity"},
-            "half a torus ring away: in the direction +, or by the parity of the switch's coordinate")},
-    make,
+    .name = "dor",
+    .summary = "a shortest path by the lowest port: dimension order where ports are numbered by dimensions",
+    .params = {choice("ties", "up", {"up", "parity"},
+                      "half a torus ring away: in the direction +, or by the parity of the switch's coordinate")},
+    .make = make,
 });
 
 }  // namespace

@@ -38,8 +38,11 @@ ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
   return table;
 }
 
-const Register<EngineSpec> entry(
-    {"down_up", "up away from the terminals, then down; free of deadlock in one layer everywhere", {}, {}, make});
+const Register<EngineSpec> entry({
+    .name = "down_up",
+    .summary = "up away from the terminals, then down; free of deadlock in one layer everywhere",
+    .make = make,
+});
 
 }  // namespace
 

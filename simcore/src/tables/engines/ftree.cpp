@@ -227,8 +227,12 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&)
   return table;
 }
 
-const Register<EngineSpec> entry(
-    {"ftree", "fat trees: up and down without conflicts in shifts of the terminals", {}, root_params(), make});
+const Register<EngineSpec> entry({
+    .name = "ftree",
+    .summary = "fat trees: up and down without conflicts in shifts of the terminals",
+    .params = root_params(),
+    .make = make,
+});
 
 }  // namespace
 

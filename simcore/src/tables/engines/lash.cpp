@@ -32,12 +32,13 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 }
 
 const Register<EngineSpec> entry([] {
-  EngineSpec spec{"lash",
-                  "shortest paths, each in the first virtual layer that stays acyclic with it",
-                  {},
-                  balance_params(),
-                  make,
-                  true};
+  EngineSpec spec{
+      .name = "lash",
+      .summary = "shortest paths, each in the first virtual layer that stays acyclic with it",
+      .params = balance_params(),
+      .make = make,
+      .balances = true,
+  };
   spec.params.push_back(choice("paths", "lowest", {"lowest", "balanced"},
                                "of the shortest paths that by the lowest ports, or the least loaded, as sssp"));
   for (ParamSpec& p : layer_params()) spec.params.push_back(std::move(p));

@@ -377,8 +377,12 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 }
 
 const Register<EngineSpec> entry([] {
-  EngineSpec spec{"local_search",
-      "another engine's table, with routes moved off the fullest channels and its layers kept", {}, own_params(), make};
+  EngineSpec spec{
+      .name = "local_search",
+      .summary = "another engine's table, with routes moved off the fullest channels and its layers kept",
+      .params = own_params(),
+      .make = make,
+  };
   spec.balances = true;
   spec.passes_on = true;
   return spec;

@@ -19,8 +19,11 @@ ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
   return table;
 }
 
-const Register<EngineSpec> entry(
-    {"min_hop", "a shortest path; each switch spreads destinations over its ports", {}, {}, make});
+const Register<EngineSpec> entry({
+    .name = "min_hop",
+    .summary = "a shortest path; each switch spreads destinations over its ports",
+    .make = make,
+});
 
 }  // namespace
 

@@ -433,9 +433,14 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 }
 
 const Register<EngineSpec> entry([] {
-  EngineSpec spec{"nue", "shortest free routes inside the channel dependency graph, with any number of layers", {},
-      {layers_param(), integer("tries", 8, 1, 10000, "",
-          "tables made, of which the one with the least edge forwarding index is taken")}, make};
+  EngineSpec spec{
+      .name = "nue",
+      .summary = "shortest free routes inside the channel dependency graph, with any number of layers",
+      .params = {layers_param(),
+                 integer("tries", 8, 1, 10000, "",
+                         "tables made, of which the one with the least edge forwarding index is taken")},
+      .make = make,
+  };
   spec.balances = true;
   return spec;
 }());

@@ -150,9 +150,13 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 }
 
 const Register<EngineSpec> entry([] {
-  EngineSpec spec{"parx",
-      "four addresses per terminal on a 2D HyperX: short routes, and detours around half of the links", {"hyperx"},
-      layer_params(), make};
+  EngineSpec spec{
+      .name = "parx",
+      .summary = "four addresses per terminal on a 2D HyperX: short routes, and detours around half of the links",
+      .topologies = {"hyperx"},
+      .params = layer_params(),
+      .make = make,
+  };
   spec.balances = true;
   return spec;
 }());

@@ -15,12 +15,13 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   return table;
 }
 
-const Register<EngineSpec> entry({"sssp",
-                                  "the least loaded of the shortest paths, one destination after the other",
-                                  {},
-                                  balance_params(),
-                                  make,
-                                  true});
+const Register<EngineSpec> entry({
+    .name = "sssp",
+    .summary = "the least loaded of the shortest paths, one destination after the other",
+    .params = balance_params(),
+    .make = make,
+    .balances = true,
+});
 
 }  // namespace
 

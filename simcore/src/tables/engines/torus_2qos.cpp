@@ -144,8 +144,12 @@ class TorusTables {
 
 ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) { return TorusTables(g).make(); }
 
-const Register<EngineSpec> entry(
-    {"torus_2qos", "dimension order with a lane on either side of each ring's dateline", {"torus", "mesh"}, {}, make});
+const Register<EngineSpec> entry({
+    .name = "torus_2qos",
+    .summary = "dimension order with a lane on either side of each ring's dateline",
+    .topologies = {"torus", "mesh"},
+    .make = make,
+});
 
 }  // namespace
 

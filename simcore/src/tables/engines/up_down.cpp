@@ -30,12 +30,12 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&)
   return table;
 }
 
-const Register<EngineSpec> entry(
-    {"up_down",
-     "up from roots that are given or found, then down; free of deadlock in one layer everywhere",
-     {},
-     root_params(),
-     make});
+const Register<EngineSpec> entry({
+    .name = "up_down",
+    .summary = "up from roots that are given or found, then down; free of deadlock in one layer everywhere",
+    .params = root_params(),
+    .make = make,
+});
 
 }  // namespace
 

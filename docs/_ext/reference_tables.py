@@ -1,0 +1,307 @@
+"""The pages of docs/reference: tables of everything that is registered, made from the core and the code.
+
+`make reference` writes them, and a test fails when one of them is not what this makes. They are kept in the
+repository, so that they can be read without building anything.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import io
+import re
+import tokenize
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from flitgym.agents import trainable
+from flitgym.configs import CONFIG_DIR
+from flitgym.simcore import Simulation, registered
+from result_fields import COLUMNS, FIELDS, JOB_FIELDS, ROW_NOTE, ROWS_NOTE
+
+PAGES = Path(__file__).resolve().parent.parent / "reference"
+_MADE = "<!-- Made by docs/_ext/reference_tables.py: `make reference`. Edits here are lost. -->\n"
+_SMALL = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
+
+
+def table(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A Markdown table; what would end a cell is escaped."""
+    lines = [[str(cell).replace("|", "\\|").replace("\n", " ") for cell in row] for row in (heads, *rows)]
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def parameters(params: Mapping[str, Mapping[str, Any]]) -> str:
+    """Parameters as the core declares them."""
+    if not params:
+        return "No parameters.\n"
+    rows = [(f"`{key}`", _value(p["default"]), _valid(p), p["unit"], _plain(p["doc"])) for key, p in params.items()]
+    return table(("key", "default", "valid", "unit", "meaning"), rows)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, float):
+        return f"`{value:g}`"
+    return "`''`" if value == "" else f"`{value}`"
+
+
+def _valid(param: Mapping[str, Any]) -> str:
+    if param["type"] == "bool":
+        return "true, false"
+    if param["type"] == "str":
+        return ", ".join(f"`{choice}`" for choice in param["choices"]) or "any text"
+    bounds = f"{_number(param['min'])} to {_number(param['max'])}"
+    return f"list of {bounds}" if param["type"].startswith("list") else bounds
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:g}"
+
+
+def _plain(text: str) -> str:
+    """Text of the core as Markdown: nothing in it is markup."""
+    return re.sub(r"([*_<>\[\]$])", r"\\\1", text)
+
+
+def _where(facts: Mapping[str, Any]) -> str:
+    """On which topologies a thing runs."""
+    every = set(registered("topology"))
+    return "every topology" if set(facts["topologies"]) == every else ", ".join(f"`{t}`" for t in facts["topologies"])
+
+
+def _common(things: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Parameters that all of a kind share, word for word."""
+    first, *others = [thing["params"] for thing in things.values()]
+    return {key: param for key, param in first.items() if all(other.get(key) == param for other in others)}
+
+
+def _components(kind: str, heads: tuple[str, ...], row: Callable[[str, Any], tuple[str, ...]]) -> str:
+    """All of a kind: one table of them, what they share, and a section for each that has more parameters."""
+    things = registered(kind)
+    text = table(("name", "what", *heads), [(f"`{n}`", _plain(t["summary"]), *row(n, t)) for n, t in things.items()])
+    shared = _common(things) if len(things) > 1 else {}
+    if shared:
+        text += f"\n## What all of them take\n\n{parameters(shared)}"
+    for name, thing in things.items():
+        own = {key: param for key, param in thing["params"].items() if key not in shared}
+        if own:
+            text += f"\n## `{name}`\n\n{_plain(_sentence(thing['summary']))}\n\n{parameters(own)}"
+    return text
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+def presets(group: str) -> str:
+    """The YAML files of a group of configurations: what they say of themselves, what they start from and set."""
+    rows = []
+    for path in sorted((Path(CONFIG_DIR) / group).glob("*.yaml")):
+        text = path.read_text()
+        content = yaml.safe_load(text)
+        bases = [f"`{base}`" for base in content.pop("defaults", []) if isinstance(base, str) and base != "_self_"]
+        first = re.match(r"(?:# ?.*\n)+", text)
+        words = " ".join(line.lstrip("# ").rstrip() for line in first.group(0).splitlines()) if first else ""
+        values = (
+            ", ".join(f"`{key}={value}`" for key, value in content.items()) if len(content) <= 8 else "see the file"
+        )
+        link = f"[{path.stem}](../../configs/{group}/{path.name})"
+        rows.append((link, ", ".join(bases), _plain(words), values))
+    return table(("preset", "starts from", "what it says", "sets"), rows)
+
+
+def topologies() -> str:
+    """Page of topologies."""
+    return (
+        "# Topologies\n\nKeys stand behind `topology.`, as in `topology=dragonfly topology.groups=9`.\n\n"
+        + _components("topology", (), lambda *_: ())
+        + "\n## Presets\n\n"
+        + presets("topology")
+    )
+
+
+def routers() -> str:
+    """Page of the router model."""
+    return (
+        "# Routers\n\nThere is one router model, `vc_router`; presets give its numbers. Keys stand behind "
+        "`router.`.\n\n"
+        + presets("router")
+        + "\n## `vc_router`\n\n"
+        + parameters(registered("router")["vc_router"]["params"])
+    )
+
+
+def routings() -> str:
+    """Page of routings and relations."""
+
+    def row(_: str, thing: Mapping[str, Any]) -> tuple[str, str]:
+        facts = thing["facts"]
+        return _where(facts), "outside the core" if facts["external"] else "yes" if facts["learns"] else "no"
+
+    relations = registered("relation")
+    return (
+        "# Routings\n\nKeys stand behind `routing.`. A routing of one name may be several files, one per topology; the "
+        "table joins what they say with a semicolon.\n\n"
+        + _components("routing", ("runs on", "learns"), row)
+        + "\n## Presets\n\n"
+        + presets("routing")
+        + "\n## Relations\n\nWhat may be chosen for a packet, apart from who chooses. Every routing that lists its "
+        "candidates is one by its name; these belong to no routing:\n\n"
+        + table(
+            ("name", "candidates", "runs on"),
+            [(f"`{n}`", _plain(r["summary"]), _where(r["facts"])) for n, r in relations.items()],
+        )
+    )
+
+
+def traffic() -> str:
+    """Page of traffic patterns."""
+    return (
+        "# Traffic patterns\n\nKeys stand behind `traffic.`.\n\n"
+        + _components("traffic", ("runs on",), lambda _, thing: (_where(thing["facts"]),))
+        + "\n## Presets\n\n"
+        + presets("traffic")
+    )
+
+
+def workloads() -> str:
+    """Page of workloads and motifs."""
+    return (
+        "# Workloads and motifs\n\n## What every workload takes\n\nKeys stand behind `workload.`.\n\n"
+        + parameters(registered("workload")["workload"]["params"])
+        + "\n## Kinds of workload\n\n"
+        + presets("workload")
+        + "\n## Failures\n\nOf any network, with or without jobs. Keys stand behind `failures.`.\n\n"
+        + parameters(registered("failures")["failures"]["params"])
+        + "\n## Motifs\n\nKeys of a motif stand in its job: "
+        "`workload.jobs=[{motif: halo3d, ranks: 64, bytes: 4096}]`.\n\n"
+        + _components("motif", (), lambda *_: ()).replace("\n## ", "\n### ")
+    )
+
+
+def learning() -> str:
+    """Page of observations, features and rewards."""
+    bounds: dict[str, Mapping[str, Any]] = {}
+    for name in registered("observation"):
+        routing = {"name": "agent", "observation": name}
+        seam = Simulation({"topology": _SMALL, "routing": routing, "traffic": "uniform", "seed": 1}).seam()
+        bounds |= {feature["name"]: feature for part in ("general", "per_slot") for feature in seam[part]}
+    text = (
+        "# Observations and rewards\n\nAn observation is a list of blocks joined by `+`, such as "
+        "`progress+router+queues+path+q_values`: first the features of the packet and its router, then those of each "
+        "slot (candidate).\n\n"
+    )
+    text += table(("block", "what"), [(f"`{n}`", _plain(b["summary"])) for n, b in registered("observation").items()])
+    for name, block in registered("observation").items():
+        rows = [
+            (f"`{name}.{key}`", where, _bounds(bounds.get(f"{name}.{key}")), _plain(doc))
+            for part, where in (("general", "packet and router"), ("per_slot", "each slot"))
+            for key, doc in block["facts"][part].items()
+        ]
+        text += f"\n## `{name}`\n\n{table(('feature', 'of', 'bounds', 'meaning'), rows)}"
+    rewards = [
+        (f"`{n}`", _plain(r["summary"]), "next decision or delivery" if r["facts"]["at_next_decision"] else "delivery")
+        for n, r in registered("reward").items()
+    ]
+    return text + f"\n## Rewards\n\n{table(('name', 'pays', 'known at'), rewards)}"
+
+
+def _bounds(feature: Mapping[str, Any] | None) -> str:
+    return f"{feature['low']:g} to {feature['high']:g}" if feature else ""
+
+
+def engines() -> str:
+    """Page of engines of forwarding tables."""
+    return (
+        "# Engines of forwarding tables\n\nKeys stand behind `engine.` of `flitgym-route`, and behind `routing.` with "
+        "`routing=table routing.engine=<name>`.\n\n"
+        + _components(
+            "engine",
+            ("networks", "balances for a demand"),
+            lambda _, thing: (_where(thing["facts"]), "yes" if thing["facts"]["balances"] else "no"),
+        )
+    )
+
+
+def agents() -> str:
+    """Page of the hyperparameters of agents."""
+    text = "# Agents\n\nHyperparameters of `flitgym-train agent=<name>`; keys stand behind `agent.`.\n"
+    for name, (config, _) in sorted(trainable().items()):
+        words = inspect.getdoc(config) or ""
+        path = Path(inspect.getfile(config)).name
+        comments = {key: note for base in reversed(config.__mro__[:-1]) for key, note in _comments(base).items()}
+        rows = [(f"`{f.name}`", _default(f), _plain(comments.get(f.name, ""))) for f in dataclasses.fields(config)]
+        text += f"\n## `{name}`\n\n{words} [agents/{path}](../../agents/{path})\n\n"
+        text += table(("key", "default", "meaning"), [row for row in rows if row[0] != "`name`"])
+    return text
+
+
+def _default(field: dataclasses.Field[Any]) -> str:
+    value = field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
+    return "required" if value is dataclasses.MISSING else "`null`" if value is None else _value(value)
+
+
+def _comments(cls: type) -> dict[str, str]:
+    """What stands beside fields of a dataclass, or as a sentence above them. A heading (`# learning`) is neither."""
+    notes: dict[str, str] = {}
+    above: list[str] = []
+    source = inspect.cleandoc(inspect.getsource(cls))
+    beside = {
+        token.start[0]: token.string.lstrip("# ")
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type == tokenize.COMMENT
+    }
+    for number, line in enumerate(source.splitlines(), 1):
+        if line.strip().startswith("#"):
+            above.append(beside[number])
+            continue
+        found = re.match(r"\s+(\w+): ", line)
+        if found and line.startswith("    ") and not line.startswith("     "):
+            sentence = " ".join(above)
+            note = [sentence] if sentence and sentence[0].isupper() else []
+            notes[found.group(1)] = ". ".join([*([beside[number]] if number in beside else []), *note])
+        above = []
+    return {key: note for key, note in notes.items() if note}
+
+
+def results() -> str:
+    """Page of the fields of a result and the columns of the tables beside it."""
+    text = "# Fields of a result\n\n`result.json` of a run; `*` stands for `mean`, `p50`, `p95`, `p99` and `max`.\n\n"
+    text += table(("field", "meaning"), [(f"`{name}`", meaning) for name, meaning in FIELDS])
+    text += "\n## Of each job\n\nUnder `jobs.<name>`:\n\n"
+    text += table(("field", "meaning"), [(f"`{name}`", meaning) for name, meaning in JOB_FIELDS])
+    text += f"\n{ROW_NOTE}\n"
+    for file, (what, columns) in COLUMNS.items():
+        text += f"\n## `{file}`\n\n{what}\n\n"
+        text += table(("column", "meaning"), [(f"`{name}`", meaning) for name, meaning in columns])
+    return text + f"\n{ROWS_NOTE}\n"
+
+
+MAKERS: dict[str, Callable[[], str]] = {
+    "topologies": topologies,
+    "routers": routers,
+    "routings": routings,
+    "traffic": traffic,
+    "workloads": workloads,
+    "learning": learning,
+    "engines": engines,
+    "agents": agents,
+    "results": results,
+}
+
+
+def page(name: str) -> str:
+    """The whole text of a page."""
+    title, _, rest = MAKERS[name]().partition("\n")
+    return f"{title}\n\n{_MADE}{rest}"
+
+
+if __name__ == "__main__":
+    PAGES.mkdir(exist_ok=True)
+    for name in MAKERS:
+        (PAGES / f"{name}.md").write_text(page(name))
+        print(PAGES / f"{name}.md")

@@ -1,0 +1,58 @@
+"""Links that lead out of docs/ to a file or folder of the repository.
+
+They are written as relative paths, so that they work wherever the repository is browsed. On the built pages they lead
+to `flitgym_source_url`, or, without one, to the checkout that the pages were built from.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+
+class RepositoryLinks(SphinxTransform):
+    """Make a plain reference of every link whose target is no page of docs/."""
+
+    default_priority = 5
+
+    def apply(self, **_: Any) -> None:
+        """Replace what MyST left for Sphinx to resolve, where a file or folder outside the pages is meant."""
+        docs = Path(self.env.srcdir).resolve()
+        page = Path(self.env.doc2path(self.env.docname)).resolve()
+        left = (addnodes.download_reference, addnodes.pending_xref)
+        for node in [node for kind in left for node in self.document.findall(kind)]:
+            target, _, anchor = str(node.get("reftarget", "")).partition("#")
+            if not target or "://" in target:
+                continue
+            # MyST names what exists as the page does or, for downloads, from docs/ on.
+            candidates = [page.parent / target, docs / target.lstrip("/")]
+            path = next((c.resolve() for c in candidates if c.exists()), None)
+            if path is None or (path.suffix == ".md" and path.is_relative_to(docs)):
+                continue
+            address = self._address(path, docs.parent) + (f"#{anchor}" if anchor else "")
+            node.replace_self(nodes.reference("", "", *node.children, refuri=address))
+
+    def _address(self, path: Path, root: Path) -> str:
+        if not path.is_relative_to(root):
+            logger.warning("%s lies outside of the repository", path)
+        within = path.relative_to(root).as_posix()
+        if base := self.config.flitgym_source_url:
+            return f"{base.rstrip('/')}/{within}"
+        built = Path(self.app.outdir).resolve() / self.app.builder.get_target_uri(self.env.docname)
+        return Path(os.path.relpath(path, built.parent)).as_posix()
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the transform and its one setting."""
+    app.add_config_value("flitgym_source_url", "", "html", str)
+    app.add_transform(RepositoryLinks)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,52 @@
+"""Sphinx configuration of these pages: `make docs` builds them into build/docs, and a warning ends the build."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from importlib.metadata import version as installed
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "flitgym"
+version = release = installed("flitgym")
+html_title = f"flitgym {version}"
+
+extensions = [
+    "myst_parser",  # pages are Markdown, so they read as well in a file browser
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",  # docstrings are in Google's style
+    "plain_docstrings",
+    "repository_links",
+]
+source_suffix = {".md": "markdown"}
+root = Path(__file__).parent.parent
+# These two pages are files of the repository's root.
+absent = [f"{name.lower()}.md" for name in ("CONTRIBUTING", "CHANGELOG") if not (root / f"{name}.md").exists()]
+exclude_patterns = [*absent, "**/examples/**", "examples/**", "**/README.md", "_ext/**"]
+# A page that the index lists with a pattern may be absent.
+logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "didn't match any" not in str(record.msg))
+
+highlight_language = "none"  # of blocks that name none
+default_role = "code"  # what docstrings have in single backticks
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+# What needs a large package of an extra is documented without it.
+autodoc_mock_imports = ["torch", "ray", "pettingzoo", "safetensors", "stable_baselines3", "sb3_contrib", "tensorboard"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_type_aliases = {"ArrayLike": "ArrayLike", "NDArray": "NDArray"}
+python_use_unqualified_type_names = True
+napoleon_numpy_docstring = False
+
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["flitgym.css"]
+html_copy_source = False
+html_show_copyright = False
+html_theme_options = {"navigation_with_keys": True}
+pygments_style = "friendly"

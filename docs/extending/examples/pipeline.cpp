@@ -1,0 +1,54 @@
+// Pipeline parallelism (GPipe; Huang et al., NeurIPS 2019): the layers of a network lie on ranks in a row. A batch is
+// cut into micro-batches, which follow each other through the ranks, forward and, once all are through, backward. With
+// s ranks and m micro-batches an iteration takes 2 (m + s - 1) times the computation of one step, if messages cost
+// nothing: 2 (s - 1) of them are the bubble in which a rank waits.
+#include "workload/loop.hpp"
+#include "workload/motif.hpp"
+
+namespace flitgym {
+
+namespace {
+
+struct Pipeline : Loop {
+  u32 micro_batches = 1;
+  u64 bytes = 0, compute_ns = 0;
+
+  void iteration(u32 rank, Script& script) const override {
+    pass(script, rank > 0 ? rank - 1 : kNone, rank + 1 < ranks ? rank + 1 : kNone, 1);  // activations
+    pass(script, rank + 1 < ranks ? rank + 1 : kNone, rank > 0 ? rank - 1 : kNone, 2);  // gradients
+  }
+  void pass(Script& script, u32 from, u32 to, i32 tag) const {
+    std::vector<Script::Request> sent;
+    for (u32 k = 0; k < micro_batches; k++) {
+      if (from != kNone) script.receive(from, bytes, tag);
+      script.compute(compute_ns);
+      if (to != kNone) sent.push_back(script.isend(to, bytes, tag));
+    }
+    script.wait_all(sent);
+  }
+};
+
+std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
+  auto program = std::make_shared<Pipeline>();
+  program->ranks = ranks ? ranks : 8;
+  program->iterations = scaled(params.count("iterations"), scale);
+  program->micro_batches = params.count("micro_batches");
+  program->bytes = static_cast<u64>(params.integer("bytes"));
+  program->compute_ns = static_cast<u64>(params.integer("compute_ns"));
+  return program;
+}
+
+const Register<MotifSpec> registration{
+    {"pipeline",
+     "micro-batches follow each other through the ranks, there and back (GPipe)",
+     {
+         integer("bytes", 262144, 0, 1ll << 40, "B", "of the activations of a micro-batch"),
+         integer("micro_batches", 8, 1, 1 << 16, "per iteration", "of a batch"),
+         integer("compute_ns", 10000, 0, 1ll << 50, "ns", "of a rank for a micro-batch"),
+         integer("iterations", 10, 1, 1 << 30, "", "batches"),
+     },
+     build}};
+
+}  // namespace
+
+}  // namespace flitgym

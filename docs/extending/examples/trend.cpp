@@ -1,0 +1,73 @@
+// Does the queue before each candidate grow or shrink? A running mean of every link's load is kept, in the router's own
+// memory; an agent sees it, and by how much the load is above it now.
+#include <algorithm>
+
+#include "simcore/learning.hpp"
+#include "simcore/registry.hpp"
+#include "topology/graph.hpp"
+
+namespace flitgym {
+
+namespace {
+
+constexpr double kMemoryNs = 1000;  // what is longer ago counts little
+
+struct Own : ComponentData {
+  Kept<float> mean;  // [router ports] flits queued for the link or not yet credited
+  Kept<u32> seen;    // [router ports] the cycle when the mean was brought up to date
+};
+
+// What the block keeps is a part of State: it is forked, saved and hashed with it.
+std::shared_ptr<const ComponentData> setup(Network& net) {
+  auto own = std::make_shared<Own>();
+  MemoryShape shape;
+  shape.per = Per::kPort;
+  shape.name = "trend_mean";
+  shape.meaning = "running mean of the link's load, flits";
+  own->mean = declare<float>(net, shape);
+  shape.name = "trend_seen";
+  shape.meaning = "cycle of its last change";
+  own->seen = declare<u32>(net, shape);
+  return own;
+}
+
+// Before the rows of a cycle: routers that have to decide bring their means up to date. Since routers ask at irregular
+// times, a load counts for the time since the last one.
+void prepare(const Network& net, State& s, const Batch& b, const ComponentData* data) {
+  const auto* own = static_cast<const Own*>(data);
+  float* const mean = own->mean.of(s);
+  u32* const seen = own->seen.of(s);
+  const Graph& graph = graph_now(net, s);
+  for (u32 i = 0; i < b.count; i++)
+    each_link(net, graph, b.router[i], [&](u32 k) {
+      const u32 port = net.port(b.router[i], k);
+      const double past = (s.part.totals.now - seen[port]) * net.cycle_ns;
+      mean[port] += static_cast<float>((s.ports[port].load - mean[port]) * past / (past + kMemoryNs));
+      seen[port] = s.part.totals.now;
+    });
+}
+
+void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
+  const float* const mean = static_cast<const Own*>(asked.own)->mean.of(s);
+  const float room = 1.0f / static_cast<float>(net.router.input_depth + net.router.output_depth);
+  for (u32 k = 0; k < asked.slots; k++, slots += stride) {
+    const u32 port = net.port(asked.router, asked.ports[k]);
+    slots[0] = std::min(mean[port] * room, 32.0f);
+    slots[1] = std::clamp((static_cast<float>(s.ports[port].load) - mean[port]) * room, -32.0f, 32.0f);
+  }
+}
+
+const Register<ObservationSpec> entry({
+    "trend",
+    "how the load of each link changes",
+    {},
+    {{"mean", 0, 32, "running mean of the flits queued for the link or not yet credited / flits of one VC's buffers"},
+     {"rise", -32, 32, "those there are now, less the mean, in the same unit"}},
+    write,
+    setup,
+    prepare,
+});
+
+}  // namespace
+
+}  // namespace flitgym

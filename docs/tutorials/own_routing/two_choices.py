@@ -1,0 +1,46 @@
+"""Of the minimal ports draw `choices` at random, and take the one with the fewest flits before it. A routing in NumPy.
+
+python two_choices.py [--loads 0.3 0.5 0.7] [--ns 5000]
+"""
+
+import argparse
+from collections.abc import Callable
+
+import numpy as np
+from flitgym.env import play
+from numpy.typing import NDArray
+
+WORLD = ["topology=fat_tree_64", "router=input_queued", "traffic=bit_complement"]
+SEEN = {"relation": "minimal", "observation": "queues", "slots": 4}  # of each slot: `queues.link`, `queues.class`
+
+
+def fewest_of(choices: int, seed: int = 1) -> Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.int64]]:
+    """A rule: what is seen [n, width] and which slots hold a candidate [n, slots] -> a slot for each decision [n]."""
+    rng = np.random.default_rng(seed)
+
+    def rule(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+        rows = np.arange(len(mask))[:, None]
+        load = observation.reshape(len(mask), mask.shape[1], 2)[:, :, 0]
+        drawn = rng.integers(0, mask.sum(1)[:, None], (len(mask), choices))  # candidates come first
+        best = load[rows, drawn].argmin(1)
+        return drawn[rows[:, 0], best]
+
+    return rule
+
+
+def main() -> None:
+    """Accepted load and mean latency with one choice and with two, at several loads."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--loads", type=float, nargs="+", default=[0.3, 0.5, 0.7])
+    parser.add_argument("--ns", type=float, default=5000, help="before the window, and in it")
+    given = parser.parse_args()
+    for choices in (1, 2):
+        for load in given.loads:
+            world = [*WORLD, f"traffic.load={load}"]
+            got = play(fewest_of(choices), overrides=world, seeds=[1], warmup_ns=given.ns, measure_ns=given.ns, **SEEN)
+            accepted, latency = got["accepted_load"], got["packet_latency_mean_ns"]
+            print(f"{choices} drawn, load {load}: accepted {accepted:.3f}, mean latency {latency:,.0f} ns", flush=True)
+
+
+if __name__ == "__main__":
+    main()

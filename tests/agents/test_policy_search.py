@@ -1,0 +1,101 @@
+"""`agent=policy_search`: it finds what is cheap, goes on where it stopped, and refuses what is none of its own."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs
+from flitgym.env.world import Mixture
+from flitgym.simcore import ConfigError
+
+_SMALL: dict[str, Any] = {"population": 3, "elite": 1, "episode_ns": 3000}
+
+
+@pytest.fixture(scope="module")
+def mixture() -> Mixture:
+    return Mixture.composed({
+        "traffic": {"overrides": ["topology=dragonfly_72", "router=sc22", "traffic=adversarial", "traffic.load=0.2"]},
+        "jobs": {
+            "overrides": [
+                "topology=dragonfly_72",
+                "router=sc22",
+                "workload=pair",
+                "workload.target=ur",
+                "workload.target_params={iterations:2}",
+                "workload.background=halo3d",
+            ],
+            "episode_ns": 20000,
+        },
+    })  # fmt: skip
+
+
+def test_it_fits_costs_to_the_best_of_what_it_drew(mixture: Mixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where an episode's loss is the distance to known costs, the search comes to them."""
+    agent = Agent(Config(population=30, elite=6, spread=1.0), mixture, rounds=30, seed=1)
+    goal = torch.linspace(-1.5, 1.5, len(agent.features), dtype=torch.float64)
+    monkeypatch.setattr(agent, "_play", lambda logs, k: (float((logs - goal).square().sum()), 1))
+    losses = [agent.train_round()["loss"] for _ in range(30)]
+    assert losses[-1] < 0.05 * losses[0]
+    layer, _ = agent.policy()[0]
+    assert np.allclose(layer[0, : agent.general], 0)  # what is the same for all slots moves none of them
+    assert np.allclose(np.log(-layer[0, agent.general :]), goal, atol=0.5)
+
+
+def test_threads_change_nothing_and_a_stopped_search_goes_on_as_if_it_had_not_been(mixture: Mixture) -> None:
+    whole = Agent(Config(**_SMALL, threads=2), mixture, rounds=2, seed=1)
+    metrics = [whole.train_round() for _ in range(2)]
+    first = Agent(Config(**_SMALL), mixture, rounds=2, seed=1)
+    assert first.train_round() == metrics[0]
+    second = Agent(Config(**_SMALL), mixture, rounds=2, seed=1)
+    second.load_state(first.state())
+    assert second.train_round() == metrics[1]
+    assert all(math.isfinite(value) for row in metrics for value in row.values())
+    assert torch.equal(second.mean, whole.mean)
+    assert metrics[1]["decisions"] > metrics[0]["decisions"] > 0
+
+
+def test_the_loss_of_jobs_is_their_mean_time_per_flit(mixture: Mixture) -> None:
+    agent = Agent(Config(**_SMALL), mixture, rounds=1, seed=1)
+    simulation = agent._simulation(1, 5)
+    simulation.set_policy(agent.policy())
+    loss = _loss_of_jobs(simulation, 1e7)
+    target, background = simulation.jobs()
+    assert target["ranks_finished"] == target["ranks"]
+    assert background["ranks_finished"] < background["ranks"]  # the episode ended with the first job
+    logs = [
+        math.log(target["rank_comm_time_ns"].mean() / target["flits"]),
+        math.log(simulation.time_ns / background["flits"]),
+    ]
+    assert loss == pytest.approx(sum(logs) / 2)
+
+
+def test_costs_say_where_it_starts(mixture: Mixture) -> None:
+    agent = Agent(Config(**_SMALL, start={"more_hops": 12.0}), mixture, rounds=1, seed=1)
+    costs = dict(zip(agent.features, -agent.policy()[0][0][0, agent.general :], strict=True))
+    assert costs["more_hops"] == pytest.approx(12)
+    assert costs["lost"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"start": {"more_hop": 1.0}}, "did you mean 'more_hops'"),
+        ({"start": {"lost": 0.0}}, r"agent\.start\.lost: 0\.0"),
+        ({"elite": 4}, r"agent\.elite: 4 of a population of 3"),
+        ({"hidden": [32]}, r"agent\.hidden"),
+        ({"population": 1}, r"agent\.population: 1"),
+    ],
+)
+def test_what_it_cannot_search_with_is_refused(mixture: Mixture, change: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        Agent(Config(**{**_SMALL, **change}), mixture, rounds=1, seed=1)
+
+
+def test_a_foreign_state_is_refused(mixture: Mixture) -> None:
+    agent = Agent(Config(**_SMALL), mixture, rounds=1, seed=1)
+    with pytest.raises(ConfigError, match=r"agent\.mean"):
+        agent.load_state({**agent.state(), "mean": torch.zeros(2)})
+    with pytest.raises(ConfigError, match=r"agent\.round"):
+        agent.load_state({**agent.state(), "round": 7})

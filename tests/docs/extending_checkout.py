@@ -1,0 +1,62 @@
+"""A checkout of links to this one, with the files of docs/extending where their pages say that they go."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import flitgym.simcore
+
+REPOSITORY = Path(__file__).parents[2]
+EXAMPLES = REPOSITORY / "docs" / "extending" / "examples"
+PLACES = {
+    "linear.py": "agents/linear.py",
+    "minimal_ports": "experiments/figures/minimal_ports",
+    "neighbours": "experiments/studies/neighbours",
+}
+
+# The finder of an editable installation would come before the path.
+_RUN = """
+import runpy, sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
+sys.path.insert(0, {path!r})
+sys.argv = sys.argv[1:]
+runpy.run_module("flitgym.experiments." + sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+
+
+class Checkout:
+    """The packages of this repository under `path`/flitgym, file by file as links."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        for package in ("agents", "configs", "env", "experiments", "simcore"):
+            shutil.copytree(
+                REPOSITORY / package,
+                path / "flitgym" / package,
+                copy_function=os.symlink,
+                ignore=shutil.ignore_patterns("__pycache__", "src", "include", "tests", "bench", "bindings"),
+            )
+        core = Path(flitgym.simcore._core.__file__)
+        if not (path / "flitgym" / "simcore" / core.name).exists():
+            (path / "flitgym" / "simcore" / core.name).symlink_to(core)
+
+    def add(self, name: str) -> None:
+        """Put an example where its page says that it goes."""
+        source, target = EXAMPLES / name, self.path / "flitgym" / PLACES[name]
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, target)
+
+    def run(self, command: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """`flitgym-<command> <arguments>` of this checkout, in its folder."""
+        return subprocess.run(
+            [sys.executable, "-c", _RUN.format(path=str(self.path)), command, *arguments],
+            cwd=self.path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )

@@ -1,0 +1,173 @@
+"""What the pages show is what runs: Python blocks are run, shell commands composed as far as that takes no run.
+
+A block that is neither says why, in a comment above it (`docs_pages.Block`).
+"""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from docs_pages import README, ROOT, Block, blocks, blocks_in, commands, pages_that_run
+from flitgym.configs import compose
+from flitgym.configs.composition import compose_root
+from flitgym.configs.jobs import has_workload
+from flitgym.configs.routes import compose_route
+from flitgym.experiments.one_run import prepare
+from flitgym.experiments.regret import _as_list
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
+
+# Runs the blocks of a page, each in a namespace of its own unless it continues, and tells what they print.
+_RUN = """
+import contextlib, io, json, sys, traceback
+namespace, told = {}, []
+for name, text, given, goes_on in json.load(sys.stdin):
+    if not goes_on:
+        namespace = {"__name__": "__main__"}
+    out = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out):
+            exec(compile(given, name + ", given", "exec"), namespace)
+            exec(compile(text, name, "exec"), namespace)
+    except BaseException:
+        told.append([name, None, traceback.format_exc()])
+        break
+    told.append([name, out.getvalue(), ""])
+print(json.dumps(told))
+"""
+
+
+def _python_pages() -> list[Path]:
+    return [page for page in pages_that_run() if any(b.language == "python" and b.note != "skip" for b in blocks(page))]
+
+
+@pytest.mark.parametrize("page", _python_pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_blocks_run(page: Path) -> None:
+    own = [block for block in blocks(page) if block.note != "skip" and block.language in ("python", "text")]
+    work = [
+        (block.name, block.text, block.note_text if block.note == "given" else "", block.note == "continues")
+        for block in own
+        if block.language == "python"
+    ]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", _RUN],
+        cwd=ROOT,
+        env=environment,
+        input=json.dumps(work),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    told = {name: (printed, error) for name, printed, error in json.loads(done.stdout.splitlines()[-1])}
+    for name, _, _, _ in work:
+        assert name in told, f"{name} did not run"
+        assert told[name][0] is not None, told[name][1]
+    before = ""
+    for block in own:
+        if block.language == "python":
+            before = block.name
+        elif block.note == "prints":
+            assert told[before][0].strip("\n").rstrip() == block.text.strip("\n").rstrip(), (
+                f"{block.name} is out of date"
+            )
+
+
+def test_skipped_blocks_say_why() -> None:
+    skipped = [block for page in pages_that_run() for block in blocks(page) if block.note == "skip"]
+    assert skipped
+    for block in skipped:
+        assert len(block.note_text.split()) >= 2, f"{block.name}: <!-- skip: reason -->"
+
+
+def _shell_blocks() -> list[Block]:
+    return [block for block in blocks_in("bash") if block.note != "skip"]
+
+
+@pytest.mark.parametrize("block", _shell_blocks(), ids=lambda block: block.name)
+def test_commands_compose(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for words in commands(block):
+        _check(words, block.name)
+
+
+def _check(words: list[str], where: str) -> None:
+    program, arguments = words[0], words[1:]
+    if program == "make":
+        targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+        assert [word for word in arguments if "=" not in word and word not in targets] == [], where
+    elif program == "pip":
+        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+        for named in re.findall(r"\[([\w,]+)\]", " ".join(arguments)):
+            assert set(named.split(",")) <= set(extras), where
+    elif program == "python":
+        assert arguments[0] != "-m" or importlib.util.find_spec(arguments[1]), where
+    elif program == "flitgym-reproduce":
+        _check_figure(dict(word.split("=", 1) for word in arguments), where)
+    elif program == "flitgym-benchmark":
+        suite = next((word for word in arguments if word.startswith("suite=")), "suite=quick").removeprefix("suite=")
+        assert (ROOT / "experiments/benchmarks/suites" / f"{suite}.yaml").exists(), where
+    elif program in ("flitgym-gather", "flitgym-report"):
+        assert not any(word.startswith("-") for word in arguments), where
+    elif program.startswith("flitgym-"):
+        _compose(program, arguments, where)
+    # What is left is of the shell or of other packages.
+
+
+def _check_figure(given: dict[str, str], where: str) -> None:
+    kind = "study" if "study" in given else "figure"
+    folder = ROOT / "experiments" / {"study": "studies", "figure": "figures"}[kind] / given[kind]
+    presets = OmegaConf.load(folder / "config.yaml").presets
+    assert given.get("preset", "quick") in presets, f"{where}: presets are {', '.join(presets)}"
+    assert set(given) <= {"figure", "study", "preset", "policies", "results", "workers"}, where
+
+
+def _compose(program: str, arguments: list[str], where: str) -> None:
+    several = "-m" in arguments
+    if program == "flitgym-regret":  # which takes a run's words, too
+        arguments = [_as_list(word) for word in arguments]
+    words = []
+    for override in OverridesParser.create().parse_overrides([word for word in arguments if word != "-m"]):
+        assert several or not override.is_sweep_override(), f"{where}: {override.input_line} is a list, which takes -m"
+        # Of a list the first, and of what Hydra's own sections hold nothing: launchers and sweepers are plugins.
+        if (override.key_or_group).partition(".")[0].partition("/")[0] == "hydra":
+            continue
+        first = next(override.sweep_string_iterator()) if override.is_discrete_sweep() else None
+        if first is None and override.is_sweep_override():
+            continue  # an interval, for a sweeper that draws from it
+        words.append(f"{override.get_key_element()}={first}" if first is not None else override.input_line)
+    if program == "flitgym-simulate":
+        config = compose(words)
+        files = [str(value) for value in (config.routing.get("file"), config.run.load_q_table) if value]
+        if any(not Path(file).exists() for file in files) or _large(words):
+            return
+        prepare(config)
+    elif program == "flitgym-route":
+        compose_route(words)
+    elif program in ("flitgym-evaluate", "flitgym-regret"):
+        compose_root(program.removeprefix("flitgym-"), words)
+    elif program == "flitgym-train":
+        from flitgym.agents import trainable
+        from flitgym.configs.training import register_training
+
+        register_training(trainable())
+        compose_root("train", words)
+    else:
+        raise AssertionError(f"{where}: there is no {program}")
+
+
+def _large(words: list[str]) -> bool:
+    """Whether it would take long to build: the largest presets, and jobs on them."""
+    text = " ".join(words)
+    return "4096" in text or "8,8,8" in text or ("1056" in text and has_workload(compose(words)))
+
+
+def test_readme_is_short() -> None:
+    assert len(README.read_text().splitlines()) <= 130

@@ -1,0 +1,83 @@
+"""Every relative link of the README and the pages leads somewhere, and so does its anchor."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from docs_pages import DOCS, README, ROOT, pages
+
+_LINK = re.compile(
+    r"!?\[[^\]]*\]\((?P<target>[^)\s]+)[^)]*\)|<img [^>]*src=\"(?P<source>[^\"]+)\"|<a href=\"(?P<href>[^\"]+)\""
+)
+
+
+def _text(page: Path) -> str:
+    """Without code, in which brackets are no links."""
+    without_fences = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"`[^`\n]*`", "`code`", without_fences)
+
+
+def _anchors(page: Path) -> set[str]:
+    """Of headings, as GitHub and MyST make them."""
+    found = set()
+    for line in re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL).splitlines():
+        if heading := re.match(r"#{1,6} +(.*)", line):
+            words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading[1]).replace("`", "")
+            found.add(re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", words.strip().lower())))
+    return found
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for match in _LINK.finditer(_text(page)):
+        target, _, anchor = (match["target"] or match["source"] or match["href"]).partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        path = (page.parent / target).resolve() if target else page
+        assert path.exists(), f"{page.relative_to(ROOT)}: {target} is not there"
+        assert path.is_relative_to(ROOT), f"{page.relative_to(ROOT)}: {target} is outside of the repository"
+        if anchor and path.suffix == ".md":
+            assert anchor in _anchors(path), f"{page.relative_to(ROOT)}: {target} has no heading #{anchor}"
+
+
+def test_every_page_is_in_a_table_of_contents() -> None:
+    listed: set[Path] = set()
+    for page in pages():
+        for tree in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(), flags=re.DOTALL):
+            for line in tree.splitlines():
+                if line and not line.startswith(":"):
+                    listed |= set(page.parent.glob(f"{line}.md"))
+    missing = {page for page in pages() if page.is_relative_to(DOCS)} - listed - {DOCS / "index.md", README}
+    assert not missing, f"in no table of contents: {', '.join(str(page.relative_to(ROOT)) for page in sorted(missing))}"
+
+
+def test_messages_of_troubleshooting_exist() -> None:
+    """Each part of a message that the page quotes stands in the code, so that it is found by who searches for it."""
+    code = (
+        "\n".join(
+            path.read_text()
+            for folder in ("simcore/src", "simcore", "env", "agents", "configs", "experiments")
+            for path in sorted((ROOT / folder).glob("**/*" if folder == "simcore/src" else "*"))
+            if path.suffix in (".cpp", ".hpp", ".py")
+        )
+        + (ROOT / "Makefile").read_text()
+    )
+    # Python joins neighbouring strings, C++ numbers and strings.
+    joined = re.sub(r'"\s*\n\s*f?"', "", code)
+    quoted = 0
+    for row in (DOCS / "troubleshooting.md").read_text().splitlines():
+        cells = row.split(" | ")
+        for message in re.findall(r"`([^`]*)`", cells[0]) if row.startswith("| `") else []:
+            if message in ("make dev", "dim_war") or message.startswith("control="):
+                continue
+            for part in message.removeprefix("make: ").split("..."):
+                quoted += 1
+                assert part.strip() in joined, f"nothing says '{part.strip()}'"
+    assert quoted > 20
+
+
+def test_every_command_is_listed() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    listed = re.findall(r"^\| `(flitgym-\w+)` \|", (DOCS / "install.md").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(scripts)

@@ -1,0 +1,91 @@
+"""The tables of docs/reference are what the core and the code say today, and results hold what they list."""
+
+import importlib
+import json
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from docs_pages import DOCS, README
+from flitgym.configs import compose
+from flitgym.experiments.one_run import execute
+from flitgym.experiments.progress import no_report
+
+sys.path.insert(0, str(DOCS / "_ext"))
+tables = importlib.import_module("reference_tables")
+fields = importlib.import_module("result_fields")
+
+
+@pytest.mark.parametrize("name", tables.MAKERS)
+def test_page_is_up_to_date(name: str) -> None:
+    assert (tables.PAGES / f"{name}.md").read_text() == tables.page(name), f"docs/reference/{name}.md: make reference"
+
+
+def test_readme_counts() -> None:
+    text = README.read_text()
+    for kind, words in (("routing", "[24 and their"), ("engine", "[15 engines]"), ("motif", "[14 motifs]")):
+        number = re.search(r"\d+", words)
+        assert number is not None
+        assert words in text
+        assert int(number[0]) == len(tables.registered(kind)), f"README.md: {words}"
+
+
+def _of(names: Sequence[str], found: Sequence[str]) -> None:
+    """Every name stands for something, and everything has a name."""
+    patterns = [
+        re.compile(
+            re.escape(name)
+            .replace(r"\*", "(mean|p50|p95|p99|max)")
+            .replace("<job>", r"\w+")
+            .replace("<v>", r"\w+")
+            .replace("<c>", r"\w+")
+        )
+        for name in names
+    ]
+    unknown = [key for key in found if not any(pattern.fullmatch(key) for pattern in patterns)]
+    assert not unknown, f"docs/_ext/result_fields.py does not have {', '.join(unknown)}"
+    idle = [name for name, pattern in zip(names, patterns, strict=True) if not any(map(pattern.fullmatch, found))]
+    assert not idle, f"no result has {', '.join(idle)}"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], Path]]:
+    """A run of a traffic pattern and one of jobs, with everything that can be asked for."""
+    words = (
+        [
+            "routing=ugal_l",
+            "run.series_interval_ns=1000",
+            "run.channels=true",
+            "run.warmup_ns=1000",
+            "run.measure_ns=3000",
+        ],
+        [
+            *("router=sc22", "routing=q_adaptive", "workload=pair", "workload.target=ur", "workload.background=lu"),
+            *("workload.scale=0.01", "workload.size_scale=0.1"),
+            *("workload.series_interval_ns=1000", "workload.map_interval_ns=1000"),
+        ],
+    )
+    done = []
+    for own in words:
+        folder = tmp_path_factory.mktemp("run")
+        execute(compose(["topology=dragonfly_72", *own]), folder, no_report)
+        done.append((json.loads((folder / "result.json").read_text()), folder))
+    return done
+
+
+def test_results_hold_what_the_table_lists(runs: list[tuple[dict[str, Any], Path]]) -> None:
+    keys = sorted({key for result, _ in runs for key in result})
+    _of([name for name, _ in fields.FIELDS], keys)
+    jobs = sorted({key for result, _ in runs for job in result["jobs"].values() for key in job})
+    _of([name for name, _ in fields.JOB_FIELDS], jobs)
+
+
+def test_tables_have_the_columns_that_are_listed(runs: list[tuple[dict[str, Any], Path]]) -> None:
+    for file, (_, columns) in fields.COLUMNS.items():
+        found = {name for _, folder in runs if (folder / file).exists() for name in pq.read_schema(folder / file).names}
+        assert found, f"no run has written {file}"
+        _of([name for name, _ in columns], sorted(found))

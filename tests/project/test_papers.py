@@ -1,0 +1,31 @@
+"""What the files at the top of the repository say of each other."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CONSTRAINTS = dict(re.findall(r"^([\w.-]+)==([\w.]+)", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
+
+
+def test_hooks_run_the_releases_that_are_pinned():
+    hooks = [
+        hook
+        for repo in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+        for hook in repo["hooks"]
+    ]
+    pins = [pin.split("==") for hook in hooks for pin in hook["additional_dependencies"]]
+    assert {name for name, _ in pins} >= {"ruff", "clang-format"}
+    for name, release in pins:
+        assert CONSTRAINTS.get(name, release) == release, name
+    assert f"clang-format=={CONSTRAINTS['clang-format']}" in PROJECT["optional-dependencies"]["dev"]
+
+
+def test_license_and_version_are_the_same_everywhere():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert (citation["version"], citation["license"]) == (PROJECT["version"], PROJECT["license"])
+    assert (ROOT / "LICENSE").read_text().startswith("BSD 3-Clause License")
+    assert f"## [{PROJECT['version']}]" in (ROOT / "CHANGELOG.md").read_text()
