@@ -1,5 +1,6 @@
-// The example files of docs/extending are compiled into these tests. That makes them things registered like any other, which the tests
-// of the registry find; here is what each of them is for, against numbers worked out by hand, and the errors that their pages show.
+// The example files of docs/extending are compiled into these tests. That makes them things registered like any other,
+// which the tests of the registry find; here is what each of them is for, against numbers worked out by hand, and the
+// errors that their pages show.
 #include <cmath>
 
 #include "crafted.hpp"
@@ -21,7 +22,8 @@ std::shared_ptr<const Network> uniform_network(const Section& topology, const Se
 
 }  // namespace
 
-// Preparata & Vuillemin: d 2^d routers, three links each; the diameter is 2d + floor(d/2) - 2 from d = 4 on, and 6 for d = 3; d = 2 is a ring of eight.
+// Preparata & Vuillemin: d 2^d routers, three links each; the diameter is 2d + floor(d/2) - 2 from d = 4 on, and 6 for
+// d = 3; d = 2 is a ring of eight.
 TEST(example_cube_connected_cycles_have_the_published_diameter) {
   for (const u32 d : {2u, 3u, 4u, 5u, 6u, 7u}) {
     const auto net = uniform_network(cycles(d), {"minimal", {}});
@@ -34,8 +36,10 @@ TEST(example_cube_connected_cycles_have_the_published_diameter) {
     CHECK_EQ(links[1], net->routers);
     CHECK_EQ(net->graphs[0]->diameter, d < 4 ? 2 * d : 2 * d + d / 2 - 2);
   }
-  CHECK_THROWS(ConfigError, uniform_network(cycles(1), {"minimal", {}}), "topology.cube_connected_cycles.dimensions: 1 is outside 2 .. 20");
-  CHECK_THROWS(ConfigError, uniform_network({"cube_connected_cycles", {{"dimension", i64{4}}}}, {"minimal", {}}), "did you mean 'dimensions'");
+  CHECK_THROWS(ConfigError, uniform_network(cycles(1), {"minimal", {}}),
+               "topology.cube_connected_cycles.dimensions: 1 is outside 2 .. 20");
+  CHECK_THROWS(ConfigError, uniform_network({"cube_connected_cycles", {{"dimension", i64{4}}}}, {"minimal", {}}),
+               "did you mean 'dimensions'");
 }
 
 // Of n minimal ports one is full: it is taken where both draws name it, with probability 1 / n^2.
@@ -51,11 +55,13 @@ TEST(example_two_choices_take_the_full_port_once_in_n_squared) {
     CHECK_NEAR(taken / packets, part, 4 * std::sqrt(part * (1 - part) / packets));
   }
   CHECK_THROWS(ConfigError, uniform_network(small_network(), {"two_choice", {}}), "did you mean 'two_choices'");
-  CHECK_THROWS(ConfigError, uniform_network(small_network(), {"two_choices", {{"congestion", std::string("output_queue")}}}),
+  CHECK_THROWS(ConfigError,
+               uniform_network(small_network(), {"two_choices", {{"congestion", std::string("output_queue")}}}),
                "routing.two_choices.congestion: output_queue is always 0");
 }
 
-// With a routers in a group: where a group is entered and the way goes on by a local link, all a - 1 local ports; else the minimal one.
+// With a routers in a group: where a group is entered and the way goes on by a local link, all a - 1 local ports; else
+// the minimal one.
 TEST(example_local_detours_offer_the_local_ports_where_a_group_is_entered) {
   Lone x(uniform_network(small_network(), {"external", {{"relation", std::string("local_detours")}}}));
   const Dragonfly& df = dragonfly(x.net);
@@ -78,14 +84,17 @@ TEST(example_local_detours_offer_the_local_ports_where_a_group_is_entered) {
       }
     }
   CHECK(all > 1000 && one > 1000);
-  CHECK_THROWS(ConfigError, uniform_network(hyperx_section({4, 4}, 1), {"external", {{"relation", std::string("local_detours")}}}),
+  CHECK_THROWS(ConfigError,
+               uniform_network(hyperx_section({4, 4}, 1), {"external", {{"relation", std::string("local_detours")}}}),
                "routing.external.relation: unknown value 'local_detours'", "on topology 'hyperx' there are");
 }
 
-// A server's share of the flits is f N / S + 1 - f of the mean, another terminal's 1 - f. With f = 1 all that is sent goes to S
-// terminals of N, so that no more than S / N is accepted.
+// A server's share of the flits is f N / S + 1 - f of the mean, another terminal's 1 - f. With f = 1 all that is sent
+// goes to S terminals of N, so that no more than S / N is accepted.
 TEST(example_storage_sends_its_part_to_the_servers) {
-  const auto pattern = [](double fraction, double load) { return Section{"storage", {{"fraction", fraction}, {"group", i64{3}}, {"load", load}}}; };
+  const auto pattern = [](double fraction, double load) {
+    return Section{"storage", {{"fraction", fraction}, {"group", i64{3}}, {"load", load}}};
+  };
   Simulation sim(config(small_network(), input_queued(), {"minimal", {}}, pattern(0.1, 0.25)));
   sim.run(2000);
   sim.begin_window();
@@ -107,7 +116,8 @@ TEST(example_storage_sends_its_part_to_the_servers) {
   full.end_window();
   const double accepted = statistics(full.network(), full.state()).at("accepted_load");
   CHECK_FOR(accepted <= 8.0 / 72 + 1e-9 && accepted > 0.8 * 8 / 72, std::to_string(accepted));
-  CHECK_THROWS(ConfigError, build(config(small_network(), input_queued(), {"minimal", {}}, {"storage", {{"group", i64{9}}}})),
+  CHECK_THROWS(ConfigError,
+               build(config(small_network(), input_queued(), {"minimal", {}}, {"storage", {{"group", i64{9}}}})),
                "traffic.storage.group: 9 is none of the 9 groups of topology 'dragonfly', 0 .. 8");
 }
 
@@ -116,9 +126,18 @@ TEST(example_pipeline_takes_as_long_as_its_bubble_says) {
   for (const i64 stages : {1, 2, 5, 8})
     for (const i64 micro_batches : {1, 4, 9}) {
       Config c = config(small_network(), sc22(), {"minimal", {}}, {"", {}});
-      c.workload.values = {{"host", std::string("loggops")}, {"network", std::string("none")}, {"loggops_L_ns", 0.0}, {"loggops_o_ns", 0.0},
-                           {"loggops_g_ns", 0.0}, {"loggops_G_ns_per_byte", 0.0}};
-      c.workload.jobs = {{"training", {"pipeline", {{"ranks", stages}, {"micro_batches", micro_batches}, {"iterations", i64{3}}, {"compute_ns", i64{700}}}}, nullptr, {}}};
+      c.workload.values = {{"host", std::string("loggops")},
+                           {"network", std::string("none")},
+                           {"loggops_L_ns", 0.0},
+                           {"loggops_o_ns", 0.0},
+                           {"loggops_g_ns", 0.0},
+                           {"loggops_G_ns_per_byte", 0.0}};
+      c.workload.jobs = {
+          {"training",
+           {"pipeline",
+            {{"ranks", stages}, {"micro_batches", micro_batches}, {"iterations", i64{3}}, {"compute_ns", i64{700}}}},
+           nullptr,
+           {}}};
       Simulation sim(c);
       CHECK(sim.run_workload(1u << 30));
       CHECK_EQ(job_sums(sim.state())[0].finished / 1000, u64(3 * 2 * (micro_batches + stages - 1) * 700));
@@ -126,9 +145,11 @@ TEST(example_pipeline_takes_as_long_as_its_bubble_says) {
     }
 }
 
-// The load jumps from 0 to 12 flits and stays: after a time t without another look the mean is 12 t / (t + 1000 ns), the rise the rest.
+// The load jumps from 0 to 12 flits and stays: after a time t without another look the mean is 12 t / (t + 1000 ns),
+// the rise the rest.
 TEST(example_trend_sees_a_queue_that_grows) {
-  const Config c = config(small_network(), merge(input_queued(), {{"input_buffer_flits", i64{48}}}), {"random", {{"observation", std::string("trend")}}}, {"uniform", {}});
+  const Config c = config(small_network(), merge(input_queued(), {{"input_buffer_flits", i64{48}}}),
+                          {"random", {{"observation", std::string("trend")}}}, {"uniform", {}});
   for (const Cycle wait : {0u, 1000u, 3000u}) {
     Lone x(build(c));
     const Place at = x.send(0, 70);
@@ -143,17 +164,21 @@ TEST(example_trend_sees_a_queue_that_grows) {
       CHECK_NEAR(x.batch.decisions.observation[2 * k + 1], 12.0 / 48 - mean, 1e-6);
     }
   }
-  CHECK_THROWS(ConfigError, uniform_network(small_network(), {"random", {{"observation", std::string("trends")}}}), "did you mean 'trend'");
+  CHECK_THROWS(ConfigError, uniform_network(small_network(), {"random", {{"observation", std::string("trends")}}}),
+               "did you mean 'trend'");
 }
 
 // What a higher toll takes away is the toll for each hop: of the same run a whole number, one to the longest path's.
 TEST(example_delay_and_hops_charges_for_every_hop) {
   const auto run = [](double toll) {
-    Simulation sim(config(small_network(), input_queued(),
-                          {"random", {{"reward", std::string("delay_and_hops")}, {"toll", toll}, {"record", i64{4096}}}}, {"uniform", {{"load", 0.2}}}));
+    Simulation sim(
+        config(small_network(), input_queued(),
+               {"random", {{"reward", std::string("delay_and_hops")}, {"toll", toll}, {"record", i64{4096}}}},
+               {"uniform", {{"load", 0.2}}}));
     sim.run(1500);
     const u64 rows = std::min<u64>(sim.state().part.learning.transitions, 4096);
-    return std::vector<float>(sim.state().ring_reward.begin(), sim.state().ring_reward.begin() + static_cast<std::ptrdiff_t>(rows));
+    return std::vector<float>(sim.state().ring_reward.begin(),
+                              sim.state().ring_reward.begin() + static_cast<std::ptrdiff_t>(rows));
   };
   const auto free = run(0), dear = run(2);
   CHECK(free.size() > 1000 && free.size() == dear.size());
@@ -167,9 +192,11 @@ TEST(example_delay_and_hops_charges_for_every_hop) {
   for (u32 hops = 1; hops <= 5; hops++) CHECK_FOR(seen[hops] > 0, std::to_string(hops));
 }
 
-// Two leaves under n spines with one terminal each side: a hash puts a destination on each spine with probability 1 / n.
+// Two leaves under n spines with one terminal each side: a hash puts a destination on each spine with probability 1 /
+// n.
 TEST(example_hashed_tables_are_minimal_and_spread_like_balls_in_bins) {
-  const ChannelGraph g = graph_of({"fat_tree", {{"children", std::vector<double>{32, 4}}, {"parents", std::vector<double>{1, 8}}}});
+  const ChannelGraph g =
+      graph_of({"fat_tree", {{"children", std::vector<double>{32, 4}}, {"parents", std::vector<double>{1, 8}}}});
   u32 most = 0, least = ~0u;
   for (const i64 seed : {1, 2, 3}) {
     const ForwardingTable table = made(g, "hashed", {{"hash_seed", seed}});

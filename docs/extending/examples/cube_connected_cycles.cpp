@@ -1,5 +1,6 @@
-// Cube-connected cycles (Preparata & Vuillemin, Comm. ACM 24, 1981): a hypercube whose corners are rings. However many dimensions d the
-// cube has, a router has three links: to both neighbours in its ring, and along one dimension of the cube. d 2^d routers.
+// Cube-connected cycles (Preparata & Vuillemin, Comm. ACM 24, 1981): a hypercube whose corners are rings. However many
+// dimensions d the cube has, a router has three links: to both neighbours in its ring, and along one dimension of the
+// cube. d 2^d routers.
 #include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 
@@ -7,9 +8,9 @@ namespace flitgym {
 
 namespace {
 
-// Router corner * d + k is the k-th of the ring at a corner of the cube, and its link across goes along dimension k. Router-local
-// ports: the terminals, to the next router of the ring, to the one before, across. A ring is a group: its links are local, the
-// cube's are global.
+// Router corner * d + k is the k-th of the ring at a corner of the cube, and its link across goes along dimension k.
+// Router-local ports: the terminals, to the next router of the ring, to the one before, across. A ring is a group: its
+// links are local, the cube's are global.
 void wire(const Params& params, Wiring& w) {
   const u32 d = params.count("dimensions"), terminals = params.count("terminals_per_router");
   const u32 corners = 1u << d, next = terminals, previous = terminals + 1, across = terminals + 2;

@@ -1,5 +1,5 @@
-// The time to delivery and a price for every channel that the packet has taken: what is saved is energy, and room for others. The
-// price is `toll`, in the network's own unit of time, its mean hop.
+// The time to delivery and a price for every channel that the packet has taken: what is saved is energy, and room for
+// others. The price is `toll`, in the network's own unit of time, its mean hop.
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 
@@ -14,7 +14,8 @@ float reward(const Network& net, const State&, const Closing& c) {
 
 const Register<RewardSpec> entry([] {
   const bool at_next_decision = false;  // at delivery, when the hops are known
-  RewardSpec spec{"delay_and_hops", "minus the time to the packet's delivery / mean hop, and the toll for each hop of its way",
+  RewardSpec spec{"delay_and_hops",
+                  "minus the time to the packet's delivery / mean hop, and the toll for each hop of its way",
                   at_next_decision, reward};
   spec.tolled = true;
   return spec;

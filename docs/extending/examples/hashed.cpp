@@ -1,5 +1,6 @@
-// Of the ports on shortest paths each switch takes one by a hash of itself and the destination, as switches do that spread flows
-// without counting them (ECMP; Hopps, RFC 2992). What balance that gives is what balls in bins have: some ports get more than others.
+// Of the ports on shortest paths each switch takes one by a hash of itself and the destination, as switches do that
+// spread flows without counting them (ECMP; Hopps, RFC 2992). What balance that gives is what balls in bins have: some
+// ports get more than others.
 #include "simcore/rng.hpp"
 #include "tables/engine.hpp"
 #include "tables/spread.hpp"
@@ -26,8 +27,11 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&)
   return table;  // checked by whoever asked for it: holes, loops, ports that lead nowhere
 }
 
-const Register<EngineSpec> entry({"hashed", "of the ports on shortest paths one by a hash (ECMP)", {},
-                                  {integer("hash_seed", 1, 0, 1ll << 40, "", "of the hash")}, make});
+const Register<EngineSpec> entry({"hashed",
+                                  "of the ports on shortest paths one by a hash (ECMP)",
+                                  {},
+                                  {integer("hash_seed", 1, 0, 1ll << 40, "", "of the hash")},
+                                  make});
 
 }  // namespace
 

@@ -1,7 +1,7 @@
-// Pipeline parallelism (GPipe; Huang et al., NeurIPS 2019): the layers of a network lie on ranks in a row. A batch is cut into
-// micro-batches, which follow each other through the ranks, forward and, once all are through, backward. With s ranks and m
-// micro-batches an iteration takes 2 (m + s - 1) times the computation of one step, if messages cost nothing: 2 (s - 1) of them
-// are the bubble in which a rank waits.
+// Pipeline parallelism (GPipe; Huang et al., NeurIPS 2019): the layers of a network lie on ranks in a row. A batch is
+// cut into micro-batches, which follow each other through the ranks, forward and, once all are through, backward. With
+// s ranks and m micro-batches an iteration takes 2 (m + s - 1) times the computation of one step, if messages cost
+// nothing: 2 (s - 1) of them are the bubble in which a rank waits.
 #include "workload/loop.hpp"
 #include "workload/motif.hpp"
 
@@ -38,14 +38,16 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   return program;
 }
 
-const Register<MotifSpec> registration{{"pipeline", "micro-batches follow each other through the ranks, there and back (GPipe)",
-                                        {
-                                            integer("bytes", 262144, 0, 1ll << 40, "B", "of the activations of a micro-batch"),
-                                            integer("micro_batches", 8, 1, 1 << 16, "per iteration", "of a batch"),
-                                            integer("compute_ns", 10000, 0, 1ll << 50, "ns", "of a rank for a micro-batch"),
-                                            integer("iterations", 10, 1, 1 << 30, "", "batches"),
-                                        },
-                                        build}};
+const Register<MotifSpec> registration{
+    {"pipeline",
+     "micro-batches follow each other through the ranks, there and back (GPipe)",
+     {
+         integer("bytes", 262144, 0, 1ll << 40, "B", "of the activations of a micro-batch"),
+         integer("micro_batches", 8, 1, 1 << 16, "per iteration", "of a batch"),
+         integer("compute_ns", 10000, 0, 1ll << 50, "ns", "of a rank for a micro-batch"),
+         integer("iterations", 10, 1, 1 << 30, "", "batches"),
+     },
+     build}};
 
 }  // namespace
 

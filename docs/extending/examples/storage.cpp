@@ -15,8 +15,9 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   auto data = std::make_shared<Storage>();
   const u32 group = params.count("group");
   if (group >= net.groups)
-    throw ConfigError("traffic.storage.group: " + std::to_string(group) + " is none of the " + std::to_string(net.groups) +
-                      " groups of topology '" + net.topology_name + "', 0 .. " + std::to_string(net.groups - 1));
+    throw ConfigError("traffic.storage.group: " + std::to_string(group) + " is none of the " +
+                      std::to_string(net.groups) + " groups of topology '" + net.topology_name + "', 0 .. " +
+                      std::to_string(net.groups - 1));
   for (u32 t = 0; t < net.terminals; t++)
     if (net.router_group[net.terminal_router[t]] == group) data->servers.push_back(t);
   if (data->servers.empty())
@@ -33,12 +34,15 @@ u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u
   return data.servers[below(bits, static_cast<u32>(data.servers.size()))];
 }
 
-const Register<TrafficSpec> entry({"storage", "a part of the packets to the terminals of one group, the rest uniform", {},
+const Register<TrafficSpec> entry({"storage",
+                                   "a part of the packets to the terminals of one group, the rest uniform",
+                                   {},
                                    {
                                        integer("group", 0, 0, 1 << 20, "", "the group of the servers"),
                                        real("fraction", 0.5, 0, 1, "", "part of the packets that goes there"),
                                    },
-                                   setup, destination});
+                                   setup,
+                                   destination});
 
 }  // namespace
 

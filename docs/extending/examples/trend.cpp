@@ -1,5 +1,5 @@
-// Does the queue before each candidate grow or shrink? A running mean of every link's load is kept, in the router's own memory; an
-// agent sees it, and by how much the load is above it now.
+// Does the queue before each candidate grow or shrink? A running mean of every link's load is kept, in the router's own
+// memory; an agent sees it, and by how much the load is above it now.
 #include <algorithm>
 
 #include "simcore/learning.hpp"
@@ -31,8 +31,8 @@ std::shared_ptr<const ComponentData> setup(Network& net) {
   return own;
 }
 
-// Before the rows of a cycle: routers that have to decide bring their means up to date. Since routers ask at irregular times, a load
-// counts for the time since the last one.
+// Before the rows of a cycle: routers that have to decide bring their means up to date. Since routers ask at irregular
+// times, a load counts for the time since the last one.
 void prepare(const Network& net, State& s, const Batch& b, const ComponentData* data) {
   const auto* own = static_cast<const Own*>(data);
   float* const mean = own->mean.of(s);

@@ -1,4 +1,5 @@
-// The power of two choices (Mitzenmacher, IEEE TPDS 12, 2001): of two minimal ports drawn at random, the one with the shorter queue.
+// The power of two choices (Mitzenmacher, IEEE TPDS 12, 2001): of two minimal ports drawn at random, the one with the
+// shorter queue.
 #include "routing/graph_paths.hpp"
 
 namespace flitgym {
@@ -9,7 +10,8 @@ struct Rule : ComponentData {
   CongestionMeasure measure;  // what counts as a queue
 };
 
-// The relation: every port on a minimal path. The VC class is the hops done, which only grow, so nothing waits in a circle.
+// The relation: every port on a minimal path. The VC class is the hops done, which only grow, so nothing waits in a
+// circle.
 void candidates(const Network& net, State& s, Batch& b) {
   const Graph& graph = graph_now(net, s);
   list_candidates(net, b, [&](u32 i, auto&& offer) {
@@ -47,8 +49,12 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"two_choices", "of two minimal ports drawn at random, the one with the shorter queue", {},
-                   {congestion_param(), congestion_scope_param("port")}, setup, route};
+  RoutingSpec spec{"two_choices",
+                   "of two minimal ports drawn at random, the one with the shorter queue",
+                   {},
+                   {congestion_param(), congestion_scope_param("port")},
+                   setup,
+                   route};
   spec.candidates = candidates;
   spec.graph = true;  // it goes by the links that are there, so around those that failed
   return spec;
