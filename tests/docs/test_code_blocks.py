@@ -126,7 +126,8 @@ def _check_figure(given: dict[str, str], where: str) -> None:
     folder = ROOT / "experiments" / {"study": "studies", "figure": "figures"}[kind] / given[kind]
     presets = OmegaConf.load(folder / "config.yaml").presets
     assert given.get("preset", "quick") in presets, f"{where}: presets are {', '.join(presets)}"
-    assert set(given) <= {"figure", "study", "preset", "policies", "results", "workers"}, where
+    own = {key for key in given if key.partition(".")[0].partition("/")[0] != "hydra"}
+    assert own <= {"figure", "study", "preset", "policies", "results", "workers"}, where
 
 
 def _compose(program: str, arguments: list[str], where: str) -> None:
