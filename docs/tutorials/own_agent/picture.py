@@ -1,4 +1,4 @@
-"""From a figure of a run a picture of the tutorial, in 128 colours: `python picture.py FIGURE.png PICTURE.png [WIDTH]`."""
+"""A picture of the tutorial from the figure of a run, in 128 colours: `python picture.py FIGURE.png PICTURE.png`."""
 
 import sys
 
