@@ -11,11 +11,29 @@ A score is minus a sum of costs, one per feature of the slot and all positive; t
     Szita and Lorincz, Neural Computation 18 (2006)                         policies by this method
     Kelly, Maulloo, Tan, J. Oper. Res. Soc. 49 (1998)                       proportional fairness: the sum of log rates
 
-An episode's loss is the mean over its jobs of log(communication time per flit received), so that 10 % more for a small job and
-10 % more for the one that floods the network weigh the same. It ends when the first job is done, or after `episode_ns`;
-a job that is not done then counts by the time since its start. Of traffic the loss is log(mean latency / part of the
-load that is accepted) in the second half of the episode. All candidates of a round play the same episodes (common
-random numbers), and the mean is one of them.
+An episode's loss is the mean over its jobs of log(communication time per flit received), so that 10 % more for a small
+job and 10 % more for the one that floods the network weigh the same. It ends when the first job is done, or after
+`episode_ns`; a job that is not done then counts by the time since its start. Of traffic the loss is log(mean latency /
+part of the load that is accepted) in the second half of the episode. All candidates of a round play the same episodes
+(common random numbers), and the mean is one of them.
+
+Why detours: five runs on dragonfly_72 (router sc22) beside Halo3D: CosmoFlow and FFT3D in two placements, LU in one;
+one seed. Communication time of the target and throughput of the system over Q-adaptive's, geometric means; hops, the
+part that goes around, and the 99th percentile of packet latency in us. Sums are linear costs set by hand; `lost` had a
+row per region of destinations:
+
+    routing                                                            time  system  hops  around   p99
+    q_adaptive                                                         1.00   1.00   2.89    0.45  22.1
+    minimal                                                            0.85   0.94   2.28    0.00  10.1
+    dqn (reward=relative_delay, toll 3)                                1.26   0.99   3.25    0.58  27.8
+    dqn, relation=five_hop                                             1.19   1.01   3.11    0.53  27.0
+    dqn_dragonfly (reward=hop_delay)                                   1.19   0.98   3.17    0.54  27.5
+    par                                                                1.57   0.87   4.24    0.67  26.2
+    lost + more_time                                                   1.03   0.96   3.06    0.48  23.3
+    lost + more_time + queued + uncredited                             1.11   0.98   3.31    0.60  25.8
+    lost + more_time, five_hop                                         0.99   0.97   2.92    0.43  21.8
+    lost + 3 more_time + 3 more_hops + 0.3 queued, five_hop            0.91   1.00   2.74    0.34  21.0
+    lost + 6 more_time + 12 more_hops + 0.3 queued, five_hop           0.87   0.99   2.50    0.20  19.5
 """
 
 from __future__ import annotations

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -39,13 +43,27 @@ def join(address: str | None, key: str, **options: Any) -> None:
         _require_answer(named, key if address else "RAY_ADDRESS")
         _use_token()
     try:
-        ray.init(address=address, **options)
+        with _own_signals():
+            ray.init(address=address, **options)
     except (ConnectionError, ValueError, RuntimeError) as error:
         if not named:
             raise
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         token = "" if named == "auto" else _TOKEN
         raise ConfigError(f"{key}: no way into a Ray cluster at '{named}' ({first}){token}") from None
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Keep what this process does when it is interrupted or ended; Ray puts a report of a crash in its place."""
+    numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.getsignal(number) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:
+                signal.signal(number, handler)
 
 
 def require_cpus(count: float, key: str) -> None:

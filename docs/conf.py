@@ -28,6 +28,7 @@ exclude_patterns = [*absent, "**/examples/**", "examples/**", "**/README.md", "_
 # A page that the index lists with a pattern may be absent.
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "didn't match any" not in str(record.msg))
 
+highlight_language = "none"  # of blocks that name none
 default_role = "code"  # what docstrings have in single backticks
 
 myst_enable_extensions = ["colon_fence", "deflist"]

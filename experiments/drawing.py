@@ -61,7 +61,8 @@ FURTHER_MARKERS = ("h", "d", "p", ">")
 _further: dict[str, Style] = {}  # by name, those that were asked for
 
 # Titles of the patterns, as `pattern_of` names them.
-TITLES = {
+# The papers' abbreviations; a pattern without one goes by its name.
+_TITLES = {
     "uniform": "UR",
     "adversarial1": "ADV+1",
     "adversarial4": "ADV+4",
@@ -130,6 +131,11 @@ def pattern_of(row: Row) -> str:
         return name
     joint, key = _VARIANT[name]
     return f"{name}{joint}{row[key]}"
+
+
+def title_of(pattern: str) -> str:
+    """What a figure or table calls a pattern, as `pattern_of` names it."""
+    return _TITLES.get(pattern, pattern.replace("_", " "))
 
 
 def select(rows: Sequence[Row], pattern: str, routing: str | None = None) -> list[Row]:

@@ -10,13 +10,14 @@ from typing import Any
 
 import ray
 from omegaconf import OmegaConf
+from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ..agents.ray_cluster import join
 from ..configs import explain
 from ..simcore import ConfigError, CoreError
-from .cores import CORES, share_cores
-from .ray_tasks import Tasks
+from .cores import share_cores_by
+from .ray_tasks import Tasks, in_short
 from .sweep import PlannedRun, run_planned
 
 _LOOK_SECONDS = 1.0
@@ -94,9 +95,17 @@ class RayPool:
             self._tasks.start(run.directory, *own, memory=self._memory[run.directory])
 
     def news(self) -> list[tuple[PlannedRun, float | str]]:
-        """Wait for news; the runs that have any, with the part of each that is done (1 = it ended) or its error."""
+        """Wait for news; the runs that have any, with the part of each that is done (1 = it ended) or its error.
+
+        Raises:
+            CoreError: the cluster itself has died, or this process's node.
+        """
         ended = self._tasks.ended(_LOOK_SECONDS)
-        told: dict[str, float] = ray.get(self._board.told.remote())
+        try:
+            told: dict[str, float] = ray.get(self._board.told.remote())
+        except RayError as error:
+            said = f"the Ray cluster is gone ({in_short(error)}); finished runs are kept, start again to go on"
+            raise CoreError(said) from error
         heard: list[tuple[PlannedRun, float | str]] = [
             (self._runs[path], part) for name, part in told.items() if (path := Path(name)) in self._runs
         ]
@@ -127,7 +136,7 @@ def _run(plain: dict[str, Any], directory: str, working: str, mark: str, board: 
         Path(mark).stat()
     except OSError:
         return f"the machine {socket.gethostname()} does not see {Path(mark).parent}, which all nodes must share"
-    share_cores(max(1, int(CORES // max(1.0, cpus))))
+    share_cores_by(cpus)
     try:
         run_planned(OmegaConf.create(plain), Path(directory), lambda part: board.tell.remote(directory, part))
     except (ConfigError, CoreError, OSError) as error:

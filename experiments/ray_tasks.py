@@ -34,8 +34,12 @@ class Ended(Generic[Key]):
         cause = self.error.cause if isinstance(self.error, RayTaskError) else None
         if cause is not None:
             return f"{type(cause).__name__}: {cause}"
-        lines = str(self.error).strip().splitlines()
-        return f"its worker died ({lines[0] if lines else type(self.error).__name__})"
+        return f"its worker died ({in_short(self.error)})"
+
+
+def in_short(error: object) -> str:
+    """The first sentence of one of Ray's errors, which go on for pages."""
+    return str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".") or type(error).__name__
 
 
 class Tasks(Generic[Key]):

@@ -24,7 +24,7 @@ from .launcher import HERE, Launcher, launcher_of
 from .metrics import relative_difference
 from .one_run import prepare
 from .players import player, player_of
-from .results import ROWS_FILE, require_writable, row, write_rows
+from .results import ROWS_FILE, read_rows, require_writable, row, write_rows
 from .sweep import PlannedRun, RunFailedError, expand, run_all
 from .workload_rows import workload_row
 
@@ -47,6 +47,7 @@ class Options:
     policies: list[Any] = field(default_factory=list)
     results: str = "results"  # runs and figures go to <results>/<name>_<preset>/
     workers: int | None = None  # runs at the same time; None: one per core, or what a cluster has room for
+    redraw: bool = False  # run nothing: the figures once more, from the rows that are there
 
 
 def available(folder: Path = FIGURES) -> dict[str, list[str]]:
@@ -88,11 +89,16 @@ def reproduce(options: Options, launcher: Launcher = HERE) -> None:
     Raises:
         CommandError: no such figure, study or preset, or a run failed. Those of a study still run to the end.
         ConfigError: there is no cluster where the launcher looks for one.
+        DamagedError: the rows to redraw cannot be read.
         OSError: a file cannot be written; what was there before stays.
     """
     _check(options)
     name = options.figure or options.study
     directory = Path(options.results) / f"{name}_{options.preset}"
+    if options.redraw:
+        for path in _draw_rows(options, directory):
+            print(path)
+        return
     require_writable(directory)
     runs = plan(name, options.preset, directory, STUDIES if options.study else FIGURES)
     players: list[str | None] = [None] * len(runs)
@@ -108,7 +114,7 @@ def reproduce(options: Options, launcher: Launcher = HERE) -> None:
     for one, name_given in zip(rows, players, strict=True):
         one["policy"] = name_given or player_of(one)
     write_rows(directory / ROWS_FILE, rows)
-    written = (draw_study if options.study else draw)(name, rows, directory, options.preset)
+    written = _draw_rows(options, directory)
     if options.study:
         from .report import write_report
 
@@ -121,6 +127,15 @@ def reproduce(options: Options, launcher: Launcher = HERE) -> None:
         written.append(write_report(directory, title, done, figures, command=made_by))
     for path in written:
         print(path)
+
+
+def _draw_rows(options: Options, directory: Path) -> list[Path]:
+    """Draw from the rows that were written, whether just now or some time ago."""
+    path = directory / ROWS_FILE
+    if not path.exists():
+        raise CommandError(f"redraw: there is no {path} yet; run it without redraw=true first")
+    drawn = draw_study if options.study else draw
+    return drawn(options.figure or options.study, read_rows(path), directory, options.preset)
 
 
 def _further(options: Options, runs: Sequence[PlannedRun], directory: Path) -> list[tuple[Policy, list[PlannedRun]]]:
@@ -258,6 +273,8 @@ def _check(options: Options) -> None:
         raise CommandError(unknown("preset", options.preset, presets))
     if options.policies and not options.study:
         raise CommandError("policies: further ones play in a study (study=interference), not in a figure")
+    if options.policies and options.redraw:
+        raise CommandError("policies: redraw=true draws the rows that are there, with the policies they have")
     if options.workers is not None and options.workers < 1:
         raise CommandError(f"workers: {options.workers} is less than 1")
 
@@ -269,6 +286,7 @@ def _usage() -> str:
         "",
         "Runs what is missing of the sweep, draws its figures and compares the numbers with the published ones.",
         "On a cluster: hydra/launcher=ray hydra.launcher.address=host:port, or hydra/launcher=submitit_slurm.",
+        "With redraw=true it runs nothing and draws the rows that are there: after an edit of a plot.",
     ]
     for title, folder in (("figures", FIGURES), ("studies, several figures from one sweep", STUDIES)):
         lines += ["", f"{title}:"]

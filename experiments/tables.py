@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .drawing import TITLES, Row, curve, routings, select, style_of
+from .drawing import Row, curve, routings, select, style_of, title_of
 from .metrics import peak_throughput, saturation_load
 
 
@@ -29,7 +29,7 @@ def every_curve(
             latency, hops = curve(chosen, "packet_latency_mean_ns")[1], curve(chosen, "hops_mean")[1]
             saturated, peak = saturation_load(loads, accepted), peak_throughput(accepted)
             cells = [
-                TITLES[pattern],
+                title_of(pattern),
                 style_of(name).label,
                 f"{np.nanmin(latency):,.0f}",
                 "-" if saturated is None else f"{saturated:.3f}",

@@ -157,6 +157,7 @@ std::vector<Scene> scenes() {
   const Section fat_tree = {
       "fat_tree", {{"children", std::vector<double>{48, 48, 48}}, {"parents", std::vector<double>{1, 48, 48}}}};
   const Values preset = {};  // configs/router/input_queued.yaml has the core's defaults
+  // clang-format off
   std::vector<Scene> all = {
       classic(0.6, 10000, kScenes | kLoads),
       classic(0.05, 60000, kScenes | kLoads),
@@ -185,15 +186,18 @@ std::vector<Scene> scenes() {
       {"hpdc21_q_adaptive_on_the_graph_uniform_0.3", hpdc21(), "q_adaptive", "uniform", 0.3, 20000, 60000,
        dragonfly_1056, 0, {}, {{"links", 0.02}}},
       // The heaviest pair of the interference study, at work for 256 us.
-      {"sc22_par_fft3d_and_halo3d", sc22(), "par", "", 0, 100000, 200000, dragonfly_1056, 0, {{"fft3d", {}}, {"halo3d", {}}}},
-      {"sc22_flit_crossbar_par_fft3d_and_halo3d", flit_crossbar(sc22()), "par", "", 0, 100000, 200000, dragonfly_1056, 0,
+      {"sc22_par_fft3d_and_halo3d", sc22(), "par", "", 0, 100000, 200000, dragonfly_1056, 0,
        {{"fft3d", {}}, {"halo3d", {}}}},
-      {"sc22_q_adaptive_uniform_0.6_packets_1_to_4", sc22(), "q_adaptive", "uniform", 0.6, 20000, 60000, dragonfly_1056, 4},
+      {"sc22_flit_crossbar_par_fft3d_and_halo3d", flit_crossbar(sc22()), "par", "", 0, 100000, 200000,
+       dragonfly_1056, 0, {{"fft3d", {}}, {"halo3d", {}}}},
+      {"sc22_q_adaptive_uniform_0.6_packets_1_to_4", sc22(), "q_adaptive", "uniform", 0.6, 20000, 60000,
+       dragonfly_1056, 4},
       {"sc22_flit_crossbar_q_adaptive_uniform_0.6_packets_1_to_4", flit_crossbar(sc22()), "q_adaptive", "uniform", 0.6,
        20000, 60000, dragonfly_1056, 4},
       // The six jobs of its mixed workload, which fill the machine, once FFT3D exchanges too.
       {"sc22_par_mixed", sc22(), "par", "", 0, 400000, 100000, dragonfly_1056, 0, mixed_jobs()},
   };
+  // clang-format on
   add_motifs(all);
   add_sizes(all);
   add_loads(all);

@@ -68,7 +68,7 @@ TEST(relative_features_by_hand) {
   const Place at = x.send(2, 10);  // router 1 to group 1, by port 2, which is local; 3 and 4 are, too, 5 and 6 are global
   x.state.ports[x.net.port(1, 3)].queued = 5;
   x.state.ports[x.net.port(1, 3)].load = 12;
-  x.net.feedback.row(x.state, 1, 4)[2] = 250;  // router 1, group 1, first of two senders, where it enters; third column: port 4
+  x.net.feedback.row(x.state, 1, 2)[2] = 250;  // router 1, group 1, where it enters; third column: port 4
   const Shown shown = show(x, at);
   CHECK_EQ(shown.count, 5u);
   CHECK_NEAR(shown.general.at("hops_left"), 3 / 8.0, 1e-6);
@@ -83,22 +83,25 @@ TEST(relative_features_by_hand) {
   CHECK_NEAR(shown.per_slot[2].at("lost"), 250 / mean, 1e-5);
 }
 
-// A row per group, sender's place on its router, and leg: what one packet is told another is not.
-TEST(time_lost_is_told_by_sender_and_leg) {
-  Lone x = Lone(build(config(small_network(), hpdc21(), {"agent", relative_seam()}, {"uniform", {}})));
-  const double mean = x.net.seam->hop_scale_ns;
-  const u32 rows = x.net.memories[x.net.table].rows, groups = x.net.topology->regions(x.net);
-  CHECK_EQ(rows, groups * 2 * 2);
-  for (u32 row = 0; row < rows; row++) x.net.feedback.row(x.state, 1, row)[0] = 10.0f * static_cast<float>(row);
-  for (const u32 source : {2u, 3u})
-    for (const u8 hops : {u8{0}, u8{1}, u8{2}}) {
-      Place at = x.send(source, 10);
-      x.packet().hops = hops;
-      const u32 row = (1 * 2 + (source - 2)) * 2 + (hops > 0);
-      const Shown shown = show(x, at);
-      CHECK(shown.count > 0);
-      CHECK_NEAR(shown.per_slot[0].at("lost"), 10.0 * row / mean, 1e-4);  // the minimal port, 2, is the first column
-    }
+// A row per group and leg, and, where senders are told apart, per place of the sender on its router.
+TEST(time_lost_is_told_by_leg_and_sender) {
+  for (const bool by_source : {false, true}) {
+    const Values seam = relative_seam({{"observation", std::string(by_source ? "relative+relative_lost_by_source" : "relative+relative_lost")}});
+    Lone x = Lone(build(config(small_network(), hpdc21(), {"agent", seam}, {"uniform", {}})));
+    const double mean = x.net.seam->hop_scale_ns;
+    const u32 places = by_source ? 2 : 1, rows = x.net.memories[x.net.table].rows;
+    CHECK_EQ(rows, x.net.topology->regions(x.net) * places * 2);
+    for (u32 row = 0; row < rows; row++) x.net.feedback.row(x.state, 1, row)[0] = 10.0f * static_cast<float>(row);
+    for (const u32 source : {2u, 3u})
+      for (const u8 hops : {u8{0}, u8{1}, u8{2}}) {
+        const Place at = x.send(source, 10);
+        x.packet().hops = hops;
+        const u32 row = (1 * places + (source - 2) % places) * 2 + (hops > 0);
+        const Shown shown = show(x, at);
+        CHECK(shown.count > 0);
+        CHECK_NEAR(shown.per_slot[0].at("lost"), 10.0 * row / mean, 1e-4);  // the minimal port, 2, is the first column
+      }
+  }
 }
 
 TEST(relative_features_keep_to_their_bounds_on_every_network) {

@@ -73,3 +73,33 @@ def test_a_toll_makes_room_under_bit_complement_where_others_jam(seed: int):
     others = [measured(name, *complement, warmup_ns=20_000, seed=seed) for name in ("dim_war", "omni_war")]
     assert own["accepted_load"] > 0.39
     assert own["packet_latency_mean_ns"] < min(x["packet_latency_mean_ns"] for x in others)
+
+
+def communication_ns(routing: str, *overrides: str) -> float:
+    """Of the target beside Halo3D."""
+    pair = ["topology=dragonfly_72", "router=sc22", "workload=pair", "workload.background=halo3d"]
+    simulation = Simulation(core_sections(compose([f"routing={routing}", *pair, *overrides])))
+    while True:
+        simulation.run_workload(4096)
+        target = simulation.jobs()[0]
+        if target["ranks_finished"] == target["ranks"]:
+            return float(target["rank_comm_time_ns"].mean())
+
+
+# Neither these placements nor these lengths are those of its search.
+@pytest.mark.parametrize("seed", [7, 8])
+def test_a_search_over_whole_jobs_spares_a_small_job_beside_one_that_floods_the_network(seed: int):
+    small = (
+        "workload.target=fft3d",
+        "workload.target_params={n:64,ns_per_element:0.2,iterations:1}",
+        f"workload.placement_seed={seed}",
+    )
+    own, q_adaptive, dqn = (communication_ns(name, *small) for name in ("search_jobs", "q_adaptive", "dqn"))
+    assert own < 0.95 * q_adaptive
+    assert own < 0.85 * dqn
+
+
+def test_what_was_searched_for_jobs_still_goes_around_under_adversarial_traffic():
+    adversarial = ("topology=dragonfly_342", "router=sc22", "traffic=adversarial", "traffic.packet_flits=4")
+    statistics = measured("search_jobs", *adversarial, "traffic.load=0.25", warmup_ns=20_000)
+    assert statistics["accepted_load"] == pytest.approx(0.25, rel=0.05)  # minimal paths carry 1 / 18

@@ -222,6 +222,19 @@ def test_a_benchmark(cluster: Cluster, tmp_path: Path) -> None:
 
 
 @with_token
+def test_a_study_that_is_ended_leaves_nothing_half_done(cluster: Cluster, tmp_path: Path) -> None:
+    study = begun("reproduce", "study=interference", "preset=tiny", *on_ray(cluster), cwd=tmp_path, cluster=cluster)
+    folder = tmp_path / "results" / "interference_tiny"
+    until(lambda: list(folder.glob("*/result.json")), study)
+    study.terminate()
+    assert study.wait(timeout=60) == 130
+    assert "finished runs are kept, start again to go on" in (tmp_path / "said").read_text()
+    time.sleep(2)
+    assert titled(cluster.mark, "ray::_run") == []
+    assert {path.name for path in folder.iterdir()} == {path.parent.name for path in folder.glob("*/result.json")}
+
+
+@with_token
 def test_a_study_outlives_a_node(cluster: Cluster, tmp_path: Path) -> None:
     third = cluster.add_node("third")
     study = begun("reproduce", "study=interference", "preset=tiny", *on_ray(cluster), cwd=tmp_path, cluster=cluster)

@@ -18,6 +18,7 @@ ORDINARY: list[tuple[list[str], Values]] = [
     (["topology=hyperx_64", "routing=omni_war", "router=sc19", "traffic=urb_y"], {"traffic.load": 1, "seed": 7}),
     (["traffic.load=1", "run.measure_ns=5", "seed=3"], {"traffic.load": 0.25}),
     (["routing=dqn_dragonfly", "topology=dragonfly_72"], {"study": "a"}),  # ${shipped_policy:...}
+    (["routing=search_jobs", "topology=dragonfly_72"], {}),
     (["routing=minimal", "routing=par"], {}),  # the last one counts
     (["routing=q_adaptive"], {}),  # ${warmup_ns:} of a routing that learns
     (["routing=minimal"], {"run.freeze_q_table": True}),

@@ -65,7 +65,7 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def pages_that_run() -> list[Path]:
-    """Those whose blocks are run as they stand. Extending and the tutorials are built around files that have own tests."""
+    """Those whose blocks are run as they stand: extending and the tutorials are built around files with own tests."""
     apart = (DOCS / "extending", DOCS / "tutorials")
     return [page for page in pages() if not any(page.is_relative_to(folder) for folder in apart)]
 

@@ -1,6 +1,7 @@
 """Every relative link of the README and the pages leads somewhere, and so does its anchor."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,9 @@ def test_messages_of_troubleshooting_exist() -> None:
                 quoted += 1
                 assert part.strip() in joined, f"nothing says '{part.strip()}'"
     assert quoted > 20
+
+
+def test_every_command_is_listed() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    listed = re.findall(r"^\| `(flitgym-\w+)` \|", (DOCS / "install.md").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(scripts)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from docs_pages import DOCS
+from docs_pages import DOCS, README
 from flitgym.configs import compose
 from flitgym.experiments.one_run import execute
 from flitgym.experiments.progress import no_report
@@ -23,6 +23,15 @@ fields = importlib.import_module("result_fields")
 @pytest.mark.parametrize("name", tables.MAKERS)
 def test_page_is_up_to_date(name: str) -> None:
     assert (tables.PAGES / f"{name}.md").read_text() == tables.page(name), f"docs/reference/{name}.md: make reference"
+
+
+def test_readme_counts() -> None:
+    text = README.read_text()
+    for kind, words in (("routing", "[24 and their"), ("engine", "[15 engines]"), ("motif", "[14 motifs]")):
+        number = re.search(r"\d+", words)
+        assert number is not None
+        assert words in text
+        assert int(number[0]) == len(tables.registered(kind)), f"README.md: {words}"
 
 
 def _of(names: Sequence[str], found: Sequence[str]) -> None:

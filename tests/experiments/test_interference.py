@@ -14,7 +14,7 @@ from flitgym.experiments.commandline import CommandError
 from flitgym.experiments.drawing import routings, style_of
 from flitgym.experiments.one_run import execute, prepare
 from flitgym.experiments.progress import no_report
-from flitgym.experiments.results import row
+from flitgym.experiments.results import ROWS_FILE, read_rows, row, write_rows
 from flitgym.experiments.studies.interference import mixed_jobs, study
 from flitgym.experiments.studies.interference.runs import (
     BACKGROUNDS,
@@ -126,7 +126,8 @@ def test_files_of_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     # Two of the figures: saving takes much longer than drawing.
     few = {name: study.FIGURES[name] for name in ("fig09_cosmoflow_halo3d_throughput", "fig12_mixed_congestion_index")}
     monkeypatch.setattr(study, "FIGURES", few)
-    paths = reproduce.draw_study("interference", quick(), tmp_path)
+    write_rows(tmp_path / "rows" / ROWS_FILE, quick())
+    paths = reproduce.draw_study("interference", read_rows(tmp_path / "rows" / ROWS_FILE), tmp_path)
     names = [f"{name}.{suffix}" for name in few for suffix in ("png", "svg")]
     assert [path.name for path in paths] == [*names, "differences.md"]
     assert all(path.stat().st_size > 500 for path in paths)

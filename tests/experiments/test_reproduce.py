@@ -19,6 +19,8 @@ from flitgym.experiments import reproduce, results
         (["study=interference", "preset=papr"], ["preset", "did you mean 'paper'?"]),
         (["hpdc21_convergence"], ["key=value"]),
         (["figure=hpdc21_convergence", "workers=0"], ["workers"]),
+        (["figure=hpdc21_convergence", "redraw=true"], ["redraw", "rows.parquet", "without redraw=true first"]),
+        (["study=interference", "redraw=true", "policies=[par]"], ["policies", "redraw=true"]),
     ],
 )
 def test_bad_input(command: Command, arguments: list[str], parts: list[str]) -> None:

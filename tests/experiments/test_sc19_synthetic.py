@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from flitgym.experiments import reproduce
-from flitgym.experiments.drawing import TITLES, pattern_of
+from flitgym.experiments.drawing import pattern_of, title_of
 from flitgym.experiments.figures.sc19_synthetic import plot
 from flitgym.experiments.results import row
 from flitgym.experiments.sweep import PlannedRun
@@ -119,6 +119,11 @@ def test_bounds_are_ordered() -> None:
 
 
 def test_patterns_of_one_name_are_told_apart() -> None:
-    assert pattern_of({"traffic.name": "uniform_random_bisection", "traffic.dimension": "y"}) in TITLES
+    assert title_of(pattern_of({"traffic.name": "uniform_random_bisection", "traffic.dimension": "y"})) == "URBy"
     assert pattern_of({"traffic.name": "adversarial", "traffic.shift": 4}) == "adversarial4"
     assert pattern_of({"traffic.name": "swap2"}) == "swap2"
+
+
+def test_a_pattern_without_an_abbreviation_goes_by_its_name() -> None:
+    assert title_of("swap2") == "S2"
+    assert title_of("my_new_pattern") == "my new pattern"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ...drawing import TITLES, Row, curve, draw_curves, key_line, polish, routings, select, style_of
+from ...drawing import Row, curve, draw_curves, key_line, polish, routings, select, style_of, title_of
 from ...metrics import peak_throughput
 
 PATTERNS = ("uniform", "adversarial1")
@@ -38,7 +38,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
             panels[-1, column].annotate(bound["label"], (1.0, bound["load"]), xycoords=("axes fraction", "data"),
                                         xytext=(0, 2), textcoords="offset points", ha="right", fontsize=7,
                                         color="#666666")  # fmt: skip
-        panels[0, column].set_title(TITLES[pattern], fontweight="bold")
+        panels[0, column].set_title(title_of(pattern), fontweight="bold")
         panels[-1, column].set_xlabel("offered load")
     panels[-1, 0].set_ylim(bottom=0)
     handles = [key_line(replace(style_of(name), label=LABELS.get(name, name))) for name in routings(rows)]
@@ -74,5 +74,5 @@ def summary(rows: Sequence[Row]) -> str:
             loads, latency = curve(select(rows, pattern, name), "packet_latency_mean_ns")
             nearest = int(np.argmin(np.abs(loads - COMPARED_AT)))
             cells.append(f"{latency[nearest]:,.0f} at {loads[nearest]:g}")
-        lines.append(f"| {TITLES[pattern]} | {' | '.join(cells)} |")
+        lines.append(f"| {title_of(pattern)} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

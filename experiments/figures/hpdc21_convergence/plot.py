@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.typing import ColorType
 
-from ...drawing import TITLES, Row, label_ends, latency_axis, legend_above, polish, routings, select, style_of
+from ...drawing import Row, label_ends, latency_axis, legend_above, polish, routings, select, style_of, title_of
 from ...metrics import running_median, settle_time
 
 PATTERNS = ("uniform", "adversarial1", "adversarial4")
@@ -29,7 +29,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     for ax, pattern in zip(panels, PATTERNS, strict=True):
         ends.append(draw_panel(ax, rows, pattern))
         ax.axvline(expected["settled_by_us"], color="#888888", linewidth=0.8, linestyle="-.", zorder=1)
-        ax.set_title(TITLES[pattern], fontweight="bold")
+        ax.set_title(title_of(pattern), fontweight="bold")
         ax.set_xlabel("time since the start (µs); line ends: offered load")
         polish(ax)
     # The panels share their latency axis, so the labels wait until every line is drawn.
@@ -107,7 +107,6 @@ def summary(rows: Sequence[Row]) -> str:
                 settled = settled_at(row)
                 shown = "not settled" if settled is None else f"{settled:.0f}"
                 final = course(row)[1][-1]
-                lines.append(
-                    f"| {TITLES[pattern]} | {style_of(name).label} | {row['traffic.load']:g} | {shown} | {final:,.0f} |"
-                )
+                who = f"{title_of(pattern)} | {style_of(name).label}"
+                lines.append(f"| {who} | {row['traffic.load']:g} | {shown} | {final:,.0f} |")
     return "\n".join(lines) + "\n"

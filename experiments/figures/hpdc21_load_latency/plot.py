@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ...drawing import PUBLISHED, TITLES, Row, curve, draw_curves, legend_above, polish, routings, select, style_of
+from ...drawing import PUBLISHED, Row, curve, draw_curves, legend_above, polish, routings, select, style_of, title_of
 from ...metrics import peak_throughput
 from ...tables import every_curve
 
@@ -42,7 +42,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
             if column == 0:
                 ax.set_ylabel(label)
             if line == 0:
-                ax.set_title(TITLES[pattern], fontweight="bold")
+                ax.set_title(title_of(pattern), fontweight="bold")
         panels[-1, column].set_xlabel("offered load")
     # Only now that every panel of the line is drawn: the limit would stop the shared axis from growing.
     panels[list(QUANTITIES).index("accepted_load"), 0].set_ylim(bottom=0)

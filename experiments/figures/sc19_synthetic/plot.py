@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from ...drawing import TITLES, Row, curve, draw_curves, legend_above, polish, routings, select, style_of
+from ...drawing import Row, curve, draw_curves, legend_above, polish, routings, select, style_of, title_of
 from ...metrics import peak_throughput
 from ...tables import every_curve
 
@@ -59,7 +59,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         ax = figure.add_subplot(grid[k // 3, k % 3])
         draw_curves(ax, until_saturated(rows, pattern), pattern, _LATENCY)
         ax.set_ylim(*_SHOWN_NS)
-        ax.set_title(TITLES[pattern], fontweight="bold")
+        ax.set_title(title_of(pattern), fontweight="bold")
         ax.set_xlabel("offered load")
         if k % 3 == 0:
             ax.set_ylabel("mean latency (ns)")
@@ -93,7 +93,7 @@ def draw_bars(ax: Axes, rows: Sequence[Row]) -> None:
             foot = height if not height <= limit < height + _LABEL_HEIGHT else limit
             ax.annotate(f"{height:.3f}", (x, foot), xytext=(0, 4), textcoords="offset points",
                         ha="center", va="bottom", rotation=90, fontsize=7, color="#444444")  # fmt: skip
-    ax.set_xticks(range(len(PATTERNS)), [TITLES[pattern] for pattern in PATTERNS], fontweight="bold")
+    ax.set_xticks(range(len(PATTERNS)), [title_of(pattern) for pattern in PATTERNS], fontweight="bold")
     ax.tick_params(axis="x", length=0)
     ax.set_xlim(-0.5, len(PATTERNS) - 0.5)
     ax.set_ylim(0, 1.15)

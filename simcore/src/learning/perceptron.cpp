@@ -114,10 +114,10 @@ struct Inputs {
   u32 count;
 };
 
-// kRows rows by kLanes times kOwn units: each sum begins with `start` and takes the inputs in order. `active`: the units are rectified, and the bits
-// of those above 0 are gathered there.
+// kRows rows by kLanes times kOwn units: each sum begins with `start` and takes the inputs in order. `active`: the units are rectified, and
+// the bits of those above 0 are gathered there. `times`: behind that they are multiplied by it, unit by unit.
 template <u32 kRows, u32 kOwn = kParts>
-void units(const Inputs& in, const float* weight, u32 width, const float* start, float* out, Bits* active) {
+void units(const Inputs& in, const float* weight, u32 width, const float* start, float* out, Bits* active, const float* times) {
   Lanes sum[kRows][kOwn];
   for (u32 part = 0; part < kOwn; part++) {
     const Lanes first = *reinterpret_cast<const Lanes*>(start + part * kLanes);
@@ -138,34 +138,33 @@ void units(const Inputs& in, const float* weight, u32 width, const float* start,
       if (active) {
         y = y > zero ? y : zero;
         active[part] |= reinterpret_cast<const Bits&>(y);
+        if (times) y *= *reinterpret_cast<const Lanes*>(times + part * kLanes);
       }
       *reinterpret_cast<Lanes*>(out + std::size_t{r} * width + part * kLanes) = y;
     }
 }
 
-// The single unit of the last layer.
+// The single unit of the last layer, whose products have been taken.
 template <u32 kRows>
-void score(const Inputs& in, const float* weight, u32 width, const float* start, float* out) {
+void score(const Inputs& in, const float* start, float* out) {
   float sum[kRows];
   for (u32 r = 0; r < kRows; r++) sum[r] = *start;
-  for (u32 n = 0; n < in.count; n++) {
-    const float w = weight[std::size_t{in.at[n]} * width];
-    for (u32 r = 0; r < kRows; r++) sum[r] += in.rows[std::size_t{r} * in.stride + in.at[n]] * w;
-  }
+  for (const u32 *at = in.at, *const end = at + in.count; at != end; at++)
+    for (u32 r = 0; r < kRows; r++) sum[r] += in.rows[std::size_t{r} * in.stride + *at];
   for (u32 r = 0; r < kRows; r++) out[r] = sum[r];
 }
 
 // The same for any number of rows; kOwn = 0: of the single unit.
 template <u32 kOwn, u32 kRows = kMostRows>
-inline void all_rows(u32 rows, Inputs in, const float* weight, u32 width, const float* start, float* out, Bits* active) {
+inline void all_rows(u32 rows, Inputs in, const float* weight, u32 width, const float* start, float* out, Bits* active, const float* times) {
   const auto go = [&]<u32 kSome>() {
-    if constexpr (kOwn == 0) score<kSome>(in, weight, width, start, out);
-    else units<kSome, kOwn>(in, weight, width, start, out, active);
+    if constexpr (kOwn == 0) score<kSome>(in, start, out);
+    else units<kSome, kOwn>(in, weight, width, start, out, active, times);
   };
   if constexpr (kRows == kMostRows)
     for (; rows > kMostRows; rows -= kMostRows, in.rows += std::size_t{kMostRows} * in.stride, out += std::size_t{kMostRows} * (kOwn ? width : 1)) go.template operator()<kMostRows>();
   if (rows == kRows) return go.template operator()<kRows>();
-  if constexpr (kRows > 1) all_rows<kOwn, kRows - 1>(rows, in, weight, width, start, out, active);
+  if constexpr (kRows > 1) all_rows<kOwn, kRows - 1>(rows, in, weight, width, start, out, active, times);
 }
 
 // Appends which of the units first .. first + kPad - 1 have a bit; returns how many are listed now. Writes kPad places.
@@ -186,8 +185,9 @@ u32 list_active(const Bits* active, u32 first, u32* list, u32 listed) {
 #endif
 }
 
-// Scores the first `count` slots of a row of an observation. `scratch`: two of [slots, widest layer, padded].
-void score_slots(const Seam& seam, const float* weights, const float* row, u32 count, float* const (&scratch)[2], float* scores) {
+// Scores the first `count` slots of a row of an observation. `last_weights`: those of the last layer's unit, side by side. `scratch`: two of
+// [slots, widest layer, padded].
+void score_slots(const Seam& seam, const float* weights, const float* last_weights, const float* row, u32 count, float* const (&scratch)[2], float* scores) {
   const PolicyShape& shape = seam.policy;
   u32 lists[2][kMostUnits + kPad];
   const u32 inputs = shape.layers[0], last = static_cast<u32>(shape.layers.size()) - 2;
@@ -198,27 +198,35 @@ void score_slots(const Seam& seam, const float* weights, const float* row, u32 c
   const u32 first_width = padded(shape.layers[1]);
   float* const shared = scratch[1];
   for (u32 o = 0; o < first_width; o += kPad)
-    units<1>({row, 0, lists[1], seam.general}, layer_of(0) + o, first_width, layer_of(0) + std::size_t{inputs} * first_width + o, shared + o, nullptr);
+    units<1>({row, 0, lists[1], seam.general}, layer_of(0) + o, first_width, layer_of(0) + std::size_t{inputs} * first_width + o, shared + o, nullptr, nullptr);
   Inputs in{row + seam.general, seam.per_slot, lists[1], seam.per_slot};
   const float *start = shared, *weight = layer_of(0) + std::size_t{seam.general} * first_width;
 
+  if (last == 0) {  // nothing is hidden
+    for (u32 r = 0; r < count; r++) {
+      scores[r] = *shared;
+      for (u32 i = 0; i < in.count; i++) scores[r] += in.rows[std::size_t{r} * in.stride + i] * weight[std::size_t{i} * first_width];
+    }
+    return;
+  }
   for (u32 l = 0; l < last; l++) {
     const u32 width = padded(shape.layers[l + 1]);
+    const float* const times = l + 1 == last ? last_weights : nullptr;
     float* const out = scratch[l % 2];
     u32 *const list = lists[l % 2], listed = 0;
     for (u32 o = 0; o < width;) {
       worked(u64{count} * in.count);  // a few rows through a wide network take long
       Bits active[kWide * kParts] = {};
       const u32 end = o + (width - o < kWide * kPad ? kPad : kWide * kPad);
-      if (end - o == kPad) all_rows<kParts>(count, in, weight + o, width, start + o, out + o, active);
-      else all_rows<kWide * kParts>(count, in, weight + o, width, start + o, out + o, active);
+      if (end - o == kPad) all_rows<kParts>(count, in, weight + o, width, start + o, out + o, active, times ? times + o : nullptr);
+      else all_rows<kWide * kParts>(count, in, weight + o, width, start + o, out + o, active, times ? times + o : nullptr);
       for (const Bits* some = active; o < end; o += kPad, some += kParts) listed = list_active(some, o, list, listed);
     }
     in = {out, width, list, listed};
     weight = layer_of(l + 1);
     start = weight + std::size_t{shape.layers[l + 1]} * padded(shape.layers[l + 2]);
   }
-  all_rows<0>(count, in, weight, padded(1), start, scores, nullptr);
+  all_rows<0>(count, in, nullptr, 0, start, scores, nullptr, nullptr);
 }
 
 // The slot of the highest score, the first of equals; or one at random.
@@ -298,9 +306,12 @@ void choose_by_policy(const Network& net, const State& s, Batch& b) {
   for (auto* scratch : {&d.rows, &d.scores})
     if (scratch->size() < size) scratch->resize(size);
   float* const scratch[2] = {d.rows.data(), d.scores.data()};
+  const std::size_t hidden = shape.layers.size() - 2;
+  d.gathered.assign(padded(shape.layers[hidden]), 0.0f);
+  for (u32 i = 0; i < shape.layers[hidden]; i++) d.gathered[i] = weights[shape.offsets[hidden] + std::size_t{i} * padded(1)];
   float scores[kMostSlots];
   for (u32 j = 0; j < d.count; j++) {
-    score_slots(seam, weights, d.observation + std::size_t{j} * seam.width, d.slot_count[j], scratch, scores);
+    score_slots(seam, weights, d.gathered.data(), d.observation + std::size_t{j} * seam.width, d.slot_count[j], scratch, scores);
     choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores, d.slot_count[j], d.chosen[j], d.log_probability[j]);
   }
 }

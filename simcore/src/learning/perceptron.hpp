@@ -5,7 +5,6 @@
 
 namespace flitgym {
 
-inline constexpr u32 kMostSlots = 16;    // of a decision
 inline constexpr u32 kMostUnits = 4096;  // of a hidden layer
 
 }  // namespace flitgym

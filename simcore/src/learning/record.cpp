@@ -87,7 +87,19 @@ void open_record(const Network& net, State& s, const Batch& b, u32 j) {
   const float* const row = d.observation + std::size_t{j} * seam.width;
   const u8* const mask = d.mask + std::size_t{j} * seam.slots;
   OpenDecision& open = s.open_decisions[id];
-  open = {number, kNoDecision, s.part.totals.now, 0, b.router[i], kNone, 0, d.log_probability[j], static_cast<u16>(d.chosen[j]), 0, p.job};
+  open = {
+      .number = number,
+      .next = kNoDecision,
+      .decided = s.part.totals.now,
+      .due = 0,
+      .router = b.router[i],
+      .previous = kNone,
+      .reward = 0,
+      .log_probability = d.log_probability[j],
+      .action = static_cast<u16>(d.chosen[j]),
+      .done = 0,
+      .job = p.job,
+  };
   if (seam.reward->tolled) {
     const u32 port = net.port(b.router[i], d.ports[std::size_t{j} * seam.slots + d.chosen[j]]);
     open.reward = seam.hop_ns[port] + flight(net, graph_now(net, s), seam.next_router[port], net.terminal_router[p.destination]);

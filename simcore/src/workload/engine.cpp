@@ -223,8 +223,24 @@ class Engine {
   void send(u32 id, const ActiveOp& op, u64 from) {
     const u32 m = new_message(own_);
     const bool eager = is_eager(h_, op.size);
-    own_.messages[m] = {op.size, from, 0, op.rank, op.peer, op.tag, eager ? kNone : id, kNone, 0, 0, kNone, 0,
-                        static_cast<u8>(eager ? Transfer::kEager : Transfer::kRequest), 0, op.cpu, op.nic};
+    own_.messages[m] = {
+        .bytes = op.size,
+        .begun = from,
+        .served = 0,
+        .source = op.rank,
+        .destination = op.peer,
+        .tag = op.tag,
+        .send_op = eager ? kNone : id,
+        .receive_op = kNone,
+        .packets = 0,
+        .handed = 0,
+        .next = kNone,
+        .number = 0,
+        .transfer = static_cast<u8>(eager ? Transfer::kEager : Transfer::kRequest),
+        .reserved = 0,
+        .cpu = op.cpu,
+        .nic = op.nic,
+    };
     if (w_.matrix.ranks) message_begun(w_, s_, own_.messages[m]);
     const u64 worked = from + send_work(h_, op.size);
     if (h_.network) push(worked + h_.nic_send, HostAction::kHandOver, m);

@@ -16,6 +16,7 @@ namespace {
 u32 heads_asking(const Network& net, const State& s, u32 port) {
   if (net.router.crossbar_per_vc) return 0;  // there they do not wait for each other
   const u64* const words = &s.requests[std::size_t{port} * net.request_words];
+  if (net.request_words == 1) return static_cast<u32>(std::popcount(*words));
   u32 heads = 0;
   for (u32 w = 0; w < net.request_words; w++) heads += static_cast<u32>(std::popcount(words[w]));
   return heads;

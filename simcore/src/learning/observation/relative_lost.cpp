@@ -5,12 +5,14 @@
 //   by leg       Those that ask where they entered the network and those on their way have different VC classes, so that on one link
 //                the ones may pass while the others stand. On dragonfly_1056 under ADV+4 a mean over both hid that whoever takes a
 //                local hop first ends before a local link of the group in between that nothing leads around.
-//   by source    The place of the sender on its router, as in Q-adaptive's table (Kang et al., HPDC 2021): what floods the network from
-//                one terminal and what another sends find ports of their own, and keep to them.
+//   by source    (relative_lost_by_source alone) The place of the sender on its router, as in Q-adaptive's table (Kang et al., HPDC
+//                2021): what floods the network from one terminal and what another sends find ports of their own, and keep to them,
+//                which is what keeps jobs out of each other's way. So many more rows take as much longer to learn.
 #include <algorithm>
 #include <limits>
 #include <vector>
 
+#include "learning/feedback_row.hpp"
 #include "learning/relative.hpp"
 #include "simcore/registry.hpp"
 #include "topology/graph.hpp"
@@ -32,16 +34,18 @@ u32 row_of(const Network& net, const Rows& rows, const Packet& p, u32 to, u32 ho
   return (net.seam->region[to] * rows.places + place) * kLegs + std::min(hops, kLegs - 1);
 }
 
-std::shared_ptr<const ComponentData> setup(Network& net) {
+std::shared_ptr<const ComponentData> set_up(Network& net, std::string name, bool by_source) {
   auto rows = std::make_shared<Rows>();
   const u32 regions = net.topology->regions(net);
-  std::vector<u32> terminals(net.routers);
-  for (const u32 router : net.terminal_router) rows->places = std::max(rows->places, ++terminals[router]);
-  while (rows->places > 1 && u64{net.routers} * regions * rows->places * kLegs * net.link_span > kMostCells) rows->places /= 2;
+  std::vector<u32> terminals(by_source ? net.routers : 0);
+  for (u32 k = 0; by_source && k < net.terminal_router.size(); k++)
+    rows->places = std::max(rows->places, ++terminals[net.terminal_router[k]]);
+  const u64 cells = u64{net.routers} * regions * kLegs * net.link_span;
+  while (rows->places > 1 && cells * rows->places > kMostCells) rows->places /= 2;
   MemoryShape shape;
-  shape.name = "relative_lost";
-  shape.meaning = "relative_lost: ns lost to queueing from the decision on, (region of the destination, source slot, first router or later) x "
-                  "non-terminal port";
+  shape.meaning = name + ": ns lost to queueing from the decision on, (region of the destination" + (by_source ? ", place of the sender on its router" : "") +
+                  ", first router or later) x non-terminal port";
+  shape.name = std::move(name);
   shape.rows = regions * rows->places * kLegs;
   shape.columns = net.link_span;
   net.learns = true;
@@ -56,9 +60,9 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
   const Graph& graph = graph_now(net, s);
   constexpr u32 kAhead = 4;
   for (u32 i = 0; i < b.count; i++) {
-    if (i + kAhead < b.count) {
-      const u32 ahead = net.terminal_router[s.packets[b.packet[i + kAhead]].destination];
-      __builtin_prefetch(net.feedback.row(s, b.router[i + kAhead], seam.region[ahead]));
+    if (const u32 k = i + kAhead; k < b.count) {
+      const Packet& later = s.packets[b.packet[k]];
+      fetch_row(net, s, b.router[k], row_of(net, rows, later, net.terminal_router[later.destination], later.hops));
     }
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i];
@@ -101,16 +105,27 @@ void write(const Network& net, const State& s, const Asked& asked, float*, float
   for (u32 k = 0; k < asked.slots; k++, slots += stride) slots[0] = relative(row[asked.ports[k] - first] * per_ns);
 }
 
-const Register<ObservationSpec> entry({
-    .name = "relative_lost",
-    .summary = "time that packets by each candidate have been losing to queueing, as the neighbours report it, over "
-               "the network's mean hop",
-    .per_slot = {{"lost", 0, kMostRelative, "running mean / mean hop"}},
-    .write = write,
-    .setup = setup,
-    .prepare = prepare,
-    .learn = learn,
-});
+ObservationSpec block(std::string name, std::string summary, std::shared_ptr<const ComponentData> (*setup)(Network&)) {
+  return {
+      .name = std::move(name),
+      .summary = std::move(summary),
+      .per_slot = {{"lost", 0, kMostRelative, "running mean / mean hop"}},
+      .write = write,
+      .setup = setup,
+      .prepare = prepare,
+      .learn = learn,
+  };
+}
+
+const Register<ObservationSpec> together(block(
+    "relative_lost",
+    "time that packets by each candidate have been losing to queueing, as the neighbours report it, over the network's mean hop",
+    [](Network& net) { return set_up(net, "relative_lost", false); }));
+
+const Register<ObservationSpec> apart(block(
+    "relative_lost_by_source",
+    "the same, learned for each place of senders on their routers by itself: flows that persist keep apart",
+    [](Network& net) { return set_up(net, "relative_lost_by_source", true); }));
 
 }  // namespace
 
