@@ -445,10 +445,12 @@ using Memories = std::vector<AlignedBytes>;
 
 #define FLITGYM_STATE_LEARNING(X) FLITGYM_STATE_LEARNING_FIXED(X) FLITGYM_STATE_LEARNING_GROWING(X)
 
+// clang-format off
 #define FLITGYM_STATE(X)                                               \
   FLITGYM_STATE_FIXED(X) FLITGYM_STATE_GROWING(X)                       \
   FLITGYM_STATE_WORKLOAD_FIXED(X) FLITGYM_STATE_WORKLOAD_GROWING(X)     \
   FLITGYM_STATE_LOGGOPS(X) FLITGYM_STATE_LEARNING(X)
+// clang-format on
 
 struct State {
 #define FLITGYM_DECLARE(type, name) type name{};
