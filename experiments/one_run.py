@@ -11,7 +11,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from ..configs import config_hash, core_sections, has_workload
-from ..simcore import ConfigError, Simulation, __version__, registered
+from ..simcore import ConfigError, Simulation, __version__, registered, results_version
 from .cautions import cautions, halves
 from .cores import cores_of_a_run
 from .names import Names
@@ -75,7 +75,7 @@ def obtain(config: DictConfig, directory: Path, report: Report) -> tuple[dict[st
         OSError: the result cannot be written; nothing half written is left.
     """
     if not config.run.overwrite:
-        known = finished(directory, config_hash(config), __version__)
+        known = finished(directory, config_hash(config), __version__, results_version)
         if known is not None:
             return known, False
     return execute(config, directory, report), True
@@ -126,6 +126,7 @@ def _execute(
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "state_hash": simulation.state_hash(),
         "version": __version__,
+        "results_version": results_version,
         "files": files,
         "facts": simulation.facts(),
         "config_hash": config_hash(config),

@@ -178,14 +178,24 @@ def check_table(result: Mapping[str, Any], directory: Path, key: str) -> None:
         _check_file(result, directory, name)
 
 
-def finished(directory: Path, config_hash: str, version: str) -> dict[str, Any] | None:
-    """The result in `directory` if it is of this very configuration, made by this version of the core.
+def finished(directory: Path, config_hash: str, version: str, results_version: str = "") -> dict[str, Any] | None:
+    """The result in `directory` if it is of this very configuration, made by this core or by one with the same results.
 
     That of a workload counts only if all its jobs were done. A damaged one does not count; stderr says so.
+
+    Args:
+        directory: Where it lies.
+        config_hash: Of the configuration.
+        version: Of the core.
+        results_version: Of the core's recorded results (`simcore/CMakeLists.txt`): equal for cores of which these, and
+            the number beside them, are the same. Empty: nobody knows, and only the very version counts.
     """
     try:
         result = read_result(directory)
-        if result is None or result.get("config_hash") != config_hash or result.get("version") != version:
+        if result is None or result.get("config_hash") != config_hash:
+            return None
+        same = results_version != "" and result.get("results_version") == results_version
+        if not same and result.get("version") != version:
             return None
         with read_with_care(directory / RESULT_FILE):
             for name in result.get("files", {}).values():

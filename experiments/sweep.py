@@ -21,7 +21,7 @@ from omegaconf import DictConfig, OmegaConf
 from ..configs import config_hash, explain, has_workload, run_id
 from ..configs.assembly import SIMULATION, TABLE, Assembly
 from ..configs.routes import route_hash, route_id
-from ..simcore import ConfigError, CoreError, __version__
+from ..simcore import ConfigError, CoreError, __version__, results_version
 from .cautions import say_cautions
 from .cores import CORES, share_cores
 from .launcher import HERE, Launcher, Pool
@@ -156,7 +156,9 @@ def run_all(
     """
     # The same run may be wanted twice: two files of one policy.
     distinct = {run.directory: run for run in runs}.values()
-    todo = [run for run in distinct if _overwrite(run) or _finished(run) is None]
+    known = {run.directory: None if _overwrite(run) else _finished(run) for run in distinct}
+    todo = [run for run in distinct if known[run.directory] is None]
+    elsewhere = sum(result is not None and result["version"] != __version__ for result in known.values())
     # Long runs first, so that the cores finish together.
     todo.sort(key=lambda run: run.cost, reverse=True)
     needs = bytes_of(todo)
@@ -164,6 +166,8 @@ def run_all(
     if not launcher.kind:
         most = that_fit(list(needs.values()), most)
     text = f"{description}: {len(runs)} runs, {len(runs) - len(todo)} finished before"
+    if elsewhere:
+        text += f" ({elsewhere} by another commit, whose recorded results are the same)"
     if workers or not launcher.kind:
         text += f", {most} at a time"
     if todo:
@@ -334,8 +338,9 @@ def _overwrite(run: PlannedRun) -> bool:
 
 
 def _finished(run: PlannedRun) -> dict[str, Any] | None:
-    identity = route_hash(run.plain) if is_table(run.plain) else config_hash(run.plain)
-    return finished(run.directory, identity, __version__)
+    if is_table(run.plain):
+        return finished(run.directory, route_hash(run.plain), __version__)
+    return finished(run.directory, config_hash(run.plain), __version__, results_version)
 
 
 def _cost(config: Mapping[str, Any]) -> float:

@@ -7,7 +7,7 @@ place of `traffic`, `workload` has jobs: registered motifs, or a `Program` each.
 
 from __future__ import annotations
 
-from ._core import ConfigError, CoreError, Demand, Worlds, __version__, available_memory, registered
+from ._core import ConfigError, CoreError, Demand, Worlds, __version__, available_memory, registered, results_version
 from ._demand import read_demand, read_flows
 from ._mapping import exchange_of, read_matrix_market
 from ._marginal_cost import MarginalCost
@@ -40,4 +40,5 @@ __all__ = [
     "read_flows",
     "read_matrix_market",
     "registered",
+    "results_version",
 ]

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __version__: str
+results_version: str
 
 class ConfigError(ValueError): ...
 class CoreError(RuntimeError): ...

@@ -326,6 +326,7 @@ u64 packets_in_network(Simulation& s) {
 PYBIND11_MODULE(_core, m) {
   m.doc() = "flitgym's simulation core";
   m.attr("__version__") = FLITGYM_VERSION;
+  m.attr("results_version") = FLITGYM_RESULTS;  // "" where only the sources say whose results are whose
   pthread_atfork(nullptr, nullptr, [] { processes++; });
   static const py::handle config_error = py::exception<ConfigError>(m, "ConfigError", PyExc_ValueError).release();
   static const py::handle core_error = py::exception<CoreError>(m, "CoreError", PyExc_RuntimeError).release();

@@ -69,6 +69,26 @@ def test_a_finished_run_is_found(tmp_path: Path) -> None:
     assert found["x"] == 2
 
 
+@pytest.mark.parametrize(
+    ("wrote", "asks", "counts"),
+    [("1.ab", "1.ab", True), ("1.ab", "2.ab", False), ("1.ab", "1.cd", False), ("", "", False), ("1.ab", "", False)],
+)
+def test_a_result_of_another_core_counts_if_its_recorded_results_are_the_same(
+    tmp_path: Path, wrote: str, asks: str, counts: bool
+) -> None:
+    about = {"config_hash": "h", "version": "1", "results_version": wrote}
+    results.write_json(tmp_path / "result.json", about)
+    assert (results.finished(tmp_path, "h", "2", asks) is not None) == counts
+    assert results.finished(tmp_path, "h", "1", asks) is not None  # the same core
+    assert results.finished(tmp_path, "other", "1", asks) is None
+
+
+def test_results_of_earlier_versions_count_for_their_own_core(tmp_path: Path) -> None:
+    results.write_json(tmp_path / "result.json", {"config_hash": "h", "version": "1"})
+    assert results.finished(tmp_path, "h", "2", "1.ab") is None
+    assert results.finished(tmp_path, "h", "1", "1.ab") is not None
+
+
 def test_gathering(tmp_path: Path) -> None:
     # Two routings with different parameters, a whole number beside a fraction, one run with a series, one unfinished.
     configs = [{"routing": {"name": "minimal"}, "seed": 1}, {"routing": {"name": "par", "threshold": 2}, "seed": 2}]

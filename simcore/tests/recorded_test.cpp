@@ -1,0 +1,129 @@
+// What everything that is registered does: every routing, engine, pattern, block of features and reward on the small
+// instances of the topologies (trace.hpp), and the programs of the motifs. Its constants are part of the name under
+// which results of other commits count as this one's (FLITGYM_RESULTS in CMakeLists.txt): whoever changes one of them
+// has runs done again. What is new comes behind the line "// later" of recorded.inc, and has nothing done again. The
+// scenes of trace_test.cpp are fewer and under more load.
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <utility>
+
+#include "crafted.hpp"
+#include "simcore/registry.hpp"
+#include "tables/engine.hpp"
+#include "trace.hpp"
+
+using namespace scenes;
+
+namespace {
+
+std::vector<std::pair<std::string, u64>> found;
+
+template <class Spec>
+std::vector<std::string> names_on(const std::string& topology) {
+  std::vector<std::string> names;
+  for (const auto& [name, spec] : registry<Spec>()) {
+    const bool fits = spec.topologies.empty() || std::ranges::count(spec.topologies, topology);
+    if (fits && !name.starts_with("test_") && !std::ranges::count(names, name)) names.push_back(name);
+  }
+  return names;
+}
+
+// What refuses its default parameters needs what no default can be: a file, an even grid, a list of flows.
+void trace(const std::string& name, const Config& config, u32 cycles = 250) {
+  try {
+    build(config);
+  } catch (const ConfigError&) {
+    return;
+  }
+  found.emplace_back(name, trace_of(config, cycles));
+}
+
+void trace_topology(const std::string& topology, const Values& small) {
+  const Section uniform{"uniform", {{"load", 0.5}, {"packet_flits_max", i64{3}}}};
+  const auto of = [&](const Section& routing, const Section& traffic) {
+    return config({topology, small}, input_queued(), routing, traffic);
+  };
+  for (const std::string& routing : names_on<RoutingSpec>(topology))
+    trace(topology + " " + routing, of({routing, {}}, uniform));
+  for (const std::string& engine : names_on<EngineSpec>(topology))
+    trace(topology + " table " + engine, of({"table", {{"engine", engine}}}, uniform));
+  for (const std::string& pattern : names_on<TrafficSpec>(topology))
+    trace(topology + " minimal " + pattern, of({"minimal", {}}, {pattern, {{"load", 0.5}}}));
+}
+
+Section agent(const char* key, const std::string& name) {
+  return {"agent", {{"record", i64{128}}, {"slots", i64{4}}, {key, name}}};
+}
+
+void trace_block(const std::string& block) {
+  trace("dragonfly agent " + block,
+        config(small_network(), hpdc21(), agent("observation", block), {"adversarial", {{"load", 0.5}}}), 1500);
+}
+
+void trace_reward(const std::string& reward) {
+  Config jobs = config(small_network(), packet_crossbar(sc22()), agent("reward", reward), {"", {}});
+  for (const char* motif : {"halo3d", "ur"})
+    jobs.workload.jobs.push_back({motif, {motif, {{"ranks", i64{27}}, {"scale", 0.002}}}, nullptr, {}});
+  trace("dragonfly agent " + reward, jobs, 1500);
+}
+
+// The first blocks of every rank and the last ones, operation by operation.
+u64 hash_of(const Program& program) {
+  u64 hash = program.ranks;
+  const auto add = [&](u64 value) { hash = mix64(hash ^ value) + 0x9e3779b97f4a7c15ull; };
+  Block block;
+  for (u32 rank = 0; rank < program.ranks; rank++) {
+    const u64 blocks = program.blocks(rank);
+    add(blocks);
+    for (u64 k = 0; k < blocks; k = k == 9 ? std::max<u64>(k + 1, blocks - 3) : k + 1) {
+      block.clear();
+      program.block(rank, k, block);
+      for (const Op& op : block.ops) add(op.size), add(u64{op.peer} << 32 | u32(op.tag)), add(u64(op.kind));
+      for (const Dependency& d : block.dependencies) add(u64{d.before} << 32 | d.after << 1 | d.on_start);
+    }
+  }
+  return hash;
+}
+
+// As many ranks as it takes.
+void hash_motif(const std::string& name, const MotifSpec& motif) {
+  for (const u32 ranks : {64u, 27u, 32u, 16u, 240u}) try {
+      const Params params("motif." + name, motif.params, {});
+      found.emplace_back("motif " + name, hash_of(*motif.build(params, ranks, 1)));
+      return;
+    } catch (const ConfigError&) {
+    }
+}
+
+const std::pair<const char*, u64> kRecorded[] = {
+#include "recorded.inc"
+};
+
+}  // namespace
+
+TEST(recorded_results_of_whatever_is_registered) {
+  found.clear();
+  for (const auto& [name, topology] : registry<TopologySpec>()) trace_topology(name, topology.small);
+  // Patterns of three-dimensional grids.
+  for (const std::string& pattern : names_on<TrafficSpec>("hyperx"))
+    trace("box " + pattern,
+          config(hyperx_section({4, 4, 4}, 1), sc19(), {"minimal_adaptive", {}}, {pattern, {{"load", 0.5}}}));
+  for (const std::string& block : registered_names<ObservationSpec>())
+    if (!block.starts_with("test_")) trace_block(block);
+  for (const std::string& reward : registered_names<RewardSpec>())
+    if (!reward.starts_with("test_")) trace_reward(reward);
+  for (const auto& [name, motif] : registry<MotifSpec>())
+    if (!name.starts_with("test_")) hash_motif(name, motif);
+
+  std::string changed;
+  for (const auto& [name, hash] : found) {
+    const auto known = std::ranges::find_if(kRecorded, [&](const auto& r) { return name == r.first; });
+    if (known != std::end(kRecorded) && known->second == hash) continue;
+    char line[64];
+    std::snprintf(line, sizeof line, "\", 0x%016llxull},", static_cast<unsigned long long>(hash));
+    changed += "\n{\"" + name + line;
+  }
+  CHECK_EQ(changed, "");
+  CHECK_EQ(found.size(), std::size(kRecorded));
+}
