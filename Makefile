@@ -127,7 +127,7 @@ test-python: dev
 	@echo "== pytest"
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
-cluster-test: venv ## a Ray cluster of two nodes on this machine, with and without a token (minutes)
+cluster-test: venv ## a Ray cluster of two nodes and jobs by submitit on this machine (a quarter of an hour)
 	@FLITGYM_CLUSTER_TEST=1 $(BIN)/python -m pytest tests/cluster
 
 # Every reader's fuzzing stands in `make test` with a fixed budget; here each goes on for FUZZ_SECONDS.

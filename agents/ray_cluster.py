@@ -39,6 +39,9 @@ def join(address: str | None, key: str, **options: Any) -> None:
     if ray.is_initialized():
         return
     named = address or os.environ.get("RAY_ADDRESS")
+    if not named:
+        # Ray's workers are as nice as can be: beside other work they would hardly run.
+        os.environ.setdefault("RAY_worker_niceness", "0")
     if named and named not in ("auto", "local"):
         _require_answer(named, key if address else "RAY_ADDRESS")
         _use_token()

@@ -12,6 +12,11 @@ def share_cores(runs: int) -> None:
     os.environ[_RUNS_AT_ONCE] = str(max(1, runs))
 
 
+def share_cores_by(cpus: float) -> None:
+    """Every run takes so many of the cores from now on, in this process and in those it starts."""
+    share_cores(int(CORES // max(1.0, cpus)))
+
+
 def cores_of_a_run() -> int:
     """What each of the runs that go on at once may take: `run.threads=0`."""
     return max(1, CORES // int(os.environ.get(_RUNS_AT_ONCE, 1)))

@@ -24,6 +24,7 @@ from omegaconf import DictConfig, open_dict
 from ..agents.ray_cluster import join
 from ..simcore import CoreError
 from .commandline import CommandError
+from .cores import share_cores_by
 from .times import duration_text
 
 _LOOK_SECONDS = 1.0
@@ -75,7 +76,7 @@ class RayLauncher(Launcher):
             for number, overrides in enumerate(job_overrides):
                 config = self._job_config(overrides, initial_job_idx + number)
                 state = Singleton.get_state()
-                tasks.start(number, self._context, config, self._function, state, str(Path.cwd()))
+                tasks.start(number, self._context, config, self._function, state, str(Path.cwd()), self._cpus_per_run)
             return self._results(tasks, len(job_overrides))
         finally:
             # Ends what still runs when the sweep is interrupted.
@@ -110,10 +111,16 @@ class RayLauncher(Launcher):
 
 
 def run_one(
-    context: HydraContext, config: DictConfig, function: Callable[[Any], Any], state: dict[Any, Any], directory: str
+    context: HydraContext,
+    config: DictConfig,
+    function: Callable[[Any], Any],
+    state: dict[Any, Any],
+    directory: str,
+    cpus: float,
 ) -> JobReturn:
     """Body of a task: one run, in the folder in which the sweep was started, which all machines must see."""
     os.chdir(directory)
+    share_cores_by(cpus)
     setup_globals()
     Singleton.set_state(state)
     HydraConfig.instance().set_config(config)

@@ -16,7 +16,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from ..agents.ray_cluster import join
 from ..configs import explain
 from ..simcore import ConfigError, CoreError
-from .cores import CORES, share_cores
+from .cores import share_cores_by
 from .ray_tasks import Tasks, in_short
 from .sweep import PlannedRun, run_planned
 
@@ -136,7 +136,7 @@ def _run(plain: dict[str, Any], directory: str, working: str, mark: str, board: 
         Path(mark).stat()
     except OSError:
         return f"the machine {socket.gethostname()} does not see {Path(mark).parent}, which all nodes must share"
-    share_cores(max(1, int(CORES // max(1.0, cpus))))
+    share_cores_by(cpus)
     try:
         run_planned(OmegaConf.create(plain), Path(directory), lambda part: board.tell.remote(directory, part))
     except (ConfigError, CoreError, OSError) as error:

@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 
 from ..configs import explain
 from ..simcore import ConfigError, CoreError
-from .cores import CORES, share_cores
+from .cores import CORES, share_cores_by
 from .sweep import PlannedRun, run_planned
 
 _LOOK_SECONDS = 1.0
@@ -105,7 +105,7 @@ def _said(job: Any) -> str | None:
 def _run(plain: dict[str, Any], directory: str, working: str, cpus: int | None) -> str | None:
     """Body of a job: one run; what went wrong, if something did."""
     os.chdir(working)
-    share_cores(max(1, CORES // (cpus or 1)))
+    share_cores_by(cpus or 1)
     try:
         run_planned(OmegaConf.create(plain), Path(directory), lambda part: None)
     except (ConfigError, CoreError, OSError) as error:

@@ -103,9 +103,9 @@ TEST(policy_scores_equal_a_plain_reference) {
 // In a run, many rows at once: the best of the scores that a row has by itself, to the last bit, and never a masked slot.
 TEST(policy_takes_the_best_slot) {
   for (const std::string network : {"slots", "flat"})
-    for (const std::vector<double>& hidden : {std::vector<double>{}, {33, 7}})
+    for (const std::vector<double>& hidden : {std::vector<double>{}, {33, 7}, {17, 64}})
       for (const bool on_hyperx : {false, true}) {
-        const Section routing = policy(network, hidden, {{"slots", i64{6}}});
+        const Section routing = policy(network, hidden, {{"slots", hidden.size() == 2 && hidden[0] == 17 ? i64{16} : i64{6}}});
         Simulation sim(on_hyperx ? seam_on_hyperx(routing, input_queued()) : seam_on_dragonfly(routing, input_queued()));
         const Network& net = sim.network();
         const Seam& seam = *net.seam;

@@ -78,7 +78,10 @@ def blocks_in(language: str) -> list[Block]:
 def commands(block: Block) -> list[list[str]]:
     """The commands of a shell block, split into words; comments are left out."""
     found, begun = [], ""
-    for line in re.sub(r"\\\n\s*", " ", block.text).splitlines():
+    lines = re.sub(r"\\\n\s*", " ", block.text).splitlines()
+    if any(line.startswith("$ ") for line in lines):  # what was typed, and what came of it
+        lines = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+    for line in lines:
         begun += line
         try:
             words = shlex.split(begun, comments=True)

@@ -110,7 +110,8 @@ def _check(words: list[str], where: str) -> None:
     elif program == "python":
         assert arguments[0] != "-m" or importlib.util.find_spec(arguments[1]), where
     elif program == "flitgym-reproduce":
-        _check_figure(dict(word.split("=", 1) for word in arguments), where)
+        own = [word for word in arguments if not word.startswith("hydra")]  # of launchers, which are plugins
+        _check_figure(dict(word.split("=", 1) for word in own), where)
     elif program == "flitgym-benchmark":
         suite = next((word for word in arguments if word.startswith("suite=")), "suite=quick").removeprefix("suite=")
         assert (ROOT / "experiments/benchmarks/suites" / f"{suite}.yaml").exists(), where
@@ -126,7 +127,8 @@ def _check_figure(given: dict[str, str], where: str) -> None:
     folder = ROOT / "experiments" / {"study": "studies", "figure": "figures"}[kind] / given[kind]
     presets = OmegaConf.load(folder / "config.yaml").presets
     assert given.get("preset", "quick") in presets, f"{where}: presets are {', '.join(presets)}"
-    assert set(given) <= {"figure", "study", "preset", "policies", "results", "workers"}, where
+    own = {key for key in given if key.partition(".")[0].partition("/")[0] != "hydra"}
+    assert own <= {"figure", "study", "preset", "policies", "results", "workers"}, where
 
 
 def _compose(program: str, arguments: list[str], where: str) -> None:

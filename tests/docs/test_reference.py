@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from docs_pages import DOCS, README
+from flitgym.agents import trainable
 from flitgym.configs import compose
 from flitgym.experiments.one_run import execute
 from flitgym.experiments.progress import no_report
@@ -23,6 +24,12 @@ fields = importlib.import_module("result_fields")
 @pytest.mark.parametrize("name", tables.MAKERS)
 def test_page_is_up_to_date(name: str) -> None:
     assert (tables.PAGES / f"{name}.md").read_text() == tables.page(name), f"docs/reference/{name}.md: make reference"
+
+
+def test_every_agent_is_told_of() -> None:
+    text = (DOCS / "training.md").read_text()
+    for name in trainable():
+        assert re.search(rf"^\| .*`{name}`.* \|", text, re.MULTILINE), f"docs/training.md: {name}"
 
 
 def test_readme_counts() -> None:

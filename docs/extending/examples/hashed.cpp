@@ -1,6 +1,6 @@
-// Of the ports on shortest paths each switch takes one by a hash of itself and the destination, as switches do that
-// spread flows without counting them (ECMP; Hopps, RFC 2992). What balance that gives is what balls in bins have: some
-// ports get more than others.
+// Of the ports on shortest paths each switch takes one by a hash of itself and the destination,
+// as switches do that spread flows without counting them (ECMP; Hopps, RFC 2992). What balance
+// that gives is what balls in bins have: some ports get more than others.
 #include "simcore/rng.hpp"
 #include "tables/engine.hpp"
 #include "tables/spread.hpp"
@@ -20,7 +20,8 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&)
       const u32 first = candidates.first[s], n = candidates.first[s + 1] - first;
       for (u32 k = g.first_terminal[to]; n > 0 && k < g.first_terminal[to + 1]; k++) {
         const u32 terminal = g.terminal_of[k];
-        table.at(s, terminal) = g.port[candidates.channel[first + below(draw(seed, s, terminal), n)]];
+        table.at(s, terminal) =
+            g.port[candidates.channel[first + below(draw(seed, s, terminal), n)]];
       }
     }
   }

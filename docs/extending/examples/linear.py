@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ..env.world import Mixture, World
 from . import stored
@@ -97,7 +98,7 @@ class Agent:
         self.products = config.memory * self.products + x.T @ y
         return {**metrics, "loss": loss}
 
-    def weights(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def weights(self) -> NDArray[np.floating[Any]]:
         """Of the predicted reward in us, [general + per_slot + 1]."""
         return np.linalg.solve(self.squares + self.config.ridge * np.eye(len(self.products)), self.products)
 

@@ -1,7 +1,8 @@
-// A relation for a Dragonfly: where a packet enters a group and its minimal way goes on by a local link, any other
-// local link will do, too, so that a full link within a group can be avoided (local misrouting; García et al.,
-// "On-the-fly adaptive routing in high-radix hierarchical networks", ICPP 2012). Who chooses is another matter: an
-// agent, chance, a trained policy.
+// A relation for a Dragonfly: where a packet enters a group and its minimal way goes on by a
+// local link, any other local link will do, too, so that a full link within a group can be
+// avoided (local misrouting; García et al., "On-the-fly adaptive routing in high-radix
+// hierarchical networks", ICPP 2012). Who chooses is another matter: an agent, chance, a
+// trained policy.
 #include "routing/relation.hpp"
 #include "topology/dragonfly.hpp"
 
@@ -9,8 +10,8 @@ namespace flitgym {
 
 namespace {
 
-// The VC class is the hops done, which only grow, so nothing waits in a circle. The longest path is local, local,
-// global, local, local.
+// The VC class is the hops done, which only grow, so nothing waits in a circle. The longest
+// path is local, local, global, local, local.
 void candidates(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = dragonfly(net);
   list_candidates(net, b, [&](u32 i, auto&& offer) {
@@ -29,12 +30,13 @@ RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>
   return {5, 5};  // VC classes, and hops at most
 }
 
-const Register<RelationSpec> entry({"local_detours",
-                                    "the minimal port, and any local one where a group is entered",
-                                    {"dragonfly"},
-                                    {},
-                                    setup,
-                                    candidates});
+const Register<RelationSpec> entry(
+    {"local_detours",
+     "the minimal port, and any local one where a group is entered",
+     {"dragonfly"},
+     {},
+     setup,
+     candidates});
 
 }  // namespace
 

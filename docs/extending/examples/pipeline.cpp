@@ -1,7 +1,8 @@
-// Pipeline parallelism (GPipe; Huang et al., NeurIPS 2019): the layers of a network lie on ranks in a row. A batch is
-// cut into micro-batches, which follow each other through the ranks, forward and, once all are through, backward. With
-// s ranks and m micro-batches an iteration takes 2 (m + s - 1) times the computation of one step, if messages cost
-// nothing: 2 (s - 1) of them are the bubble in which a rank waits.
+// Pipeline parallelism (GPipe; Huang et al., NeurIPS 2019): the layers of a network lie on
+// ranks in a row. A batch is cut into micro-batches, which follow each other through the ranks,
+// forward and, once all are through, backward. With s ranks and m micro-batches an iteration
+// takes 2 (m + s - 1) times the computation of one step, if messages cost nothing: 2 (s - 1) of
+// them are the bubble in which a rank waits.
 #include "workload/loop.hpp"
 #include "workload/motif.hpp"
 
@@ -14,8 +15,10 @@ struct Pipeline : Loop {
   u64 bytes = 0, compute_ns = 0;
 
   void iteration(u32 rank, Script& script) const override {
-    pass(script, rank > 0 ? rank - 1 : kNone, rank + 1 < ranks ? rank + 1 : kNone, 1);  // activations
-    pass(script, rank + 1 < ranks ? rank + 1 : kNone, rank > 0 ? rank - 1 : kNone, 2);  // gradients
+    pass(script, rank > 0 ? rank - 1 : kNone, rank + 1 < ranks ? rank + 1 : kNone,
+         1);  // activations
+    pass(script, rank + 1 < ranks ? rank + 1 : kNone, rank > 0 ? rank - 1 : kNone,
+         2);  // gradients
   }
   void pass(Script& script, u32 from, u32 to, i32 tag) const {
     std::vector<Script::Request> sent;

@@ -1,4 +1,5 @@
-// Storage: a part of all packets goes to the terminals of one group, where the file servers are, and the rest anywhere.
+// Storage: a part of all packets goes to the terminals of one group, where the file servers
+// are, and the rest anywhere.
 #include "simcore/error.hpp"
 #include "traffic/draws.hpp"
 
@@ -16,33 +17,37 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   const u32 group = params.count("group");
   if (group >= net.groups)
     throw ConfigError("traffic.storage.group: " + std::to_string(group) + " is none of the " +
-                      std::to_string(net.groups) + " groups of topology '" + net.topology_name + "', 0 .. " +
-                      std::to_string(net.groups - 1));
+                      std::to_string(net.groups) + " groups of topology '" + net.topology_name +
+                      "', 0 .. " + std::to_string(net.groups - 1));
   for (u32 t = 0; t < net.terminals; t++)
     if (net.router_group[net.terminal_router[t]] == group) data->servers.push_back(t);
   if (data->servers.empty())
-    throw ConfigError("traffic.storage.group: group " + std::to_string(group) + " has no terminals");
+    throw ConfigError("traffic.storage.group: group " + std::to_string(group) +
+                      " has no terminals");
   data->fraction = params.real("fraction");
   return data;
 }
 
-// A function of its arguments and of nothing else: the same packet goes to the same place whenever it is asked for.
+// A function of its arguments and of nothing else: the same packet goes to the same place
+// whenever it is asked for.
 u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
   const auto& data = static_cast<const Storage&>(*net.traffic);
   const u64 bits = traffic_draw(seed, terminal, sequence, 1);
-  if (unit(traffic_draw(seed, terminal, sequence, 0)) >= data.fraction) return below(bits, net.terminals);
+  if (unit(traffic_draw(seed, terminal, sequence, 0)) >= data.fraction)
+    return below(bits, net.terminals);
   return data.servers[below(bits, static_cast<u32>(data.servers.size()))];
 }
 
-const Register<TrafficSpec> entry({"storage",
-                                   "a part of the packets to the terminals of one group, the rest uniform",
-                                   {},
-                                   {
-                                       integer("group", 0, 0, 1 << 20, "", "the group of the servers"),
-                                       real("fraction", 0.5, 0, 1, "", "part of the packets that goes there"),
-                                   },
-                                   setup,
-                                   destination});
+const Register<TrafficSpec> entry(
+    {"storage",
+     "a part of the packets to the terminals of one group, the rest uniform",
+     {},
+     {
+         integer("group", 0, 0, 1 << 20, "", "the group of the servers"),
+         real("fraction", 0.5, 0, 1, "", "part of the packets that goes there"),
+     },
+     setup,
+     destination});
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Does the queue before each candidate grow or shrink? A running mean of every link's load is kept, in the router's own
-// memory; an agent sees it, and by how much the load is above it now.
+// Does the queue before each candidate grow or shrink? A running mean of every link's load is
+// kept, in the router's own memory; an agent sees it, and by how much the load is above it now.
 #include <algorithm>
 
 #include "simcore/learning.hpp"
@@ -31,8 +31,8 @@ std::shared_ptr<const ComponentData> setup(Network& net) {
   return own;
 }
 
-// Before the rows of a cycle: routers that have to decide bring their means up to date. Since routers ask at irregular
-// times, a load counts for the time since the last one.
+// Before the rows of a cycle: routers that have to decide bring their means up to date. Since
+// routers ask at irregular times, a load counts for the time since the last one.
 void prepare(const Network& net, State& s, const Batch& b, const ComponentData* data) {
   const auto* own = static_cast<const Own*>(data);
   float* const mean = own->mean.of(s);
@@ -42,18 +42,22 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
     each_link(net, graph, b.router[i], [&](u32 k) {
       const u32 port = net.port(b.router[i], k);
       const double past = (s.part.totals.now - seen[port]) * net.cycle_ns;
-      mean[port] += static_cast<float>((s.ports[port].load - mean[port]) * past / (past + kMemoryNs));
+      mean[port] +=
+          static_cast<float>((s.ports[port].load - mean[port]) * past / (past + kMemoryNs));
       seen[port] = s.part.totals.now;
     });
 }
 
-void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
+void write(const Network& net, const State& s, const Asked& asked, float*, float* slots,
+           u32 stride) {
   const float* const mean = static_cast<const Own*>(asked.own)->mean.of(s);
-  const float room = 1.0f / static_cast<float>(net.router.input_depth + net.router.output_depth);
+  const float room =
+      1.0f / static_cast<float>(net.router.input_depth + net.router.output_depth);
   for (u32 k = 0; k < asked.slots; k++, slots += stride) {
     const u32 port = net.port(asked.router, asked.ports[k]);
     slots[0] = std::min(mean[port] * room, 32.0f);
-    slots[1] = std::clamp((static_cast<float>(s.ports[port].load) - mean[port]) * room, -32.0f, 32.0f);
+    slots[1] =
+        std::clamp((static_cast<float>(s.ports[port].load) - mean[port]) * room, -32.0f, 32.0f);
   }
 }
 
@@ -61,7 +65,9 @@ const Register<ObservationSpec> entry({
     "trend",
     "how the load of each link changes",
     {},
-    {{"mean", 0, 32, "running mean of the flits queued for the link or not yet credited / flits of one VC's buffers"},
+    {{"mean", 0, 32,
+      "running mean of the flits queued for the link or not yet credited / flits of one VC's "
+      "buffers"},
      {"rise", -32, 32, "those there are now, less the mean, in the same unit"}},
     write,
     setup,

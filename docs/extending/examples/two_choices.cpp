@@ -1,5 +1,5 @@
-// The power of two choices (Mitzenmacher, IEEE TPDS 12, 2001): of two minimal ports drawn at random, the one with the
-// shorter queue.
+// The power of two choices (Mitzenmacher, IEEE TPDS 12, 2001): of two minimal ports drawn at
+// random, the one with the shorter queue.
 #include "routing/graph_paths.hpp"
 
 namespace flitgym {
@@ -10,15 +10,16 @@ struct Rule : ComponentData {
   CongestionMeasure measure;  // what counts as a queue
 };
 
-// The relation: every port on a minimal path. The VC class is the hops done, which only grow, so nothing waits in a
-// circle.
+// The relation: every port on a minimal path. The VC class is the hops done, which only grow,
+// so nothing waits in a circle.
 void candidates(const Network& net, State& s, Batch& b) {
   const Graph& graph = graph_now(net, s);
   list_candidates(net, b, [&](u32 i, auto&& offer) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     if (router == to) offer(net.terminal_port[p.destination], kAnyClass);
-    else each_minimal(net, graph, router, to, [&](u32 port) { offer(port, hop_class(net, p)); });
+    else
+      each_minimal(net, graph, router, to, [&](u32 port) { offer(port, hop_class(net, p)); });
   });
 }
 
@@ -28,17 +29,20 @@ void route(const Network& net, State& s, Batch& b) {
   candidates(net, s, b);
   for (u32 i = 0; i < b.count; i++) {
     const auto queue = [&](u32 k) {
-      return rule.measure.of(net, s, net.port(b.router[i], b.candidate_port[k]), b.candidate_class[k]);
+      return rule.measure.of(net, s, net.port(b.router[i], b.candidate_port[k]),
+                             b.candidate_class[k]);
     };
     const Packet& p = s.packets[b.packet[i]];
     const u32 first = b.offsets[i], n = b.offsets[i + 1] - first;
-    const u32 one = first + below(route_draw(net, p, 0), n), other = first + below(route_draw(net, p, 1), n);
+    const u32 one = first + below(route_draw(net, p, 0), n),
+              other = first + below(route_draw(net, p, 1), n);
     const u32 best = one == other || queue(one) <= queue(other) ? one : other;
     choose(b, i, {b.candidate_port[best], b.candidate_class[best]});
   }
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+RoutingFacts setup(const Params& params, Network& net,
+                   std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<Rule>();
   rule->measure = measure_of(params, net);
   data = rule;

@@ -5,25 +5,28 @@ python two_choices.py [--loads 0.3 0.5 0.7] [--ns 5000]
 
 import argparse
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from flitgym.env import play
 from numpy.typing import NDArray
 
 WORLD = ["topology=fat_tree_64", "router=input_queued", "traffic=bit_complement"]
-SEEN = {"relation": "minimal", "observation": "queues", "slots": 4}  # of each slot: `queues.link`, `queues.class`
+SEEN: dict[str, Any] = {"relation": "minimal", "observation": "queues", "slots": 4}
+Rule = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.int64]]
 
 
-def fewest_of(choices: int, seed: int = 1) -> Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.int64]]:
-    """A rule: what is seen [n, width] and which slots hold a candidate [n, slots] -> a slot for each decision [n]."""
+def fewest_of(choices: int, seed: int = 1) -> Rule:
+    """A rule: what is seen [n, width], and the slots with a candidate [n, slots] -> slots [n]."""
     rng = np.random.default_rng(seed)
 
     def rule(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
         rows = np.arange(len(mask))[:, None]
-        load = observation.reshape(len(mask), mask.shape[1], 2)[:, :, 0]
+        load = observation.reshape(len(mask), mask.shape[1], 2)[:, :, 0]  # queues.link
         drawn = rng.integers(0, mask.sum(1)[:, None], (len(mask), choices))  # candidates come first
         best = load[rows, drawn].argmin(1)
-        return drawn[rows[:, 0], best]
+        slots: NDArray[np.int64] = drawn[rows[:, 0], best]
+        return slots
 
     return rule
 

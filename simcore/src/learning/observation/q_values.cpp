@@ -3,7 +3,7 @@
 // left out. So an untrained table is all zeros, says "no queues", and is right on an idle network of any size.
 #include <algorithm>
 
-#include "learning/feedback_row.hpp"
+#include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 #include "topology/graph.hpp"
 
@@ -30,10 +30,7 @@ std::shared_ptr<const ComponentData> setup(Network& net) {
 void prepare(const Network& net, State& s, const Batch& b, const ComponentData*) {
   const Seam& seam = *net.seam;
   const Graph& graph = graph_now(net, s);
-  constexpr u32 kAhead = 4;
   for (u32 i = 0; i < b.count; i++) {
-    if (const u32 k = i + kAhead; k < b.count)
-      fetch_row(net, s, b.router[k], row_of(net, net.terminal_router[s.packets[b.packet[k]].destination]));
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i];
     if (!net.is_link(net.port(router, b.in_port[i]))) {

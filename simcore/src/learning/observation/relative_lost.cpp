@@ -12,7 +12,6 @@
 #include <limits>
 #include <vector>
 
-#include "learning/feedback_row.hpp"
 #include "learning/relative.hpp"
 #include "simcore/registry.hpp"
 #include "topology/graph.hpp"
@@ -58,11 +57,12 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
   const auto& rows = static_cast<const Rows&>(*own);
   const Seam& seam = *net.seam;
   const Graph& graph = graph_now(net, s);
-  constexpr u32 kAhead = 4;
+  constexpr u32 kAhead = 4;  // the rows lie anywhere in memory
   for (u32 i = 0; i < b.count; i++) {
-    if (const u32 k = i + kAhead; k < b.count) {
-      const Packet& later = s.packets[b.packet[k]];
-      fetch_row(net, s, b.router[k], row_of(net, rows, later, net.terminal_router[later.destination], later.hops));
+    if (i + kAhead < b.count) {
+      const Packet& later = s.packets[b.packet[i + kAhead]];
+      const u32 row = row_of(net, rows, later, net.terminal_router[later.destination], later.hops);
+      __builtin_prefetch(net.feedback.row(s, b.router[i + kAhead], row));
     }
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i];

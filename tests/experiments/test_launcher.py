@@ -1,0 +1,76 @@
+"""Every command takes the words by which a sweep says where its runs go."""
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flitgym.configs import explain
+from flitgym.experiments import parent
+from flitgym.experiments.commandline import CommandError
+from flitgym.experiments.launcher import HERE, launcher_of
+from hydra.errors import HydraException
+
+
+@pytest.fixture
+def here() -> Iterator[Path]:
+    before = Path.cwd()
+    yield before
+    os.chdir(before)
+
+
+def test_words_of_the_launcher_are_told_from_the_others() -> None:
+    assert launcher_of(["study=interference", "workers=3"]) == (HERE, ["study=interference", "workers=3"])
+    words = ["suite=quick", "hydra/launcher=ray", "hydra.launcher.address=a:1", "hydra.launcher.cpus_per_run=2"]
+    launcher, rest = launcher_of(words)
+    assert rest == ["suite=quick"]
+    assert launcher.kind == "ray"
+    assert launcher.settings == {"address": "a:1", "cpus_per_run": 2.0, "memory_gb_per_run": None}
+
+
+@pytest.mark.parametrize("name", ["local", "basic", "joblib"])
+def test_what_hydra_does_in_a_sweep_is_done_by_processes_here(name: str) -> None:
+    assert launcher_of([f"hydra/launcher={name}"]) == (HERE, [])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["hydra/launcher=rya"], "did you mean 'ray'"),
+        (["hydra/launcher=ray", "hydra.launcher.adress=a:1"], "did you mean 'address'"),
+        (["hydra/launcher=ray", "hydra.launcher.cpus_per_run=many"], "cpus_per_run"),
+    ],
+)
+def test_what_is_misspelt_is_said(words: list[str], said: str) -> None:
+    with pytest.raises(HydraException) as caught:
+        launcher_of(words)
+    assert said in explain(caught.value)
+
+
+def test_slurm_is_refused_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(CommandError, match=r"no srun.*submitit_local"):
+        launcher_of(["hydra/launcher=submitit_slurm"])
+    launcher, _ = launcher_of(["hydra/launcher=submitit_local", "hydra.launcher.mem_gb=2"])
+    assert (launcher.kind, launcher.settings["mem_gb"]) == ("local", 2)
+
+
+def test_a_node_that_does_not_see_the_results_says_so(tmp_path: Path, here: Path) -> None:
+    pytest.importorskip("ray")
+    from flitgym.experiments.ray_pool import _run
+
+    said = _run({}, str(tmp_path / "run"), str(here), str(tmp_path / "results" / ".shared-1"), None, 1.0)
+    assert said == f"the machine {socket.gethostname()} does not see {tmp_path / 'results'}, which all nodes must share"
+    assert "does not see" in (_run({}, str(tmp_path), str(tmp_path / "gone"), str(tmp_path / "x"), None, 1.0) or "")
+
+
+def test_a_command_ends_its_workers_on_its_own_machine_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched: list[int] = []
+    monkeypatch.setattr(parent, "end_with", watched.append)
+    monkeypatch.setenv("FLITGYM_COMMAND", f"1@{socket.gethostname()}")
+    parent.end_with_command()
+    monkeypatch.setenv("FLITGYM_COMMAND", "1@another")
+    parent.end_with_command()
+    assert watched == [1]
