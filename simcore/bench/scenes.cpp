@@ -127,8 +127,8 @@ std::vector<Section> mixed_jobs() {
   return jobs;
 }
 
-// Each motif of the study on half the machine, as in its pairs. What computes long before its first message computes less
-// here. LQCD and Stencil5D send little at a time: their messages wait for each other along a row of ranks.
+// Each motif of the study on half the machine, as in its pairs. What computes long before its first message computes
+// less here. LQCD and Stencil5D send little at a time: their messages wait for each other along a row of ranks.
 void add_motifs(std::vector<Scene>& all) {
   const auto add = [&](const std::string& motif, u32 warmup, u32 cycles, Values values) {
     values.insert({"ranks", i64{motif == "lulesh" ? 512 : 528}});

@@ -32,9 +32,7 @@ namespace {
 const std::map<std::string, u32> kGroups = {
     {"scenes", kScenes}, {"sizes", kSizes}, {"loads", kLoads}, {"loads_learned", kLoadsLearned}, {"motifs", kMotifs}};
 
-double wall_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double wall_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 void run(const Scene& scene, double scale, u32 threads, u32 partitions) {
   Config config = config_of(scene);
@@ -54,14 +52,16 @@ void run(const Scene& scene, double scale, u32 threads, u32 partitions) {
   auto numbers = statistics(sim.network(), sim.state());
   const double hops = numbers["flit_hops"];
   std::printf(
-      "{\"scene\": \"%s\", \"terminals\": %u, \"threads\": %u, \"partitions\": %u, \"offered_load\": %.4f, \"accepted_load\": %.4f, "
+      "{\"scene\": \"%s\", \"terminals\": %u, \"threads\": %u, \"partitions\": %u, \"offered_load\": %.4f, "
+      "\"accepted_load\": %.4f, "
       "\"cycles\": %.0f, \"flit_hops\": %.0f, \"packets_delivered\": %.0f, \"packet_latency_mean_ns\": %.12g, "
       "\"cpu_seconds\": %.4f, \"wall_seconds\": %.4f, \"flit_hops_per_cpu_second\": %.0f, "
       "\"flit_hops_per_wall_second\": %.0f, \"build_cpu_seconds\": %.3f, \"peak_rss_mb\": %.1f, "
       "\"state_hash\": \"%016llx\"}\n",
-      scene.name.c_str(), sim.network().terminals, threads, sim.network().partitions(), numbers["offered_load"], numbers["accepted_load"],
-      numbers["window_cycles"], hops, numbers["packets_delivered"], numbers["packet_latency_mean_ns"], cpu, wall,
-      hops / cpu, hops / wall, built - start, peak_rss_mb(), static_cast<unsigned long long>(sim.hash()));
+      scene.name.c_str(), sim.network().terminals, threads, sim.network().partitions(), numbers["offered_load"],
+      numbers["accepted_load"], numbers["window_cycles"], hops, numbers["packets_delivered"],
+      numbers["packet_latency_mean_ns"], cpu, wall, hops / cpu, hops / wall, built - start, peak_rss_mb(),
+      static_cast<unsigned long long>(sim.hash()));
 }
 
 int list(const std::string& group) {
@@ -89,7 +89,9 @@ int go(int argc, char** argv) {
   double scale = 1;
   u32 threads = 1, partitions = 0;
   for (int k = 2; k < argc; k++) {
-    u32* const count = !std::strcmp(argv[k], "--threads") ? &threads : !std::strcmp(argv[k], "--partitions") ? &partitions : nullptr;
+    u32* const count = !std::strcmp(argv[k], "--threads")      ? &threads
+                       : !std::strcmp(argv[k], "--partitions") ? &partitions
+                                                               : nullptr;
     const std::string what = count ? argv[k] : "SCALE";
     if (count && k + 1 == argc) throw ConfigError(what + ": a number is missing");
     const char* const text = argv[count ? ++k : k];

@@ -86,14 +86,16 @@ Value to_value(const std::string& where, const py::handle& item) {
     };
     for (const py::handle& x : item) {
       if (!py::isinstance<py::list>(x) && !py::isinstance<py::tuple>(x)) add(x);
-      else for (const py::handle& y : x) add(y);  // pairs, such as the links of a graph
+      else
+        for (const py::handle& y : x) add(y);  // pairs, such as the links of a graph
     }
     return values;
   }
   if (py::isinstance<py::array>(item)) {
     const auto array = py::reinterpret_borrow<py::array>(item);
     const char kind = array.dtype().kind();
-    if (kind != 'i' && kind != 'u' && kind != 'f') throw ConfigError(where + ": an array of " + py::str(array.dtype()).cast<std::string>() + " holds no numbers");
+    if (kind != 'i' && kind != 'u' && kind != 'f')
+      throw ConfigError(where + ": an array of " + py::str(array.dtype()).cast<std::string>() + " holds no numbers");
     const auto numbers = py::array_t<double, py::array::c_style | py::array::forcecast>(array);
     return std::vector<double>(numbers.data(), numbers.data() + numbers.size());
   }
@@ -128,11 +130,21 @@ std::shared_ptr<const Program> program_from_arrays(const py::dict& given) {
   using Column = py::array_t<i64, py::array::c_style>;
   std::map<std::string, Column> held;
   ProgramArrays arrays;
-  const std::map<std::string, ProgramArrays::Column*> columns = {
-      {"op_rank", &arrays.op_rank}, {"op_block", &arrays.op_block}, {"op_kind", &arrays.op_kind}, {"op_size", &arrays.op_size}, {"op_peer", &arrays.op_peer}, {"op_tag", &arrays.op_tag},
-      {"op_cpu", &arrays.op_cpu}, {"dependency_rank", &arrays.dependency_rank}, {"dependency_block", &arrays.dependency_block}, {"dependency_before", &arrays.dependency_before},
-      {"dependency_after", &arrays.dependency_after}, {"dependency_on_start", &arrays.dependency_on_start}, {"repeat_rank", &arrays.repeat_rank}, {"repeat_block", &arrays.repeat_block},
-      {"repeat_count", &arrays.repeat_count}};
+  const std::map<std::string, ProgramArrays::Column*> columns = {{"op_rank", &arrays.op_rank},
+                                                                 {"op_block", &arrays.op_block},
+                                                                 {"op_kind", &arrays.op_kind},
+                                                                 {"op_size", &arrays.op_size},
+                                                                 {"op_peer", &arrays.op_peer},
+                                                                 {"op_tag", &arrays.op_tag},
+                                                                 {"op_cpu", &arrays.op_cpu},
+                                                                 {"dependency_rank", &arrays.dependency_rank},
+                                                                 {"dependency_block", &arrays.dependency_block},
+                                                                 {"dependency_before", &arrays.dependency_before},
+                                                                 {"dependency_after", &arrays.dependency_after},
+                                                                 {"dependency_on_start", &arrays.dependency_on_start},
+                                                                 {"repeat_rank", &arrays.repeat_rank},
+                                                                 {"repeat_block", &arrays.repeat_block},
+                                                                 {"repeat_count", &arrays.repeat_count}};
   std::vector<std::string> valid = {"ranks"};
   for (const auto& [name, column] : columns) valid.push_back(name);
   for (const auto& [key, value] : given) {
@@ -143,9 +155,12 @@ std::shared_ptr<const Program> program_from_arrays(const py::dict& given) {
       continue;
     }
     const auto found = columns.find(name);
-    if (found == columns.end()) throw ConfigError("Program: unknown array '" + name + "'" + did_you_mean(name, valid) + "; valid names: " + join(valid));
+    if (found == columns.end())
+      throw ConfigError("Program: unknown array '" + name + "'" + did_you_mean(name, valid) +
+                        "; valid names: " + join(valid));
     const py::array array = py::array::ensure(value);
-    if (!array || array.ndim() != 1 || (array.dtype().kind() != 'i' && array.dtype().kind() != 'u' && array.dtype().kind() != 'b' && array.size() > 0))
+    if (!array || array.ndim() != 1 ||
+        (array.dtype().kind() != 'i' && array.dtype().kind() != 'u' && array.dtype().kind() != 'b' && array.size() > 0))
       throw ConfigError("Program: " + name + " is no one-dimensional array of integers");
     const Column column = Column(array.attr("astype")("int64"));
     held[name] = column;
@@ -210,7 +225,8 @@ WorkloadSection to_workload(const py::object& given) {
 }  // namespace
 
 Values to_failures(const py::object& given) {
-  if (!py::isinstance<py::dict>(given)) throw ConfigError("failures: " + shown(given) + " is no mapping of links, routers, terminals, seed and events");
+  if (!py::isinstance<py::dict>(given))
+    throw ConfigError("failures: " + shown(given) + " is no mapping of links, routers, terminals, seed and events");
   Values values;
   for (const auto& [k, v] : given.cast<py::dict>()) {
     const std::string key = to_text("failures", k), where = "failures." + key;
@@ -236,7 +252,8 @@ py::dict without_objects(const py::dict& given, Config& config) {
   if (!py::isinstance<py::dict>(given["routing"])) return out;
   const py::dict routing = given["routing"].attr("copy")().cast<py::dict>();
   if (routing.contains("table")) config.table = built<PyTable>(routing.attr("pop")("table"), "routing.table").table;
-  if (routing.contains("demand") && py::isinstance<PyDemand>(routing["demand"])) config.demand = built<PyDemand>(routing.attr("pop")("demand"), "routing.demand").demand;
+  if (routing.contains("demand") && py::isinstance<PyDemand>(routing["demand"]))
+    config.demand = built<PyDemand>(routing.attr("pop")("demand"), "routing.demand").demand;
   out["routing"] = routing;
   return out;
 }
@@ -247,11 +264,12 @@ Config to_config(const py::object& mapping) {
   if (!PyMapping_Check(mapping.ptr()) || py::isinstance<py::str>(mapping))
     throw ConfigError("the configuration: " + shown(mapping) + " is no mapping of sections");
   const py::dict given(mapping);
-  const std::vector<std::string> valid = {"topology", "router", "routing",      "traffic",
+  const std::vector<std::string> valid = {"topology", "router", "routing",       "traffic",
                                           "workload", "seed",   "max_memory_gb", "failures"};
   for (const auto& item : given) {
     const std::string key = to_text("the configuration", item.first);
-    if (std::find(valid.begin(), valid.end(), key) == valid.end()) throw ConfigError(key + ": unknown section" + did_you_mean(key, valid) + "; valid sections: " + join(valid));
+    if (std::find(valid.begin(), valid.end(), key) == valid.end())
+      throw ConfigError(key + ": unknown section" + did_you_mean(key, valid) + "; valid sections: " + join(valid));
   }
   Config config;
   config.topology = to_section(given, "topology", "");
@@ -299,7 +317,8 @@ py::dict describe(const ParamSpec& spec) {
   } else {
     d["default"] = from_value(spec.fallback);
   }
-  const bool number = spec.type == ParamSpec::Type::kInt || spec.type == ParamSpec::Type::kFloat || spec.type == ParamSpec::Type::kList || spec.type == ParamSpec::Type::kIntList;
+  const bool number = spec.type == ParamSpec::Type::kInt || spec.type == ParamSpec::Type::kFloat ||
+                      spec.type == ParamSpec::Type::kList || spec.type == ParamSpec::Type::kIntList;
   d["min"] = number ? py::object(py::float_(spec.min)) : py::none();
   d["max"] = number ? py::object(py::float_(spec.max)) : py::none();
   d["unit"] = spec.unit;
@@ -320,14 +339,17 @@ py::dict describe(const std::string& summary, const std::vector<ParamSpec>& para
 // Adds the keys that are not there yet; of a key that is, the choices.
 void merge(std::vector<ParamSpec>& params, const std::vector<ParamSpec>& more) {
   for (const ParamSpec& spec : more) {
-    const auto found = std::find_if(params.begin(), params.end(), [&](const ParamSpec& p) { return p.key == spec.key; });
+    const auto found =
+        std::find_if(params.begin(), params.end(), [&](const ParamSpec& p) { return p.key == spec.key; });
     if (found == params.end()) {
       params.push_back(spec);
       continue;
     }
     if (found->choices.empty() || spec.choices.empty()) found->choices.clear();  // any word
-    else for (const std::string& word : spec.choices)
-      if (std::find(found->choices.begin(), found->choices.end(), word) == found->choices.end()) found->choices.push_back(word);
+    else
+      for (const std::string& word : spec.choices)
+        if (std::find(found->choices.begin(), found->choices.end(), word) == found->choices.end())
+          found->choices.push_back(word);
   }
 }
 
@@ -336,7 +358,8 @@ void merge(std::vector<ParamSpec>& params, const std::vector<ParamSpec>& more) {
 py::dict registered(const std::string& kind) {
   py::dict out;
   if (kind == "topology") {
-    for (const auto& [name, spec] : registry<TopologySpec>()) out[py::str(name)] = describe(spec.summary, spec.params, py::dict());
+    for (const auto& [name, spec] : registry<TopologySpec>())
+      out[py::str(name)] = describe(spec.summary, spec.params, py::dict());
   } else if (kind == "routing") {
     // Files of one name are one choice: the keys of all of them, on the topologies of all of them.
     for (const std::string& name : registered_names<RoutingSpec>()) {
@@ -410,14 +433,16 @@ py::dict registered(const std::string& kind) {
   } else if (kind == "failures") {
     out["failures"] = describe("links, routers and terminals that are out of use", failure_params(), py::dict());
   } else if (kind == "router") {
-    out["vc_router"] = describe("virtual-channel router: input-queued, or combined input- and output-queued with crossbar speedup", router_params(), py::dict());
+    out["vc_router"] =
+        describe("virtual-channel router: input-queued, or combined input- and output-queued with crossbar speedup",
+                 router_params(), py::dict());
   } else {
-    const std::vector<std::string> kinds = {"topology", "router", "routing", "traffic", "motif", "workload", "observation", "reward", "relation", "failures", "engine"};
-    throw ConfigError("registered(): unknown kind '" + kind + "'" + did_you_mean(kind, kinds) + "; valid kinds: " + join(kinds));
+    const std::vector<std::string> kinds = {"topology",    "router", "routing",  "traffic",  "motif", "workload",
+                                            "observation", "reward", "relation", "failures", "engine"};
+    throw ConfigError("registered(): unknown kind '" + kind + "'" + did_you_mean(kind, kinds) +
+                      "; valid kinds: " + join(kinds));
   }
   return out;
 }
 
-namespace {
-
-}  // namespace
+namespace {}  // namespace

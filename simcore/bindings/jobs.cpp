@@ -35,30 +35,40 @@ py::list jobs(Simulation& sim) {
     d["ranks"] = job.ranks;
     d["ranks_finished"] = t.ranks_done;
     d["start_ns"] = static_cast<double>(job.start_ps) / 1000;
-    d["finish_ns"] = t.ranks_done == job.ranks ? py::object(py::float_(static_cast<double>(t.finished) / 1000)) : py::none();
+    d["finish_ns"] =
+        t.ranks_done == job.ranks ? py::object(py::float_(static_cast<double>(t.finished) / 1000)) : py::none();
     d["bytes"] = t.bytes_sent;
     d["bytes_received"] = t.bytes_received;
     d["messages"] = t.messages_sent;
     d["messages_received"] = t.messages_received;
     d["packets"] = t.packets;
     d["flits"] = t.flits;
-    const auto per_packet = [&](u64 x) { return t.packets ? py::object(py::float_(static_cast<double>(x) / static_cast<double>(t.packets))) : py::none(); };
+    const auto per_packet = [&](u64 x) {
+      return t.packets ? py::object(py::float_(static_cast<double>(x) / static_cast<double>(t.packets))) : py::none();
+    };
     d["hops_mean"] = per_packet(t.hops);
     d["nonminimal_fraction"] = per_packet(t.nonminimal);
     d["peak_outstanding_bytes"] = t.outstanding_peak;
-    const auto latencies = [&](const std::string& name, const std::vector<u32>& all, double unit, u64 sum, double sum_unit, u64 max, u64 count) {
-      const std::vector<u32> histogram(all.begin() + static_cast<std::ptrdiff_t>(std::size_t{j} * kHistogramBins), all.begin() + static_cast<std::ptrdiff_t>((std::size_t{j} + 1) * kHistogramBins));
+    const auto latencies = [&](const std::string& name, const std::vector<u32>& all, double unit, u64 sum,
+                               double sum_unit, u64 max, u64 count) {
+      const std::vector<u32> histogram(
+          all.begin() + static_cast<std::ptrdiff_t>(std::size_t{j} * kHistogramBins),
+          all.begin() + static_cast<std::ptrdiff_t>((std::size_t{j} + 1) * kHistogramBins));
       const double largest = static_cast<double>(max) * sum_unit;
-      d[py::str(name + "_mean_ns")] = count ? py::object(py::float_(static_cast<double>(sum) / static_cast<double>(count) * sum_unit)) : py::none();
-      for (const auto& [suffix, q] : {std::pair{"_p50_ns", 0.50}, std::pair{"_p95_ns", 0.95}, std::pair{"_p99_ns", 0.99}})
-        d[py::str(name + suffix)] = count ? py::object(py::float_(std::min(quantile(histogram, q) * unit, largest))) : py::none();
+      d[py::str(name + "_mean_ns")] =
+          count ? py::object(py::float_(static_cast<double>(sum) / static_cast<double>(count) * sum_unit)) : py::none();
+      for (const auto& [suffix, q] :
+           {std::pair{"_p50_ns", 0.50}, std::pair{"_p95_ns", 0.95}, std::pair{"_p99_ns", 0.99}})
+        d[py::str(name + suffix)] =
+            count ? py::object(py::float_(std::min(quantile(histogram, q) * unit, largest))) : py::none();
       d[py::str(name + "_max_ns")] = count ? py::object(py::float_(largest)) : py::none();
     };
     latencies("packet_latency", packets, net.cycle_ns, t.latency, net.cycle_ns, t.latency_max, t.packets);
     latencies("message_latency", messages, 1, t.message_latency, 1e-3, t.message_latency_max, t.messages_received);
 
     // Communication time of a rank: all of its time but that in which it computed.
-    py::array_t<double> comm = nanoseconds(job.ranks), finish = nanoseconds(job.ranks), compute = nanoseconds(job.ranks);
+    py::array_t<double> comm = nanoseconds(job.ranks), finish = nanoseconds(job.ranks),
+                        compute = nanoseconds(job.ranks);
     py::array_t<u64> sent(job.ranks), received(job.ranks);
     py::array_t<u32> terminals(job.ranks);
     const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -98,7 +108,9 @@ py::dict job_series(Simulation& sim) {
     const std::size_t k = static_cast<std::size_t>(i), step = k / count;
     const JobPoint x = k < sums.size() ? sums[k] : JobPoint{};
     const double many = static_cast<double>(x.packets), nan = std::numeric_limits<double>::quiet_NaN();
-    time.mutable_at(i) = std::min(static_cast<double>(interval) * static_cast<double>(step + 1), static_cast<double>(s.part.totals.now)) * net.cycle_ns;
+    time.mutable_at(i) = std::min(static_cast<double>(interval) * static_cast<double>(step + 1),
+                                  static_cast<double>(s.part.totals.now)) *
+                         net.cycle_ns;
     job.mutable_at(i) = static_cast<u32>(k % count);
     packets.mutable_at(i) = x.packets;
     received.mutable_at(i) = x.bytes_received;
@@ -137,7 +149,8 @@ py::dict blame(Simulation& sim) {
       flits.mutable_data()[i * jobs + v] = sent[row + v];
       stall.mutable_data()[i * jobs + v] = static_cast<double>(s.job_stall[row + v]) * net.cycle_ns;
       for (std::size_t c = 0; c < jobs; c++) {
-        wait.mutable_data()[(i * jobs + v) * jobs + c] = static_cast<double>(waited[(row + v) * jobs + c]) * net.cycle_ns;
+        wait.mutable_data()[(i * jobs + v) * jobs + c] =
+            static_cast<double>(waited[(row + v) * jobs + c]) * net.cycle_ns;
         stalled.mutable_data()[(i * jobs + v) * jobs + c] = s.stall_blame[(row + v) * jobs + c] * net.cycle_ns;
       }
     }

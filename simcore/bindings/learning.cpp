@@ -47,7 +47,8 @@ py::dict seam_facts(const Simulation& sim) {
   d["observation"] = observation;
   d["reward"] = seam.reward->name;
   d["capacity"] = seam.capacity;
-  d["news_cycles"] = 2 + static_cast<u64>(sim.network().graphs[0]->longest_flight_ns / sim.network().cycle_ns);  // as in send_news()
+  // as in send_news()
+  d["news_cycles"] = 2 + static_cast<u64>(sim.network().graphs[0]->longest_flight_ns / sim.network().cycle_ns);
   d["network"] = seam.policy.layers.empty() ? "" : seam.policy.per_slot ? "slots" : "flat";
   d["layers"] = seam.policy.layers;
   d["topology"] = sim.network().topology_name;
@@ -59,9 +60,11 @@ py::dict transitions(const Live<Simulation>& live) {
   const Simulation& sim = *live;
   const py::object self = live.owner();
   const Seam& seam = seam_of(sim, "transitions()");
-  if (seam.capacity == 0) throw ConfigError("transitions(): none are kept; set routing.record to the number that shall be");
+  if (seam.capacity == 0)
+    throw ConfigError("transitions(): none are kept; set routing.record to the number that shall be");
   const State& s = sim.state();
-  const auto n = static_cast<py::ssize_t>(seam.capacity), width = static_cast<py::ssize_t>(seam.width), slots = static_cast<py::ssize_t>(seam.slots);
+  const auto n = static_cast<py::ssize_t>(seam.capacity), width = static_cast<py::ssize_t>(seam.width),
+             slots = static_cast<py::ssize_t>(seam.slots);
   py::dict d;
   d["observation"] = view(s.ring_observation, {n, width}, self);
   d["next_observation"] = view(s.ring_next_observation, {n, width}, self);
@@ -79,7 +82,8 @@ py::dict transitions(const Live<Simulation>& live) {
   return d;
 }
 
-const char* const kTransitionsDoc = R"(The ring of transitions, decisions with what came of them: views of the core's memory.
+const char* const kTransitionsDoc =
+    R"(The ring of transitions, decisions with what came of them: views of the core's memory.
 
 The n-th transition that was ever filed (n from 0) lies in row n mod capacity; `transition_count` have been. Needs
 `routing.record`, the capacity. A decision is filed when its reward is known *and* the news has travelled back to the
@@ -150,8 +154,8 @@ py::dict decisions(const Live<Simulation>& live) {
   }
   py::dict out;
   const bool own = d.observation == d.own_observation.data();
-  const std::vector<py::ssize_t> rows{n, static_cast<py::ssize_t>(seam.width)}, slots{n,
-      static_cast<py::ssize_t>(seam.slots)};
+  const std::vector<py::ssize_t> rows{n, static_cast<py::ssize_t>(seam.width)},
+      slots{n, static_cast<py::ssize_t>(seam.slots)};
   out["observation"] = own ? view(d.observation, rows, self) : read_only(copied(d.observation, rows));
   out["mask"] = own ? flags(d.mask, slots, self) : read_only(py::array(py::dtype("bool"), slots, d.mask));
   out["slots"] = view(d.slot_count, {n}, self);
@@ -170,30 +174,38 @@ using Layers = std::vector<std::pair<Matrix, Matrix>>;
 
 void set_policy(Simulation& sim, const Layers& layers) {
   const PolicyShape& shape = seam_of(sim, "set_policy()").policy;
-  if (shape.layers.empty()) throw ConfigError("set_policy(): routing." + sim.network().routing_name + " has no network; use routing=policy");
-  if (layers.size() + 1 != shape.layers.size()) throw ConfigError("set_policy(): " + std::to_string(layers.size()) + " layers, the policy has " + std::to_string(shape.layers.size() - 1));
+  if (shape.layers.empty())
+    throw ConfigError("set_policy(): routing." + sim.network().routing_name + " has no network; use routing=policy");
+  if (layers.size() + 1 != shape.layers.size())
+    throw ConfigError("set_policy(): " + std::to_string(layers.size()) + " layers, the policy has " +
+                      std::to_string(shape.layers.size() - 1));
   for (u32 l = 0; l < layers.size(); l++) {
     const auto& [weight, bias] = layers[l];
     const py::ssize_t in = shape.layers[l], out = shape.layers[l + 1];
-    if (weight.ndim() != 2 || weight.shape(0) != out || weight.shape(1) != in || bias.ndim() != 1 || bias.shape(0) != out)
-      throw ConfigError("set_policy(): layer " + std::to_string(l) + " needs weights of shape (" + std::to_string(out) + ", " + std::to_string(in) + ") and as many biases as outputs");
+    if (weight.ndim() != 2 || weight.shape(0) != out || weight.shape(1) != in || bias.ndim() != 1 ||
+        bias.shape(0) != out)
+      throw ConfigError("set_policy(): layer " + std::to_string(l) + " needs weights of shape (" + std::to_string(out) +
+                        ", " + std::to_string(in) + ") and as many biases as outputs");
     for (const Matrix* m : {&weight, &bias})
       for (py::ssize_t k = 0; k < m->size(); k++)
-        if (!std::isfinite(m->data()[k])) throw ConfigError("set_policy(): layer " + std::to_string(l) + " holds a weight that is not finite");
+        if (!std::isfinite(m->data()[k]))
+          throw ConfigError("set_policy(): layer " + std::to_string(l) + " holds a weight that is not finite");
   }
-  for (u32 l = 0; l < layers.size(); l++) load_layer(shape, l, layers[l].first.data(), layers[l].second.data(), sim.state().weights.data());
+  for (u32 l = 0; l < layers.size(); l++)
+    load_layer(shape, l, layers[l].first.data(), layers[l].second.data(), sim.state().weights.data());
 }
 
 py::array_t<float> scores(Simulation& sim, const Matrix& observation) {
   const Seam& seam = seam_of(sim, "policy_scores()");
-  if (seam.policy.layers.empty()) throw ConfigError("policy_scores(): routing." + sim.network().routing_name + " has no network; use routing=policy");
+  if (seam.policy.layers.empty())
+    throw ConfigError("policy_scores(): routing." + sim.network().routing_name + " has no network; use routing=policy");
   if (observation.ndim() != 2 || observation.shape(1) != static_cast<py::ssize_t>(seam.width))
     throw ConfigError("policy_scores(): observations are rows of " + std::to_string(seam.width) + " features");
   Matrix out({observation.shape(0), static_cast<py::ssize_t>(seam.slots)});
-  policy_scores(sim.network(), sim.state(), observation.data(), static_cast<u32>(observation.shape(0)), out.mutable_data());
+  policy_scores(sim.network(), sim.state(), observation.data(), static_cast<u32>(observation.shape(0)),
+                out.mutable_data());
   return out;
 }
-
 
 // Packet-us from packet-cycles, by some grouping of the terminals.
 template <class Group>
@@ -211,56 +223,63 @@ py::array_t<double> accrued(Simulation& sim, u32 groups, Group&& group) {
 
 void bind_learning(py::class_<Simulation>& simulation) {
   simulation.def("seam", alone([](Simulation& s) { return seam_facts(s); }))
-      .def("decisions", [](Live<Simulation> live) { return decisions(live); }, kDecisionsDoc)
-      .def("transitions", [](Live<Simulation> live) { return transitions(live); }, kTransitionsDoc)
-      .def_property_readonly("transition_count", alone([](Simulation& s) { return s.state().part.learning.transitions; }))
+      .def(
+          "decisions", [](Live<Simulation> live) { return decisions(live); }, kDecisionsDoc)
+      .def(
+          "transitions", [](Live<Simulation> live) { return transitions(live); }, kTransitionsDoc)
+      .def_property_readonly("transition_count",
+                             alone([](Simulation& s) { return s.state().part.learning.transitions; }))
       .def_property_readonly("decision_count", alone([](Simulation& s) { return s.state().part.learning.decisions; }))
       .def("accrued_delay_us", alone([](Simulation& s) { return accrued(s, 1, [](u32) { return 0u; }).at(0); }),
-          "Packet-us up to now between when packets were due and when they were delivered, those still under way or kept\n"
-          "away by a full NIC included; of a workload all that is still to be received counts, in packets of full size.")
+           "Packet-us up to now between when packets were due and when they were delivered, those still under way or "
+           "kept\n"
+           "away by a full NIC included; of a workload all that is still to be received counts, in packets of full "
+           "size.")
       .def("accrued_delay_by_router_us", alone([](Simulation& s) {
-        return accrued(s, s.network().routers, [&](u32 t) { return s.network().terminal_router[t]; });
-      }), "The same per router of the source, [routers].")
+             return accrued(s, s.network().routers, [&](u32 t) { return s.network().terminal_router[t]; });
+           }),
+           "The same per router of the source, [routers].")
       .def("accrued_delay_by_job_us", alone([](Simulation& s) {
-        const Workload* const w = s.network().workload.get();
-        const auto job = [&](u32 t) {
-          const u32 rank = w ? w->terminal_rank[t] : 0;
-          return !w ? 0u : rank == kNone ? kNone : w->rank_job[rank];
-        };
-        return accrued(s, w ? w->job_count() : 1, job);
-      }), "The same per job, [jobs]; a traffic pattern is one.")
-      .def_property(
-          "epsilon", alone([](Simulation& s) { return s.state().part.learning.epsilon; }), alone([](Simulation& s,
-              double epsilon) {
-            if (!(epsilon >= 0 && epsilon <= 1)) throw ConfigError("epsilon: " + std::to_string(epsilon) + " is no probability");
-            s.state().part.learning.epsilon = epsilon;
-          }))
-      .def_property(
-          "temperature", alone([](Simulation& s) { return s.state().part.learning.temperature; }), alone([](Simulation& s,
-              double temperature) {
-            if (!(temperature >= 0 && temperature <= 1e6)) throw ConfigError("temperature: " + std::to_string(temperature) + " is outside 0 .. 1e6");
-            s.state().part.learning.temperature = temperature;
-          }))
+             const Workload* const w = s.network().workload.get();
+             const auto job = [&](u32 t) {
+               const u32 rank = w ? w->terminal_rank[t] : 0;
+               return !w ? 0u : rank == kNone ? kNone : w->rank_job[rank];
+             };
+             return accrued(s, w ? w->job_count() : 1, job);
+           }),
+           "The same per job, [jobs]; a traffic pattern is one.")
+      .def_property("epsilon", alone([](Simulation& s) { return s.state().part.learning.epsilon; }),
+                    alone([](Simulation& s, double epsilon) {
+                      if (!(epsilon >= 0 && epsilon <= 1))
+                        throw ConfigError("epsilon: " + std::to_string(epsilon) + " is no probability");
+                      s.state().part.learning.epsilon = epsilon;
+                    }))
+      .def_property("temperature", alone([](Simulation& s) { return s.state().part.learning.temperature; }),
+                    alone([](Simulation& s, double temperature) {
+                      if (!(temperature >= 0 && temperature <= 1e6))
+                        throw ConfigError("temperature: " + std::to_string(temperature) + " is outside 0 .. 1e6");
+                      s.state().part.learning.temperature = temperature;
+                    }))
       .def("set_policy", alone([](Simulation& s, const Layers& layers) { set_policy(s, layers); }), py::arg("layers"))
       .def("policy_scores", alone([](Simulation& s, const Matrix& observation) { return scores(s, observation); }),
-          py::arg("observation"))
+           py::arg("observation"))
       .def("feedback", alone([](Simulation& sim) {
-        const auto& heard = sim.state().part.heard;
-        const auto n = static_cast<py::ssize_t>(heard.size());
-        py::array_t<u32> router(n), port(n), row(n);
-        py::array_t<float> target(n);
-        for (py::ssize_t k = 0; k < n; k++) {
-          const FeedbackEvent& e = heard[static_cast<std::size_t>(k)];
-          router.mutable_at(k) = sim.network().router_of_port(e.port);
-          port.mutable_at(k) = sim.network().local_port(e.port);
-          row.mutable_at(k) = e.row;
-          target.mutable_at(k) = e.target;
-        }
-        py::dict d;
-        d["router"] = router;
-        d["port"] = port;
-        d["row"] = row;
-        d["target"] = target;
-        return d;
-      }));
+             const auto& heard = sim.state().part.heard;
+             const auto n = static_cast<py::ssize_t>(heard.size());
+             py::array_t<u32> router(n), port(n), row(n);
+             py::array_t<float> target(n);
+             for (py::ssize_t k = 0; k < n; k++) {
+               const FeedbackEvent& e = heard[static_cast<std::size_t>(k)];
+               router.mutable_at(k) = sim.network().router_of_port(e.port);
+               port.mutable_at(k) = sim.network().local_port(e.port);
+               row.mutable_at(k) = e.row;
+               target.mutable_at(k) = e.target;
+             }
+             py::dict d;
+             d["router"] = router;
+             d["port"] = port;
+             d["row"] = row;
+             d["target"] = target;
+             return d;
+           }));
 }

@@ -21,10 +21,10 @@ T& built(const pybind11::handle& item, const std::string& where) {
     std::string shown = pybind11::repr(item);
     if (shown.size() > 80) shown = shown.substr(0, 77) + "...";
     throw flitgym::ConfigError(where + ": " + shown + " is of type " + type + " and no " +
-        pybind11::type::of<T>().attr("__name__").template cast<std::string>());
+                               pybind11::type::of<T>().attr("__name__").template cast<std::string>());
   }
-  if (!is_built(item)) throw flitgym::CoreError(where +
-      ": this object was never initialised (__new__ without __init__)");
+  if (!is_built(item))
+    throw flitgym::CoreError(where + ": this object was never initialised (__new__ without __init__)");
   return item.cast<T&>();
 }
 

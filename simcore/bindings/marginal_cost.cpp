@@ -73,19 +73,22 @@ py::dict label(PyMarginalCost& own, u32 decisions, double part, u64 most_cycles)
 void bind_marginal_cost(py::module_& m) {
   py::class_<PyMarginalCost>(m, "MarginalCost")
       .def(py::init([](const py::object& simulation, u32 horizon, u32 slots, u32 threads, u32 forks, u32 check,
-                       u64 seed,
-                       bool reroute) {
+                       u64 seed, bool reroute) {
              const Simulation& sim = built<Simulation>(simulation, "MarginalCost()");
              const Exclusive held(const_cast<Simulation&>(sim));
              auto own = std::make_unique<PyMarginalCost>();
              own->simulation = simulation;
-             own->costs = std::make_unique<MarginalCost>(sim, MarginalCostRule{horizon, slots, threads, forks, check,
-                 seed, reroute ? Ahead::kRouted : Ahead::kKnown});
+             own->costs =
+                 std::make_unique<MarginalCost>(sim, MarginalCostRule{horizon, slots, threads, forks, check, seed,
+                                                                      reroute ? Ahead::kRouted : Ahead::kKnown});
              return own;
            }),
            py::arg("simulation"), py::arg("horizon_cycles"), py::arg("slots"), py::arg("threads"), py::arg("forks"),
            py::arg("check_cycles"), py::arg("seed"), py::arg("reroute"))
-      .def("_label", [](Live<PyMarginalCost> own, u32 decisions, double part, u64 most_cycles) {
-        return label(*own, decisions, part, most_cycles);
-      }, py::arg("decisions"), py::arg("part"), py::arg("max_cycles"));
+      .def(
+          "_label",
+          [](Live<PyMarginalCost> own, u32 decisions, double part, u64 most_cycles) {
+            return label(*own, decisions, part, most_cycles);
+          },
+          py::arg("decisions"), py::arg("part"), py::arg("max_cycles"));
 }

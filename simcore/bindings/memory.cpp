@@ -22,8 +22,8 @@ const char* word_for(Per per) {
   }
 }
 
-// Entries first: routers, ports of each router, places of the packet pool or jobs; then the rows and columns of an entry,
-// those of a learned table always, others where there is more than one.
+// Entries first: routers, ports of each router, places of the packet pool or jobs; then the rows and columns of an
+// entry, those of a learned table always, others where there is more than one.
 std::vector<py::ssize_t> shape_of(const Simulation& sim, const MemoryShape& m) {
   const Network& net = sim.network();
   std::vector<py::ssize_t> shape;
@@ -92,17 +92,21 @@ const char* const kMemoryDoc =
     "goes on. What packets carry comes as a copy, all else as a read-only view.\n\n"
     "Raises ConfigError that lists the names, where this one is not kept.";
 const char* const kMemoriesDoc =
-    "The memories of this simulation's components, by name: what each is `per` (network, router, port, packet or job),\n"
+    "The memories of this simulation's components, by name: what each is `per` (network, router, port, packet or "
+    "job),\n"
     "its `meaning` with the unit, its present `shape`, the `type` of its numbers, and whether it is a `learned` table.";
 
 }  // namespace
 
 void bind_memory(py::class_<Simulation>& simulation) {
   simulation
-      .def("memory", [](Live<Simulation> live, const std::string& name) {
-        const Exclusive held(*live);
-        return memory(live, find_memory(live->network(), name), true);
-      }, py::arg("name"), kMemoryDoc)
+      .def(
+          "memory",
+          [](Live<Simulation> live, const std::string& name) {
+            const Exclusive held(*live);
+            return memory(live, find_memory(live->network(), name), true);
+          },
+          py::arg("name"), kMemoryDoc)
       .def("memories", alone([](Simulation& s) { return memories(s); }), kMemoriesDoc)
       .def_property_readonly("q_table", [](Live<Simulation> live) { return q_table(live, true); })
       .def_property_readonly("_table", [](Live<Simulation> live) { return q_table(live, false); })

@@ -68,7 +68,7 @@ py::dict facts(const Simulation& sim) {
   d["fingerprint"] = net.fingerprint;
   d["terminals"] = net.terminals;
   d["routers"] = net.routers;
-  d["partitions"] = net.partitions();  // that threads can run
+  d["partitions"] = net.partitions();                             // that threads can run
   d["window_cycles"] = net.partitions() > 1 ? net.lookahead : 0;  // that a partition runs on its own
   d["radix"] = net.radix;
   d["groups"] = net.groups;
@@ -87,11 +87,13 @@ py::dict facts(const Simulation& sim) {
   py::dict hops;
   for (u32 p = 0; p < net.port_count; p++) {
     static const char* const names[] = {"terminal", "local", "global"};
-    if (net.channels[p].peer != kNone) hops[net.is_nic(p) ? "nic" : names[static_cast<int>(net.channels[p].kind)]] = net.hop_cycles(p);
+    if (net.channels[p].peer != kNone)
+      hops[net.is_nic(p) ? "nic" : names[static_cast<int>(net.channels[p].kind)]] = net.hop_cycles(p);
   }
   d["hop_cycles"] = hops;
   py::dict link_latency;
-  for (const auto& [name, kind] : {std::pair{"terminal", 0}, std::pair{"local", 1}, std::pair{"global", 2}}) link_latency[name] = net.link_latency_ns[kind];
+  for (const auto& [name, kind] : {std::pair{"terminal", 0}, std::pair{"local", 1}, std::pair{"global", 2}})
+    link_latency[name] = net.link_latency_ns[kind];
   d["link_latency_ns"] = link_latency;
   d["crossbar_cycles"] = net.router.crossbar_cycles;
   d["wake_cycles"] = net.router.wake_cycles;
@@ -169,12 +171,14 @@ py::dict routers(const Simulation& sim) {
   py::dict d;
   py::list names;
   std::vector<u32> region, first_port;
-  for (u32 r = 0; r < net.routers; r++) names.append(net.router_name(r)), region.push_back(net.topology->region(r)), first_port.push_back(net.port(r, 0));
+  for (u32 r = 0; r < net.routers; r++)
+    names.append(net.router_name(r)), region.push_back(net.topology->region(r)), first_port.push_back(net.port(r, 0));
   d["name"] = names;
   d["group"] = py::array(static_cast<py::ssize_t>(net.routers), net.router_group.data());
   d["region"] = py::array(static_cast<py::ssize_t>(net.routers), region.data());
   d["first_link"] = py::array(static_cast<py::ssize_t>(net.routers), net.first_link.data());
-  d["first_port"] = py::array(static_cast<py::ssize_t>(net.routers), first_port.data());  // its port 0 in the arrays of ports
+  // its port 0 in the arrays of ports
+  d["first_port"] = py::array(static_cast<py::ssize_t>(net.routers), first_port.data());
   return d;
 }
 
@@ -200,14 +204,17 @@ py::dict series(const Simulation& sim) {
   py::array_t<u64> packets(n), flits(n);
   for (py::ssize_t k = 0; k < n; k++) {
     const SeriesPoint x = static_cast<std::size_t>(k) < sums.size() ? sums[static_cast<std::size_t>(k)] : SeriesPoint{};
-    const double begin = static_cast<double>(interval) * static_cast<double>(k), end = std::min(begin + interval, static_cast<double>(s.part.totals.now));
+    const double begin = static_cast<double>(interval) * static_cast<double>(k),
+                 end = std::min(begin + interval, static_cast<double>(s.part.totals.now));
     const auto count = static_cast<double>(x.packets);
     time.mutable_at(k) = end * net.cycle_ns;
     packets.mutable_at(k) = x.packets;
     flits.mutable_at(k) = x.flits;
-    latency.mutable_at(k) = x.packets ? static_cast<double>(x.latency) / count * net.cycle_ns : std::numeric_limits<double>::quiet_NaN();
+    latency.mutable_at(k) =
+        x.packets ? static_cast<double>(x.latency) / count * net.cycle_ns : std::numeric_limits<double>::quiet_NaN();
     hops.mutable_at(k) = x.packets ? static_cast<double>(x.hops) / count : std::numeric_limits<double>::quiet_NaN();
-    throughput.mutable_at(k) = end > begin ? static_cast<double>(x.flits) * net.flit_cycles_host / (end - begin) / net.terminals : 0;
+    throughput.mutable_at(k) =
+        end > begin ? static_cast<double>(x.flits) * net.flit_cycles_host / (end - begin) / net.terminals : 0;
   }
   py::dict d;
   d["time_ns"] = time;
@@ -228,7 +235,9 @@ py::dict requests(const Live<Simulation>& live) {
   Batch& b = sim.batch();
   const auto n = static_cast<py::ssize_t>(b.count);
   py::dict d;
-  for (auto [name, ids] : {std::pair{"router", &b.router}, std::pair{"packet", &b.packet}, std::pair{"input_vc", &b.input_vc}}) d[name] = view(*ids, {n}, self);
+  for (auto [name, ids] :
+       {std::pair{"router", &b.router}, std::pair{"packet", &b.packet}, std::pair{"input_vc", &b.input_vc}})
+    d[name] = view(*ids, {n}, self);
   // Headers lie in the packet pool, which moves as it grows: these four are copies.
   py::array_t<u32> source(n), destination(n), sequence(n), hops(n);
   for (py::ssize_t i = 0; i < n; i++) {
@@ -255,9 +264,11 @@ py::dict requests(const Live<Simulation>& live) {
 
 // Whole numbers from Python as they were given: a cast would make 0 of 2^32, of 0.9 and of infinity.
 u32 whole_number(const py::object& given, const char* what) {
-  if (py::isinstance<py::bool_>(given) || !PyIndex_Check(given.ptr())) throw ConfigError(std::string(what) + ": " + py::repr(given).cast<std::string>() + " is not a whole number");
+  if (py::isinstance<py::bool_>(given) || !PyIndex_Check(given.ptr()))
+    throw ConfigError(std::string(what) + ": " + py::repr(given).cast<std::string>() + " is not a whole number");
   const py::object value = py::reinterpret_steal<py::object>(PyNumber_Index(given.ptr()));
-  if (value.attr("__lt__")(0).cast<bool>() || value.attr("bit_length")().cast<int>() > 31) throw ConfigError(std::string(what) + ": " + py::repr(given).cast<std::string>() + " is out of range");
+  if (value.attr("__lt__")(0).cast<bool>() || value.attr("bit_length")().cast<int>() > 31)
+    throw ConfigError(std::string(what) + ": " + py::repr(given).cast<std::string>() + " is out of range");
   return value.cast<u32>();
 }
 
@@ -267,7 +278,7 @@ std::vector<u32> whole_numbers(const py::handle& given, const char* what) {
   if (!array || array.ndim() != 1 || (array.size() > 0 && kind != 'i' && kind != 'u')) {
     PyErr_Clear();
     throw ConfigError(std::string("apply(): ") + what +
-        " are one whole number per request, in a list or a one-dimensional array of integers");
+                      " are one whole number per request, in a list or a one-dimensional array of integers");
   }
   std::vector<u32> numbers(static_cast<std::size_t>(array.size()));
   const auto take = [&](const auto& all) {
@@ -275,7 +286,7 @@ std::vector<u32> whole_numbers(const py::handle& given, const char* what) {
       const auto value = all.data()[i];
       if (value < 0 || static_cast<u64>(value) > 0xffffffffu)
         throw ConfigError(std::string("apply(): ") + what + "[" + std::to_string(i) + "] is " + std::to_string(value) +
-            "; valid are 0 to 2^32 - 1");
+                          "; valid are 0 to 2^32 - 1");
       numbers[static_cast<std::size_t>(i)] = static_cast<u32>(value);
     }
   };
@@ -288,7 +299,8 @@ std::vector<u32> whole_numbers(const py::handle& given, const char* what) {
 using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
 
 void apply(Simulation& s, const py::object& choices, const std::optional<Floats>& values, const py::object& rows) {
-  if (values.has_value() == rows.is_none()) throw ConfigError("apply(): values and rows come together, one of each per request");
+  if (values.has_value() == rows.is_none())
+    throw ConfigError("apply(): values and rows come together, one of each per request");
   if (values) {
     const std::vector<u32> row = whole_numbers(rows, "rows");
     if (values->ndim() != 1 || static_cast<std::size_t>(values->size()) != row.size())
@@ -302,8 +314,8 @@ void apply(Simulation& s, const py::object& choices, const std::optional<Floats>
 
 // What a message holds that is no UTF-8 (a name out of a damaged file) is shown as its bytes.
 void raise_python(const py::handle& type, const char* what) {
-  const auto text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(what,
-      static_cast<py::ssize_t>(std::strlen(what)), "backslashreplace"));
+  const auto text = py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(what, static_cast<py::ssize_t>(std::strlen(what)), "backslashreplace"));
   PyErr_SetObject(type.ptr(), text.ptr());
 }
 
@@ -340,56 +352,73 @@ PYBIND11_MODULE(_core, m) {
     }
   });
   m.def("registered", &registered, py::arg("kind"));
-  const auto ranks = [](const std::string& name, u32 most) { return without_gil([&] { return motif_ranks(name, most); }); };
+  const auto ranks = [](const std::string& name, u32 most) {
+    return without_gil([&] { return motif_ranks(name, most); });
+  };
   m.def("motif_ranks", ranks, py::arg("name"), py::arg("available"));
   m.def("available_memory", &available_memory);
-  m.def("terminals", [](const py::dict& topology, const py::object& failures) {
-    Config config;
-    py::dict given;
-    given["topology"] = topology;
-    config.topology = to_section(given, "topology", "");
-    if (!failures.is_none()) config.failures = to_failures(failures);
-    return without_gil([&] { return count_terminals(config); });
-  }, py::arg("topology"), py::arg("failures") = py::none());
+  m.def(
+      "terminals",
+      [](const py::dict& topology, const py::object& failures) {
+        Config config;
+        py::dict given;
+        given["topology"] = topology;
+        config.topology = to_section(given, "topology", "");
+        if (!failures.is_none()) config.failures = to_failures(failures);
+        return without_gil([&] { return count_terminals(config); });
+      },
+      py::arg("topology"), py::arg("failures") = py::none());
 
   PYBIND11_NUMPY_DTYPE(InputVc, front, back, count, sent, out_port, out_vc, routed, parked, park_next, served);
   PYBIND11_NUMPY_DTYPE(OutputVc, front, back, count, sent, credits, owner, owned_since, parked);
-  PYBIND11_NUMPY_DTYPE(Port, flits, window_flits, stall, busy_until, waiting_vcs, queued, load, stalled_since, input_busy_until, output_busy_until, next_vc, awake,
-                       stalled, next_request);
-  PYBIND11_NUMPY_DTYPE(Rank, block, started, finished, calc, calc_since, bytes_sent, bytes_received, calculating, ops, left, first_op, first_edge, op_class, edge_class, posted, last_posted,
-                       unexpected, last_unexpected, done);
+  PYBIND11_NUMPY_DTYPE(Port, flits, window_flits, stall, busy_until, waiting_vcs, queued, load, stalled_since,
+                       input_busy_until, output_busy_until, next_vc, awake, stalled, next_request);
+  PYBIND11_NUMPY_DTYPE(Rank, block, started, finished, calc, calc_since, bytes_sent, bytes_received, calculating, ops,
+                       left, first_op, first_edge, op_class, edge_class, posted, last_posted, unexpected,
+                       last_unexpected, done);
   PYBIND11_NUMPY_DTYPE(ChannelAccount, sending_until, busy, job, flits);
   PYBIND11_NUMPY_DTYPE(Outbox, first, last, next_flits);
-  PYBIND11_NUMPY_DTYPE(JobTotals, messages_sent, messages_received, bytes_sent, bytes_received, packets, flits, hops, nonminimal, latency, latency_max, message_latency, message_latency_max,
-                       outstanding, outstanding_peak, finished, ranks_done);
+  PYBIND11_NUMPY_DTYPE(JobTotals, messages_sent, messages_received, bytes_sent, bytes_received, packets, flits, hops,
+                       nonminimal, latency, latency_max, message_latency, message_latency_max, outstanding,
+                       outstanding_peak, finished, ranks_done);
   // What a job does, rank by rank.
   py::class_<PyProgram, std::shared_ptr<PyProgram>>(m, "Program")
-      .def(py::init([](const py::dict& arrays) { return std::make_shared<PyProgram>(PyProgram{program_from_arrays(arrays)}); }), py::arg("arrays"))
+      .def(py::init([](const py::dict& arrays) {
+             return std::make_shared<PyProgram>(PyProgram{program_from_arrays(arrays)});
+           }),
+           py::arg("arrays"))
       .def(py::init([](Live<PyProgram> other) { return std::make_shared<PyProgram>(*other); }), py::arg("other"))
-      .def_static("motif", [](const std::string& name, const py::dict& params) {
-        Section section{name, {}};
-        for (const auto& [key, value] : params) {
-          const std::string text = to_text("motif", key);
-          section.values[text] = to_value("motif." + text, value);
-        }
-        return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return motif_program(section, "motif"); })});
-      }, py::arg("name"), py::arg("params") = py::dict())
-      .def_static("goal", [](const std::string& text, const std::string& name) {
-        return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return read_goal(text, name); })});
-      }, py::arg("text"), py::arg("name") = "goal")
+      .def_static(
+          "motif",
+          [](const std::string& name, const py::dict& params) {
+            Section section{name, {}};
+            for (const auto& [key, value] : params) {
+              const std::string text = to_text("motif", key);
+              section.values[text] = to_value("motif." + text, value);
+            }
+            return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return motif_program(section, "motif"); })});
+          },
+          py::arg("name"), py::arg("params") = py::dict())
+      .def_static(
+          "goal",
+          [](const std::string& text, const std::string& name) {
+            return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return read_goal(text, name); })});
+          },
+          py::arg("text"), py::arg("name") = "goal")
       .def("to_goal", [](Live<PyProgram> p) { return without_gil([&] { return write_goal(*p->program); }); })
       .def("communication", [](Live<PyProgram> p) { return communication_of(*p); })
       .def("check", [](Live<PyProgram> p) { without_gil([&] { check_program(*p->program, "program"); }); })
-      .def("totals", [](Live<PyProgram> p) {
-        const ProgramTotals t = without_gil([&] { return totals(*p->program); });
-        py::dict d;
-        d["messages"] = t.messages;
-        d["bytes"] = t.bytes;
-        d["receives"] = t.receives;
-        d["calc_ns"] = t.calc_ns;
-        d["operations"] = t.operations;
-        return d;
-      })
+      .def("totals",
+           [](Live<PyProgram> p) {
+             const ProgramTotals t = without_gil([&] { return totals(*p->program); });
+             py::dict d;
+             d["messages"] = t.messages;
+             d["bytes"] = t.bytes;
+             d["receives"] = t.receives;
+             d["calc_ns"] = t.calc_ns;
+             d["operations"] = t.operations;
+             return d;
+           })
       .def_property_readonly("ranks", [](Live<PyProgram> p) { return p->program->ranks; });
   PYBIND11_NUMPY_DTYPE(Terminal, next_tick, tick, sequence, round, index, left, step);
 
@@ -411,16 +440,17 @@ PYBIND11_MODULE(_core, m) {
       .def_property_readonly("now", [](Live<Simulation> s) { return now(*s); })
       .def_property_readonly("cycle_ns", [](Live<Simulation> s) { return s->network().cycle_ns; })
       .def_property_readonly("time_ns",
-          [](Live<Simulation> s) { return static_cast<double>(now(*s)) * s->network().cycle_ns; })
+                             [](Live<Simulation> s) { return static_cast<double>(now(*s)) * s->network().cycle_ns; })
       .def_property_readonly("packets_in_network", [](Live<Simulation> s) { return packets_in_network(*s); })
       .def_property_readonly("workload_progress", [](Live<Simulation> s) { return workload_progress(*s); })
-      .def_property("threads", alone([](Simulation& s) { return s.threads(); }),
+      .def_property(
+          "threads", alone([](Simulation& s) { return s.threads(); }),
           alone([](Simulation& s, const py::object& threads) { s.set_threads(whole_number(threads, "threads")); }))
       .def("run", long_run([](Simulation& s, u64 cycles) { s.run(cycles, interruptible()); }), py::arg("cycles"))
       .def("drain", long_run([](Simulation& s, u64 most) { return s.drain(most, interruptible()); }),
-          py::arg("max_cycles"))
+           py::arg("max_cycles"))
       .def("run_workload", long_run([](Simulation& s, u64 most) { return s.run_workload(most, interruptible()); }),
-          py::arg("max_cycles"))
+           py::arg("max_cycles"))
       .def_property_readonly("workload_finished", alone([](Simulation& s) { return s.workload_finished(); }))
       .def_property_readonly("workload_stuck", alone([](Simulation& s) { return s.workload_stuck(); }))
       .def("waiting", alone([](Simulation& s, u32 most) { return s.waiting(most); }), py::arg("most") = 16)
@@ -428,7 +458,7 @@ PYBIND11_MODULE(_core, m) {
       .def("begin_window", alone([](Simulation& s) { s.begin_window(); }))
       .def("end_window", alone([](Simulation& s) { s.end_window(); }))
       .def("set_series_interval", alone([](Simulation& s, u32 cycles) { s.set_series_interval(cycles); }),
-          py::arg("cycles"))
+           py::arg("cycles"))
       .def("statistics", alone([](Simulation& s) { return statistics(s.network(), s.state()); }))
       .def("series", alone([](Simulation& s) { return series(s); }))
       .def("channels", alone([](Simulation& s) { return channels(s); }))
@@ -437,8 +467,9 @@ PYBIND11_MODULE(_core, m) {
       .def("facts", alone([](Simulation& s) { return facts(s); }))
       .def("collect", alone([](Simulation& s) { return s.collect(); }))
       .def("requests", [](Live<Simulation> live) { return requests(live); })
-      .def("apply", alone([](Simulation& s, const py::object& choices, const std::optional<Floats>& values,
-          const py::object& rows) { apply(s, choices, values, rows); }),
+      .def("apply",
+           alone([](Simulation& s, const py::object& choices, const std::optional<Floats>& values,
+                    const py::object& rows) { apply(s, choices, values, rows); }),
            py::arg("choices") = py::none(), py::arg("values") = py::none(), py::arg("rows") = py::none())
       .def("arrays",
            [](Live<Simulation> live) {
@@ -452,7 +483,8 @@ PYBIND11_MODULE(_core, m) {
              FLITGYM_PARTITION_FIXED(FLITGYM_PART_VIEW)
 #undef FLITGYM_PART_VIEW
              if (!s.further.empty())  // sums over the partitions, as of now
-               for (const auto& [name, histogram] : {std::pair{"histogram_nic", &Partition::histogram_nic}, {"histogram_generation", &Partition::histogram_generation}}) {
+               for (const auto& [name, histogram] : {std::pair{"histogram_nic", &Partition::histogram_nic},
+                                                     {"histogram_generation", &Partition::histogram_generation}}) {
                  const std::vector<u32> sums = histogram_sums(s, histogram);
                  out[name] = py::array(static_cast<py::ssize_t>(sums.size()), sums.data());
                }
@@ -471,17 +503,18 @@ PYBIND11_MODULE(_core, m) {
 #undef FLITGYM_VIEW
              return out;
            })
-      .def_property(
-          "q_frozen", alone([](Simulation& s) { return s.state().part.totals.frozen != 0; }), alone([](Simulation& s,
-              bool frozen) { for (u32 k = 0; k < s.network().partitions(); k++) partition(s.state(), k).totals.frozen = frozen; }))
+      .def_property("q_frozen", alone([](Simulation& s) { return s.state().part.totals.frozen != 0; }),
+                    alone([](Simulation& s, bool frozen) {
+                      for (u32 k = 0; k < s.network().partitions(); k++) partition(s.state(), k).totals.frozen = frozen;
+                    }))
       .def("watch", alone([](Simulation& s, u32 terminal, u32 sequence) { s.watch(terminal, sequence); }),
-          py::arg("terminal"), py::arg("sequence"))
+           py::arg("terminal"), py::arg("sequence"))
       .def("watch_log", alone([](Simulation& s) { return s.watch_log(); }))
       .def("state_hash", alone([](Simulation& s) {
-        char text[17];
-        std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(s.hash()));
-        return std::string(text);
-      }))
+             char text[17];
+             std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(s.hash()));
+             return std::string(text);
+           }))
       .def("snapshot", alone([](Simulation& s) { return py::bytes(s.snapshot()); }))
       .def("restore", alone([](Simulation& s, const py::bytes& bytes) { s.restore(bytes); }), py::arg("snapshot"))
       .def("check_conservation", alone([](Simulation& s) { s.check_conservation(); }));

@@ -37,7 +37,8 @@ void load(Simulation& sim, const py::bytes& snapshot, const std::optional<std::v
 
 void bind_pickling(py::class_<Simulation>& simulation) {
   simulation.def("_save", alone([](Simulation& s) { return save(s); }))
-      .def("_load", alone([](Simulation& s, const py::bytes& snapshot,
-          const std::optional<std::vector<u32>>& asking) { load(s, snapshot, asking); }),
+      .def("_load", alone([](Simulation& s, const py::bytes& snapshot, const std::optional<std::vector<u32>>& asking) {
+             load(s, snapshot, asking);
+           }),
            py::arg("snapshot"), py::arg("asking").none(true));
 }

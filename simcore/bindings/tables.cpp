@@ -34,7 +34,9 @@ std::vector<T> column(const py::handle& item, const std::string& where) {
   const i64* const data = whole.data();
   const u64 most = std::numeric_limits<T>::max();
   for (std::size_t k = 0; k < out.size(); k++) {
-    if (data[k] < 0 || static_cast<u64>(data[k]) > most) throw ConfigError(where + ": entry " + std::to_string(k) + " is " + std::to_string(data[k]) + "; valid are 0 to " + std::to_string(most));
+    if (data[k] < 0 || static_cast<u64>(data[k]) > most)
+      throw ConfigError(where + ": entry " + std::to_string(k) + " is " + std::to_string(data[k]) +
+                        "; valid are 0 to " + std::to_string(most));
     out[k] = static_cast<T>(data[k]);
   }
   return out;
@@ -44,12 +46,14 @@ u32 whole_number(const py::dict& given, const char* key, u32 fallback, u32 least
   if (!given.contains(key)) return fallback;
   const auto value = column<u32>(given[key], std::string("table: ") + key);
   if (value.size() != 1 || value[0] < least || value[0] > most)
-    throw ConfigError(std::string("table: ") + key + " is no number from " + std::to_string(least) + " to " + std::to_string(most));
+    throw ConfigError(std::string("table: ") + key + " is no number from " + std::to_string(least) + " to " +
+                      std::to_string(most));
   return value[0];
 }
 
 // An array that is read by rows has to have them: a transposed one would be another table.
-void check_shape(const py::dict& given, const char* key, const std::vector<py::ssize_t>& shape, const std::string& axes) {
+void check_shape(const py::dict& given, const char* key, const std::vector<py::ssize_t>& shape,
+                 const std::string& axes) {
   if (!given.contains(key)) return;
   const py::array array = py::array::ensure(given[key]);
   bool same = array && static_cast<std::size_t>(array.ndim()) == shape.size();
@@ -59,15 +63,20 @@ void check_shape(const py::dict& given, const char* key, const std::vector<py::s
   std::string has, wanted;
   for (py::ssize_t k = 0; array && k < array.ndim(); k++) has += (k ? ", " : "") + std::to_string(array.shape(k));
   for (std::size_t k = 0; k < shape.size(); k++) wanted += (k ? ", " : "") + std::to_string(shape[k]);
-  throw ConfigError(std::string("table: ") + key + ": an array of shape [" + has + "]; valid is [" + axes + "] = [" + wanted + "]");
+  throw ConfigError(std::string("table: ") + key + ": an array of shape [" + has + "]; valid is [" + axes + "] = [" +
+                    wanted + "]");
 }
 
 // Arrays by the names of ForwardingTable; what is left out is empty. Sizes are checked against a network by check().
 std::shared_ptr<PyTable> table_from(const py::dict& given) {
-  static const std::vector<std::string> valid = {"switches", "terminals", "lmc", "layers", "lanes", "lane_ports", "bubble", "engine", "fingerprint", "port", "layer", "layer_by", "lane", "route_first", "route_port"};
+  static const std::vector<std::string> valid = {"switches",   "terminals", "lmc",    "layers",      "lanes",
+                                                 "lane_ports", "bubble",    "engine", "fingerprint", "port",
+                                                 "layer",      "layer_by",  "lane",   "route_first", "route_port"};
   for (const auto& [key, value] : given) {
     const std::string name = to_text("table", key);
-    if (std::find(valid.begin(), valid.end(), name) == valid.end()) throw ConfigError("table: unknown array '" + name + "'" + did_you_mean(name, valid) + "; valid names: " + join(valid));
+    if (std::find(valid.begin(), valid.end(), name) == valid.end())
+      throw ConfigError("table: unknown array '" + name + "'" + did_you_mean(name, valid) +
+                        "; valid names: " + join(valid));
   }
   auto table = std::make_shared<ForwardingTable>();
   table->switches = whole_number(given, "switches", 0, 1, 1u << 26);
@@ -90,8 +99,10 @@ std::shared_ptr<PyTable> table_from(const py::dict& given) {
   const py::ssize_t destinations = size(table->destinations());
   check_shape(given, "port", {size(table->switches), destinations}, "switches, destinations");
   if (table->layer_by == LayerBy::kDestination) check_shape(given, "layer", {destinations}, "destinations");
-  if (table->layer_by == LayerBy::kSwitch) check_shape(given, "layer", {size(table->switches), destinations}, "switches, destinations");
-  if (table->layer_by == LayerBy::kTerminal) check_shape(given, "layer", {size(table->terminals), destinations}, "terminals, destinations");
+  if (table->layer_by == LayerBy::kSwitch)
+    check_shape(given, "layer", {size(table->switches), destinations}, "switches, destinations");
+  if (table->layer_by == LayerBy::kTerminal)
+    check_shape(given, "layer", {size(table->terminals), destinations}, "terminals, destinations");
   if (given.contains("port")) table->port = column<u16>(given["port"], "table: port");
   if (given.contains("layer")) table->layer = column<u8>(given["layer"], "table: layer");
   if (given.contains("lane")) table->lane = column<u8>(given["lane"], "table: lane");
@@ -130,7 +141,12 @@ py::dict arrays_of_graph(const Live<PyGraph>& live) {
   const ChannelGraph& g = *live->graph;
   const py::object self = live.owner();
   py::dict d;
-  for (const auto& [name, array] : {std::pair{"first", &g.first}, {"from", &g.from}, {"to", &g.to}, {"reverse", &g.reverse}, {"terminal_switch", &g.terminal_switch}}) d[name] = view(*array, self);
+  for (const auto& [name, array] : {std::pair{"first", &g.first},
+                                    {"from", &g.from},
+                                    {"to", &g.to},
+                                    {"reverse", &g.reverse},
+                                    {"terminal_switch", &g.terminal_switch}})
+    d[name] = view(*array, self);
   d["port"] = view(g.port, self);
   d["terminal_port"] = view(g.terminal_port, self);
   return d;
@@ -147,17 +163,23 @@ EngineChoice to_choice(const std::string& engine, const py::dict& params, const 
 }
 
 // A matrix in columns: entry k says that `source[k]` sends `weight[k]` to `destination[k]`.
-std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, const py::object& destinations, const py::array_t<double, py::array::c_style | py::array::forcecast>& weights) {
-  const auto source = column<u32>(sources, "demand: source"), destination = column<u32>(destinations, "demand: destination");
-  if (source.size() != destination.size() || source.size() != static_cast<std::size_t>(weights.size())) throw ConfigError("demand: sources, destinations and weights are not as many");
+std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, const py::object& destinations,
+                                      const py::array_t<double, py::array::c_style | py::array::forcecast>& weights) {
+  const auto source = column<u32>(sources, "demand: source"),
+             destination = column<u32>(destinations, "demand: destination");
+  if (source.size() != destination.size() || source.size() != static_cast<std::size_t>(weights.size()))
+    throw ConfigError("demand: sources, destinations and weights are not as many");
   auto demand = std::make_shared<Demand>();
   demand->terminals = terminals;
   demand->first.assign(std::size_t{terminals} + 1, 0);
   for (std::size_t k = 0; k < source.size(); k++) {
     if (source[k] >= terminals || destination[k] >= terminals)
-      throw ConfigError("demand: entry " + std::to_string(k) + " goes from " + std::to_string(source[k]) + " to " + std::to_string(destination[k]) + "; there are " + std::to_string(terminals) + " terminals");
+      throw ConfigError("demand: entry " + std::to_string(k) + " goes from " + std::to_string(source[k]) + " to " +
+                        std::to_string(destination[k]) + "; there are " + std::to_string(terminals) + " terminals");
     const double w = weights.data()[k];
-    if (!(w >= 0 && w <= std::numeric_limits<double>::max())) throw ConfigError("demand: entry " + std::to_string(k) + " is " + std::to_string(w) + "; valid are numbers from 0 on");
+    if (!(w >= 0 && w <= std::numeric_limits<double>::max()))
+      throw ConfigError("demand: entry " + std::to_string(k) + " is " + std::to_string(w) +
+                        "; valid are numbers from 0 on");
     demand->first[destination[k] + 1]++;
   }
   for (u32 t = 0; t < terminals; t++) demand->first[t + 1] += demand->first[t];
@@ -182,7 +204,9 @@ void bind_tables(py::module_& m) {
              given["topology"] = topology;
              config.topology = to_section(given, "topology", "");
              if (!failures.is_none()) config.failures = to_failures(failures);
-             return without_gil([&] { return std::make_shared<PyGraph>(PyGraph{std::make_shared<const ChannelGraph>(channel_graph(config))}); });
+             return without_gil([&] {
+               return std::make_shared<PyGraph>(PyGraph{std::make_shared<const ChannelGraph>(channel_graph(config))});
+             });
            }),
            py::arg("topology"), py::arg("failures") = py::none())
       .def_property_readonly("switches", [](Live<PyGraph> g) { return g->graph->switches; })
@@ -191,16 +215,19 @@ void bind_tables(py::module_& m) {
       .def_property_readonly("ports", [](Live<PyGraph> g) { return g->graph->ports; })
       .def_property_readonly("topology_name", [](Live<PyGraph> g) { return g->graph->topology_name; })
       .def_property_readonly("fingerprint", [](Live<PyGraph> g) { return g->graph->fingerprint; })
-      .def_property_readonly("switch_names", [](Live<PyGraph> g) {
-        std::vector<std::string> names;
-        for (u32 s = 0; s < g->graph->switches; s++) names.push_back(g->graph->switch_name(s));
-        return names;
-      })
-      .def_property_readonly("terminal_names", [](Live<PyGraph> g) {
-        std::vector<std::string> names;
-        for (u32 t = 0; t < g->graph->terminals; t++) names.push_back(g->graph->terminal_name(t));
-        return names;
-      })
+      .def_property_readonly("switch_names",
+                             [](Live<PyGraph> g) {
+                               std::vector<std::string> names;
+                               for (u32 s = 0; s < g->graph->switches; s++) names.push_back(g->graph->switch_name(s));
+                               return names;
+                             })
+      .def_property_readonly("terminal_names",
+                             [](Live<PyGraph> g) {
+                               std::vector<std::string> names;
+                               for (u32 t = 0; t < g->graph->terminals; t++)
+                                 names.push_back(g->graph->terminal_name(t));
+                               return names;
+                             })
       .def("arrays", [](Live<PyGraph> g) { return arrays_of_graph(g); });
   py::class_<PyDemand, std::shared_ptr<PyDemand>>(m, "Demand")
       .def(py::init(&demand_from), py::arg("terminals"), py::arg("source"), py::arg("destination"), py::arg("weight"))
@@ -208,13 +235,24 @@ void bind_tables(py::module_& m) {
   py::class_<PyTable, std::shared_ptr<PyTable>>(m, "ForwardingTable")
       .def(py::init(&table_from), py::arg("arrays"))
       .def(py::init([](Live<PyTable> other) { return std::make_shared<PyTable>(*other); }), py::arg("other"))
-      .def_static("make", [](Live<PyGraph> g, const std::string& engine, const py::dict& params, const py::object& demand) {
-        const EngineChoice choice = to_choice(engine, params, demand);
-        return without_gil([&] { return std::make_shared<PyTable>(PyTable{std::make_shared<const ForwardingTable>(make_table("engine", choice, *g->graph))}); });
-      }, py::arg("graph"), py::arg("engine"), py::arg("params") = py::dict(), py::arg("demand") = py::none())
-      .def("check", [](Live<PyTable> t, Live<PyGraph> g) { without_gil([&] { check_table(*g->graph, *t->table); }); }, py::arg("graph"))
-      .def("cycle", [](Live<PyTable> t, Live<PyGraph> g) {
-        return without_gil([&] { return cycle_name(*g->graph, find_cycle(*g->graph, *t->table)); });
-      }, py::arg("graph"))
+      .def_static(
+          "make",
+          [](Live<PyGraph> g, const std::string& engine, const py::dict& params, const py::object& demand) {
+            const EngineChoice choice = to_choice(engine, params, demand);
+            return without_gil([&] {
+              return std::make_shared<PyTable>(
+                  PyTable{std::make_shared<const ForwardingTable>(make_table("engine", choice, *g->graph))});
+            });
+          },
+          py::arg("graph"), py::arg("engine"), py::arg("params") = py::dict(), py::arg("demand") = py::none())
+      .def(
+          "check", [](Live<PyTable> t, Live<PyGraph> g) { without_gil([&] { check_table(*g->graph, *t->table); }); },
+          py::arg("graph"))
+      .def(
+          "cycle",
+          [](Live<PyTable> t, Live<PyGraph> g) {
+            return without_gil([&] { return cycle_name(*g->graph, find_cycle(*g->graph, *t->table)); });
+          },
+          py::arg("graph"))
       .def("arrays", [](Live<PyTable> t) { return arrays_of_table(t); });
 }

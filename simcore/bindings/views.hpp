@@ -18,7 +18,7 @@ pybind11::array view(const T* data, std::vector<pybind11::ssize_t> shape, const 
 }
 template <class T, class A>
 pybind11::array view(const std::vector<T, A>& array, std::vector<pybind11::ssize_t> shape,
-    const pybind11::object& owner) {
+                     const pybind11::object& owner) {
   return view(array.data(), std::move(shape), owner);
 }
 template <class T, class A>
@@ -27,7 +27,7 @@ pybind11::array view(const std::vector<T, A>& array, const pybind11::object& own
 }
 // Bytes of 0 and 1.
 inline pybind11::array flags(const std::uint8_t* data, std::vector<pybind11::ssize_t> shape,
-    const pybind11::object& owner) {
+                             const pybind11::object& owner) {
   return read_only(pybind11::array(pybind11::dtype("bool"), std::move(shape), data, owner));
 }
 

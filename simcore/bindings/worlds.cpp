@@ -17,8 +17,8 @@ using namespace flitgym;
 
 namespace {
 
-// Several networks whose decisions stand in one batch. Each goes on to its next cycle with a decision; they need not be at the
-// same cycle.
+// Several networks whose decisions stand in one batch. Each goes on to its next cycle with a decision; they need not be
+// at the same cycle.
 class Worlds {
  public:
   // The list is the caller's and may change; the simulations are held one by one.
@@ -29,10 +29,12 @@ class Worlds {
       auto& sim = built<Simulation>(item, "Worlds(): simulation " + std::to_string(sims_.size()));
       const Exclusive alone(sim);
       const Seam& seam = seam_of(sim, "Worlds()");
-      if (sim.network().decider != Decider::kSlots) throw ConfigError("Worlds(): routing." + sim.network().routing_name + " decides by itself; use routing=agent");
+      if (sim.network().decider != Decider::kSlots)
+        throw ConfigError("Worlds(): routing." + sim.network().routing_name + " decides by itself; use routing=agent");
       if (sims_.empty()) slots_ = seam.slots, width_ = seam.width;
       if (seam.slots != slots_ || seam.width != width_)
-        throw ConfigError("Worlds(): networks with " + std::to_string(slots_) + " and " + std::to_string(seam.slots) + " slots, " + std::to_string(width_) + " and " + std::to_string(seam.width) +
+        throw ConfigError("Worlds(): networks with " + std::to_string(slots_) + " and " + std::to_string(seam.slots) +
+                          " slots, " + std::to_string(width_) + " and " + std::to_string(seam.width) +
                           " features; they must agree");
       for (const Simulation* other : sims_)
         if (other == &sim) throw ConfigError("Worlds(): the same simulation twice; use fork()");
@@ -96,14 +98,16 @@ class Worlds {
     const Busy busy(*this);
     if (!waiting_) throw CoreError("Worlds.apply() without decisions; call collect() first");
     if (choices.ndim() != 1 || choices.shape(0) != static_cast<py::ssize_t>(count_))
-      throw ConfigError("Worlds.apply(): " + std::to_string(choices.size()) + " choices for " + std::to_string(count_) + " decisions");
+      throw ConfigError("Worlds.apply(): " + std::to_string(choices.size()) + " choices for " + std::to_string(count_) +
+                        " decisions");
     std::vector<std::unique_ptr<Exclusive>> held = hold();
     for (u32 k = 0; k < sims_.size(); k++) check_stands(k);
     const T* const given = choices.data();
     for (u32 j = 0, k = 0, at = 0; j < count_; j++) {
       while (j >= at + counts_[k]) at += counts_[k++];
       if (given[j] < 0 || static_cast<u64>(given[j]) >= sims_[k]->batch().decisions.slot_count[j - at])
-        throw ConfigError("Worlds.apply(): slot " + std::to_string(given[j]) + " of decision " + std::to_string(j) + " is masked out");
+        throw ConfigError("Worlds.apply(): slot " + std::to_string(given[j]) + " of decision " + std::to_string(j) +
+                          " is masked out");
       actions_[j] = static_cast<u32>(given[j]);
     }
     const float* const told = log_probability ? log_probability->data() : nullptr;
@@ -181,10 +185,10 @@ class Worlds {
     Batch& b = sim.batch();
     const bool stands = sim.state().part.totals.collected;
     if (stands && b.decisions.count > 0) {
-      std::copy_n(b.decisions.observation, std::size_t{b.decisions.count} * width_, observation_.data() +
-          std::size_t{count_} * width_);
-      std::copy_n(b.decisions.mask, std::size_t{b.decisions.count} * slots_, mask_.data() +
-          std::size_t{count_} * slots_);
+      std::copy_n(b.decisions.observation, std::size_t{b.decisions.count} * width_,
+                  observation_.data() + std::size_t{count_} * width_);
+      std::copy_n(b.decisions.mask, std::size_t{b.decisions.count} * slots_,
+                  mask_.data() + std::size_t{count_} * slots_);
     }
     b.decisions.observation = observation_.data() + std::size_t{count_} * width_;
     b.decisions.mask = mask_.data() + std::size_t{count_} * slots_;
@@ -216,7 +220,7 @@ class Worlds {
     if (sim.state().part.totals.collected && sim.batch().decisions.count == counts_[k] && is_ours(sim)) return;
     waiting_ = false;
     throw CoreError("Worlds.apply(): network " + std::to_string(k) +
-        " no longer stands where collect() left it; call collect() again");
+                    " no longer stands where collect() left it; call collect() again");
   }
 
   // The decisions of network k become the next rows; their numbers are those by which the transitions name them.
@@ -279,14 +283,19 @@ using Told = std::optional<Worlds::LogProbabilities>;
 void bind_worlds(py::module_& m) {
   py::class_<Worlds>(m, "Worlds")
       .def(py::init<const py::list&>(), py::arg("simulations"))
-      .def("collect", [](Live<Worlds> w, u64 most_cycles) { return w->collect(most_cycles); }, py::arg("max_cycles"))
-      .def("apply", [](Live<Worlds> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); },
+      .def(
+          "collect", [](Live<Worlds> w, u64 most_cycles) { return w->collect(most_cycles); }, py::arg("max_cycles"))
+      .def(
+          "apply", [](Live<Worlds> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); },
           py::arg("actions").noconvert(), py::arg("log_probability") = py::none())
-      .def("apply", [](Live<Worlds> w, const Choices<i32>& choices, const Told& told) { w->apply(choices, told); },
+      .def(
+          "apply", [](Live<Worlds> w, const Choices<i32>& choices, const Told& told) { w->apply(choices, told); },
           py::arg("actions").noconvert(), py::arg("log_probability") = py::none())
-      .def("apply", [](Live<Worlds> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); },
+      .def(
+          "apply", [](Live<Worlds> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); },
           py::arg("actions"), py::arg("log_probability") = py::none())
-      .def("path_delay_us", [](Live<Worlds> w) { return w->path_delay(w.owner()); },
+      .def(
+          "path_delay_us", [](Live<Worlds> w) { return w->path_delay(w.owner()); },
           "Of each slot of each decision, [rows, slots] float32: us to the destination if every queue stood still.")
       .def_property_readonly("count", [](Live<Worlds> w) { return w->count(); })
       .def_property_readonly("most_filed", [](Live<Worlds> w) { return w->most_filed(); })

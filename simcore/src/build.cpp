@@ -32,11 +32,13 @@ template <class Spec>
 void check_name(const std::string& kind, const std::string& name) {
   const auto valid = registered_names<Spec>();
   if (std::find(valid.begin(), valid.end(), name) == valid.end())
-    throw ConfigError(kind + ": unknown name '" + name + "'" + did_you_mean(name, valid) + "; valid names: " + join(valid));
+    throw ConfigError(kind + ": unknown name '" + name + "'" + did_you_mean(name, valid) +
+                      "; valid names: " + join(valid));
 }
 
 bool runs(const TrafficSpec& spec, const Network& net) {
-  return spec.topologies.empty() || std::find(spec.topologies.begin(), spec.topologies.end(), net.topology_name) != spec.topologies.end();
+  return spec.topologies.empty() ||
+         std::find(spec.topologies.begin(), spec.topologies.end(), net.topology_name) != spec.topologies.end();
 }
 bool runs(const RoutingSpec& spec, const Network& net) { return runs_on(spec, net); }
 
@@ -56,9 +58,11 @@ const Spec& find(const std::string& kind, const std::string& name, const Network
   for (const auto& [other, spec] : registry<Spec>())
     if (runs(spec, net) && (others.empty() || others.back() != other)) others.push_back(other);
   if (net.damaged && std::find(accepted.begin(), accepted.end(), topology) != accepted.end())
-    throw ConfigError(kind + "." + name + ": it goes by what topology '" + topology + "' is when whole and cannot go around a failed link: routers " + net.failed_link +
+    throw ConfigError(kind + "." + name + ": it goes by what topology '" + topology +
+                      "' is when whole and cannot go around a failed link: routers " + net.failed_link +
                       " would be cut from each other; those that can are " + join(others));
-  throw ConfigError(kind + "." + name + ": does not run on topology '" + topology + "'; it accepts " + join(accepted) + ". On " + topology + " there are " + join(others));
+  throw ConfigError(kind + "." + name + ": does not run on topology '" + topology + "'; it accepts " + join(accepted) +
+                    ". On " + topology + " there are " + join(others));
 }
 
 // What another topology's entry of the same name takes may be given too, as far as it asks for nothing.
@@ -74,7 +78,9 @@ Values without_defaults_of_others(const RoutingSpec& spec, const Values& given) 
       const auto found = given.find(p.key);
       if (found == given.end() || has(spec, p.key)) continue;
       if (to_string(found->second) != to_string(p.fallback))
-        throw ConfigError("routing." + spec.name + "." + p.key + ": " + to_string(found->second) + " means nothing on topology '" + join(spec.topologies) + "', only on " + join(at->second.topologies));
+        throw ConfigError("routing." + spec.name + "." + p.key + ": " + to_string(found->second) +
+                          " means nothing on topology '" + join(spec.topologies) + "', only on " +
+                          join(at->second.topologies));
       own.erase(p.key);
     }
   return own;
@@ -114,8 +120,10 @@ std::vector<Outage> wire(const Config& config, Network& net) {
 
 void check_watchdog(const Params& params, const Network& net) {
   if (net.router.watchdog_cycles < 2 * net.longest_delay)
-    throw ConfigError("router.watchdog_ns: " + text(params.real("watchdog_ns")) + " ns is shorter than twice the longest channel delay (" +
-                      text(2 * net.longest_delay * net.cycle_ns) + " ns); a packet on a link would be taken for a deadlock");
+    throw ConfigError("router.watchdog_ns: " + text(params.real("watchdog_ns")) +
+                      " ns is shorter than twice the longest channel delay (" +
+                      text(2 * net.longest_delay * net.cycle_ns) +
+                      " ns); a packet on a link would be taken for a deadlock");
 }
 
 void size_router(const Params& params, Network& net) {
@@ -127,18 +135,25 @@ void size_router(const Params& params, Network& net) {
   r.multi_cycle_switch = r.crossbar_cycles > 1;
   for (const Channel& c : net.channels) r.multi_cycle_switch |= c.flit_cycles > 1;
   const std::string& arbiter = params.text("arbiter");
-  r.arbiter = arbiter == "round_robin" ? Arbiter::kRoundRobin : arbiter == "age" ? Arbiter::kAge : Arbiter::kLeastRecentlyServed;
+  r.arbiter = arbiter == "round_robin" ? Arbiter::kRoundRobin
+              : arbiter == "age"       ? Arbiter::kAge
+                                       : Arbiter::kLeastRecentlyServed;
   r.crossbar_per_vc = params.text("crossbar_ports") == "per_vc";
   net.request_mask = r.crossbar_per_vc ? 0 : ~0u;
   if (r.crossbar_per_vc && (r.output_depth == 0 || r.crossbar_cycles > 1 || r.arbiter == Arbiter::kRoundRobin))
-    throw ConfigError("router.crossbar_ports: per_vc needs output buffers (output_buffer_flits > 0), a crossbar flit time of one cycle and arbiter=age or least_recently_served; there are " +
-                      std::to_string(r.output_depth) + " flits, " + std::to_string(r.crossbar_cycles) + " cycles and " + arbiter);
+    throw ConfigError(
+        "router.crossbar_ports: per_vc needs output buffers (output_buffer_flits > 0), a crossbar flit time of one "
+        "cycle and arbiter=age or least_recently_served; there are " +
+        std::to_string(r.output_depth) + " flits, " + std::to_string(r.crossbar_cycles) + " cycles and " + arbiter);
   r.separate_vc_allocation = params.text("vc_allocation") == "before_switch";
   r.packet_credits = params.text("credit_granularity") == "packet";
   r.packet_crossbar = params.text("crossbar_sharing") == "packet";
   if (r.packet_crossbar && (r.flow_control == FlowControl::kWormhole || !r.packet_credits || r.crossbar_per_vc))
-    throw ConfigError("router.crossbar_sharing: packet needs flow_control=virtual_cut_through, credit_granularity=packet and crossbar_ports=per_port: what a packet claims it claims whole; they are " +
-                      params.text("flow_control") + ", " + params.text("credit_granularity") + " and " + params.text("crossbar_ports"));
+    throw ConfigError(
+        "router.crossbar_sharing: packet needs flow_control=virtual_cut_through, credit_granularity=packet and "
+        "crossbar_ports=per_port: what a packet claims it claims whole; they are " +
+        params.text("flow_control") + ", " + params.text("credit_granularity") + " and " +
+        params.text("crossbar_ports"));
   r.flit_by_flit = params.text("packet_stepping") == "flit";
   r.packet_links = r.packet_credits || params.text("link_sharing") == "packet";
   r.latency_from_nic = params.text("latency_from") == "nic";
@@ -176,7 +191,8 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   net.flit_bytes = router.real("flit_bytes");
   if (net.damaged && spec.topologies.empty()) {
     const auto [first, last] = registry<RoutingSpec>().equal_range(spec.name);
-    for (auto at = first; at != last; ++at) net.replaced |= std::count(at->second.topologies.begin(), at->second.topologies.end(), net.topology_name) > 0;
+    for (auto at = first; at != last; ++at)
+      net.replaced |= std::count(at->second.topologies.begin(), at->second.topologies.end(), net.topology_name) > 0;
   }
   net.route = spec.route;
   net.learn = spec.learn;
@@ -190,18 +206,27 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   const u32 needed = net.routing_facts.classes, given = router.count("vcs");
   net.vcs = given == 0 ? needed : given;
   if (net.vcs < needed)
-    throw ConfigError("router.vcs: " + std::to_string(given) + " VCs are too few for routing." + spec.name + ", which needs " + std::to_string(needed) + " to be free of deadlock");
+    throw ConfigError("router.vcs: " + std::to_string(given) + " VCs are too few for routing." + spec.name +
+                      ", which needs " + std::to_string(needed) + " to be free of deadlock");
   if (net.vcs > kMaxVcs)
-    throw ConfigError((given == 0 ? "routing." + spec.name + ": it needs " + std::to_string(net.vcs) + " VC classes on this topology to be free of deadlock (its paths have up to " +
-                                        std::to_string(net.routing_facts.max_hops) + " hops" +
-                                        (net.graphs.size() > 1 ? "; each change in failures.events may lengthen a packet's way by another diameter)" : ")")
-                                  : "router.vcs: " + std::to_string(net.vcs) + " VCs") +
-                      ", the core takes at most " + std::to_string(kMaxVcs));
+    throw ConfigError(
+        (given == 0 ? "routing." + spec.name + ": it needs " + std::to_string(net.vcs) +
+                          " VC classes on this topology to be free of deadlock (its paths have up to " +
+                          std::to_string(net.routing_facts.max_hops) + " hops" +
+                          (net.graphs.size() > 1
+                               ? "; each change in failures.events may lengthen a packet's way by another diameter)"
+                               : ")")
+                    : "router.vcs: " + std::to_string(net.vcs) + " VCs") +
+        ", the core takes at most " + std::to_string(kMaxVcs));
   while ((1u << net.vc_shift) < net.vcs) net.vc_shift++;
   if (net.routing_facts.reroutes && net.router.separate_vc_allocation)
-    throw ConfigError("router.vc_allocation: before_switch holds an output VC for a head that may still choose another, as routing." + spec.name + " does; use with_switch");
+    throw ConfigError(
+        "router.vc_allocation: before_switch holds an output VC for a head that may still choose another, as routing." +
+        spec.name + " does; use with_switch");
   const u32 injection = router.count("injection_vcs");
-  if (injection > net.vcs) throw ConfigError("router.injection_vcs: " + std::to_string(injection) + " are more than the " + std::to_string(net.vcs) + " VCs of a port");
+  if (injection > net.vcs)
+    throw ConfigError("router.injection_vcs: " + std::to_string(injection) + " are more than the " +
+                      std::to_string(net.vcs) + " VCs of a port");
   net.router.injection_vcs = injection ? injection : net.vcs;
   net.request_words = std::max(1u, (1u << (net.radix_shift + net.vc_shift)) / 64);
   keep_sensed(net);
@@ -212,17 +237,21 @@ void check_packet_fits(const std::string& key, u32 flits, const RouterParams& r)
   const std::string packet = ": a packet of " + std::to_string(flits) + " flits does not fit router.";
   const auto fits = [&](const char* buffer, u32 depth) {
     if (depth < flits)
-      throw ConfigError(key + packet + buffer + " = " + std::to_string(depth) + " flits, which virtual cut-through needs; enlarge the buffer or use router.flow_control=wormhole");
+      throw ConfigError(
+          key + packet + buffer + " = " + std::to_string(depth) +
+          " flits, which virtual cut-through needs; enlarge the buffer or use router.flow_control=wormhole");
   };
   if (r.flow_control == FlowControl::kVirtualCutThrough) {
     fits("input_buffer_flits", r.input_depth);
     if (r.output_depth > 0) fits("output_buffer_flits", r.output_depth);
   }
-  if (r.nic_depth < flits) throw ConfigError(key + packet + "nic_buffer_flits = " + std::to_string(r.nic_depth) + " flits");
+  if (r.nic_depth < flits)
+    throw ConfigError(key + packet + "nic_buffer_flits = " + std::to_string(r.nic_depth) + " flits");
   // A credit for the whole packet comes back with its tail: a buffer that cannot hold it would wait for itself.
   if (r.packet_credits && r.input_depth < flits)
-    throw ConfigError(key + ": with router.credit_granularity=packet a packet of " + std::to_string(flits) + " flits does not fit router.input_buffer_flits = " +
-                      std::to_string(r.input_depth) + " flits; enlarge the buffer or use router.credit_granularity=flit");
+    throw ConfigError(key + ": with router.credit_granularity=packet a packet of " + std::to_string(flits) +
+                      " flits does not fit router.input_buffer_flits = " + std::to_string(r.input_depth) +
+                      " flits; enlarge the buffer or use router.credit_granularity=flit");
 }
 
 // Packets that keep together (src/stage/train.hpp) hold what they pass from their first flit to their last.
@@ -233,37 +262,49 @@ void size_trains(const std::string& size_key, const Params& params, Network& net
   for (const Channel& c : net.channels) slowest = std::max(slowest, c.flit_cycles);
   const u64 longest = net.longest_delay + u64{net.most_packet_flits} * slowest;
   if (longest > kLongestDelay / 2)
-    throw ConfigError(size_key + ": a packet of " + std::to_string(net.most_packet_flits) + " flits takes " + std::to_string(slowest) +
-                      " cycles for each, too long in all with router.crossbar_sharing=packet; choose a longer router.cycle_ns");
+    throw ConfigError(
+        size_key + ": a packet of " + std::to_string(net.most_packet_flits) + " flits takes " +
+        std::to_string(slowest) +
+        " cycles for each, too long in all with router.crossbar_sharing=packet; choose a longer router.cycle_ns");
   net.longest_delay = static_cast<u32>(longest);
   net.router.multi_cycle_switch = true;
   check_watchdog(params, net);
   if (net.router.flit_by_flit) declare_followers(net);
 }
 
-// Bubble flow control counts packets: all of one size, two of which fit a buffer. They keep to one VC all the way round a ring.
+// Bubble flow control counts packets: all of one size, two of which fit a buffer. They keep to one VC all the way round
+// a ring.
 void check_bubble(const std::string& size_key, const Network& net) {
   if (!net.routing_facts.bubble) return;
   const std::string what = "routing." + net.routing_name + ".deadlock_avoidance: bubble";
   const RouterParams& r = net.router;
   if (r.flow_control == FlowControl::kWormhole)
-    throw ConfigError(what + " needs router.flow_control=virtual_cut_through: there must be room for whole packets; it is wormhole (use dateline there)");
+    throw ConfigError(what +
+                      " needs router.flow_control=virtual_cut_through: there must be room for whole packets; it is "
+                      "wormhole (use dateline there)");
   if (net.vcs != net.routing_facts.classes)
-    throw ConfigError(what + " runs on rings of one VC, router.vcs is " + std::to_string(net.vcs) + "; valid are 0 and 1 (or use dateline)");
+    throw ConfigError(what + " runs on rings of one VC, router.vcs is " + std::to_string(net.vcs) +
+                      "; valid are 0 and 1 (or use dateline)");
   if (net.least_packet_flits != net.most_packet_flits)
-    throw ConfigError(what + " needs packets of one size, " + size_key + " makes them " + std::to_string(net.least_packet_flits) + " to " + std::to_string(net.most_packet_flits) +
+    throw ConfigError(what + " needs packets of one size, " + size_key + " makes them " +
+                      std::to_string(net.least_packet_flits) + " to " + std::to_string(net.most_packet_flits) +
                       " flits: the room that small ones leave would not add up to that of a large one (use dateline)");
   const u32 depth = r.output_depth > 0 ? r.output_depth : r.input_depth, two = 2 * net.most_packet_flits;
   if (depth < two)
-    throw ConfigError(what + " needs room for two packets of " + std::to_string(net.most_packet_flits) + " flits, router." + (r.output_depth > 0 ? "output" : "input") + "_buffer_flits is " +
+    throw ConfigError(what + " needs room for two packets of " + std::to_string(net.most_packet_flits) +
+                      " flits, router." + (r.output_depth > 0 ? "output" : "input") + "_buffer_flits is " +
                       std::to_string(depth) + "; at least " + std::to_string(two) + " are valid");
 }
 
 void choose_workload(const Config& config, const Params& router, Network& net) {
-  if (!config.traffic.name.empty()) throw ConfigError("traffic: '" + config.traffic.name + "' and a workload; the jobs of a workload are all the traffic there is");
+  if (!config.traffic.name.empty())
+    throw ConfigError("traffic: '" + config.traffic.name +
+                      "' and a workload; the jobs of a workload are all the traffic there is");
   const auto workload = build_workload(config.workload, net, router.real("flit_bytes"));
   const u32 flits = (workload->packet_bytes + workload->flit_bytes - 1) / workload->flit_bytes;
-  if (flits > 65535) throw ConfigError("workload.packet_bytes: " + std::to_string(workload->packet_bytes) + " bytes are " + std::to_string(flits) + " flits, a packet has at most 65535");
+  if (flits > 65535)
+    throw ConfigError("workload.packet_bytes: " + std::to_string(workload->packet_bytes) + " bytes are " +
+                      std::to_string(flits) + " flits, a packet has at most 65535");
   net.least_packet_flits = 1;
   net.most_packet_flits = flits;
   check_packet_fits("workload.packet_bytes", flits, net.router);
@@ -289,7 +330,8 @@ void choose_traffic(const Config& config, const Params& router, Network& net) {
   net.least_packet_flits = net.most_packet_flits = params.count("packet_flits");
   if (const u32 most = params.count("packet_flits_max")) {
     if (most < net.least_packet_flits)
-      throw ConfigError(where + ".packet_flits_max: " + std::to_string(most) + " flits are fewer than packet_flits = " + std::to_string(net.least_packet_flits));
+      throw ConfigError(where + ".packet_flits_max: " + std::to_string(most) +
+                        " flits are fewer than packet_flits = " + std::to_string(net.least_packet_flits));
     net.most_packet_flits = most;
   }
   const u32 flits = net.most_packet_flits;
@@ -303,13 +345,16 @@ void choose_traffic(const Config& config, const Params& router, Network& net) {
   const auto& times = params.reals("load_step_times_ns");
   const auto& loads = params.reals("load_step_loads");
   if (times.size() != loads.size())
-    throw ConfigError(where + ".load_step_loads: " + std::to_string(loads.size()) + " loads for " + std::to_string(times.size()) + " load_step_times_ns");
+    throw ConfigError(where + ".load_step_loads: " + std::to_string(loads.size()) + " loads for " +
+                      std::to_string(times.size()) + " load_step_times_ns");
   net.load_values = {params.real("load")};
   net.load_from = {0};
   for (std::size_t k = 0; k < times.size(); k++) {
     const double cycle = std::round(times[k] / net.cycle_ns);
-    if (cycle <= net.load_from.back()) throw ConfigError(where + ".load_step_times_ns: " + to_string(Value{times}) + " must be positive and increasing");
-    if (cycle > std::numeric_limits<u32>::max()) throw ConfigError(where + ".load_step_times_ns: " + to_string(Value{times}) + " goes past the longest run");
+    if (cycle <= net.load_from.back())
+      throw ConfigError(where + ".load_step_times_ns: " + to_string(Value{times}) + " must be positive and increasing");
+    if (cycle > std::numeric_limits<u32>::max())
+      throw ConfigError(where + ".load_step_times_ns: " + to_string(Value{times}) + " goes past the longest run");
     net.load_from.push_back(static_cast<Cycle>(cycle));
     net.load_values.push_back(loads[k]);
   }
@@ -330,42 +375,60 @@ void choose_traffic(const Config& config, const Params& router, Network& net) {
 const std::vector<ParamSpec>& router_params() {
   const double inf = std::numeric_limits<double>::max();
   static const std::vector<ParamSpec> specs = {
-      real("cycle_ns", 1.0, 1e-3, 1e6, "ns", "length of a simulator cycle; every time below is rounded to it, at most 1 % off"),
+      real("cycle_ns", 1.0, 1e-3, 1e6, "ns",
+           "length of a simulator cycle; every time below is rounded to it, at most 1 % off"),
       real("flit_bytes", 128, 1, 1e6, "bytes", "size of a flit"),
       real("link_bandwidth_gb_per_s_host", 128, 1e-6, 1e6, "GB/s", "terminal channels"),
       real("link_bandwidth_gb_per_s_local", 128, 1e-6, 1e6, "GB/s", "local channels"),
       real("link_bandwidth_gb_per_s_global", 128, 1e-6, 1e6, "GB/s", "global channels"),
-      real("crossbar_bandwidth_gb_per_s", 128, 1e-6, 1e6, "GB/s", "per crossbar port; above the link's it is the crossbar speedup"),
+      real("crossbar_bandwidth_gb_per_s", 128, 1e-6, 1e6, "GB/s",
+           "per crossbar port; above the link's it is the crossbar speedup"),
       real("link_latency_ns_host", 1, 0, 1e6, "ns", "time of flight, terminal channels"),
       real("link_latency_ns_local", 10, 0, 1e6, "ns", "time of flight, local channels"),
       real("link_latency_ns_global", 100, 0, 1e6, "ns", "time of flight, global channels"),
       real("input_latency_ns", 0, 0, 1e6, "ns", "from the end of the link to the input buffer"),
       real("output_latency_ns", 1, 0, 1e6, "ns", "from the output queue (or the switch) to the link"),
-      real("pipeline_ns", 0, 0, 1e5, "ns", "from becoming the head of an input VC to its route computation and first switch request"),
+      real("pipeline_ns", 0, 0, 1e5, "ns",
+           "from becoming the head of an input VC to its route computation and first switch request"),
       integer("input_buffer_flits", 256, 1, 65535, "flits", "per VC"),
-      integer("output_buffer_flits", 0, 0, 65535, "flits", "per VC; 0 = an input-queued router, whose crossbar drives the links"),
+      integer("output_buffer_flits", 0, 0, 65535, "flits",
+              "per VC; 0 = an input-queued router, whose crossbar drives the links"),
       integer("nic_buffer_flits", 32, 1, 65535, "flits", "output buffer of each network interface"),
       integer("injection_vcs", 1, 0, kMaxVcs, "", "a network interface spreads its packets over so many VCs; 0 = all"),
       integer("vcs", 0, 0, kMaxVcs, "", "virtual channels per port; 0 = as many as the routing needs"),
-      choice("flow_control", "virtual_cut_through", {"virtual_cut_through", "wormhole"}, "a head moves on when the next buffer takes the whole packet, or one flit"),
+      choice("flow_control", "virtual_cut_through", {"virtual_cut_through", "wormhole"},
+             "a head moves on when the next buffer takes the whole packet, or one flit"),
       choice("arbiter", "round_robin", {"round_robin", "least_recently_served", "age"},
-             "switch allocation: round robin at each output, or in order of the least recently served (input, VC) or of the oldest packet"),
+             "switch allocation: round robin at each output, or in order of the least recently served (input, VC) or "
+             "of the oldest packet"),
       choice("crossbar_ports", "per_port", {"per_port", "per_vc"},
-             "a port sends and receives one flit per crossbar flit time in all, or one per VC (as SuperSim's and CAMINOS's routers do): a speedup of the number of VCs"),
+             "a port sends and receives one flit per crossbar flit time in all, or one per VC (as SuperSim's and "
+             "CAMINOS's routers do): a speedup of the number of VCs"),
       choice("vc_allocation", "with_switch", {"with_switch", "before_switch"},
-             "a head wins its output VC in the same grant as the switch, or a cycle earlier, holding it until its tail has won the switch"),
-      choice("credit_latency", "hop", {"hop", "link"}, "a credit takes as long as a flit's hop the other way (output, link, input), or the time of flight alone"),
-      choice("credit_granularity", "flit", {"flit", "packet"}, "credits return per flit, or per packet with its tail; with packet, links are shared by packets too"),
+             "a head wins its output VC in the same grant as the switch, or a cycle earlier, holding it until its tail "
+             "has won the switch"),
+      choice("credit_latency", "hop", {"hop", "link"},
+             "a credit takes as long as a flit's hop the other way (output, link, input), or the time of flight alone"),
+      choice("credit_granularity", "flit", {"flit", "packet"},
+             "credits return per flit, or per packet with its tail; with packet, links are shared by packets too"),
       choice("crossbar_sharing", "flit", {"flit", "packet"},
-             "a crossbar input and output take a flit at a time, or stay with a packet until its tail has passed, as its channel does; with packet (needs credit_granularity=packet), "
+             "a crossbar input and output take a flit at a time, or stay with a packet until its tail has passed, as "
+             "its channel does; with packet (needs credit_granularity=packet), "
              "queues, room and credits are claimed and given back for a whole packet with its head"),
       choice("packet_stepping", "train", {"train", "flit"},
-             "with crossbar_sharing=packet, a packet is moved as one entry per hop, or flit by flit: slower by far, with the same results (a check of the simulator)"),
-      choice("link_sharing", "flit", {"flit", "packet"}, "the VCs of a link take turns flit by flit, or packet by packet (a packet that runs dry lets others through)"),
-      integer("output_wake_flits", 0, 0, 16, "flit times", "an idle output port (or NIC) waits so long before it sends"),
-      choice("latency_from", "generation", {"generation", "nic"}, "reference point of packet_latency_*: the source's clock, or acceptance by its NIC"),
-      choice("source_backlog", "kept", {"kept", "lost"}, "while a NIC is full, generations wait (an open-loop source) or are lost"),
-      real("watchdog_ns", 100000, 0, inf, "ns", "nothing moved for so long with flits in flight = deadlock, the run ends with an error"),
+             "with crossbar_sharing=packet, a packet is moved as one entry per hop, or flit by flit: slower by far, "
+             "with the same results (a check of the simulator)"),
+      choice("link_sharing", "flit", {"flit", "packet"},
+             "the VCs of a link take turns flit by flit, or packet by packet (a packet that runs dry lets others "
+             "through)"),
+      integer("output_wake_flits", 0, 0, 16, "flit times",
+              "an idle output port (or NIC) waits so long before it sends"),
+      choice("latency_from", "generation", {"generation", "nic"},
+             "reference point of packet_latency_*: the source's clock, or acceptance by its NIC"),
+      choice("source_backlog", "kept", {"kept", "lost"},
+             "while a NIC is full, generations wait (an open-loop source) or are lost"),
+      real("watchdog_ns", 100000, 0, inf, "ns",
+           "nothing moved for so long with flits in flight = deadlock, the run ends with an error"),
   };
   return specs;
 }
@@ -373,9 +436,11 @@ const std::vector<ParamSpec>& router_params() {
 const std::vector<ParamSpec>& common_traffic_params() {
   static const std::vector<ParamSpec> specs = {
       real("load", 0.5, 0, 1, "flits per terminal per flit time", "offered load"),
-      choice("injection", "bernoulli", {"bernoulli", "fixed_interval"}, "each cycle with equal probability, or every terminal at the same instants"),
+      choice("injection", "bernoulli", {"bernoulli", "fixed_interval"},
+             "each cycle with equal probability, or every terminal at the same instants"),
       integer("packet_flits", 1, 1, 65535, "flits", "packet size"),
-      integer("packet_flits_max", 0, 0, 65535, "flits", "packet sizes are drawn uniformly from packet_flits up to this; 0 = all are packet_flits"),
+      integer("packet_flits_max", 0, 0, 65535, "flits",
+              "packet sizes are drawn uniformly from packet_flits up to this; 0 = all are packet_flits"),
       list("load_step_times_ns", {}, 0, 1e12, "ns", "instants at which the offered load changes"),
       list("load_step_loads", {}, 0, 1, "flits per terminal per flit time", "and the loads that hold from then on"),
   };
@@ -395,7 +460,9 @@ u64 digest(const Program& program) {
       program.block(r, k, block);
       worked(1 + block.ops.size() + block.dependencies.size());
       word(program.repeats(r, k));
-      for (const Op& op : block.ops) word(op.size), word(u64{op.peer} << 32 | static_cast<u32>(op.tag)), word(u64{static_cast<u8>(op.kind)} << 16 | op.cpu << 8 | op.nic);
+      for (const Op& op : block.ops)
+        word(op.size), word(u64{op.peer} << 32 | static_cast<u32>(op.tag)),
+            word(u64{static_cast<u8>(op.kind)} << 16 | op.cpu << 8 | op.nic);
       for (const Dependency& d : block.dependencies) word(u64{d.before} << 32 | d.after), word(d.on_start);
     }
   return value;
@@ -429,7 +496,8 @@ u32 count_terminals(const Config& config) {
 ChannelGraph channel_graph(const Config& config) {
   Network net;
   const std::vector<Outage> outages = wire(config, net);
-  if (!outages.empty()) throw ConfigError("failures.events: a table is made for links that are there all the time; leave the events out");
+  if (!outages.empty())
+    throw ConfigError("failures.events: a table is made for links that are there all the time; leave the events out");
   return channel_graph(net);
 }
 
@@ -447,7 +515,8 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   auto net = std::make_shared<Network>();
   net->seed = config.seed;
   if (config.router.name != "vc_router")
-    throw ConfigError("router: unknown name '" + config.router.name + "'" + did_you_mean(config.router.name, {"vc_router"}) + "; valid names: vc_router");
+    throw ConfigError("router: unknown name '" + config.router.name + "'" +
+                      did_you_mean(config.router.name, {"vc_router"}) + "; valid names: vc_router");
   const Params router("router", router_params(), config.router.values);
   const std::vector<Outage> outages = wire(config, *net);
   time_channels(router, *net);
@@ -481,8 +550,8 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
                  std::to_string(capacity) + " transitions and " + std::to_string(net->seam->policy.size) + " weights");
   }
   claim_memory(memory_to_run(*net) - learning, "topology." + net->topology_name,
-               "the buffers of " + std::to_string(net->routers) + " routers and " +
-                   std::to_string(net->terminals) + " terminals");
+               "the buffers of " + std::to_string(net->routers) + " routers and " + std::to_string(net->terminals) +
+                   " terminals");
   net->memory_bytes = scope.claimed();
   return net;
 }

@@ -1,6 +1,6 @@
 // The seam. First half: every head that became the front of an input VC is put into one batch. Somebody chooses
-// (output port, VC class) for each: the routing in the core, or whoever is outside (Decider). Second half: the choices become
-// routes, and the packets ask for the switch.
+// (output port, VC class) for each: the routing in the core, or whoever is outside (Decider). Second half: the choices
+// become routes, and the packets ask for the switch.
 #include "decision.hpp"
 
 #include <algorithm>
@@ -46,8 +46,8 @@ void route_requests(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
   Batch& b = f.w.batch;
-  // Where earlier decisions of a cycle weigh in later ones (routing.allocation=sequential), which comes first must not hang
-  // on the order of events elsewhere: packets that keep together have fewer of them as trains.
+  // Where earlier decisions of a cycle weigh in later ones (routing.allocation=sequential), which comes first must not
+  // hang on the order of events elsewhere: packets that keep together have fewer of them as trains.
   if (net.whole_packets && !net.scratch.empty()) std::sort(f.w.routes.begin(), f.w.routes.end());
   const std::size_t n = f.w.routes.size();
   b.count = static_cast<u32>(n);
@@ -76,27 +76,36 @@ void ask_outside(const Network& net, State& s, Batch& b) {
   else if (net.decider == Decider::kSlots) make_decisions(net, s, b);
 }
 
-u32 decisions_asked(const Network& net, const Batch& b) { return net.decider == Decider::kSlots ? b.decisions.count : b.count; }
+u32 decisions_asked(const Network& net, const Batch& b) {
+  return net.decider == Decider::kSlots ? b.decisions.count : b.count;
+}
 
 void check_choices(const Network& net, const Batch& b, const u32* choices, std::size_t count) {
   switch (net.decider) {
     case Decider::kRouting:
-      if (count) throw ConfigError("apply(): routing." + net.routing_name + " decides by itself; choices are for routing=external");
+      if (count)
+        throw ConfigError("apply(): routing." + net.routing_name +
+                          " decides by itself; choices are for routing=external");
       return;
     case Decider::kCandidates:
-      if (count != b.count) throw ConfigError("apply(): " + std::to_string(count) + " choices for " + std::to_string(b.count) + " requests");
+      if (count != b.count)
+        throw ConfigError("apply(): " + std::to_string(count) + " choices for " + std::to_string(b.count) +
+                          " requests");
       for (u32 i = 0; i < b.count; i++)
         if (choices[i] >= b.offsets[i + 1] - b.offsets[i])
-          throw ConfigError("apply(): choice " + std::to_string(choices[i]) + " of request " + std::to_string(i) + " is outside its " + std::to_string(b.offsets[i + 1] - b.offsets[i]) +
-                            " candidates");
+          throw ConfigError("apply(): choice " + std::to_string(choices[i]) + " of request " + std::to_string(i) +
+                            " is outside its " + std::to_string(b.offsets[i + 1] - b.offsets[i]) + " candidates");
       return;
     case Decider::kSlots: {
       const Decisions& d = b.decisions;
-      if (count != d.count) throw ConfigError("apply(): " + std::to_string(count) + " choices for " + std::to_string(d.count) + " decisions");
+      if (count != d.count)
+        throw ConfigError("apply(): " + std::to_string(count) + " choices for " + std::to_string(d.count) +
+                          " decisions");
       for (u32 j = 0; j < d.count; j++)
         if (choices[j] >= d.slot_count[j])
-          throw ConfigError("apply(): slot " + std::to_string(choices[j]) + " of decision " + std::to_string(j) + " is masked out; it has " + std::to_string(d.slot_count[j]) +
-                            " candidates in " + std::to_string(net.seam->slots) + " slots");
+          throw ConfigError("apply(): slot " + std::to_string(choices[j]) + " of decision " + std::to_string(j) +
+                            " is masked out; it has " + std::to_string(d.slot_count[j]) + " candidates in " +
+                            std::to_string(net.seam->slots) + " slots");
     }
   }
 }
@@ -124,8 +133,8 @@ void decide(const Network& net, State& s, Batch& b, const u32* choices, const fl
   }
 }
 
-// The routings of this house choose what exists, from packets that came here by its rules and from tables that they filled
-// themselves. Where one of the two is somebody else's, nobody can know.
+// The routings of this house choose what exists, from packets that came here by its rules and from tables that they
+// filled themselves. Where one of the two is somebody else's, nobody can know.
 void verify_routes(const Frame& f) {
   const Network& net = f.net;
   const Batch& b = f.w.batch;
@@ -153,8 +162,8 @@ void mark_nonminimal(const Network& net, State& s, const Batch& b) {
 
 namespace {
 
-// Nobody looks on (kPlain), a router's input VCs fit one mask word (kOneWord), and switch allocation asks how long ports are
-// busy (kBusyPorts).
+// Nobody looks on (kPlain), a router's input VCs fit one mask word (kOneWord), and switch allocation asks how long
+// ports are busy (kBusyPorts).
 template <bool kPlain, bool kOneWord, bool kBusyPorts>
 void apply_all(Frame& f, u32 begin, u32 end) {
   const Network& net = f.net;
@@ -163,7 +172,8 @@ void apply_all(Frame& f, u32 begin, u32 end) {
   const bool never_held = net.most_packet_flits == 1 && !net.router.separate_vc_allocation;
   const u16* const filled = never_held && net.sensed.parts == Occupancy::kBoth ? f.sensed : nullptr;
   const u32 vcs = net.vcs, classes = net.routing_facts.classes;
-  const u32 radix_shift = net.radix_shift, vc_shift = net.vc_shift, shift = radix_shift + vc_shift, words = kOneWord ? 1 : net.request_words, asked_words = kOneWord ? 1 : net.asked_words;
+  const u32 radix_shift = net.radix_shift, vc_shift = net.vc_shift, shift = radix_shift + vc_shift,
+            words = kOneWord ? 1 : net.request_words, asked_words = kOneWord ? 1 : net.asked_words;
   const u32* const ids = b.input_vc.data();
   const u16* const out_ports = b.out_port.data();
   const u16* const out_classes = b.out_class.data();
@@ -175,14 +185,15 @@ void apply_all(Frame& f, u32 begin, u32 end) {
   u64* const active = f.active;
   const u32 first_router = f.range.first_router, request_mask = net.request_mask;
   for (u32 i = begin; i < end; i++) {
-    const u32 v = ids[i], router = v >> shift, bit = v & ((1u << shift) - 1), out_port = out_ports[i], output = router << radix_shift | out_port;
+    const u32 v = ids[i], router = v >> shift, bit = v & ((1u << shift) - 1), out_port = out_ports[i],
+              output = router << radix_shift | out_port;
     InputVc& in = input_vcs[v];
     in.out_port = static_cast<u16>(out_port);
     const bool any = out_classes[i] == kAnyClass;
     const u32 first = any ? 0 : out_classes[i], step = any ? 1 : classes;
     in.out_vc = static_cast<u16>(first + step >= vcs ? first  // the class has no other
-                                 : filled ? emptiest(net, &filled[net.sensed.at(output, 0)], first, step)
-                                          : roomiest(net, &s.output_vcs[net.vc_id(output, 0)], first, step));
+                                 : filled            ? emptiest(net, &filled[net.sensed.at(output, 0)], first, step)
+                                                     : roomiest(net, &s.output_vcs[net.vc_id(output, 0)], first, step));
     in.routed = 1;
     if (!kPlain && net.accounted_jobs) account_routed(f, v, output);
     // Switch allocation comes next and looks at both ports and at the output VC.
@@ -197,7 +208,8 @@ void apply_all(Frame& f, u32 begin, u32 end) {
     asked[kOneWord ? router : router * asked_words + asks / 64] |= u64{1} << (asks % 64);
     const u32 own = router - first_router;
     active[own / 64] |= u64{1} << (own % 64);
-    if (!kPlain && (in.front & kWatched)) [[unlikely]] watch(f, in.front | kHead | (net.most_packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
+    if (!kPlain && (in.front & kWatched)) [[unlikely]]
+      watch(f, in.front | kHead | (net.most_packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
   }
   if (net.router.arbiter == Arbiter::kAge)
     for (u32 i = begin; i < end; i++) input_vcs[ids[i]].served = s.packets[b.packet[i]].generated;
@@ -208,7 +220,8 @@ void apply_all(Frame& f, u32 begin, u32 end) {
 void apply_routes(Frame& f, u32 begin, u32 end) {
   const bool busy_ports = f.net.router.multi_cycle_switch;
   if (!plain(f)) apply_all<false, false, true>(f, begin, end);
-  else if (f.net.request_words == 1) busy_ports ? apply_all<true, true, true>(f, begin, end) : apply_all<true, true, false>(f, begin, end);
+  else if (f.net.request_words == 1)
+    busy_ports ? apply_all<true, true, true>(f, begin, end) : apply_all<true, true, false>(f, begin, end);
   else busy_ports ? apply_all<true, false, true>(f, begin, end) : apply_all<true, false, false>(f, begin, end);
 }
 

@@ -1,4 +1,5 @@
-// Who decides, and how: the batch of a cycle's requests is shown to whoever is outside, and the choices are written into it.
+// Who decides, and how: the batch of a cycle's requests is shown to whoever is outside, and the choices are written
+// into it.
 #pragma once
 
 #include "simcore/state.hpp"

@@ -36,7 +36,9 @@ std::vector<std::string> words(const std::string& text) {
   return out;
 }
 
-bool is_number(const std::string& text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos && text.size() < 10; }
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos && text.size() < 10;
+}
 
 // What the entries of `failures` mean on one wiring.
 class Reader {
@@ -47,11 +49,13 @@ class Reader {
       std::vector<std::string> keys;
       for (const ParamSpec& p : known) keys.push_back(p.key);
       if (std::find(keys.begin(), keys.end(), key) == keys.end())
-        throw ConfigError("failures." + key + ": unknown key" + did_you_mean(key, keys) + "; valid keys: " + join(keys));
+        throw ConfigError("failures." + key + ": unknown key" + did_you_mean(key, keys) +
+                          "; valid keys: " + join(keys));
     }
     const auto seed = given.find("seed");
     if (seed != given.end()) {
-      if (!std::holds_alternative<i64>(seed->second) || std::get<i64>(seed->second) < 0) throw ConfigError("failures.seed: " + to_string(seed->second) + " is no whole number from 0 on");
+      if (!std::holds_alternative<i64>(seed->second) || std::get<i64>(seed->second) < 0)
+        throw ConfigError("failures.seed: " + to_string(seed->second) + " is no whole number from 0 on");
       seed_ = static_cast<u64>(std::get<i64>(seed->second));
     }
     for (u32 r = 0; r < w.routers; r++)
@@ -64,14 +68,18 @@ class Reader {
 
   const std::vector<Cable>& cables() const { return cables_; }
   std::vector<u32> links() const {
-    return chosen("links", static_cast<u32>(cables_.size()), 0, [&](const std::string& name) { return cable("failures.links", name); });
+    return chosen("links", static_cast<u32>(cables_.size()), 0,
+                  [&](const std::string& name) { return cable("failures.links", name); });
   }
   std::vector<u32> routers() const {
-    return chosen("routers", w_.routers, 1, [&](const std::string& name) { return std::vector<u32>{router("failures.routers", name)}; });
+    return chosen("routers", w_.routers, 1,
+                  [&](const std::string& name) { return std::vector<u32>{router("failures.routers", name)}; });
   }
   std::vector<u32> terminals() const {
     const auto n = static_cast<u32>(w_.terminal_port.size());
-    return chosen("terminals", n, 2, [&](const std::string& name) { return std::vector<u32>{known("failures.terminals", "terminal", name, w_.terminal_names, n)}; });
+    return chosen("terminals", n, 2, [&](const std::string& name) {
+      return std::vector<u32>{known("failures.terminals", "terminal", name, w_.terminal_names, n)};
+    });
   }
 
   // LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, where LINK may be a part of all links.
@@ -86,10 +94,13 @@ class Reader {
       if (at == std::string::npos) throw bad_event(event);
       const std::string link = event.substr(0, at), times = event.substr(at + 1);
       const std::size_t dash = times.find('-');
-      const double down = time(event, times.substr(0, dash)), up = dash == std::string::npos ? std::numeric_limits<double>::infinity() : time(event, times.substr(dash + 1));
+      const double down = time(event, times.substr(0, dash)), up = dash == std::string::npos
+                                                                       ? std::numeric_limits<double>::infinity()
+                                                                       : time(event, times.substr(dash + 1));
       if (up <= down) throw ConfigError("failures.events: '" + event + "' comes up before it goes down");
       number++;
-      for (const u32 k : part_or_name(link, number)) all.push_back({cables_[k].a, cables_[k].b, down, up, name_of(cables_[k])});
+      for (const u32 k : part_or_name(link, number))
+        all.push_back({cables_[k].a, cables_[k].b, down, up, name_of(cables_[k])});
     }
     return all;
   }
@@ -98,7 +109,8 @@ class Reader {
 
  private:
   static ConfigError bad_event(const std::string& event) {
-    return ConfigError("failures.events: '" + event + "' is no LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, such as 3-5@20000-60000 or 0.05@20000");
+    return ConfigError("failures.events: '" + event +
+                       "' is no LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, such as 3-5@20000-60000 or 0.05@20000");
   }
   static double time(const std::string& event, const std::string& text) {
     char* end = nullptr;
@@ -119,16 +131,21 @@ class Reader {
     if (is_number(name) && std::stoul(name) < count) return static_cast<u32>(std::stoul(name));
     return kNone;
   }
-  u32 known(const std::string& where, const char* what, const std::string& name, const std::vector<std::string>& names, u32 count) const {
+  u32 known(const std::string& where, const char* what, const std::string& name, const std::vector<std::string>& names,
+            u32 count) const {
     const u32 id = find(name, names, count);
     if (id == kNone)
-      throw ConfigError(where + ": there is no " + what + " '" + name + "'" + did_you_mean(name, names) + "; they are numbered 0 .. " + std::to_string(count - 1) +
+      throw ConfigError(where + ": there is no " + what + " '" + name + "'" + did_you_mean(name, names) +
+                        "; they are numbered 0 .. " + std::to_string(count - 1) +
                         (names.empty() ? "" : ", or go by their names"));
     return id;
   }
-  u32 router(const std::string& where, const std::string& name) const { return known(where, "router", name, w_.router_names, w_.routers); }
+  u32 router(const std::string& where, const std::string& name) const {
+    return known(where, "router", name, w_.router_names, w_.routers);
+  }
 
-  // "A-B": every link between the two; "A-B#2": the second of them; "A:5": the one at that port. Names may have dashes of their own.
+  // "A-B": every link between the two; "A-B#2": the second of them; "A:5": the one at that port. Names may have dashes
+  // of their own.
   std::vector<u32> cable(const std::string& where, std::string name) const {
     const std::string whole = name;
     u32 which = 0;
@@ -144,17 +161,23 @@ class Reader {
       return found;
     };
     for (std::size_t dash = name.find('-'); dash != std::string::npos; dash = name.find('-', dash + 1)) {
-      const u32 a = find(name.substr(0, dash), w_.router_names, w_.routers), b = find(name.substr(dash + 1), w_.router_names, w_.routers);
+      const u32 a = find(name.substr(0, dash), w_.router_names, w_.routers),
+                b = find(name.substr(dash + 1), w_.router_names, w_.routers);
       if (a == kNone || b == kNone) continue;
-      auto found = matching([&](const Cable& c) { return (c.a.router == a && c.b.router == b) || (c.a.router == b && c.b.router == a); });
+      auto found = matching(
+          [&](const Cable& c) { return (c.a.router == a && c.b.router == b) || (c.a.router == b && c.b.router == a); });
       if (!found.empty()) return found;
     }
     if (const std::size_t colon = name.rfind(':'); colon != std::string::npos && is_number(name.substr(colon + 1))) {
-      const u32 r = find(name.substr(0, colon), w_.router_names, w_.routers), port = static_cast<u32>(std::stoul(name.substr(colon + 1)));
-      auto found = matching([&](const Cable& c) { return (c.a.router == r && c.a.port == port) || (c.b.router == r && c.b.port == port); });
+      const u32 r = find(name.substr(0, colon), w_.router_names, w_.routers),
+                port = static_cast<u32>(std::stoul(name.substr(colon + 1)));
+      auto found = matching([&](const Cable& c) {
+        return (c.a.router == r && c.a.port == port) || (c.b.router == r && c.b.port == port);
+      });
       if (!found.empty()) return found;
     }
-    throw ConfigError(where + ": there is no link '" + whole + "'; say which routers it joins, such as " + (cables_.empty() ? "0-1" : name_of(cables_[0])) +
+    throw ConfigError(where + ": there is no link '" + whole + "'; say which routers it joins, such as " +
+                      (cables_.empty() ? "0-1" : name_of(cables_[0])) +
                       ", with #2 behind it for the second of several, or ROUTER:PORT");
   }
   std::vector<u32> part_or_name(const std::string& link, u32 number) const {
@@ -173,7 +196,9 @@ class Reader {
     return all;
   }
   std::vector<u32> drawn(const std::string& key, double part, u32 n, u64 stream) const {
-    if (!(part >= 0 && part < 1)) throw ConfigError("failures." + key + ": " + to_string(Value{part}) + " is no part of all, from 0 to below 1; whole numbers count them");
+    if (!(part >= 0 && part < 1))
+      throw ConfigError("failures." + key + ": " + to_string(Value{part}) +
+                        " is no part of all, from 0 to below 1; whole numbers count them");
     return sample(static_cast<u32>(std::lround(part * n)), n, stream);
   }
   template <class Named>
@@ -182,7 +207,9 @@ class Reader {
     if (found == given_.end()) return {};
     if (const auto* part = std::get_if<double>(&found->second)) return drawn(key, *part, n, stream);
     if (const auto* count = std::get_if<i64>(&found->second)) {
-      if (*count < 0 || *count > i64{n}) throw ConfigError("failures." + key + ": " + std::to_string(*count) + " of " + std::to_string(n) + "; give a number up to that, a part of all below 1.0, or names");
+      if (*count < 0 || *count > i64{n})
+        throw ConfigError("failures." + key + ": " + std::to_string(*count) + " of " + std::to_string(n) +
+                          "; give a number up to that, a part of all below 1.0, or names");
       return sample(static_cast<u32>(*count), n, stream);
     }
     std::vector<std::string> names;
@@ -214,16 +241,24 @@ void cut(Wiring& w, u32 port) {
 
 const std::vector<ParamSpec>& failure_params() {
   static const std::vector<ParamSpec> specs = {
-      choice("links", "", {}, "links between routers that are missing: names (0-5, with #2 behind it for the second of several, or ROUTER:PORT), a number of them, or a part of all below 1.0"),
-      choice("routers", "", {}, "routers that are missing, with their terminals: names, a number of them, or a part of all"),
-      choice("terminals", "", {}, "terminals that are missing: names, a number of them, or a part of all; the others are numbered anew without gaps"),
+      choice("links", "", {},
+             "links between routers that are missing: names (0-5, with #2 behind it for the second of several, or "
+             "ROUTER:PORT), a number of them, or a part of all below 1.0"),
+      choice("routers", "", {},
+             "routers that are missing, with their terminals: names, a number of them, or a part of all"),
+      choice("terminals", "", {},
+             "terminals that are missing: names, a number of them, or a part of all; the others are numbered anew "
+             "without gaps"),
       integer("seed", 1, 0, 1ll << 40, "", "of what is drawn, apart from the run's seed"),
-      choice("events", "", {}, "links that go down in the run: LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, where LINK is a name or a part of all links, such as 0.05"),
+      choice("events", "", {},
+             "links that go down in the run: LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, where LINK is a name or a part of all "
+             "links, such as 0.05"),
   };
   return specs;
 }
 
-std::vector<Outage> apply_failures(const Values& failures, Wiring& w, std::string& failed_link, std::vector<std::string>& failed_links) {
+std::vector<Outage> apply_failures(const Values& failures, Wiring& w, std::string& failed_link,
+                                   std::vector<std::string>& failed_links) {
   if (failures.empty()) return {};
   const Reader reader(failures, w);
   const std::vector<u32> links = reader.links(), routers = reader.routers();
@@ -251,7 +286,8 @@ std::vector<Outage> apply_failures(const Values& failures, Wiring& w, std::strin
     kept.push_back(p);
     names.push_back(w.terminal_names.empty() ? std::to_string(t) : w.terminal_names[t]);
   }
-  if (kept.size() < 2) throw ConfigError("failures: " + std::to_string(kept.size()) + " terminals are left, nobody to send to");
+  if (kept.size() < 2)
+    throw ConfigError("failures: " + std::to_string(kept.size()) + " terminals are left, nobody to send to");
   if (kept.size() < w.terminal_port.size()) w.terminal_names = names;
   w.terminal_port = kept;
 
@@ -264,12 +300,15 @@ std::vector<Outage> apply_failures(const Values& failures, Wiring& w, std::strin
   for (const u32 k : links) failed_link = reader.name_of(reader.cables()[k]);
   std::set<u32> without(links.begin(), links.end());
   for (u32 k = 0; k < reader.cables().size(); k++)
-    if (const Cable& c = reader.cables()[k]; gone[c.a.router] || gone[c.b.router] || without.contains(k)) failed_links.push_back(reader.name_of(c));
+    if (const Cable& c = reader.cables()[k]; gone[c.a.router] || gone[c.b.router] || without.contains(k))
+      failed_links.push_back(reader.name_of(c));
   return outages;
 }
 
 void make_graphs(const std::vector<Outage>& outages, Network& net) {
-  const auto cycle = [&](double ns) { return ns / net.cycle_ns >= double{kEndOfTime} ? kEndOfTime : static_cast<Cycle>(std::lround(ns / net.cycle_ns)); };
+  const auto cycle = [&](double ns) {
+    return ns / net.cycle_ns >= double{kEndOfTime} ? kEndOfTime : static_cast<Cycle>(std::lround(ns / net.cycle_ns));
+  };
   std::set<Cycle> changes = {0};
   for (const Outage& o : outages) {
     changes.insert(cycle(o.down_ns));
@@ -287,8 +326,10 @@ void make_graphs(const std::vector<Outage>& outages, Network& net) {
       }
       for (const Wiring::End end : {o.a, o.b}) graph->down[net.port(end.router, end.port)] = 1;
     }
-    const std::string when = from == 0 ? "" : " from " + to_string(Value{from * net.cycle_ns}) + " ns on (failures.events)";
-    check_connected(net, *graph, "topology." + net.topology_name + (net.damaged ? ", without what has failed" + when : ""));
+    const std::string when =
+        from == 0 ? "" : " from " + to_string(Value{from * net.cycle_ns}) + " ns on (failures.events)";
+    check_connected(net, *graph,
+                    "topology." + net.topology_name + (net.damaged ? ", without what has failed" + when : ""));
     net.graphs.push_back(graph);
   }
 }
@@ -306,7 +347,8 @@ void ask_again(Frame& f, u32 v, u32 output) {
 void leave_port(Frame& f, u32 output) {
   const Network& net = f.net;
   State& s = f.s;
-  const u32 router = net.router_of_port(output), local = net.local_port(output), asked = net.request_port(local), shift = net.radix_shift + net.vc_shift;
+  const u32 router = net.router_of_port(output), local = net.local_port(output), asked = net.request_port(local),
+            shift = net.radix_shift + net.vc_shift;
   // Those that ask for the switch.
   u64 left = 0;
   for (u32 word = 0; word < net.request_words; word++) {

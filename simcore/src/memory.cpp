@@ -101,7 +101,8 @@ void begin_packet(const Network& net, State& s, u32 packet) {
     const std::vector<u8>& blank = net.memories[k].blank;
     AlignedBytes& bytes = s.memory[k];
     const std::size_t at = packet * blank.size();
-    if (bytes.size() <= at) [[unlikely]] bytes.resize(s.packets.size() * blank.size());
+    if (bytes.size() <= at) [[unlikely]]
+      bytes.resize(s.packets.size() * blank.size());
     u8* const entry = &bytes[at];
     if (blank.size() == sizeof(u32)) std::memcpy(entry, blank.data(), sizeof(u32));  // as most are: no call
     else std::memcpy(entry, blank.data(), blank.size());

@@ -43,13 +43,13 @@ bool convert(Type type, const Value& given, Value& out) {
       else if (i) out = static_cast<double>(*i);
       else return false;
       return true;
-    case Type::kString:
-      out = given;
-      return std::holds_alternative<std::string>(given);
+    case Type::kString: out = given; return std::holds_alternative<std::string>(given);
     case Type::kList:
     case Type::kIntList:
       out = given;
-      if (const auto* items = std::get_if<std::vector<double>>(&given)) return type == Type::kList || std::all_of(items->begin(), items->end(), [](double x) { return x == std::floor(x); });
+      if (const auto* items = std::get_if<std::vector<double>>(&given))
+        return type == Type::kList ||
+               std::all_of(items->begin(), items->end(), [](double x) { return x == std::floor(x); });
       return false;
   }
   return false;
@@ -83,7 +83,8 @@ ParamSpec flag(std::string key, bool fallback, std::string doc) {
   return {std::move(key), Type::kBool, fallback, 0, 1, "", {}, std::move(doc)};
 }
 ParamSpec integer(std::string key, i64 fallback, i64 min, i64 max, std::string unit, std::string doc) {
-  return {std::move(key), Type::kInt, fallback, static_cast<double>(min), static_cast<double>(max), std::move(unit), {}, std::move(doc)};
+  return {std::move(key),           Type::kInt,      fallback, static_cast<double>(min),
+          static_cast<double>(max), std::move(unit), {},       std::move(doc)};
 }
 ParamSpec real(std::string key, double fallback, double min, double max, std::string unit, std::string doc) {
   return {std::move(key), Type::kFloat, fallback, min, max, std::move(unit), {}, std::move(doc)};
@@ -91,10 +92,12 @@ ParamSpec real(std::string key, double fallback, double min, double max, std::st
 ParamSpec choice(std::string key, std::string fallback, std::vector<std::string> choices, std::string doc) {
   return {std::move(key), Type::kString, std::move(fallback), 0, 0, "", std::move(choices), std::move(doc)};
 }
-ParamSpec list(std::string key, std::vector<double> fallback, double min, double max, std::string unit, std::string doc) {
+ParamSpec list(std::string key, std::vector<double> fallback, double min, double max, std::string unit,
+               std::string doc) {
   return {std::move(key), Type::kList, std::move(fallback), min, max, std::move(unit), {}, std::move(doc)};
 }
-ParamSpec integer_list(std::string key, std::vector<double> fallback, double min, double max, std::string unit, std::string doc) {
+ParamSpec integer_list(std::string key, std::vector<double> fallback, double min, double max, std::string unit,
+                       std::string doc) {
   return {std::move(key), Type::kIntList, std::move(fallback), min, max, std::move(unit), {}, std::move(doc)};
 }
 
@@ -103,7 +106,8 @@ Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, co
   for (const ParamSpec& spec : specs) valid.push_back(spec.key);
   for (const auto& [key, value] : given)
     if (std::find(valid.begin(), valid.end(), key) == valid.end())
-      throw ConfigError(where + "." + key + ": unknown key" + did_you_mean(key, valid) + "; valid keys: " + join(valid));
+      throw ConfigError(where + "." + key + ": unknown key" + did_you_mean(key, valid) +
+                        "; valid keys: " + join(valid));
 
   for (const ParamSpec& spec : specs) {
     const std::string name = where + "." + spec.key;

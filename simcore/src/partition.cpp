@@ -12,15 +12,16 @@ namespace {
 
 // About half of a second-level cache: packets and events take the rest.
 constexpr u64 kComfortableBytes = 384 << 10;
-// Terminals of a partition: few enough for threads to have their choice, and so many that the events of a cycle can be asked for
-// ahead (hpdc21, with a flit in 20 cycles, is 5 to 15 % slower at 1,056 terminals when it is cut in three).
+// Terminals of a partition: few enough for threads to have their choice, and so many that the events of a cycle can be
+// asked for ahead (hpdc21, with a flit in 20 cycles, is 5 to 15 % slower at 1,056 terminals when it is cut in three).
 constexpr u32 kMostTerminals = 256, kLeastFlitsPerCycle = 32;
 // Below that handing over costs more than the caches give.
 constexpr u32 kShortestWindow = 4;
 
 u64 bytes_of_router(const Network& net) {
   const u64 ports = u64{1} << net.radix_shift, vcs = u64{1} << net.vc_shift;
-  return ports * (sizeof(Port) + sizeof(Channel) + net.request_words * sizeof(u64) + vcs * (sizeof(InputVc) + sizeof(OutputVc)));
+  return ports * (sizeof(Port) + sizeof(Channel) + net.request_words * sizeof(u64) +
+                  vcs * (sizeof(InputVc) + sizeof(OutputVc)));
 }
 
 // Routers between two places where the network may be cut: its groups, where they are ranges of routers of one size.
@@ -42,11 +43,12 @@ bool one_heap_of_events(const Workload& w) {
   return !w.host.network || send_work(w.host, 0) + nic_work(w.host, 0) == 0;
 }
 
-// May it be cut at all? An agent's decisions are one batch, an oracle sees all queues, and what a component keeps for the
-// whole network or for a job (as message_matrix does) every router writes. For checks alone (flit_by_flit) it is not worth
-// the trouble.
+// May it be cut at all? An agent's decisions are one batch, an oracle sees all queues, and what a component keeps for
+// the whole network or for a job (as message_matrix does) every router writes. For checks alone (flit_by_flit) it is
+// not worth the trouble.
 bool whole(const Network& net) {
-  const bool shared = std::any_of(net.memories.begin(), net.memories.end(), [](const MemoryShape& m) { return m.per == Per::kNetwork || m.per == Per::kJob; });
+  const bool shared = std::any_of(net.memories.begin(), net.memories.end(),
+                                  [](const MemoryShape& m) { return m.per == Per::kNetwork || m.per == Per::kJob; });
   if (net.workload && one_heap_of_events(*net.workload)) return true;
   return net.decider != Decider::kRouting || net.seam || net.routing_facts.remote || net.router.flit_by_flit || shared;
 }
@@ -55,14 +57,18 @@ template <class Visit>
 void each_channel_between(const Network& net, Visit visit) {
   for (u32 p = 0; p < net.router_ports; p++) {
     const u32 peer = net.channels[p].peer;
-    if (peer != kNone && !net.is_nic(peer) && net.router_partition[net.router_of_port(p)] != net.router_partition[net.router_of_port(peer)]) visit(p);
+    if (peer != kNone && !net.is_nic(peer) &&
+        net.router_partition[net.router_of_port(p)] != net.router_partition[net.router_of_port(peer)])
+      visit(p);
     worked();
   }
 }
 
 u32 shortest_between(const Network& net) {
   u32 shortest = ~0u;
-  each_channel_between(net, [&](u32 p) { shortest = std::min({shortest, net.delays[net.channels[p].line], net.delays[net.channels[p].credit_line]}); });
+  each_channel_between(net, [&](u32 p) {
+    shortest = std::min({shortest, net.delays[net.channels[p].line], net.delays[net.channels[p].credit_line]});
+  });
   return shortest;
 }
 
@@ -72,11 +78,13 @@ void cut(Network& net, u32 parts, u32 unit) {
   net.router_partition.assign(net.routers, 0);
   u32 word = 0;
   for (u32 k = 0; k < parts; k++) {
-    const u32 first = static_cast<u32>(u64{units} * k / parts) * unit, end = std::min(static_cast<u32>(u64{units} * (k + 1) / parts) * unit, net.routers);
+    const u32 first = static_cast<u32>(u64{units} * k / parts) * unit,
+              end = std::min(static_cast<u32>(u64{units} * (k + 1) / parts) * unit, net.routers);
     const u32 words = (end - first + 63) / 64;
     net.ranges.push_back({first, end, word, words});
     word += words;
-    for (u32 t = 0; t < net.terminals; t++) net.ranges.back().terminals += net.terminal_router[t] >= first && net.terminal_router[t] < end;
+    for (u32 t = 0; t < net.terminals; t++)
+      net.ranges.back().terminals += net.terminal_router[t] >= first && net.terminal_router[t] < end;
     std::fill(net.router_partition.begin() + first, net.router_partition.begin() + end, static_cast<u16>(k));
   }
 }
@@ -91,7 +99,8 @@ void choose_partitions(Network& net, u32 wanted) {
   const u32 units = (net.routers + unit - 1) / unit;
   u64 parts = wanted;
   if (!wanted) {
-    parts = std::max<u64>((bytes_of_router(net) * net.routers + kComfortableBytes - 1) / kComfortableBytes, net.terminals / kMostTerminals);
+    parts = std::max<u64>((bytes_of_router(net) * net.routers + kComfortableBytes - 1) / kComfortableBytes,
+                          net.terminals / kMostTerminals);
     parts = std::min<u64>(parts, net.terminals / (kLeastFlitsPerCycle * net.flit_cycles_host));
   }
   if (wanted > units) unit = 1;
@@ -126,12 +135,13 @@ void choose_partitions(Network& net, u32 wanted) {
 
 namespace {
 
-// Of the terminals of a partition, in a window. A NIC takes what it has room for, and as much again as leaves it. A source
-// that does not wait for its NIC generates at most once in a cycle; one that waits has a NIC without room.
+// Of the terminals of a partition, in a window. A NIC takes what it has room for, and as much again as leaves it. A
+// source that does not wait for its NIC generates at most once in a cycle; one that waits has a NIC without room.
 u64 packets_of_window(const Network& net, u32 terminals) {
   // A packet that keeps together makes room for all its flits as it begins.
   u32 flit_cycles = net.flit_cycles_host;  // cables of terminals may have a bandwidth of their own
-  for (u32 t = 0; t < net.terminals && !net.own_links.empty(); t++) flit_cycles = std::min(flit_cycles, net.channels[net.nic(t)].flit_cycles);
+  for (u32 t = 0; t < net.terminals && !net.own_links.empty(); t++)
+    flit_cycles = std::min(flit_cycles, net.channels[net.nic(t)].flit_cycles);
   const u64 sent = net.lookahead / flit_cycles + 2, beginning = net.whole_packets ? net.most_packet_flits : 0,
             taken = (net.router.nic_depth + sent + beginning) / net.least_packet_flits + 1;
   if (net.round_size || net.workload) return terminals * taken;
@@ -187,7 +197,8 @@ u32 router_of(const Network& net, const CreditEvent& e) { return e.vc >> (net.ra
 u32 router_of(const Network& net, const FeedbackEvent& e) { return net.router_of_port(e.port); }
 
 template <class T>
-void hand_over(const Network& net, State& s, DelayLines<T> Partition::*lines, Cycle from, Cycle until, u32 first, u32 end) {
+void hand_over(const Network& net, State& s, DelayLines<T> Partition::* lines, Cycle from, Cycle until, u32 first,
+               u32 end) {
   const u32 local = net.local_lines, far = net.far_lines, parts = net.partitions();
   const u16* const owner = net.router_partition.data();
   if ((s.part.*lines).lines.empty()) return;

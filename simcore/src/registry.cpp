@@ -29,9 +29,9 @@ std::vector<std::string> registered_names() {
   return names;
 }
 
-#define FLITGYM_REGISTRY(Spec)                               \
-  template std::multimap<std::string, Spec>& registry();     \
-  template struct Register<Spec>;                            \
+#define FLITGYM_REGISTRY(Spec)                           \
+  template std::multimap<std::string, Spec>& registry(); \
+  template struct Register<Spec>;                        \
   template std::vector<std::string> registered_names<Spec>();
 
 FLITGYM_REGISTRY(TopologySpec)

@@ -29,8 +29,9 @@ Simulation::Simulation(std::shared_ptr<const Network> network, const KeepGoing& 
 }
 
 Simulation::Simulation(const Simulation& other)
-    : network_(other.network_), state_(other.state_), workspace_(other.workspace_), threads_(other.threads_), guarded_moves_(other.guarded_moves_), guarded_at_(other.guarded_at_),
-      broken_(other.broken_), tables_(other.tables_) {
+    : network_(other.network_), state_(other.state_), workspace_(other.workspace_), threads_(other.threads_),
+      guarded_moves_(other.guarded_moves_), guarded_at_(other.guarded_at_), broken_(other.broken_),
+      tables_(other.tables_) {
   for (WatchedTable& table : tables_) table.touched = table.exposed;
   prepare(*network_, workspace_);
   if (network_->seam) own_rows(*network_, workspace_.batch);
@@ -58,13 +59,15 @@ void Simulation::whole_or_broken(Work work) {
 void Simulation::ready(u64 cycles) {
   const u64 now = state_.part.totals.now;
   if (!broken_.empty())
-    throw CoreError("this simulation stopped in the middle of cycle " + std::to_string(now) + " and cannot go on; restore() a snapshot or build it anew. It had said: " + broken_);
-  // A table that is looked at every so many cycles costs a run next to nothing, however often run() is called; what it makes
-  // a routing choose is looked at in every cycle (Workspace::wary).
+    throw CoreError("this simulation stopped in the middle of cycle " + std::to_string(now) +
+                    " and cannot go on; restore() a snapshot or build it anew. It had said: " + broken_);
+  // A table that is looked at every so many cycles costs a run next to nothing, however often run() is called; what it
+  // makes a routing choose is looked at in every cycle (Workspace::wary).
   for (u32 k = 0; k < tables_.size(); k++) {
     const WatchedTable& table = tables_[k];
     const u64 period = state_.memory[k].size() / sizeof(float) / 1024;
-    if (table.exposed && (table.touched || now < table.checked_at || now + cycles - table.checked_at >= period)) check_table(k);
+    if (table.exposed && (table.touched || now < table.checked_at || now + cycles - table.checked_at >= period))
+      check_table(k);
   }
 }
 
@@ -91,7 +94,8 @@ void Simulation::set_table(u32 memory, const float* values) {
   given.memory.resize(memory + 1);
   given.memory[memory] = state_.memory[memory];
   float* const table = Kept<float>{memory}.of(given);
-  for (std::size_t row = 0; row < std::size_t{network_->routers} * t.rows; row++) std::copy_n(values + row * t.columns, t.columns, table + row * t.stride);
+  for (std::size_t row = 0; row < std::size_t{network_->routers} * t.rows; row++)
+    std::copy_n(values + row * t.columns, t.columns, table + row * t.stride);
   verify_table(*network_, memory, given.memory[memory], used_entries(memory));
   state_.memory[memory] = given.memory[memory];
 }
@@ -111,11 +115,14 @@ const std::vector<double>& Simulation::accrued_delay() {
 
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
   ready(cycles);
-  if (network_->decider != Decider::kRouting) throw CoreError("routing." + network_->routing_name + ": decisions come from outside; call collect() and apply() instead of run()");
+  if (network_->decider != Decider::kRouting)
+    throw CoreError("routing." + network_->routing_name +
+                    ": decisions come from outside; call collect() and apply() instead of run()");
   if (state_.part.totals.collected && !workspace_.at_routing)
     throw CoreError("run() between collect() and apply(): apply the choices first");
   if (cycles > kEndOfTime - u64{state_.part.totals.now})
-    throw CoreError("the run would pass cycle " + std::to_string(kEndOfTime) + ", the end of simulated time; use a longer cycle_ns");
+    throw CoreError("the run would pass cycle " + std::to_string(kEndOfTime) +
+                    ", the end of simulated time; use a longer cycle_ns");
   const u64 stride = std::min<u64>(network_->router.watchdog_cycles, 4096);
   const u64 end = state_.part.totals.now + cycles;
   const LimitScope scope(keep_going);
@@ -140,8 +147,8 @@ void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
   }
 }
 
-// Window by window: each partition on its own, then what they have sent each other. A watched packet's story is told in the
-// order of time, so there all go cycle by cycle.
+// Window by window: each partition on its own, then what they have sent each other. A watched packet's story is told in
+// the order of time, so there all go cycle by cycle.
 void Simulation::run_partitions(Cycle until) {
   const Network& net = *network_;
   State& s = state_;
@@ -255,7 +262,8 @@ bool Simulation::run_workload(u64 most_cycles, const std::function<void()>& keep
     state_.part.totals.now = static_cast<Cycle>(no_host_events(state_) ? std::min(end, last) : end);
     return workload_finished();
   }
-  while (!workload_finished() && !workload_stuck() && state_.part.totals.now < end) run(std::min<u64>(1024, end - state_.part.totals.now), keep_going);
+  while (!workload_finished() && !workload_stuck() && state_.part.totals.now < end)
+    run(std::min<u64>(1024, end - state_.part.totals.now), keep_going);
   return workload_finished();
 }
 
@@ -269,7 +277,9 @@ bool Simulation::workload_stuck() const {
   return t.packets_in_network == 0 && t.backlogged == 0;
 }
 
-std::string Simulation::waiting(u32 most) const { return network_->workload ? waiting_report(*network_, state_, most) : std::string(); }
+std::string Simulation::waiting(u32 most) const {
+  return network_->workload ? waiting_report(*network_, state_, most) : std::string();
+}
 
 bool Simulation::drain(u64 most_cycles, const std::function<void()>& keep_going) {
   ready(1);
@@ -280,7 +290,10 @@ bool Simulation::drain(u64 most_cycles, const std::function<void()>& keep_going)
 }
 
 void Simulation::stop_sources() {
-  if (network_->workload) throw CoreError("stop_sources() and drain() are for traffic patterns; the jobs of a workload end by themselves: run_workload()");
+  if (network_->workload)
+    throw CoreError(
+        "stop_sources() and drain() are for traffic patterns; the jobs of a workload end by themselves: "
+        "run_workload()");
   if (state_.part.totals.sources_stopped) return;
   if (!state_.delivered_from.empty()) {
     accrued_delay();
@@ -298,7 +311,8 @@ bool Simulation::empty() const { return totals(state_).packets_in_network == 0; 
 u32 Simulation::collect() {
   ready(1);
   if (state_.part.totals.collected) throw CoreError("collect() was called twice without apply()");
-  if (state_.part.totals.now >= kEndOfTime) throw CoreError("the run has reached cycle " + std::to_string(kEndOfTime) + ", the end of simulated time");
+  if (state_.part.totals.now >= kEndOfTime)
+    throw CoreError("the run has reached cycle " + std::to_string(kEndOfTime) + ", the end of simulated time");
   whole_or_broken([&] {
     if (network_->partitions() == 1) return flitgym::collect(*network_, state_, workspace_);
     const Uninterrupted whole;
@@ -336,25 +350,31 @@ void Simulation::resume(const std::vector<u32>& asking) {
 void Simulation::answer(const float* values, const u32* rows, std::size_t count) {
   if (!state_.part.totals.collected) throw CoreError("answer() without collect()");
   const Batch& b = workspace_.batch;
-  if (network_->decider != Decider::kCandidates || !network_->learns) throw ConfigError("apply(): values and rows are for routing=external with routing.feedback=true");
-  if (count != b.count) throw ConfigError("apply(): " + std::to_string(count) + " values for " + std::to_string(b.count) + " requests");
+  if (network_->decider != Decider::kCandidates || !network_->learns)
+    throw ConfigError("apply(): values and rows are for routing=external with routing.feedback=true");
+  if (count != b.count)
+    throw ConfigError("apply(): " + std::to_string(count) + " values for " + std::to_string(b.count) + " requests");
   for (u32 i = 0; i < b.count; i++)
-    if (!std::isfinite(values[i])) throw ConfigError("apply(): the value of request " + std::to_string(i) + " is not a finite number (of 32 bits)");
+    if (!std::isfinite(values[i]))
+      throw ConfigError("apply(): the value of request " + std::to_string(i) + " is not a finite number (of 32 bits)");
   for (u32 i = 0; i < b.count; i++) {
     PacketDetail& detail = state_.details[b.packet[i]];
-    detail.value = network_->channels[network_->port(b.router[i], b.in_port[i])].kind == PortKind::kTerminal ? -1.0f : values[i];
+    detail.value =
+        network_->channels[network_->port(b.router[i], b.in_port[i])].kind == PortKind::kTerminal ? -1.0f : values[i];
     detail.row = rows[i];
   }
 }
 
 void Simulation::set_series_interval(u32 cycles) {
-  if (state_.part.totals.now > 0 && cycles != state_.series_interval[0]) throw ConfigError("set_series_interval(): a series runs from cycle 0; set its interval before the first");
+  if (state_.part.totals.now > 0 && cycles != state_.series_interval[0])
+    throw ConfigError("set_series_interval(): a series runs from cycle 0; set its interval before the first");
   state_.series_interval[0] = cycles;
 }
 
 void Simulation::watch(u32 terminal, u32 sequence) {
   if (terminal >= network_->terminals)
-    throw ConfigError("watch(): terminal " + std::to_string(terminal) + " of a network of " + std::to_string(network_->terminals));
+    throw ConfigError("watch(): terminal " + std::to_string(terminal) + " of a network of " +
+                      std::to_string(network_->terminals));
   state_.watched.push_back(terminal);
   state_.watched.push_back(sequence);
 }
@@ -375,10 +395,12 @@ std::string Simulation::deadlock_report() const {
   const Network& net = *network_;
   const auto name = [&](u32 v) {
     const u32 port = net.port_of_vc(v), router = net.router_of_port(port);
-    return "router " + std::to_string(router) + " port " + std::to_string(net.local_port(port)) + " vc " + std::to_string(net.vc_of(v));
+    return "router " + std::to_string(router) + " port " + std::to_string(net.local_port(port)) + " vc " +
+           std::to_string(net.vc_of(v));
   };
-  std::string text = "deadlock: nothing has moved for " + std::to_string(net.router.watchdog_cycles) + " cycles with " + std::to_string(totals(state_).flits_in_network) +
-                     " flits in flight (routing." + net.routing_name + ", " + std::to_string(net.vcs) + " VCs). Input VCs that wait on each other:";
+  std::string text = "deadlock: nothing has moved for " + std::to_string(net.router.watchdog_cycles) + " cycles with " +
+                     std::to_string(totals(state_).flits_in_network) + " flits in flight (routing." + net.routing_name +
+                     ", " + std::to_string(net.vcs) + " VCs). Input VCs that wait on each other:";
   u32 start = kNone;
   for (u32 v = 0; v < state_.input_vcs.size() && start == kNone; v++)
     if (state_.input_vcs[v].count > 0 && state_.input_vcs[v].routed) start = v;
@@ -391,7 +413,8 @@ std::string Simulation::deadlock_report() const {
     }
     seen.push_back(v);
     const u32 out = net.port(net.router_of_port(net.port_of_vc(v)), in.out_port), peer = net.channels[out].peer;
-    text += "\n  " + name(v) + " (" + std::to_string(in.count) + " flits) waits for port " + std::to_string(in.out_port) + " vc " + std::to_string(in.out_vc) + ", " +
+    text += "\n  " + name(v) + " (" + std::to_string(in.count) + " flits) waits for port " +
+            std::to_string(in.out_port) + " vc " + std::to_string(in.out_vc) + ", " +
             std::to_string(state_.output_vcs[net.vc_id(out, in.out_vc)].credits) + " credits";
     if (net.is_nic(peer) || !in.routed || in.count == 0) break;
     v = net.vc_id(peer, in.out_vc);

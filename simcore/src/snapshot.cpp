@@ -43,7 +43,9 @@ struct Hasher {
     word(rest);
   }
   template <class T> void field(const T& scalars) { bytes(&scalars, sizeof scalars); }
-  template <class T, class A> void field(const std::vector<T, A>& array) { bytes(array.data(), array.size() * sizeof(T)); }
+  template <class T, class A> void field(const std::vector<T, A>& array) {
+    bytes(array.data(), array.size() * sizeof(T));
+  }
   template <class T> void field(const DelayLines<T>& lines) {
     for (const auto& line : lines.lines) {
       field(line.marks);
@@ -183,7 +185,8 @@ void same_size(const T&, const T&) {}
 template <class T, class A>
 void same_size(const std::vector<T, A>& fresh, const std::vector<T, A>& own) {
   if (fresh.size() != own.size())
-    refuse_state("an array of " + std::to_string(fresh.size()) + " entries, where there are " + std::to_string(own.size()));
+    refuse_state("an array of " + std::to_string(fresh.size()) + " entries, where there are " +
+                 std::to_string(own.size()));
 }
 
 // What has come out of a delay line lies in its ring until it is written over; the stages look a few events ahead.
@@ -199,7 +202,9 @@ u64 layout(const Network& net) {
   h.bytes(net.identity.data(), net.identity.size());
   for (const MemoryShape& shape : net.memories) {
     h.bytes(shape.name.data(), shape.name.size());
-    for (const u64 x : {u64{static_cast<u8>(shape.per)}, u64{static_cast<u8>(shape.cell)}, u64{shape.rows}, u64{shape.stride}}) h.word(x);
+    for (const u64 x :
+         {u64{static_cast<u8>(shape.per)}, u64{static_cast<u8>(shape.cell)}, u64{shape.rows}, u64{shape.stride}})
+      h.word(x);
   }
   h.word(sizeof(State));
   return h.value;
@@ -238,8 +243,10 @@ u64 Simulation::hash() const {
 // Four words, then the fields: what it is, of which network, how long the rest is, and the hash of that.
 std::string Simulation::snapshot() {
   ready(1);
-  if (state_.part.totals.collected) throw CoreError("snapshot() between collect() and apply(): apply the choices first");
-  if (network_->whole_packets && network_->router.flit_by_flit) throw CoreError("snapshot(): not with router.packet_stepping=flit, which is a check; use train");
+  if (state_.part.totals.collected)
+    throw CoreError("snapshot() between collect() and apply(): apply the choices first");
+  if (network_->whole_packets && network_->router.flit_by_flit)
+    throw CoreError("snapshot(): not with router.packet_stepping=flit, which is a check; use train");
   if (workspace_.at_hosts)
     throw CoreError("snapshot(): the run was interrupted in the middle of a cycle; run() a cycle first");
   std::string out(4 * sizeof(u64), '\0');
@@ -254,14 +261,18 @@ std::string Simulation::snapshot() {
 
 void Simulation::restore(const std::string& bytes, const std::vector<u32>* asking) {
   Reader r{bytes};
-  if (network_->whole_packets && network_->router.flit_by_flit) throw ConfigError("restore(): not with router.packet_stepping=flit, which is a check; use train");
+  if (network_->whole_packets && network_->router.flit_by_flit)
+    throw ConfigError("restore(): not with router.packet_stepping=flit, which is a check; use train");
   u64 magic = 0, shape = 0, size = 0, hash = 0;
   for (u64* word : {&magic, &shape, &size, &hash}) r.field(*word);
   if (magic != kMagic) throw ConfigError("restore(): these bytes are no snapshot, or one of another version");
-  if (shape != layout(*network_)) throw ConfigError("restore(): the snapshot is of another configuration (network, router, routing, traffic pattern or seed)");
+  if (shape != layout(*network_))
+    throw ConfigError(
+        "restore(): the snapshot is of another configuration (network, router, routing, traffic pattern or seed)");
   if (bytes.size() - r.at < size) throw ConfigError("restore(): the snapshot is cut short");
   if (bytes.size() - r.at > size) throw ConfigError("restore(): the snapshot is longer than its contents");
-  if (body_hash(bytes) != hash) throw ConfigError("restore(): the snapshot is damaged: its bytes are not those that were written");
+  if (body_hash(bytes) != hash)
+    throw ConfigError("restore(): the snapshot is damaged: its bytes are not those that were written");
 
   // The hash keeps off accidents. Whoever wants to may compute it anew, so nothing in the bytes is believed.
   State fresh;

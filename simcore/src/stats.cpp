@@ -21,7 +21,8 @@ double mean_offered_load(const Network& net, Cycle begin, Cycle end) {
   return end > begin ? sum / (end - begin) : 0;
 }
 
-void latency(std::map<std::string, double>& out, const std::string& name, const std::vector<u32>& histogram, u64 sum, u64 max, u64 count, double ns) {
+void latency(std::map<std::string, double>& out, const std::string& name, const std::vector<u32>& histogram, u64 sum,
+             u64 max, u64 count, double ns) {
   out[name + "_mean_ns"] = count ? static_cast<double>(sum) / static_cast<double>(count) * ns : 0;
   const double largest = static_cast<double>(max);
   for (const auto& [suffix, q] : {std::pair{"_p50_ns", 0.50}, std::pair{"_p95_ns", 0.95}, std::pair{"_p99_ns", 0.99}})
@@ -62,7 +63,7 @@ Window window_sums(const State& s) {
   return w;
 }
 
-std::vector<u32> histogram_sums(const State& s, std::vector<u32> Partition::*histogram) {
+std::vector<u32> histogram_sums(const State& s, std::vector<u32> Partition::* histogram) {
   std::vector<u32> sums = s.part.*histogram;
   for (const Partition& other : s.further)
     for (std::size_t bin = 0; bin < sums.size(); bin++) sums[bin] += (other.*histogram)[bin];
@@ -104,7 +105,7 @@ std::vector<JobTotals> job_sums(const State& s) {
   return sums;
 }
 
-std::vector<u32> host_histogram_sums(const State& s, std::vector<u32> Hosts::*histogram) {
+std::vector<u32> host_histogram_sums(const State& s, std::vector<u32> Hosts::* histogram) {
   std::vector<u32> sums;
   for (const Hosts& hosts : s.hosts) {
     sums.resize((hosts.*histogram).size());
@@ -197,17 +198,21 @@ std::map<std::string, double> statistics(const Network& net, const State& s) {
   out["nonminimal_fraction"] = w.delivered ? count(w.nonminimal) / delivered : 0;
   out["offered_load"] = mean_offered_load(net, static_cast<Cycle>(w.begin), static_cast<Cycle>(end));
   out["accepted_load"] = flit_times > 0 ? count(w.flits) / flit_times : 0;
-  latency(out, "network_latency", histogram_sums(s, &Partition::histogram_nic), w.latency_nic, w.max_nic, w.delivered, ns);
-  latency(out, "generation_latency", histogram_sums(s, &Partition::histogram_generation), w.latency_generation, w.max_generation, w.delivered, ns);
+  latency(out, "network_latency", histogram_sums(s, &Partition::histogram_nic), w.latency_nic, w.max_nic, w.delivered,
+          ns);
+  latency(out, "generation_latency", histogram_sums(s, &Partition::histogram_generation), w.latency_generation,
+          w.max_generation, w.delivered, ns);
   for (const char* suffix : {"_mean_ns", "_p50_ns", "_p95_ns", "_p99_ns", "_max_ns"})
-    out[std::string("packet_latency") + suffix] = out[(net.router.latency_from_nic ? "network_latency" : "generation_latency") + std::string(suffix)];
+    out[std::string("packet_latency") + suffix] =
+        out[(net.router.latency_from_nic ? "network_latency" : "generation_latency") + std::string(suffix)];
   out["histogram_relative_error"] = kHistogramError;
   return out;
 }
 
 void throw_misrouted(const Network& net, const Packet& packet, u32 terminal) {
-  throw CoreError("routing." + net.routing_name + " delivered packet " + std::to_string(packet.sequence) + " of terminal " + std::to_string(packet.source) + " to terminal " +
-                  std::to_string(terminal) + " instead of " + std::to_string(packet.destination));
+  throw CoreError("routing." + net.routing_name + " delivered packet " + std::to_string(packet.sequence) +
+                  " of terminal " + std::to_string(packet.source) + " to terminal " + std::to_string(terminal) +
+                  " instead of " + std::to_string(packet.destination));
 }
 
 }  // namespace flitgym

@@ -66,7 +66,8 @@ u64 packets_under_way(const Network& net) {
   const double hop = static_cast<double>(cycles) / static_cast<double>(std::max<u64>(1, channels));
   const double load = net.workload ? 0.5 : *std::max_element(net.load_values.begin(), net.load_values.end());
   const double rate = load / (net.mean_packet_flits() * net.flit_cycles_host);  // of a terminal, in a cycle
-  return static_cast<u64>(net.terminals * (4 + rate * hop * ((net.graphs[0]->diameter ? net.graphs[0]->diameter : 8) + 1)));
+  return static_cast<u64>(net.terminals *
+                          (4 + rate * hop * ((net.graphs[0]->diameter ? net.graphs[0]->diameter : 8) + 1)));
 }
 
 }  // namespace
@@ -95,7 +96,8 @@ void initialise(const Network& net, State& s) {
     if (net.channels[p].peer == kNone) continue;
     const bool to_terminal = !net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal;
     worked(net.vcs);
-    for (u32 vc = 0; vc < net.vcs; vc++) s.output_vcs[net.vc_id(p, vc)].credits = static_cast<u16>(to_terminal ? 65535 : net.router.input_depth);
+    for (u32 vc = 0; vc < net.vcs; vc++)
+      s.output_vcs[net.vc_id(p, vc)].credits = static_cast<u16>(to_terminal ? 65535 : net.router.input_depth);
   }
   for (u32 v = 0; v < s.input_vcs.size(); v++)
     s.input_vcs[v].served = v & ((1u << (net.radix_shift + net.vc_shift)) - 1);
@@ -168,7 +170,8 @@ void after_routes(Frame& f, u32 begin, u32 end) {
 
 void begin_cycle(const Network& net, State& s, Workspace& w) {
   const Cycle now = s.part.totals.now;
-  if (const u32 next = s.part.totals.epoch + 1; next < net.graphs.size() && passed(net.graphs[next]->from, now)) [[unlikely]]
+  if (const u32 next = s.part.totals.epoch + 1; next < net.graphs.size() && passed(net.graphs[next]->from, now))
+      [[unlikely]]
     for (u32 k = 0; k < net.partitions(); k++) {
       Frame f(net, s, w, now, k);
       change_graph(f);
@@ -185,7 +188,8 @@ void advance(const Network& net, State& s, Workspace& w, u32 k, Cycle until) {
     before_routes_after_hosts(f);
     route_requests(f);
     if (w.batch.count) net.route(net, s, w.batch);
-    if (w.wary) [[unlikely]] verify_routes(f);
+    if (w.wary) [[unlikely]]
+      verify_routes(f);
     mark_nonminimal(net, s, w.batch);
     after_routes(f, 0, w.batch.count);
   }
@@ -225,7 +229,8 @@ void resume(const Network& net, State& s, Workspace& w) {
 void apply(const Network& net, State& s, Workspace& w) {
   const Cycle now = s.part.totals.now;
   const Batch& b = w.batch;
-  if (w.wary) [[unlikely]] verify_routes(Frame(net, s, w, now));
+  if (w.wary) [[unlikely]]
+    verify_routes(Frame(net, s, w, now));
   mark_nonminimal(net, s, b);
   // The requests lie in the order of the partitions.
   for (u32 k = 0, begin = 0, end = 0; k < net.partitions(); k++, begin = end) {

@@ -1,5 +1,5 @@
-// Threads that do one piece of work together, again and again: the pieces are some microseconds long, so whoever waits looks
-// for a while before it sleeps.
+// Threads that do one piece of work together, again and again: the pieces are some microseconds long, so whoever waits
+// looks for a while before it sleeps.
 #pragma once
 
 #include <unistd.h>

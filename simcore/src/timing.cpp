@@ -27,9 +27,9 @@ class Clock {
     const double error = ns == 0 ? 0 : rounded * cycle_ns_ / ns - 1;
     report_.push_back({quantity, ns, rounded, error});
     if (std::abs(error) > kMaxRoundingError || (ns == 0 && least > 0))
-      throw ConfigError("router.cycle_ns: with " + text(cycle_ns_) + " ns, " + quantity + " = " + text(ns) + " ns becomes " +
-                        std::to_string(rounded) + " cycles = " + text(rounded * cycle_ns_) + " ns, more than 1 % off; choose a cycle of which " +
-                        quantity + " is nearly a multiple");
+      throw ConfigError("router.cycle_ns: with " + text(cycle_ns_) + " ns, " + quantity + " = " + text(ns) +
+                        " ns becomes " + std::to_string(rounded) + " cycles = " + text(rounded * cycle_ns_) +
+                        " ns, more than 1 % off; choose a cycle of which " + quantity + " is nearly a multiple");
     return rounded;
   }
 
@@ -43,7 +43,9 @@ u16 line_of(Network& net, u32 cycles) {
   const auto found = std::find(net.delays.begin(), net.delays.end(), cycles);
   const auto line = static_cast<u16>(found - net.delays.begin());
   if (found == net.delays.end()) {
-    if (net.delays.size() == 4096) throw ConfigError("router.cycle_ns: the links have more than 4096 different delays in cycles; choose a longer cycle");
+    if (net.delays.size() == 4096)
+      throw ConfigError(
+          "router.cycle_ns: the links have more than 4096 different delays in cycles; choose a longer cycle");
     net.delays.push_back(cycles);
   }
   return line;
@@ -58,33 +60,45 @@ struct LinkCycles {
 class LinkClock {
  public:
   LinkClock(const Params& params, Clock& clock, double cycle_ns)
-      : params_(params), clock_(clock), cycle_ns_(cycle_ns), ends_ns_(params.real("input_latency_ns") + params.real("output_latency_ns")),
+      : params_(params), clock_(clock), cycle_ns_(cycle_ns),
+        ends_ns_(params.real("input_latency_ns") + params.real("output_latency_ns")),
         credit_by_hop_(params.text("credit_latency") == "hop") {}
 
-  double latency_ns(const Link& link) const { return link.latency_ns >= 0 ? link.latency_ns : params_.real("link_latency_ns_" + name(link.kind)); }
+  double latency_ns(const Link& link) const {
+    return link.latency_ns >= 0 ? link.latency_ns : params_.real("link_latency_ns_" + name(link.kind));
+  }
   // Round sums, not parts: output, link and input latency are always passed in series. The two host channels of a
   // path are passed in series too, so they share one sum.
   LinkCycles of(const Link& link, const std::string& own) {
     const std::string kind = own.empty() ? name(link.kind) : name(link.kind) + own;
     const double link_ns = latency_ns(link), flit_bytes = params_.real("flit_bytes");
-    const double bandwidth = link.bandwidth_gb_per_s > 0 ? link.bandwidth_gb_per_s : params_.real("link_bandwidth_gb_per_s_" + name(link.kind));
+    const double bandwidth = link.bandwidth_gb_per_s > 0 ? link.bandwidth_gb_per_s
+                                                         : params_.real("link_bandwidth_gb_per_s_" + name(link.kind));
     LinkCycles t;
-    if (!credit_by_hop_) t.credit = t.nic_credit = clock_.cycles("credit on a " + kind + " link (credit_latency=link)", link_ns, 1);
+    if (!credit_by_hop_)
+      t.credit = t.nic_credit = clock_.cycles("credit on a " + kind + " link (credit_latency=link)", link_ns, 1);
     if (link.kind == PortKind::kTerminal) {
-      const u32 both = clock_.cycles(kind + " channels there and back (2 link + input + output latency)", 2 * link_ns + ends_ns_, 2);
+      const u32 both =
+          clock_.cycles(kind + " channels there and back (2 link + input + output latency)", 2 * link_ns + ends_ns_, 2);
       t.nic_hop = std::clamp(static_cast<u32>((link_ns + params_.real("input_latency_ns")) / cycle_ns_), 1u, both - 1);
       t.hop = both - t.nic_hop;
     } else {
-      t.hop = t.nic_hop = clock_.cycles(kind + " hop (output + link + input latency)", params_.real("output_latency_ns") + link_ns + params_.real("input_latency_ns"), 1);
+      t.hop = t.nic_hop =
+          clock_.cycles(kind + " hop (output + link + input latency)",
+                        params_.real("output_latency_ns") + link_ns + params_.real("input_latency_ns"), 1);
     }
-    t.flit = clock_.cycles(kind + " flit time (flit_bytes / link_bandwidth_gb_per_s_" + name(link.kind) + ")", flit_bytes / bandwidth, 1);
-    // A credit goes back the way of the channel from its receiver to its sender, as long as that one's hop or as its link.
+    t.flit = clock_.cycles(kind + " flit time (flit_bytes / link_bandwidth_gb_per_s_" + name(link.kind) + ")",
+                           flit_bytes / bandwidth, 1);
+    // A credit goes back the way of the channel from its receiver to its sender, as long as that one's hop or as its
+    // link.
     if (credit_by_hop_) t.credit = t.hop, t.nic_credit = t.nic_hop;
     return t;
   }
 
  private:
-  static std::string name(PortKind kind) { return kind == PortKind::kTerminal ? "host" : kind == PortKind::kLocal ? "local" : "global"; }
+  static std::string name(PortKind kind) {
+    return kind == PortKind::kTerminal ? "host" : kind == PortKind::kLocal ? "local" : "global";
+  }
   const Params& params_;
   Clock& clock_;
   double cycle_ns_, ends_ns_;
@@ -103,7 +117,8 @@ void time_channels(const Params& params, Network& net) {
     by_kind[k] = links.of({static_cast<PortKind>(k)}, "");
   }
   RouterParams& r = net.router;
-  r.crossbar_cycles = clock.cycles("crossbar flit time (flit_bytes / crossbar_bandwidth_gb_per_s)", params.real("flit_bytes") / params.real("crossbar_bandwidth_gb_per_s"), 1);
+  r.crossbar_cycles = clock.cycles("crossbar flit time (flit_bytes / crossbar_bandwidth_gb_per_s)",
+                                   params.real("flit_bytes") / params.real("crossbar_bandwidth_gb_per_s"), 1);
   r.pipeline_cycles = clock.cycles("pipeline_ns", params.real("pipeline_ns"), 0);
   r.wake_cycles = params.count("output_wake_flits") * by_kind[1].flit;  // at most 16 flit times
   net.flit_cycles_host = by_kind[0].flit;
@@ -113,7 +128,8 @@ void time_channels(const Params& params, Network& net) {
   if (!net.own_links.empty()) {
     net.own_latency_ns.resize(net.port_count);
     for (u32 p = 0; p < net.port_count; p++)
-      if (net.channels[p].peer != kNone) net.own_latency_ns[p] = net.link_latency_ns[static_cast<u32>(net.channels[p].kind)];
+      if (net.channels[p].peer != kNone)
+        net.own_latency_ns[p] = net.link_latency_ns[static_cast<u32>(net.channels[p].kind)];
   }
   const auto time = [&](u32 p, const LinkCycles& t) {
     Channel& c = net.channels[p];
@@ -131,7 +147,9 @@ void time_channels(const Params& params, Network& net) {
   for (const auto& [p, link] : net.own_links) {
     if (net.channels[p].peer == kNone) continue;  // it has failed
     const auto [found, fresh] = timed.try_emplace({link.kind, link.latency_ns, link.bandwidth_gb_per_s});
-    if (fresh) found->second = links.of(link, " (router " + net.router_name(net.router_of_port(p)) + " port " + std::to_string(net.local_port(p)) + ")");
+    if (fresh)
+      found->second = links.of(link, " (router " + net.router_name(net.router_of_port(p)) + " port " +
+                                         std::to_string(net.local_port(p)) + ")");
     for (const u32 end : {p, net.channels[p].peer}) {
       time(end, found->second);
       net.own_latency_ns[end] = links.latency_ns(link);
@@ -139,8 +157,10 @@ void time_channels(const Params& params, Network& net) {
   }
   for (const Rounding& rounded : net.rounding)
     if (rounded.cycles > kLongestDelay / 4)
-      throw ConfigError("router.cycle_ns: with " + text(net.cycle_ns) + " ns, " + rounded.quantity + " = " + text(rounded.ns) + " ns is too many cycles; choose a longer cycle");
-  for (const LinkCycles& t : by_kind) longest_hop = std::max({longest_hop, t.hop, t.nic_hop}), longest_flit = std::max(longest_flit, t.flit);
+      throw ConfigError("router.cycle_ns: with " + text(net.cycle_ns) + " ns, " + rounded.quantity + " = " +
+                        text(rounded.ns) + " ns is too many cycles; choose a longer cycle");
+  for (const LinkCycles& t : by_kind)
+    longest_hop = std::max({longest_hop, t.hop, t.nic_hop}), longest_flit = std::max(longest_flit, t.flit);
   net.longest_delay = longest_hop + longest_flit + r.wake_cycles + 4;
 }
 

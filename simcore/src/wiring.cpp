@@ -13,10 +13,12 @@ namespace flitgym {
 void lay_out(const Wiring& wiring, Network& net) {
   for (u32 r = 0; r < net.routers; r++) net.radix = std::max(net.radix, wiring.first[r + 1] - wiring.first[r]);
   net.terminals = static_cast<u32>(wiring.terminal_port.size());
-  if (net.terminals == 0) throw ConfigError("topology." + net.topology_name + ": there are no terminals, so nobody to send anything");
+  if (net.terminals == 0)
+    throw ConfigError("topology." + net.topology_name + ": there are no terminals, so nobody to send anything");
   while ((1u << net.radix_shift) < net.radix) net.radix_shift++;
   if (u64{net.routers} << net.radix_shift >= (u64{1} << 26))
-    throw ConfigError("topology." + net.topology_name + ": " + std::to_string(net.routers) + " routers of up to " + std::to_string(net.radix) + " ports are more than the core can number");
+    throw ConfigError("topology." + net.topology_name + ": " + std::to_string(net.routers) + " routers of up to " +
+                      std::to_string(net.radix) + " ports are more than the core can number");
   net.router_ports = net.routers << net.radix_shift;
   net.port_count = net.router_ports + net.terminals;
   net.asked_words = (net.radix + 63) / 64;
@@ -59,9 +61,12 @@ void lay_out(const Wiring& wiring, Network& net) {
 void check_links(const Network& net) {
   for (u32 p = 0; p < net.port_count; p++) {
     worked();
-    if ((net.channels[p].peer == kNone) != (net.channels[p].kind == PortKind::kUnused)) throw CoreError("topology " + net.topology_name + ": port without a peer");
-    if (net.channels[p].peer != kNone && (net.channels[net.channels[p].peer].peer != p || net.channels[net.channels[p].peer].kind != net.channels[p].kind))
-      throw CoreError("topology " + net.topology_name + ": port " + std::to_string(p) + " does not come back over its own link");
+    if ((net.channels[p].peer == kNone) != (net.channels[p].kind == PortKind::kUnused))
+      throw CoreError("topology " + net.topology_name + ": port without a peer");
+    if (net.channels[p].peer != kNone && (net.channels[net.channels[p].peer].peer != p ||
+                                          net.channels[net.channels[p].peer].kind != net.channels[p].kind))
+      throw CoreError("topology " + net.topology_name + ": port " + std::to_string(p) +
+                      " does not come back over its own link");
   }
 }
 
@@ -70,7 +75,8 @@ void Wiring::resize(u32 router_count, u32 ports) {
     throw ConfigError("topology: a router would have " + std::to_string(ports) + " ports, the core takes at most " +
                       std::to_string(kMaxRadix));
   if (u64{router_count} * std::bit_ceil(std::max(ports, 1u)) >= (u64{1} << 26))
-    throw ConfigError("topology: " + std::to_string(router_count) + " routers of " + std::to_string(ports) + " ports are more than the core can number");
+    throw ConfigError("topology: " + std::to_string(router_count) + " routers of " + std::to_string(ports) +
+                      " ports are more than the core can number");
   claim_memory(u64{router_count} * (ports * 9 + 12), "topology", std::to_string(router_count) + " routers");
   routers = router_count;
   first.resize(router_count + 1);
@@ -84,11 +90,13 @@ void Wiring::resize(const std::vector<u32>& ports) {
   u64 all = 0;
   for (std::size_t r = 0; r < ports.size(); r++) {
     if (ports[r] > kMaxRadix)
-      throw ConfigError("topology: router " + (router_names.empty() ? std::to_string(r) : router_names[r]) + " would have " + std::to_string(ports[r]) + " ports, the core takes at most " +
+      throw ConfigError("topology: router " + (router_names.empty() ? std::to_string(r) : router_names[r]) +
+                        " would have " + std::to_string(ports[r]) + " ports, the core takes at most " +
                         std::to_string(kMaxRadix));
     all += ports[r];
   }
-  if (all >= (u64{1} << 26)) throw ConfigError("topology: " + std::to_string(all) + " ports are more than the core can number");
+  if (all >= (u64{1} << 26))
+    throw ConfigError("topology: " + std::to_string(all) + " ports are more than the core can number");
   claim_memory(all * 9 + ports.size() * 12, "topology", std::to_string(ports.size()) + " routers");
   routers = static_cast<u32>(ports.size());
   first.assign(1, 0);
@@ -102,7 +110,8 @@ void Wiring::connect(End end_a, End end_b, const Link& link) {
   const u32 a = port(end_a), b = port(end_b);
   for (const End end : {end_a, end_b})
     if (end.router >= routers || port(end) >= first[end.router + 1] || kind[port(end)] != PortKind::kUnused || a == b)
-      throw CoreError("topology: port " + std::to_string(end.port) + " of router " + std::to_string(end.router) + " is not there, or taken");
+      throw CoreError("topology: port " + std::to_string(end.port) + " of router " + std::to_string(end.router) +
+                      " is not there, or taken");
   peer[a] = b;
   peer[b] = a;
   kind[a] = kind[b] = link.kind;
@@ -112,10 +121,12 @@ void Wiring::connect(End end_a, End end_b, const Link& link) {
 void Wiring::attach_terminal(End at, const Link& link) {
   const u32 p = port(at);
   if (at.router >= routers || p >= first[at.router + 1] || kind[p] != PortKind::kUnused)
-    throw CoreError("topology: port " + std::to_string(at.port) + " of router " + std::to_string(at.router) + " is not there, or taken");
+    throw CoreError("topology: port " + std::to_string(at.port) + " of router " + std::to_string(at.router) +
+                    " is not there, or taken");
   kind[p] = PortKind::kTerminal;
   peer[p] = 0;  // build() puts the NIC's id here once the terminals are counted
-  if (link.latency_ns >= 0 || link.bandwidth_gb_per_s > 0) own[p] = {PortKind::kTerminal, link.latency_ns, link.bandwidth_gb_per_s};
+  if (link.latency_ns >= 0 || link.bandwidth_gb_per_s > 0)
+    own[p] = {PortKind::kTerminal, link.latency_ns, link.bandwidth_gb_per_s};
   terminal_port.push_back(p);
 }
 

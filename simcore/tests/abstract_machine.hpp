@@ -1,6 +1,6 @@
-// Runs a program without a network: messages take no time, and a message carries what its rank knew when all that the send depends
-// on was done. Either a send is done at once (eager) or when its receive has been posted (rendezvous). For tests of what a program
-// means.
+// Runs a program without a network: messages take no time, and a message carries what its rank knew when all that the
+// send depends on was done. Either a send is done at once (eager) or when its receive has been posted (rendezvous). For
+// tests of what a program means.
 #pragma once
 
 #include <algorithm>
@@ -17,18 +17,20 @@ using namespace flitgym;
 
 class AbstractMachine {
  public:
-  // `carries` says whether the message of a rank's send (block, operation) takes along what the rank knows; empty = always.
+  // `carries` says whether the message of a rank's send (block, operation) takes along what the rank knows; empty =
+  // always.
   using Carries = std::function<bool(u32 rank, u64 block, u32 op)>;
 
-  bool finished = true;          // false: some ranks wait for each other for ever
-  bool sizes_agree = true;       // every receive got a message of its size
-  bool once = true;              // nothing was merged twice: what came was new, or complete
-  u64 time = 0;                  // ns, of computations alone
-  std::vector<u64> knows;        // [ranks] bit r: the contribution of rank r (ranks up to 64)
-  std::vector<u64> received, sent;  // [ranks] bytes
+  bool finished = true;                        // false: some ranks wait for each other for ever
+  bool sizes_agree = true;                     // every receive got a message of its size
+  bool once = true;                            // nothing was merged twice: what came was new, or complete
+  u64 time = 0;                                // ns, of computations alone
+  std::vector<u64> knows;                      // [ranks] bit r: the contribution of rank r (ranks up to 64)
+  std::vector<u64> received, sent;             // [ranks] bytes
   std::map<std::pair<u32, u32>, u64> between;  // bytes from, to
 
-  AbstractMachine(const Program& program, bool rendezvous, Carries carries = {}) : program_(program), rendezvous_(rendezvous), carries_(std::move(carries)), ranks_(program.ranks) {
+  AbstractMachine(const Program& program, bool rendezvous, Carries carries = {})
+      : program_(program), rendezvous_(rendezvous), carries_(std::move(carries)), ranks_(program.ranks) {
     knows.resize(program.ranks), received.resize(program.ranks), sent.resize(program.ranks);
     for (u32 rank = 0; rank < program.ranks; rank++) {
       knows[rank] = u64{1} << rank % 64;
@@ -46,8 +48,8 @@ class AbstractMachine {
   struct Rank {
     Block block_ops;
     u64 block = 0, blocks = 0, now = 0;
-    std::vector<u32> waits;             // [ops] dependencies left
-    std::vector<u64> begin, knows;      // [ops] when it may start, and with what
+    std::vector<u32> waits;              // [ops] dependencies left
+    std::vector<u64> begin, knows;       // [ops] when it may start, and with what
     std::vector<std::vector<u32>> next;  // [ops] those that depend on it
     u32 left = 0;
   };
@@ -70,7 +72,8 @@ class AbstractMachine {
       rank.begin.assign(rank.left, rank.now);
       rank.knows.assign(rank.left, knows[r]);
       rank.next.assign(rank.left, {});
-      for (const Dependency& d : rank.block_ops.dependencies) rank.waits[d.after]++, rank.next[d.before].push_back(d.after);
+      for (const Dependency& d : rank.block_ops.dependencies)
+        rank.waits[d.after]++, rank.next[d.before].push_back(d.after);
       for (u32 op = 0; op < rank.left; op++)
         if (rank.waits[op] == 0) ready_.push_back({r, op});
       if (rank.left > 0) return;
@@ -89,7 +92,8 @@ class AbstractMachine {
     if (send) {
       sent[r] += op.size;
       between[{r, op.peer}] += op.size;
-      channel.sends.push_back({r, index, begin, op.size, !carries_ || carries_(r, rank.block, index) ? rank.knows[index] : 0});
+      channel.sends.push_back(
+          {r, index, begin, op.size, !carries_ || carries_(r, rank.block, index) ? rank.knows[index] : 0});
       if (!rendezvous_) finish(r, index, begin, 0);
     } else {
       channel.receives.push_back({r, index, begin, op.size, 0});

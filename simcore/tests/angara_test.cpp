@@ -385,8 +385,11 @@ TEST(angara_tables_with_links_that_failed) {
       for (const std::string& engine : kEngines) {
         if (!all) {
           // Apart altogether, or whole but for routes in direction order.
-          if (apart) CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), "the network has come apart", " to terminal ");
-          else CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), engine + ": no route from switch ", " to switch ");
+          if (apart)
+            CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), "the network has come apart", " to terminal ");
+          else
+            CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), engine + ": no route from switch ",
+                         " to switch ");
           refused++;
           continue;
         }

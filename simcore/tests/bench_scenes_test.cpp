@@ -1,4 +1,5 @@
-// The scenes of the benchmark: their names stay what results of other commits are compared by, and goals are set for them.
+// The scenes of the benchmark: their names stay what results of other commits are compared by, and goals are set for
+// them.
 #include <algorithm>
 #include <cctype>
 #include <fstream>
@@ -27,7 +28,8 @@ u32 terminals_in(const std::string& name) {
     else words.back() += c;
   }
   for (std::size_t k = 1; k < words.size(); k++)
-    if (is_number(words[k]) && ((k == 1 && (words[0] == "hyperx" || words[0] == "torus")) || (k + 1 < words.size() && words[k + 1] == "terminals")))
+    if (is_number(words[k]) && ((k == 1 && (words[0] == "hyperx" || words[0] == "torus")) ||
+                                (k + 1 < words.size() && words[k + 1] == "terminals")))
       return static_cast<u32>(std::stoul(words[k]));
   return 0;
 }
@@ -40,7 +42,8 @@ std::vector<std::string> quoted_names(const std::string& text) {
     if (to == std::string::npos) break;
     const std::string word = text.substr(from + 1, to - from - 1);
     const auto plain = [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '_' || c == '.'; };
-    const bool name = !word.empty() && std::islower(static_cast<unsigned char>(word[0])) && word.find('_') != std::string::npos && std::all_of(word.begin(), word.end(), plain);
+    const bool name = !word.empty() && std::islower(static_cast<unsigned char>(word[0])) &&
+                      word.find('_') != std::string::npos && std::all_of(word.begin(), word.end(), plain);
     if (name) names.push_back(word);
     from = text.find('"', to + 1);
   }

@@ -6,7 +6,8 @@ using namespace scenes;
 
 namespace {
 
-void check_network(const Section& network, const std::vector<std::string>& routings, const Values& router, const Section& pattern, Cycle cycles) {
+void check_network(const Section& network, const std::vector<std::string>& routings, const Values& router,
+                   const Section& pattern, Cycle cycles) {
   for (const std::string& routing : routings) {
     Simulation sim(config(network, router, {routing, {}}, {pattern.name, merge(pattern.values, {{"load", 0.9}})}, 7));
     sim.begin_window();
@@ -14,7 +15,8 @@ void check_network(const Section& network, const std::vector<std::string>& routi
       sim.run(1);
       sim.check_conservation();
     }
-    CHECK_FOR(sim.state().part.totals.packets_in_network > sim.network().terminals, routing + ": the network is loaded");
+    CHECK_FOR(sim.state().part.totals.packets_in_network > sim.network().terminals,
+              routing + ": the network is loaded");
     CHECK_FOR(sim.drain(400000), routing + ": drains");
     sim.run(2 * sim.network().longest_delay);  // the last credits
     sim.check_conservation();
@@ -24,13 +26,16 @@ void check_network(const Section& network, const std::vector<std::string>& routi
     CHECK_EQ(result.at("packets_delivered"), result.at("packets_injected"));
     CHECK_EQ(sim.state().part.totals.flits_in_network, 0u);
     const Network& net = sim.network();
-    if (net.least_packet_flits == net.most_packet_flits) CHECK_EQ(result.at("flits_delivered"), result.at("packets_injected") * net.most_packet_flits);
+    if (net.least_packet_flits == net.most_packet_flits)
+      CHECK_EQ(result.at("flits_delivered"), result.at("packets_injected") * net.most_packet_flits);
     else
       CHECK(result.at("flits_delivered") > result.at("packets_injected") * net.least_packet_flits &&
             result.at("flits_delivered") < result.at("packets_injected") * net.most_packet_flits);
     for (u32 p = 0; p < net.port_count; p++) {
       if (net.channels[p].peer == kNone || (!net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal)) continue;
-      for (u32 vc = 0; vc < net.vcs; vc++) CHECK_FOR(sim.state().output_vcs[net.vc_id(p, vc)].credits == net.router.input_depth, routing + ": credits are home");
+      for (u32 vc = 0; vc < net.vcs; vc++)
+        CHECK_FOR(sim.state().output_vcs[net.vc_id(p, vc)].credits == net.router.input_depth,
+                  routing + ": credits are home");
     }
   }
 }
@@ -39,7 +44,8 @@ void check_scene(const Values& router, i64 packet_flits, const std::string& traf
   check_network(small_network(), kRoutings, router, {traffic, {{"packet_flits", packet_flits}}}, cycles);
 }
 void check_hyperx(const Values& router, const Section& traffic, Cycle cycles) {
-  check_network(hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}}), kHyperXRoutings, router, traffic, cycles);
+  check_network(hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}}), kHyperXRoutings, router, traffic,
+                cycles);
 }
 
 const Values kSizes = {{"packet_flits", i64{1}}, {"packet_flits_max", i64{16}}};
@@ -51,11 +57,16 @@ TEST(conservation_hpdc21) { check_scene(hpdc21(), 1, "adversarial", 1500); }
 TEST(conservation_sc22) { check_scene(sc22(), 4, "adversarial", 800); }
 TEST(conservation_packet_crossbar) {
   check_scene(packet_crossbar(sc22()), 4, "adversarial", 800);
-  check_hyperx(packet_crossbar(merge(input_queued(), {{"input_buffer_flits", i64{40}}, {"arbiter", std::string("age")}})), {"uniform", kSizes}, 300);
+  check_hyperx(
+      packet_crossbar(merge(input_queued(), {{"input_buffer_flits", i64{40}}, {"arbiter", std::string("age")}})),
+      {"uniform", kSizes}, 300);
 }
 TEST(conservation_wormhole) { check_scene(small_wormhole(), 5, "adversarial", 600); }
 TEST(conservation_shallow_cut_through) {
-  check_scene(merge(input_queued(), {{"input_buffer_flits", i64{3}}, {"output_buffer_flits", i64{3}}, {"link_latency_ns_global", 20.0}}), 3, "uniform", 600);
+  check_scene(
+      merge(input_queued(),
+            {{"input_buffer_flits", i64{3}}, {"output_buffer_flits", i64{3}}, {"link_latency_ns_global", 20.0}}),
+      3, "uniform", 600);
 }
 TEST(conservation_age_arbiter_and_spare_vcs) {
   check_scene(merge(small_wormhole(), {{"arbiter", std::string("age")}}), 3, "uniform", 400);
@@ -64,13 +75,19 @@ TEST(conservation_age_arbiter_and_spare_vcs) {
 
 TEST(conservation_sc19) { check_hyperx(sc19(), {"tornado", kSizes}, 700); }
 TEST(conservation_sc19_shallow) {
-  check_hyperx(merge(sc19(), {{"input_buffer_flits", i64{16}}, {"output_buffer_flits", i64{16}}, {"link_latency_ns_local", 9.0}}), {"uniform", kSizes}, 400);
+  check_hyperx(
+      merge(sc19(),
+            {{"input_buffer_flits", i64{16}}, {"output_buffer_flits", i64{16}}, {"link_latency_ns_local", 9.0}}),
+      {"uniform", kSizes}, 400);
 }
 TEST(conservation_hyperx_wormhole) {
   for (const std::string arbiter : {"age", "round_robin"})
-    check_hyperx(merge(small_wormhole(), {{"arbiter", arbiter}, {"nic_buffer_flits", i64{20}}}), {"adversarial", kSizes}, 300);
+    check_hyperx(merge(small_wormhole(), {{"arbiter", arbiter}, {"nic_buffer_flits", i64{20}}}),
+                 {"adversarial", kSizes}, 300);
 }
-TEST(conservation_hyperx_input_queued) { check_hyperx(merge(input_queued(), {{"input_buffer_flits", i64{4}}}), {"uniform", {}}, 400); }
+TEST(conservation_hyperx_input_queued) {
+  check_hyperx(merge(input_queued(), {{"input_buffer_flits", i64{4}}}), {"uniform", {}}, 400);
+}
 
 // A packet longer than the buffers with credits per packet: the tail could never follow the head. Such a router either
 // carries it or is refused before cycle 0.

@@ -1,5 +1,5 @@
-// One packet on its own: a State that holds it and nothing else, and a Batch of its one request. What a routing would do with
-// it at any router, under any congestion that a test makes up.
+// One packet on its own: a State that holds it and nothing else, and a Batch of its one request. What a routing would
+// do with it at any router, under any congestion that a test makes up.
 #pragma once
 
 #include "decision.hpp"
@@ -44,7 +44,9 @@ struct Lone {
   // What the routing keeps of the packet, whatever that is.
   std::vector<u8> kept() const {
     std::vector<u8> all;
-    for (const u32 k : net.packet_memories) all.insert(all.end(), state.memory[k].begin(), state.memory[k].begin() + static_cast<std::ptrdiff_t>(net.memories[k].entry_bytes()));
+    for (const u32 k : net.packet_memories)
+      all.insert(all.end(), state.memory[k].begin(),
+                 state.memory[k].begin() + static_cast<std::ptrdiff_t>(net.memories[k].entry_bytes()));
     return all;
   }
   void keep(const std::vector<u8>& all) {
@@ -85,7 +87,8 @@ struct Lone {
     request(0, at);
     net.candidates(net, state, batch);
     std::vector<Step> steps;
-    for (u32 k = batch.offsets[0]; k < batch.offsets[1]; k++) steps.push_back({batch.candidate_port[k], batch.candidate_class[k]});
+    for (u32 k = batch.offsets[0]; k < batch.offsets[1]; k++)
+      steps.push_back({batch.candidate_port[k], batch.candidate_class[k]});
     return steps;
   }
   bool ejects(u32 router, const Step& step) const { return !net.is_link(net.port(router, step.port)); }
@@ -105,13 +108,15 @@ struct Lone {
     for (;;) {
       const Step step = ask(at);
       if (ejects(at.router, step)) {
-        if (at.router != net.terminal_router[packet().destination] || step.port != net.terminal_port[packet().destination])
+        if (at.router != net.terminal_router[packet().destination] ||
+            step.port != net.terminal_port[packet().destination])
           throw testing::Failure("ejected at router " + std::to_string(at.router));
         return packet().hops;
       }
       visit(at.router, step);
       at = behind(at.router, step);
-      if (++packet().hops > net.routing_facts.max_hops) throw testing::Failure(net.routing_name + " takes more hops than it says");
+      if (++packet().hops > net.routing_facts.max_hops)
+        throw testing::Failure(net.routing_name + " takes more hops than it says");
     }
   }
 };
@@ -125,7 +130,8 @@ inline void congest(Lone& lone, u32 router, u32 port, u32 vc, u32 queued, u32 do
   out.count = static_cast<u16>(queued);
   out.credits = static_cast<u16>(lone.net.router.input_depth - downstream);
   if (const Sensed& sensed = lone.net.sensed; sensed.kept())
-    sensed.memory.of(lone.state)[sensed.at(lone.net.port(router, port), vc)] = static_cast<u16>(sensed.queue() * queued + sensed.slots() * downstream);
+    sensed.memory.of(lone.state)[sensed.at(lone.net.port(router, port), vc)] =
+        static_cast<u16>(sensed.queue() * queued + sensed.slots() * downstream);
 }
 
 }  // namespace scenes

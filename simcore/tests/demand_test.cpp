@@ -22,15 +22,19 @@ double total(Simulation& sim) {
 
 // Load 0.9 for 3,000 cycles, which fills NICs and makes sources wait, then nothing more.
 Values bursts() {
-  return {{"load", 0.9}, {"load_step_times_ns", std::vector<double>{3000 * 1.6}}, {"load_step_loads", std::vector<double>{0.0}}};
+  return {{"load", 0.9},
+          {"load_step_times_ns", std::vector<double>{3000 * 1.6}},
+          {"load_step_loads", std::vector<double>{0.0}}};
 }
 
 }  // namespace
 
-// Once all has arrived, what was accrued is the sum of all latencies from the generation clock, whatever kept the packets.
+// Once all has arrived, what was accrued is the sum of all latencies from the generation clock, whatever kept the
+// packets.
 TEST(demand_accrues_the_sum_of_all_latencies) {
   for (const char* traffic : {"uniform", "adversarial"}) {
-    Simulation sim(config(small_network(), merge(hpdc21(), {{"source_backlog", std::string("kept")}}), {"random", {}}, {traffic, bursts()}));
+    Simulation sim(config(small_network(), merge(hpdc21(), {{"source_backlog", std::string("kept")}}), {"random", {}},
+                          {traffic, bursts()}));
     sim.begin_window();
     double before = 0;
     for (u32 k = 0; k < 60; k++) {
@@ -62,7 +66,8 @@ TEST(demand_is_the_integral_of_packets_in_flight) {
 // A source whose NIC is full loses packets with source_backlog=lost; they stay due for ever.
 TEST(demand_charges_what_a_full_nic_kept_away) {
   const auto owed = [](const char* relation) {
-    Simulation sim(config(small_network(), hpdc21(), {"random", {{"relation", std::string(relation)}}}, {"adversarial", {{"load", 0.4}}}));
+    Simulation sim(config(small_network(), hpdc21(), {"random", {{"relation", std::string(relation)}}},
+                          {"adversarial", {{"load", 0.4}}}));
     sim.run(20000);
     const double at = total(sim);
     sim.run(20000);
@@ -106,7 +111,8 @@ TEST(path_delay_is_the_flight_on_an_empty_network) {
     if (n > 0 && sim.state().part.totals.packets_in_network == 1) {
       path_delays(sim.network(), sim.state(), sim.batch(), us.data());
       const Batch& b = sim.batch();
-      const u32 i = b.decisions.request[0], to = sim.network().terminal_router[sim.state().packets[b.packet[i]].destination];
+      const u32 i = b.decisions.request[0],
+                to = sim.network().terminal_router[sim.state().packets[b.packet[i]].destination];
       for (u32 k = 0; k < b.decisions.slot_count[0]; k++) {
         const u32 port = sim.network().port(b.router[i], b.decisions.ports[k]);
         const u32 next = seam.next_router[port];
@@ -121,8 +127,8 @@ TEST(path_delay_is_the_flight_on_an_empty_network) {
 }
 
 TEST(demand_ends_when_the_sources_are_stopped) {
-  Simulation sim(config(small_network(), merge(hpdc21(), {{"source_backlog", std::string("kept")}}), {"random", {{"relation", std::string("minimal")}}},
-                        {"adversarial", {{"load", 0.5}}}));
+  Simulation sim(config(small_network(), merge(hpdc21(), {{"source_backlog", std::string("kept")}}),
+                        {"random", {{"relation", std::string("minimal")}}}, {"adversarial", {{"load", 0.5}}}));
   sim.run(5000);
   sim.stop_sources();
   const double at = total(sim);

@@ -1,5 +1,6 @@
-// The channel dependency graph (Dally & Seitz 1987): which (channel, VC class) may wait for which. Without a cycle in it, nothing
-// can wait in a circle. VCs of one class may stand in for each other, so a graph of classes says the same as one of VCs.
+// The channel dependency graph (Dally & Seitz 1987): which (channel, VC class) may wait for which. Without a cycle in
+// it, nothing can wait in a circle. VCs of one class may stand in for each other, so a graph of classes says the same
+// as one of VCs.
 #pragma once
 
 #include <map>
@@ -17,7 +18,8 @@ using Edges = std::map<u32, std::set<u32>>;
 inline u32 channel_class(u32 port, u32 vc_class) { return port << 5 | vc_class; }
 inline u32 class_of(u32 channel) { return channel & 31; }
 
-// A head that came in by in_port on in_class may go to out_port on out_class. Terminals take everything: they end every wait.
+// A head that came in by in_port on in_class may go to out_port on out_class. Terminals take everything: they end every
+// wait.
 inline void add(Edges& edges, const Network& net, u32 router, u32 in_port, u32 in_class, u32 out_port, u32 out_class) {
   const u32 input = net.port(router, in_port), output = net.port(router, out_port);
   if (net.channels[input].kind == PortKind::kTerminal || net.channels[output].kind == PortKind::kTerminal) return;

@@ -1,6 +1,7 @@
-// Freedom from deadlock, proved by exhaustion: on small networks every state a packet can reach (router, input port, VC class, hops
-// done, what it remembers, destination) and every hop it may take from there under any congestion. The channel dependency graph
-// so built is complete, not sampled; it has no cycle. The numbers of edges by hand say that nothing is missing.
+// Freedom from deadlock, proved by exhaustion: on small networks every state a packet can reach (router, input port, VC
+// class, hops done, what it remembers, destination) and every hop it may take from there under any congestion. The
+// channel dependency graph so built is complete, not sampled; it has no cycle. The numbers of edges by hand say that
+// nothing is missing.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -37,19 +38,20 @@ using Options = std::function<std::vector<Option>(Lone&, const Node&)>;
 // What a packet's further way can depend on. Its source does on a Dragonfly alone (the group it came from).
 auto key(const Node& n, bool by_source) {
   const Packet& p = n.packet;
-  return std::tuple{n.at.router, n.at.in_port, n.at.in_class, p.destination,  by_source ? p.source : 0,
+  return std::tuple{n.at.router, n.at.in_port, n.at.in_class, p.destination, by_source ? p.source : 0,
                     p.sequence,  u32{p.hops},  u32{p.phase},  n.kept};
 }
 
-// From every terminal to every terminal, whatever VC it enters on. `turns`: sequence numbers that differ by so much use the same
-// parallel links. visit(node, options) once per reachable state.
+// From every terminal to every terminal, whatever VC it enters on. `turns`: sequence numbers that differ by so much use
+// the same parallel links. visit(node, options) once per reachable state.
 template <class Visit>
 Edges explore(Lone& x, const Options& options, Visit&& visit, u32 turns = 1) {
   const bool by_source = x.net.topology_name == "dragonfly" || turns > 1;
   Edges edges;
   std::vector<Node> nodes;
   std::set<decltype(key(Node{}, true))> seen;
-  const u32 entered = x.net.candidates ? x.net.routing_facts.classes : 1;  // the others do not look at the class a head came in on
+  // the others do not look at the class a head came in on
+  const u32 entered = x.net.candidates ? x.net.routing_facts.classes : 1;
   for (u32 source = 0; source < x.net.terminals; source++)
     for (u32 destination = 0; destination < x.net.terminals; destination++)
       for (u32 sequence = 0; sequence < turns; sequence++)
@@ -82,10 +84,13 @@ Edges explore(Lone& x, const Options& options) {
   return explore(x, options, [](const Node&, const std::vector<Option>&) {});
 }
 
-Lone lone(const Section& topology, const Section& routing) { return Lone(build(config(topology, input_queued(), routing, {"uniform", {}}))); }
+Lone lone(const Section& topology, const Section& routing) {
+  return Lone(build(config(topology, input_queued(), routing, {"uniform", {}})));
+}
 Section cube() { return hyperx_section({3, 3, 3}, 1); }  // 27 routers, 162 directed channels
 
-// Of a routing that lists its relation: all of it. The routing itself is asked first, for it writes down what a packet remembers.
+// Of a routing that lists its relation: all of it. The routing itself is asked first, for it writes down what a packet
+// remembers.
 std::vector<Option> listed(Lone& x, const Node& node) {
   x.packet() = node.packet;
   x.keep(node.kept);
@@ -96,8 +101,8 @@ std::vector<Option> listed(Lone& x, const Node& node) {
   return out;
 }
 
-// Of any other routing: what it chooses as its congestion is made up and as its random draws fall. craft(x, node, ask) sets the scene
-// and calls ask() as often as it likes.
+// Of any other routing: what it chooses as its congestion is made up and as its random draws fall. craft(x, node, ask)
+// sets the scene and calls ask() as often as it likes.
 using Craft = std::function<void(Lone&, const Node&, const std::function<void()>&)>;
 Options chosen(u32 draws, u32 turns, Craft craft) {
   return [=](Lone& x, const Node& node) {
@@ -120,7 +125,8 @@ Options chosen(u32 draws, u32 turns, Craft craft) {
 void idle(Lone&, const Node&, const std::function<void()>& ask) { ask(); }
 
 // Idle, and each VC of each of some ports of some routers full in turn.
-void each_full(Lone& x, const std::function<void()>& ask, const std::vector<u32>& routers, u32 first_port, u32 end_port) {
+void each_full(Lone& x, const std::function<void()>& ask, const std::vector<u32>& routers, u32 first_port,
+               u32 end_port) {
   ask();
   for (u32 router : routers)
     for (u32 port = first_port; port < end_port; port++)
@@ -139,16 +145,19 @@ std::string text(const Section& routing) {
 
 }  // namespace
 
-// ---- HyperX 3x3x3: 54 directed channels per dimension, each leading to 2 channels in every dimension of its far router ----
+// ---- HyperX 3x3x3: 54 directed channels per dimension, each leading to 2 channels in every dimension of its far
+// router ----
 
-// Dependencies by hand. minimal_adaptive: from class 0 to 1 and from 1 to 2, to any channel of another dimension: 2 * 162 * 4.
-// dim_war: behind a deroute the direct hop, one channel (width 3: to the third router); behind a direct hop, on to later dimensions.
+// Dependencies by hand. minimal_adaptive: from class 0 to 1 and from 1 to 2, to any channel of another dimension: 2 *
+// 162 * 4. dim_war: behind a deroute the direct hop, one channel (width 3: to the third router); behind a direct hop,
+// on to later dimensions.
 //   after_deroute: 162 (0 to 1) + 324 from class 0 + 324 from class 1.
 //   deroute: 162 (1 to 0); from class 0 to the direct channels of later dimensions, 324, and to the deroutes, 324.
-// omni_war, C = L + M classes, C - 1 steps from one to the next: each to any channel of another dimension, 162 * 4, and behind a
-// deroute to the direct one, 162. q_routing: from any channel of class 0 to any of class 1, 162 * 6; from class 1 to
-// the minimal one, which is not back along z (only a packet that had already arrived would go there), 162 * 6 - 54; then in order, 324
-// from the first minimal hop, and 108 from y to z behind it. Back to back, a second deroute, 162: not in the last step, for a direct hop must follow.
+// omni_war, C = L + M classes, C - 1 steps from one to the next: each to any channel of another dimension, 162 * 4, and
+// behind a deroute to the direct one, 162. q_routing: from any channel of class 0 to any of class 1, 162 * 6; from
+// class 1 to the minimal one, which is not back along z (only a packet that had already arrived would go there), 162 *
+// 6 - 54; then in order, 324 from the first minimal hop, and 108 from y to z behind it. Back to back, a second deroute,
+// 162: not in the last step, for a direct hop must follow.
 TEST(incremental_routings_are_free_of_deadlock) {
   struct Case {
     Section routing;
@@ -159,10 +168,13 @@ TEST(incremental_routings_are_free_of_deadlock) {
                              {{"dim_war", {{"classes", after_deroute}}}, 810},
                              {{"dim_war", {{"classes", deroute}}}, 810},
                              {{"dal", {{"deadlock_avoidance", distance}}}, 0}};
-  const auto omni_war = [](u64 classes, bool back_to_back) { return (classes - 1) * 162 * 5 + (back_to_back ? (classes - 2) * 162 : 0); };
+  const auto omni_war = [](u64 classes, bool back_to_back) {
+    return (classes - 1) * 162 * 5 + (back_to_back ? (classes - 2) * 162 : 0);
+  };
   for (const u32 deroutes : {0u, 1u, 2u, 3u, 5u})
     for (const bool back_to_back : {true, false})
-      cases.push_back({{"omni_war", {{"deroutes", i64{deroutes}}, {"back_to_back", back_to_back}}}, omni_war(3 + deroutes, back_to_back)});
+      cases.push_back({{"omni_war", {{"deroutes", i64{deroutes}}, {"back_to_back", back_to_back}}},
+                       omni_war(3 + deroutes, back_to_back)});
   for (const auto& [relation, edges] : {std::pair{"widest", omni_war(6, false)},
                                         {"omni_war", omni_war(6, false)},
                                         {"dim_war", u64{810}},
@@ -180,22 +192,25 @@ TEST(incremental_routings_are_free_of_deadlock) {
     });
     CHECK_FOR(acyclic(edges), text(c.routing));
     if (c.edges)
-      CHECK_FOR(edge_count(edges) == c.edges, text(c.routing) + ": " + std::to_string(edge_count(edges)) + " dependencies, by hand " + std::to_string(c.edges));
+      CHECK_FOR(edge_count(edges) == c.edges, text(c.routing) + ": " + std::to_string(edge_count(edges)) +
+                                                  " dependencies, by hand " + std::to_string(c.edges));
     CHECK_EQ(longest, x.net.routing_facts.max_hops);
     CHECK_EQ(classes.size(), std::size_t{x.net.routing_facts.classes});
   }
 }
 
-// DAL with an escape class. Its class 0 has cycles. What makes it safe (Duato 1993): (1) every head that is not on class 1 may always
-// take class 1 instead, and asks anew every cycle until it has moved; (2) what is on class 1 never leaves it, so it waits for class 1
-// alone; (3) the dependencies among class 1 have no cycle. So class 1 always drains, and everything else can always enter it.
+// DAL with an escape class. Its class 0 has cycles. What makes it safe (Duato 1993): (1) every head that is not on
+// class 1 may always take class 1 instead, and asks anew every cycle until it has moved; (2) what is on class 1 never
+// leaves it, so it waits for class 1 alone; (3) the dependencies among class 1 have no cycle. So class 1 always drains,
+// and everything else can always enter it.
 TEST(dal_escape_is_free_of_deadlock) {
   Lone x = lone(cube(), {"dal", {{"deadlock_avoidance", std::string("escape")}}});
   CHECK(x.net.routing_facts.reroutes);
   u32 heads = 0, escaped = 0;
   const Edges edges = explore(x, listed, [&](const Node& node, const std::vector<Option>& options) {
     if (node.at.router == x.net.terminal_router[node.packet.destination]) return;
-    const u32 escapes = static_cast<u32>(std::ranges::count_if(options, [](const Option& o) { return o.step.vc_class == 1; }));
+    const u32 escapes =
+        static_cast<u32>(std::ranges::count_if(options, [](const Option& o) { return o.step.vc_class == 1; }));
     CHECK_EQ(escapes, 1u);
     if (!x.net.is_link(x.net.port(node.at.router, node.at.in_port)) || node.at.in_class == 0) {
       CHECK(options.size() > 1);
@@ -217,7 +232,8 @@ TEST(dal_escape_is_free_of_deadlock) {
   CHECK(!acyclic(edges));
 }
 
-// The head really does get the escape when nothing else has room, and only then: every subset of full adaptive channels.
+// The head really does get the escape when nothing else has room, and only then: every subset of full adaptive
+// channels.
 TEST(dal_offers_the_escape_when_all_else_is_full) {
   Lone x = lone(hyperx_section({3, 3}, 1), {"dal", {}});
   const Place at = x.send(0, 4);  // from (0, 0) to (1, 1): x ports 1, 2, y ports 3, 4; any of them may be taken
@@ -245,7 +261,8 @@ TEST(choices_are_among_the_candidates) {
       Place at = x.send(below(draw(1, n, 0), 12), below(draw(1, n, 1), 12), n);
       for (;;) {
         for (u32 port = 1; port < x.net.radix; port++)
-          for (u32 vc = 0; vc < x.net.vcs; vc++) congest(x, at.router, port, vc, 0, below(draw(n, 2, at.router * 997 + port * 31 + vc), 3) * 128);
+          for (u32 vc = 0; vc < x.net.vcs; vc++)
+            congest(x, at.router, port, vc, 0, below(draw(n, 2, at.router * 997 + port * 31 + vc), 3) * 128);
         const Packet before = x.packet();
         const Step step = x.ask(at);
         const Packet after = x.packet();
@@ -273,9 +290,10 @@ TEST(dimension_order_is_free_of_deadlock) {
   }
 }
 
-// Two legs, each in dimension order: 324 dependencies on class 0, 324 on class 1, and from any channel of class 0 to all 6 of class 1
-// at its far router. UGAL: minimal if the bias forbids detours, every intermediate but source and destination if it forces them;
-// without bias, minimal as long as the minimal path's queue is short, a detour (hybrid: by the same port, too) when it is long.
+// Two legs, each in dimension order: 324 dependencies on class 0, 324 on class 1, and from any channel of class 0 to
+// all 6 of class 1 at its far router. UGAL: minimal if the bias forbids detours, every intermediate but source and
+// destination if it forces them; without bias, minimal as long as the minimal path's queue is short, a detour (hybrid:
+// by the same port, too) when it is long.
 TEST(valiant_and_ugal_are_free_of_deadlock) {
   const Craft full = [](Lone& x, const Node& node, const std::function<void()>& ask) {
     const HyperX& hx = hyperx(x.net);
@@ -290,14 +308,18 @@ TEST(valiant_and_ugal_are_free_of_deadlock) {
     bool minimal;
     u64 edges;
   };
-  for (const Case& c :
-       {Case{{"valiant", {}}, 27, false, 324 + 162 * 6 + 324}, Case{{"ugal", {{"bias_flits", -1e6}}}, 25, true, 324 + 162 * 6 + 324},
-        Case{{"ugal", {{"bias_flits", 1e6}}}, 0, true, 324}, Case{{"ugal", {{"congestion_scope", std::string("hybrid")}}}, 25, true, 324 + 162 * 6 + 324}}) {
+  for (const Case& c : {Case{{"valiant", {}}, 27, false, 324 + 162 * 6 + 324},
+                        Case{{"ugal", {{"bias_flits", -1e6}}}, 25, true, 324 + 162 * 6 + 324},
+                        Case{{"ugal", {{"bias_flits", 1e6}}}, 0, true, 324},
+                        Case{{"ugal", {{"congestion_scope", std::string("hybrid")}}}, 25, true, 324 + 162 * 6 + 324}}) {
     Lone x = lone(cube(), c.routing);
     const u32 draws = 400;  // 27 (26/27)^400 = 7e-6 to miss one
     const Options decided = chosen(1, 1, idle), undecided = chosen(draws, 1, full);
     const Edges edges = explore(
-        x, [&](Lone& lone_packet, const Node& node) { return node.packet.phase == kUndecided ? undecided(lone_packet, node) : decided(lone_packet, node); },
+        x,
+        [&](Lone& lone_packet, const Node& node) {
+          return node.packet.phase == kUndecided ? undecided(lone_packet, node) : decided(lone_packet, node);
+        },
         [&](const Node& node, const std::vector<Option>& options) {
           if (node.packet.phase != kUndecided || node.packet.source == node.packet.destination) return;
           std::set<u32> middles;
@@ -306,18 +328,20 @@ TEST(valiant_and_ugal_are_free_of_deadlock) {
             if (option.packet.phase == kMinimal) minimal = true;
             else middles.insert(option.intermediate());
           }
-          CHECK_FOR(middles.size() == c.middles && minimal == c.minimal, text(c.routing) + ": " + std::to_string(middles.size()));
+          CHECK_FOR(middles.size() == c.middles && minimal == c.minimal,
+                    text(c.routing) + ": " + std::to_string(middles.size()));
         });
     CHECK_FOR(acyclic(edges), text(c.routing));
     CHECK_EQ(edge_count(edges), c.edges);
   }
 }
 
-// Clos-AD, each port of a router the shortest in turn, and all alike (then every port of a dimension and staying are drawn). What it
-// may choose, by hand: undecided, the direct channel on class 1, or the others of the first unaligned dimension on class 0; on the way
-// to the middle, on class 0 any channel of an unaligned dimension above the last one's, or on class 1 the direct one if it stays.
-// Edges on class 0: 324, on class 1: 324. Between them: the first dimension left is never aligned in the middle, so class 1 begins
-// there; in the dimension of the last hop only the third router is left (1 of 2): 54 (1 + 3 + 5).
+// Clos-AD, each port of a router the shortest in turn, and all alike (then every port of a dimension and staying are
+// drawn). What it may choose, by hand: undecided, the direct channel on class 1, or the others of the first unaligned
+// dimension on class 0; on the way to the middle, on class 0 any channel of an unaligned dimension above the last
+// one's, or on class 1 the direct one if it stays. Edges on class 0: 324, on class 1: 324. Between them: the first
+// dimension left is never aligned in the middle, so class 1 begins there; in the dimension of the last hop only the
+// third router is left (1 of 2): 54 (1 + 3 + 5).
 TEST(clos_ad_is_free_of_deadlock) {
   Lone x = lone(cube(), {"clos_ad", {}});
   const HyperX& hx = hyperx(x.net);
@@ -356,8 +380,8 @@ TEST(clos_ad_is_free_of_deadlock) {
       for (const Step& step : steps) out += " " + std::to_string(step.port) + "/" + std::to_string(step.vc_class);
       return out;
     };
-    CHECK_FOR(got == wanted, "phase " + std::to_string(node.packet.phase) + " from " + std::to_string(router) + " to " + std::to_string(to) + ": got" +
-                                 listed_as(got) + ", by hand" + listed_as(wanted));
+    CHECK_FOR(got == wanted, "phase " + std::to_string(node.packet.phase) + " from " + std::to_string(router) + " to " +
+                                 std::to_string(to) + ": got" + listed_as(got) + ", by hand" + listed_as(wanted));
   });
   CHECK(acyclic(edges));
   CHECK_EQ(edge_count(edges), 324u + 54 * 9 + 324);
@@ -389,8 +413,8 @@ std::set<u32> ports_of(const std::vector<Option>& options) {
 
 }  // namespace
 
-// HyperX: in each dimension one deroute at most (as dim_war, whose 810 dependencies these are). All ports of the first unaligned
-// dimension are seen where the table is asked.
+// HyperX: in each dimension one deroute at most (as dim_war, whose 810 dependencies these are). All ports of the first
+// unaligned dimension are seen where the table is asked.
 TEST(q_adaptive_on_hyperx_is_free_of_deadlock) {
   Lone x = lone(cube(), {"q_adaptive", {{"epsilon", 0.5}}});
   const HyperX& hx = hyperx(x.net);
@@ -399,7 +423,8 @@ TEST(q_adaptive_on_hyperx_is_free_of_deadlock) {
     if (difference == 0) return;
     const u32 k = hx.first_unaligned(difference), derouted = hx.dimension_of_port[node.at.in_port] == k;
     CHECK_EQ(ports_of(options).size(), derouted ? 1u : 2u);
-    for (const Option& option : options) CHECK(hx.dimension_of_port[option.step.port] == k && option.step.vc_class == derouted);
+    for (const Option& option : options)
+      CHECK(hx.dimension_of_port[option.step.port] == k && option.step.vc_class == derouted);
   });
   CHECK(acyclic(edges));
   CHECK_EQ(edge_count(edges), 810u);
@@ -423,7 +448,8 @@ TEST(q_routing_is_free_of_deadlock) {
     }
 }
 
-// ---- Dragonfly: groups of 3 routers, 4 groups, and of 2, 3 groups; with two links between each pair of groups; with a spare port ----
+// ---- Dragonfly: groups of 3 routers, 4 groups, and of 2, 3 groups; with two links between each pair of groups; with a
+// spare port ----
 
 namespace {
 
@@ -441,14 +467,16 @@ std::vector<Small> dragonflies() {
 
 // An undecided packet, or PAR's at the second router, sees each queue of its group long in turn.
 Options by_queues(u32 turns) {
-  const Options decided = chosen(1, turns, idle), undecided = chosen(96, turns, [](Lone& x, const Node& node, const std::function<void()>& ask) {
-    const Dragonfly& df = dragonfly(x.net);
-    if (!x.net.routing_name.starts_with("ugal") && x.net.routing_name != "par") return ask();
-    std::vector<u32> routers = {node.at.router};
-    if (x.net.routing_name == "ugal_global")
-      for (u32 place = 0; place < df.a; place++) routers.push_back(df.group(node.at.router) * df.a + place);
-    each_full(x, ask, routers, df.p, x.net.radix);
-  });
+  const Options decided = chosen(1, turns, idle),
+                undecided = chosen(96, turns, [](Lone& x, const Node& node, const std::function<void()>& ask) {
+                  const Dragonfly& df = dragonfly(x.net);
+                  if (!x.net.routing_name.starts_with("ugal") && x.net.routing_name != "par") return ask();
+                  std::vector<u32> routers = {node.at.router};
+                  if (x.net.routing_name == "ugal_global")
+                    for (u32 place = 0; place < df.a; place++)
+                      routers.push_back(df.group(node.at.router) * df.a + place);
+                  each_full(x, ask, routers, df.p, x.net.radix);
+                });
   return [=](Lone& x, const Node& node) {
     const bool again = node.packet.phase == kMinimal && node.packet.hops == 1;
     return node.packet.phase == kUndecided || again ? undecided(x, node) : decided(x, node);
@@ -457,7 +485,8 @@ Options by_queues(u32 turns) {
 
 }  // namespace
 
-// MIN, p1 a3 h1 g4, by hand: a local channel leads to the one global port of its far router, 24; a global one to 2 local ones on class 1, 24.
+// MIN, p1 a3 h1 g4, by hand: a local channel leads to the one global port of its far router, 24; a global one to 2
+// local ones on class 1, 24.
 TEST(minimal_on_dragonfly_is_free_of_deadlock) {
   for (const auto& [topology, turns] : dragonflies()) {
     Lone x = lone(topology, {"minimal", {}});
@@ -469,7 +498,8 @@ TEST(minimal_on_dragonfly_is_free_of_deadlock) {
 
 // Through every third group, or every router of one; UGAL's and PAR's decisions either way.
 TEST(two_legs_on_dragonfly_are_free_of_deadlock) {
-  for (const std::string routing : {"valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par"})
+  for (const std::string routing :
+       {"valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par"})
     for (const auto& [topology, turns] : dragonflies()) {
       Lone x = lone(topology, {routing, {}});
       const Dragonfly& df = dragonfly(x.net);
@@ -478,7 +508,8 @@ TEST(two_legs_on_dragonfly_are_free_of_deadlock) {
       const Edges edges = explore(
           x, by_queues(turns),
           [&](const Node& node, const std::vector<Option>& options) {
-            const u32 from = df.group(x.net.terminal_router[node.packet.source]), to = df.group(x.net.terminal_router[node.packet.destination]);
+            const u32 from = df.group(x.net.terminal_router[node.packet.source]),
+                      to = df.group(x.net.terminal_router[node.packet.destination]);
             std::set<u32> middles;
             bool minimal = false;
             for (const Option& option : options) {
@@ -489,7 +520,8 @@ TEST(two_legs_on_dragonfly_are_free_of_deadlock) {
             if (node.packet.phase == kUndecided) {
               CHECK_FOR(minimal == (from == to || !always), name);
               CHECK_FOR(middles.size() == (from == to ? 0 : (df.g - 2) * (by_router ? df.a : 1)), name);
-            } else if (routing == "par" && node.packet.phase == kMinimal && node.packet.hops == 1 && df.group(node.at.router) == from && from != to) {
+            } else if (routing == "par" && node.packet.phase == kMinimal && node.packet.hops == 1 &&
+                       df.group(node.at.router) == from && from != to) {
               CHECK_FOR(minimal && middles.size() == 1, name);
               again++;
             }
@@ -514,10 +546,12 @@ TEST(q_adaptive_on_dragonfly_is_free_of_deadlock) {
           const PortKind came_by = x.net.channels[x.net.port(node.at.router, node.at.in_port)].kind;
           Packet packet = node.packet;
           const bool at_source = came_by == PortKind::kTerminal,
-                     between = came_by == PortKind::kGlobal && node.packet.hops == 1 && !df.is_global(df.own_minimal_port(x.net, node.at.router, packet));
+                     between = came_by == PortKind::kGlobal && node.packet.hops == 1 &&
+                               !df.is_global(df.own_minimal_port(x.net, node.at.router, packet));
           const bool asked = df.group(node.at.router) != df.group(to) && (at_source || between);
           u32 used = 0;
-          for (u32 port = df.p; port < x.net.radix; port++) used += x.net.channels[x.net.port(node.at.router, port)].kind != PortKind::kUnused;
+          for (u32 port = df.p; port < x.net.radix; port++)
+            used += x.net.channels[x.net.port(node.at.router, port)].kind != PortKind::kUnused;
           CHECK_EQ(ports_of(options).size(), asked ? used : 1u);
         },
         turns);
@@ -531,15 +565,18 @@ TEST(external_relations_on_dragonfly_are_free_of_deadlock) {
     for (const auto& [topology, turns] : dragonflies()) {
       Lone x = lone(topology, {"external", {{"relation", relation}}});
       u32 longest = 0;
-      const Edges edges = explore(x, listed, [&](const Node& node, const std::vector<Option>&) { longest = std::max(longest, u32{node.packet.hops}); }, turns);
+      const Edges edges = explore(
+          x, listed,
+          [&](const Node& node, const std::vector<Option>&) { longest = std::max(longest, u32{node.packet.hops}); },
+          turns);
       CHECK_FOR(acyclic(edges), relation + " " + x.net.fingerprint);
       // Groups of 2 with a link each: in a middle group the packet comes in at one router and leaves by the other.
       CHECK_EQ(longest, relation == "minimal" ? 3u : relation == "five_hop" && x.net.routers == 6 ? 4u : 5u);
     }
 }
 
-// The progressive relation, whole: what is offered at the second router of the source group, the longest path, the classes. And the
-// same dependencies where the seam of agents offers them.
+// The progressive relation, whole: what is offered at the second router of the source group, the longest path, the
+// classes. And the same dependencies where the seam of agents offers them.
 TEST(progressive_relation_is_free_of_deadlock) {
   for (const std::string relation : {"widest", "progressive", "five_hop"})
     for (const auto& [topology, turns] : dragonflies()) {
@@ -554,11 +591,13 @@ TEST(progressive_relation_is_free_of_deadlock) {
             longest = std::max(longest, u32{node.packet.hops});
             for (const Option& option : options)
               if (!x.ejects(node.at.router, option.step)) classes.insert(option.step.vc_class);
-            const u32 from = df.group(x.net.terminal_router[node.packet.source]), here = df.group(node.at.router), to = df.group(x.net.terminal_router[node.packet.destination]);
+            const u32 from = df.group(x.net.terminal_router[node.packet.source]), here = df.group(node.at.router),
+                      to = df.group(x.net.terminal_router[node.packet.destination]);
             if (from != here || here == to || node.packet.hops != 1) return;
             // Its global ports and the minimal one, or that alone.
             u32 globals = 0;
-            for (u32 port = df.p + df.a - 1; port < x.net.radix; port++) globals += x.net.channels[x.net.port(node.at.router, port)].kind != PortKind::kUnused;
+            for (u32 port = df.p + df.a - 1; port < x.net.radix; port++)
+              globals += x.net.channels[x.net.port(node.at.router, port)].kind != PortKind::kUnused;
             const u32 minimal = df.own_minimal_port(x.net, node.at.router, node.packet);
             CHECK_EQ(options.size(), progressive ? globals + !df.is_global(minimal) : 1u);
             CHECK_EQ(options[0].step.port, minimal);
@@ -567,7 +606,8 @@ TEST(progressive_relation_is_free_of_deadlock) {
           turns);
       CHECK_FOR(acyclic(edges), relation + " " + x.net.fingerprint);
       CHECK(seconds > 0);
-      if (progressive) CHECK(longest == 5 && x.net.routing_facts.max_hops == 5 && x.net.vcs == 5 && classes.size() == 5);
+      if (progressive)
+        CHECK(longest == 5 && x.net.routing_facts.max_hops == 5 && x.net.vcs == 5 && classes.size() == 5);
       if (turns > 1) continue;
       for (const std::string routing : {"agent", "random"}) {
         Lone seam = lone(topology, {routing, {{"relation", relation}, {"slots", i64{16}}}});
@@ -581,15 +621,21 @@ TEST(progressive_relation_is_free_of_deadlock) {
 
 TEST(trunked_hyperx_is_free_of_deadlock) {
   const Section topology = hyperx_section({2, 4}, 1, {{"links", std::vector<double>{3, 2}}});
-  for (const Section& routing : {Section{"minimal_adaptive", {}}, {"dim_war", {}}, {"omni_war", {}}, {"dal", {{"deadlock_avoidance", std::string("distance")}}}}) {
+  for (const Section& routing : {Section{"minimal_adaptive", {}},
+                                 {"dim_war", {}},
+                                 {"omni_war", {}},
+                                 {"dal", {{"deadlock_avoidance", std::string("distance")}}}}) {
     Lone x = lone(topology, routing);
     CHECK_FOR(acyclic(explore(x, listed)), text(routing));
   }
   for (const std::string routing : {"dimension_order", "valiant", "ugal", "clos_ad", "q_adaptive", "q_routing"}) {
-    Lone x = lone(topology, {routing, routing[0] == 'q' ? Values{{"epsilon", 0.5}} : routing == "ugal" ? Values{{"bias_flits", -1e6}} : Values{}});
-    const Options options = x.net.learns ? learned(6) : chosen(30, 6, [](Lone& packet, const Node& node, const std::function<void()>& ask) {
-      each_full(packet, ask, {node.at.router}, 1, packet.net.radix);
-    });
+    Lone x = lone(topology, {routing, routing[0] == 'q'   ? Values{{"epsilon", 0.5}}
+                                      : routing == "ugal" ? Values{{"bias_flits", -1e6}}
+                                                          : Values{}});
+    const Options options =
+        x.net.learns ? learned(6) : chosen(30, 6, [](Lone& packet, const Node& node, const std::function<void()>& ask) {
+          each_full(packet, ask, {node.at.router}, 1, packet.net.radix);
+        });
     CHECK_FOR(acyclic(explore(x, options, [](const Node&, const std::vector<Option>&) {}, 6)), routing);
   }
 }
@@ -624,9 +670,12 @@ RoutingFacts wrong_setup(const Params&, Network&, std::shared_ptr<const Componen
   data = std::make_shared<typename Relation::Rule>();
   return {kClasses, kHops};
 }
-const Register<RoutingSpec> class_short(incremental<ClassShort>("test_class_short", "omni_war with a class too few", {}, wrong_setup<ClassShort, 3, 4>));
-const Register<RoutingSpec> no_order(incremental<NoOrder>("test_no_order", "dimensions in any order on one class", {}, wrong_setup<NoOrder, 1, 3>));
-const Register<RoutingSpec> one_class(incremental<OneClass>("test_one_class", "dim_war on one class", {}, wrong_setup<OneClass, 1, 6>));
+const Register<RoutingSpec> class_short(incremental<ClassShort>("test_class_short", "omni_war with a class too few", {},
+                                                                wrong_setup<ClassShort, 3, 4>));
+const Register<RoutingSpec> no_order(incremental<NoOrder>("test_no_order", "dimensions in any order on one class", {},
+                                                          wrong_setup<NoOrder, 1, 3>));
+const Register<RoutingSpec> one_class(incremental<OneClass>("test_one_class", "dim_war on one class", {},
+                                                            wrong_setup<OneClass, 1, 6>));
 
 }  // namespace
 
@@ -642,7 +691,8 @@ TEST(wrong_routings_are_found_cyclic) {
 
 // And what is cyclic does lock up: full load on buffers of one packet.
 TEST(a_wrong_routing_locks_up) {
-  const Values router = merge(input_queued(), {{"input_buffer_flits", i64{1}}, {"link_latency_ns_local", 2.0}, {"watchdog_ns", 3000.0}});
+  const Values router =
+      merge(input_queued(), {{"input_buffer_flits", i64{1}}, {"link_latency_ns_local", 2.0}, {"watchdog_ns", 3000.0}});
   const auto run = [&](const std::string& routing) {
     Simulation sim(config(hyperx_section({3, 3}, 4), router, {routing, {}}, {"uniform", {{"load", 1.0}}}));
     sim.run(30000);

@@ -6,7 +6,8 @@ using namespace scenes;
 
 namespace {
 
-Config loaded(const std::string& routing, u64 seed = 3, const Values& router = hpdc21(), const Section& network = small_network()) {
+Config loaded(const std::string& routing, u64 seed = 3, const Values& router = hpdc21(),
+              const Section& network = small_network()) {
   return config(network, router, {routing, {}}, {"adversarial", {{"load", 0.6}, {"shift", i64{1}}}}, seed);
 }
 
@@ -116,13 +117,15 @@ TEST(snapshot_cut_short_or_foreign_is_refused) {
   sim.run(300);
   const std::string bytes = sim.snapshot();
   const u64 before = sim.hash();
-  for (const std::size_t size : {std::size_t{0}, std::size_t{7}, std::size_t{16}, std::size_t{100}, bytes.size() / 2, bytes.size() - 1})
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{7}, std::size_t{16}, std::size_t{100}, bytes.size() / 2, bytes.size() - 1})
     CHECK_THROWS(ConfigError, sim.restore(bytes.substr(0, size)), "snapshot");
   CHECK_THROWS(ConfigError, sim.restore(bytes + "x"), "longer");
   CHECK_THROWS(ConfigError, sim.restore("what is this, it is no snapshot at all"), "no snapshot");
   CHECK_EQ(sim.hash(), before);
 
-  for (const Config& foreign : {loaded("q_routing"), loaded("q_adaptive", 3, sc22()), loaded("q_adaptive", 3, hpdc21(), dragonfly_section(2, 4, 2, 8)),
+  for (const Config& foreign : {loaded("q_routing"), loaded("q_adaptive", 3, sc22()),
+                                loaded("q_adaptive", 3, hpdc21(), dragonfly_section(2, 4, 2, 8)),
                                 loaded("q_adaptive", 3, merge(hpdc21(), {{"vcs", i64{6}}}))}) {
     Simulation other(foreign);
     CHECK_THROWS(ConfigError, other.restore(bytes), "another");

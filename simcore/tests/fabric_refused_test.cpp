@@ -278,6 +278,7 @@ TEST(fuzz_fabric) {
         check_fabric(f, "again");
         check_connected(f, "again");
         for (const auto& node : f.nodes) CHECK(!node.name.empty() && node.line > 0);
-      } catch (const ConfigError&) {}
+      } catch (const ConfigError&) {
+      }
   });
 }

@@ -117,12 +117,10 @@ TEST(fabric_csv_columns) {
   CHECK_EQ(
       text(read("kind,b,latency_ns,a,bandwidth_gb_per_s\nlocal,y,12.5,x,\n,z,,x,1e2\nglobal, z ,0,\ty,.5\n", "csv")),
       "x y z\nx y 12.5 ns local\nx z 100 GB/s\ny z 0 ns 0.5 GB/s global");
-  CHECK_EQ(
-      text(read(
-          "# a network\r\n\r\n a , b \r\n\"x, the first\",\" y \"\r\n  \r\n# one more\r\n"
-          " \"x, the first\" , \"z \"\"new\"\"\" \r\n",
-          "csv")),
-      "x, the first  y  z \"new\"\nx, the first  y \nx, the first z \"new\"");
+  CHECK_EQ(text(read("# a network\r\n\r\n a , b \r\n\"x, the first\",\" y \"\r\n  \r\n# one more\r\n"
+                     " \"x, the first\" , \"z \"\"new\"\"\" \r\n",
+                     "csv")),
+           "x, the first  y  z \"new\"\nx, the first  y \nx, the first z \"new\"");
   CHECK_EQ(text(read("a,b,links\nx,y,3\ny,z,\n", "csv")), "x y z\nx y\nx y\nx y\ny z");
   CHECK_EQ(text(read("a,b,a_type,b_type\nx,y,,\nH0,y,,\nx,z,,host\n", "csv")),
            "x y H0 z*\nx y\nH0 y\nx z");  // no type by letters
@@ -154,19 +152,16 @@ TEST(fabric_of_512_ports) {
 
 TEST(fabric_dot_language) {
   CHECK_EQ(
-      text(read(
-          "strict graph \"the \\\"net\\\"\" { rankdir = LR; graph [label=<a <b>bold</b> one>] // so\n# line 2\n"
-          " a--b /* -- c\n */ -- \"c\" + /**/ \"d\" ; -.5 -- <x<y>z> -- 7; 7 -- a }\n//",
-          "dot")),
+      text(read("strict graph \"the \\\"net\\\"\" { rankdir = LR; graph [label=<a <b>bold</b> one>] // so\n# line 2\n"
+                " a--b /* -- c\n */ -- \"c\" + /**/ \"d\" ; -.5 -- <x<y>z> -- 7; 7 -- a }\n//",
+                "dot")),
       "a b cd -.5 <x<y>z> 7\na b\nb cd\n-.5 <x<y>z>\n<x<y>z> 7\n7 a");
   CHECK_EQ(text(read("graph{\"a \\\"b\\\" \\\\n\"--\"c\\\nd\"}", "dot")), "a \"b\" \\\\n cd\na \"b\" \\\\n cd");
-  CHECK_EQ(
-      text(read(
-          "graph { node [type=switch]; a [shape=box, ports=5] b; edge [latency_ns=3];"
-          " subgraph cluster1 { node [type=host]; edge [kind=local; latency_ns=7]; h1 -- a }"
-          " h2 [type=host]; h2 -- b [latency_ns=\"4.5\"]; a -- b; }",
-          "dot")),
-      "a b h1* h2*\nh1 a 7 ns local\nh2 b 4.5 ns\na b 3 ns");
+  CHECK_EQ(text(read("graph { node [type=switch]; a [shape=box, ports=5] b; edge [latency_ns=3];"
+                     " subgraph cluster1 { node [type=host]; edge [kind=local; latency_ns=7]; h1 -- a }"
+                     " h2 [type=host]; h2 -- b [latency_ns=\"4.5\"]; a -- b; }",
+                     "dot")),
+           "a b h1* h2*\nh1 a 7 ns local\nh2 b 4.5 ns\na b 3 ns");
   CHECK_EQ(
       text(read("graph { {a b} -- subgraph s {c; d} -- e [kind=global]; { a:3 } -- f; {a -- {g h}} -- i}", "dot")),
       "a b c d e f g h i\na c global\na d global\nb c global\nb d global\nc e global\nd e global\na:3 f\na g\na h\n"
@@ -215,4 +210,3 @@ Rt	1 "R-0005"		# "to "the" world"
   CHECK_EQ(text(read(found, "ibnetdiscover")), wanted);
   CHECK_EQ(text(read(found, "auto")), wanted);
 }
-

@@ -18,7 +18,6 @@ namespace fabrics {
 
 using namespace flitgym;
 
-
 // A file that is gone with the case.
 struct File {
   std::filesystem::path path;
@@ -45,7 +44,7 @@ inline Fabric read(const std::string& text, const std::string& format) {
 
 // "PATH:place: ...", place being a line or empty for the whole file; every part is in it, and what is expected instead.
 inline void refused(const std::string& text, const std::string& format, const std::string& place,
-             const std::vector<std::string>& parts) {
+                    const std::vector<std::string>& parts) {
   const File file(text);
   std::string message;
   try {

@@ -1,5 +1,5 @@
-// Links, routers and terminals that are out of use: what the names mean, what is refused, and that nothing is lost when a link goes
-// down under load, on every router and every routing that can go around.
+// Links, routers and terminals that are out of use: what the names mean, what is refused, and that nothing is lost when
+// a link goes down under load, on every router and every routing that can go around.
 #include <algorithm>
 #include <set>
 
@@ -17,12 +17,15 @@ Section ring(u32 routers) {
   return {"graph", {{"links", links}, {"terminals_per_router", i64{2}}}};
 }
 
-Config damaged(const Section& topology, const Section& routing, const Values& failures, const Values& router = input_queued(), double load = 0.3, i64 flits = 1) {
+Config damaged(const Section& topology, const Section& routing, const Values& failures,
+               const Values& router = input_queued(), double load = 0.3, i64 flits = 1) {
   Config c = config(topology, router, routing, {"uniform", {{"load", load}, {"packet_flits_max", flits}}});
   c.failures = failures;
   return c;
 }
-std::shared_ptr<const Network> broken(const Section& topology, const Values& failures) { return build(damaged(topology, {"minimal", {}}, failures)); }
+std::shared_ptr<const Network> broken(const Section& topology, const Values& failures) {
+  return build(damaged(topology, {"minimal", {}}, failures));
+}
 
 u32 links_of(const Network& net) {
   u32 n = 0;
@@ -66,7 +69,8 @@ TEST(failures_mean_what_they_name) {
   CHECK_EQ(links_of(*less), 85u);
   CHECK(less->terminal_name(0) == "1" && less->terminal_name(1) == "4" && less->terminal_name(67) == "70");
   CHECK_EQ(less->terminal_router[1], 2u);
-  for (u32 t = 0; t < less->terminals; t++) CHECK_EQ(less->channels[less->nic(t)].peer, less->port(less->terminal_router[t], less->terminal_port[t]));
+  for (u32 t = 0; t < less->terminals; t++)
+    CHECK_EQ(less->channels[less->nic(t)].peer, less->port(less->terminal_router[t], less->terminal_port[t]));
   CHECK(!broken(df, {{"terminals", std::string("0")}})->damaged);  // no link is missing
 }
 
@@ -85,20 +89,26 @@ TEST(failures_that_make_no_sense_are_refused) {
   CHECK_THROWS(ConfigError, broken(df, {{"events", std::string("0-1@500-400")}}), "failures.events", "before");
   CHECK_THROWS(ConfigError, broken(df, {{"events", std::string("0-1@soon")}}), "failures.events", "soon");
   // A cut network, by the names of two that are cut from each other; now or later.
-  CHECK_THROWS(ConfigError, broken(ring(6), {{"links", std::string("0-1,3-4")}}), "no way", "terminal 0", "router 0", "terminal 2", "router 1");
-  CHECK_THROWS(ConfigError, broken(ring(6), {{"links", std::string("0-1")}, {"events", std::string("3-4@1000")}}), "no way", "from 1000 ns");
+  CHECK_THROWS(ConfigError, broken(ring(6), {{"links", std::string("0-1,3-4")}}), "no way", "terminal 0", "router 0",
+               "terminal 2", "router 1");
+  CHECK_THROWS(ConfigError, broken(ring(6), {{"links", std::string("0-1")}, {"events", std::string("3-4@1000")}}),
+               "no way", "from 1000 ns");
   // A routing that goes by what the topology is when whole.
-  CHECK_THROWS(ConfigError, build(damaged(df, {"par", {}}, {{"links", std::string("0-1")}})), "routing.par", "0-1", "minimal", "ugal", "q_adaptive", "agent", "policy");
+  CHECK_THROWS(ConfigError, build(damaged(df, {"par", {}}, {{"links", std::string("0-1")}})), "routing.par", "0-1",
+               "minimal", "ugal", "q_adaptive", "agent", "policy");
   const Section box = hyperx_section({3, 3}, 1);
-  CHECK_THROWS(ConfigError, build(damaged(box, {"dimension_order", {}}, {{"links", std::string("0-1")}})), "routing.dimension_order", "0-1");
+  CHECK_THROWS(ConfigError, build(damaged(box, {"dimension_order", {}}, {{"links", std::string("0-1")}})),
+               "routing.dimension_order", "0-1");
   CHECK(build(damaged(df, {"par", {}}, {{"terminals", std::string("0")}})) != nullptr);
 }
 
 // Everybody who says so goes around: every packet that was accepted is delivered, and nobody uses what is not there.
 TEST(routings_go_around_failed_links) {
   for (const Section& topology : {small_network(), hyperx_section({3, 3}, 2), ring(7)})
-    for (const std::string routing : {"minimal", "valiant", "ugal", "q_routing", "q_adaptive", "random", "policy", "biased"}) {
-      const Values failures = topology.name == "graph" ? Values{{"links", std::string("2-3")}} : Values{{"links", 0.15}};
+    for (const std::string routing :
+         {"minimal", "valiant", "ugal", "q_routing", "q_adaptive", "random", "policy", "biased"}) {
+      const Values failures =
+          topology.name == "graph" ? Values{{"links", std::string("2-3")}} : Values{{"links", 0.15}};
       Simulation sim(damaged(topology, {routing, {}}, failures, input_queued(), 0.2, 4));
       for (u32 k = 0; k < 1500; k++) {
         sim.run(1);
@@ -110,19 +120,21 @@ TEST(routings_go_around_failed_links) {
     }
 }
 
-// A link that goes down under load and comes up again. What has passed the switch goes out on it; from then on nothing does until it
-// is up, and then it is used as before.
+// A link that goes down under load and comes up again. What has passed the switch goes out on it; from then on nothing
+// does until it is up, and then it is used as before.
 TEST(nothing_is_lost_when_a_link_goes_down) {
   struct Router {
     const char* name;
     Values values;
     i64 flits;
   };
-  const std::vector<Router> routers = {{"input_queued", input_queued(), 1},
-                                       {"sc22", sc22(), 4},
-                                       {"sc19", sc19(), 8},
-                                       {"wormhole", small_wormhole(), 5},
-                                       {"before_switch", merge(input_queued(), {{"vc_allocation", std::string("before_switch")}, {"arbiter", std::string("age")}}), 4}};
+  const std::vector<Router> routers = {
+      {"input_queued", input_queued(), 1},
+      {"sc22", sc22(), 4},
+      {"sc19", sc19(), 8},
+      {"wormhole", small_wormhole(), 5},
+      {"before_switch",
+       merge(input_queued(), {{"vc_allocation", std::string("before_switch")}, {"arbiter", std::string("age")}}), 4}};
   u32 turn = 0;
   for (const Router& router : routers)
     for (const std::string routing : {"minimal", "ugal", "q_routing", "q_adaptive", "random"}) {

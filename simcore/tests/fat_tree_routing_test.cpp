@@ -159,8 +159,7 @@ TEST(shifts_are_without_contention_under_d_mod_k) {
     std::vector<u32> all(x.net.router_ports, 0);
     for (u32 shift = 0; shift < n; shift++) {
       const auto load = loads(x, [&](u32 t) { return (t + shift) % n; });
-      CHECK_FOR(most(load) == (shift == 0 ? 0u : 1u),
-                tree.name() + " shift " + std::to_string(shift));
+      CHECK_FOR(most(load) == (shift == 0 ? 0u : 1u), tree.name() + " shift " + std::to_string(shift));
       for (u32 p = 0; p < all.size(); p++) all[p] += load[p];
     }
     const FatTree& own = fat_tree(x.net);

@@ -1,6 +1,6 @@
 // Mutated input for the readers of the core. A reader may return or refuse (ConfigError, CoreError); anything else, a
-// sanitizer's report, or a mutation that takes long fails the case. `make test` tries `runs` mutations, always the same;
-// with FLITGYM_FUZZ_SECONDS=n in the environment (`make fuzz`) a case goes on with others for n seconds.
+// sanitizer's report, or a mutation that takes long fails the case. `make test` tries `runs` mutations, always the
+// same; with FLITGYM_FUZZ_SECONDS=n in the environment (`make fuzz`) a case goes on with others for n seconds.
 #pragma once
 
 #include <chrono>
@@ -17,26 +17,40 @@
 namespace testing {
 
 // One to eight changes: bits, bytes, whole numbers, parts cut out, doubled, moved from another text, or words put in.
-inline std::string mutated(const std::vector<std::string>& corpus, const std::vector<std::string>& words, flitgym::u64 seed) {
+inline std::string mutated(const std::vector<std::string>& corpus, const std::vector<std::string>& words,
+                           flitgym::u64 seed) {
   using flitgym::u32, flitgym::u64;
   u64 counter = 0;
-  const auto pick = [&](std::size_t n) { return n ? static_cast<std::size_t>(flitgym::below(flitgym::draw(seed, 7, counter++), static_cast<u32>(n))) : 0; };
+  const auto pick = [&](std::size_t n) {
+    return n ? static_cast<std::size_t>(flitgym::below(flitgym::draw(seed, 7, counter++), static_cast<u32>(n))) : 0;
+  };
   std::string text = corpus[pick(corpus.size())];
   for (std::size_t changes = 1 + pick(8); changes > 0; changes--) {
     const std::size_t at = pick(text.size() + 1), length = std::min(text.size() - at, 1 + pick(pick(2) ? 8 : 256));
     const std::string& other = corpus[pick(corpus.size())];
     switch (pick(8)) {
-      case 0: if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << pick(8))); break;
-      case 1: if (at < text.size()) text[at] = static_cast<char>(pick(256)); break;
+      case 0:
+        if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << pick(8)));
+        break;
+      case 1:
+        if (at < text.size()) text[at] = static_cast<char>(pick(256));
+        break;
       case 2: text.erase(at, length); break;
       case 3: text.insert(at, text.substr(at, length)); break;
-      case 4: { const std::size_t from = pick(other.size() + 1); text.insert(at, other.substr(from, length)); break; }
-      case 5: if (!words.empty()) text.insert(at, words[pick(words.size())]); break;
+      case 4: {
+        const std::size_t from = pick(other.size() + 1);
+        text.insert(at, other.substr(from, length));
+        break;
+      }
+      case 5:
+        if (!words.empty()) text.insert(at, words[pick(words.size())]);
+        break;
       case 6: text.resize(at); break;
       default: {  // a number of 1, 2, 4 or 8 bytes at one of its ends
         static const u64 ends[] = {0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0xffffffff, ~u64{0} >> 1, ~u64{0}};
         const u64 value = ends[pick(std::size(ends))];
-        for (std::size_t k = 0, width = std::size_t{1} << pick(4); k < width && at + k < text.size(); k++) text[at + k] = static_cast<char>(value >> 8 * k);
+        for (std::size_t k = 0, width = std::size_t{1} << pick(4); k < width && at + k < text.size(); k++)
+          text[at + k] = static_cast<char>(value >> 8 * k);
       }
     }
   }
@@ -59,13 +73,14 @@ inline void fuzz(const std::function<std::string(flitgym::u64)>& make, flitgym::
     } catch (const std::exception& error) {
       fail(__FILE__, __LINE__, "mutation " + std::to_string(seed) + " ends in " + error.what());
     }
-    if (Clock::now() - begin > std::chrono::seconds(20)) fail(__FILE__, __LINE__, "mutation " + std::to_string(seed) + " takes more than 20 s");
+    if (Clock::now() - begin > std::chrono::seconds(20))
+      fail(__FILE__, __LINE__, "mutation " + std::to_string(seed) + " takes more than 20 s");
   }
 }
 
 // Hands mutations of `corpus` (which must be readable as it is) to `read`; `words` are what the format is made of.
 inline void fuzz(const std::vector<std::string>& corpus, const std::vector<std::string>& words, flitgym::u32 runs,
-    const std::function<void(const std::string&)>& read) {
+                 const std::function<void(const std::string&)>& read) {
   for (const std::string& whole : corpus) read(whole);
   fuzz([&](flitgym::u64 seed) { return mutated(corpus, words, seed); }, runs, read);
 }

@@ -58,12 +58,12 @@ Config config_of(const std::string& text) {
     const std::string word = line.substr(std::min(blank + 1, line.size()));
     if (name == "job" && dot == blank)
       c.workload.jobs.push_back({"j" + std::to_string(c.workload.jobs.size()), {word, {}}, nullptr, {}});
-    Section* const section = name == "topology"                              ? &c.topology
-                             : name == "router"                              ? &c.router
-                             : name == "routing"                             ? &c.routing
-                             : name == "traffic"                             ? &c.traffic
+    Section* const section = name == "topology"                          ? &c.topology
+                             : name == "router"                          ? &c.router
+                             : name == "routing"                         ? &c.routing
+                             : name == "traffic"                         ? &c.traffic
                              : name == "job" && !c.workload.jobs.empty() ? &c.workload.jobs.back().motif
-                                                                             : nullptr;
+                                                                         : nullptr;
     if (name == "workload" && !key.empty()) c.workload.values[key] = value_of(word);
     if (!section) continue;
     if (dot == blank && name != "router") section->name = word;

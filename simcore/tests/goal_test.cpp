@@ -33,24 +33,29 @@ Block block_of(const Program& program, u32 rank, u64 index = 0) {
 }
 
 std::string text(const Op& op) {
-  return std::to_string(static_cast<int>(op.kind)) + " " + std::to_string(op.size) + " peer " + std::to_string(op.peer) + " tag " + std::to_string(op.tag) + " cpu " +
-         std::to_string(op.cpu) + " nic " + std::to_string(op.nic);
+  return std::to_string(static_cast<int>(op.kind)) + " " + std::to_string(op.size) + " peer " +
+         std::to_string(op.peer) + " tag " + std::to_string(op.tag) + " cpu " + std::to_string(op.cpu) + " nic " +
+         std::to_string(op.nic);
 }
 std::string text(const Block& block) {
   std::string out;
   for (const Op& op : block.ops) out += text(op) + "\n";
-  for (const Dependency& d : block.dependencies) out += std::to_string(d.before) + (d.on_start ? " ~> " : " -> ") + std::to_string(d.after) + "\n";
+  for (const Dependency& d : block.dependencies)
+    out += std::to_string(d.before) + (d.on_start ? " ~> " : " -> ") + std::to_string(d.after) + "\n";
   return out;
 }
 std::string text(const Program& program) {
   std::string out;
   for (u32 rank = 0; rank < program.ranks; rank++)
-    for (u64 index = 0; index < program.blocks(rank); index++) out += "rank " + std::to_string(rank) + "\n" + text(block_of(program, rank, index));
+    for (u64 index = 0; index < program.blocks(rank); index++)
+      out += "rank " + std::to_string(rank) + "\n" + text(block_of(program, rank, index));
   return out;
 }
 
 // The body of the only rank, read and shown.
-Block only(const std::string& body) { return block_of(*read_goal("num_ranks 1\nrank 0 {\n" + body + "}\n", "x.goal"), 0); }
+Block only(const std::string& body) {
+  return block_of(*read_goal("num_ranks 1\nrank 0 {\n" + body + "}\n", "x.goal"), 0);
+}
 
 void refused(const std::string& goal, const std::string& place, const std::vector<std::string>& parts) {
   std::string message;
@@ -74,7 +79,9 @@ std::string tree(u32 ranks) {
   for (u32 rank = 0; rank < ranks; rank++) {
     out += "rank " + std::to_string(rank) + " {\nwork: calc 100\n";
     const std::string parent = std::to_string((rank - 1) / 2);
-    if (rank > 0) out += "in: recv 8b from " + parent + " tag 1\nout: send 8b to " + parent + " tag 2\nwork requires in\nout requires work\n";
+    if (rank > 0)
+      out += "in: recv 8b from " + parent + " tag 1\nout: send 8b to " + parent +
+             " tag 2\nwork requires in\nout requires work\n";
     for (const u32 child : {2 * rank + 1, 2 * rank + 2})
       if (child < ranks) {
         const std::string n = std::to_string(child);
@@ -90,14 +97,17 @@ std::string tree(u32 ranks) {
 struct Arrays {
   i64 ranks = 2;
   // Rank 0: three times {calc, send}, then {send}. Rank 1: four times {receive}.
-  std::vector<i64> rank{0, 0, 0, 1}, block{0, 0, 1, 0}, kind{0, 1, 1, 2}, size{100, 8, 8, 8}, peer{0, 1, 1, 0}, tag{0, 5, 5, 5}, cpu{0, 0, 1, 0};
+  std::vector<i64> rank{0, 0, 0, 1}, block{0, 0, 1, 0}, kind{0, 1, 1, 2}, size{100, 8, 8, 8}, peer{0, 1, 1, 0},
+      tag{0, 5, 5, 5}, cpu{0, 0, 1, 0};
   std::vector<i64> d_rank{0}, d_block{0}, d_before{0}, d_after{1}, d_on_start{0};
   std::vector<i64> r_rank{0, 1}, r_block{0, 0}, r_count{3, 4};
   std::shared_ptr<const Program> program() const {
     ProgramArrays a;
     a.ranks = ranks;
-    a.op_rank = rank, a.op_block = block, a.op_kind = kind, a.op_size = size, a.op_peer = peer, a.op_tag = tag, a.op_cpu = cpu;
-    a.dependency_rank = d_rank, a.dependency_block = d_block, a.dependency_before = d_before, a.dependency_after = d_after, a.dependency_on_start = d_on_start;
+    a.op_rank = rank, a.op_block = block, a.op_kind = kind, a.op_size = size, a.op_peer = peer, a.op_tag = tag,
+    a.op_cpu = cpu;
+    a.dependency_rank = d_rank, a.dependency_block = d_block, a.dependency_before = d_before,
+    a.dependency_after = d_after, a.dependency_on_start = d_on_start;
     a.repeat_rank = r_rank, a.repeat_block = r_block, a.repeat_count = r_count;
     return looped_program(a);
   }
@@ -109,23 +119,30 @@ TEST(goal_example_is_read_exactly) {
   const auto program = read_goal(kPingPong, "ping_pong.goal");
   CHECK_EQ(program->ranks, 2u);
   CHECK_EQ(program->blocks(0), 1u);
-  CHECK_EQ(text(block_of(*program, 0)),
-           "0 4000 peer 0 tag 0 cpu 0 nic 0\n1 1000 peer 1 tag 7 cpu 0 nic 0\n2 1000 peer 1 tag 9 cpu 0 nic 0\n0 -> 1\n");
+  CHECK_EQ(
+      text(block_of(*program, 0)),
+      "0 4000 peer 0 tag 0 cpu 0 nic 0\n1 1000 peer 1 tag 7 cpu 0 nic 0\n2 1000 peer 1 tag 9 cpu 0 nic 0\n0 -> 1\n");
   CHECK_EQ(text(block_of(*program, 1)),
-           "2 1000 peer 0 tag 7 cpu 0 nic 0\n0 500 peer 0 tag 0 cpu 0 nic 0\n1 1000 peer 0 tag 9 cpu 0 nic 0\n0 -> 1\n1 -> 2\n");
+           "2 1000 peer 0 tag 7 cpu 0 nic 0\n0 500 peer 0 tag 0 cpu 0 nic 0\n1 1000 peer 0 tag 9 cpu 0 nic 0\n0 -> "
+           "1\n1 -> 2\n");
   CHECK_EQ(program->where(0, 0, 1), "ping_pong.goal:4");
   CHECK_EQ(program->where(1, 0, 2), "ping_pong.goal:12");
 }
 
 TEST(goal_options_wildcards_and_irequires) {
-  CHECK_EQ(text(only("a: send 5b to 0 tag 3 cpu 1 nic 2\nb: recv 5 b from -1 tag -1 nic 255\ncalc 9223372036854775807 cpu 255\nb irequires a\n")),
-           "1 5 peer 0 tag 3 cpu 1 nic 2\n2 5 peer 4294967295 tag -1 cpu 0 nic 255\n0 9223372036854775807 peer 0 tag 0 cpu 255 nic 0\n0 ~> 1\n");
+  CHECK_EQ(text(only("a: send 5b to 0 tag 3 cpu 1 nic 2\nb: recv 5 b from -1 tag -1 nic 255\ncalc 9223372036854775807 "
+                     "cpu 255\nb irequires a\n")),
+           "1 5 peer 0 tag 3 cpu 1 nic 2\n2 5 peer 4294967295 tag -1 cpu 0 nic 255\n0 9223372036854775807 peer 0 tag 0 "
+           "cpu 255 nic 0\n0 ~> 1\n");
 }
 
 TEST(goal_blank_lines_comments_and_carriage_returns) {
   const std::string plain = "a: calc 1\nb: calc 2\nb requires a\n";
-  CHECK_EQ(text(only("\r\n\n  // first\r\na: calc 1 // one\r\n/* two\n lines **/\tb : calc /* 7 */ 2\r\n\nb requires a\r\n//last\n")), text(only(plain)));
-  const auto program = read_goal("// head\nnum_ranks 1 /* one */\n\nrank 0 {\n/*\n*/ x: calc 5\n} // end\n\n/* all */", "c.goal");
+  CHECK_EQ(text(only("\r\n\n  // first\r\na: calc 1 // one\r\n/* two\n lines **/\tb : calc /* 7 */ 2\r\n\nb requires "
+                     "a\r\n//last\n")),
+           text(only(plain)));
+  const auto program =
+      read_goal("// head\nnum_ranks 1 /* one */\n\nrank 0 {\n/*\n*/ x: calc 5\n} // end\n\n/* all */", "c.goal");
   CHECK_EQ(program->where(0, 0, 0), "c.goal:6");
   std::string comments;
   for (u32 k = 0; k < 100000; k++) comments += "/**/";
@@ -188,36 +205,50 @@ TEST(goal_labels) {
   refused_in_rank("a: calc 1\na: calc 2", "4:1", {"'a' is already on line 3"});
   refused_in_rank("first: calc 1\nfrist requires first", "4:1", {"unknown label 'frist' (did you mean 'first'?)"});
   refused_in_rank("a: calc 1\na requires b\nb: calc 2", "4:12", {"'b' is used above its line 5"});
-  refused("num_ranks 2\nrank 0 {\nmine: calc 1\n}\nrank 1 {\na: calc 1\na requires mine\n}\n", "7:12", {"'mine' belongs to rank 0 (line 3)", "rank 1"});
+  refused("num_ranks 2\nrank 0 {\nmine: calc 1\n}\nrank 1 {\na: calc 1\na requires mine\n}\n", "7:12",
+          {"'mine' belongs to rank 0 (line 3)", "rank 1"});
   refused_in_rank("a: calc 1\na requires a", "4:1", {"'a' waits for itself"});
   refused_in_rank("a: calc 1\na requires", "4:11", {"the line ends here", "a label"});
-  CHECK_EQ(text(*read_goal("num_ranks 2\nrank 0 {\na: calc 1\n}\nrank 1 {\na: calc 2\n}\n", "x")), "rank 0\n0 1 peer 0 tag 0 cpu 0 nic 0\nrank 1\n0 2 peer 0 tag 0 cpu 0 nic 0\n");
+  CHECK_EQ(text(*read_goal("num_ranks 2\nrank 0 {\na: calc 1\n}\nrank 1 {\na: calc 2\n}\n", "x")),
+           "rank 0\n0 1 peer 0 tag 0 cpu 0 nic 0\nrank 1\n0 2 peer 0 tag 0 cpu 0 nic 0\n");
 }
 
 TEST(goal_circles) {
-  refused_in_rank("a: calc 1\nb: calc 1\nc: calc 1\nb requires a\nc requires b\na requires c", "8:1", {"c (line 5) -> a (line 3) -> b (line 4) -> c (line 5)"});
+  refused_in_rank("a: calc 1\nb: calc 1\nc: calc 1\nb requires a\nc requires b\na requires c", "8:1",
+                  {"c (line 5) -> a (line 3) -> b (line 4) -> c (line 5)"});
   // A wait for a start closes it as well; what hangs behind the circle is not part of it.
-  refused_in_rank("a: calc 1\nb: calc 1\nc: calc 1\na irequires b\nb irequires a\nc requires b", "7:1", {"a (line 3) -> b (line 4) -> a (line 3)"});
+  refused_in_rank("a: calc 1\nb: calc 1\nc: calc 1\na irequires b\nb irequires a\nc requires b", "7:1",
+                  {"a (line 3) -> b (line 4) -> a (line 3)"});
   CHECK_EQ(only("a: calc 1\nb: calc 1\na requires b\n").dependencies.size(), 1u);
 }
 
 TEST(goal_messages_without_partner) {
-  const auto two = [](const std::string& zero, const std::string& one) { return "num_ranks 2\nrank 0 {\n" + zero + "}\nrank 1 {\n" + one + "}\n"; };
-  refused(two("s: send 1b to 1 tag 3\n  send 1b to 1 tag 3\n", "recv 1b from 0 tag 3\n"), "4:3", {"nobody receives", "receives 1 message from rank 0 with tag 3", "2 are sent"});
-  refused(two("send 1b to 1\n", "recv 1b from 0\nrecv 1b from 0 tag 4\n"), "7:1", {"nobody sends", "tag 4", "0 are sent"});
+  const auto two = [](const std::string& zero, const std::string& one) {
+    return "num_ranks 2\nrank 0 {\n" + zero + "}\nrank 1 {\n" + one + "}\n";
+  };
+  refused(two("s: send 1b to 1 tag 3\n  send 1b to 1 tag 3\n", "recv 1b from 0 tag 3\n"), "4:3",
+          {"nobody receives", "receives 1 message from rank 0 with tag 3", "2 are sent"});
+  refused(two("send 1b to 1\n", "recv 1b from 0\nrecv 1b from 0 tag 4\n"), "7:1",
+          {"nobody sends", "tag 4", "0 are sent"});
   refused(two("", "recv 1b from -1\n"), "5:1", {"nobody sends", "any rank"});
-  refused(two("send 1b to 1\nsend 1b to 1\n", "recv 1b from -1\n"), "4:1", {"nobody receives", "1 message with wildcards", "leave 2"});
+  refused(two("send 1b to 1\nsend 1b to 1\n", "recv 1b from -1\n"), "4:1",
+          {"nobody receives", "1 message with wildcards", "leave 2"});
   refused(two("send 1b to 1 tag 1\n", "recv 1b from -1 tag 2\n"), "6:1", {"nobody sends", "any rank with tag 2"});
   // Exact receives first, wildcards take the rest.
   read_goal(two("send 1b to 1 tag 1\nsend 1b to 1 tag 1\nsend 1b to 1 tag 2\nsend 1b to 0\nrecv 1b from 0\n",
-                "recv 1b from -1 tag 1\nrecv 1b from 0 tag -1\nrecv 1b from 0 tag 1\n"), "x.goal");
+                "recv 1b from -1 tag 1\nrecv 1b from 0 tag -1\nrecv 1b from 0 tag 1\n"),
+            "x.goal");
 }
 
 TEST(goal_write_then_read_is_the_same) {
   std::vector<std::shared_ptr<const Program>> programs = {read_goal(kPingPong, "p"), read_goal(tree(32), "t")};
-  programs.push_back(read_goal("num_ranks 1\nrank 0 {\nb: recv 0b from -1 tag -1 cpu 3 nic 4\na: send 0b to 0 tag 2147483647 cpu 1\nb irequires a\n}\n", "w"));
+  programs.push_back(
+      read_goal("num_ranks 1\nrank 0 {\nb: recv 0b from -1 tag -1 cpu 3 nic 4\na: send 0b to 0 tag 2147483647 cpu 1\nb "
+                "irequires a\n}\n",
+                "w"));
   for (const auto& program : programs) CHECK_EQ(text(*read_goal(write_goal(*program), "again")), text(*program));
-  for (u64 seed = 0; seed < 5; seed++) {  // of many blocks: the second time nothing changes any more, and it is a program that ends
+  // of many blocks: the second time nothing changes any more, and it is a program that ends
+  for (u64 seed = 0; seed < 5; seed++) {
     const auto flat = read_goal(write_goal(*loggops::random_program(seed, 5, 60)), "random");
     CHECK(text(*read_goal(write_goal(*flat), "again")) == text(*flat));
     CHECK(loggops::run(*flat).last() > 0);
@@ -237,8 +268,10 @@ TEST(goal_write_joins_blocks) {
            "o7: calc 10\no7 requires o3\no7 requires o4\no7 requires o5\no8: calc 10\no8 requires o7\n}\n");
   // Looped: rank 0 computes and sends three times, then sends once more.
   CHECK_EQ(text(block_of(*read_goal(write_goal(*Arrays().program()), "loop"), 0)),
-           "0 100 peer 0 tag 0 cpu 0 nic 0\n1 8 peer 1 tag 5 cpu 0 nic 0\n0 100 peer 0 tag 0 cpu 0 nic 0\n1 8 peer 1 tag 5 cpu 0 nic 0\n"
-           "0 100 peer 0 tag 0 cpu 0 nic 0\n1 8 peer 1 tag 5 cpu 0 nic 0\n1 8 peer 1 tag 5 cpu 1 nic 0\n0 -> 1\n2 -> 3\n1 -> 2\n4 -> 5\n3 -> 4\n5 -> 6\n");
+           "0 100 peer 0 tag 0 cpu 0 nic 0\n1 8 peer 1 tag 5 cpu 0 nic 0\n0 100 peer 0 tag 0 cpu 0 nic 0\n1 8 peer 1 "
+           "tag 5 cpu 0 nic 0\n"
+           "0 100 peer 0 tag 0 cpu 0 nic 0\n1 8 peer 1 tag 5 cpu 0 nic 0\n1 8 peer 1 tag 5 cpu 1 nic 0\n0 -> 1\n2 -> "
+           "3\n1 -> 2\n4 -> 5\n3 -> 4\n5 -> 6\n");
 }
 
 TEST(goal_large_file) {
@@ -247,7 +280,8 @@ TEST(goal_large_file) {
     goal += "rank " + std::to_string(rank) + " {\n";
     for (u32 k = 0; k < 25000; k++) {
       const std::string n = std::to_string(k), peer = std::to_string(1 - rank);
-      goal += "s" + n + ": send 64b to " + peer + " tag " + n + "\nr" + n + ": recv 64b from " + peer + " tag " + n + "\nr" + n + " requires s" + n + "\n";
+      goal += "s" + n + ": send 64b to " + peer + " tag " + n + "\nr" + n + ": recv 64b from " + peer + " tag " + n +
+              "\nr" + n + " requires s" + n + "\n";
       if (k > 0) goal += "s" + n + " requires r" + std::to_string(k - 1) + "\n";
     }
     goal += "}\n";
@@ -270,7 +304,8 @@ TEST(array_program_repeats_blocks) {
   CHECK_EQ(program->where(0, 3, 0), "operation 2");
   // Operations may come in any order of blocks.
   Arrays a;
-  std::swap(a.rank[0], a.rank[3]), std::swap(a.kind[0], a.kind[3]), std::swap(a.size[0], a.size[3]), std::swap(a.tag[0], a.tag[3]);
+  std::swap(a.rank[0], a.rank[3]), std::swap(a.kind[0], a.kind[3]), std::swap(a.size[0], a.size[3]),
+      std::swap(a.tag[0], a.tag[3]);
   std::swap(a.block[1], a.block[2]), std::swap(a.cpu[1], a.cpu[2]);
   a.d_before = {1}, a.d_after = {0};
   CHECK_EQ(text(block_of(*a.program(), 0)), "1 8 peer 1 tag 5 cpu 0 nic 0\n0 100 peer 0 tag 0 cpu 0 nic 0\n1 -> 0\n");
@@ -289,19 +324,27 @@ TEST(array_program_refuses) {
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.block[2] = 2; }), "op_block[2]: no operation of rank 0");
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.kind[1] = 3; }), "op_kind[1]: 3");
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.size[0] = -1; }), "op_size[0]: -1");
-  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.peer[1] = 2; }), "op_peer[1]: rank 2 does not exist, there are 2 ranks");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.peer[1] = 2; }),
+               "op_peer[1]: rank 2 does not exist, there are 2 ranks");
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.peer[1] = -1; }), "op_peer[1]: rank -1");
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.tag[2] = -1; }), "op_tag[2]: -1", "the tag of a message");
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.cpu[2] = 256; }), "op_cpu[2]: 256");
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.d_block[0] = 2; }), "dependency_block[0]: rank 0 has no block 2");
-  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.d_after[0] = 2; }), "dependency_after[0]: 2 is out of range", "0 .. 1");
-  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.d_after[0] = 0; }), "dependency_after[0]: operation 0 waits for itself");
-  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.d_rank = {0, 0}, a.d_block = {0, 0}, a.d_before = {0, 1}, a.d_after = {1, 0}, a.d_on_start = {0, 1}; }),
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.d_after[0] = 2; }), "dependency_after[0]: 2 is out of range",
+               "0 .. 1");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.d_after[0] = 0; }),
+               "dependency_after[0]: operation 0 waits for itself");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) {
+                 a.d_rank = {0, 0}, a.d_block = {0, 0}, a.d_before = {0, 1}, a.d_after = {1, 0}, a.d_on_start = {0, 1};
+               }),
                "dependency_after[1]: operations of block 0 of rank 0", "0 -> 1 -> 0");
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_count[1] = 0; }), "repeat_count[1]: 0 is out of range");
-  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_rank[1] = 0; }), "repeat_block[1]: block 0 of rank 0 already has a count");
-  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_count[1] = 3; }), "op_kind[2]: this message has no partner", "receives 3 messages", "4 are sent");
-  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_count[1] = 6; }), "op_kind[3]: this message has no partner", "receives 6 messages", "4 are sent");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_rank[1] = 0; }),
+               "repeat_block[1]: block 0 of rank 0 already has a count");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_count[1] = 3; }), "op_kind[2]: this message has no partner",
+               "receives 3 messages", "4 are sent");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_count[1] = 6; }), "op_kind[3]: this message has no partner",
+               "receives 6 messages", "4 are sent");
 }
 
 TEST(loggops_reference_by_hand) {
@@ -378,7 +421,8 @@ TEST(random_programs_have_no_ties) {
     for (u32 rank = 0; rank < program->ranks; rank++) {
       blocks += program->blocks(rank) > 1;
       for (u64 index = 0; index < program->blocks(rank); index++)
-        for (const Op& op : block_of(*program, rank, index).ops) rendezvous += op.kind == OpKind::kSend && op.size > 65535;
+        for (const Op& op : block_of(*program, rank, index).ops)
+          rendezvous += op.kind == OpKind::kSend && op.size > 65535;
     }
   }
   CHECK(rendezvous > 5 && blocks > 5);

@@ -1,9 +1,9 @@
-// Networks from arrays and files: ports and names as they stand there, links with latencies of their own, routers of different and
-// of many ports, zero load to the cycle; and what is refused.
+// Networks from arrays and files: ports and names as they stand there, links with latencies of their own, routers of
+// different and of many ports, zero load to the cycle; and what is refused.
+#include <unistd.h>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
 #include "crafted.hpp"
 #include "topology/graph.hpp"
@@ -16,20 +16,26 @@ struct File {
   std::string path;
   explicit File(const std::string& text, const std::string& ending = ".csv") {
     static int count = 0;
-    path = (std::filesystem::temp_directory_path() / ("flitgym_graph_" + std::to_string(getpid()) + "_" + std::to_string(count++) + ending)).string();
+    path = (std::filesystem::temp_directory_path() /
+            ("flitgym_graph_" + std::to_string(getpid()) + "_" + std::to_string(count++) + ending))
+               .string();
     std::ofstream(path) << text;
   }
   ~File() { std::filesystem::remove(path); }
 };
 
 Section from_file(const File& file, const Values& more = {}) { return {"graph", merge({{"file", file.path}}, more)}; }
-Section from_links(const std::vector<double>& links, const Values& more) { return {"graph", merge({{"links", links}}, more)}; }
-std::shared_ptr<const Network> network(const Section& topology, const Section& routing = {"minimal", {}}, const Values& router = input_queued()) {
+Section from_links(const std::vector<double>& links, const Values& more) {
+  return {"graph", merge({{"links", links}}, more)};
+}
+std::shared_ptr<const Network> network(const Section& topology, const Section& routing = {"minimal", {}},
+                                       const Values& router = input_queued()) {
   return build(config(topology, router, routing, {"uniform", {}}));
 }
 
 // ns of a lone packet of `flits` from generation to delivery.
-double lone_latency(const Section& topology, const Section& routing, u32 source, u32 destination, i64 flits = 1, const Values& router = input_queued()) {
+double lone_latency(const Section& topology, const Section& routing, u32 source, u32 destination, i64 flits = 1,
+                    const Values& router = input_queued()) {
   Simulation sim(config(topology, router, routing, planned({{source, destination}}, flits)));
   sim.begin_window();
   sim.run(20000);
@@ -57,11 +63,12 @@ TEST(graphs_keep_names_ports_and_times) {
   CHECK_EQ(net->channels[out].peer, net->port(1, 0));
   CHECK(net->channels[out].kind == PortKind::kGlobal);
   CHECK_EQ(net->link_ns(out), 70);
-  CHECK_EQ(net->hop_cycles(out), 71u);             // output latency 1 and the link
-  CHECK_EQ(net->channels[out].flit_cycles, 2u);    // 128 bytes at 64 GB/s
-  CHECK_EQ(net->link_ns(net->port(1, 2)), 10);     // a local link's
+  CHECK_EQ(net->hop_cycles(out), 71u);           // output latency 1 and the link
+  CHECK_EQ(net->channels[out].flit_cycles, 2u);  // 128 bytes at 64 GB/s
+  CHECK_EQ(net->link_ns(net->port(1, 2)), 10);   // a local link's
   CHECK_EQ(net->link_ns(net->nic(1)), 3);
-  // A hop is output, link and input; the host channels' sum is 2 link + 1; each router switches in no time on an idle network.
+  // A hop is output, link and input; the host channels' sum is 2 link + 1; each router switches in no time on an idle
+  // network.
   const double host[] = {1, 3, 1};
   CHECK_EQ(lone_latency(from_file(file), {"minimal", {}}, 0, 1), 71 + (2 * host[0] + 1 + 2 * host[1] + 1) / 2);
   CHECK_EQ(lone_latency(from_file(file), {"minimal", {}}, 0, 2), 71 + 11 + 3);
@@ -77,9 +84,11 @@ TEST(graphs_take_all_shortest_ports) {
     Lone x(network(square, {"minimal", {{"ports", pick}}}));
     std::set<u32> first;
     for (u32 sequence = 0; sequence < 12; sequence++)
-      CHECK_EQ(x.walk(0, 2, sequence, [&](u32 router, const Step& step) {
-        if (router == 0) first.insert(step.port);
-      }), 2u);
+      CHECK_EQ(x.walk(0, 2, sequence,
+                      [&](u32 router, const Step& step) {
+                        if (router == 0) first.insert(step.port);
+                      }),
+               2u);
     CHECK_EQ(first.size(), pick == "flow" ? 1u : 3u);
     CHECK_EQ(x.candidates(x.send(0, 2)).size(), 3u);
   }
@@ -94,7 +103,9 @@ TEST(routers_of_many_ports_switch_as_others_do) {
   std::vector<double> links, terminals;
   for (u32 r = 1; r <= 150; r++) links.insert(links.end(), {0, double(r)}), terminals.push_back(r);
   for (u32 t = 0; t < 150; t++) terminals.push_back(0);
-  for (const Values& router : {input_queued(), hpdc21(), small_wormhole(), merge(input_queued(), {{"arbiter", std::string("age")}}), merge(sc19(), {{"vcs", i64{0}}})}) {
+  for (const Values& router :
+       {input_queued(), hpdc21(), small_wormhole(), merge(input_queued(), {{"arbiter", std::string("age")}}),
+        merge(sc19(), {{"vcs", i64{0}}})}) {
     const Section star = from_links(links, {{"terminals", terminals}});
     Simulation sim(config(star, router, {"minimal", {}}, {"permutation", {{"load", 0.9}, {"packet_flits", i64{2}}}}));
     CHECK_EQ(sim.network().radix, 300u);
@@ -111,7 +122,8 @@ TEST(routers_of_many_ports_switch_as_others_do) {
     CHECK_EQ(copy.hash(), sim.hash());
   }
   // A permutation by the middle contends for nothing: every terminal of the star sends all the time.
-  Simulation sim(config(from_links(links, {{"terminals", terminals}}), input_queued(), {"minimal", {}}, {"permutation", {{"load", 1.0}}}));
+  Simulation sim(config(from_links(links, {{"terminals", terminals}}), input_queued(), {"minimal", {}},
+                        {"permutation", {{"load", 1.0}}}));
   sim.run(500);
   sim.begin_window();
   sim.run(1000);
@@ -121,11 +133,17 @@ TEST(routers_of_many_ports_switch_as_others_do) {
 
 TEST(graphs_that_cannot_be_built_are_refused) {
   CHECK_THROWS(ConfigError, network({"graph", {}}), "topology.graph.file", "links");
-  CHECK_THROWS(ConfigError, network(from_links({0, 1, 1}, {{"terminals_per_router", i64{1}}})), "topology.graph.links", "3 numbers", "pairs");
-  CHECK_THROWS(ConfigError, network(from_links({0, 1, 1, 1}, {{"terminals_per_router", i64{1}}})), "link 1", "router 1");
-  CHECK_THROWS(ConfigError, network(from_links({0, 1, 2, 3}, {{"terminals_per_router", i64{1}}})), "topology.graph.links", "2 parts");
+  CHECK_THROWS(ConfigError, network(from_links({0, 1, 1}, {{"terminals_per_router", i64{1}}})), "topology.graph.links",
+               "3 numbers", "pairs");
+  CHECK_THROWS(ConfigError, network(from_links({0, 1, 1, 1}, {{"terminals_per_router", i64{1}}})), "link 1",
+               "router 1");
+  CHECK_THROWS(ConfigError, network(from_links({0, 1, 2, 3}, {{"terminals_per_router", i64{1}}})),
+               "topology.graph.links", "2 parts");
   CHECK_THROWS(ConfigError, network(from_links({0, 1}, {})), "no hosts", "terminals_per_router");
-  CHECK_THROWS(ConfigError, network(from_links({0, 1}, {{"terminals", std::vector<double>{0, 1}}, {"terminals_per_router", i64{1}}})), "terminals_per_router", "leave it out");
+  CHECK_THROWS(
+      ConfigError,
+      network(from_links({0, 1}, {{"terminals", std::vector<double>{0, 1}}, {"terminals_per_router", i64{1}}})),
+      "terminals_per_router", "leave it out");
   const File file("a,b\ns0,s1\n");
   CHECK_THROWS(ConfigError, network(from_file(file)), file.path, "no hosts", "terminals_per_router");
   CHECK_THROWS(ConfigError, network(from_file(file, {{"links", std::vector<double>{0, 1}}})), "not both");
@@ -136,8 +154,11 @@ TEST(graphs_that_cannot_be_built_are_refused) {
   // A line of 40 routers: minimal counts 39 hops in its VC classes, more than there are.
   std::vector<double> line;
   for (u32 r = 0; r < 39; r++) line.insert(line.end(), {double(r), double(r + 1)});
-  CHECK_THROWS(ConfigError, network(from_links(line, {{"terminals_per_router", i64{1}}})), "routing.minimal", "39", "32");
+  CHECK_THROWS(ConfigError, network(from_links(line, {{"terminals_per_router", i64{1}}})), "routing.minimal", "39",
+               "32");
   // What a file holds is part of what a saved table must match.
-  const File one("a,b,a_type\nh0,s0,host\nh1,s1,host\ns0,s1,\n"), other("a,b,a_type\nh0,s0,host\nh1,s1,host\ns1,s0,\ns0,s1,\n");
-  CHECK(network(from_file(one))->fingerprint.substr(one.path.size() + 12) != network(from_file(other))->fingerprint.substr(one.path.size() + 12));
+  const File one("a,b,a_type\nh0,s0,host\nh1,s1,host\ns0,s1,\n"),
+      other("a,b,a_type\nh0,s0,host\nh1,s1,host\ns1,s0,\ns0,s1,\n");
+  CHECK(network(from_file(one))->fingerprint.substr(one.path.size() + 12) !=
+        network(from_file(other))->fingerprint.substr(one.path.size() + 12));
 }

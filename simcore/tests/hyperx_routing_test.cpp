@@ -1,5 +1,6 @@
-// What every HyperX routing promises: bounds on hops, what a packet may do in a dimension, VC classes, and the arithmetic of its
-// decisions by hand (SC'19: McDonald et al.; DAL: Ahn et al., SC 2009; Clos-AD: Kim et al., ISCA 2007).
+// What every HyperX routing promises: bounds on hops, what a packet may do in a dimension, VC classes, and the
+// arithmetic of its decisions by hand (SC'19: McDonald et al.; DAL: Ahn et al., SC 2009; Clos-AD: Kim et al., ISCA
+// 2007).
 #include <algorithm>
 #include <set>
 
@@ -13,7 +14,8 @@ namespace {
 
 const std::string kEscape = "escape", kDistance = "distance";
 
-Lone lone(const std::vector<double>& widths, const Section& routing, const Values& router = {}, const Values& more = {}) {
+Lone lone(const std::vector<double>& widths, const Section& routing, const Values& router = {},
+          const Values& more = {}) {
   return Lone(build(config(hyperx_section(widths, 1, more), merge(input_queued(), router), routing, {"uniform", {}})));
 }
 
@@ -56,9 +58,11 @@ std::vector<Path> paths(Simulation& sim, u32 cycles) {
   return out;
 }
 
-Simulation busy(const Section& routing, const Section& traffic = {"uniform", {}}, const std::vector<double>& widths = {4, 3, 4}) {
+Simulation busy(const Section& routing, const Section& traffic = {"uniform", {}},
+                const std::vector<double>& widths = {4, 3, 4}) {
   const Values router = merge(input_queued(), {{"input_buffer_flits", i64{4}}, {"link_latency_ns_local", 3.0}});
-  return Simulation(config(hyperx_section(widths, 4), router, routing, {traffic.name, merge(traffic.values, {{"load", 0.9}})}, 2));
+  return Simulation(
+      config(hyperx_section(widths, 4), router, routing, {traffic.name, merge(traffic.values, {{"load", 0.9}})}, 2));
 }
 
 std::string text(const Section& routing) {
@@ -67,7 +71,9 @@ std::string text(const Section& routing) {
   return out;
 }
 
-bool ascending(const std::vector<u32>& dimensions) { return std::adjacent_find(dimensions.begin(), dimensions.end(), std::greater_equal<>{}) == dimensions.end(); }
+bool ascending(const std::vector<u32>& dimensions) {
+  return std::adjacent_find(dimensions.begin(), dimensions.end(), std::greater_equal<>{}) == dimensions.end();
+}
 std::vector<u32> dimensions_on(const Path& path, u32 vc_class) {
   std::vector<u32> out;
   for (const Hop& hop : path.hops)
@@ -111,7 +117,8 @@ TEST(paths_keep_to_their_rules) {
            {{"q_routing", {{"epsilon", 0.3}, {"max_hops", i64{3}}}}, 6, 6, 6},
        }) {
     const std::string name = text(c.routing);
-    const bool from_source = c.routing.name == "clos_ad" || c.routing.name == "ugal";  // they divert where minimal paths are crowded
+    // they divert where minimal paths are crowded
+    const bool from_source = c.routing.name == "clos_ad" || c.routing.name == "ugal";
     Simulation sim = from_source ? busy(c.routing, {"bit_complement", {}}, {4, 4, 4}) : busy(c.routing);
     const Network& net = sim.network();
     const HyperX& hx = hyperx(net);
@@ -123,7 +130,8 @@ TEST(paths_keep_to_their_rules) {
       longest = std::max(longest, path.hops.size());
       const u32 minimal = hx.distance(hx.difference(path.source, path.destination));
       CHECK_FOR(path.nonminimal || path.hops.size() == minimal, name);
-      if (c.routing.name != "q_routing" && c.routing.name != "ugal") CHECK_FOR(!path.nonminimal || path.hops.size() > minimal, name);
+      if (c.routing.name != "q_routing" && c.routing.name != "ugal")
+        CHECK_FOR(!path.nonminimal || path.hops.size() > minimal, name);
       std::vector<u32> hops_in(3), deroutes_in(3), all;
       for (const Hop& hop : path.hops) {
         hops_in[hop.dimension]++;
@@ -141,15 +149,19 @@ TEST(paths_keep_to_their_rules) {
         if (c.routing.name == "minimal_adaptive" || c.routing.name == "omni_war" || c.routing.name == "q_routing" ||
             (c.routing.name == "dal" && c.classes == 6))
           CHECK_EQ(hop.vc_class, n);
-        if (c.routing.name == "dim_war") CHECK_EQ(hop.vc_class, c.routing.values.count("classes") ? u32{!hop.direct} : u32{after_deroute});
+        if (c.routing.name == "dim_war")
+          CHECK_EQ(hop.vc_class, c.routing.values.count("classes") ? u32{!hop.direct} : u32{after_deroute});
         if (c.routing.name == "q_adaptive") CHECK_EQ(hop.vc_class, u32{after_deroute});
-        if (c.routing.name == "omni_war" && !c.routing.values.count("back_to_back")) CHECK_FOR(!after_deroute || hop.direct, name);
-        if (n > 0 && c.classes == 2 && c.routing.name != "dim_war" && c.routing.name != "q_adaptive") CHECK_FOR(hop.vc_class >= path.hops[n - 1].vc_class, name);
+        if (c.routing.name == "omni_war" && !c.routing.values.count("back_to_back"))
+          CHECK_FOR(!after_deroute || hop.direct, name);
+        if (n > 0 && c.classes == 2 && c.routing.name != "dim_war" && c.routing.name != "q_adaptive")
+          CHECK_FOR(hop.vc_class >= path.hops[n - 1].vc_class, name);
       }
       if (c.routing.name == "valiant" || c.routing.name == "ugal" || c.routing.name == "clos_ad")
         CHECK_FOR(ascending(dimensions_on(path, 0)) && ascending(dimensions_on(path, 1)), name);
       if (c.routing.name == "dim_war" || c.routing.name == "q_adaptive") CHECK_FOR(std::ranges::is_sorted(all), name);
-      if (c.routing.name == "dim_war" || c.routing.name == "q_adaptive" || c.routing.name == "clos_ad" || c.routing.name == "dal")
+      if (c.routing.name == "dim_war" || c.routing.name == "q_adaptive" || c.routing.name == "clos_ad" ||
+          c.routing.name == "dal")
         for (const u32 k : {0u, 1u, 2u}) CHECK_FOR(hops_in[k] <= 2, name);
       if (c.routing.name == "dal") {
         for (const u32 k : {0u, 1u, 2u}) CHECK_FOR(deroutes_in[k] <= 1, name);
@@ -179,7 +191,8 @@ TEST(intermediate_routers_are_uniform) {
   std::vector<u32> count(16);
   for (u32 n = 0; n < 16000; n++) {
     x.ask(x.send(n % 16, (n + 5) % 16, n));
-    CHECK_EQ(x.packet().phase, kToIntermediate + (x.intermediate() == n % 16));  // its own router: the second leg at once
+    // its own router: the second leg at once
+    CHECK_EQ(x.packet().phase, kToIntermediate + (x.intermediate() == n % 16));
     count[x.intermediate()]++;
   }
   for (u32 n : count) CHECK_NEAR(n, 1000, 5 * std::sqrt(1000.0));
@@ -191,7 +204,8 @@ TEST(intermediate_routers_are_uniform) {
 
 TEST(parallel_links_take_turns) {
   const Values links = {{"links", std::vector<double>{2, 3}}};
-  // 4x3, T=1: ports 1..6 in x (offsets 1, 2, 3; 2 links), 7..12 in y (offsets 1, 2; 3 links). From (0, 0) to (1, 0) and (0, 1).
+  // 4x3, T=1: ports 1..6 in x (offsets 1, 2, 3; 2 links), 7..12 in y (offsets 1, 2; 3 links). From (0, 0) to (1, 0) and
+  // (0, 1).
   for (const std::string routing : {"dimension_order", "clos_ad", "q_adaptive", "q_routing"}) {
     Lone x = lone({4, 3}, {routing, routing[0] == 'q' ? Values{{"epsilon", 0.0}} : Values{}}, {}, links);
     std::set<u32> in_x, in_y;
@@ -204,7 +218,8 @@ TEST(parallel_links_take_turns) {
     if (routing != "clos_ad") CHECK_FOR(in_x == (std::set<u32>{1, 2}) && in_y == (std::set<u32>{7, 8, 9}), routing);
   }
   // An adaptive one takes the less congested, and on an idle network any.
-  for (const Section& routing : {Section{"minimal_adaptive", {}}, {"dim_war", {}}, {"omni_war", {}}, {"dal", {}}, {"clos_ad", {}}}) {
+  for (const Section& routing :
+       {Section{"minimal_adaptive", {}}, {"dim_war", {}}, {"omni_war", {}}, {"dal", {}}, {"clos_ad", {}}}) {
     Lone x = lone({4, 3}, routing, {}, links);
     std::set<u32> idle;
     for (u32 sequence = 0; sequence < 60; sequence++) idle.insert(x.ask(x.send(0, 4, sequence)).port);
@@ -225,7 +240,8 @@ TEST(parallel_links_share_the_load) {
                                  {"dal", {}},
                                  {"clos_ad", {}},
                                  {"ugal", {}}}) {
-    Simulation sim(config(hyperx_section({3, 3}, 2, {{"links", std::vector<double>{2, 3}}}), input_queued(), routing, {"uniform", {{"load", 0.5}}}));
+    Simulation sim(config(hyperx_section({3, 3}, 2, {{"links", std::vector<double>{2, 3}}}), input_queued(), routing,
+                          {"uniform", {{"load", 0.5}}}));
     const Network& net = sim.network();
     const HyperX& hx = hyperx(net);
     sim.begin_window();
@@ -265,7 +281,8 @@ TEST(idle_networks_are_crossed_minimally) {
     }
     // And in a run, one after the other.
     for (u32 to = 1; to < 16; to++) {
-      Simulation sim(config(hyperx_section({4, 4}, 1), sc19(), {name, name[0] == 'q' ? Values{{"epsilon", 0.0}} : Values{}}, planned({{0, to}}, 16)));
+      Simulation sim(config(hyperx_section({4, 4}, 1), sc19(),
+                            {name, name[0] == 'q' ? Values{{"epsilon", 0.0}} : Values{}}, planned({{0, to}}, 16)));
       sim.begin_window();
       sim.run(500);
       const auto result = statistics(sim.network(), sim.state());
@@ -276,8 +293,8 @@ TEST(idle_networks_are_crossed_minimally) {
   }
 }
 
-// A packet is non-minimal if it takes more hops than it must, not if its way merely differs from dimension order's: VAL's and UGAL's
-// by a router on another minimal path.
+// A packet is non-minimal if it takes more hops than it must, not if its way merely differs from dimension order's:
+// VAL's and UGAL's by a router on another minimal path.
 TEST(another_minimal_path_is_minimal) {
   for (const std::string routing : {"valiant", "ugal"}) {
     Lone x = lone({4, 4}, {routing, routing == "ugal" ? Values{{"bias_flits", -1e6}} : Values{}});
@@ -294,9 +311,11 @@ TEST(another_minimal_path_is_minimal) {
 
 // Nor is Q-routing's, by another dimension first or by another link of a trunk.
 TEST(another_minimal_port_is_minimal) {
-  for (const auto& [destination, port] : {std::pair{5u, 7u}, {1u, 2u}}) {  // to (1, 1) by y first; to (1, 0) by the second link
+  // to (1, 1) by y first; to (1, 0) by the second link
+  for (const auto& [destination, port] : {std::pair{5u, 7u}, {1u, 2u}}) {
     Lone x = lone({4, 4}, {"q_routing", {}}, {}, {{"links", std::vector<double>{2, 1}}});
-    learned_table(x.net).row(x.state, 0, destination)[port - 1] = 1;  // T=1; ports 1..6 in x, 7..9 in y; the least of the row
+    // T=1; ports 1..6 in x, 7..9 in y; the least of the row
+    learned_table(x.net).row(x.state, 0, destination)[port - 1] = 1;
     const u32 hops = x.walk(0, destination, 0, [](u32, const Step&) {});
     CHECK_EQ(hops, hyperx(x.net).distance(hyperx(x.net).difference(0, destination)));
     CHECK(!x.packet().nonminimal);
@@ -305,8 +324,9 @@ TEST(another_minimal_port_is_minimal) {
 
 // ---- The weight, by hand ----
 
-// 4x4, T=1. Ports 1..3: x offsets 1..3; 4..6: y offsets 1..3. From (0, 0) to (1, 1), h = 2: direct by 1 and 4, deroutes by 2, 3, 5, 6.
-// Weights: direct 2 q; deroute 3 (q + congestion_bias) + bias, or with normalised hops, as by default, 4 (...) + bias.
+// 4x4, T=1. Ports 1..3: x offsets 1..3; 4..6: y offsets 1..3. From (0, 0) to (1, 1), h = 2: direct by 1 and 4, deroutes
+// by 2, 3, 5, 6. Weights: direct 2 q; deroute 3 (q + congestion_bias) + bias, or with normalised hops, as by default, 4
+// (...) + bias.
 TEST(weight_rule_by_hand) {
   struct Case {
     u32 q[6];
@@ -314,31 +334,35 @@ TEST(weight_rule_by_hand) {
     std::set<u32> chosen;  // ports, over many packets
   };
   const Case cases[] = {
-      {{5, 5, 5, 5, 5, 5}, {}, {1, 4}},                                       // 10 against 15
-      {{5, 9, 9, 4, 9, 9}, {}, {4}},                                          // the less congested of the direct ones
-      {{5, 9, 2, 4, 9, 9}, {}, {3}},                                          // 10, 8 against 3 * 2 = 6
-      {{6, 4, 9, 6, 9, 9}, {}, {1, 4}},                                       // 12 against 3 * 4: minimal wins the tie
-      {{7, 4, 9, 7, 9, 9}, {}, {2}},                                          // 14 against 12
-      {{7, 4, 9, 7, 9, 4}, {}, {2, 6}},                                       // deroutes of equal weight are drawn among
-      {{0, 0, 0, 0, 0, 0}, {}, {1, 4}},                                       // all 0
-      {{5, 9, 2, 4, 9, 9}, {{"bias_flits", 2.0}}, {4}},                       // 6 + 2 = 8: a tie
+      {{5, 5, 5, 5, 5, 5}, {}, {1, 4}},  // 10 against 15
+      {{5, 9, 9, 4, 9, 9}, {}, {4}},     // the less congested of the direct ones
+      {{5, 9, 2, 4, 9, 9}, {}, {3}},     // 10, 8 against 3 * 2 = 6
+      {{6, 4, 9, 6, 9, 9}, {}, {1, 4}},  // 12 against 3 * 4: minimal wins the tie
+      {{7, 4, 9, 7, 9, 9}, {}, {2}},     // 14 against 12
+      // deroutes of equal weight are drawn among
+      {{7, 4, 9, 7, 9, 4}, {}, {2, 6}},
+      {{0, 0, 0, 0, 0, 0}, {}, {1, 4}},                  // all 0
+      {{5, 9, 2, 4, 9, 9}, {{"bias_flits", 2.0}}, {4}},  // 6 + 2 = 8: a tie
       {{5, 9, 2, 4, 9, 9}, {{"bias_flits", 1.0}}, {3}},
-      {{5, 9, 2, 4, 9, 9}, {{"congestion_bias_flits", 1.0}}, {4}},            // 3 * 3 = 9
-      {{5, 9, 2, 4, 9, 9}, {{"congestion_bias_flits", 0.5}}, {3}},            // 7.5
-      {{100, 0, 0, 100, 0, 0}, {{"bias_flits", 1e6}}, {1, 4}},                // forbidden
-      {{0, 100, 100, 0, 50, 100}, {{"bias_flits", -1e6}}, {5}},               // forced, and by the least of them
+      {{5, 9, 2, 4, 9, 9}, {{"congestion_bias_flits", 1.0}}, {4}},                 // 3 * 3 = 9
+      {{5, 9, 2, 4, 9, 9}, {{"congestion_bias_flits", 0.5}}, {3}},                 // 7.5
+      {{100, 0, 0, 100, 0, 0}, {{"bias_flits", 1e6}}, {1, 4}},                     // forbidden
+      {{0, 100, 100, 0, 50, 100}, {{"bias_flits", -1e6}}, {5}},                    // forced, and by the least of them
       {{5, 9, 2, 5, 9, 9}, {{"detour_hops", std::string("normalized")}}, {3}},     // 4 * 2 = 8 against 10
       {{5, 9, 3, 5, 9, 9}, {{"detour_hops", std::string("normalized")}}, {1, 4}},  // 12; 3 * 3 = 9 as they are
       {{5, 9, 3, 5, 9, 9}, {}, {3}},
   };
   for (const std::string routing : {"omni_war", "dal"})
     for (const Case& c : cases) {
-      Lone x = lone({4, 4}, {routing, merge({{"detour_hops", std::string("absolute")}, {"congestion_scope", std::string("port")}}, c.values)});
+      Lone x = lone(
+          {4, 4}, {routing, merge({{"detour_hops", std::string("absolute")}, {"congestion_scope", std::string("port")}},
+                                  c.values)});
       for (u32 k = 0; k < 6; k++) congest(x, 0, 1 + k, 0, 0, c.q[k]);
       std::set<u32> seen;
       for (u32 sequence = 0; sequence < 40; sequence++) seen.insert(x.ask(x.send(0, 5, sequence)).port);
       CHECK_FOR(seen == c.chosen, routing + " case " + std::to_string(&c - cases));
-      CHECK_EQ(x.packet().nonminimal, !c.chosen.count(1) && !c.chosen.count(4) && routing == "omni_war");  // dal: once it has gone
+      // dal: once it has gone
+      CHECK_EQ(x.packet().nonminimal, !c.chosen.count(1) && !c.chosen.count(4) && routing == "omni_war");
     }
   // dim_war sees the first unaligned dimension alone.
   Lone x = lone({4, 4}, {"dim_war", {{"detour_hops", std::string("absolute")}}});
@@ -379,7 +403,8 @@ TEST(hyperx_ugal_rule_by_hand) {
       for (u32 port = 1; port < x.net.radix; port++) congest(x, 0, port, 1, 0, port == 1 ? q_minimal : q_other);
       const Step step = x.ask(x.send(0, 1, sequence));
       CHECK_EQ(step.vc_class, x.packet().phase == kToIntermediate ? 0u : 1u);
-      CHECK(!x.packet().nonminimal || x.packet().phase == kToIntermediate);  // its first hop may lead nearer all the same
+      // its first hop may lead nearer all the same
+      CHECK(!x.packet().nonminimal || x.packet().phase == kToIntermediate);
       return x.packet().phase == kToIntermediate;
     };
     if (middle == kNone) {  // drew its own or the destination's router
@@ -391,13 +416,16 @@ TEST(hyperx_ugal_rule_by_hand) {
       by_the_same_port++;
     } else if (middle < 4) {  // (2, 0) or (3, 0): 2 hops against 1
       CHECK(!diverts(4, 2) && diverts(5, 2) && !diverts(4, 4) && !diverts(0, 0));
-      CHECK(!diverts(7, 2, {{"bias_flits", 3.0}}) && diverts(8, 2, {{"bias_flits", 3.0}}));                        // 4 + 3
-      CHECK(!diverts(6, 2, {{"congestion_bias_flits", 1.0}}) && diverts(7, 2, {{"congestion_bias_flits", 1.0}}));  // 2 (2 + 1)
+      // 4 + 3
+      CHECK(!diverts(7, 2, {{"bias_flits", 3.0}}) && diverts(8, 2, {{"bias_flits", 3.0}}));
+      // 2 (2 + 1)
+      CHECK(!diverts(6, 2, {{"congestion_bias_flits", 1.0}}) && diverts(7, 2, {{"congestion_bias_flits", 1.0}}));
       one_hop_more++;
     } else {  // (x, y): 4 hops by the router opposite, (0, y): 3; twice the minimal ones if normalised
       const u32 hops = middle % 4 == 0 ? 3 : 4;
       CHECK(!diverts(2 * hops, 2) && diverts(2 * hops + 1, 2));
-      CHECK(!diverts(4, 2, {{"detour_hops", std::string("normalized")}}) && diverts(5, 2, {{"detour_hops", std::string("normalized")}}));
+      CHECK(!diverts(4, 2, {{"detour_hops", std::string("normalized")}}) &&
+            diverts(5, 2, {{"detour_hops", std::string("normalized")}}));
     }
   }
   CHECK(none > 10 && by_the_same_port > 10 && one_hop_more > 10);
@@ -407,7 +435,8 @@ TEST(hyperx_ugal_rule_by_hand) {
 TEST(ugal_compares_its_candidates) {
   u32 detours = 0;
   for (u32 sequence = 0; sequence < 100; sequence++) {
-    // To (1, 0), port 1 full. Of 15 routers drawn, those in x's other coordinates cost 2 q, q = 1 by port 2 and 3 by port 3.
+    // To (1, 0), port 1 full. Of 15 routers drawn, those in x's other coordinates cost 2 q, q = 1 by port 2 and 3 by
+    // port 3.
     Lone x = lone({4, 4}, {"ugal", {{"candidates", i64{15}}}});
     for (u32 port = 1; port < 7; port++) congest(x, 0, port, 0, 0, port == 1 ? 200 : port == 2 ? 1 : 3);
     x.ask(x.send(0, 1, sequence));
@@ -415,7 +444,8 @@ TEST(ugal_compares_its_candidates) {
     if (x.packet().phase == kToIntermediate && middle == 2) detours++;  // (2, 0), weight 2: the best there is
     else CHECK(x.packet().phase == kToIntermediate && middle != 1 && middle != 0);
   }
-  CHECK_NEAR(detours, 100 * (1 - std::pow(15 / 16.0, 15)), 5 * std::sqrt(100 * 0.62 * 0.38));  // 62 % draw it at least once
+  // 62 % draw it at least once
+  CHECK_NEAR(detours, 100 * (1 - std::pow(15 / 16.0, 15)), 5 * std::sqrt(100 * 0.62 * 0.38));
 }
 
 // Clos-AD, 4x4, from (0, 0) to (1, 1), h = 2: 2 q of port 1 against 4 q of the shortest in x.
@@ -429,7 +459,8 @@ TEST(clos_ad_rule_by_hand) {
   CHECK(with(9, 4, 5) == (Step{2, 0}));  // 18 against 16
   CHECK(with(11, 6, 5) == (Step{3, 0}));
   CHECK(with(3, 4, 5) == (Step{1, 1}));
-  // At (2, 0), come by x: on to y alone. The shortest there, to (2, 3) by port 6; class 0, and from there class 1 in x and y.
+  // At (2, 0), come by x: on to y alone. The shortest there, to (2, 3) by port 6; class 0, and from there class 1 in x
+  // and y.
   x.packet().phase = kToIntermediate;
   x.packet().hops = 1;
   for (u32 port = 1; port <= 6; port++) congest(x, 2, port, 0, 0, std::vector<u32>{0, 0, 0, 4, 5, 3}[port - 1]);
@@ -441,9 +472,10 @@ TEST(clos_ad_rule_by_hand) {
   CHECK_EQ(x.packet().phase, kFromIntermediate);
 }
 
-// Idle, minimal paths forbidden by the bias, BC on 8x8x8: in x one of 7 ports, of which the direct one (1/7) means 3 minimal hops; in y
-// and z each one of 7 or to stay (8), of which the direct one and staying take 1 hop and the others 2: 1.75. Hops 3/7 + 6/7 (2 + 1.75 +
-// 1.75) = 5.143. Where x is perturbed, both y and z stay unperturbed with 1/4 * 1/4, if the draws at one router are independent.
+// Idle, minimal paths forbidden by the bias, BC on 8x8x8: in x one of 7 ports, of which the direct one (1/7) means 3
+// minimal hops; in y and z each one of 7 or to stay (8), of which the direct one and staying take 1 hop and the others
+// 2: 1.75. Hops 3/7 + 6/7 (2 + 1.75 + 1.75) = 5.143. Where x is perturbed, both y and z stay unperturbed with 1/4 *
+// 1/4, if the draws at one router are independent.
 TEST(clos_ad_draws_each_dimension_by_itself) {
   Lone x = lone({8, 8, 8}, {"clos_ad", {{"bias_flits", -1e6}}});
   const u32 packets = 512 * 40;
@@ -461,23 +493,26 @@ TEST(clos_ad_draws_each_dimension_by_itself) {
 
 // ---- What congestion is measured ----
 
-// dim_war on 8 VCs: class 0 has VCs 0, 2, 4, 6, class 1 VCs 1, 3, 5, 7. Output buffers, so that both parts count. Line of 3, h = 1:
-// minimal q of port 1 against 2 q of port 2.
+// dim_war on 8 VCs: class 0 has VCs 0, 2, 4, 6, class 1 VCs 1, 3, 5, 7. Output buffers, so that both parts count. Line
+// of 3, h = 1: minimal q of port 1 against 2 q of port 2.
 TEST(congestion_scopes_by_hand) {
-  const auto diverts = [](const std::string& scope, const std::string& parts, const std::vector<std::array<u32, 3>>& direct,
-                          const std::vector<std::array<u32, 3>>& other) {
-    Lone x = lone({3}, {"dim_war", {{"congestion_scope", scope}, {"congestion", parts}}}, {{"vcs", i64{8}}, {"output_buffer_flits", i64{64}}});
+  const auto diverts = [](const std::string& scope, const std::string& parts,
+                          const std::vector<std::array<u32, 3>>& direct, const std::vector<std::array<u32, 3>>& other) {
+    Lone x = lone({3}, {"dim_war", {{"congestion_scope", scope}, {"congestion", parts}}},
+                  {{"vcs", i64{8}}, {"output_buffer_flits", i64{64}}});
     for (const auto& [vc, queued, downstream] : direct) congest(x, 0, 1, vc, queued, downstream);
     for (const auto& [vc, queued, downstream] : other) congest(x, 0, 2, vc, queued, downstream);
     return x.ask(x.send(0, 1)).port == 2;
   };
   using Vcs = std::vector<std::array<u32, 3>>;  // VC, flits queued, flits downstream
   const Vcs wide = {{0, 1, 2}, {2, 3, 1}, {4, 0, 4}, {6, 2, 2}, {1, 10, 10}, {7, 0, 20}};
-  // Port: 15 flits of class 0 and 40 of class 1 = 55; class: 15; the class's emptiest VC: 3. Queued alone: 16, 6, 0; downstream: 39, 9, 1.
-  const auto threshold = [&](const std::string& scope, const std::string& parts) {  // the least q of port 2, all VCs alike, that keeps the packet
+  // Port: 15 flits of class 0 and 40 of class 1 = 55; class: 15; the class's emptiest VC: 3. Queued alone: 16, 6, 0;
+  // downstream: 39, 9, 1. the least q of port 2, all VCs alike, that keeps the packet
+  const auto threshold = [&](const std::string& scope, const std::string& parts) {
     for (u32 q = 0;; q++) {
       Vcs other;
-      for (u32 vc = 0; vc < 8; vc++) other.push_back({vc, parts == "output_queue" ? q : 0, parts == "output_queue" ? 0 : q});
+      for (u32 vc = 0; vc < 8; vc++)
+        other.push_back({vc, parts == "output_queue" ? q : 0, parts == "output_queue" ? 0 : q});
       if (!diverts(scope, parts, wide, other)) return q;
     }
   };
@@ -485,7 +520,7 @@ TEST(congestion_scopes_by_hand) {
   CHECK_EQ(threshold("port", "both"), 4u);
   CHECK_EQ(threshold("class", "both"), 2u);
   CHECK_EQ(threshold("vc", "both"), 2u);
-  CHECK_EQ(threshold("port", "output_queue"), 1u);  // 16 q >= 16
+  CHECK_EQ(threshold("port", "output_queue"), 1u);   // 16 q >= 16
   CHECK_EQ(threshold("class", "output_queue"), 1u);  // 8 q >= 6
   CHECK_EQ(threshold("vc", "output_queue"), 0u);     // 0 >= 0
   CHECK_EQ(threshold("port", "credits"), 3u);        // 16 q >= 39
@@ -514,8 +549,9 @@ TEST(hybrid_scope_tells_classes_of_a_shared_port_apart) {
 
 // ---- Allocation ----
 
-// Two packets at one router in one cycle, to the same neighbour on a line of 4. Greedy: both by the direct link, which is idle.
-// In sequence: the first one's 5 flits are promised to it, so that the second weighs 1 * 5 against 2 * 0 and is derouted.
+// Two packets at one router in one cycle, to the same neighbour on a line of 4. Greedy: both by the direct link, which
+// is idle. In sequence: the first one's 5 flits are promised to it, so that the second weighs 1 * 5 against 2 * 0 and
+// is derouted.
 TEST(sequential_allocation_sees_the_decisions_before_it) {
   for (const std::string routing : {"dim_war", "omni_war", "dal", "clos_ad"})
     for (const std::string allocation : {"greedy", "sequential"}) {
@@ -541,10 +577,11 @@ TEST(sequential_allocation_sees_the_decisions_before_it) {
       both(0);  // and in the next cycle the promises are forgotten
       CHECK_FOR(x.batch.out_port[0] == 3, name);
     }
-  // A promise to one class is none to the other where classes are told apart. Two packets at router 0: one derouted to it from
-  // router 1, which goes on to 3 on class 1, and a new one to 3, whose class 0 is idle.
+  // A promise to one class is none to the other where classes are told apart. Two packets at router 0: one derouted to
+  // it from router 1, which goes on to 3 on class 1, and a new one to 3, whose class 0 is idle.
   for (const auto& [scope, direct] : {std::pair{"port", false}, {"class", true}, {"vc", true}}) {
-    Lone x = lone({4}, {"dim_war", {{"allocation", std::string("sequential")}, {"congestion_scope", std::string(scope)}}});
+    Lone x =
+        lone({4}, {"dim_war", {{"allocation", std::string("sequential")}, {"congestion_scope", std::string(scope)}}});
     x.resize(2);
     for (u32 i = 0; i < 2; i++) {
       x.state.packets[i] = Packet{};
@@ -576,7 +613,8 @@ TEST(sequential_allocation_sees_the_decisions_before_it) {
 // ---- Refusals ----
 
 TEST(hyperx_routings_refuse_what_cannot_run) {
-  const auto make = [](const Section& routing, const Values& router = {}, const std::vector<double>& widths = {4, 4, 4}) {
+  const auto make = [](const Section& routing, const Values& router = {},
+                       const std::vector<double>& widths = {4, 4, 4}) {
     return build(config(hyperx_section(widths, 1), merge(input_queued(), router), routing, {"uniform", {}}));
   };
   // Too few VCs: both numbers.
@@ -598,12 +636,14 @@ TEST(hyperx_routings_refuse_what_cannot_run) {
                         {{"external", {}}, 6},
                         {{"external", {{"relation", std::string("dim_war")}}}, 2}}) {
     CHECK_EQ(make(c.routing)->vcs, c.classes);
-    CHECK_THROWS(ConfigError, make(c.routing, {{"vcs", i64{c.classes - 1}}}), "router.vcs", std::to_string(c.classes - 1), std::to_string(c.classes), c.routing.name);
+    CHECK_THROWS(ConfigError, make(c.routing, {{"vcs", i64{c.classes - 1}}}), "router.vcs",
+                 std::to_string(c.classes - 1), std::to_string(c.classes), c.routing.name);
   }
   CHECK_THROWS(ConfigError, make({"omni_war", {{"deroutes", i64{30}}}}), "33", "32");
   CHECK_THROWS(ConfigError, make({"omni_war", {{"deroutes", i64{33}}}}), "deroutes", "33", "32");
   CHECK_THROWS(ConfigError, make({"omni_war", {{"deroutes", i64{-2}}}}), "deroutes", "-2");
-  CHECK_THROWS(ConfigError, make({"dal", {}}, {{"vc_allocation", std::string("before_switch")}}), "router.vc_allocation", "dal", "with_switch");
+  CHECK_THROWS(ConfigError, make({"dal", {}}, {{"vc_allocation", std::string("before_switch")}}),
+               "router.vc_allocation", "dal", "with_switch");
   CHECK_THROWS(ConfigError, make({"dal", {}}, {}, std::vector<double>(17, 2)), "16", "17");
 
   const auto order = [&](const std::vector<double>& of) { return make({"dimension_order", {{"order", of}}}); };
@@ -614,37 +654,54 @@ TEST(hyperx_routings_refuse_what_cannot_run) {
 
   // Output queues that the router does not have.
   const Values blind = {{"congestion", std::string("output_queue")}}, queues = {{"output_buffer_flits", i64{64}}};
-  for (const std::string routing : {"minimal_adaptive", "ugal", "clos_ad", "dal", "dim_war", "omni_war", "q_adaptive"}) {
-    CHECK_THROWS(ConfigError, make({routing, blind}), "routing." + routing + ".congestion", "output_queue", "router.output_buffer_flits is 0", "credits", "both");
+  for (const std::string routing :
+       {"minimal_adaptive", "ugal", "clos_ad", "dal", "dim_war", "omni_war", "q_adaptive"}) {
+    CHECK_THROWS(ConfigError, make({routing, blind}), "routing." + routing + ".congestion", "output_queue",
+                 "router.output_buffer_flits is 0", "credits", "both");
     CHECK(make({routing, blind}, queues) != nullptr);
   }
   for (const std::string routing : {"ugal_group", "ugal_router", "ugal_global", "par"}) {
-    const auto on_small = [&](const Values& router) { return build(config(small_network(), router, {routing, blind}, {"uniform", {}})); };
-    CHECK_THROWS(ConfigError, on_small(input_queued()), "routing." + routing + ".congestion", "output_queue", "credits");
+    const auto on_small = [&](const Values& router) {
+      return build(config(small_network(), router, {routing, blind}, {"uniform", {}}));
+    };
+    CHECK_THROWS(ConfigError, on_small(input_queued()), "routing." + routing + ".congestion", "output_queue",
+                 "credits");
     CHECK(on_small(hpdc21()) != nullptr);
   }
   // Words that would change nothing.
   for (const std::string routing : {"minimal_adaptive", "clos_ad", "dal", "dim_war", "omni_war", "q_adaptive"})
-    CHECK_THROWS(ConfigError, make({routing, {{"congestion_scope", std::string("hybrid")}}}), "routing." + routing + ".congestion_scope", "hybrid", "class");
+    CHECK_THROWS(ConfigError, make({routing, {{"congestion_scope", std::string("hybrid")}}}),
+                 "routing." + routing + ".congestion_scope", "hybrid", "class");
   CHECK(make({"ugal", {{"congestion_scope", std::string("hybrid")}}}) != nullptr);
-  CHECK_THROWS(ConfigError, make({"clos_ad", {{"detour_hops", std::string("normalized")}}}), "routing.clos_ad.detour_hops", "unknown key");
+  CHECK_THROWS(ConfigError, make({"clos_ad", {{"detour_hops", std::string("normalized")}}}),
+               "routing.clos_ad.detour_hops", "unknown key");
 
   // The other topology's routings, and keys that mean something there alone.
-  for (const std::string routing : {"valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par"})
+  for (const std::string routing :
+       {"valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par"})
     CHECK_THROWS(ConfigError, make({routing, {}}), "routing." + routing, "hyperx", "dragonfly", "dim_war");
-  const auto on_dragonfly = [](const Section& routing) { return build(config(small_network(), input_queued(), routing, {"uniform", {}})); };
+  const auto on_dragonfly = [](const Section& routing) {
+    return build(config(small_network(), input_queued(), routing, {"uniform", {}}));
+  };
   for (const std::string routing : {"dimension_order", "minimal_adaptive", "clos_ad", "dal", "dim_war", "omni_war"})
     CHECK_THROWS(ConfigError, on_dragonfly({routing, {}}), "routing." + routing, "dragonfly", "hyperx", "par");
-  CHECK_THROWS(ConfigError, make({"q_adaptive", {{"q_thld2", 0.5}}}), "routing.q_adaptive.q_thld2", "0.5", "hyperx", "dragonfly");
+  CHECK_THROWS(ConfigError, make({"q_adaptive", {{"q_thld2", 0.5}}}), "routing.q_adaptive.q_thld2", "0.5", "hyperx",
+               "dragonfly");
   CHECK(make({"q_adaptive", {{"q_thld2", 0.35}}}) != nullptr);  // its default asks for nothing
-  CHECK_THROWS(ConfigError, on_dragonfly({"external", {{"deroutes", i64{2}}}}), "routing.external.deroutes", "2", "dragonfly", "progressive");
+  CHECK_THROWS(ConfigError, on_dragonfly({"external", {{"deroutes", i64{2}}}}), "routing.external.deroutes", "2",
+               "dragonfly", "progressive");
   CHECK(on_dragonfly({"external", {{"deroutes", i64{-1}}}}) != nullptr);
 
-  CHECK_THROWS(ConfigError, make({"external", {{"relation", std::string("omniwar")}}}), "routing.external.relation", "did you mean 'omni_war'");
-  CHECK_THROWS(ConfigError, make({"external", {{"relation", std::string("five_hop")}}}), "five_hop", "hyperx", "dim_war", "minimal_adaptive", "widest");
-  CHECK_THROWS(ConfigError, make({"external", {{"relation", std::string("dal")}}}), "dal", "widest");  // it remembers what an agent would not write down
-  CHECK_THROWS(ConfigError, make({"external", {{"relation", std::string("dim_war")}, {"deroutes", i64{2}}}}), "routing.external.deroutes", "2", "dim_war");
-  CHECK_THROWS(ConfigError, on_dragonfly({"external", {{"relation", std::string("omni_war")}}}), "relation", "omni_war", "five_hop");
+  CHECK_THROWS(ConfigError, make({"external", {{"relation", std::string("omniwar")}}}), "routing.external.relation",
+               "did you mean 'omni_war'");
+  CHECK_THROWS(ConfigError, make({"external", {{"relation", std::string("five_hop")}}}), "five_hop", "hyperx",
+               "dim_war", "minimal_adaptive", "widest");
+  // it remembers what an agent would not write down
+  CHECK_THROWS(ConfigError, make({"external", {{"relation", std::string("dal")}}}), "dal", "widest");
+  CHECK_THROWS(ConfigError, make({"external", {{"relation", std::string("dim_war")}, {"deroutes", i64{2}}}}),
+               "routing.external.deroutes", "2", "dim_war");
+  CHECK_THROWS(ConfigError, on_dragonfly({"external", {{"relation", std::string("omni_war")}}}), "relation", "omni_war",
+               "five_hop");
   CHECK_THROWS(ConfigError, make({"dim_wor", {}}), "did you mean 'dim_war'");
 }
 
@@ -659,7 +716,8 @@ TEST(external_choices_on_hyperx) {
                         {{{"relation", std::string("dim_war")}}, 4},
                         {{{"relation", std::string("minimal_adaptive")}}, 2}})
     for (const bool first : {true, false}) {
-      Simulation sim(config(hyperx_section({3, 4}, 2), merge(input_queued(), {{"link_latency_ns_local", 3.0}, {"input_buffer_flits", i64{4}}}),
+      Simulation sim(config(hyperx_section({3, 4}, 2),
+                            merge(input_queued(), {{"link_latency_ns_local", 3.0}, {"input_buffer_flits", i64{4}}}),
                             {"external", c.values}, {"uniform", {{"load", 0.5}}}));
       const HyperX& hx = hyperx(sim.network());
       sim.begin_window();
@@ -676,7 +734,8 @@ TEST(external_choices_on_hyperx) {
           longest = std::max(longest, u32{p.hops});
           const u32 k = b.candidate_port[b.offsets[i]];  // the first is minimal
           CHECK(b.router[i] == to ? k == sim.network().terminal_port[p.destination]
-                                  : hx.coordinate_behind(b.router[i], hx.dimension_of_port[k], k) == hx.coordinate(to, hx.dimension_of_port[k]));
+                                  : hx.coordinate_behind(b.router[i], hx.dimension_of_port[k], k) ==
+                                        hx.coordinate(to, hx.dimension_of_port[k]));
           choices[i] = first ? 0 : below(draw(5, 1, requests), b.offsets[i + 1] - b.offsets[i]);
         }
         sim.apply(choices.data(), choices.size());

@@ -9,16 +9,20 @@ using namespace scenes;
 
 namespace {
 
-std::shared_ptr<const Network> network(const Section& topology) { return build(config(topology, input_queued(), {"dimension_order", {}}, {"uniform", {}})); }
+std::shared_ptr<const Network> network(const Section& topology) {
+  return build(config(topology, input_queued(), {"dimension_order", {}}, {"uniform", {}}));
+}
 
 struct Shape {
   std::vector<double> widths, links;
   i64 terminals, local;
 };
 
-// Rule: router = x + S_0 (y + S_1 (z + ...)). Ports: T terminals, then per dimension the offsets 1 .. S-1 (mod S), K links each.
+// Rule: router = x + S_0 (y + S_1 (z + ...)). Ports: T terminals, then per dimension the offsets 1 .. S-1 (mod S), K
+// links each.
 void check_shape(const Shape& shape) {
-  const auto built = network(hyperx_section(shape.widths, shape.terminals, {{"links", shape.links}, {"local_dimensions", shape.local}}));
+  const auto built = network(
+      hyperx_section(shape.widths, shape.terminals, {{"links", shape.links}, {"local_dimensions", shape.local}}));
   const Network& net = *built;
   const HyperX& hx = hyperx(net);
   const std::string name = net.fingerprint;
@@ -32,7 +36,8 @@ void check_shape(const Shape& shape) {
     radix += (widths[k] - 1) * links[k];
   }
   CHECK_FOR(net.routers == routers && net.terminals == routers * terminals && net.radix == radix, name);
-  CHECK_FOR(net.groups == widths.back() && net.topology->diameter == dimensions && net.first_link[0] == terminals, name);
+  CHECK_FOR(net.groups == widths.back() && net.topology->diameter == dimensions && net.first_link[0] == terminals,
+            name);
 
   const auto coordinates = [&](u32 router) {
     std::vector<u32> at;
@@ -49,7 +54,9 @@ void check_shape(const Shape& shape) {
     CHECK_FOR(net.router_group[r] == here.back(), name);  // planes of the last dimension
     for (u32 t = 0; t < terminals; t++) {
       const u32 terminal = r * terminals + t;
-      CHECK_FOR(net.channels[net.port(r, t)].peer == net.nic(terminal) && net.terminal_router[terminal] == r && net.terminal_port[terminal] == t, name);
+      CHECK_FOR(net.channels[net.port(r, t)].peer == net.nic(terminal) && net.terminal_router[terminal] == r &&
+                    net.terminal_port[terminal] == t,
+                name);
       CHECK_FOR(net.channels[net.port(r, t)].kind == PortKind::kTerminal, name);
     }
     u32 port = terminals, base = terminals;
@@ -58,11 +65,17 @@ void check_shape(const Shape& shape) {
         for (u32 link = 0; link < links[k]; link++, port++) {
           auto there = here;
           there[k] = (here[k] + offset) % widths[k];
-          const u32 back = base + (widths[k] - offset - 1) * links[k] + link, to = router_at(there);  // the same link of the pair
-          CHECK_FOR(net.channels[net.port(r, port)].peer == net.port(to, back), name + " router " + std::to_string(r) + " port " + std::to_string(port));
+          // the same link of the pair
+          const u32 back = base + (widths[k] - offset - 1) * links[k] + link, to = router_at(there);
+          CHECK_FOR(net.channels[net.port(r, port)].peer == net.port(to, back),
+                    name + " router " + std::to_string(r) + " port " + std::to_string(port));
           CHECK_FOR(net.channels[net.port(to, back)].peer == net.port(r, port), name);
-          CHECK_FOR(net.channels[net.port(r, port)].kind == (shape.local < 0 || k < shape.local ? PortKind::kLocal : PortKind::kGlobal), name);
-          CHECK_FOR(hx.dimension_of_port[port] == k && hx.coordinate_behind(r, k, port) == there[k] && hx.port_to(r, k, there[k], link) == port, name);
+          CHECK_FOR(net.channels[net.port(r, port)].kind ==
+                        (shape.local < 0 || k < shape.local ? PortKind::kLocal : PortKind::kGlobal),
+                    name);
+          CHECK_FOR(hx.dimension_of_port[port] == k && hx.coordinate_behind(r, k, port) == there[k] &&
+                        hx.port_to(r, k, there[k], link) == port,
+                    name);
         }
     CHECK_FOR(port == radix, name);
   }
@@ -73,16 +86,20 @@ void check_shape(const Shape& shape) {
       const auto here = coordinates(r), there = coordinates(to);
       u32 differing = 0, first = dimensions;
       for (u32 k = 0; k < dimensions; k++) {
-        CHECK_FOR(hx.coordinate(r, k) == here[k] && hx.unaligned(hx.difference(r, to), k) == (here[k] != there[k]), name);
+        CHECK_FOR(hx.coordinate(r, k) == here[k] && hx.unaligned(hx.difference(r, to), k) == (here[k] != there[k]),
+                  name);
         differing += here[k] != there[k];
         if (here[k] != there[k] && first == dimensions) first = k;
       }
-      CHECK_FOR(hx.distance(hx.difference(r, to)) == differing && (r == to || hx.first_unaligned(hx.difference(r, to)) == first), name);
+      CHECK_FOR(hx.distance(hx.difference(r, to)) == differing &&
+                    (r == to || hx.first_unaligned(hx.difference(r, to)) == first),
+                name);
       Packet packet{};
       packet.destination = to * terminals;
       packet.sequence = r + to;
       u32 hops = 0, at = r;
-      for (u32 port; (port = net.topology->minimal_port(net, *net.graphs[0], at, packet)) >= terminals; hops++) at = net.router_of_port(net.channels[net.port(at, port)].peer);
+      for (u32 port; (port = net.topology->minimal_port(net, *net.graphs[0], at, packet)) >= terminals; hops++)
+        at = net.router_of_port(net.channels[net.port(at, port)].peer);
       CHECK_FOR(at == to && hops == differing, name);
     }
 }
@@ -100,7 +117,9 @@ u32 cables(const Network& net, Counted counted) {
 }
 u32 bisection(const Network& net, u32 k) {
   const HyperX& hx = hyperx(net);
-  return cables(net, [&](u32 a, u32 b) { return (hx.coordinate(a, k) < hx.widths[k] / 2) != (hx.coordinate(b, k) < hx.widths[k] / 2); });
+  return cables(net, [&](u32 a, u32 b) {
+    return (hx.coordinate(a, k) < hx.widths[k] / 2) != (hx.coordinate(b, k) < hx.widths[k] / 2);
+  });
 }
 bool any(u32, u32) { return true; }
 
@@ -128,28 +147,38 @@ TEST(hyperx_of_4096_terminals) {
   const auto net = network(hyperx_section({8, 8, 8}, 8));
   CHECK_EQ(net->routers, 512u);
   CHECK_EQ(net->terminals, 4096u);
-  CHECK_EQ(net->radix, 29u);                   // 8 + 3 * 7
-  CHECK_EQ(2 * cables(*net, any), 10752u);     // 512 * 21 directed channels
+  CHECK_EQ(net->radix, 29u);                // 8 + 3 * 7
+  CHECK_EQ(2 * cables(*net, any), 10752u);  // 512 * 21 directed channels
   u64 hops = 0;
   for (u32 a = 0; a < 512; a++)
     for (u32 b = 0; b < 512; b++) hops += hyperx(*net).distance(hyperx(*net).difference(a, b));
-  CHECK_EQ(static_cast<double>(hops) / (512 * 512), 2.625);  // 3 * 7/8, a router itself included
+  CHECK_EQ(static_cast<double>(hops) / (512 * 512), 2.625);            // 3 * 7/8, a router itself included
   for (u32 k = 0; k < 3; k++) CHECK_EQ(bisection(*net, k), 64u * 16);  // 64 lines of 4 x 4 links
 }
 
-// The first HyperX at scale (TokyoTech; Domke et al., SC'19): 12x8, T=7. Its 1,536 cables are 864 between routers and 672 of
-// terminals, so K=1; four routers of a line per rack leave 720 active optical cables outside.
+// The first HyperX at scale (TokyoTech; Domke et al., SC'19): 12x8, T=7. Its 1,536 cables are 864 between routers and
+// 672 of terminals, so K=1; four routers of a line per rack leave 720 active optical cables outside.
 TEST(hyperx_of_672_terminals) {
   const auto net = network(hyperx_section({12, 8}, 7));
   const HyperX& hx = hyperx(*net);
   CHECK_EQ(net->routers, 96u);
-  CHECK_EQ(net->radix, 25u);  // 7 + 11 + 7
+  CHECK_EQ(net->radix, 25u);          // 7 + 11 + 7
   CHECK_EQ(cables(*net, any), 864u);  // 8 * 66 + 12 * 28
   CHECK_EQ(cables(*net, any) + net->terminals, 1536u);
   for (const u32 k : {0u, 1u})  // the racks along either dimension
-    CHECK_EQ(cables(*net, [&](u32 a, u32 b) { return hx.coordinate(a, 1 - k) != hx.coordinate(b, 1 - k) || hx.coordinate(a, k) / 4 != hx.coordinate(b, k) / 4; }), 720u);
+    CHECK_EQ(cables(*net,
+                    [&](u32 a, u32 b) {
+                      return hx.coordinate(a, 1 - k) != hx.coordinate(b, 1 - k) ||
+                             hx.coordinate(a, k) / 4 != hx.coordinate(b, k) / 4;
+                    }),
+             720u);
   // A 2x2 block per rack would leave 768.
-  CHECK_EQ(cables(*net, [&](u32 a, u32 b) { return hx.coordinate(a, 0) / 2 != hx.coordinate(b, 0) / 2 || hx.coordinate(a, 1) / 2 != hx.coordinate(b, 1) / 2; }), 768u);
+  CHECK_EQ(cables(*net,
+                  [&](u32 a, u32 b) {
+                    return hx.coordinate(a, 0) / 2 != hx.coordinate(b, 0) / 2 ||
+                           hx.coordinate(a, 1) / 2 != hx.coordinate(b, 1) / 2;
+                  }),
+           768u);
   CHECK_EQ(bisection(*net, 0), 288u);  // 85.7 % of 672 / 2 = 336
   CHECK_EQ(bisection(*net, 1), 192u);  // 57.1 %
   u64 hops = 0;
@@ -178,13 +207,20 @@ TEST(impossible_hyperxes_are_refused) {
   CHECK_THROWS(ConfigError, network(hyperx_section({8, 65}, 1)), "topology.hyperx.widths", "65", "64");
   CHECK_THROWS(ConfigError, network(hyperx_section({}, 1)), "topology.hyperx.widths", "empty");
   CHECK_THROWS(ConfigError, network(hyperx_section({8.5}, 1)), "topology.hyperx.widths", "8.5", "integers");
-  CHECK_THROWS(ConfigError, network(hyperx_section({4, 4}, 1, {{"links", std::vector<double>{0}}})), "topology.hyperx.links", "[0]", "1");
-  CHECK_THROWS(ConfigError, network(hyperx_section({4, 4}, 1, {{"links", std::vector<double>{1, 0}}})), "topology.hyperx.links", "[1, 0]", "1");
-  CHECK_THROWS(ConfigError, network(hyperx_section({4, 4}, 1, {{"links", std::vector<double>{1, 1, 1}}})), "topology.hyperx.links", "3 numbers", "2 dimensions");
+  CHECK_THROWS(ConfigError, network(hyperx_section({4, 4}, 1, {{"links", std::vector<double>{0}}})),
+               "topology.hyperx.links", "[0]", "1");
+  CHECK_THROWS(ConfigError, network(hyperx_section({4, 4}, 1, {{"links", std::vector<double>{1, 0}}})),
+               "topology.hyperx.links", "[1, 0]", "1");
+  CHECK_THROWS(ConfigError, network(hyperx_section({4, 4}, 1, {{"links", std::vector<double>{1, 1, 1}}})),
+               "topology.hyperx.links", "3 numbers", "2 dimensions");
   CHECK_THROWS(ConfigError, network(hyperx_section({4, 4}, 0)), "topology.hyperx.terminals_per_router", "0", "1");
-  CHECK_THROWS(ConfigError, network(hyperx_section({4, 4}, 1, {{"local_dimensions", i64{3}}})), "local_dimensions", "3", "2");
-  CHECK_THROWS(ConfigError, network(hyperx_section({40, 20}, 8, {{"links", std::vector<double>{9}}})), "530", "512");  // 8 + 9 (39 + 19) ports
-  CHECK_THROWS(ConfigError, network(hyperx_section({16, 16, 16}, 8, {{"links", std::vector<double>{12}}})), "548", "512");
-  CHECK_THROWS(ConfigError, network(hyperx_section(std::vector<double>(26, 2), 1)), "topology.hyperx.widths", "67108864");
+  CHECK_THROWS(ConfigError, network(hyperx_section({4, 4}, 1, {{"local_dimensions", i64{3}}})), "local_dimensions", "3",
+               "2");
+  // 8 + 9 (39 + 19) ports
+  CHECK_THROWS(ConfigError, network(hyperx_section({40, 20}, 8, {{"links", std::vector<double>{9}}})), "530", "512");
+  CHECK_THROWS(ConfigError, network(hyperx_section({16, 16, 16}, 8, {{"links", std::vector<double>{12}}})), "548",
+               "512");
+  CHECK_THROWS(ConfigError, network(hyperx_section(std::vector<double>(26, 2), 1)), "topology.hyperx.widths",
+               "67108864");
   CHECK_THROWS(ConfigError, network({"hyperx", {{"width", std::vector<double>{4}}}}), "did you mean 'widths'");
 }

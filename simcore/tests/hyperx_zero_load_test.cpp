@@ -1,5 +1,5 @@
-// HyperX latency without queueing, to the cycle, with the SC'19 router (cycle 1 ns): host links of 5 ns at either end, a router's
-// fall-through of 56 ns (a cycle in the crossbar, 55 ns behind the output queue), links of 50 ns:
+// HyperX latency without queueing, to the cycle, with the SC'19 router (cycle 1 ns): host links of 5 ns at either end,
+// a router's fall-through of 56 ns (a cycle in the crossbar, 55 ns behind the output queue), links of 50 ns:
 //   10 + 56 (hops + 1) + 50 hops ns, and a ns per flit behind the first.
 #include <set>
 
@@ -14,7 +14,8 @@ namespace {
 struct Result {
   double ns, hops;
 };
-Result packet(const Section& topology, const Values& router, const Section& routing, u32 destination, i64 flits, u64 seed = 1) {
+Result packet(const Section& topology, const Values& router, const Section& routing, u32 destination, i64 flits,
+              u64 seed = 1) {
   Simulation sim(config(topology, router, routing, planned({{0, destination}}, flits), seed));
   sim.begin_window();
   sim.run(1);
@@ -26,11 +27,17 @@ Result packet(const Section& topology, const Values& router, const Section& rout
 
 Section quiet(const std::string& name) { return {name, name[0] == 'q' ? Values{{"epsilon", 0.0}} : Values{}}; }
 
-// In round n every terminal sends one packet, to the terminal whose number differs from its own in the bits of n: all at once use
-// every link once at most, and each other's never.
+// In round n every terminal sends one packet, to the terminal whose number differs from its own in the bits of n: all
+// at once use every link once at most, and each other's never.
 u32 shifted(const Network& net, u64, u32 terminal, u32, u32 round, u32) { return terminal ^ (round % net.terminals); }
-const Register<TrafficSpec> shifts(
-    {"test_shifts", "every pair of terminals in turn", {}, {}, [](const Params&, const Network&) { return std::make_shared<const ComponentData>(); }, shifted});
+const Register<TrafficSpec> shifts({"test_shifts",
+                                    "every pair of terminals in turn",
+                                    {},
+                                    {},
+                                    [](const Params&, const Network&) {
+                                      return std::make_shared<const ComponentData>();
+                                    },
+                                    shifted});
 
 }  // namespace
 
@@ -42,9 +49,11 @@ TEST(hyperx_zero_load_of_every_routing) {
     for (u32 hops = 0; hops < 4; hops++)
       for (const i64 flits : {1, 2, 16}) {
         const Result got = packet(hyperx_section({4, 4, 4}, 1), sc19(), quiet(routing), destinations[hops], flits);
-        CHECK_FOR(got.ns == 10 + 56 * (got.hops + 1) + 50 * got.hops + static_cast<double>(flits) - 1, routing + ", " + std::to_string(got.ns) + " ns");
+        CHECK_FOR(got.ns == 10 + 56 * (got.hops + 1) + 50 * got.hops + static_cast<double>(flits) - 1,
+                  routing + ", " + std::to_string(got.ns) + " ns");
         if (routing == "valiant" && hops > 0) continue;
-        CHECK_FOR(got.hops == hops && got.ns == literals[hops] + static_cast<double>(flits) - 1, routing + ", " + std::to_string(got.ns) + " ns");
+        CHECK_FOR(got.hops == hops && got.ns == literals[hops] + static_cast<double>(flits) - 1,
+                  routing + ", " + std::to_string(got.ns) + " ns");
       }
 }
 
@@ -60,7 +69,8 @@ TEST(hyperx_zero_load_of_detours) {
 }
 
 // The study's system, 8x8x8: UR's mean head latency over all pairs of routers, the own one included, is
-// 10 + 56 * 3.625 + 50 * 2.625 = 344.25 ns; the longest 384 ns. (A terminal per router: the others' paths are the same.)
+// 10 + 56 * 3.625 + 50 * 2.625 = 344.25 ns; the longest 384 ns. (A terminal per router: the others' paths are the
+// same.)
 TEST(hyperx_zero_load_of_all_pairs) {
   const Section traffic = {"test_shifts", {{"injection", std::string("fixed_interval")}, {"load", 1.0 / 400}}};
   Simulation sim(config(hyperx_section({8, 8, 8}, 1), sc19(), {"dimension_order", {}}, traffic));
@@ -76,15 +86,18 @@ TEST(hyperx_zero_load_of_all_pairs) {
 
 // The same of the adaptive ones on 4x4x4: 9/4 hops on average, 66 + 106 * 9/4.
 TEST(hyperx_zero_load_of_all_pairs_adaptive) {
-  for (const std::string routing : {"minimal_adaptive", "ugal", "clos_ad", "dal", "dim_war", "omni_war", "q_adaptive", "q_routing"}) {
+  for (const std::string routing :
+       {"minimal_adaptive", "ugal", "clos_ad", "dal", "dim_war", "omni_war", "q_adaptive", "q_routing"}) {
     // Adaptive packets of one round may meet where they choose among equals, so each round is one terminal's.
     double latency = 0;
-    for (u32 to = 0; to < 64; to++) latency += packet(hyperx_section({4, 4, 4}, 1), sc19(), quiet(routing), to, 1).ns / 64;
+    for (u32 to = 0; to < 64; to++)
+      latency += packet(hyperx_section({4, 4, 4}, 1), sc19(), quiet(routing), to, 1).ns / 64;
     CHECK_NEAR(latency, 304.5, 1e-9);
   }
 }
 
-// The classic router: NIC 1, a hop 11, host channel 2 cycles (zero_load_test.cpp): 3 + 11 h. And hpdc21's learned timing: 66 + 52 h.
+// The classic router: NIC 1, a hop 11, host channel 2 cycles (zero_load_test.cpp): 3 + 11 h. And hpdc21's learned
+// timing: 66 + 52 h.
 TEST(hyperx_zero_load_with_other_routers) {
   for (const auto& [to, hops] : {std::pair{0u, 0u}, {1u, 1u}, {5u, 2u}})
     for (const std::string routing : {"dimension_order", "dim_war", "omni_war", "q_adaptive"}) {

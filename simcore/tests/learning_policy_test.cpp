@@ -1,5 +1,5 @@
-// The policy inside the core: its arithmetic against a plain reference, its draws against their formula, and the files it is read
-// from, whole and broken.
+// The policy inside the core: its arithmetic against a plain reference, its draws against their formula, and the files
+// it is read from, whole and broken.
 #include <unistd.h>
 
 #include <cstdio>
@@ -49,7 +49,8 @@ struct Weights {
   }
   void load(const Network& net, State& s) const {
     CHECK(net.seam->policy.layers == layers);
-    for (u32 l = 0; l + 1 < layers.size(); l++) load_layer(net.seam->policy, l, weight[l].data(), bias[l].data(), s.weights.data());
+    for (u32 l = 0; l + 1 < layers.size(); l++)
+      load_layer(net.seam->policy, l, weight[l].data(), bias[l].data(), s.weights.data());
   }
 };
 
@@ -100,13 +101,16 @@ TEST(policy_scores_equal_a_plain_reference) {
       }
 }
 
-// In a run, many rows at once: the best of the scores that a row has by itself, to the last bit, and never a masked slot.
+// In a run, many rows at once: the best of the scores that a row has by itself, to the last bit, and never a masked
+// slot.
 TEST(policy_takes_the_best_slot) {
   for (const std::string network : {"slots", "flat"})
     for (const std::vector<double>& hidden : {std::vector<double>{}, {33, 7}, {17, 64}})
       for (const bool on_hyperx : {false, true}) {
-        const Section routing = policy(network, hidden, {{"slots", hidden.size() == 2 && hidden[0] == 17 ? i64{16} : i64{6}}});
-        Simulation sim(on_hyperx ? seam_on_hyperx(routing, input_queued()) : seam_on_dragonfly(routing, input_queued()));
+        const Section routing =
+            policy(network, hidden, {{"slots", hidden.size() == 2 && hidden[0] == 17 ? i64{16} : i64{6}}});
+        Simulation sim(on_hyperx ? seam_on_hyperx(routing, input_queued())
+                                 : seam_on_dragonfly(routing, input_queued()));
         const Network& net = sim.network();
         const Seam& seam = *net.seam;
         std::map<u32, u32> taken;
@@ -129,7 +133,8 @@ TEST(policy_takes_the_best_slot) {
             taken[best]++;
           }
         }
-        CHECK_FOR(taken.size() > 1 && together > 8, network + " " + net.topology_name + ": " + std::to_string(taken.size()) + ", " + std::to_string(together));
+        CHECK_FOR(taken.size() > 1 && together > 8, network + " " + net.topology_name + ": " +
+                                                        std::to_string(taken.size()) + ", " + std::to_string(together));
       }
 }
 
@@ -161,7 +166,8 @@ struct Draws {
   std::vector<double> part = std::vector<double>(8);
   void operator()(double epsilon, double temperature, u32 count) {
     Lone x(build(seam_on_dragonfly(policy("flat", {}, {{"epsilon", epsilon}, {"temperature", temperature}}))));
-    for (u32 k = 0; k < 8; k++) x.state.weights[std::size_t{x.net.seam->width} * 16 + k] = k < 5 ? 0.3f * static_cast<float>(k) : 50.0f;
+    for (u32 k = 0; k < 8; k++)
+      x.state.weights[std::size_t{x.net.seam->width} * 16 + k] = k < 5 ? 0.3f * static_cast<float>(k) : 50.0f;
     const Decisions& d = x.batch.decisions;
     double sum = 0, wanted[5];
     for (u32 k = 0; k < 5; k++) sum += wanted[k] = temperature > 0 ? std::exp(0.3 * (k - 4.0) / temperature) : k == 4;
@@ -198,7 +204,8 @@ TEST(epsilon_and_temperature_may_change_in_a_run) {
   for (u32 cycle = 0; cycle < 300; cycle++) {
     sim.collect();
     sim.apply(nullptr, 0);
-    for (u32 j = 0; sim.batch().count && j < sim.batch().decisions.count; j++) CHECK_EQ(sim.batch().decisions.chosen[j], 0u);
+    for (u32 j = 0; sim.batch().count && j < sim.batch().decisions.count; j++)
+      CHECK_EQ(sim.batch().decisions.chosen[j], 0u);
   }
 }
 
@@ -214,7 +221,9 @@ TEST(random_draws_all_slots_alike) {
 }
 
 TEST(same_seed_same_hash_with_a_seam) {
-  for (const Section& routing : {Section{"random", {{"record", i64{64}}}}, policy("slots", {9}, {{"epsilon", 0.1}, {"temperature", 0.3}}), policy("flat", {9}, {{"record", i64{64}}}), Section{"biased", {}}}) {
+  for (const Section& routing :
+       {Section{"random", {{"record", i64{64}}}}, policy("slots", {9}, {{"epsilon", 0.1}, {"temperature", 0.3}}),
+        policy("flat", {9}, {{"record", i64{64}}}), Section{"biased", {}}}) {
     const auto run = [&](u64 seed, bool halves) {
       Simulation sim(seam_on_dragonfly(routing, hpdc21(), 0.7, seed));
       for (std::size_t k = 0; k < sim.state().weights.size(); k++) sim.state().weights[k] = weight_of(1, k);
@@ -239,9 +248,14 @@ TEST(golden_hashes_with_a_seam) {
   };
   const Section trained = policy("slots", {16, 7}, {{"record", i64{512}}});
   std::string changed;
-  for (const Scene& scene : {Scene{"policy, dragonfly", seam_on_dragonfly(trained, hpdc21(), 0.5), 0xe7a6b98340a8dab9ull},
-                             {"policy, hyperx", seam_on_hyperx(policy("flat", {9}, {{"record", i64{512}}, {"reward", std::string("end_to_end_delay")}}), sc19(), 0.5), 0x6d4e0dff5aa002fbull},
-                             {"random, dragonfly", seam_on_dragonfly({"random", {{"record", i64{512}}, {"slots", i64{3}}}}, sc22(), 0.5), 0x675f194f1a354c99ull}}) {
+  for (const Scene& scene :
+       {Scene{"policy, dragonfly", seam_on_dragonfly(trained, hpdc21(), 0.5), 0xe7a6b98340a8dab9ull},
+        {"policy, hyperx",
+         seam_on_hyperx(policy("flat", {9}, {{"record", i64{512}}, {"reward", std::string("end_to_end_delay")}}),
+                        sc19(), 0.5),
+         0x6d4e0dff5aa002fbull},
+        {"random, dragonfly", seam_on_dragonfly({"random", {{"record", i64{512}}, {"slots", i64{3}}}}, sc22(), 0.5),
+         0x675f194f1a354c99ull}}) {
     Simulation sim(scene.config);
     for (std::size_t k = 0; k < sim.state().weights.size(); k++) sim.state().weights[k] = weight_of(1, k);
     sim.run(2000);
@@ -269,7 +283,8 @@ std::string safetensors(const Metadata& metadata, const std::vector<Tensor>& ten
   std::string header = "{", data;
   if (with_metadata) {
     header += "\"__metadata__\":{";
-    for (const auto& [key, value] : metadata) header += (header.back() == '{' ? "\"" : ",\"") + key + "\":\"" + value + "\"";
+    for (const auto& [key, value] : metadata)
+      header += (header.back() == '{' ? "\"" : ",\"") + key + "\":\"" + value + "\"";
     header += "}";
   }
   for (const Tensor& t : tensors) {
@@ -278,7 +293,8 @@ std::string safetensors(const Metadata& metadata, const std::vector<Tensor>& ten
     if (header.size() > 1) header += ',';
     header += '"' + t.name + "\":{\"dtype\":\"" + t.type + "\",\"shape\":[";
     for (std::size_t k = 0; k < t.shape.size(); k++) header += (k ? "," : "") + std::to_string(t.shape[k]);
-    header += "],\"data_offsets\":[" + std::to_string(t.from == ~u64{0} ? from : t.from) + "," + std::to_string(t.from == ~u64{0} ? data.size() : t.to) + "]}";
+    header += "],\"data_offsets\":[" + std::to_string(t.from == ~u64{0} ? from : t.from) + "," +
+              std::to_string(t.from == ~u64{0} ? data.size() : t.to) + "]}";
   }
   header += "}";
   while (header.size() % 8) header += ' ';
@@ -286,12 +302,17 @@ std::string safetensors(const Metadata& metadata, const std::vector<Tensor>& ten
   return std::string(reinterpret_cast<const char*>(&length), 8) + header + data;
 }
 
-const Metadata kMetadata = {{"format", "flitgym-policy-1"}, {"topology", "dragonfly"}, {"observation", "progress+path"}, {"slots", "4"}, {"relation", "five_hop"}, {"network", "slots"}};
+const Metadata kMetadata = {{"format", "flitgym-policy-1"},   {"topology", "dragonfly"},
+                            {"observation", "progress+path"}, {"slots", "4"},
+                            {"relation", "five_hop"},         {"network", "slots"}};
 
 std::vector<Tensor> tensors_of(const Weights& weights) {
   std::vector<Tensor> out;
   for (std::size_t l = 0; l + 1 < weights.layers.size(); l++) {
-    out.push_back({"layers." + std::to_string(l) + ".weight", "F32", {weights.layers[l + 1], weights.layers[l]}, weights.weight[l]});
+    out.push_back({"layers." + std::to_string(l) + ".weight",
+                   "F32",
+                   {weights.layers[l + 1], weights.layers[l]},
+                   weights.weight[l]});
     out.push_back({"layers." + std::to_string(l) + ".bias", "F32", {weights.layers[l + 1]}, weights.bias[l]});
   }
   return out;
@@ -304,7 +325,8 @@ struct File {
   std::filesystem::path path;
   explicit File(const std::string& bytes = "") {
     static u32 count = 0;
-    path = std::filesystem::temp_directory_path() / ("flitgym_policy_" + std::to_string(::getpid()) + "_" + std::to_string(count++));
+    path = std::filesystem::temp_directory_path() /
+           ("flitgym_policy_" + std::to_string(::getpid()) + "_" + std::to_string(count++));
     write(bytes);
   }
   ~File() {
@@ -320,7 +342,8 @@ struct File {
     CHECK(out.good());
   }
   Config config(const Values& more = {}, const Section& topology = dragonfly_section(1, 2, 1, 3)) const {
-    return scenes::config(topology, input_queued(), {"policy", merge({{"path", path.string()}}, more)}, {"uniform", {{"load", 0.8}}});
+    return scenes::config(topology, input_queued(), {"policy", merge({{"path", path.string()}}, more)},
+                          {"uniform", {{"load", 0.8}}});
   }
   std::shared_ptr<const Network> build(const Values& more = {}) const { return flitgym::build(config(more)); }
 };
@@ -334,7 +357,8 @@ void refused(const std::string& bytes, const std::vector<std::string>& parts) {
     message = error.what();
   }
   CHECK_FOR(!message.empty(), "nothing is thrown where this should be said: " + parts[0]);
-  for (const std::string& part : parts) CHECK_FOR(message.find(part) != std::string::npos, "'" + part + "' is missing in: " + message);
+  for (const std::string& part : parts)
+    CHECK_FOR(message.find(part) != std::string::npos, "'" + part + "' is missing in: " + message);
 }
 
 Metadata but(const std::string& key, const std::string& value) {
@@ -352,15 +376,22 @@ TEST(policy_file_is_loaded) {
     const File file(safetensors(but("network", network), tensors_of(weights)));
     const PolicyFile read = read_policy_file(file.path.string());
     CHECK(read.metadata == but("network", network));
-    CHECK(read.tensors.at("layers.0.weight").values == weights.weight[0] && read.tensors.at("layers.1.bias").values == weights.bias[1]);
+    CHECK(read.tensors.at("layers.0.weight").values == weights.weight[0] &&
+          read.tensors.at("layers.1.bias").values == weights.bias[1]);
 
     CHECK_THROWS(ConfigError, file.build({{"slots", i64{7}}}), "slots", "7", "says 4", "leave it out");
     Simulation from_file(file.config({{"slots", i64{4}}, {"epsilon", 0.1}}));
     const Seam& seam = *from_file.network().seam;
-    CHECK(seam.slots == 4 && seam.general == 5 && seam.per_slot == 4 && from_file.network().routing_facts.max_hops == 5);
+    CHECK(seam.slots == 4 && seam.general == 5 && seam.per_slot == 4 &&
+          from_file.network().routing_facts.max_hops == 5);
     std::vector<double> hidden = {static_cast<double>(weights.layers[1])};
     Simulation by_hand(config(dragonfly_section(1, 2, 1, 3), input_queued(),
-                              policy(network, hidden, {{"slots", i64{4}}, {"observation", std::string("progress+path")}, {"relation", std::string("five_hop")}, {"epsilon", 0.1}}), {"uniform", {{"load", 0.8}}}));
+                              policy(network, hidden,
+                                     {{"slots", i64{4}},
+                                      {"observation", std::string("progress+path")},
+                                      {"relation", std::string("five_hop")},
+                                      {"epsilon", 0.1}}),
+                              {"uniform", {{"load", 0.8}}}));
     weights.load(by_hand.network(), by_hand.state());
     CHECK(from_file.state().weights == by_hand.state().weights);
     from_file.run(600);
@@ -390,7 +421,8 @@ TEST(broken_policy_files_are_refused) {
     change(tensors);
     return safetensors(kMetadata, tensors);
   };
-  for (const std::string type : {"F16", "F64", "I32", ""}) refused(with([&](auto& t) { t[1].type = type; }), {"layers.0.bias", "F32"});
+  for (const std::string type : {"F16", "F64", "I32", ""})
+    refused(with([&](auto& t) { t[1].type = type; }), {"layers.0.bias", "F32"});
   refused(with([](auto& t) { t[0].shape = {9, 6}; }), {"layers.0.weight", "9 x 6", "6 x 9"});
   refused(with([](auto& t) { t[0].shape = {6, 10}; }), {"layers.0.weight", "does not fit"});
   refused(with([](auto& t) { t[0].shape = {54}; }), {"layers.0.weight", "54", "6 x 9"});
@@ -399,7 +431,8 @@ TEST(broken_policy_files_are_refused) {
   refused(with([](auto& t) { t[1].shape = {u64{1} << 31, u64{1} << 31, 4}; }), {"layers.0.bias", "too large"});
   refused(with([](auto& t) { t[1].shape = {0, u64{1} << 60}; }), {"layers.0.bias"});
   refused(with([](auto& t) { t[1].shape = {}; }), {"layers.0.bias"});
-  for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()})
+  for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                            -std::numeric_limits<float>::infinity()})
     refused(with([&](auto& t) { t[2].values[3] = value; }), {"layers.1.weight", "not finite"});
   refused(with([](auto& t) { t[1].from = 0, t[1].to = 24; }), {"layers.0.bias", "overlap"});
   refused(with([](auto& t) { t[3].from = 1u << 20, t[3].to = (1u << 20) + 4; }), {"cut short"});
@@ -419,7 +452,8 @@ TEST(broken_policy_files_are_refused) {
   }
   refused(safetensors({}, whole, false), {"format"});
   refused(safetensors(but("format", "flitgym-policy-2"), whole), {"flitgym-policy-2", "flitgym-policy-1"});
-  for (const std::string slots : {"17", "0", "1", "64", "1000", "99999999999999999999", "-4", "four", "4.0", ""}) refused(safetensors(but("slots", slots), whole), {"slots"});
+  for (const std::string slots : {"17", "0", "1", "64", "1000", "99999999999999999999", "-4", "four", "4.0", ""})
+    refused(safetensors(but("slots", slots), whole), {"slots"});
   refused(safetensors(but("observation", "progress+pat"), whole), {"observation", "pat"});
   refused(safetensors(but("observation", "path+path"), whole), {"observation", "path"});
   refused(safetensors(but("observation", ""), whole), {"observation"});
@@ -431,7 +465,8 @@ TEST(broken_policy_files_are_refused) {
   CHECK_THROWS(ConfigError, read_policy_file("/nowhere/at/all"), "/nowhere/at/all", "cannot be read");
 }
 
-// Whatever the bytes are, a policy file is refused or is a policy; which then decides. The header is hit more often than the weights.
+// Whatever the bytes are, a policy file is refused or is a policy; which then decides. The header is hit more often
+// than the weights.
 TEST(mutated_policy_files_do_no_harm) {
   const std::string good = safetensors(kMetadata, tensors_of(exported()));
   u64 header = 0;
@@ -469,7 +504,9 @@ TEST(snapshot_of_another_policy_is_refused) {
   Simulation one(file.config({{"record", i64{32}}}));
   one.run(200);
   const std::string bytes = one.snapshot();
-  for (const auto& [metadata, layers] : {std::pair{kMetadata, Layers{9, 21, 1}}, {but("slots", "5"), Layers{9, 6, 1}}, {but("observation", "router+path"), Layers{9, 6, 1}}}) {
+  for (const auto& [metadata, layers] : {std::pair{kMetadata, Layers{9, 21, 1}},
+                                         {but("slots", "5"), Layers{9, 6, 1}},
+                                         {but("observation", "router+path"), Layers{9, 6, 1}}}) {
     file.write(safetensors(metadata, tensors_of(Weights(layers, 12))));
     Simulation other(file.config({{"record", i64{32}}}));
     CHECK_THROWS(ConfigError, other.restore(bytes), "another");
@@ -482,9 +519,27 @@ TEST(snapshot_of_another_policy_is_refused) {
 
 // A file from anybody: read, or refused with its name; what is read plays.
 TEST(fuzz_policy_file) {
-  const std::vector<std::string> corpus = {safetensors(kMetadata, tensors_of(exported())), safetensors({}, {{"x", "F32", {2, 2}, {1, 2, 3, 4}}, {"y", "F32", {0}, {}}})};
-  const std::vector<std::string> words = {"{", "}", "[", "]", ",", ":", "\"", "\\", "\"dtype\":\"F32\"", "\"shape\":[", "\"data_offsets\":[", "\"__metadata__\":{", "layers.0.weight", "4294967296",
-                                          "18446744073709551615", "\xff\xfe", "slots", "999"};
+  const std::vector<std::string> corpus = {
+      safetensors(kMetadata, tensors_of(exported())),
+      safetensors({}, {{"x", "F32", {2, 2}, {1, 2, 3, 4}}, {"y", "F32", {0}, {}}})};
+  const std::vector<std::string> words = {"{",
+                                          "}",
+                                          "[",
+                                          "]",
+                                          ",",
+                                          ":",
+                                          "\"",
+                                          "\\",
+                                          "\"dtype\":\"F32\"",
+                                          "\"shape\":[",
+                                          "\"data_offsets\":[",
+                                          "\"__metadata__\":{",
+                                          "layers.0.weight",
+                                          "4294967296",
+                                          "18446744073709551615",
+                                          "\xff\xfe",
+                                          "slots",
+                                          "999"};
   const File file;
   testing::fuzz(corpus, words, 1500, [&](const std::string& bytes) {
     file.write(bytes);

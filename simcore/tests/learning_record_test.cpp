@@ -1,4 +1,5 @@
-// What is kept of a decision: its reward, when its router hears of it, the ring of transitions; forks and snapshots with all of it.
+// What is kept of a decision: its reward, when its router hears of it, the ring of transitions; forks and snapshots
+// with all of it.
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -63,7 +64,13 @@ class Books {
       const u8* const mask = d.mask + std::size_t{j} * seam.slots;
       Journey& journey = journeys[{p.source, p.sequence}];
       journey.destination = net.terminal_router[p.destination];
-      journey.decisions.push_back({number++, now, b.router[d.request[j]], choices[j], p.job, {row, row + seam.width}, {mask, mask + seam.slots}});
+      journey.decisions.push_back({number++,
+                                   now,
+                                   b.router[d.request[j]],
+                                   choices[j],
+                                   p.job,
+                                   {row, row + seam.width},
+                                   {mask, mask + seam.slots}});
       at_work_[id] = {p.source, p.sequence};
     }
     sim.apply(choices.data(), choices.size());
@@ -71,7 +78,10 @@ class Books {
   // To the last packet, and until the last news are home.
   void finish() {
     sim.stop_sources();
-    for (u32 k = 0; k < 200000 && (!sim.empty() || sim.state().part.learning.transitions < sim.state().part.learning.recorded); k++) cycle();
+    for (u32 k = 0;
+         k < 200000 && (!sim.empty() || sim.state().part.learning.transitions < sim.state().part.learning.recorded);
+         k++)
+      cycle();
     CHECK(sim.empty());
   }
 
@@ -106,7 +116,8 @@ void check_books(const Books& x, const std::string& reward) {
       sum += s.ring_reward[n];
       CHECK(s.ring_done[n] == to_the_end);
       CHECK_EQ(s.ring_next_decision[n], last ? ~u64{0} : journey.decisions[k + 1].number);
-      CHECK(s.ring_action[n] == made.slot && s.ring_router[n] == made.router && s.ring_decided[n] == made.when && s.ring_job[n] == made.job);
+      CHECK(s.ring_action[n] == made.slot && s.ring_router[n] == made.router && s.ring_decided[n] == made.when &&
+            s.ring_job[n] == made.job);
       CHECK(std::equal(made.row.begin(), made.row.end(), &s.ring_observation[n * seam.width]));
       CHECK(std::equal(made.mask.begin(), made.mask.end(), &s.ring_mask[n * seam.slots]));
       const std::vector<float> no_row(seam.width);
@@ -117,7 +128,9 @@ void check_books(const Books& x, const std::string& reward) {
       CHECK(std::equal(next_mask.begin(), next_mask.end(), &s.ring_next_mask[n * seam.slots]));
       // The news takes the time of an empty path back, and a cycle.
       const u32 here = to_the_end ? journey.destination : journey.decisions[k + 1].router;
-      CHECK_EQ(x.filed[n], closed + 1 + static_cast<Cycle>(std::lround(flight(x.net, *x.net.graphs[0], here, made.router) / x.net.cycle_ns)));
+      CHECK_EQ(x.filed[n], closed + 1 +
+                               static_cast<Cycle>(
+                                   std::lround(flight(x.net, *x.net.graphs[0], here, made.router) / x.net.cycle_ns)));
     }
     several += journey.decisions.size() > 1;
     const Cycle delay = journey.delivered - journey.decisions[0].when;
@@ -133,13 +146,16 @@ void check_nothing_is_open(const State& s) {
   for (const u32 last : s.last_decision) CHECK_EQ(last, kNone);
 }
 
-Section recorded(const std::string& reward, i64 room, const Values& more = {}) { return {"agent", merge({{"reward", reward}, {"record", room}}, more)}; }
+Section recorded(const std::string& reward, i64 room, const Values& more = {}) {
+  return {"agent", merge({{"reward", reward}, {"record", room}}, more)};
+}
 
 }  // namespace
 
 TEST(rewards_and_links_of_every_decision) {
   for (const std::string reward : {"hop_delay", "end_to_end_delay"})
-    for (const Config& c : {seam_on_dragonfly(recorded(reward, 1 << 14)), seam_on_hyperx(recorded(reward, 1 << 14), sc19(), 0.5)}) {
+    for (const Config& c :
+         {seam_on_dragonfly(recorded(reward, 1 << 14)), seam_on_hyperx(recorded(reward, 1 << 14), sc19(), 0.5)}) {
       Books x(c);
       for (u32 k = 0; k < 700; k++) x.cycle();
       CHECK(!x.sim.empty());
@@ -151,7 +167,8 @@ TEST(rewards_and_links_of_every_decision) {
 
 // News that are under way for longer than the wheel of 1,023 cycles turns: 1,501 cycles a global hop.
 TEST(news_from_far_away_come_in_time) {
-  Books x(seam_on_dragonfly(recorded("hop_delay", 1 << 12), merge(input_queued(), {{"link_latency_ns_global", 1500.0}}), 0.01));
+  Books x(seam_on_dragonfly(recorded("hop_delay", 1 << 12), merge(input_queued(), {{"link_latency_ns_global", 1500.0}}),
+                            0.01));
   for (u32 k = 0; k < 1500; k++) x.cycle();
   x.finish();
   check_books(x, "hop_delay");
@@ -165,13 +182,15 @@ TEST(job_slowdown_of_a_single_job_is_the_delay) {
   x.finish();
   check_books(x, "job_slowdown");
   const auto& net = x.sim.network();
-  CHECK(x.sim.state().memory[find_memory(net, "job_slowdown")].size() == sizeof(double) && *kept<double>(net, x.sim.state(), "job_slowdown") > 1);
+  CHECK(x.sim.state().memory[find_memory(net, "job_slowdown")].size() == sizeof(double) &&
+        *kept<double>(net, x.sim.state(), "job_slowdown") > 1);
 }
 
 // Transition n lies in row n mod capacity; a small ring holds the last ones.
 TEST(the_ring_wraps) {
   constexpr u32 kRoom = 37;
-  Simulation small(seam_on_dragonfly(recorded("hop_delay", kRoom))), large(seam_on_dragonfly(recorded("hop_delay", 1 << 14)));
+  Simulation small(seam_on_dragonfly(recorded("hop_delay", kRoom))),
+      large(seam_on_dragonfly(recorded("hop_delay", 1 << 14)));
   for (Simulation* sim : {&small, &large}) advance_at_random(*sim, 900);
   const State &a = small.state(), &b = large.state();
   CHECK_EQ(a.part.learning.transitions, b.part.learning.transitions);
@@ -180,22 +199,29 @@ TEST(the_ring_wraps) {
   const u32 width = small.network().seam->width, slots = small.network().seam->slots;
   for (u64 n = b.part.learning.transitions - kRoom; n < b.part.learning.transitions; n++) {
     const u64 row = n % kRoom;
-    CHECK(a.ring_decision[row] == b.ring_decision[n] && a.ring_next_decision[row] == b.ring_next_decision[n] && a.ring_reward[row] == b.ring_reward[n]);
-    CHECK(a.ring_action[row] == b.ring_action[n] && a.ring_done[row] == b.ring_done[n] && a.ring_router[row] == b.ring_router[n] && a.ring_decided[row] == b.ring_decided[n]);
-    CHECK(std::equal(&a.ring_observation[row * width], &a.ring_observation[row * width] + width, &b.ring_observation[n * width]));
-    CHECK(std::equal(&a.ring_next_observation[row * width], &a.ring_next_observation[row * width] + width, &b.ring_next_observation[n * width]));
+    CHECK(a.ring_decision[row] == b.ring_decision[n] && a.ring_next_decision[row] == b.ring_next_decision[n] &&
+          a.ring_reward[row] == b.ring_reward[n]);
+    CHECK(a.ring_action[row] == b.ring_action[n] && a.ring_done[row] == b.ring_done[n] &&
+          a.ring_router[row] == b.ring_router[n] && a.ring_decided[row] == b.ring_decided[n]);
+    CHECK(std::equal(&a.ring_observation[row * width], &a.ring_observation[row * width] + width,
+                     &b.ring_observation[n * width]));
+    CHECK(std::equal(&a.ring_next_observation[row * width], &a.ring_next_observation[row * width] + width,
+                     &b.ring_next_observation[n * width]));
     CHECK(std::equal(&a.ring_mask[row * slots], &a.ring_mask[row * slots] + slots, &b.ring_mask[n * slots]));
-    CHECK(std::equal(&a.ring_next_mask[row * slots], &a.ring_next_mask[row * slots] + slots, &b.ring_next_mask[n * slots]));
+    CHECK(std::equal(&a.ring_next_mask[row * slots], &a.ring_next_mask[row * slots] + slots,
+                     &b.ring_next_mask[n * slots]));
   }
   // Without a ring nothing is opened.
   Simulation none(seam_on_dragonfly({"agent", {}}));
   advance_at_random(none, 300);
-  CHECK(none.state().part.learning.decisions > 100 && none.state().part.learning.recorded == 0 && none.state().open_decisions.empty());
+  CHECK(none.state().part.learning.decisions > 100 && none.state().part.learning.recorded == 0 &&
+        none.state().open_decisions.empty());
 }
 
 // A packet's decisions are kept all or not at all; what is kept does not change what happens.
 TEST(a_part_of_the_packets_is_recorded_whole) {
-  Simulation part(seam_on_dragonfly(recorded("hop_delay", 1 << 14, {{"record_part", 0.3}}))), all(seam_on_dragonfly(recorded("hop_delay", 1 << 14)));
+  Simulation part(seam_on_dragonfly(recorded("hop_delay", 1 << 14, {{"record_part", 0.3}}))),
+      all(seam_on_dragonfly(recorded("hop_delay", 1 << 14)));
   std::map<std::pair<u32, u32>, std::set<bool>> kept;
   u64 decisions = 0;
   for (u32 cycle = 0; cycle < 900; cycle++) {
@@ -229,7 +255,8 @@ TEST(a_part_of_the_packets_is_recorded_whole) {
 
 namespace {
 
-const Section kPolicy = {"policy", {{"record", i64{100}}, {"epsilon", 0.2}, {"temperature", 0.5}, {"hidden", std::vector<double>{9}}}};
+const Section kPolicy = {
+    "policy", {{"record", i64{100}}, {"epsilon", 0.2}, {"temperature", 0.5}, {"hidden", std::vector<double>{9}}}};
 
 // Weights of a policy that does not see zeros alone.
 void draw_weights(Simulation& sim, u64 seed) {
@@ -240,12 +267,15 @@ void draw_weights(Simulation& sim, u64 seed) {
 }  // namespace
 
 TEST(forks_and_snapshots_with_a_seam) {
-  for (const Section& routing : {kPolicy, Section{"random", {{"record", i64{100}}, {"reward", std::string("end_to_end_delay")}}}})
+  for (const Section& routing :
+       {kPolicy, Section{"random", {{"record", i64{100}}, {"reward", std::string("end_to_end_delay")}}}})
     for (const Config& c : {seam_on_dragonfly(routing), seam_on_hyperx(routing)}) {
       Simulation sim(c), fresh(c);
       draw_weights(sim, 1);
       sim.run(1200);
-      CHECK_FOR(sim.state().part.learning.transitions > 100 && !sim.state().open_decisions.empty(), routing.name + " " + sim.network().topology_name + ": " + std::to_string(sim.state().part.learning.transitions));
+      CHECK_FOR(sim.state().part.learning.transitions > 100 && !sim.state().open_decisions.empty(),
+                routing.name + " " + sim.network().topology_name + ": " +
+                    std::to_string(sim.state().part.learning.transitions));
       const std::string bytes = sim.snapshot();
       const u64 there = sim.hash();
       Simulation fork(sim);
@@ -258,8 +288,10 @@ TEST(forks_and_snapshots_with_a_seam) {
       }
       fresh.run(200);
       sim.run(200);
-      CHECK(sim.state().ring_observation == fresh.state().ring_observation && sim.state().ring_next_observation == fresh.state().ring_next_observation);
-      CHECK(sim.state().ring_decision == fresh.state().ring_decision && sim.state().ring_reward == fresh.state().ring_reward);
+      CHECK(sim.state().ring_observation == fresh.state().ring_observation &&
+            sim.state().ring_next_observation == fresh.state().ring_next_observation);
+      CHECK(sim.state().ring_decision == fresh.state().ring_decision &&
+            sim.state().ring_reward == fresh.state().ring_reward);
       sim.restore(bytes);
       CHECK_EQ(sim.hash(), there);
     }
@@ -305,7 +337,8 @@ TEST(rows_may_lie_elsewhere) {
     advance_at_random(own, 1);
     advance_at_random(guest, 1);
     const Decisions& d = own.batch().decisions;
-    CHECK(std::equal(d.observation, d.observation + d.count * seam.width, rows.data()) && std::equal(d.mask, d.mask + d.count * seam.slots, masks.data()));
+    CHECK(std::equal(d.observation, d.observation + d.count * seam.width, rows.data()) &&
+          std::equal(d.mask, d.mask + d.count * seam.slots, masks.data()));
   }
   CHECK_EQ(own.hash(), guest.hash());
   // A fork has rows of its own and leaves those alone.
@@ -320,7 +353,12 @@ TEST(rows_may_lie_elsewhere) {
 // While all ranks compute, cycles are skipped; not those in which news come home.
 TEST(news_of_a_workload_come_in_time) {
   Config c = config(small_network(), sc22(), {"random", {{"record", i64{4096}}}}, {"", {}});
-  c.workload = {{{"placement", std::string("linear")}}, {{"ur", {"ur", {{"ranks", i64{48}}, {"iterations", i64{12}}, {"compute_ns", i64{3000}}, {"bytes", i64{2000}}}}, nullptr, {}}}};
+  c.workload = {
+      {{"placement", std::string("linear")}},
+      {{"ur",
+        {"ur", {{"ranks", i64{48}}, {"iterations", i64{12}}, {"compute_ns", i64{3000}}, {"bytes", i64{2000}}}},
+        nullptr,
+        {}}}};
   Simulation whole(c), pieces(c);
   whole.run(60000);
   CHECK(whole.workload_finished());

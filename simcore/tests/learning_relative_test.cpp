@@ -1,5 +1,5 @@
-// Features and rewards in the network's own time: what is twice as slow in all its parts looks the same, an idle network loses nothing,
-// a toll falls on what is lost to queues alone; and the slots that seem the best at first sight.
+// Features and rewards in the network's own time: what is twice as slow in all its parts looks the same, an idle
+// network loses nothing, a toll falls on what is lost to queues alone; and the slots that seem the best at first sight.
 #include <algorithm>
 #include <set>
 
@@ -10,7 +10,10 @@ using namespace scenes;
 namespace {
 
 Values relative_seam(const Values& more = {}) {
-  return merge({{"observation", std::string("relative+relative_lost")}, {"reward", std::string("relative_delay")}, {"record", i64{4096}}}, more);
+  return merge({{"observation", std::string("relative+relative_lost")},
+                {"reward", std::string("relative_delay")},
+                {"record", i64{4096}}},
+               more);
 }
 
 // All times of a router twice as long.
@@ -54,18 +57,22 @@ TEST(what_is_twice_as_slow_looks_the_same) {
     const Seen two = watch(seam_on_dragonfly({"agent", relative_seam()}, slower(router), 0.6), 1500);
     CHECK_NEAR(two.scale_ns, 2 * one.scale_ns, 1e-3);
     CHECK(one.rows.size() > 10000 && one.rows.size() == two.rows.size() && one.rewards.size() == two.rewards.size());
-    for (std::size_t k = 0; k < one.rows.size(); k++) CHECK_NEAR(one.rows[k], two.rows[k], 1e-4 * std::max(1.0f, std::abs(one.rows[k])));
-    for (std::size_t k = 0; k < one.rewards.size(); k++) CHECK_NEAR(one.rewards[k], two.rewards[k], 1e-4 * std::max(1.0f, std::abs(one.rewards[k])));
+    for (std::size_t k = 0; k < one.rows.size(); k++)
+      CHECK_NEAR(one.rows[k], two.rows[k], 1e-4 * std::max(1.0f, std::abs(one.rows[k])));
+    for (std::size_t k = 0; k < one.rewards.size(); k++)
+      CHECK_NEAR(one.rewards[k], two.rewards[k], 1e-4 * std::max(1.0f, std::abs(one.rewards[k])));
   }
 }
 
-// hpdc21: a flit takes 32 ns, a hop 52 or 322 (rounded to cycles of 1.6: 20, 32 + 20 or 201 + 20, as observation_on_output_queues has it).
+// hpdc21: a flit takes 32 ns, a hop 52 or 322 (rounded to cycles of 1.6: 20, 32 + 20 or 201 + 20, as
+// observation_on_output_queues has it).
 TEST(relative_features_by_hand) {
   Lone x = Lone(build(config(small_network(), hpdc21(), {"agent", relative_seam()}, {"uniform", {}})));
   const Seam& seam = *x.net.seam;
   const double local = 52 * 1.6, global = 221 * 1.6, flit = 32, mean = (3 * local + 2 * global) / 5 + flit;
   CHECK_NEAR(seam.hop_scale_ns, mean, 1e-3);
-  const Place at = x.send(2, 10);  // router 1 to group 1, by port 2, which is local; 3 and 4 are, too, 5 and 6 are global
+  // router 1 to group 1, by port 2, which is local; 3 and 4 are, too, 5 and 6 are global
+  const Place at = x.send(2, 10);
   x.state.ports[x.net.port(1, 3)].queued = 5;
   x.state.ports[x.net.port(1, 3)].load = 12;
   x.net.feedback.row(x.state, 1, 2)[2] = 250;  // router 1, group 1, where it enters; third column: port 4
@@ -86,7 +93,8 @@ TEST(relative_features_by_hand) {
 // A row per group and leg, and, where senders are told apart, per place of the sender on its router.
 TEST(time_lost_is_told_by_leg_and_sender) {
   for (const bool by_source : {false, true}) {
-    const Values seam = relative_seam({{"observation", std::string(by_source ? "relative+relative_lost_by_source" : "relative+relative_lost")}});
+    const Values seam = relative_seam(
+        {{"observation", std::string(by_source ? "relative+relative_lost_by_source" : "relative+relative_lost")}});
     Lone x = Lone(build(config(small_network(), hpdc21(), {"agent", seam}, {"uniform", {}})));
     const double mean = x.net.seam->hop_scale_ns;
     const u32 places = by_source ? 2 : 1, rows = x.net.memories[x.net.table].rows;
@@ -105,9 +113,16 @@ TEST(time_lost_is_told_by_leg_and_sender) {
 }
 
 TEST(relative_features_keep_to_their_bounds_on_every_network) {
-  for (const Section& topology : {small_network(), hyperx_section({4, 3}, 3), Section{"torus", {{"sizes", std::vector<double>{4, 4}}}}, Section{"fat_tree", {{"children", std::vector<double>{4, 4}}, {"parents", std::vector<double>{1, 4}}, {"links", std::vector<double>{1}}}}})
+  for (const Section& topology :
+       {small_network(), hyperx_section({4, 3}, 3), Section{"torus", {{"sizes", std::vector<double>{4, 4}}}},
+        Section{"fat_tree",
+                {{"children", std::vector<double>{4, 4}},
+                 {"parents", std::vector<double>{1, 4}},
+                 {"links", std::vector<double>{1}}}}})
     for (const Values& router : {hpdc21(), merge(input_queued(), {{"input_buffer_flits", i64{16}}}), sc19()}) {
-      Simulation sim(config(topology, router, {"agent", relative_seam({{"slots", i64{4}}, {"slots_by", std::string("estimate")}})}, {"uniform", {{"load", 1.0}, {"packet_flits_max", i64{8}}}}));
+      Simulation sim(config(topology, router,
+                            {"agent", relative_seam({{"slots", i64{4}}, {"slots_by", std::string("estimate")}})},
+                            {"uniform", {{"load", 1.0}, {"packet_flits_max", i64{8}}}}));
       const Seam& seam = *sim.network().seam;
       std::vector<Feature> features, per_slot;
       for (const ObservationSpec* block : seam.blocks) {
@@ -135,14 +150,16 @@ TEST(relative_features_keep_to_their_bounds_on_every_network) {
     }
 }
 
-// With a toll of 0 the rewards are those of hop_delay in other units; nothing queues in the course of a lone packet, so no toll falls
-// on it, whichever way it goes; under load the toll falls on what was lost.
+// With a toll of 0 the rewards are those of hop_delay in other units; nothing queues in the course of a lone packet, so
+// no toll falls on it, whichever way it goes; under load the toll falls on what was lost.
 TEST(a_toll_falls_on_what_is_lost) {
   const Values no_toll = {{"toll", 0.0}};
-  const Seen us = watch(seam_on_dragonfly({"agent", relative_seam({{"reward", std::string("hop_delay")}})}, hpdc21(), 0.6), 1200);
+  const Seen us =
+      watch(seam_on_dragonfly({"agent", relative_seam({{"reward", std::string("hop_delay")}})}, hpdc21(), 0.6), 1200);
   const Seen none = watch(seam_on_dragonfly({"agent", relative_seam(no_toll)}, hpdc21(), 0.6), 1200);
   const Seen twice = watch(seam_on_dragonfly({"agent", relative_seam({{"toll", 2.0}})}, hpdc21(), 0.6), 1200);
-  CHECK(us.rewards.size() > 500 && us.rewards.size() == none.rewards.size() && us.rewards.size() == twice.rewards.size());
+  CHECK(us.rewards.size() > 500 && us.rewards.size() == none.rewards.size() &&
+        us.rewards.size() == twice.rewards.size());
   u32 tolled = 0;
   for (std::size_t k = 0; k < us.rewards.size(); k++) {
     CHECK_NEAR(us.rewards[k] * 1000, none.rewards[k] * none.scale_ns, 0.05);
@@ -156,20 +173,25 @@ TEST(a_toll_falls_on_what_is_lost) {
     for (u32 source = 0; source < 20; source += 3) {
       std::vector<float> rewards[2];
       for (const double toll : {0.0, 5.0}) {
-        Simulation sim(config(small_network(), router, {"agent", relative_seam({{"toll", toll}})}, planned({{source, 67 - source}}, flits)));
+        Simulation sim(config(small_network(), router, {"agent", relative_seam({{"toll", toll}})},
+                              planned({{source, 67 - source}}, flits)));
         for (u32 k = 0; k < 3000; k++) advance(sim, [&](u32 j) { return any_slot(sim, sim.batch(), j); });
         CHECK(sim.empty() && sim.state().part.learning.transitions > 0);
-        for (u64 k = 0; k < sim.state().part.learning.transitions; k++) rewards[toll > 0].push_back(sim.state().ring_reward[k]);
+        for (u64 k = 0; k < sim.state().part.learning.transitions; k++)
+          rewards[toll > 0].push_back(sim.state().ring_reward[k]);
       }
       CHECK_EQ(rewards[0].size(), rewards[1].size());
-      for (std::size_t k = 0; k < rewards[0].size(); k++) CHECK_NEAR(rewards[0][k], rewards[1][k], 5 * 0.35);  // an arrival may wait for the crossbar's edge, and for its output to wake
+      // an arrival may wait for the crossbar's edge, and for its output to wake
+      for (std::size_t k = 0; k < rewards[0].size(); k++) CHECK_NEAR(rewards[0][k], rewards[1][k], 5 * 0.35);
     }
   CHECK_THROWS(ConfigError, build(seam_on_dragonfly({"agent", {{"toll", 3.0}}})), "toll", "hop_delay");
 }
 
-// 8x8: 2 direct links and 12 deroutes. The first stays; of the others those of the shortest way and queue are taken, of equals any.
+// 8x8: 2 direct links and 12 deroutes. The first stays; of the others those of the shortest way and queue are taken, of
+// equals any.
 TEST(slots_by_estimate_are_the_best) {
-  Lone x = Lone(build(config(hyperx_section({8, 8}, 1), input_queued(), {"agent", {{"slots", i64{4}}, {"slots_by", std::string("estimate")}}}, {"uniform", {}})));
+  Lone x = Lone(build(config(hyperx_section({8, 8}, 1), input_queued(),
+                             {"agent", {{"slots", i64{4}}, {"slots_by", std::string("estimate")}}}, {"uniform", {}})));
   std::set<u32> taken;
   for (u32 n = 0; n < 300; n++) {
     const Place at = x.send(0, 9, n);
@@ -192,10 +214,11 @@ TEST(slots_by_estimate_are_the_best) {
   CHECK(show(x, at).slots[1] == all[7]);
 }
 
-// Dragonfly with 8 routers and 4 global links per router: from router 1 to group 1 the minimal port and 10 others, of which 6 are local.
-// Idle, a local one seems shorter than any global one; they take turns all the same.
+// Dragonfly with 8 routers and 4 global links per router: from router 1 to group 1 the minimal port and 10 others, of
+// which 6 are local. Idle, a local one seems shorter than any global one; they take turns all the same.
 TEST(slots_by_estimate_take_local_and_global_links_in_turn) {
-  Lone x = Lone(build(config(network_1056(), hpdc21(), {"agent", {{"slots", i64{5}}, {"slots_by", std::string("estimate")}}}, {"uniform", {}})));
+  Lone x = Lone(build(config(network_1056(), hpdc21(),
+                             {"agent", {{"slots", i64{5}}, {"slots_by", std::string("estimate")}}}, {"uniform", {}})));
   std::set<u32> locals, globals;
   for (u32 n = 0; n < 300; n++) {
     const Place at = x.send(4, 32 + 5, n);

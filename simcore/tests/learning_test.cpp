@@ -1,5 +1,5 @@
-// The learning seam: which candidates an agent sees and what it sees of them, the learned table, and the routings that decide in
-// its place.
+// The learning seam: which candidates an agent sees and what it sees of them, the learned table, and the routings that
+// decide in its place.
 #include <algorithm>
 #include <set>
 
@@ -7,27 +7,34 @@
 #include "routing/q_table.hpp"
 #include "seam.hpp"
 #include "topology/dragonfly.hpp"
-#include "topology/hyperx.hpp"
 #include "topology/graph.hpp"
+#include "topology/hyperx.hpp"
 
 using namespace scenes;
 
 namespace {
 
-Lone lone(const Section& topology, const Section& routing, const Values& router = input_queued()) { return Lone(build(config(topology, router, routing, {"uniform", {}}))); }
+Lone lone(const Section& topology, const Section& routing, const Values& router = input_queued()) {
+  return Lone(build(config(topology, router, routing, {"uniform", {}})));
+}
 
 std::vector<std::pair<std::string, Config>> loaded(const Section& routing) {
-  return {{"dragonfly, input-queued", seam_on_dragonfly(routing, merge(input_queued(), {{"input_buffer_flits", i64{16}}}), 1.0)},
-          {"dragonfly, output queues", seam_on_dragonfly(routing, hpdc21(), 1.0)},
-          {"hyperx, input-queued", seam_on_hyperx(routing, merge(input_queued(), {{"input_buffer_flits", i64{16}}}), 1.0)},
-          {"hyperx, output queues", seam_on_hyperx(routing, merge(sc19(), {{"input_buffer_flits", i64{24}}, {"output_buffer_flits", i64{16}}}), 1.0)}};
+  return {
+      {"dragonfly, input-queued",
+       seam_on_dragonfly(routing, merge(input_queued(), {{"input_buffer_flits", i64{16}}}), 1.0)},
+      {"dragonfly, output queues", seam_on_dragonfly(routing, hpdc21(), 1.0)},
+      {"hyperx, input-queued", seam_on_hyperx(routing, merge(input_queued(), {{"input_buffer_flits", i64{16}}}), 1.0)},
+      {"hyperx, output queues",
+       seam_on_hyperx(routing, merge(sc19(), {{"input_buffer_flits", i64{24}}, {"output_buffer_flits", i64{16}}}),
+                      1.0)}};
 }
 
 }  // namespace
 
 // ---- Slots ----
 
-// A lone packet at its source: terminal 2 (router 1) to group 1 has the minimal port 2, local ports 3, 4 and global ones 5, 6.
+// A lone packet at its source: terminal 2 (router 1) to group 1 has the minimal port 2, local ports 3, 4 and global
+// ones 5, 6.
 TEST(all_candidates_in_order_where_they_fit) {
   Lone x = lone(small_network(), {"agent", {{"slots", i64{8}}}});
   const Shown shown = show(x, x.send(2, 10));
@@ -42,7 +49,8 @@ TEST(all_candidates_in_order_where_they_fit) {
   CHECK_EQ(show(x, x.send(2, 0)).count, 0u);
   CHECK(x.batch.out_port[0] == 2 && x.batch.out_class[0] == 0);
 
-  for (const auto& [name, loaded_config] : loaded({"agent", {{"slots", i64{16}}}})) {  // at most 3 + 2 * 2 and 5 candidates
+  // at most 3 + 2 * 2 and 5 candidates
+  for (const auto& [name, loaded_config] : loaded({"agent", {{"slots", i64{16}}}})) {
     Simulation sim(loaded_config);
     u64 seen = 0;
     for (u32 cycle = 0; cycle < 300; cycle++)
@@ -50,7 +58,9 @@ TEST(all_candidates_in_order_where_they_fit) {
         const Batch& b = sim.batch();
         const u32 i = b.decisions.request[j], first = b.offsets[i], n = b.offsets[i + 1] - first;
         CHECK_EQ(b.decisions.slot_count[j], n);
-        for (u32 k = 0; k < n; k++) CHECK(b.decisions.ports[j * 16 + k] == b.candidate_port[first + k] && b.decisions.classes[j * 16 + k] == b.candidate_class[first + k]);
+        for (u32 k = 0; k < n; k++)
+          CHECK(b.decisions.ports[j * 16 + k] == b.candidate_port[first + k] &&
+                b.decisions.classes[j * 16 + k] == b.candidate_class[first + k]);
         seen++;
         return any_slot(sim, b, j);
       });
@@ -100,12 +110,14 @@ TEST(what_the_seam_refuses) {
   const auto make = [](const Section& routing) { return build(seam_on_dragonfly(routing)); };
   CHECK_THROWS(ConfigError, make({"agent", {{"slots", i64{1}}}}), "routing.agent.slots");
   CHECK_THROWS(ConfigError, make({"agent", {{"slots", i64{17}}}}), "routing.agent.slots");
-  CHECK_THROWS(ConfigError, make({"agent", {{"observation", std::string("progres+path")}}}), "routing.agent.observation", "did you mean 'progress'");
+  CHECK_THROWS(ConfigError, make({"agent", {{"observation", std::string("progres+path")}}}),
+               "routing.agent.observation", "did you mean 'progress'");
   CHECK_THROWS(ConfigError, make({"agent", {{"observation", std::string("path+path")}}}), "twice");
   CHECK_THROWS(ConfigError, make({"agent", {{"observation", std::string("")}}}), "routing.agent.observation");
   CHECK_THROWS(ConfigError, make({"agent", {{"reward", std::string("delay")}}}), "routing.agent.reward", "hop_delay");
   CHECK_THROWS(ConfigError, make({"agent", {{"relation", std::string("omni_war")}}}), "relation", "progressive");
-  CHECK_THROWS(ConfigError, make({"policy", {{"path", std::string("/nowhere/policy.safetensors")}}}), "/nowhere/policy.safetensors");
+  CHECK_THROWS(ConfigError, make({"policy", {{"path", std::string("/nowhere/policy.safetensors")}}}),
+               "/nowhere/policy.safetensors");
 
   Simulation sim(seam_on_dragonfly({"agent", {}}));
   CHECK_THROWS(CoreError, sim.run(1), "collect");
@@ -123,7 +135,8 @@ TEST(what_the_seam_refuses) {
 
 // ---- Observations ----
 
-// input_queued: a buffer of 256 flits, a local hop takes 11 ns, a global one 101. From router 1 to router 5 (group 1): 1 -> 0 -> 4 -> 5.
+// input_queued: a buffer of 256 flits, a local hop takes 11 ns, a global one 101. From router 1 to router 5 (group 1):
+// 1 -> 0 -> 4 -> 5.
 TEST(observation_by_hand) {
   Lone x = lone(small_network(), {"agent", {{"slots", i64{6}}}});
   CHECK_EQ(x.net.seam->general, 8u);
@@ -133,23 +146,35 @@ TEST(observation_by_hand) {
   x.packet().injected = 100;
   x.packet().flits = 4;
   x.state.part.totals.now = 500;
-  congest(x, 1, 3, 0, 0, 64);   // of class 0, which is the packet's
-  congest(x, 1, 3, 2, 0, 96);   // of another
+  congest(x, 1, 3, 0, 0, 64);  // of class 0, which is the packet's
+  congest(x, 1, 3, 2, 0, 96);  // of another
   congest(x, 1, 6, 0, 0, 256);
   x.state.input_vcs[x.net.vc_id(x.net.port(1, 0), 0)].count = 32;
   x.net.feedback.row(x.state, 1, 1)[2] = 250;  // router 1, group 1, third column: port 4
   Shown shown = show(x, at);
-  const std::map<std::string, float> general = {{"hops", 0}, {"age", 0.4f}, {"size", 0.25f}, {"load_mean", (64 + 96 + 256) / 256.0f / 5}, {"load_max", 1}, {"queue", 0.125f}, {"hops_left", 0.375f}, {"time_left", 0.123f}};
+  const std::map<std::string, float> general = {
+      {"hops", 0},     {"age", 0.4f},     {"size", 0.25f},       {"load_mean", (64 + 96 + 256) / 256.0f / 5},
+      {"load_max", 1}, {"queue", 0.125f}, {"hops_left", 0.375f}, {"time_left", 0.123f}};
   CHECK_EQ(shown.general.size(), general.size());
-  for (const auto& [name, value] : general) CHECK_FOR(std::abs(shown.general.at(name) - value) < 1e-6f, name + " = " + std::to_string(shown.general.at(name)));
+  for (const auto& [name, value] : general)
+    CHECK_FOR(std::abs(shown.general.at(name) - value) < 1e-6f, name + " = " + std::to_string(shown.general.at(name)));
   struct Slot {
     float link, vc_class, more_time, more_hops, hop_time, minimal, lost;
   };
-  // By router 2 or 3: another local hop. By a global link to group 3 or 4, whose router 0 has the links to both group 0 and 1 (q = 0, 1):
-  // 101 + 101 + (group 1's router 1 has the links to groups 3, 4 (q = 2, 3)) nothing: two hops, 202 ns.
-  const Slot slots[] = {{0, 0, 0, 0, 0.011f, 1, 0}, {0.625f, 0.25f, 0.011f, 0.5f, 0.011f, 0, 0}, {0, 0, 0.011f, 0.5f, 0.011f, 0, 0.25f}, {0, 0, 0.079f, -0.5f, 0.101f, 0, 0}, {1, 1, 0.079f, -0.5f, 0.101f, 0, 0}};
+  // By router 2 or 3: another local hop. By a global link to group 3 or 4, whose router 0 has the links to both group 0
+  // and 1 (q = 0, 1): 101 + 101 + (group 1's router 1 has the links to groups 3, 4 (q = 2, 3)) nothing: two hops, 202
+  // ns.
+  const Slot slots[] = {{0, 0, 0, 0, 0.011f, 1, 0},
+                        {0.625f, 0.25f, 0.011f, 0.5f, 0.011f, 0, 0},
+                        {0, 0, 0.011f, 0.5f, 0.011f, 0, 0.25f},
+                        {0, 0, 0.079f, -0.5f, 0.101f, 0, 0},
+                        {1, 1, 0.079f, -0.5f, 0.101f, 0, 0}};
   for (u32 k = 0; k < 5; k++) {
-    const auto got = [&](const char* name, float value) { CHECK_FOR(std::abs(shown.per_slot[k].at(name) - value) < 1e-6f, std::string(name) + " of slot " + std::to_string(k) + " = " + std::to_string(shown.per_slot[k].at(name))); };
+    const auto got = [&](const char* name, float value) {
+      CHECK_FOR(
+          std::abs(shown.per_slot[k].at(name) - value) < 1e-6f,
+          std::string(name) + " of slot " + std::to_string(k) + " = " + std::to_string(shown.per_slot[k].at(name)));
+    };
     got("link", slots[k].link);
     got("class", slots[k].vc_class);
     got("more_time", slots[k].more_time);
@@ -160,7 +185,8 @@ TEST(observation_by_hand) {
   }
   for (const auto& [name, value] : shown.per_slot[5]) CHECK_FOR(value == 0, name);
 
-  // In the middle of its way: one hop done, at the first router of group 3 (router 12), reached by a global link (port 5).
+  // In the middle of its way: one hop done, at the first router of group 3 (router 12), reached by a global link (port
+  // 5).
   x.packet().hops = 1;
   shown = show(x, {12, 5, 0});
   CHECK_EQ(shown.general.at("hops"), 0.125f);
@@ -198,22 +224,28 @@ TEST(observation_on_hyperx) {
   }
 }
 
-// The minimal candidate is never a detour: from everywhere to everywhere, it is on the way, and takes as long as is said.
+// The minimal candidate is never a detour: from everywhere to everywhere, it is on the way, and takes as long as is
+// said.
 TEST(the_first_candidate_is_on_the_minimal_path) {
-  for (const Section& topology : {small_network(), dragonfly_section(1, 3, 1, 4), hyperx_section({3, 4}, 1, {{"links", std::vector<double>{2, 1}}})}) {
+  for (const Section& topology : {small_network(), dragonfly_section(1, 3, 1, 4),
+                                  hyperx_section({3, 4}, 1, {{"links", std::vector<double>{2, 1}}})}) {
     Lone x = lone(topology, {"agent", {}});
     const Seam& seam = *x.net.seam;
     for (u32 from = 0; from < x.net.terminals; from++)
       for (u32 to = 0; to < x.net.terminals; to++) {
         Place at = x.send(from, to);
         const u32 end = x.net.terminal_router[to];
-        CHECK_EQ(distance(x.net, *x.net.graphs[0], at.router, end), x.net.topology->hops_between(x.net, at.router, end));
+        CHECK_EQ(distance(x.net, *x.net.graphs[0], at.router, end),
+                 x.net.topology->hops_between(x.net, at.router, end));
         float time = 0;
         const float whole = flight(x.net, *x.net.graphs[0], at.router, end);
         while (at.router != end) {
           const Shown shown = show(x, at);
-          if (shown.count) CHECK_FOR(shown.per_slot[0].at("more_hops") == 0 && std::abs(shown.per_slot[0].at("more_time")) < 1e-6f, x.net.fingerprint);
-          const u32 port = shown.count ? shown.slots[0].port : x.batch.out_port[0], vc_class = shown.count ? shown.slots[0].vc_class : x.batch.out_class[0];
+          if (shown.count)
+            CHECK_FOR(shown.per_slot[0].at("more_hops") == 0 && std::abs(shown.per_slot[0].at("more_time")) < 1e-6f,
+                      x.net.fingerprint);
+          const u32 port = shown.count ? shown.slots[0].port : x.batch.out_port[0],
+                    vc_class = shown.count ? shown.slots[0].vc_class : x.batch.out_class[0];
           time += seam.hop_ns[x.net.port(at.router, port)];
           at = x.behind(at.router, {port, vc_class});
           x.packet().hops++;
@@ -225,7 +257,8 @@ TEST(the_first_candidate_is_on_the_minimal_path) {
 
 TEST(rows_are_as_wide_on_every_network) {
   u32 width = 0;
-  for (const Section& topology : {small_network(), network_1056(), hyperx_section({4, 4}, 2), hyperx_section({6, 5, 4}, 3)}) {
+  for (const Section& topology :
+       {small_network(), network_1056(), hyperx_section({4, 4}, 2), hyperx_section({6, 5, 4}, 3)}) {
     const auto net = build(config(topology, sc22(), {"agent", {}}, {"uniform", {}}));
     if (width == 0) width = net->seam->width;
     CHECK_EQ(net->seam->width, width);
@@ -251,7 +284,8 @@ u64 check_bounds(Simulation& sim, u32 cycles, const std::string& name) {
       const Decisions& d = sim.batch().decisions;
       const float* const row = d.observation + std::size_t{j} * seam.width;
       for (u32 k = 0; k < seam.width; k++)
-        CHECK_FOR(row[k] >= features[k].low && row[k] <= features[k].high, name + ": " + features[k].name + " = " + std::to_string(row[k]));
+        CHECK_FOR(row[k] >= features[k].low && row[k] <= features[k].high,
+                  name + ": " + features[k].name + " = " + std::to_string(row[k]));
       for (u32 k = 0; k < seam.slots; k++) CHECK(d.mask[j * seam.slots + k] == (k < d.slot_count[j]));
       for (u32 k = seam.general + d.slot_count[j] * seam.per_slot; k < seam.width; k++) CHECK(row[k] == 0);
       seen++;
@@ -268,8 +302,18 @@ TEST(observations_keep_to_their_bounds) {
     CHECK(check_bounds(sim, 1500, name) > 2000);
   }
   // Links of 200 us: what is measured in us would pass 100.
-  Simulation far(seam_on_dragonfly({"agent", {}}, merge(input_queued(), {{"cycle_ns", 100.0}, {"link_latency_ns_host", 1000.0}, {"link_latency_ns_local", 1e4}, {"link_latency_ns_global", 2e5}, {"output_latency_ns", 0.0},
-      {"link_bandwidth_gb_per_s_host", 1.28}, {"link_bandwidth_gb_per_s_local", 1.28}, {"link_bandwidth_gb_per_s_global", 1.28}, {"crossbar_bandwidth_gb_per_s", 1.28}, {"watchdog_ns", 1e8}}), 0.2));
+  Simulation far(seam_on_dragonfly({"agent", {}},
+                                   merge(input_queued(), {{"cycle_ns", 100.0},
+                                                          {"link_latency_ns_host", 1000.0},
+                                                          {"link_latency_ns_local", 1e4},
+                                                          {"link_latency_ns_global", 2e5},
+                                                          {"output_latency_ns", 0.0},
+                                                          {"link_bandwidth_gb_per_s_host", 1.28},
+                                                          {"link_bandwidth_gb_per_s_local", 1.28},
+                                                          {"link_bandwidth_gb_per_s_global", 1.28},
+                                                          {"crossbar_bandwidth_gb_per_s", 1.28},
+                                                          {"watchdog_ns", 1e8}}),
+                                   0.2));
   CHECK(check_bounds(far, 6000, "far") > 2000);
 }
 
@@ -280,7 +324,8 @@ TEST(an_idle_network_looks_idle) {
       Lone x = lone(topology, {"agent", {{"slots", i64{16}}}}, router);
       const Shown shown = show(x, x.send(0, x.net.terminals / 2 + 3));
       CHECK(shown.count > 1);
-      for (const char* name : {"hops", "age", "load_mean", "load_max", "queue"}) CHECK_FOR(shown.general.at(name) == 0, name);
+      for (const char* name : {"hops", "age", "load_mean", "load_max", "queue"})
+        CHECK_FOR(shown.general.at(name) == 0, name);
       for (const auto& slot : shown.per_slot)
         for (const char* name : {"link", "class", "lost"}) CHECK_FOR(slot.at(name) == 0, name);
     }
@@ -290,7 +335,9 @@ TEST(an_idle_network_looks_idle) {
 
 namespace {
 
-float& lost(Simulation& sim, u32 router, u32 row, u32 column) { return sim.network().feedback.row(sim.state(), router, row)[column]; }
+float& lost(Simulation& sim, u32 router, u32 row, u32 column) {
+  return sim.network().feedback.row(sim.state(), router, row)[column];
+}
 float most_lost(Simulation& sim) { return std::ranges::max(all_values(sim.network(), sim.state())); }
 
 }  // namespace
@@ -302,8 +349,14 @@ TEST(an_idle_network_loses_no_time) {
     Values router;
     i64 flits;
   };
-  for (const Case& c : {Case{"input-queued", input_queued(), 1}, {"input-queued that says it wakes", merge(input_queued(), {{"output_wake_flits", i64{2}}}), 1}, {"hpdc21", hpdc21(), 1}, {"sc22", sc22(), 4}, {"sc19", sc19(), 3},
-                        {"pipeline", merge(input_queued(), {{"pipeline_ns", 3.0}, {"output_buffer_flits", i64{8}}}), 2}, {"VC allocation first", merge(small_wormhole(), {{"vc_allocation", std::string("before_switch")}}), 3}})
+  for (const Case& c :
+       {Case{"input-queued", input_queued(), 1},
+        {"input-queued that says it wakes", merge(input_queued(), {{"output_wake_flits", i64{2}}}), 1},
+        {"hpdc21", hpdc21(), 1},
+        {"sc22", sc22(), 4},
+        {"sc19", sc19(), 3},
+        {"pipeline", merge(input_queued(), {{"pipeline_ns", 3.0}, {"output_buffer_flits", i64{8}}}), 2},
+        {"VC allocation first", merge(small_wormhole(), {{"vc_allocation", std::string("before_switch")}}), 3}})
     for (const Section& topology : {small_network(), hyperx_section({4, 3}, 6)})
       for (u32 source = 0; source < 20; source += 3) {
         Simulation sim(config(topology, c.router, {"agent", {}}, planned({{source, 67 - source}}, c.flits)));
@@ -314,15 +367,18 @@ TEST(an_idle_network_loses_no_time) {
             return any_slot(sim, sim.batch(), j);
           });
         CHECK(sim.empty() && decisions > 0);
-        CHECK_FOR(most_lost(sim) < 1e-3f, std::string(c.name) + " on " + topology.name + ": " + std::to_string(most_lost(sim)) + " ns");
+        CHECK_FOR(most_lost(sim) < 1e-3f,
+                  std::string(c.name) + " on " + topology.name + ": " + std::to_string(most_lost(sim)) + " ns");
       }
 }
 
-// Three routers in a line's worth of HyperX; router 0's two terminals send at full load to router 1: two flits a cycle ask for a link
-// that takes one. Router 0's column 0 leads to router 1, column 1 to router 2; a row per router.
+// Three routers in a line's worth of HyperX; router 0's two terminals send at full load to router 1: two flits a cycle
+// ask for a link that takes one. Router 0's column 0 leads to router 1, column 1 to router 2; a row per router.
 TEST(a_congested_port_is_told_from_an_idle_one) {
-  const Section flows = {"flows", {{"sources", std::vector<double>{0, 1}}, {"destinations", std::vector<double>{2, 3}}, {"load", 1.0}}};
-  Simulation sim(config(hyperx_section({3}, 2), merge(input_queued(), {{"input_buffer_flits", i64{64}}}), {"agent", {}}, flows));
+  const Section flows = {
+      "flows", {{"sources", std::vector<double>{0, 1}}, {"destinations", std::vector<double>{2, 3}}, {"load", 1.0}}};
+  Simulation sim(
+      config(hyperx_section({3}, 2), merge(input_queued(), {{"input_buffer_flits", i64{64}}}), {"agent", {}}, flows));
   for (u32 k = 0; k < 1500; k++) advance(sim, [](u32) { return 0u; });
   CHECK(lost(sim, 0, 1, 0) > 20);
   for (u32 router = 0; router < 3; router++)
@@ -343,21 +399,24 @@ TEST(a_congested_port_is_told_from_an_idle_one) {
     });
 }
 
-// Routers and links as in q_table_test.cpp: the packet is at router 1 at 32, at router 0 at 84 and leaves it at 85; the answer takes a local link
-// of 31 cycles. Router 0 thinks 500 ns are lost to group 1 by any port, and there is no way without: 0 + 0.1 * 500.
+// Routers and links as in q_table_test.cpp: the packet is at router 1 at 32, at router 0 at 84 and leaves it at 85; the
+// answer takes a local link of 31 cycles. Router 0 thinks 500 ns are lost to group 1 by any port, and there is no way
+// without: 0 + 0.1 * 500.
 TEST(feedback_takes_the_time_of_the_link) {
   Simulation sim(config(small_network(), hpdc21(), {"agent", {}}, planned({{2, 10}})));
   for (u32 column = 0; column < 5; column++) lost(sim, 0, 1, column) = 500;
   for (Cycle cycle = 0; cycle < 700; cycle++) {
     advance(sim, [](u32) { return 0u; });
-    CHECK_FOR(lost(sim, 1, 1, 0) == (cycle < 85 + 31 ? 0.0f : 50.0f), "cycle " + std::to_string(cycle) + ": " + std::to_string(lost(sim, 1, 1, 0)));
+    CHECK_FOR(lost(sim, 1, 1, 0) == (cycle < 85 + 31 ? 0.0f : 50.0f),
+              "cycle " + std::to_string(cycle) + ": " + std::to_string(lost(sim, 1, 1, 0)));
   }
   CHECK_EQ(lost(sim, 0, 1, 3), 450.0f);  // the next router had nothing to complain about
   CHECK_EQ(lost(sim, 0, 1, 0), 500.0f);
   // By router 3 there is as little lost as nothing, for a hop of 52 cycles more: that much is reported, and no more.
   Simulation around(config(small_network(), hpdc21(), {"agent", {}}, planned({{4, 10}})));
   for (u32 column = 0; column < 5; column++) lost(around, 0, 1, column) = 500;
-  CHECK_EQ(flight(around.network(), *around.network().graphs[0], 0, 5), static_cast<float>(221 * 1.6) + static_cast<float>(52 * 1.6));
+  CHECK_EQ(flight(around.network(), *around.network().graphs[0], 0, 5),
+           static_cast<float>(221 * 1.6) + static_cast<float>(52 * 1.6));
   Simulation frozen(config(small_network(), hpdc21(), {"agent", {}}, planned({{2, 10}})));
   for (u32 column = 0; column < 5; column++) lost(frozen, 0, 1, column) = 500;
   frozen.state().part.totals.frozen = 1;
@@ -368,7 +427,10 @@ TEST(feedback_takes_the_time_of_the_link) {
 // ---- Routings that decide in the agent's place ----
 
 TEST(seam_routings_work_at_full_load) {
-  for (const Section& routing : {Section{"random", {{"record", i64{512}}}}, {"agent", {{"record", i64{512}}}}, {"policy", {{"epsilon", 0.3}, {"record", i64{512}}}}, {"biased", {}}})
+  for (const Section& routing : {Section{"random", {{"record", i64{512}}}},
+                                 {"agent", {{"record", i64{512}}}},
+                                 {"policy", {{"epsilon", 0.3}, {"record", i64{512}}}},
+                                 {"biased", {}}})
     for (const auto& [name, loaded_config] : loaded(routing)) {
       Simulation sim(loaded_config);
       const auto cycle = [&] {
@@ -389,9 +451,14 @@ TEST(seam_routings_work_at_full_load) {
 
 // Buffers of four flits, where a circle would close at once.
 TEST(progressive_relation_does_not_lock_up) {
-  const Values tight = merge(input_queued(), {{"input_buffer_flits", i64{4}}, {"link_latency_ns_global", 8.0}, {"link_latency_ns_local", 2.0}, {"watchdog_ns", 3000.0}});
+  const Values tight = merge(input_queued(), {{"input_buffer_flits", i64{4}},
+                                              {"link_latency_ns_global", 8.0},
+                                              {"link_latency_ns_local", 2.0},
+                                              {"watchdog_ns", 3000.0}});
   for (const std::string relation : {"progressive", "five_hop"}) {
-    Simulation sim(config(dragonfly_section(2, 3, 2, 7), tight, {"random", {{"relation", relation}, {"slots", i64{16}}}}, {"adversarial", {{"load", 1.0}}}, 3));
+    Simulation sim(config(dragonfly_section(2, 3, 2, 7), tight,
+                          {"random", {{"relation", relation}, {"slots", i64{16}}}}, {"adversarial", {{"load", 1.0}}},
+                          3));
     sim.run(30000);
     CHECK(sim.drain(100000));
   }
@@ -401,12 +468,16 @@ TEST(progressive_relation_does_not_lock_up) {
 TEST(biased_without_bias_by_its_rule) {
   for (const Section& topology : {small_network(), hyperx_section({4, 3}, 2)})
     for (const bool by_class : {false, true}) {
-      Lone x = lone(topology, {"biased", {{"congestion_scope", std::string(by_class ? "vc" : "port")}, {"slots", i64{16}}}}, hpdc21());
+      Lone x =
+          lone(topology, {"biased", {{"congestion_scope", std::string(by_class ? "vc" : "port")}, {"slots", i64{16}}}},
+               hpdc21());
       std::set<u32> slots;
       for (u32 n = 0; n < 3000; n++) {
-        const u32 source = below(draw(7, n, 0), x.net.terminals), destination = below(draw(7, n, 1), x.net.terminals), router = x.net.terminal_router[source], to = x.net.terminal_router[destination];
+        const u32 source = below(draw(7, n, 0), x.net.terminals), destination = below(draw(7, n, 1), x.net.terminals),
+                  router = x.net.terminal_router[source], to = x.net.terminal_router[destination];
         for (u32 port = x.net.first_link[0]; port < x.net.radix; port++)
-          for (u32 vc = 0; vc < x.net.vcs; vc++) congest(x, router, port, vc, 0, below(draw(n, 2, port * 37 + vc), 4) * 5);
+          for (u32 vc = 0; vc < x.net.vcs; vc++)
+            congest(x, router, port, vc, 0, below(draw(n, 2, port * 37 + vc), 4) * 5);
         const Place at = x.send(source, destination, n);
         const auto all = x.candidates(at);
         const Step chosen = x.ask(at);
@@ -415,7 +486,8 @@ TEST(biased_without_bias_by_its_rule) {
         if (all.size() > 1)
           for (const Step& step : all) {
             const u32 port = x.net.port(router, step.port), next = x.net.router_of_port(x.net.channels[port].peer);
-            const double flits = by_class ? vc_congestion(x.net, x.state, Occupancy::kBoth, port, step.vc_class) : x.state.ports[port].load;
+            const double flits = by_class ? vc_congestion(x.net, x.state, Occupancy::kBoth, port, step.vc_class)
+                                          : x.state.ports[port].load;
             const double weight = flits * (1 + x.net.topology->hops_between(x.net, next, to));
             if (weight >= least) continue;
             least = weight;
@@ -438,7 +510,8 @@ TEST(bias_rules_over_queues) {
       Simulation sim(c);
       const Network& net = sim.network();
       for (u32 router = 0; router < net.routers; router++)
-        for (u32 row = 0; row < learned_table(net).rows; row++) learned_table(net).row(sim.state(), router, row)[0] = bias;
+        for (u32 row = 0; row < learned_table(net).rows; row++)
+          learned_table(net).row(sim.state(), router, row)[0] = bias;
       u64 minimal = 0, detours = 0;
       for (u32 k = 0; k < 800; k++) {
         sim.collect();
@@ -446,7 +519,9 @@ TEST(bias_rules_over_queues) {
         const Batch& b = sim.batch();
         for (u32 j = 0; j < b.decisions.count; j++) {
           const u32 i = b.decisions.request[j], to = net.terminal_router[sim.state().packets[b.packet[i]].destination];
-          const auto detour = [&](u32 port) { return !net.topology->is_minimal(net, *net.graphs[0], b.router[i], port, to); };
+          const auto detour = [&](u32 port) {
+            return !net.topology->is_minimal(net, *net.graphs[0], b.router[i], port, to);
+          };
           bool any = false;
           for (u32 s = 0; s < b.decisions.slot_count[j]; s++) any |= detour(b.decisions.ports[j * net.seam->slots + s]);
           CHECK(detour(b.out_port[i]) == (bias < 0 && any));

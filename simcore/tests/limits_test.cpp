@@ -176,8 +176,12 @@ TEST(interrupted_decisions_are_made_again) {
 
 TEST(ports_are_counted_before_they_are_wired) {
   const double seconds = seconds_of([] {
-    CHECK_THROWS(ConfigError, build(small(dragonfly_section(2, 64, 64, 4097), {"minimal", {}})), "262208 routers", "129 ports");
-    CHECK_THROWS(ConfigError, build(small(hyperx_section({64, 64}, 8, {{"links", std::vector<double>{5}}}), {"dimension_order", {}})), "638 ports", "512");
+    CHECK_THROWS(ConfigError, build(small(dragonfly_section(2, 64, 64, 4097), {"minimal", {}})), "262208 routers",
+                 "129 ports");
+    CHECK_THROWS(
+        ConfigError,
+        build(small(hyperx_section({64, 64}, 8, {{"links", std::vector<double>{5}}}), {"dimension_order", {}})),
+        "638 ports", "512");
   });
   CHECK(seconds < 2);
 }

@@ -18,11 +18,12 @@ namespace {
 const Section kTree = {"fat_tree", {}};
 
 ForwardingTable searched(const ChannelGraph& g, const std::string& start, const Values& values = {},
-    std::shared_ptr<const Demand> demand = nullptr) {
+                         std::shared_ptr<const Demand> demand = nullptr) {
   return made(g, "local_search", merge({{"start", start}, {"steps", i64{8000}}}, values), demand);
 }
-double index_of(const ChannelGraph& g, const ForwardingTable& table, const Demand& demand =
-    {}) { return quality(g, table, demand).edge_forwarding_index; }
+double index_of(const ChannelGraph& g, const ForwardingTable& table, const Demand& demand = {}) {
+  return quality(g, table, demand).edge_forwarding_index;
+}
 
 double bandwidth(const ChannelGraph& g, const ForwardingTable& table, u64 seed, u32 patterns = 400) {
   std::vector<u32> orders(std::size_t{patterns} * g.terminals);
@@ -41,8 +42,9 @@ std::vector<Named> networks() {
   all.push_back({"a damaged fat tree", graph_of(kTree, {{"links", i64{3}}, {"seed", i64{4}}})});
   all.push_back({"a Dragonfly", graph_of(small_network())});
   all.push_back({"a random regular graph", graph_of(random_regular(30, 5, 3))});
-  all.push_back({"a damaged torus", graph_of({"torus", {{"sizes", std::vector<double>{5, 4}}, {"terminals_per_router",
-      i64{2}}}}, {{"links", 0.1}})});
+  all.push_back(
+      {"a damaged torus", graph_of({"torus", {{"sizes", std::vector<double>{5, 4}}, {"terminals_per_router", i64{2}}}},
+                                   {{"links", 0.1}})});
   return all;
 }
 
@@ -69,8 +71,8 @@ TEST(local_search_lowers_the_edge_forwarding_index_in_the_same_layers) {
 
 TEST(local_search_raises_the_bisection_bandwidth) {
   for (const auto& [name, g] : networks()) {
-    const ForwardingTable start = made(g, "nue", {{"tries", i64{1}}}), found =
-        searched(g, "nue", {{"tries", i64{1}}, {"goal", std::string("bisection")}});
+    const ForwardingTable start = made(g, "nue", {{"tries", i64{1}}}),
+                          found = searched(g, "nue", {{"tries", i64{1}}, {"goal", std::string("bisection")}});
     CHECK_FOR(bandwidth(g, found, 77) > bandwidth(g, start, 77), name);  // under other patterns than it may have seen
     CHECK_FOR(find_cycle(g, found).empty(), name);
   }
@@ -134,8 +136,8 @@ TEST(local_search_under_a_demand_lowers_what_the_demand_loads) {
     }
   }
   demand->first.push_back(demand->source.size());
-  const ForwardingTable oblivious = searched(g, "nue", {{"detours", i64{3}}}), aware =
-      searched(g, "nue", {{"detours", i64{3}}}, demand);
+  const ForwardingTable oblivious = searched(g, "nue", {{"detours", i64{3}}}),
+                        aware = searched(g, "nue", {{"detours", i64{3}}}, demand);
   const double before = index_of(g, oblivious, *demand), after = index_of(g, aware, *demand);
   CHECK_FOR(after < before, std::to_string(after) + " and " + std::to_string(before));
 }

@@ -1,21 +1,24 @@
-// LogGOPS by the book, for tests only: what a program takes on a network without congestion, in whole nanoseconds. Plain rather than
-// fast, and nothing of it is shared with the engine that it is compared to.
+// LogGOPS by the book, for tests only: what a program takes on a network without congestion, in whole nanoseconds.
+// Plain rather than fast, and nothing of it is shared with the engine that it is compared to.
 //
-// With s bytes, s' = max(s, 1) - 1 of them behind the first, and clocks of each processor and of each direction of each interface:
+// With s bytes, s' = max(s, 1) - 1 of them behind the first, and clocks of each processor and of each direction of each
+// interface:
 //   calc     waits for its processor, takes it for its time
-//   send     waits for its processor and outgoing interface, takes them for o + s'O and g + s'G; its head is there o + L after its begin
-//   message  waits for the receiver's processor and incoming interface, takes them for o + s' max(O, G) and g + s'G. It uses the numbers
-//            of the send's cpu and nic, for it need not know its receive yet. Then it meets the first posted receive, or is kept.
+//   send     waits for its processor and outgoing interface, takes them for o + s'O and g + s'G; its head is there o +
+//   L after its begin message  waits for the receiver's processor and incoming interface, takes them for o + s' max(O,
+//   G) and g + s'G. It uses the numbers
+//            of the send's cpu and nic, for it need not know its receive yet. Then it meets the first posted receive,
+//            or is kept.
 //   receive  meets the first kept message or is posted; takes no time itself
-// Finished is a calc and an eager send (s <= S) when its processor is free again, a receive when the message it meets has left the
-// processor, a rendezvous send when its message has met its receive: this pulls the send's clocks up to that moment, without latency.
-// A rank is in one block at a time.
-// LogGOPSim calls an operation finished when it begins, and lets whoever comes next wait for its own processor: the same times where a
-// rank uses one processor, earlier ones where it uses several.
+// Finished is a calc and an eager send (s <= S) when its processor is free again, a receive when the message it meets
+// has left the processor, a rendezvous send when its message has met its receive: this pulls the send's clocks up to
+// that moment, without latency. A rank is in one block at a time. LogGOPSim calls an operation finished when it begins,
+// and lets whoever comes next wait for its own processor: the same times where a rank uses one processor, earlier ones
+// where it uses several.
 //
-// Events happen in the order of their times, at one time in the order of their creation. One that has to wait happens again when its
-// clocks are free and keeps its place in the order of creation. Who loses a clock to another event of the same time is noted as a tie:
-// where there is none, every correct engine finds the same times.
+// Events happen in the order of their times, at one time in the order of their creation. One that has to wait happens
+// again when its clocks are free and keeps its place in the order of creation. Who loses a clock to another event of
+// the same time is noted as a tie: where there is none, every correct engine finds the same times.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +34,8 @@ namespace loggops {
 
 using namespace flitgym;
 
-struct Model {                                              // ns; G and O per byte; S bytes. The defaults are LogGOPSim's.
+// ns; G and O per byte; S bytes. The defaults are LogGOPSim's.
+struct Model {
   u64 L = 2500, o = 1500, g = 1000, G = 6, O = 0, S = 65535;
 };
 
@@ -53,8 +57,8 @@ struct Tie {
   Who winner, loser;
 };
 struct Result {
-  std::vector<u64> end;     // of each rank: when its last processor is free
-  std::vector<Times> ops;   // in the order in which ranks got to them
+  std::vector<u64> end;    // of each rank: when its last processor is free
+  std::vector<Times> ops;  // in the order in which ranks got to them
   std::vector<Tie> ties;
   u64 last() const { return *std::max_element(end.begin(), end.end()); }
 };
@@ -76,7 +80,10 @@ class Reference {
       else receive(event.task);
     }
     for (const Task& task : tasks_) {
-      if (!task.finished) throw std::runtime_error("operation " + std::to_string(task.who.op) + " of block " + std::to_string(task.who.block) + " of rank " + std::to_string(task.who.rank) + " never finishes");
+      if (!task.finished)
+        throw std::runtime_error("operation " + std::to_string(task.who.op) + " of block " +
+                                 std::to_string(task.who.block) + " of rank " + std::to_string(task.who.rank) +
+                                 " never finishes");
       result_.ops.push_back({task.who.rank, task.who.block, task.who.op, task.start, task.finish});
     }
     for (const Rank& rank : ranks_) {
@@ -93,7 +100,8 @@ class Reference {
     u64 time, number;
     Kind kind;
     u32 task;  // of a message: its send
-    bool operator<(const Event& other) const { return time != other.time ? time > other.time : number > other.number; }  // for a queue of the largest
+    // for a queue of the largest
+    bool operator<(const Event& other) const { return time != other.time ? time > other.time : number > other.number; }
   };
   struct Clock {
     u64 free = 0, taken_at = ~u64{0};
@@ -137,7 +145,8 @@ class Reference {
       }
       for (const Dependency& d : block.dependencies) {
         tasks_[first + d.after].waits++;
-        (d.on_start ? tasks_[first + d.before].after_start : tasks_[first + d.before].after_finish).push_back(first + d.after);
+        (d.on_start ? tasks_[first + d.before].after_start : tasks_[first + d.before].after_finish)
+            .push_back(first + d.after);
       }
       r.next_block++;
       r.open = static_cast<u32>(block.ops.size());
@@ -179,7 +188,8 @@ class Reference {
     u64 time = now_;
     for (const Clock* clock : clocks) {
       time = std::max(time, clock->free);
-      if (clock->free > now_ && clock->taken_at == now_ && !(cause && *cause == clock->holder)) result_.ties.push_back({now_, clock->holder, who});
+      if (clock->free > now_ && clock->taken_at == now_ && !(cause && *cause == clock->holder))
+        result_.ties.push_back({now_, clock->holder, who});
     }
     return time;
   }
@@ -249,7 +259,8 @@ class Reference {
   bool fits(u32 receives, u32 sends) const {
     const Op& wanted = tasks_[receives].op;
     const Task& sent = tasks_[sends];
-    return (wanted.peer == kAnySource || wanted.peer == sent.who.rank) && (wanted.tag == kAnyTag || wanted.tag == sent.op.tag);
+    return (wanted.peer == kAnySource || wanted.peer == sent.who.rank) &&
+           (wanted.tag == kAnyTag || wanted.tag == sent.op.tag);
   }
   void met(u32 receives, u32 sends, u64 cpu_free) {
     finish_at(receives, std::max(now_, cpu_free));
@@ -280,14 +291,16 @@ struct ListedProgram : Program {
   void block(u32 rank, u64 index, Block& out) const override { out = listed[rank][index]; }
 };
 
-// A program of about `ops` operations in which every message has its receive, nothing waits for itself and no ties occur under `model`,
-// so that every correct engine gives the same times. Operations are made one after the other, a receive right after its send, and
-// depend on earlier ones only: this order proves that all of them can happen, also with rendezvous. Ties are then taken out one by one.
+// A program of about `ops` operations in which every message has its receive, nothing waits for itself and no ties
+// occur under `model`, so that every correct engine gives the same times. Operations are made one after the other, a
+// receive right after its send, and depend on earlier ones only: this order proves that all of them can happen, also
+// with rendezvous. Ties are then taken out one by one.
 class RandomProgram {
  public:
   static constexpr u32 kCpus = 6, kNics = 4;
 
-  RandomProgram(u64 seed, u32 ranks, u32 ops, const Model& model) : seed_(seed), model_(model), program_(std::make_shared<ListedProgram>(ranks)) {
+  RandomProgram(u64 seed, u32 ranks, u32 ops, const Model& model)
+      : seed_(seed), model_(model), program_(std::make_shared<ListedProgram>(ranks)) {
     for (auto& blocks : program_->listed) blocks.resize(1);
     for (u32 made = 0; made < ops;) made += add(below(ranks));
   }
@@ -324,14 +337,21 @@ class RandomProgram {
     // A tag of its own for each message: whatever the order of arrival, it meets its receive. Sizes on both sides of S.
     const u32 to = chance(3) ? rank : below(program_->ranks);
     const u64 size = chance(5) ? 0 : chance(10) ? model_.S - 50 + below(100) : 1 + below(600);
-    Op made{size, to, static_cast<i32>(pairs_.size()) + 1, OpKind::kSend, static_cast<u8>(below(kCpus)), static_cast<u8>(below(kNics)), {}};
+    Op made{size,
+            to,
+            static_cast<i32>(pairs_.size()) + 1,
+            OpKind::kSend,
+            static_cast<u8>(below(kCpus)),
+            static_cast<u8>(below(kNics)),
+            {}};
     const Who send = add(rank, made, 0);
     made.kind = OpKind::kReceive;
     made.peer = chance(15) ? kAnySource : rank;
     pairs_.push_back({send, add(to, made, to == rank)});
     return 2;
   }
-  // Behind one or two earlier operations of the block, but not the last `spared` ones: a rendezvous with oneself needs both sides.
+  // Behind one or two earlier operations of the block, but not the last `spared` ones: a rendezvous with oneself needs
+  // both sides.
   Who add(u32 rank, const Op& made, u32 spared) {
     Block& mine = program_->listed[rank].back();
     const u32 index = mine.add(made), earlier = index - std::min(index, spared);
@@ -342,12 +362,13 @@ class RandomProgram {
     return {rank, program_->listed[rank].size() - 1, index, false};
   }
 
-  // Of two operations the later one waits for the earlier one; otherwise one of the two goes to another processor and interface, or
-  // one operation of the rank takes longer.
+  // Of two operations the later one waits for the earlier one; otherwise one of the two goes to another processor and
+  // interface, or one operation of the rank takes longer.
   void change(const Tie& tie) {
     const auto& [time, winner, loser] = tie;
     const bool same_block = !winner.message && !loser.message && winner.block == loser.block;
-    if (same_block && !is_pair(op(winner), op(loser))) return block(winner).require(std::max(winner.op, loser.op), std::min(winner.op, loser.op));
+    if (same_block && !is_pair(op(winner), op(loser)))
+      return block(winner).require(std::max(winner.op, loser.op), std::min(winner.op, loser.op));
     Who who = chance(50) ? winner : loser;
     who.message = false;
     Op& chosen = op(who);
@@ -360,7 +381,9 @@ class RandomProgram {
     for (const Pair& pair : pairs_)
       if (pair.send == who) op(pair.receive).cpu = chosen.cpu, op(pair.receive).nic = chosen.nic;
   }
-  static bool is_pair(const Op& a, const Op& b) { return a.kind != OpKind::kCalc && b.kind != OpKind::kCalc && a.tag == b.tag; }
+  static bool is_pair(const Op& a, const Op& b) {
+    return a.kind != OpKind::kCalc && b.kind != OpKind::kCalc && a.tag == b.tag;
+  }
 
   const u64 seed_;
   const Model model_;
@@ -371,7 +394,8 @@ class RandomProgram {
 
 inline std::shared_ptr<const Program> random_program(u64 seed, u32 ranks, u32 ops, const Model& model = {}) {
   for (u64 attempt = 0; attempt < 20; attempt++)
-    if (auto program = RandomProgram(mix64(seed) + attempt, ranks, ops, model).without_ties(3 * ops + 50)) return program;
+    if (auto program = RandomProgram(mix64(seed) + attempt, ranks, ops, model).without_ties(3 * ops + 50))
+      return program;
   throw std::runtime_error("no random program of " + std::to_string(ops) + " operations on " + std::to_string(ranks) +
                            " ranks without ties; use fewer operations or more ranks");
 }

@@ -1,5 +1,5 @@
-// What components keep: declared by a routing of this file alone, and carried by State as if it had always been there. And two learned
-// tables side by side.
+// What components keep: declared by a routing of this file alone, and carried by State as if it had always been there.
+// And two learned tables side by side.
 #include "seam.hpp"
 #include "simcore/registry.hpp"
 #include "topology/graph.hpp"
@@ -31,7 +31,8 @@ MemoryShape shape(const std::string& name, Per per, double fill, double highest)
 
 RoutingFacts setup(const Params&, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto diary = std::make_shared<Diary>();
-  MemoryShape first = shape("test_first", Per::kPacket, kNone, net.routers - 1), hops = shape("test_hops", Per::kPacket, 9, 9), seen = shape("test_seen", Per::kRouter, 0, kNone);
+  MemoryShape first = shape("test_first", Per::kPacket, kNone, net.routers - 1),
+              hops = shape("test_hops", Per::kPacket, 9, 9), seen = shape("test_seen", Per::kRouter, 0, kNone);
   first.or_none = true;
   hops.rows = 2, hops.columns = 3;
   seen.columns = 2;
@@ -69,11 +70,14 @@ void route(const Network& net, State& s, Batch& b) {
 
 const Register<RoutingSpec> entry({"test_diary", "minimal, and it keeps a diary", {}, {}, setup, route});
 
-Config diary(double load = 0.9) { return config(small_network(), input_queued(), {"test_diary", {}}, {"uniform", {{"load", load}}}); }
+Config diary(double load = 0.9) {
+  return config(small_network(), input_queued(), {"test_diary", {}}, {"uniform", {{"load", load}}});
+}
 
 template <class T>
 std::span<T> all_of(Simulation& sim, const std::string& name) {
-  return {kept<T>(sim.network(), sim.state(), name), sim.state().memory[find_memory(sim.network(), name)].size() / sizeof(T)};
+  return {kept<T>(sim.network(), sim.state(), name),
+          sim.state().memory[find_memory(sim.network(), name)].size() / sizeof(T)};
 }
 
 }  // namespace
@@ -85,7 +89,8 @@ TEST(memory_begins_as_declared) {
   CHECK_EQ(all_of<float>(sim, "test_load").size(), sim.network().router_ports);
   CHECK(std::ranges::all_of(all_of<float>(sim, "test_load"), [](float x) { return x == 0.5f; }));
   CHECK(all_of<double>(sim, "test_share").size() == 1 && all_of<double>(sim, "test_share")[0] == 1);
-  const std::string message = CHECK_THROWS(ConfigError, find_memory(sim.network(), "test_fist"), "did you mean 'test_first'");
+  const std::string message =
+      CHECK_THROWS(ConfigError, find_memory(sim.network(), "test_fist"), "did you mean 'test_first'");
   CHECK(message.find("test_share") != std::string::npos);
   Network net;
   declare<u32>(net, shape("twice", Per::kNetwork, 0, 1));
@@ -105,10 +110,12 @@ TEST(memory_grows_with_the_packets) {
     grown += first.size() > before;
     before = first.size();
     for (std::size_t id = 0; id < first.size(); id++)
-      CHECK(first[id] == sim.network().terminal_router[s.packets[id].source] || (first[id] == kNone && s.packets[id].hops == 0));
+      CHECK(first[id] == sim.network().terminal_router[s.packets[id].source] ||
+            (first[id] == kNone && s.packets[id].hops == 0));
   }
   CHECK_FOR(grown > 2 && sim.state().part.totals.flits_ejected > 5 * before,  // ids were used again
-            std::to_string(grown) + " " + std::to_string(sim.state().part.totals.flits_ejected) + " " + std::to_string(before));
+            std::to_string(grown) + " " + std::to_string(sim.state().part.totals.flits_ejected) + " " +
+                std::to_string(before));
   CHECK_EQ(all_of<u16>(sim, "test_wrong")[0], 0u);
   u64 routed = 0;
   for (u32 r = 0; r < sim.network().routers; r++) routed += all_of<u32>(sim, "test_seen")[2 * r];
@@ -160,18 +167,22 @@ TEST(memory_out_of_range_is_refused) {
     CHECK(found != free.end());
     return static_cast<std::size_t>(found - free.begin());
   };
-  refused("'test_first': 36; valid are 0 to 35", [&](Simulation& x) { all_of<u32>(x, "test_first")[under_way(x.state(), true)] = 36; });
+  refused("'test_first': 36; valid are 0 to 35",
+          [&](Simulation& x) { all_of<u32>(x, "test_first")[under_way(x.state(), true)] = 36; });
   fine([&](Simulation& x) { all_of<u32>(x, "test_first")[under_way(x.state(), true)] = kNone; });
   fine([&](Simulation& x) { all_of<u32>(x, "test_first")[under_way(x.state(), false)] = 36; });  // of nobody
-  refused("'test_hops': 10; valid are 0 to 9", [&](Simulation& x) { all_of<u8>(x, "test_hops")[under_way(x.state(), true) * 6 + 4] = 10; });
+  refused("'test_hops': 10; valid are 0 to 9",
+          [&](Simulation& x) { all_of<u8>(x, "test_hops")[under_way(x.state(), true) * 6 + 4] = 10; });
   for (const float x : {-0.5f, 1.5f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
     refused("'test_load'", [&](Simulation& forged) { all_of<float>(forged, "test_load")[7] = x; });
-  refused("'test_share'", [](Simulation& x) { all_of<double>(x, "test_share")[0] = std::numeric_limits<double>::infinity(); });
+  refused("'test_share'",
+          [](Simulation& x) { all_of<double>(x, "test_share")[0] = std::numeric_limits<double>::infinity(); });
   refused("'test_wrong': 1", [](Simulation& x) { all_of<u16>(x, "test_wrong")[0] = 1; });
   for (const std::string name : {"test_seen", "test_first"})
     refused("'" + name + "' has", [&](Simulation& x) { x.state().memory[find_memory(x.network(), name)].pop_back(); });
   // The memory of another routing is none of this one's.
-  Simulation sim(diary()), minimal(config(small_network(), input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.9}}}));
+  Simulation sim(diary()),
+      minimal(config(small_network(), input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.9}}}));
   CHECK_THROWS(ConfigError, sim.restore(minimal.snapshot()), "another configuration");
 }
 
@@ -179,7 +190,9 @@ TEST(memory_out_of_range_is_refused) {
 
 namespace {
 
-Config two_tables(const std::string& observation = "progress+q_values") { return seam_on_dragonfly({"biased", {{"observation", observation}}}); }
+Config two_tables(const std::string& observation = "progress+q_values") {
+  return seam_on_dragonfly({"biased", {{"observation", observation}}});
+}
 
 }  // namespace
 
@@ -187,7 +200,8 @@ Config two_tables(const std::string& observation = "progress+q_values") { return
 TEST(two_tables_stand_side_by_side) {
   Simulation sim(two_tables()), alone(two_tables("progress"));
   const Network& net = sim.network();
-  CHECK(net.memories.at(net.table).name == "biases" && net.memories.at(net.feedback.memory).name == "q_values" && net.learns);
+  CHECK(net.memories.at(net.table).name == "biases" && net.memories.at(net.feedback.memory).name == "q_values" &&
+        net.learns);
   sim.run(2000);
   alone.run(2000);
   const auto biases = all_of<float>(sim, "biases"), values = all_of<float>(sim, "q_values");
@@ -222,7 +236,8 @@ TEST(each_table_is_checked_by_its_name) {
     const MemoryShape& t = sim.network().memories[memory];
     std::vector<float> given(std::size_t{sim.network().routers} * t.rows * t.columns, 3);
     sim.set_table(memory, given.data());
-    CHECK(all_of<float>(sim, name)[t.stride] == 3 && all_of<float>(sim, name == "biases" ? "q_values" : "biases")[0] == 0);
+    CHECK(all_of<float>(sim, name)[t.stride] == 3 &&
+          all_of<float>(sim, name == "biases" ? "q_values" : "biases")[0] == 0);
     given.back() = std::numeric_limits<float>::infinity();
     CHECK_THROWS(ConfigError, sim.set_table(memory, given.data()), name + "[", "not finite");
   }
@@ -230,7 +245,8 @@ TEST(each_table_is_checked_by_its_name) {
 
 // A router of 75 links: more columns than a word has bits.
 TEST(tables_of_many_columns) {
-  Simulation sim(config(hyperx_section({16}, 1, {{"links", std::vector<double>{5}}}), input_queued(), {"q_routing", {}}, {"uniform", {{"load", 0.3}}}));
+  Simulation sim(config(hyperx_section({16}, 1, {{"links", std::vector<double>{5}}}), input_queued(), {"q_routing", {}},
+                        {"uniform", {{"load", 0.3}}}));
   const Network& net = sim.network();
   const LearnedTable t = learned_table(net);
   CHECK_EQ(t.columns, 75u);

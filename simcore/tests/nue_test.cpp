@@ -13,8 +13,9 @@ using namespace scenes;
 
 namespace {
 
-Section torus(const std::vector<double>& widths,
-    i64 terminals) { return {"torus", {{"sizes", widths}, {"terminals_per_router", terminals}}}; }
+Section torus(const std::vector<double>& widths, i64 terminals) {
+  return {"torus", {{"sizes", widths}, {"terminals_per_router", terminals}}};
+}
 
 ForwardingTable nue(const ChannelGraph& g, i64 layers, i64 tries = 2, std::shared_ptr<const Demand> demand = nullptr) {
   return make_table("routing.table", {"nue", {{"layers", layers}, {"tries", tries}}, demand}, g);
@@ -57,8 +58,9 @@ void check_layers(const ChannelGraph& g, const std::string& name) {
 
 TEST(nue_closes_no_circle_on_any_network_with_any_number_of_layers) {
   for (i64 seed = 1; seed <= 6; seed++)
-    for (const i64 degree : {3, 5, 8}) check_layers(graph_of(random_regular(24, degree, seed)), "random regular " +
-        std::to_string(degree) + " seed " + std::to_string(seed));
+    for (const i64 degree : {3, 5, 8})
+      check_layers(graph_of(random_regular(24, degree, seed)),
+                   "random regular " + std::to_string(degree) + " seed " + std::to_string(seed));
   check_layers(graph_of(torus({5}, 1)), "a ring");
   check_layers(graph_of(torus({4, 4}, 2)), "a torus");
   check_layers(graph_of(torus({3, 3, 3}, 1)), "a torus of three dimensions");
@@ -69,8 +71,8 @@ TEST(nue_closes_no_circle_on_any_network_with_any_number_of_layers) {
 TEST(nue_goes_around_what_is_missing) {
   for (i64 seed = 1; seed <= 4; seed++) {
     const std::string name = "seed " + std::to_string(seed);
-    check_layers(graph_of(random_regular(40, 6, seed), {{"links", 0.2}, {"seed", seed}}), "damaged random regular, " +
-        name);
+    check_layers(graph_of(random_regular(40, 6, seed), {{"links", 0.2}, {"seed", seed}}),
+                 "damaged random regular, " + name);
     check_layers(graph_of(torus({4, 4}, 1), {{"links", 0.1}, {"seed", seed}}), "damaged torus, " + name);
     check_layers(graph_of(small_network(), {{"links", 0.1}, {"seed", seed}}), "damaged Dragonfly, " + name);
   }
@@ -83,7 +85,8 @@ TEST(nue_leaves_out_what_nobody_needs) {
   const Section ring = {"torus", {{"sizes", std::vector<double>{6}}}};
   const ChannelGraph g = graph_of(ring, {{"links", std::string("0-1,2-3")}, {"terminals", std::string("1,2")}});
   for (const i64 layers : {1, 2, 4}) CHECK(find_cycle(g, nue(g, layers)).empty());
-  CHECK_THROWS(ConfigError, nue(graph_of(ring, {{"links", std::string("0-1,3-4")}}), 1), "the network has come apart", "terminal 0", "terminal 1");
+  CHECK_THROWS(ConfigError, nue(graph_of(ring, {{"links", std::string("0-1,3-4")}}), 1), "the network has come apart",
+               "terminal 0", "terminal 1");
 }
 
 TEST(nue_escapes_along_its_tree) {

@@ -257,8 +257,10 @@ TEST(hosts_stay_in_their_partition) {
   refused([](State& s) { std::swap(s.hosts[0].pairs, s.hosts[1].pairs); }, "");
   refused([](State& s) { s.hosts[2].outstanding.push_back({0, 1, 0, 0}); }, "on the way");
   refused([](State& s) { std::swap(s.hosts[0].messages, s.hosts[1].messages); }, "");
-  refused([](State& s) {
-    for (PacketPayload& load : s.payloads) load.number++;
-  }, "");
+  refused(
+      [](State& s) {
+        for (PacketPayload& load : s.payloads) load.number++;
+      },
+      "");
   refused([](State& s) { s.hosts[1].totals.pairs++; }, "sent to whom");
 }

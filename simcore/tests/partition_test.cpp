@@ -19,7 +19,8 @@ Section small(const std::string& topology) { return {topology, registry<Topology
 
 // Input-queued and output-queued routers, single and mixed sizes, learning, detours, failures that come and go.
 std::vector<Case> cases() {
-  const Section uniform = {"uniform", {{"load", 0.5}}}, mixed_sizes = {"uniform", {{"load", 0.4}, {"packet_flits_max", i64{5}}}};
+  const Section uniform = {"uniform", {{"load", 0.5}}},
+                mixed_sizes = {"uniform", {{"load", 0.4}, {"packet_flits_max", i64{5}}}};
   const Section adversarial = {"adversarial", {{"load", 0.3}}}, hot = {"hotspot", {{"load", 0.3}}};
   std::vector<Case> all;
   const auto add = [&](const std::string& name, Config c) { all.push_back({name, std::move(c)}); };
@@ -27,8 +28,10 @@ std::vector<Case> cases() {
     for (const auto& [router, values] : {std::pair{"input_queued", input_queued()}, {"hpdc21", hpdc21()}})
       add(std::string("dragonfly ") + routing + ' ' + router, config(small_network(), values, {routing, {}}, uniform));
   add("dragonfly q_adaptive adversarial", config(small_network(), hpdc21(), {"q_adaptive", {}}, adversarial));
-  add("dragonfly par sc22", config(small_network(), sc22(), {"par", {}}, {"uniform", {{"load", 0.5}, {"packet_flits", i64{4}}}}));
-  add("dragonfly par sc22 packet crossbar", config(small_network(), packet_crossbar(sc22()), {"par", {}}, {"uniform", {{"load", 0.9}, {"packet_flits_max", i64{4}}}}));
+  add("dragonfly par sc22",
+      config(small_network(), sc22(), {"par", {}}, {"uniform", {{"load", 0.5}, {"packet_flits", i64{4}}}}));
+  add("dragonfly par sc22 packet crossbar", config(small_network(), packet_crossbar(sc22()), {"par", {}},
+                                                   {"uniform", {{"load", 0.9}, {"packet_flits_max", i64{4}}}}));
   add("dragonfly wormhole", config(small_network(), small_wormhole(), {"minimal", {}}, mixed_sizes));
   add("dragonfly q_adaptive wormhole", config(small_network(), small_wormhole(), {"q_adaptive", {}}, mixed_sizes));
   add("dragonfly minimal hotspot", config(small_network(), input_queued(), {"minimal", {}}, hot));
@@ -52,7 +55,9 @@ std::vector<double> numbers(Simulation& sim) {
   std::vector<double> all;
   for (const auto& [name, value] : statistics(sim.network(), sim.state())) all.push_back(value);
   for (u32 p = 0; p < sim.network().port_count; p++)
-    if (sim.network().channels[p].peer != kNone) all.push_back(static_cast<double>(sim.state().ports[p].flits)), all.push_back(static_cast<double>(sim.state().ports[p].stall));
+    if (sim.network().channels[p].peer != kNone)
+      all.push_back(static_cast<double>(sim.state().ports[p].flits)),
+          all.push_back(static_cast<double>(sim.state().ports[p].stall));
   for (const SeriesPoint& x : series_sums(sim.state())) all.push_back(static_cast<double>(x.packets + x.latency));
   return all;
 }
@@ -101,7 +106,8 @@ TEST(threads_and_pieces_come_to_the_same_state) {
     pieces.set_threads(2);
     pieces.set_series_interval(500);
     pieces.run(1);
-    for (u32 left = kCycles / 4 + 12, some = 3; left > 0; left -= std::min(left, some), some = some * 7 % 61 + 1) pieces.run(std::min(left, some));
+    for (u32 left = kCycles / 4 + 12, some = 3; left > 0; left -= std::min(left, some), some = some * 7 % 61 + 1)
+      pieces.run(std::min(left, some));
     pieces.begin_window();
     pieces.check_conservation();
     for (u32 k = 0; k < 40; k++) {  // cycle by cycle
@@ -151,9 +157,13 @@ TEST(large_networks_are_cut) {
   Simulation large(config(network_1056(), input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.2}}}));
   const Network& net = large.network();
   CHECK(net.partitions() >= 4);
-  for (const PartitionRange& range : net.ranges) CHECK(range.first_router % 8 == 0 && range.end_router > range.first_router);
+  for (const PartitionRange& range : net.ranges)
+    CHECK(range.first_router % 8 == 0 && range.end_router > range.first_router);
   CHECK_EQ(net.lookahead, 101u);
-  CHECK_EQ(Simulation(config(small_network(), input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.2}}})).network().partitions(), 1u);
+  CHECK_EQ(Simulation(config(small_network(), input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.2}}}))
+               .network()
+               .partitions(),
+           1u);
 }
 
 TEST(a_partition_takes_no_snapshot_that_leads_out_of_it) {

@@ -38,8 +38,8 @@ TEST(parx_makes_the_detours_that_its_halves_ask_for) {
     u32 longest = 0;
     for (u32 s = 0; s < g.switches; s++)
       for (u32 t = 0; t < g.terminals; t++) {
-        const u32 x = s % width, y = s / width, to_x = t % width, to_y = t / width, shortest = (x != to_x) +
-            (y != to_y);
+        const u32 x = s % width, y = s / width, to_x = t % width, to_y = t / width,
+                  shortest = (x != to_x) + (y != to_y);
         u32 least = kNone, most = 0;
         for (u32 a = 0; a < 4; a++) {
           const bool forced = s != t && inside(a, x, y, width, height) && inside(a, to_x, to_y, width, height);
@@ -48,7 +48,7 @@ TEST(parx_makes_the_detours_that_its_halves_ask_for) {
           each_channel(g, table, s, t << 2 | a, [&](u32 c) {
             length++;
             CHECK(!inside(a, g.from[c] % width, g.from[c] / width, width, height) ||
-                !inside(a, g.to[c] % width, g.to[c] / width, width, height));
+                  !inside(a, g.to[c] % width, g.to[c] / width, width, height));
           });
           CHECK_EQ(length, forced ? (along ? 2u : 3u) : shortest);
           least = std::min(least, length);
@@ -113,7 +113,7 @@ TEST(parx_goes_around_links_that_are_missing) {
 
 TEST(parx_refuses_other_networks) {
   CHECK_THROWS(ConfigError, parx(graph_of(hyperx_section({4, 4, 4}, 1))), "parx", "two dimensions of even sizes",
-      "4 x 4 x 4", "[12,8]");
+               "4 x 4 x 4", "[12,8]");
   CHECK_THROWS(ConfigError, parx(graph_of(hyperx_section({5, 4}, 1))), "even sizes", "5 x 4");
   CHECK_THROWS(ConfigError, parx(graph_of(small_network())), "parx", "dragonfly", "hyperx");
 }

@@ -1,6 +1,6 @@
 // Q-adaptive's table: its size and first values, when the feedback comes, and the arithmetic of an update by hand.
-#include "crafted.hpp"
 #include "routing/q_table.hpp"
+#include "crafted.hpp"
 #include "test.hpp"
 
 using namespace scenes;
@@ -56,7 +56,8 @@ std::vector<Change> changes_until_empty(Simulation& sim) {
 // Terminal 2 (group 0, router 1, place 0) to terminal 10 (group 1, router 4 + 1): local, global, local; p2 a4 h2 g9.
 // Columns: 0..2 local, 3..4 global. Row of group 1 at group 0: 0 * 2 + place 0.
 Simulation one_packet(const Values& changes = {}) {
-  return Simulation(config(small_network(), hpdc21(), {"q_adaptive", merge(kQuiet.values, changes)}, planned({{2, 10}})));
+  return Simulation(
+      config(small_network(), hpdc21(), {"q_adaptive", merge(kQuiet.values, changes)}, planned({{2, 10}})));
 }
 void fill_row(Simulation& sim, u32 router, u32 row, float value) {
   for (u32 column = 0; column < learned_table(sim.network()).columns; column++) entry(sim, router, row, column) = value;
@@ -105,7 +106,8 @@ TEST(feedback_of_a_long_packet_is_that_of_its_head) {
     CHECK_EQ(changes.size(), wanted.size());
     for (std::size_t k = 0; k < wanted.size(); k++) {
       CHECK_EQ(changes[k].now, wanted[k].now);
-      CHECK(changes[k].router == wanted[k].router && changes[k].row == wanted[k].row && changes[k].column == wanted[k].column);
+      CHECK(changes[k].router == wanted[k].router && changes[k].row == wanted[k].row &&
+            changes[k].column == wanted[k].column);
       CHECK_EQ(changes[k].after, wanted[k].after);
     }
   }
@@ -121,10 +123,10 @@ TEST(update_by_hand) {
   CHECK_EQ(learned(1000), 876.0f);  // good news: 1000 - 0.2 * 617 = 876.6
   CHECK_EQ(learned(384), 383.0f);   // a negative difference takes at least 1 ns: 384 - 0.2 = 383.8
   CHECK_EQ(learned(383), 383.0f);
-  CHECK_EQ(learned(360), 360.0f);   // bad news below 25 ns changes nothing: 360 + 0.04 * 23 = 360.92
-  CHECK_EQ(learned(359), 359.0f);   // 24 ns: 359.96
-  CHECK_EQ(learned(350), 351.0f);   // 33 ns: 351.32
-  CHECK_EQ(learned(100), 111.0f);   // 100 + 0.04 * 283 = 111.32
+  CHECK_EQ(learned(360), 360.0f);  // bad news below 25 ns changes nothing: 360 + 0.04 * 23 = 360.92
+  CHECK_EQ(learned(359), 359.0f);  // 24 ns: 359.96
+  CHECK_EQ(learned(350), 351.0f);  // 33 ns: 351.32
+  CHECK_EQ(learned(100), 111.0f);  // 100 + 0.04 * 283 = 111.32
 }
 
 TEST(update_without_truncation) {
@@ -166,7 +168,8 @@ TEST(source_threshold_by_hand) {
   entry(minimal, 1, 0, 4) = 265;  // d = 65 / 330 = 0.197
   CHECK(route_of(minimal) == (std::vector<u32>{2, 5, 2, 0}));
   Simulation best = one_packet();
-  entry(best, 1, 0, 4) = 263;  // d = 0.203; router 1's second global port leads to group 4, whose router 0 leads on to group 1
+  // d = 0.203; router 1's second global port leads to group 4, whose router 0 leads on to group 1
+  entry(best, 1, 0, 4) = 263;
   const auto route = route_of(best);
   CHECK_EQ(route[0], 6u);
   Simulation tie = one_packet();
@@ -176,13 +179,14 @@ TEST(source_threshold_by_hand) {
 
 // At the first router of another group: a random local port if it is better than the minimal one by 0.35 or more.
 TEST(intermediate_threshold_by_hand) {
-  // Terminal 4 (group 0, router 2): port 6 leads to group 6 (q = 5), arriving at its router 0 (q = 0 to group 0). Group 6 reaches
-  // group 4 by q = 4, router 2. Row of group 4 at group 6: 4 * 2 + place 0 = 8; at group 0: 3 * 2 = 6.
+  // Terminal 4 (group 0, router 2): port 6 leads to group 6 (q = 5), arriving at its router 0 (q = 0 to group 0). Group
+  // 6 reaches group 4 by q = 4, router 2. Row of group 4 at group 6: 4 * 2 + place 0 = 8; at group 0: 3 * 2 = 6.
   for (const auto& [local, minimal] : {std::pair{220.0f, true}, std::pair{200.0f, false}}) {
     Simulation sim(config(small_network(), hpdc21(), kQuiet, planned({{4, 4 * 8 + 7}})));
     entry(sim, 2, 6, 4) = 100;
-    for (u32 column : {0u, 2u}) entry(sim, 24, 8, column) = local;  // (330 - 220) / 330 = 0.33; (330 - 200) / 330 = 0.39
-    entry(sim, 24, 8, 1) = 330;                                     // the minimal port: local, to router 2
+    // (330 - 220) / 330 = 0.33; (330 - 200) / 330 = 0.39
+    for (u32 column : {0u, 2u}) entry(sim, 24, 8, column) = local;
+    entry(sim, 24, 8, 1) = 330;  // the minimal port: local, to router 2
     const auto route = route_of(sim);
     CHECK_EQ(route[0], 6u);
     // The random port may be the minimal one, 1 in 3; so the detour is looked for over seeds.
@@ -201,26 +205,31 @@ TEST(intermediate_threshold_by_hand) {
 
 namespace {
 
-// 4x4, T=1: ports 1..3 x, 4..6 y (columns 0..2, 3..5); rows 0..3 the destination's x, 4..7 its y. From (0, 0) to (1, 1).
+// 4x4, T=1: ports 1..3 x, 4..6 y (columns 0..2, 3..5); rows 0..3 the destination's x, 4..7 its y. From (0, 0) to (1,
+// 1).
 Simulation hyperx_packet(const Values& changes = {}) {
-  return Simulation(config(hyperx_section({4, 4}, 1), hpdc21(), {"q_adaptive", merge(kQuiet.values, changes)}, planned({{0, 5}})));
+  return Simulation(
+      config(hyperx_section({4, 4}, 1), hpdc21(), {"q_adaptive", merge(kQuiet.values, changes)}, planned({{0, 5}})));
 }
 
 }  // namespace
 
 // A row per dimension and coordinate: 8 + 8 + 8, and 12 + 8; a column per port: 3 * 7, and 11 + 7.
 TEST(q_table_of_hyperx) {
-  for (const auto& [topology, rows, columns] : {std::tuple{hyperx_section({8, 8, 8}, 8), 24u, 21u},
-                                                {hyperx_section({12, 8}, 7), 20u, 18u},
-                                                {hyperx_section({3, 2}, 1, {{"links", std::vector<double>{2, 3}}}), 5u, 7u}}) {
+  for (const auto& [topology, rows, columns] :
+       {std::tuple{hyperx_section({8, 8, 8}, 8), 24u, 21u},
+        {hyperx_section({12, 8}, 7), 20u, 18u},
+        {hyperx_section({3, 2}, 1, {{"links", std::vector<double>{2, 3}}}), 5u, 7u}}) {
     const auto net = build(config(topology, hpdc21(), kQuiet, {"uniform", {}}));
     CHECK_EQ(learned_table(*net).rows, rows);
     CHECK_EQ(learned_table(*net).columns, columns);
   }
-  // Links alone, 30 ns each: one where the port leads to the coordinate, two by any other of the dimension; none by another dimension.
+  // Links alone, 30 ns each: one where the port leads to the coordinate, two by any other of the dimension; none by
+  // another dimension.
   Simulation sim = hyperx_packet();
   for (u32 column = 0; column < 6; column++) {
-    const float x1[] = {30, 60, 60, kUnreachable, kUnreachable, kUnreachable}, y3[] = {kUnreachable, kUnreachable, kUnreachable, 60, 60, 30};
+    const float x1[] = {30, 60, 60, kUnreachable, kUnreachable, kUnreachable},
+                y3[] = {kUnreachable, kUnreachable, kUnreachable, 60, 60, 30};
     CHECK_EQ(entry(sim, 0, 1, column), x1[column]);      // from (0, 0) towards x = 1
     CHECK_EQ(entry(sim, 0, 4 + 3, column), y3[column]);  // towards y = 3
   }
@@ -228,8 +237,9 @@ TEST(q_table_of_hyperx) {
   for (u32 column = 0; column < 3; column++) CHECK_EQ(entry(sim, 2, 1, column), from_2[column]);
 }
 
-// The packet is at router 0 at 32, at router 1 at 32 + 21 + 31 = 84, at router 5 at 136. Each answers about the dimension of the last
-// hop, in which it is aligned: r = 52 cycles = 83.2 ns and nothing to go. 30 + 0.04 * 53 = 32.12 -> 32.
+// The packet is at router 0 at 32, at router 1 at 32 + 21 + 31 = 84, at router 5 at 136. Each answers about the
+// dimension of the last hop, in which it is aligned: r = 52 cycles = 83.2 ns and nothing to go. 30 + 0.04 * 53 = 32.12
+// -> 32.
 TEST(hyperx_feedback_by_hand) {
   Simulation sim = hyperx_packet();
   const auto changes = changes_until_empty(sim);
@@ -241,8 +251,8 @@ TEST(hyperx_feedback_by_hand) {
   for (const Change& change : changes) CHECK(change.before == 30 && change.after == 32);
 }
 
-// Derouted by (2, 0), which answers with its own direct port's value: 83.2 + 30 = 113 ns; 5 + 0.04 * 108 = 9.32 -> 9. Good news from
-// above: 200 - 0.2 * 87 = 182.6 -> 182.
+// Derouted by (2, 0), which answers with its own direct port's value: 83.2 + 30 = 113 ns; 5 + 0.04 * 108 = 9.32 -> 9.
+// Good news from above: 200 - 0.2 * 87 = 182.6 -> 182.
 TEST(hyperx_feedback_of_a_deroute) {
   Simulation sim = hyperx_packet();
   entry(sim, 0, 1, 1) = 5;
@@ -284,22 +294,27 @@ TEST(hyperx_queue_weight_by_hand) {
     std::string congestion;
     u32 queued, downstream, port;
   };
-  for (const Case& c : {Case{0, "both", 9, 9, 1}, Case{1, "output_queue", 1, 0, 1}, Case{1, "output_queue", 2, 0, 2}, Case{2, "output_queue", 1, 0, 2},
-                        Case{4, "output_queue", 0, 9, 1}, Case{1, "credits", 0, 2, 2}, Case{1, "both", 1, 1, 2}}) {
-    Lone x(build(config(hyperx_section({4, 4}, 1), hpdc21(), {"q_adaptive", merge(kQuiet.values, {{"queue_weight", c.weight}, {"congestion", c.congestion}})},
-                        {"uniform", {}})));
+  for (const Case& c : {Case{0, "both", 9, 9, 1}, Case{1, "output_queue", 1, 0, 1}, Case{1, "output_queue", 2, 0, 2},
+                        Case{2, "output_queue", 1, 0, 2}, Case{4, "output_queue", 0, 9, 1}, Case{1, "credits", 0, 2, 2},
+                        Case{1, "both", 1, 1, 2}}) {
+    Lone x(
+        build(config(hyperx_section({4, 4}, 1), hpdc21(),
+                     {"q_adaptive", merge(kQuiet.values, {{"queue_weight", c.weight}, {"congestion", c.congestion}})},
+                     {"uniform", {}})));
     congest(x, 0, 1, 0, c.queued, c.downstream);
     const Step step = x.ask(x.send(0, 5));
     CHECK_FOR(c.port == 1 ? step.port == 1 : step.port == 2, std::to_string(c.weight) + " " + c.congestion);
   }
 }
 
-// Q-routing on any topology: a row per router; one link, and one more per dimension left behind it. With local_dimensions=1 those of
-// y are global, 300 ns.
+// Q-routing on any topology: a row per router; one link, and one more per dimension left behind it. With
+// local_dimensions=1 those of y are global, 300 ns.
 TEST(q_routing_table_of_hyperx) {
-  Simulation sim(config(hyperx_section({4, 4}, 1, {{"local_dimensions", i64{1}}}), hpdc21(), {"q_routing", {}}, {"uniform", {}}));
+  Simulation sim(
+      config(hyperx_section({4, 4}, 1, {{"local_dimensions", i64{1}}}), hpdc21(), {"q_routing", {}}, {"uniform", {}}));
   CHECK_EQ(learned_table(sim.network()).rows, 16u);
   CHECK_EQ(sim.network().vcs, 4u);  // max_hops 2 + 2 dimensions
-  const float to_5[] = {330, 360, 360, 330, 630, 630};  // x aligned: 30 + 300; still to go: 30 + 30 + 300; y: 300 + 30, 300 + 30 + 300
+  // x aligned: 30 + 300; still to go: 30 + 30 + 300; y: 300 + 30, 300 + 30 + 300
+  const float to_5[] = {330, 360, 360, 330, 630, 630};
   for (u32 column = 0; column < 6; column++) CHECK_EQ(entry(sim, 0, 5, column), to_5[column]);
 }

@@ -114,9 +114,11 @@ TEST(quality_of_minimal_routes_on_a_dragonfly_in_closed_form) {
 
 TEST(quality_sums_loads_to_lengths) {
   // Any table: the sum of the loads is the sum of the lengths, and none of its parts is below its bound.
-  const std::vector<Section> topologies = {
-      hyperx_section({4, 3}, 2), dragonfly_section(2, 4, 2, 9), dragonfly_section(2, 4, 2, 5),
-      torus_section({"torus", {4, 3, 2}, {1}, {}, 2}), {"random_regular", {}}};
+  const std::vector<Section> topologies = {hyperx_section({4, 3}, 2),
+                                           dragonfly_section(2, 4, 2, 9),
+                                           dragonfly_section(2, 4, 2, 5),
+                                           torus_section({"torus", {4, 3, 2}, {1}, {}, 2}),
+                                           {"random_regular", {}}};
   for (const Section& topology : topologies) {
     const ChannelGraph g = graph_of(topology);
     const ForwardingTable table = made(g, "min_hop");
@@ -286,7 +288,7 @@ TEST(congestion_of_flows_and_of_their_ends) {
   const ChannelGraph g = graph_of(hyperx_section({2}, 3));
   const ForwardingTable table = made(g, "min_hop");
   const FlowLoads c = flow_loads(g, table, {{0, 3, 1}, {1, 3, 2}, {2, 0, 5}, {4, 5, 1}, {4, 0, 1}});
-  CHECK(c.flow == (std::vector<double>{3, 3, 5, 1, 1}));      // over the cable 1 + 2 there, 1 back; the others stay
+  CHECK(c.flow == (std::vector<double>{3, 3, 5, 1, 1}));  // over the cable 1 + 2 there, 1 back; the others stay
   CHECK(c.endpoint == (std::vector<double>{3, 3, 6, 2, 6}));
   CHECK_EQ(c.channel[0] + c.channel[1], 4.);
   CHECK_THROWS(ConfigError, flow_loads(g, table, {{0, 1, 1}, {0, 6, 1}}), "flow 1", "0 to 5");

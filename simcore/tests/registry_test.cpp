@@ -1,4 +1,5 @@
-// Whatever is registered, on the small instance of whatever topology is registered: a new file is tested by being there.
+// Whatever is registered, on the small instance of whatever topology is registered: a new file is tested by being
+// there.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -26,12 +27,14 @@ std::vector<Section> small_topologies() {
 
 // Does the registry allow the pair?
 bool runs_on_topology(const RoutingSpec& spec, const std::string& topology) {
-  return spec.topologies.empty() || std::find(spec.topologies.begin(), spec.topologies.end(), topology) != spec.topologies.end();
+  return spec.topologies.empty() ||
+         std::find(spec.topologies.begin(), spec.topologies.end(), topology) != spec.topologies.end();
 }
 std::vector<std::string> routings_on(const std::string& topology) {
   std::vector<std::string> names;
   for (const auto& [name, spec] : registry<RoutingSpec>())
-    if (!name.starts_with("test_") && runs_on_topology(spec, topology) && (names.empty() || names.back() != name)) names.push_back(name);
+    if (!name.starts_with("test_") && runs_on_topology(spec, topology) && (names.empty() || names.back() != name))
+      names.push_back(name);
   return names;
 }
 
@@ -92,7 +95,8 @@ Section listed(const std::string& routing) {
 
 TEST(every_routing_runs_on_every_topology_that_it_accepts) {
   for (const Section& topology : small_topologies())
-    for (const std::string& name : routings_on(topology.name)) run_and_drain(scene(topology, {name, {}}, 0.6), text(topology, {name, {}}));
+    for (const std::string& name : routings_on(topology.name))
+      run_and_drain(scene(topology, {name, {}}, 0.6), text(topology, {name, {}}));
 }
 
 // Each relation is somebody's action mask: chance takes any of its candidates.
@@ -102,7 +106,9 @@ TEST(every_relation_serves_everybody) {
     for (const auto& [name, spec] : registry<RelationSpec>())
       if (spec.topologies.empty() || std::ranges::count(spec.topologies, topology.name)) relations.insert(name);
     for (const auto& [name, spec] : registry<RoutingSpec>())
-      if (!name.starts_with("test_") && spec.candidates && spec.agent_can_choose && runs_on_topology(spec, topology.name)) relations.insert(name);
+      if (!name.starts_with("test_") && spec.candidates && spec.agent_can_choose &&
+          runs_on_topology(spec, topology.name))
+        relations.insert(name);
     CHECK(relations.size() > 4);
     for (const std::string& relation : relations)
       for (const std::string who : {"external", "random"}) {
@@ -112,14 +118,16 @@ TEST(every_relation_serves_everybody) {
   }
 }
 
-// The channel dependency graph of every pair, by exhaustion: from every terminal to every terminal, every candidate at every router,
-// with what the packet then remembers. Those that draw intermediates draw them by the packet's number; so many numbers draw all.
+// The channel dependency graph of every pair, by exhaustion: from every terminal to every terminal, every candidate at
+// every router, with what the packet then remembers. Those that draw intermediates draw them by the packet's number; so
+// many numbers draw all.
 TEST(every_routing_is_free_of_deadlock_on_every_topology) {
   using Key = std::tuple<u32, u32, u32, u32, u32, u32, u32, u32, std::vector<u8>>;
   u32 pairs = 0;
   for (const Section& topology : small_topologies())
     for (const std::string& name : routings_on(topology.name)) {
-      if (name == "external" || name == "agent" || name == "policy" || name == "random" || name == "biased") continue;  // their relations are the others'
+      // their relations are the others'
+      if (name == "external" || name == "agent" || name == "policy" || name == "random" || name == "biased") continue;
       const auto built = build(scene(topology, {name, {}}, 0.1));
       if (built->routing_facts.reroutes) continue;  // an escape class: dal_escape_is_free_of_deadlock
       std::shared_ptr<const Network> network = built;
@@ -137,7 +145,8 @@ TEST(every_routing_is_free_of_deadlock_on_every_topology) {
       };
       std::vector<Node> nodes;
       const auto key = [](const Node& n) {
-        return Key{n.at.router, n.at.in_port, n.at.in_class, n.packet.source, n.packet.destination, n.packet.sequence, n.packet.hops, n.packet.phase, n.kept};
+        return Key{n.at.router,       n.at.in_port,  n.at.in_class,  n.packet.source, n.packet.destination,
+                   n.packet.sequence, n.packet.hops, n.packet.phase, n.kept};
       };
       for (u32 source = 0; source < x.net.terminals; source++)
         for (u32 destination = 0; destination < x.net.terminals; destination++)
@@ -165,10 +174,14 @@ TEST(every_routing_is_free_of_deadlock_on_every_topology) {
           CHECK_FOR(step.vc_class < x.net.routing_facts.classes, text(topology, {name, {}}));
           add(edges, x.net, at.router, at.in_port, at.in_class, step.port, step.vc_class);
           Node next{x.behind(at.router, step), x.packet(), x.kept()};
-          CHECK_FOR(++next.packet.hops <= x.net.routing_facts.max_hops, text(topology, {name, {}}) + ": more hops than it says");
-          if (x.net.routing_facts.minimal && (x.net.topology->closed || !x.net.graphs[0]->hops.empty()))  // a table of ports asks for no distances
-            CHECK_EQ(distance(x.net, *x.net.graphs[0], next.at.router, x.net.terminal_router[packet.destination]) + next.packet.hops,
-                     distance(x.net, *x.net.graphs[0], x.net.terminal_router[packet.source], x.net.terminal_router[packet.destination]));
+          CHECK_FOR(++next.packet.hops <= x.net.routing_facts.max_hops,
+                    text(topology, {name, {}}) + ": more hops than it says");
+          // a table of ports asks for no distances
+          if (x.net.routing_facts.minimal && (x.net.topology->closed || !x.net.graphs[0]->hops.empty()))
+            CHECK_EQ(distance(x.net, *x.net.graphs[0], next.at.router, x.net.terminal_router[packet.destination]) +
+                         next.packet.hops,
+                     distance(x.net, *x.net.graphs[0], x.net.terminal_router[packet.source],
+                              x.net.terminal_router[packet.destination]));
           if (seen.insert(key(next)).second) nodes.push_back(next);
         }
       }
@@ -192,14 +205,18 @@ TEST(closed_forms_are_what_breadth_first_search_counts) {
     u32 longest = 0;
     for (u32 a = 0; a < net->routers; a++)
       for (u32 b = 0; b < net->routers; b++) {
-        const u32 closed = net->topology->hops_between(*net, a, b), counted = distance(searched, *searched.graphs[0], a, b);
-        CHECK_FOR(shorter ? counted <= closed : counted == closed, topology.name + ": from router " + std::to_string(a) + " to " + std::to_string(b));
+        const u32 closed = net->topology->hops_between(*net, a, b),
+                  counted = distance(searched, *searched.graphs[0], a, b);
+        CHECK_FOR(shorter ? counted <= closed : counted == closed,
+                  topology.name + ": from router " + std::to_string(a) + " to " + std::to_string(b));
         longest = std::max(longest, closed);
         if (shorter) continue;
         each_link(*net, *net->graphs[0], a, [&](u32 k) {
           if (a != b)
-            CHECK_FOR(net->topology->is_minimal(*net, *net->graphs[0], a, k, b) == searched.topology->Topology::is_minimal(searched, *searched.graphs[0], a, k, b),
-                      topology.name + ": port " + std::to_string(k) + " from " + std::to_string(a) + " to " + std::to_string(b));
+            CHECK_FOR(net->topology->is_minimal(*net, *net->graphs[0], a, k, b) ==
+                          searched.topology->Topology::is_minimal(searched, *searched.graphs[0], a, k, b),
+                      topology.name + ": port " + std::to_string(k) + " from " + std::to_string(a) + " to " +
+                          std::to_string(b));
         });
       }
     CHECK_EQ(longest, net->topology->diameter);
@@ -219,22 +236,26 @@ TEST(observations_and_rewards_hold_on_every_topology) {
     u32 turn = 0;
     for (const std::string& reward : registered_names<RewardSpec>()) {
       const std::string blocks = plain + '+' + learners[turn++ % learners.size()];
-      Simulation sim(scene(topology, {"random", {{"observation", blocks}, {"reward", reward}, {"record", i64{512}}}}, 0.7));
+      Simulation sim(
+          scene(topology, {"random", {{"observation", blocks}, {"reward", reward}, {"record", i64{512}}}}, 0.7));
       sim.run(1500);
       const State& s = sim.state();
       const Seam& seam = *sim.network().seam;
       CHECK_FOR(s.part.learning.transitions > 100, topology.name);
       std::vector<Feature> features;
-      for (const ObservationSpec* block : seam.blocks) features.insert(features.end(), block->general.begin(), block->general.end());
+      for (const ObservationSpec* block : seam.blocks)
+        features.insert(features.end(), block->general.begin(), block->general.end());
       for (u32 k = 0; k < seam.slots; k++)
-        for (const ObservationSpec* block : seam.blocks) features.insert(features.end(), block->per_slot.begin(), block->per_slot.end());
+        for (const ObservationSpec* block : seam.blocks)
+          features.insert(features.end(), block->per_slot.begin(), block->per_slot.end());
       CHECK_EQ(features.size(), seam.width);
       const u64 rows = std::min<u64>(s.part.learning.transitions, seam.capacity);
       for (u64 row = 0; row < rows; row++) {
         CHECK_FOR(std::isfinite(s.ring_reward[row]) && s.ring_reward[row] <= 0, reward);
         for (u32 f = 0; f < seam.width; f++) {
           const float x = s.ring_observation[row * seam.width + f];
-          CHECK_FOR(x >= features[f].low && x <= features[f].high, topology.name + ", " + features[f].name + ": " + std::to_string(x));
+          CHECK_FOR(x >= features[f].low && x <= features[f].high,
+                    topology.name + ", " + features[f].name + ": " + std::to_string(x));
         }
       }
     }
@@ -249,7 +270,8 @@ TEST(every_pattern_says_what_it_needs) {
       try {
         const auto net = build(config(topology, input_queued(), {"minimal", {}}, {name, {}}));
         for (u32 t = 0; t < net->terminals; t++)
-          for (u32 n = 0; n < 50 && (!net->round_size || net->round_size(*net, 1, t, n) > 0); n++) CHECK_FOR(net->destination(*net, 1, t, n, 0, 0) < net->terminals, name);
+          for (u32 n = 0; n < 50 && (!net->round_size || net->round_size(*net, 1, t, n) > 0); n++)
+            CHECK_FOR(net->destination(*net, 1, t, n, 0, 0) < net->terminals, name);
       } catch (const ConfigError& error) {
         CHECK_FOR(std::string(error.what()).starts_with("traffic." + name), error.what());
       }

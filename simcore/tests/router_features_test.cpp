@@ -1,5 +1,5 @@
-// Packets of drawn sizes, injection on several VCs, credits that take the link's time alone, age arbitration, a crossbar port per VC,
-// ejection on any VC; and that whatever the router is made of, nothing that waits is forgotten.
+// Packets of drawn sizes, injection on several VCs, credits that take the link's time alone, age arbitration, a
+// crossbar port per VC, ejection on any VC; and that whatever the router is made of, nothing that waits is forgotten.
 #include <algorithm>
 #include <set>
 
@@ -48,7 +48,8 @@ double delivered(const Values& router, u32 settle, u32 cycles) {
 
 // Uniform over 1..16: 15 degrees of freedom, mean 15, standard deviation sqrt(30).
 TEST(packet_sizes_are_uniform) {
-  Simulation sim(config(hyperx_section({4, 4}, 4), sc19(), {"dimension_order", {}}, {"uniform", merge(kSizes, {{"load", 0.4}})}));
+  Simulation sim(
+      config(hyperx_section({4, 4}, 4), sc19(), {"dimension_order", {}}, {"uniform", merge(kSizes, {{"load", 0.4}})}));
   CHECK_EQ(sim.network().mean_packet_flits(), 8.5);
   std::vector<double> count(17);
   double packets = 0;
@@ -66,7 +67,8 @@ TEST(packet_sizes_are_uniform) {
 TEST(a_packet_keeps_its_size) {
   // A size is a function of seed, terminal and number: the same in another network, and another with another seed.
   const auto sizes = [](const Values& router, u64 seed) {
-    Simulation sim(config(hyperx_section({4}, 2), router, {"dimension_order", {}}, {"uniform", merge(kSizes, {{"load", 0.3}})}, seed));
+    Simulation sim(config(hyperx_section({4}, 2), router, {"dimension_order", {}},
+                          {"uniform", merge(kSizes, {{"load", 0.3}})}, seed));
     std::map<std::pair<u32, u32>, u32> out;
     for (const Packet& p : injected(sim, 2000)) out[{p.source, p.sequence}] = p.flits;
     return out;
@@ -84,12 +86,14 @@ TEST(a_packet_keeps_its_size) {
 TEST(drawn_sizes_are_offered_at_the_load) {
   for (const double load : {0.1, 0.5})
     for (const auto& [least, most] : {std::pair{1, 16}, {1, 2}, {4, 12}, {7, 7}}) {
-      Simulation sim(config(hyperx_section({4, 4}, 4), merge(sc19(), {{"nic_buffer_flits", i64{4000}}}), {"dimension_order", {}},
-                            {"uniform", {{"load", load}, {"packet_flits", i64{least}}, {"packet_flits_max", i64{most}}}}));
+      Simulation sim(
+          config(hyperx_section({4, 4}, 4), merge(sc19(), {{"nic_buffer_flits", i64{4000}}}), {"dimension_order", {}},
+                 {"uniform", {{"load", load}, {"packet_flits", i64{least}}, {"packet_flits_max", i64{most}}}}));
       const double cycles = 6000, mean = (least + most) / 2.0, width = most - least + 1, wanted = 64 * cycles * load;
       sim.run(static_cast<u64>(cycles));
       CHECK_EQ(sim.state().part.totals.backlogged, 0u);
-      CHECK_NEAR(static_cast<double>(sim.state().part.totals.flits_accepted), wanted, 5 * std::sqrt(wanted / mean * (mean * mean + (width * width - 1) / 12)));
+      CHECK_NEAR(static_cast<double>(sim.state().part.totals.flits_accepted), wanted,
+                 5 * std::sqrt(wanted / mean * (mean * mean + (width * width - 1) / 12)));
     }
   // Fixed intervals: one packet of 8.5 flits on average every 17 cycles at load 0.5.
   Simulation sim(config(hyperx_section({4, 4}, 4), sc19(), {"dimension_order", {}},
@@ -106,7 +110,8 @@ TEST(drawn_sizes_at_zero_load) {
     Section traffic = planned({{0, 5}});
     traffic.values = merge(traffic.values, kSizes);
     for (const std::string flow : {"virtual_cut_through", "wormhole"}) {
-      Simulation sim(config(hyperx_section({4, 4}, 1), merge(sc19(), {{"flow_control", flow}}), {"omni_war", {}}, traffic, seed));
+      Simulation sim(
+          config(hyperx_section({4, 4}, 1), merge(sc19(), {{"flow_control", flow}}), {"omni_war", {}}, traffic, seed));
       sim.begin_window();
       sim.run(1000);
       const auto result = statistics(sim.network(), sim.state());
@@ -118,16 +123,27 @@ TEST(drawn_sizes_at_zero_load) {
 }
 
 TEST(sizes_that_do_not_fit_are_refused) {
-  const auto make = [](const Values& router, const Values& sizes) { return build(line_of_two(merge(sc19(), router), {"uniform", sizes})); };
-  CHECK_THROWS(ConfigError, make({}, {{"packet_flits", i64{8}}, {"packet_flits_max", i64{4}}}), "traffic.uniform.packet_flits_max", "4 flits", "packet_flits = 8");
-  CHECK_THROWS(ConfigError, make({{"input_buffer_flits", i64{15}}}, kSizes), "packet_flits_max", "16 flits", "router.input_buffer_flits = 15");
-  CHECK_THROWS(ConfigError, make({{"output_buffer_flits", i64{12}}}, kSizes), "packet_flits_max", "16 flits", "router.output_buffer_flits = 12");
-  CHECK_THROWS(ConfigError, make({{"nic_buffer_flits", i64{8}}}, kSizes), "packet_flits_max", "16 flits", "router.nic_buffer_flits = 8");
-  CHECK_THROWS(ConfigError, make({{"input_buffer_flits", i64{3}}}, {{"packet_flits", i64{4}}}), "traffic.uniform.packet_flits:", "4 flits", "3");
-  CHECK_THROWS(ConfigError, make({{"input_buffer_flits", i64{8}}, {"flow_control", kWormhole}, {"credit_granularity", std::string("packet")}}, kSizes),
-               "packet_flits_max", "16", "input_buffer_flits = 8", "credit_granularity");
+  const auto make = [](const Values& router, const Values& sizes) {
+    return build(line_of_two(merge(sc19(), router), {"uniform", sizes}));
+  };
+  CHECK_THROWS(ConfigError, make({}, {{"packet_flits", i64{8}}, {"packet_flits_max", i64{4}}}),
+               "traffic.uniform.packet_flits_max", "4 flits", "packet_flits = 8");
+  CHECK_THROWS(ConfigError, make({{"input_buffer_flits", i64{15}}}, kSizes), "packet_flits_max", "16 flits",
+               "router.input_buffer_flits = 15");
+  CHECK_THROWS(ConfigError, make({{"output_buffer_flits", i64{12}}}, kSizes), "packet_flits_max", "16 flits",
+               "router.output_buffer_flits = 12");
+  CHECK_THROWS(ConfigError, make({{"nic_buffer_flits", i64{8}}}, kSizes), "packet_flits_max", "16 flits",
+               "router.nic_buffer_flits = 8");
+  CHECK_THROWS(ConfigError, make({{"input_buffer_flits", i64{3}}}, {{"packet_flits", i64{4}}}),
+               "traffic.uniform.packet_flits:", "4 flits", "3");
+  CHECK_THROWS(
+      ConfigError,
+      make({{"input_buffer_flits", i64{8}}, {"flow_control", kWormhole}, {"credit_granularity", std::string("packet")}},
+           kSizes),
+      "packet_flits_max", "16", "input_buffer_flits = 8", "credit_granularity");
   CHECK_THROWS(ConfigError, make({}, {{"packet_flits_max", i64{-1}}}), "packet_flits_max", "-1");
-  CHECK(make({{"input_buffer_flits", i64{3}}, {"output_buffer_flits", i64{2}}, {"flow_control", kWormhole}}, kSizes) != nullptr);
+  CHECK(make({{"input_buffer_flits", i64{3}}, {"output_buffer_flits", i64{2}}, {"flow_control", kWormhole}}, kSizes) !=
+        nullptr);
   CHECK_EQ(make({}, {{"packet_flits", i64{8}}, {"packet_flits_max", i64{0}}})->most_packet_flits, 8u);  // 0: all alike
   CHECK_EQ(make({}, {{"packet_flits", i64{8}}, {"packet_flits_max", i64{8}}})->most_packet_flits, 8u);
 }
@@ -136,9 +152,10 @@ TEST(sizes_that_do_not_fit_are_refused) {
 
 TEST(packets_enter_on_the_vcs_they_may) {
   for (const auto& [given, used] : {std::pair{0, 8u}, {1, 1u}, {3, 3u}, {8, 8u}}) {
-    Simulation sim(config(hyperx_section({4}, 4),
-                          merge(sc19(), {{"injection_vcs", i64{given}}, {"input_buffer_flits", i64{4}}, {"link_latency_ns_host", 20.0}}), {"dim_war", {}},
-                          {"uniform", {{"load", 1.0}}}));
+    Simulation sim(config(
+        hyperx_section({4}, 4),
+        merge(sc19(), {{"injection_vcs", i64{given}}, {"input_buffer_flits", i64{4}}, {"link_latency_ns_host", 20.0}}),
+        {"dim_war", {}}, {"uniform", {{"load", 1.0}}}));
     std::map<u32, u32> count;
     std::vector<Decision> seen;
     for (u32 k = 0; k < 1000; k++) observe(sim, seen);
@@ -146,17 +163,21 @@ TEST(packets_enter_on_the_vcs_they_may) {
     for (const Decision& d : seen)
       if (d.in_port < 4) count[d.in_vc]++, all++;
     CHECK_EQ(count.size(), std::size_t{used});
-    CHECK_EQ(count.rbegin()->first, used - 1);  // those below it
+    CHECK_EQ(count.rbegin()->first, used - 1);                                      // those below it
     for (const auto& [vc, n] : count) CHECK_NEAR(n / all, 1.0 / used, 0.2 / used);  // the one with the most room
   }
-  CHECK_THROWS(ConfigError, build(config(hyperx_section({4}, 1), merge(sc19(), {{"injection_vcs", i64{9}}}), {"dim_war", {}}, {"uniform", {}})),
+  CHECK_THROWS(ConfigError,
+               build(config(hyperx_section({4}, 1), merge(sc19(), {{"injection_vcs", i64{9}}}), {"dim_war", {}},
+                            {"uniform", {}})),
                "router.injection_vcs", "9", "8");
   CHECK_THROWS(ConfigError,
-               build(config(hyperx_section({4}, 1), merge(sc19(), {{"injection_vcs", i64{3}}, {"vcs", i64{0}}}), {"dim_war", {}}, {"uniform", {}})),
+               build(config(hyperx_section({4}, 1), merge(sc19(), {{"injection_vcs", i64{3}}, {"vcs", i64{0}}}),
+                            {"dim_war", {}}, {"uniform", {}})),
                "router.injection_vcs", "3", "2");
 }
 
-// A host channel of 20 + 55 ns: one VC of depth d and a credit that takes 20 moves d flits per 20 + 20 cycles; two move twice that.
+// A host channel of 20 + 55 ns: one VC of depth d and a credit that takes 20 moves d flits per 20 + 20 cycles; two move
+// twice that.
 TEST(injection_vcs_add_their_buffers) {
   const auto rate = [](i64 injection_vcs) {
     Simulation sim(line_of_two(merge(sc19(), {{"injection_vcs", injection_vcs},
@@ -177,9 +198,9 @@ TEST(injection_vcs_add_their_buffers) {
 
 // ---- Credits ----
 
-// One VC of depth d, round trip r: d flits in r cycles. Input-queued: a flit is granted at t, arrives at t + 51 (50 ns of link and 1 of
-// output), is granted there at once; its credit is back after 51 more, or after the link's 50 alone: r = 102 or 101.
-// With output buffers: 55 + 50 there, granted at once, and 105 or 50 back: r = 210 or 155.
+// One VC of depth d, round trip r: d flits in r cycles. Input-queued: a flit is granted at t, arrives at t + 51 (50 ns
+// of link and 1 of output), is granted there at once; its credit is back after 51 more, or after the link's 50 alone: r
+// = 102 or 101. With output buffers: 55 + 50 there, granted at once, and 105 or 50 back: r = 210 or 155.
 TEST(throughput_of_a_vc_is_depth_over_round_trip) {
   const Values queued = merge(input_queued(), {{"link_latency_ns_local", 50.0}, {"nic_buffer_flits", i64{4000}}});
   const Values buffered = merge(sc19(), {{"vcs", i64{1}}, {"nic_buffer_flits", i64{4000}}});
@@ -198,21 +219,29 @@ TEST(throughput_of_a_vc_is_depth_over_round_trip) {
 }
 
 TEST(credit_latency_is_checked_and_reported) {
-  CHECK_THROWS(ConfigError, build(line_of_two(merge(sc19(), {{"link_latency_ns_local", 0.0}}), {"uniform", {}})), "cycle_ns", "credit on a local link");
+  CHECK_THROWS(ConfigError, build(line_of_two(merge(sc19(), {{"link_latency_ns_local", 0.0}}), {"uniform", {}})),
+               "cycle_ns", "credit on a local link");
   const auto net = build(line_of_two(sc19(), {"uniform", {}}));
   bool reported = false;
-  for (const Rounding& time : net->rounding) reported |= time.quantity.find("credit on a local link") != std::string::npos && time.cycles == 50;
+  for (const Rounding& time : net->rounding)
+    reported |= time.quantity.find("credit on a local link") != std::string::npos && time.cycles == 50;
   CHECK(reported);
 }
 
 // ---- Age ----
 
-// Everyone sends to one terminal. Of the heads that ask for it, the oldest is served: what leaves in a cycle is no younger than
-// anything that asked and stayed. Round robin does not keep to that.
+// Everyone sends to one terminal. Of the heads that ask for it, the oldest is served: what leaves in a cycle is no
+// younger than anything that asked and stayed. Round robin does not keep to that.
 TEST(the_oldest_is_served_first) {
-  for (const auto& [arbiter, vcs] : {std::pair{kAge, i64{1}}, {kAge, i64{4}}, {kRoundRobin, i64{1}}, {std::string("least_recently_served"), i64{4}}}) {
-    const Values router = merge(input_queued(), {{"arbiter", arbiter}, {"vcs", vcs}, {"injection_vcs", i64{0}}, {"input_buffer_flits", i64{8}}});
-    Simulation sim(config(hyperx_section({3}, 6), router, {"dimension_order", {}}, {"hotspot", {{"hot_terminals", i64{1}}, {"fraction", 1.0}, {"load", 0.3}}}));
+  for (const auto& [arbiter, vcs] : {std::pair{kAge, i64{1}},
+                                     {kAge, i64{4}},
+                                     {kRoundRobin, i64{1}},
+                                     {std::string("least_recently_served"), i64{4}}}) {
+    const Values router =
+        merge(input_queued(),
+              {{"arbiter", arbiter}, {"vcs", vcs}, {"injection_vcs", i64{0}}, {"input_buffer_flits", i64{8}}});
+    Simulation sim(config(hyperx_section({3}, 6), router, {"dimension_order", {}},
+                          {"hotspot", {{"hot_terminals", i64{1}}, {"fraction", 1.0}, {"load", 0.3}}}));
     const Network& net = sim.network();
     const u32 hot = net.destination(net, 1, 0, 0, 0, 0), router_of_hot = net.terminal_router[hot];
     u32 out_of_order = 0, served = 0;
@@ -225,7 +254,8 @@ TEST(the_oldest_is_served_first) {
       for (u32 port = 0; port < net.radix; port++)
         for (u32 vc = 0; vc < net.vcs; vc++) {
           const InputVc& in = s.input_vcs[net.vc_id(net.port(router_of_hot, port), vc)];
-          if (in.count > 0 && in.routed && in.out_port == net.terminal_port[hot]) oldest = std::min(oldest, s.packets[packet_of(in.front)].generated);
+          if (in.count > 0 && in.routed && in.out_port == net.terminal_port[hot])
+            oldest = std::min(oldest, s.packets[packet_of(in.front)].generated);
         }
       for (std::size_t k = 0; k < ends.size(); k++)
         for (u32 n = ends[k]; n != s.part.flit_lines.lines[k].end; n++) {
@@ -240,12 +270,15 @@ TEST(the_oldest_is_served_first) {
   }
 }
 
-// Where a packet waits for room it is woken in that order, too: four terminals behind one link whose far buffer is full. Every grant
-// over the link goes to the oldest of the heads that were there, single flits and packets alike.
+// Where a packet waits for room it is woken in that order, too: four terminals behind one link whose far buffer is
+// full. Every grant over the link goes to the oldest of the heads that were there, single flits and packets alike.
 TEST(the_oldest_that_waits_for_room_is_woken_first) {
   for (const i64 flits : {1, 4})
     for (const i64 output : {0, 8}) {
-      const Values router = merge(input_queued(), {{"arbiter", kAge}, {"input_buffer_flits", i64{8}}, {"output_buffer_flits", output}, {"link_latency_ns_local", 5.0}});
+      const Values router = merge(input_queued(), {{"arbiter", kAge},
+                                                   {"input_buffer_flits", i64{8}},
+                                                   {"output_buffer_flits", output},
+                                                   {"link_latency_ns_local", 5.0}});
       Simulation sim(line_of_two(router, {"bit_complement", {{"load", 1.0}, {"packet_flits", flits}}}, 4));
       const Network& net = sim.network();
       std::vector<u32> served;  // ages of heads as they leave their input buffers at router 0
@@ -284,12 +317,14 @@ TEST(the_oldest_that_waits_for_room_is_woken_first) {
 
 namespace {
 
-// Most grants of one cycle from one input port and from one input VC, and into one output port; per credit sent upstream.
+// Most grants of one cycle from one input port and from one input VC, and into one output port; per credit sent
+// upstream.
 struct Grants {
   u32 by_input = 0, by_input_vc = 0;
 };
 Grants most_grants(const Values& router) {
-  Simulation sim(config(hyperx_section({4}, 4), merge(router, {{"link_latency_ns_local", 60.0}}), {"dim_war", {}}, {"uniform", {{"load", 1.0}}}, 3));
+  Simulation sim(config(hyperx_section({4}, 4), merge(router, {{"link_latency_ns_local", 60.0}}), {"dim_war", {}},
+                        {"uniform", {{"load", 1.0}}}, 3));
   const Network& net = sim.network();
   Grants most;
   std::vector<u32> ends(sim.state().part.credit_lines.lines.size());
@@ -317,21 +352,24 @@ TEST(crossbar_ports_by_port_or_by_vc) {
   const Values small = merge(sc19(), {{"output_buffer_flits", i64{8}}});
   for (const std::string arbiter : {"age", "least_recently_served"}) {
     const Grants per_vc = most_grants(merge(small, {{"arbiter", arbiter}})),
-                 per_port = most_grants(merge(small, {{"arbiter", arbiter}, {"crossbar_ports", std::string("per_port")}}));
+                 per_port =
+                     most_grants(merge(small, {{"arbiter", arbiter}, {"crossbar_ports", std::string("per_port")}}));
     CHECK_EQ(per_port.by_input, 1u);
     CHECK(per_vc.by_input > 2);
     CHECK_EQ(per_vc.by_input_vc, 1u);
   }
   const auto make = [](const Values& changes) { return build(line_of_two(merge(sc19(), changes), {"uniform", {}})); };
-  CHECK_THROWS(ConfigError, make({{"output_buffer_flits", i64{0}}}), "router.crossbar_ports", "output_buffer_flits", "0 flits");
+  CHECK_THROWS(ConfigError, make({{"output_buffer_flits", i64{0}}}), "router.crossbar_ports", "output_buffer_flits",
+               "0 flits");
   CHECK_THROWS(ConfigError, make({{"arbiter", kRoundRobin}}), "router.crossbar_ports", "round_robin");
   CHECK_THROWS(ConfigError, make({{"crossbar_bandwidth_gb_per_s", 64.0}}), "router.crossbar_ports", "2 cycles");
 }
 
 // A packet of either class leaves on whichever VC of the terminal's port has room and is not held by another packet.
 TEST(ejection_uses_every_vc) {
-  Simulation sim(config(hyperx_section({4}, 4), sc19(), {"dim_war", {}},
-                        {"hotspot", {{"hot_terminals", i64{2}}, {"fraction", 1.0}, {"load", 1.0}, {"packet_flits", i64{4}}}}));
+  Simulation sim(
+      config(hyperx_section({4}, 4), sc19(), {"dim_war", {}},
+             {"hotspot", {{"hot_terminals", i64{2}}, {"fraction", 1.0}, {"load", 1.0}, {"packet_flits", i64{4}}}}));
   const Network& net = sim.network();
   std::set<u32> vcs;
   for (u32 now = 0; now < 1500; now++) {
@@ -350,12 +388,15 @@ TEST(ejection_uses_every_vc) {
 
 // ---- Links shared by flits or by packets ----
 
-// Every terminal's link carries packets of 4 flits on 8 VCs. Shared by packets, none begins before the last one has ended (a NIC holds
-// whole packets, so none runs dry); by flits, they mix.
+// Every terminal's link carries packets of 4 flits on 8 VCs. Shared by packets, none begins before the last one has
+// ended (a NIC holds whole packets, so none runs dry); by flits, they mix.
 TEST(links_shared_by_flits_or_by_packets) {
-  for (const auto& [sharing, granularity, mix] : {std::tuple{"flit", "flit", true}, {"packet", "flit", false}, {"flit", "packet", false}}) {
-    Simulation sim(config(hyperx_section({3}, 3), merge(sc19(), {{"link_sharing", std::string(sharing)}, {"credit_granularity", std::string(granularity)}}),
-                          {"dim_war", {}}, {"uniform", {{"load", 1.0}, {"packet_flits", i64{4}}}}));
+  for (const auto& [sharing, granularity, mix] :
+       {std::tuple{"flit", "flit", true}, {"packet", "flit", false}, {"flit", "packet", false}}) {
+    Simulation sim(config(
+        hyperx_section({3}, 3),
+        merge(sc19(), {{"link_sharing", std::string(sharing)}, {"credit_granularity", std::string(granularity)}}),
+        {"dim_war", {}}, {"uniform", {{"load", 1.0}, {"packet_flits", i64{4}}}}));
     const Network& net = sim.network();
     std::map<u32, u32> open;  // by channel: the packet part-way through
     u32 mixed = 0, whole = 0;
@@ -367,7 +408,8 @@ TEST(links_shared_by_flits_or_by_packets) {
         const auto& line = sim.state().part.flit_lines.lines[k];
         for (u32 n = ends[k]; n != line.end; n++) {
           const u32 channel = net.port_of_vc(line.at(n).vc);
-          if (net.is_nic(channel) || net.channels[channel].kind != PortKind::kTerminal) continue;  // to a router from a terminal
+          // to a router from a terminal
+          if (net.is_nic(channel) || net.channels[channel].kind != PortKind::kTerminal) continue;
           const Flit flit = line.at(n).flit;
           const auto at = open.find(channel);
           mixed += at != open.end() && at->second != packet_of(flit);
@@ -389,34 +431,41 @@ TEST(random_routers_run_empty) {
   std::map<std::string, u32> used;
   for (u32 scene = 0; scene < 400; scene++) {
     const bool dragonfly = pick(scene, 0, 5) == 0;
-    const Section topology = dragonfly ? dragonfly_section(2, 3, 1, 4)
-                                       : hyperx_section(std::vector<std::vector<double>>{{3, 3}, {2, 3}, {4}, {2, 2, 2}}[pick(scene, 1, 4)], 2,
-                                                        {{"links", std::vector<double>{1.0 + pick(scene, 2, 2)}}});
+    const Section topology =
+        dragonfly ? dragonfly_section(2, 3, 1, 4)
+                  : hyperx_section(std::vector<std::vector<double>>{{3, 3}, {2, 3}, {4}, {2, 2, 2}}[pick(scene, 1, 4)],
+                                   2, {{"links", std::vector<double>{1.0 + pick(scene, 2, 2)}}});
     const auto& routings = dragonfly ? kRoutings : kHyperXRoutings;
     const std::string routing = routings[pick(scene, 3, static_cast<u32>(routings.size()))];
     const bool cut_through = pick(scene, 4, 2), buffered = pick(scene, 5, 2), whole_packets = pick(scene, 6, 4) == 0;
-    const i64 most = std::vector<i64>{1, 2, 5, 16}[pick(scene, 7, 4)], depth = cut_through || whole_packets ? most + pick(scene, 8, 6) : 1 + pick(scene, 8, 6);
-    const std::string arbiter = std::vector<std::string>{"age", "age", "round_robin", "least_recently_served"}[pick(scene, 9, 4)];
-    Values router = merge(input_queued(), {{"flow_control", std::string(cut_through ? "virtual_cut_through" : "wormhole")},
-                                           {"arbiter", arbiter},
-                                           {"input_buffer_flits", depth},
-                                           {"output_buffer_flits", buffered ? (cut_through ? most : 1) + i64{pick(scene, 10, 4)} : i64{0}},
-                                           {"nic_buffer_flits", most + pick(scene, 11, 20)},
-                                           {"link_latency_ns_local", 1.0 + pick(scene, 12, 12)},
-                                           {"link_latency_ns_global", 6.0},
-                                           {"injection_vcs", i64{pick(scene, 13, 2)}},
-                                           {"credit_latency", std::string(pick(scene, 14, 2) ? "link" : "hop")},
-                                           {"credit_granularity", std::string(whole_packets ? "packet" : "flit")},
-                                           {"link_sharing", std::string(pick(scene, 21, 2) ? "packet" : "flit")},
-                                           {"vc_allocation", std::string(routing != "dal" && pick(scene, 15, 3) == 0 ? "before_switch" : "with_switch")},
-                                           {"pipeline_ns", 1.0 * pick(scene, 16, 3)},
-                                           {"watchdog_ns", 5000.0}});
+    const i64 most = std::vector<i64>{1, 2, 5, 16}[pick(scene, 7, 4)],
+              depth = cut_through || whole_packets ? most + pick(scene, 8, 6) : 1 + pick(scene, 8, 6);
+    const std::string arbiter =
+        std::vector<std::string>{"age", "age", "round_robin", "least_recently_served"}[pick(scene, 9, 4)];
+    Values router = merge(
+        input_queued(),
+        {{"flow_control", std::string(cut_through ? "virtual_cut_through" : "wormhole")},
+         {"arbiter", arbiter},
+         {"input_buffer_flits", depth},
+         {"output_buffer_flits", buffered ? (cut_through ? most : 1) + i64{pick(scene, 10, 4)} : i64{0}},
+         {"nic_buffer_flits", most + pick(scene, 11, 20)},
+         {"link_latency_ns_local", 1.0 + pick(scene, 12, 12)},
+         {"link_latency_ns_global", 6.0},
+         {"injection_vcs", i64{pick(scene, 13, 2)}},
+         {"credit_latency", std::string(pick(scene, 14, 2) ? "link" : "hop")},
+         {"credit_granularity", std::string(whole_packets ? "packet" : "flit")},
+         {"link_sharing", std::string(pick(scene, 21, 2) ? "packet" : "flit")},
+         {"vc_allocation", std::string(routing != "dal" && pick(scene, 15, 3) == 0 ? "before_switch" : "with_switch")},
+         {"pipeline_ns", 1.0 * pick(scene, 16, 3)},
+         {"watchdog_ns", 5000.0}});
     if (pick(scene, 17, 3) == 0) router["crossbar_bandwidth_gb_per_s"] = 64.0;
-    else if (buffered && arbiter != "round_robin" && pick(scene, 18, 2)) router["crossbar_ports"] = std::string("per_vc");
+    else if (buffered && arbiter != "round_robin" && pick(scene, 18, 2))
+      router["crossbar_ports"] = std::string("per_vc");
     Section chosen{routing, {}};
     if (routing[0] == 'q') chosen.values["epsilon"] = 0.2;
     const auto with = [&](const Values& changes) {
-      return config(topology, merge(router, changes), chosen, {"uniform", {{"load", 1.0}, {"packet_flits", i64{1}}, {"packet_flits_max", most}}}, scene);
+      return config(topology, merge(router, changes), chosen,
+                    {"uniform", {{"load", 1.0}, {"packet_flits", i64{1}}, {"packet_flits_max", most}}}, scene);
     };
     // As many VCs as needed, or several per class.
     const u32 classes = build(with({{"vcs", i64{0}}}))->routing_facts.classes;
@@ -437,15 +486,17 @@ TEST(random_routers_run_empty) {
     }
     CHECK_FOR(sim.state().part.totals.flits_ejected > 200, name);
     for (const InputVc& in : sim.state().input_vcs) CHECK_FOR(!in.parked && in.count == 0, name);
-    for (const OutputVc& out : sim.state().output_vcs) CHECK_FOR(out.parked == kNone && out.owner == kNone && out.count == 0, name);
-    for (const Port& port : sim.state().ports) CHECK_FOR(port.queued == 0 && port.load == 0 && port.waiting_vcs == 0, name);
+    for (const OutputVc& out : sim.state().output_vcs)
+      CHECK_FOR(out.parked == kNone && out.owner == kNone && out.count == 0, name);
+    for (const Port& port : sim.state().ports)
+      CHECK_FOR(port.queued == 0 && port.load == 0 && port.waiting_vcs == 0, name);
     used[arbiter]++;
   }
   CHECK(used.size() == 3);
 }
 
-// A port is stalled while something wants to leave by it and cannot. A head of dal's that finds no room goes elsewhere, and its first
-// port must not count on: none is stalled in an empty network.
+// A port is stalled while something wants to leave by it and cannot. A head of dal's that finds no room goes elsewhere,
+// and its first port must not count on: none is stalled in an empty network.
 TEST(no_port_is_stalled_when_nobody_waits) {
   for (const std::string routing : {"omni_war", "dim_war", "dal"}) {
     const Values router = merge(input_queued(), {{"input_buffer_flits", i64{2}}, {"link_latency_ns_local", 8.0}});
@@ -463,7 +514,8 @@ TEST(no_port_is_stalled_when_nobody_waits) {
   }
 }
 
-// Age and mixed sizes on the study's router, small buffers, long run: every packet comes within bounds of the load behind it.
+// Age and mixed sizes on the study's router, small buffers, long run: every packet comes within bounds of the load
+// behind it.
 TEST(nobody_starves_under_age) {
   for (const std::string flow : {"virtual_cut_through", "wormhole"}) {
     const Values router = merge(sc19(), {{"flow_control", flow},
@@ -471,7 +523,8 @@ TEST(nobody_starves_under_age) {
                                          {"output_buffer_flits", i64{16}},
                                          {"link_latency_ns_local", 10.0},
                                          {"output_latency_ns", 5.0}});
-    Simulation sim(config(hyperx_section({3, 3}, 3), router, {"omni_war", {}}, {"uniform", merge(kSizes, {{"load", 0.9}})}));
+    Simulation sim(
+        config(hyperx_section({3, 3}, 3), router, {"omni_war", {}}, {"uniform", merge(kSizes, {{"load", 0.9}})}));
     sim.run(2000);
     for (u32 k = 0; k < 60; k++) {
       sim.run(100);

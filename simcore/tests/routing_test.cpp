@@ -1,5 +1,5 @@
-// What every routing promises: a bound on hops, and VC classes by the part of the path (facts of the Q-adaptive authors'
-// code, merlin/topology/dragonfly.cc 603-1299).
+// What every routing promises: a bound on hops, and VC classes by the part of the path (facts of the Q-adaptive
+// authors' code, merlin/topology/dragonfly.cc 603-1299).
 #include <algorithm>
 #include <set>
 
@@ -13,7 +13,9 @@ namespace {
 
 Config busy(const Section& routing, u64 seed = 2, const std::string& pattern = "adversarial") {
   Section traffic{pattern, {{"load", 0.8}}};
-  return config(small_network(), merge(input_queued(), {{"input_buffer_flits", i64{8}}, {"link_latency_ns_global", 20.0}}), routing, traffic, seed);
+  return config(small_network(),
+                merge(input_queued(), {{"input_buffer_flits", i64{8}}, {"link_latency_ns_global", 20.0}}), routing,
+                traffic, seed);
 }
 
 std::vector<Decision> decisions(Simulation& sim, u32 cycles) {
@@ -29,7 +31,8 @@ struct Place {
 };
 Place place(const Network& net, const Decision& d) {
   const Dragonfly& df = dragonfly(net);
-  const u32 from = df.group(net.terminal_router[d.packet.source]), to = df.group(net.terminal_router[d.packet.destination]), here = df.group(d.router);
+  const u32 from = df.group(net.terminal_router[d.packet.source]),
+            to = df.group(net.terminal_router[d.packet.destination]), here = df.group(d.router);
   return {here == to ? kDestination : here == from ? kSource : kMiddle, from == to};
 }
 
@@ -62,19 +65,25 @@ TEST(hops_and_vc_classes_of_static_routings) {
       std::map<u32, u32> last_class;
       for (const Decision& d : decisions(sim, 1500)) {
         const Place at = place(net, d);
-        const auto& allowed = at.part == kDestination ? rule.destination : at.part == kSource ? rule.source : rule.middle;
+        const auto& allowed = at.part == kDestination ? rule.destination
+                              : at.part == kSource    ? rule.source
+                                                      : rule.middle;
         CHECK_FOR(allowed.count(d.out_class) == 1, name + ": class " + std::to_string(d.out_class));
         // Minimal at the source router has its own class under PAR, the detour another.
-        if (name == "par" && at.part == kSource) CHECK(d.packet.hops == 0 ? d.out_class <= 1 : d.out_class == (d.packet.phase == kToIntermediate ? 1u : 3u));
-        if (name == "ugal_group" && at.part == kSource) CHECK_EQ(d.out_class, d.packet.phase == kToIntermediate ? 0u : 1u);
-        if (name == "ugal_router" && at.part == kSource) CHECK_EQ(d.out_class, d.packet.phase == kToIntermediate ? 0u : 2u);
+        if (name == "par" && at.part == kSource)
+          CHECK(d.packet.hops == 0 ? d.out_class <= 1 : d.out_class == (d.packet.phase == kToIntermediate ? 1u : 3u));
+        if (name == "ugal_group" && at.part == kSource)
+          CHECK_EQ(d.out_class, d.packet.phase == kToIntermediate ? 0u : 1u);
+        if (name == "ugal_router" && at.part == kSource)
+          CHECK_EQ(d.out_class, d.packet.phase == kToIntermediate ? 0u : 2u);
         if (at.local_path) CHECK(d.packet.hops <= 1);
         longest = std::max(longest, u32{d.packet.hops});
         if (d.packet.hops > 0) CHECK_FOR(d.out_class >= last_class[d.id], name + ": classes never go down");
         last_class[d.id] = d.out_class;
       }
       CHECK_FOR(longest <= rule.max_hops, name + ": " + std::to_string(longest) + " hops");
-      if (pattern == "adversarial" && (name == "minimal" || name == "valiant_group" || name == "valiant_router")) CHECK_EQ(longest, rule.max_hops);
+      if (pattern == "adversarial" && (name == "minimal" || name == "valiant_group" || name == "valiant_router"))
+        CHECK_EQ(longest, rule.max_hops);
     }
 }
 
@@ -84,8 +93,9 @@ TEST(hops_and_vc_classes_of_table_routings) {
     Section routing;
     u32 bound;
   };
-  for (const Case& c : {Case{{"q_adaptive", {{"epsilon", 0.3}, {"q_thld1", 0.0}, {"q_thld2", -1.0}}}, 5}, Case{{"q_adaptive", {}}, 5},
-                        Case{{"q_routing", {{"max_hops", i64{1}}, {"epsilon", 0.3}}}, 4}, Case{{"q_routing", {{"max_hops", i64{4}}, {"epsilon", 0.3}}}, 7}}) {
+  for (const Case& c : {Case{{"q_adaptive", {{"epsilon", 0.3}, {"q_thld1", 0.0}, {"q_thld2", -1.0}}}, 5},
+                        Case{{"q_adaptive", {}}, 5}, Case{{"q_routing", {{"max_hops", i64{1}}, {"epsilon", 0.3}}}, 4},
+                        Case{{"q_routing", {{"max_hops", i64{4}}, {"epsilon", 0.3}}}, 7}}) {
     Simulation sim(busy(c.routing));
     const Network& net = sim.network();
     CHECK_EQ(net.vcs, c.bound);
@@ -145,8 +155,8 @@ TEST(ugal_rule_by_hand) {
     return statistics(sim.network(), sim.state()).at("nonminimal_fraction") * packets;
   };
   for (const std::string routing : {"ugal_group", "ugal_router", "par", "ugal_global"}) {
-    CHECK_EQ(nonminimal(routing, {}, 1), 0);                       // empty queues: minimal
-    CHECK(nonminimal(routing, {}, 12) >= 1);                       // a packet ahead on the minimal port
+    CHECK_EQ(nonminimal(routing, {}, 1), 0);  // empty queues: minimal
+    CHECK(nonminimal(routing, {}, 12) >= 1);  // a packet ahead on the minimal port
     CHECK_EQ(nonminimal(routing, {{"bias_flits", 100.0}}, 12), 0);
     CHECK_EQ(nonminimal(routing, {{"threshold", 0.0}, {"bias_flits", -1.0}}, 3), 3);  // 0 > -1
   }
@@ -155,7 +165,9 @@ TEST(ugal_rule_by_hand) {
 TEST(too_few_vcs_are_refused) {
   for (const auto& [name, rule] : kRules) {
     const Values few = merge(input_queued(), {{"vcs", i64{rule.vcs - 1}}});
-    const auto make = [&, &routing = name] { Simulation sim(config(small_network(), few, {routing, {}}, {"uniform", {}})); };
+    const auto make = [&, &routing = name] {
+      Simulation sim(config(small_network(), few, {routing, {}}, {"uniform", {}}));
+    };
     CHECK_THROWS(ConfigError, make(), "router.vcs", std::to_string(rule.vcs - 1), std::to_string(rule.vcs), name);
   }
 }

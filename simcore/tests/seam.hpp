@@ -8,11 +8,13 @@
 namespace scenes {
 
 // HyperX 4x3 with two links in y, T=3; and the Dragonfly of 72 terminals. Both with traffic that makes queues.
-inline Config seam_on_dragonfly(const Section& routing, const Values& router = hpdc21(), double load = 0.9, u64 seed = 1) {
+inline Config seam_on_dragonfly(const Section& routing, const Values& router = hpdc21(), double load = 0.9,
+                                u64 seed = 1) {
   return config(small_network(), router, routing, {"mixed", {{"load", load}}}, seed);
 }
 inline Config seam_on_hyperx(const Section& routing, const Values& router = sc19(), double load = 0.9, u64 seed = 1) {
-  return config(hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}}), router, routing, {"mixed", {{"load", load}, {"packet_flits_max", i64{8}}}}, seed);
+  return config(hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}}), router, routing,
+                {"mixed", {{"load", load}, {"packet_flits_max", i64{8}}}}, seed);
 }
 
 // One cycle; choose(j) names the slot of decision j.
@@ -23,7 +25,9 @@ void advance(Simulation& sim, Choose&& choose) {
   sim.apply(choices.data(), choices.size());
 }
 // Any slot, by cycle and decision: two runs with the same decisions choose the same.
-inline u32 any_slot(const Simulation& sim, const Batch& b, u32 j) { return below(draw(99, sim.state().part.totals.now, j), b.decisions.slot_count[j]); }
+inline u32 any_slot(const Simulation& sim, const Batch& b, u32 j) {
+  return below(draw(99, sim.state().part.totals.now, j), b.decisions.slot_count[j]);
+}
 inline void advance_at_random(Simulation& sim, u32 cycles) {
   for (u32 k = 0; k < cycles; k++) advance(sim, [&](u32 j) { return any_slot(sim, sim.batch(), j); });
 }

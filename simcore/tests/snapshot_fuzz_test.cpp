@@ -58,10 +58,10 @@ Config in_parts(u32 partitions, Config config) {
 // Small networks, so that a change meets something that matters.
 std::vector<Config> worlds() {
   const Section df = dragonfly_section(1, 2, 1, 3), hx = hyperx_section({3, 2}, 2);
-  const Values small = merge(hpdc21(), {{"input_buffer_flits", i64{8}}, {"output_buffer_flits", i64{8}},
-      {"nic_buffer_flits", i64{8}}});
-  const Values aged = merge(sc19(), {{"input_buffer_flits", i64{12}}, {"output_buffer_flits", i64{12}}, {"vcs",
-      i64{0}}});
+  const Values small =
+      merge(hpdc21(), {{"input_buffer_flits", i64{8}}, {"output_buffer_flits", i64{8}}, {"nic_buffer_flits", i64{8}}});
+  const Values aged =
+      merge(sc19(), {{"input_buffer_flits", i64{12}}, {"output_buffer_flits", i64{12}}, {"vcs", i64{0}}});
   const auto traffic = [](const std::string& name, double load, i64 flits = 1, i64 most = 0) {
     return Section{name, {{"load", load}, {"packet_flits", flits}, {"packet_flits_max", most}}};
   };
@@ -72,30 +72,31 @@ std::vector<Config> worlds() {
       config(df, small, {"q_routing", {}}, traffic("uniform", 0.9)),
       config(dragonfly_section(1, 2, 1, 3), small_wormhole(), {"ugal_group", {}}, traffic("uniform", 0.9, 5)),
       config(df, merge(small_wormhole(), {{"vc_allocation", std::string("before_switch")}}), {"par", {}},
-          traffic("uniform", 0.9, 1, 5)),
+             traffic("uniform", 0.9, 1, 5)),
       config(df, small, {"valiant_router", {}}, traffic("random_neighbors", 0.8, 2)),
       config(hx, aged, {"omni_war", {{"allocation", std::string("sequential")}}}, traffic("uniform", 0.9, 1, 8)),
       config(hx, aged, {"dal", {}}, traffic("uniform", 0.9, 1, 8)),
       config(hx, aged, {"clos_ad", {}}, traffic("uniform", 0.9, 1, 3)),
       config(hx, input_queued(), {"q_adaptive", {}}, traffic("many_to_many", 0.9)),
       config(df, small, {"agent", recorded}, traffic("uniform", 0.9)),
-      config(hx, aged, {"agent", merge(recorded, {{"reward", std::string("end_to_end_delay")}})}, traffic("uniform",
-          0.9, 1, 4)),
+      config(hx, aged, {"agent", merge(recorded, {{"reward", std::string("end_to_end_delay")}})},
+             traffic("uniform", 0.9, 1, 4)),
       config(df, small, {"policy", merge(recorded, {{"temperature", 0.5}, {"hidden", std::vector<double>{5}}})},
-          traffic("uniform", 0.9)),
-      config(df, small, {"biased", merge(recorded, {{"observation", std::string("progress+q_values")}})}, traffic("uniform", 0.9)),
+             traffic("uniform", 0.9)),
+      config(df, small, {"biased", merge(recorded, {{"observation", std::string("progress+q_values")}})},
+             traffic("uniform", 0.9)),
       with_jobs(two_jobs(), {{"blame", true}}, hyperx_section({3, 2}, 2), aged, "dim_war"),
-      with_jobs(two_jobs(), {{"nic_order", std::string("packet")}, {"mpi_eager_bytes", i64{100}}}, dragonfly_section(2,
-          2, 1, 3), small),
-      with_jobs(two_jobs(), {{"host", std::string("loggops")}, {"loggops_S_bytes", i64{1000}}}, dragonfly_section(2, 2,
-          1, 3), small),
-      with_jobs(two_jobs(), {{"host", std::string("loggops")}, {"network", std::string("none")}, {"loggops_S_bytes",
-          i64{1000}}},
+      with_jobs(two_jobs(), {{"nic_order", std::string("packet")}, {"mpi_eager_bytes", i64{100}}},
+                dragonfly_section(2, 2, 1, 3), small),
+      with_jobs(two_jobs(), {{"host", std::string("loggops")}, {"loggops_S_bytes", i64{1000}}},
+                dragonfly_section(2, 2, 1, 3), small),
+      with_jobs(two_jobs(),
+                {{"host", std::string("loggops")}, {"network", std::string("none")}, {"loggops_S_bytes", i64{1000}}},
                 dragonfly_section(2, 2, 1, 3), small),
       config(df, packet_crossbar(small), {"q_adaptive", {}}, traffic("uniform", 0.9, 1, 4)),
       with_jobs(two_jobs(), {{"blame", true}}, dragonfly_section(2, 2, 1, 3), packet_crossbar(small)),
       in_parts(3, with_jobs(two_jobs(), {{"nic_order", std::string("packet")}, {"mpi_eager_bytes", i64{100}}},
-          dragonfly_section(2, 2, 1, 3), small)),
+                            dragonfly_section(2, 2, 1, 3), small)),
   };
 }
 
@@ -172,8 +173,9 @@ struct Fields {
 // array.
 void disturb(State& s, u64 seed) {
   u64 counter = 0;
-  const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(below(draw(seed, 3, counter++),
-      static_cast<u32>(n))); };
+  const auto pick = [&](std::size_t n) {
+    return static_cast<std::size_t>(below(draw(seed, 3, counter++), static_cast<u32>(n)));
+  };
   Fields fields;
 #define FLITGYM_FIELD(type, name) fields.field(s.name);
   FLITGYM_STATE(FLITGYM_FIELD)
@@ -204,10 +206,9 @@ TEST(own_snapshots_are_taken_back) {
   std::vector<Config> all = worlds();
   for (const std::string& routing : kRoutings)
     for (const Values& router : {input_queued(), hpdc21(), sc22()})
-      all.push_back(config(small_network(), router, {routing, {}}, {"mixed", {{"load", 0.8}, {"packet_flits_max",
-          i64{6}}}}));
-  for (const std::string& routing : kHyperXRoutings)
-    all.push_back(seam_on_hyperx({routing, {}}));
+      all.push_back(
+          config(small_network(), router, {routing, {}}, {"mixed", {{"load", 0.8}, {"packet_flits_max", i64{6}}}}));
+  for (const std::string& routing : kHyperXRoutings) all.push_back(seam_on_hyperx({routing, {}}));
   for (const Config& each : all) {
     Simulation sim(each), other(each);
     for (u32 k = 0; k < 12; k++) {
@@ -256,10 +257,13 @@ TEST(a_snapshot_that_contradicts_itself_is_refused) {
   refused(plain, [](State& s) { s.input_vcs.pop_back(); }, "an array of");
   refused(plain, [](State& s) { s.part.totals.now = kEndOfTime + 1; }, "time");
   refused(plain, [](State& s) { s.part.flit_lines.lines[0].end++; }, "delay line");
-  refused(plain, [](State& s) {
-    for (const u32 chunk : s.part.sources_due.first)
-      if (chunk != kNone) s.part.sources_due.chunks[chunk].next = chunk;
-  }, "timing wheel");
+  refused(
+      plain,
+      [](State& s) {
+        for (const u32 chunk : s.part.sources_due.first)
+          if (chunk != kNone) s.part.sources_due.chunks[chunk].next = chunk;
+      },
+      "timing wheel");
   refused(plain, [](State& s) { s.outputs_asked[0] ^= 1; }, "requests");
   refused(plain, [](State& s) { s.part.totals.packets_in_network++; }, "packets in the network");
   refused(plain, [](State& s) { s.terminals[0].step = 1; }, "load of a source");
@@ -288,7 +292,7 @@ TEST(a_table_of_nonsense_is_refused) {
       while (!(used[0] >> column & 1)) column++;
       table(forged)[column] = nonsense;
       CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "q_table[0, 0, " + std::to_string(column) + "]",
-          "finite");
+                   "finite");
       sim.expose_table(sim.network().table);
       table(sim)[column] = nonsense;
       const std::string message = CHECK_THROWS(ConfigError, sim.run(1), "q_table[0, 0, ");
@@ -298,7 +302,7 @@ TEST(a_table_of_nonsense_is_refused) {
     }
   // An entry behind which there is no channel.
   Simulation sim(config(dragonfly_section(2, 4, 2, 5, {{"links_per_group_pair", i64{1}}}), hpdc21(), {"q_routing", {}},
-      {"uniform", {{"load", 0.5}}}));
+                        {"uniform", {{"load", 0.5}}}));
   sim.expose_table(sim.network().table);
   std::ranges::fill(all_values(sim.network(), sim.state()), 0.0f);
   CHECK_THROWS(ConfigError, sim.run(1), "q_table[", "must stay infinite");
@@ -314,11 +318,12 @@ TEST(a_table_that_is_written_to_later_harms_nobody) {
       sim.expose_table(sim.network().table);
       sim.run(300);
       const float values[] = {-1.0f, 0.0f, std::numeric_limits<float>::quiet_NaN(),
-          std::numeric_limits<float>::infinity(), 3e38f};
+                              std::numeric_limits<float>::infinity(), 3e38f};
       const std::span<float> table = all_values(sim.network(), sim.state());
       std::function<void()> meddle = [&, k = u64{0}]() mutable {
         for (u32 n = 0; n < 200; n++, k++)
-          table[below(draw(seed, 5, 2 * k), static_cast<u32>(table.size()))] = values[below(draw(seed, 5, 2 * k + 1), 5)];
+          table[below(draw(seed, 5, 2 * k), static_cast<u32>(table.size()))] =
+              values[below(draw(seed, 5, 2 * k + 1), 5)];
       };
       bool refused = false;
       try {
@@ -344,8 +349,7 @@ TEST(fuzz_snapshot_bytes) {
     corpus.push_back(owners.back()->snapshot());
   }
   testing::fuzz(corpus, {}, 400, [&](const std::string& bytes) {
-    for (std::size_t k = 0; k < owners.size(); k++)
-      try {
+    for (std::size_t k = 0; k < owners.size(); k++) try {
         owners[k]->restore(bytes);
         CHECK(bytes == corpus[k]);
       } catch (const ConfigError&) {

@@ -1,4 +1,5 @@
-// Forwarding tables: what is refused, what closes a circle and what does not, and that the simulator plays what the table says.
+// Forwarding tables: what is refused, what closes a circle and what does not, and that the simulator plays what the
+// table says.
 #include "tables/table.hpp"
 
 #include <map>
@@ -19,7 +20,8 @@ namespace {
 
 Section ring(double n) { return {"torus", {{"sizes", std::vector<double>{n}}}}; }
 
-Config play(const Section& topology, std::shared_ptr<const ForwardingTable> table, double load, const Values& routing = {}, const Values& router = {}) {
+Config play(const Section& topology, std::shared_ptr<const ForwardingTable> table, double load,
+            const Values& routing = {}, const Values& router = {}) {
   Config c = config(topology, merge(input_queued(), router), {"table", routing}, {"uniform", {{"load", load}}});
   c.table = std::move(table);
   return c;
@@ -71,7 +73,10 @@ ForwardingTable random_table(const ChannelGraph& g, u32 layers, u64 seed, LayerB
   }
   table.layers = layers;
   table.layer_by = by;
-  table.layer.resize(std::size_t{by == LayerBy::kDestination ? 1 : by == LayerBy::kSwitch ? g.switches : g.terminals} * g.terminals);
+  table.layer.resize(std::size_t{by == LayerBy::kDestination ? 1
+                                 : by == LayerBy::kSwitch    ? g.switches
+                                                             : g.terminals} *
+                     g.terminals);
   for (u8& layer : table.layer) layer = static_cast<u8>(below(draw(seed, 2, n++), layers));
   return table;
 }
@@ -91,7 +96,8 @@ TEST(channel_graph_is_the_network) {
   }
   for (u32 s = 0; s < g.switches; s++) CHECK_EQ(g.terminals_at(s), 7u);
   CHECK_EQ(graph_of(hyperx_section({4, 4}, 1), {{"links", std::string("0-1,0-4")}}).channels, 2 * 46u);
-  CHECK_THROWS(ConfigError, graph_of(hyperx_section({4, 4}, 1), {{"events", std::string("0-1:100")}}), "failures.events");
+  CHECK_THROWS(ConfigError, graph_of(hyperx_section({4, 4}, 1), {{"events", std::string("0-1:100")}}),
+               "failures.events");
 }
 
 TEST(a_table_with_a_flaw_is_refused_by_name) {
@@ -112,7 +118,8 @@ TEST(a_table_with_a_flaw_is_refused_by_name) {
   bad = good;
   bad.at(3, 3) = 1;
   CHECK_THROWS(ConfigError, check_table(g, bad), "switch 3 sends terminal 3, which hangs on its port 0, to port 1");
-  CHECK_THROWS(ConfigError, check_table(graph_of(ring(7)), good), "another network: it has 6 switches and 6 terminals, the topology 7 and 7");
+  CHECK_THROWS(ConfigError, check_table(graph_of(ring(7)), good),
+               "another network: it has 6 switches and 6 terminals, the topology 7 and 7");
   bad = good;
   bad.fingerprint = "torus of some other kind";
   CHECK_THROWS(ConfigError, check_table(g, bad), "another network", "some other kind");
@@ -133,8 +140,9 @@ TEST(a_table_with_a_flaw_is_refused_by_name) {
 
 TEST(cycles_are_found_where_they_are) {
   u32 with = 0, without = 0;
-  for (const Section& topology : {ring(5), Section{"torus", {{"sizes", std::vector<double>{4, 3}}}}, hyperx_section({4, 3}, 2), small_network(),
-                                  Section{"random_regular", registry<TopologySpec>().find("random_regular")->second.small}}) {
+  for (const Section& topology :
+       {ring(5), Section{"torus", {{"sizes", std::vector<double>{4, 3}}}}, hyperx_section({4, 3}, 2), small_network(),
+        Section{"random_regular", registry<TopologySpec>().find("random_regular")->second.small}}) {
     const ChannelGraph g = graph_of(topology);
     for (const LayerBy by : {LayerBy::kDestination, LayerBy::kSwitch, LayerBy::kTerminal})
       for (const u32 layers : {1u, 2u, 6u, 30u})
@@ -156,7 +164,8 @@ TEST(cycles_are_found_where_they_are) {
   CHECK(with > 40 && without > 40);
 }
 
-// Hoefler's slide: the paths of two hops around a ring of five wait for each other; one of them in a second layer ends it.
+// Hoefler's slide: the paths of two hops around a ring of five wait for each other; one of them in a second layer ends
+// it.
 TEST(one_path_in_a_second_layer_breaks_the_ring) {
   const ChannelGraph g = graph_of(ring(5));
   ForwardingTable table = made(g, "min_hop");
@@ -202,12 +211,14 @@ TEST(a_table_that_can_deadlock_is_refused_or_does) {
   const ChannelGraph g = graph_of(ring(6));
   const auto table = std::make_shared<const ForwardingTable>(made(g, "min_hop"));
   const Values tight = {{"input_buffer_flits", i64{1}}, {"watchdog_ns", 2000.0}};
-  CHECK_THROWS(ConfigError, Simulation(play(ring(6), table, 1.0)), "can deadlock", "0:1->1", "in lane 0", "allow_cycles");
+  CHECK_THROWS(ConfigError, Simulation(play(ring(6), table, 1.0)), "can deadlock", "0:1->1", "in lane 0",
+               "allow_cycles");
   Simulation sim(play(ring(6), table, 1.0, {{"allow_cycles", true}}, tight));
   CHECK_THROWS(CoreError, sim.run(100000), "deadlock", "waits for");
 }
 
-// Tables and their routes in full move the same packets in the same cycles, and so does the routing whose rule the table holds.
+// Tables and their routes in full move the same packets in the same cycles, and so does the routing whose rule the
+// table holds.
 TEST(the_simulator_plays_the_table) {
   const Section square = {"mesh", {{"sizes", std::vector<double>{4, 4}}}};
   const ChannelGraph g = graph_of(square);
@@ -223,7 +234,8 @@ TEST(the_simulator_plays_the_table) {
     for (const auto& p : sim.state().ports) sum = mix64(sum ^ p.flits);
     return sum;
   };
-  const u64 wanted = hash_of(Simulation(config(square, input_queued(), {"dimension_order", {}}, {"uniform", {{"load", 0.7}}})));
+  const u64 wanted =
+      hash_of(Simulation(config(square, input_queued(), {"dimension_order", {}}, {"uniform", {{"load", 0.7}}})));
   CHECK_EQ(hash_of(Simulation(play(square, std::make_shared<ForwardingTable>(order), 0.7))), wanted);
   CHECK_EQ(hash_of(Simulation(play(square, std::make_shared<ForwardingTable>(as_routes(g, order)), 0.7))), wanted);
 }
@@ -237,8 +249,8 @@ TEST(layers_and_lanes_are_virtual_channels) {
   layered.layer.resize(36);
   for (u32 t = 0; t < 6; t++)
     for (u32 d = 0; d < 6; d++) layered.layer[t * 6 + d] = static_cast<u8>((t + d) % 3);
-  // Those that pass between the routers 5 and 0 are of layer 1 and travel in lane 0, the others in lane 1; but on their first channel
-  // in direction + all travel in lane 1: from there nobody waits for one before.
+  // Those that pass between the routers 5 and 0 are of layer 1 and travel in lane 0, the others in lane 1; but on their
+  // first channel in direction + all travel in lane 1: from there nobody waits for one before.
   ForwardingTable dateline = made(g, "min_hop");
   dateline.layers = dateline.lanes = 2;
   dateline.layer_by = LayerBy::kSwitch;
@@ -252,7 +264,8 @@ TEST(layers_and_lanes_are_virtual_channels) {
   for (u32 s = 0; s < 6; s++)
     for (u32 in = 0; in < g.ports; in++)
       for (u32 out = 0; out < g.ports; out++)
-        for (u32 layer = 0; layer < 2; layer++) dateline.lane.push_back(static_cast<u8>(layer == 0 || (in == 0 && out == 1 && s == 4)));
+        for (u32 layer = 0; layer < 2; layer++)
+          dateline.lane.push_back(static_cast<u8>(layer == 0 || (in == 0 && out == 1 && s == 4)));
   CHECK(!find_cycle(g, layered).empty());
   CHECK(find_cycle(g, dateline).empty());
   for (const auto& [table, allow] : {std::pair{layered, true}, {dateline, false}}) {
@@ -267,8 +280,10 @@ TEST(layers_and_lanes_are_virtual_channels) {
         const Packet& p = sim.state().packets[b.packet[i]];
         const Network& net = sim.network();
         if (b.router[i] == net.terminal_router[p.destination]) continue;
-        const u32 in = net.is_link(net.port(b.router[i], b.in_port[i])) ? g.reverse[g.channel(b.router[i], b.in_port[i])] : kNone;
-        const u32 wanted = lane_of(g, table, table.layer_of(net.terminal_router[p.source], p.source, p.destination), in, p.source, g.channel(b.router[i], table.at(b.router[i], p.destination)));
+        const u32 in =
+            net.is_link(net.port(b.router[i], b.in_port[i])) ? g.reverse[g.channel(b.router[i], b.in_port[i])] : kNone;
+        const u32 wanted = lane_of(g, table, table.layer_of(net.terminal_router[p.source], p.source, p.destination), in,
+                                   p.source, g.channel(b.router[i], table.at(b.router[i], p.destination)));
         const auto was = known.find({p.source, p.sequence});
         if (in != kNone && was != known.end()) {
           CHECK_EQ(u32{b.in_vc[i]}, was->second);
@@ -282,7 +297,8 @@ TEST(layers_and_lanes_are_virtual_channels) {
   }
 }
 
-// Whatever engine is registered, on every small topology it accepts: the same table twice; what has no cycle runs and drains.
+// Whatever engine is registered, on every small topology it accepts: the same table twice; what has no cycle runs and
+// drains.
 TEST(every_engine_makes_tables_that_run) {
   u32 made_so_far = 0;
   for (const auto& [name, topology] : registry<TopologySpec>()) {

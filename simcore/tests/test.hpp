@@ -52,7 +52,8 @@ inline void near(const char* file, int line, const char* text, double got, doubl
 
 // The message of what `body` throws as Error; every one of `parts` must be in it.
 template <class Error>
-std::string thrown(const char* file, int line, const char* text, const std::function<void()>& body, const std::vector<std::string>& parts) {
+std::string thrown(const char* file, int line, const char* text, const std::function<void()>& body,
+                   const std::vector<std::string>& parts) {
   std::string message;
   try {
     body();
@@ -67,22 +68,23 @@ std::string thrown(const char* file, int line, const char* text, const std::func
 
 }  // namespace testing
 
-#define TEST(name)                                                  \
-  static void case_##name();                                        \
+#define TEST(name)                                                        \
+  static void case_##name();                                              \
   static const testing::Registered registered_##name(#name, case_##name); \
   static void case_##name()
 
-#define CHECK(condition) \
-  do {                   \
+#define CHECK(condition)                                                          \
+  do {                                                                            \
     if (!(condition)) testing::fail(__FILE__, __LINE__, "not true: " #condition); \
   } while (false)
 // The same with a text, any expression of std::string, that says in which of many rounds it happened.
-#define CHECK_FOR(condition, text) \
-  do {                             \
+#define CHECK_FOR(condition, text)                                                                               \
+  do {                                                                                                           \
     if (!(condition)) testing::fail(__FILE__, __LINE__, std::string("not true: " #condition ", for ") + (text)); \
   } while (false)
 #define CHECK_EQ(got, wanted) testing::equal(__FILE__, __LINE__, #got, got, wanted)
 #define CHECK_NEAR(got, wanted, margin) testing::near(__FILE__, __LINE__, #got, got, wanted, margin)
 // CHECK_THROWS(ConfigError, expression, "part of the message", ...)
 #define CHECK_THROWS(Error, expression, ...) \
-  testing::thrown<Error>(__FILE__, __LINE__, #expression, [&] { static_cast<void>(expression); }, std::vector<std::string>{__VA_ARGS__})
+  testing::thrown<Error>(                    \
+      __FILE__, __LINE__, #expression, [&] { static_cast<void>(expression); }, std::vector<std::string>{__VA_ARGS__})

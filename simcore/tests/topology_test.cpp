@@ -1,4 +1,5 @@
-// Dragonfly: every arrangement and several shapes, walked link by link, and the papers' arrangement against pairs by hand.
+// Dragonfly: every arrangement and several shapes, walked link by link, and the papers' arrangement against pairs by
+// hand.
 #include <array>
 
 #include "crafted.hpp"
@@ -10,7 +11,9 @@ using namespace scenes;
 
 namespace {
 
-std::shared_ptr<const Network> network(const Section& topology) { return build(config(topology, input_queued(), {"minimal", {}}, {"uniform", {}})); }
+std::shared_ptr<const Network> network(const Section& topology) {
+  return build(config(topology, input_queued(), {"minimal", {}}, {"uniform", {}}));
+}
 
 std::string shape(const Section& s) {
   std::string text;
@@ -45,7 +48,8 @@ void check_shape(const Section& section) {
   const Network& net = *built;
   const Dragonfly& df = dragonfly(net);
   const std::string name = shape(section);
-  CHECK_FOR(net.routers == df.a * df.g && net.terminals == df.a * df.g * df.p && net.radix == df.p + df.a - 1 + df.h, name);
+  CHECK_FOR(net.routers == df.a * df.g && net.terminals == df.a * df.g * df.p && net.radix == df.p + df.a - 1 + df.h,
+            name);
 
   // Over each link and back; local links join routers of a group, each pair once.
   for (u32 p = 0; p < net.router_ports; p++) {
@@ -53,7 +57,9 @@ void check_shape(const Section& section) {
     if (peer == kNone) continue;
     CHECK_FOR(net.channels[peer].peer == p, name);
     if (net.channels[p].kind == PortKind::kTerminal) {
-      CHECK_FOR(net.is_nic(peer) && net.terminal_router[peer - net.router_ports] == router && net.terminal_port[peer - net.router_ports] == net.local_port(p), name);
+      CHECK_FOR(net.is_nic(peer) && net.terminal_router[peer - net.router_ports] == router &&
+                    net.terminal_port[peer - net.router_ports] == net.local_port(p),
+                name);
       continue;
     }
     const u32 far = net.router_of_port(peer);
@@ -66,10 +72,14 @@ void check_shape(const Section& section) {
   // Every pair of groups has the same number of links, as many as asked for.
   const u32 most = df.a * df.h / (df.g - 1);
   const auto asked = section.values.find("links_per_group_pair");
-  const u32 wanted = asked == section.values.end() || std::get<i64>(asked->second) == 0 ? most : static_cast<u32>(std::get<i64>(asked->second));
+  const u32 wanted = asked == section.values.end() || std::get<i64>(asked->second) == 0
+                         ? most
+                         : static_cast<u32>(std::get<i64>(asked->second));
   for (u32 group = 0; group < df.g; group++)
     for (u32 other = 0; other < df.g; other++)
-      if (group != other) CHECK_FOR(links(net, group, other).size() == wanted, name + std::to_string(group) + " -> " + std::to_string(other));
+      if (group != other)
+        CHECK_FOR(links(net, group, other).size() == wanted,
+                  name + std::to_string(group) + " -> " + std::to_string(other));
 
   // Minimal paths: at most local, global, local; none when there, one within a group.
   for (u32 r = 0; r < net.routers; r++)
@@ -86,7 +96,14 @@ void check_shape(const Section& section) {
 TEST(dragonfly_of_every_shape) {
   for (const std::string arrangement : {"absolute", "relative", "palmtree", "random"}) {
     const Values with = {{"arrangement", arrangement}};
-    for (const auto& [p, a, h, g] : {std::array<i64, 4>{2, 4, 2, 9}, {1, 2, 1, 3}, {1, 1, 3, 4}, {2, 4, 2, 5}, {1, 4, 2, 2}, {1, 4, 2, 7}, {2, 6, 3, 10}, {1, 3, 4, 8}})
+    for (const auto& [p, a, h, g] : {std::array<i64, 4>{2, 4, 2, 9},
+                                     {1, 2, 1, 3},
+                                     {1, 1, 3, 4},
+                                     {2, 4, 2, 5},
+                                     {1, 4, 2, 2},
+                                     {1, 4, 2, 7},
+                                     {2, 6, 3, 10},
+                                     {1, 3, 4, 8}})
       check_shape(dragonfly_section(p, a, h, g, with));
     check_shape(dragonfly_section(1, 4, 3, 4, {{"arrangement", arrangement}, {"links_per_group_pair", i64{3}}}));
     check_shape(dragonfly_section(1, 4, 3, 4, {{"arrangement", arrangement}, {"links_per_group_pair", i64{1}}}));
@@ -121,7 +138,8 @@ TEST(relative_and_palmtree_by_hand) {
 
 TEST(random_arrangements_differ_by_seed) {
   const auto ends = [](i64 seed) {
-    const auto net = network(dragonfly_section(1, 4, 2, 9, {{"arrangement", std::string("random")}, {"arrangement_seed", seed}}));
+    const auto net =
+        network(dragonfly_section(1, 4, 2, 9, {{"arrangement", std::string("random")}, {"arrangement_seed", seed}}));
     std::vector<u32> peers;
     for (const Channel& channel : net->channels) peers.push_back(channel.peer);
     return peers;
@@ -143,7 +161,8 @@ TEST(several_links_are_used_alike) {
         for (u32 r = group * df.a; r < (group + 1) * df.a; r++)
           for (u32 link = 0; link < df.links; link++) {
             u32 at = r, port = df.exit(at, other, link);
-            if (!df.is_global(port)) at = net->router_of_port(net->channels[net->port(at, port)].peer), port = df.exit(at, other, link);
+            if (!df.is_global(port))
+              at = net->router_of_port(net->channels[net->port(at, port)].peer), port = df.exit(at, other, link);
             CHECK(df.is_global(port));
             uses_of_link[net->port(at, port)]++;
           }
@@ -155,16 +174,22 @@ TEST(several_links_are_used_alike) {
 
 TEST(impossible_dragonflies_are_refused) {
   CHECK_THROWS(ConfigError, network(dragonfly_section(2, 4, 2, 10)), "topology.dragonfly.groups", "10", "9");
-  CHECK_THROWS(ConfigError, network(dragonfly_section(2, 4, 2, 5, {{"links_per_group_pair", i64{3}}})), "links_per_group_pair", "3", "2");
+  CHECK_THROWS(ConfigError, network(dragonfly_section(2, 4, 2, 5, {{"links_per_group_pair", i64{3}}})),
+               "links_per_group_pair", "3", "2");
   CHECK_THROWS(ConfigError, network(dragonfly_section(2, 4, 2, 1)), "groups");
-  CHECK_THROWS(ConfigError, network({"dragonfly", {{"arangement", std::string("random")}}}), "arangement", "did you mean 'arrangement'");
-  CHECK_THROWS(ConfigError, network({"dragonfly", {{"arrangement", std::string("palm_tree")}}}), "did you mean 'palmtree'");
+  CHECK_THROWS(ConfigError, network({"dragonfly", {{"arangement", std::string("random")}}}), "arangement",
+               "did you mean 'arrangement'");
+  CHECK_THROWS(ConfigError, network({"dragonfly", {{"arrangement", std::string("palm_tree")}}}),
+               "did you mean 'palmtree'");
   CHECK_THROWS(ConfigError, network({"dragonfli", {}}), "did you mean 'dragonfly'");
 }
 
-// A hop is minimal if it leads nearer, or by one of the parallel links' own ways; marked in bulk it is what the definition says.
+// A hop is minimal if it leads nearer, or by one of the parallel links' own ways; marked in bulk it is what the
+// definition says.
 TEST(dragonfly_marks_what_leaves_the_minimal_paths) {
-  for (const Section& topology : {small_network(), dragonfly_section(2, 3, 2, 4, {{"arrangement", std::string("palmtree")}}), dragonfly_section(1, 3, 1, 4)}) {
+  for (const Section& topology :
+       {small_network(), dragonfly_section(2, 3, 2, 4, {{"arrangement", std::string("palmtree")}}),
+        dragonfly_section(1, 3, 1, 4)}) {
     Lone x(build(config(topology, input_queued(), {"random", {}}, {"uniform", {}})));
     const Dragonfly& df = dragonfly(x.net);
     u32 minimal = 0, others = 0;
@@ -178,8 +203,11 @@ TEST(dragonfly_marks_what_leaves_the_minimal_paths) {
               const bool ejects = router == to && port == x.net.terminal_port[destination];
               if (!ejects && !x.net.is_link(x.net.port(router, port))) continue;
               bool nearer = ejects;
-              if (!nearer && router != to) nearer = 1 + df.hops_between(x.net, x.net.next_router(x.net.port(router, port)), to) <= df.hops_between(x.net, router, to);
-              for (u32 link = 0; router != to && link < df.links; link++) nearer |= df.towards(router, to, link) == port;
+              if (!nearer && router != to)
+                nearer = 1 + df.hops_between(x.net, x.net.next_router(x.net.port(router, port)), to) <=
+                         df.hops_between(x.net, router, to);
+              for (u32 link = 0; router != to && link < df.links; link++)
+                nearer |= df.towards(router, to, link) == port;
               x.packet().nonminimal = 0;
               x.request(0, {router, 0, 0});
               x.batch.out_port[0] = static_cast<u16>(port);

@@ -13,7 +13,10 @@ struct Shape {
 };
 
 inline Section torus_section(const Shape& shape) {
-  Values values = {{"sizes", shape.sizes}, {"links", shape.links}, {"terminals_per_router", shape.terminals}, {"local_dimensions", shape.local}};
+  Values values = {{"sizes", shape.sizes},
+                   {"links", shape.links},
+                   {"terminals_per_router", shape.terminals},
+                   {"local_dimensions", shape.local}};
   if (!shape.wrap.empty()) values["wrap"] = shape.wrap;
   return {shape.name, values};
 }

@@ -1,5 +1,5 @@
-// Dimension order on tori and meshes: latency without queueing to the cycle, freedom from deadlock by exhaustion (dateline), and the
-// bubble: the same runs drain with it and lock up without.
+// Dimension order on tori and meshes: latency without queueing to the cycle, freedom from deadlock by exhaustion
+// (dateline), and the bubble: the same runs drain with it and lock up without.
 #include <set>
 
 #include "crafted.hpp"
@@ -11,13 +11,16 @@ using namespace scenes;
 
 namespace {
 
-Section routing(const std::string& avoidance, const std::vector<double>& order = {}, const std::string& name = "dimension_order") {
+Section routing(const std::string& avoidance, const std::vector<double>& order = {},
+                const std::string& name = "dimension_order") {
   return {name, {{"deadlock_avoidance", avoidance}, {"order", order}}};
 }
-Lone lone(const Shape& shape, const Section& section) { return Lone(build(config(torus_section(shape), input_queued(), section, {"uniform", {}}))); }
+Lone lone(const Shape& shape, const Section& section) {
+  return Lone(build(config(torus_section(shape), input_queued(), section, {"uniform", {}})));
+}
 
-// Every state a packet can be in (router, input port, class, destination), whatever it chooses among its candidates, and so every
-// dependency there is. `one_class`: as if all classes were one.
+// Every state a packet can be in (router, input port, class, destination), whatever it chooses among its candidates,
+// and so every dependency there is. `one_class`: as if all classes were one.
 Edges explore(Lone& x, bool one_class = false) {
   Edges edges;
   std::vector<std::pair<Place, u32>> states;
@@ -34,14 +37,17 @@ Edges explore(Lone& x, bool one_class = false) {
     // The routing's own choice is one of them, for either way of every tie.
     for (x.packet().sequence = 0; x.packet().sequence < 4; x.packet().sequence++) {
       const Step own = x.ask(at);
-      CHECK(std::any_of(steps.begin(), steps.end(), [&](const Step& s) { return s.port == own.port && (own.vc_class == kAnyClass || s.vc_class == own.vc_class); }));
+      CHECK(std::any_of(steps.begin(), steps.end(), [&](const Step& s) {
+        return s.port == own.port && (own.vc_class == kAnyClass || s.vc_class == own.vc_class);
+      }));
     }
     for (const Step& step : steps) {
       if (x.ejects(at.router, step)) {
         CHECK_EQ(at.router, x.net.terminal_router[to]);
         continue;
       }
-      CHECK(step.vc_class < classes && x.net.topology->is_minimal(x.net, *x.net.graphs[0], at.router, step.port, x.net.terminal_router[to]));
+      CHECK(step.vc_class < classes &&
+            x.net.topology->is_minimal(x.net, *x.net.graphs[0], at.router, step.port, x.net.terminal_router[to]));
       add(edges, x.net, at.router, at.in_port, one_class ? 0 : at.in_class, step.port, one_class ? 0 : step.vc_class);
       const Place next = x.behind(at.router, step);
       if (seen.insert({next.router, next.in_port, next.in_class, to}).second) states.push_back({next, to});
@@ -55,21 +61,27 @@ const RoutingSpec& guarded() {
   const auto [first, last] = registry<RoutingSpec>().equal_range("dimension_order");
   return std::find_if(first, last, [](const auto& entry) { return entry.second.topologies[0] == "torus"; })->second;
 }
-const Register<RoutingSpec> unguarded({"test_without_bubble",
-                                       "dimension order on one VC",
-                                       {"torus"},
-                                       {integer_list("order", {}, 0, 25, "", ""), choice("deadlock_avoidance", "bubble", {"bubble"}, "")},
-                                       [](const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-                                         RoutingFacts facts = guarded().setup(params, net, data);
-                                         facts.bubble = false;
-                                         return facts;
-                                       },
-                                       [](const Network& net, State& s, Batch& b) { guarded().route(net, s, b); }});
+const Register<RoutingSpec> unguarded(
+    {"test_without_bubble",
+     "dimension order on one VC",
+     {"torus"},
+     {integer_list("order", {}, 0, 25, "", ""), choice("deadlock_avoidance", "bubble", {"bubble"}, "")},
+     [](const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+       RoutingFacts facts = guarded().setup(params, net, data);
+       facts.bubble = false;
+       return facts;
+     },
+     [](const Network& net, State& s, Batch& b) { guarded().route(net, s, b); }});
 
 Values tight(i64 flits, i64 output = 0) {
-  return merge(input_queued(), {{"input_buffer_flits", output ? flits : 2 * flits}, {"output_buffer_flits", output * flits}, {"link_latency_ns_local", 2.0}, {"watchdog_ns", 3000.0}});
+  return merge(input_queued(), {{"input_buffer_flits", output ? flits : 2 * flits},
+                                {"output_buffer_flits", output * flits},
+                                {"link_latency_ns_local", 2.0},
+                                {"watchdog_ns", 3000.0}});
 }
-Section saturating(const std::string& pattern, i64 flits = 1) { return {pattern, {{"load", 1.0}, {"packet_flits", flits}}}; }
+Section saturating(const std::string& pattern, i64 flits = 1) {
+  return {pattern, {{"load", 1.0}, {"packet_flits", flits}}};
+}
 
 // Runs into saturation, then drains.
 u64 run_dry(const Config& given) {
@@ -88,14 +100,19 @@ u64 run_dry(const Config& given) {
 
 // The classic router (zero_load_test.cpp): 3 + 11 cycles per hop, and one per flit behind the first.
 TEST(torus_zero_load_of_every_path) {
-  for (const Shape& shape : {Shape{"torus", {4, 4}}, {"torus", {5, 2}, {2, 1}}, {"torus", {3, 2, 2}}, {"mesh", {4, 3}}, {"torus", {6, 2}, {1}, {0, 1}}})
+  for (const Shape& shape : {Shape{"torus", {4, 4}},
+                             {"torus", {5, 2}, {2, 1}},
+                             {"torus", {3, 2, 2}},
+                             {"mesh", {4, 3}},
+                             {"torus", {6, 2}, {1}, {0, 1}}})
     for (const std::string avoidance : {"dateline", "bubble"}) {
       const auto net = build(config(torus_section(shape), input_queued(), routing(avoidance), {"uniform", {}}));
       for (u32 from = 0; from < net->terminals; from++)
         for (u32 to = from % 2; to < net->terminals; to += 2) {
           const u32 hops = walked_hops(*net, from)[to];
           const i64 flits = 1 + (from + to) % 3;
-          Simulation sim(config(torus_section(shape), input_queued(), routing(avoidance), planned({{from, to}}, flits)));
+          Simulation sim(
+              config(torus_section(shape), input_queued(), routing(avoidance), planned({{from, to}}, flits)));
           sim.begin_window();
           sim.run(1);
           CHECK(sim.drain(1000));
@@ -107,8 +124,9 @@ TEST(torus_zero_load_of_every_path) {
     }
 }
 
-// By hand, a ring of 8 without a terminal's: class 0 upwards has the channels 0-1 ... 6-7, each waiting for the next: 6 dependencies;
-// class 1 upwards 4-5 (its packets end at 0), ..., 7-0, ..., 2-3 (begun at 7): 7 channels, 6 dependencies. The same downwards.
+// By hand, a ring of 8 without a terminal's: class 0 upwards has the channels 0-1 ... 6-7, each waiting for the next: 6
+// dependencies; class 1 upwards 4-5 (its packets end at 0), ..., 7-0, ..., 2-3 (begun at 7): 7 channels, 6
+// dependencies. The same downwards.
 TEST(dateline_leaves_no_cycle) {
   Lone ring = lone({"torus", {8}}, routing("dateline"));
   const Edges edges = explore(ring);
@@ -137,14 +155,16 @@ TEST(dateline_leaves_no_cycle) {
 
 // The relation for others to choose from: its walks end, and external choices at random drain.
 TEST(dimension_order_as_a_relation_on_a_torus) {
-  Simulation sim(config(torus_section({"torus", {4, 3, 2}, {1, 2, 1}}), tight(1), {"external", {{"relation", std::string("dimension_order")}}}, saturating("uniform")));
+  Simulation sim(config(torus_section({"torus", {4, 3, 2}, {1, 2, 1}}), tight(1),
+                        {"external", {{"relation", std::string("dimension_order")}}}, saturating("uniform")));
   std::vector<u32> choices;
   u64 asked = 0;
   for (u32 cycle = 0; cycle < 1500; cycle++) {
     if (cycle == 1000) sim.stop_sources();
     choices.resize(sim.collect());
     const Batch& b = sim.batch();
-    for (u32 i = 0; i < choices.size(); i++) choices[i] = static_cast<u32>(draw(1, 1, asked++) % (b.offsets[i + 1] - b.offsets[i]));
+    for (u32 i = 0; i < choices.size(); i++)
+      choices[i] = static_cast<u32>(draw(1, 1, asked++) % (b.offsets[i + 1] - b.offsets[i]));
     sim.apply(choices.data(), choices.size());
   }
   CHECK(sim.empty());
@@ -153,15 +173,18 @@ TEST(dimension_order_as_a_relation_on_a_torus) {
 
 TEST(dateline_drains_from_saturation) {
   for (const Shape& shape : {Shape{"torus", {8}}, {"torus", {4, 4}, {1}, {}, 2}, {"mesh", {4, 4}}})
-    for (const i64 flits : {1, 4}) run_dry(config(torus_section(shape), tight(flits), routing("dateline"), saturating("tornado", flits)));
+    for (const i64 flits : {1, 4})
+      run_dry(config(torus_section(shape), tight(flits), routing("dateline"), saturating("tornado", flits)));
   const Values wormhole = merge(tight(4), {{"flow_control", std::string("wormhole")}, {"input_buffer_flits", i64{2}}});
   run_dry(config(torus_section({"torus", {5, 4}}), wormhole, routing("dateline"), saturating("uniform", 4)));
 }
 
-// On one VC with room for two packets, the least there may be: every arbiter, either kind of router, VC allocation before the switch.
+// On one VC with room for two packets, the least there may be: every arbiter, either kind of router, VC allocation
+// before the switch.
 TEST(bubble_drains_from_saturation) {
   const auto word = [](const char* text) { return std::string(text); };
-  for (const Shape& shape : {Shape{"torus", {8}}, {"torus", {4, 4}, {1}, {}, 2}, {"torus", {5, 4}, {2, 1}}, {"torus", {4, 3, 2}}})
+  for (const Shape& shape :
+       {Shape{"torus", {8}}, {"torus", {4, 4}, {1}, {}, 2}, {"torus", {5, 4}, {2, 1}}, {"torus", {4, 3, 2}}})
     for (const std::string arbiter : {"round_robin", "least_recently_served", "age"})
       for (const i64 flits : {1, 3})
         for (const std::string& allocation : {word("with_switch"), word("before_switch")})
@@ -169,7 +192,8 @@ TEST(bubble_drains_from_saturation) {
             const Values router = merge(tight(flits, output), {{"arbiter", arbiter}, {"vc_allocation", allocation}});
             Lone x = lone(shape, routing("bubble"));
             CHECK(x.net.routing_facts.bubble && x.net.routing_facts.classes == 1 && x.net.vcs == 1);
-            run_dry(config(torus_section(shape), router, routing("bubble"), saturating(arbiter == "age" ? "tornado" : "uniform", flits)));
+            run_dry(config(torus_section(shape), router, routing("bubble"),
+                           saturating(arbiter == "age" ? "tornado" : "uniform", flits)));
           }
 }
 
@@ -178,14 +202,16 @@ TEST(without_the_bubble_rings_lock_up) {
   for (const Shape& shape : {Shape{"torus", {8}}, {"torus", {4, 4}, {1}, {}, 2}})
     for (const i64 flits : {1, 3})
       for (const i64 output : {0, 2}) {
-        Simulation sim(config(torus_section(shape), tight(flits, output), routing("bubble", {}, "test_without_bubble"), saturating("uniform", flits)));
+        Simulation sim(config(torus_section(shape), tight(flits, output), routing("bubble", {}, "test_without_bubble"),
+                              saturating("uniform", flits)));
         CHECK_THROWS(CoreError, sim.run(100000), "deadlock", "test_without_bubble", "1 VCs");
       }
   Lone x = lone({"torus", {8}}, routing("bubble"));
   CHECK(!acyclic(explore(x)));  // what the bubble is for
 }
 
-// After every cycle there is room for a packet somewhere in every ring, whatever goes on at its sides; without the condition none is.
+// After every cycle there is room for a packet somewhere in every ring, whatever goes on at its sides; without the
+// condition none is.
 TEST(bubble_keeps_room_in_every_ring) {
   const auto least_room = [](const std::string& name) {
     Simulation sim(config(torus_section({"torus", {8}}), tight(1), routing("bubble", {}, name), saturating("uniform")));
@@ -198,7 +224,8 @@ TEST(bubble_keeps_room_in_every_ring) {
         for (u32 r = 0; r < 8; r++) free += sim.state().output_vcs[net.vc_id(net.port(r, port), 0)].credits;
         for (const auto& line : sim.state().part.credit_lines.lines)  // room that is known of a little later
           for (u32 n = line.first; n != line.end; n++)
-            if (const u32 p = net.port_of_vc(line.at(n).vc); !net.is_nic(p) && net.local_port(p) == port) free += line.at(n).flits;
+            if (const u32 p = net.port_of_vc(line.at(n).vc); !net.is_nic(p) && net.local_port(p) == port)
+              free += line.at(n).flits;
         least = std::min(least, free);
       }
     }
@@ -209,16 +236,28 @@ TEST(bubble_keeps_room_in_every_ring) {
 }
 
 TEST(impossible_bubbles_are_refused) {
-  const auto given = [](const Values& router, const Section& traffic) { return build(config(torus_section({"torus", {4, 4}}), merge(input_queued(), router), routing("bubble"), traffic)); };
+  const auto given = [](const Values& router, const Section& traffic) {
+    return build(config(torus_section({"torus", {4, 4}}), merge(input_queued(), router), routing("bubble"), traffic));
+  };
   const std::string key = "routing.dimension_order.deadlock_avoidance: bubble";
-  CHECK_THROWS(ConfigError, given({{"flow_control", std::string("wormhole")}}, saturating("uniform")), key, "virtual_cut_through", "wormhole");
+  CHECK_THROWS(ConfigError, given({{"flow_control", std::string("wormhole")}}, saturating("uniform")), key,
+               "virtual_cut_through", "wormhole");
   CHECK_THROWS(ConfigError, given({{"vcs", i64{2}}}, saturating("uniform")), key, "router.vcs is 2", "0 and 1");
-  CHECK_THROWS(ConfigError, given({{"input_buffer_flits", i64{7}}}, saturating("uniform", 4)), key, "router.input_buffer_flits is 7", "at least 8");
-  CHECK_THROWS(ConfigError, given({{"output_buffer_flits", i64{6}}}, saturating("uniform", 4)), key, "router.output_buffer_flits is 6", "at least 8");
-  CHECK_THROWS(ConfigError, given({}, {"uniform", {{"packet_flits", i64{1}}, {"packet_flits_max", i64{4}}}}), key, "one size", "traffic.uniform.packet_flits_max", "1 to 4");
-  CHECK_THROWS(ConfigError, build(config(torus_section({"torus", {4}}), input_queued(), routing("bubbles"), {"uniform", {}})), "did you mean 'bubble'", "dateline");
-  CHECK_THROWS(ConfigError, build(config(hyperx_section({4}, 1), input_queued(), routing("bubble"), {"uniform", {}})), "deadlock_avoidance", "hyperx", "torus");
-  CHECK_THROWS(ConfigError, build(config(torus_section({"torus", {4}}), input_queued(), {"dim_war", {}}, {"uniform", {}})), "routing.dim_war", "'torus'", "dimension_order");
+  CHECK_THROWS(ConfigError, given({{"input_buffer_flits", i64{7}}}, saturating("uniform", 4)), key,
+               "router.input_buffer_flits is 7", "at least 8");
+  CHECK_THROWS(ConfigError, given({{"output_buffer_flits", i64{6}}}, saturating("uniform", 4)), key,
+               "router.output_buffer_flits is 6", "at least 8");
+  CHECK_THROWS(ConfigError, given({}, {"uniform", {{"packet_flits", i64{1}}, {"packet_flits_max", i64{4}}}}), key,
+               "one size", "traffic.uniform.packet_flits_max", "1 to 4");
+  CHECK_THROWS(ConfigError,
+               build(config(torus_section({"torus", {4}}), input_queued(), routing("bubbles"), {"uniform", {}})),
+               "did you mean 'bubble'", "dateline");
+  CHECK_THROWS(ConfigError, build(config(hyperx_section({4}, 1), input_queued(), routing("bubble"), {"uniform", {}})),
+               "deadlock_avoidance", "hyperx", "torus");
+  CHECK_THROWS(ConfigError,
+               build(config(torus_section({"torus", {4}}), input_queued(), {"dim_war", {}}, {"uniform", {}})),
+               "routing.dim_war", "'torus'", "dimension_order");
   // Where no ring is long enough to lock up there is nothing to guard, and any number of VCs will do.
-  build(config(torus_section({"torus", {3, 2}}), merge(input_queued(), {{"vcs", i64{4}}}), routing("bubble"), {"uniform", {}}));
+  build(config(torus_section({"torus", {3, 2}}), merge(input_queued(), {{"vcs", i64{4}}}), routing("bubble"),
+               {"uniform", {}}));
 }

@@ -1,4 +1,5 @@
-// Torus and mesh: every shape walked link by link against the rule, closed forms against the walk and against the books, refusals.
+// Torus and mesh: every shape walked link by link against the rule, closed forms against the walk and against the
+// books, refusals.
 #include "crafted.hpp"
 #include "topology/graph.hpp"
 #include "torus.hpp"
@@ -7,21 +8,23 @@ using namespace scenes;
 
 namespace {
 
-std::shared_ptr<const Network> network(const Section& topology, const Section& traffic = {"uniform", {}}, const Values& router = input_queued()) {
+std::shared_ptr<const Network> network(const Section& topology, const Section& traffic = {"uniform", {}},
+                                       const Values& router = input_queued()) {
   return build(config(topology, router, {"dimension_order", {}}, traffic));
 }
 std::shared_ptr<const Network> network(const Shape& shape) { return network(torus_section(shape)); }
 
 u32 entry(const std::vector<double>& list, u32 k) { return static_cast<u32>(list[list.size() == 1 ? 0 : k]); }
 
-// Rule: router = x + S_0 (y + S_1 (z + ...)). Ports: terminals; per dimension the links to the next router, then those to the one
-// before; of two routers, one set.
+// Rule: router = x + S_0 (y + S_1 (z + ...)). Ports: terminals; per dimension the links to the next router, then those
+// to the one before; of two routers, one set.
 void check_wiring(const Shape& shape) {
   const auto built = network(shape);
   const Network& net = *built;
   const Lattice& grid = *find_lattice(net);
   const u32 dimensions = static_cast<u32>(shape.sizes.size()), terminals = static_cast<u32>(shape.terminals);
-  const std::vector<double> wrap = shape.wrap.empty() ? std::vector<double>{shape.name == "torus" ? 1.0 : 0.0} : shape.wrap;
+  const std::vector<double> wrap =
+      shape.wrap.empty() ? std::vector<double>{shape.name == "torus" ? 1.0 : 0.0} : shape.wrap;
   u32 routers = 1, radix = terminals, used = 0;
   for (u32 k = 0; k < dimensions; k++) {
     routers *= entry(shape.sizes, k);
@@ -31,14 +34,20 @@ void check_wiring(const Shape& shape) {
   CHECK_FOR(net.groups == static_cast<u32>(shape.sizes.back()), net.fingerprint);
   const auto joined = [&](u32 r, u32 port, u32 to, u32 back, u32 k) {
     const std::string at = net.fingerprint + " router " + std::to_string(r) + " port " + std::to_string(port);
-    CHECK_FOR(net.channels[net.port(r, port)].peer == net.port(to, back) && net.channels[net.port(to, back)].peer == net.port(r, port), at);
-    CHECK_FOR(net.channels[net.port(r, port)].kind == (shape.local < 0 || k < shape.local ? PortKind::kLocal : PortKind::kGlobal), at);
+    CHECK_FOR(net.channels[net.port(r, port)].peer == net.port(to, back) &&
+                  net.channels[net.port(to, back)].peer == net.port(r, port),
+              at);
+    CHECK_FOR(net.channels[net.port(r, port)].kind ==
+                  (shape.local < 0 || k < shape.local ? PortKind::kLocal : PortKind::kGlobal),
+              at);
     used += 2;
   };
   for (u32 r = 0; r < routers; r++) {
     for (u32 t = 0; t < terminals; t++) {
       const u32 terminal = r * terminals + t;
-      CHECK_FOR(net.channels[net.port(r, t)].peer == net.nic(terminal) && net.terminal_router[terminal] == r && net.terminal_port[terminal] == t, net.fingerprint);
+      CHECK_FOR(net.channels[net.port(r, t)].peer == net.nic(terminal) && net.terminal_router[terminal] == r &&
+                    net.terminal_port[terminal] == t,
+                net.fingerprint);
     }
     u32 port = terminals, stride = 1;
     for (u32 k = 0; k < dimensions; k++) {
@@ -59,7 +68,8 @@ void check_wiring(const Shape& shape) {
   CHECK_FOR(links == used, net.fingerprint);
 }
 
-// hops_between, is_minimal and the diameter are what a breadth-first search over the links finds; minimal_port is one of the best.
+// hops_between, is_minimal and the diameter are what a breadth-first search over the links finds; minimal_port is one
+// of the best.
 void check_closed_forms(const Shape& shape) {
   const auto built = network(shape);
   const Network& net = *built;
@@ -74,14 +84,17 @@ void check_closed_forms(const Shape& shape) {
       double least = 1e9;
       each_link(net, graph, r, [&](u32 port) {
         const u32 next = net.next_router(net.port(r, port));
-        CHECK_FOR(net.topology->is_minimal(net, graph, r, port, to) == (hops[next] < hops[r]), net.fingerprint + " router " + std::to_string(r) + " port " + std::to_string(port));
+        CHECK_FOR(net.topology->is_minimal(net, graph, r, port, to) == (hops[next] < hops[r]),
+                  net.fingerprint + " router " + std::to_string(r) + " port " + std::to_string(port));
         if (hops[next] < hops[r]) least = std::min(least, double{net.topology->first_estimate_ns(net, r, port, to)});
       });
       Packet p{};
       p.destination = to * find_lattice(net)->terminals;
       for (p.sequence = 0; p.sequence < 6; p.sequence++) {
         const u32 port = net.topology->minimal_port(net, graph, r, p);
-        CHECK_FOR(r == to ? port == net.terminal_port[p.destination] : net.topology->is_minimal(net, graph, r, port, to), net.fingerprint);
+        CHECK_FOR(
+            r == to ? port == net.terminal_port[p.destination] : net.topology->is_minimal(net, graph, r, port, to),
+            net.fingerprint);
       }
       if (r != to && shape.local < 0) CHECK_NEAR(least, hops[r] * 11.0, 1e-3);  // link 10 and output 1 ns
     }
@@ -97,8 +110,8 @@ double mean_hops(const Shape& shape) {  // the own router included
   return sum / net->routers / net->routers;
 }
 
-// Routes per channel of dimension order from every router (or from router 0 alone, times all of them: each looks alike) to every
-// other, [port]. Where both ways round are as long, each gets half, or the one in the direction + all.
+// Routes per channel of dimension order from every router (or from router 0 alone, times all of them: each looks alike)
+// to every other, [port]. Where both ways round are as long, each gets half, or the one in the direction + all.
 std::vector<double> routes_per_channel(const Shape& shape, bool split, bool one_source) {
   Lone x(network(shape));
   std::vector<double> load(x.net.router_ports, 0.0);
@@ -135,8 +148,8 @@ TEST(torus_and_mesh_of_every_shape) {
   check_wiring({"torus", {46, 3, 47}});
 }
 
-// Means of D&T 5.2.2 over all pairs, a router itself included. Torus: k/4 per dimension, or (k - 1/k)/4 if k is odd; mesh:
-// (k - 1/k)/3; hypercube: 1/2.
+// Means of D&T 5.2.2 over all pairs, a router itself included. Torus: k/4 per dimension, or (k - 1/k)/4 if k is odd;
+// mesh: (k - 1/k)/3; hypercube: 1/2.
 TEST(torus_and_mesh_mean_hops) {
   CHECK_NEAR(mean_hops({"torus", {8, 8, 8}}), 6, 1e-12);
   CHECK_NEAR(mean_hops({"torus", {5, 5, 5}}), 3 * (5 - 0.2) / 4, 1e-12);
@@ -147,9 +160,9 @@ TEST(torus_and_mesh_mean_hops) {
   CHECK_EQ(network(Shape{"torus", {4, 2, 2, 2}})->topology->diameter, 5u);  // the Angara study's 32 nodes: diameter 5
 }
 
-// Routes per channel with every router sending to every router. k-ary n-cube of N routers: N k / 8 where k is even and ties are
-// split, N (k^2 - 1) / (8 k) where it is odd; a dimension of two routers: N / 2. With all ties in the direction +:
-// N/k (k/2)(k/2 + 1)/2 there, N/k (k/2)(k/2 - 1)/2 the other way.
+// Routes per channel with every router sending to every router. k-ary n-cube of N routers: N k / 8 where k is even and
+// ties are split, N (k^2 - 1) / (8 k) where it is odd; a dimension of two routers: N / 2. With all ties in the
+// direction +: N/k (k/2)(k/2 + 1)/2 there, N/k (k/2)(k/2 - 1)/2 the other way.
 TEST(torus_routes_per_channel) {
   check_even({"torus", {4, 4, 4}}, 32);
   check_even({"torus", {5, 5, 5}}, 75);
@@ -176,11 +189,13 @@ TEST(torus_ties_are_even) {
   const u32 packets = 4000;
   for (u32 n = 0; n < packets; n++) {
     u32 first[2] = {kNone, kNone};
-    CHECK_EQ(x.walk(1, 21, n, [&](u32, const Step& step) {  // (1, 0) to (5, 2): 4 of 8, and 2 of 4
-               const u32 k = (step.port - 1) / 2;
-               if (first[k] == kNone) first[k] = step.port;
-               CHECK_EQ(first[k], step.port);
-             }), 6u);
+    CHECK_EQ(x.walk(1, 21, n,
+                    [&](u32, const Step& step) {  // (1, 0) to (5, 2): 4 of 8, and 2 of 4
+                      const u32 k = (step.port - 1) / 2;
+                      if (first[k] == kNone) first[k] = step.port;
+                      CHECK_EQ(first[k], step.port);
+                    }),
+             6u);
     for (u32 k = 0; k < 2; k++) up[k] += (first[k] - 1) % 2 == 0;
   }
   for (const u32 n : up) CHECK_NEAR(n, packets / 2.0, 5 * std::sqrt(packets / 4.0));
@@ -190,24 +205,32 @@ TEST(patterns_on_a_torus) {
   // Tornado: x + ceil(k/2) - 1 in the dimensions named (D&T, table 3.1).
   const Section grid = torus_section({"torus", {8, 5}, {1}, {}, 2});
   const auto to = [](const Network& net, u32 terminal) { return net.destination(net, net.seed, terminal, 0, 0, 0); };
-  CHECK_EQ(to(*network(grid, {"tornado", {}}), 2 * 6 + 1), 2u * 1 + 1);                                                      // 6 + 3 mod 8
-  CHECK_EQ(to(*network(grid, {"tornado", {{"dimensions", std::vector<double>{1}}}}), 2 * (6 + 8 * 4)), 2u * (6 + 8 * 1));    // 4 + 2 mod 5
+  // 6 + 3 mod 8
+  CHECK_EQ(to(*network(grid, {"tornado", {}}), 2 * 6 + 1), 2u * 1 + 1);
+  // 4 + 2 mod 5
+  CHECK_EQ(to(*network(grid, {"tornado", {{"dimensions", std::vector<double>{1}}}}), 2 * (6 + 8 * 4)),
+           2u * (6 + 8 * 1));
   CHECK_EQ(to(*network(grid, {"tornado", {{"dimensions", std::vector<double>{0, 1}}}}), 0), 2u * (3 + 8 * 2));
   const Section square = torus_section({"mesh", {4, 4}, {1}, {}, 2});
   CHECK_EQ(to(*network(square, {"transpose", {}}), 2 * (1 + 4 * 3) + 1), 2u * (3 + 4 * 1) + 1);
   CHECK_EQ(to(*network(square, {"swap2", {}}), 2 * (1 + 4 * 3) + 1), 2u * (1 + 4 * 1) + 1);
   CHECK_EQ(to(*network(square, {"dimension_complement_reverse", {}}), 2 * (1 + 4 * 3)), 2u * (0 + 4 * 2));
-  const u32 across = to(*network(square, {"uniform_random_bisection", {{"dimension", std::string("y")}}}), 2 * (1 + 4 * 3));
+  const u32 across =
+      to(*network(square, {"uniform_random_bisection", {{"dimension", std::string("y")}}}), 2 * (1 + 4 * 3));
   CHECK_EQ(across / 2 / 4, 0u);
   CHECK_EQ(across % 2, 1u);
   CHECK_THROWS(ConfigError, network(grid, {"transpose", {}}), "traffic.transpose", "topology.torus.sizes has 8 and 5");
   CHECK_THROWS(ConfigError, network(grid, {"swap2", {}}), "topology.torus.sizes[1] is 5", "even");
-  CHECK_THROWS(ConfigError, network(square, {"tornado", {{"dimensions", std::vector<double>{2}}}}), "traffic.tornado.dimensions", "2", "0 .. 1");
-  CHECK_THROWS(ConfigError, network(square, {"uniform_random_bisection", {{"dimension", std::string("z")}}}), "'z'", "topology.mesh.sizes");
+  CHECK_THROWS(ConfigError, network(square, {"tornado", {{"dimensions", std::vector<double>{2}}}}),
+               "traffic.tornado.dimensions", "2", "0 .. 1");
+  CHECK_THROWS(ConfigError, network(square, {"uniform_random_bisection", {{"dimension", std::string("z")}}}), "'z'",
+               "topology.mesh.sizes");
 }
 
 TEST(impossible_tori_are_refused) {
-  const auto refuse = [](const Shape& shape, const std::vector<std::string>& parts) { testing::thrown<ConfigError>(__FILE__, __LINE__, "network", [&] { network(shape); }, parts); };
+  const auto refuse = [](const Shape& shape, const std::vector<std::string>& parts) {
+    testing::thrown<ConfigError>(__FILE__, __LINE__, "network", [&] { network(shape); }, parts);
+  };
   refuse({"torus", {8, 1, 8}}, {"topology.torus.sizes", "[8, 1, 8]", "2", "1024"});
   refuse({"mesh", {8, 1025}}, {"topology.mesh.sizes", "1025", "1024"});
   refuse({"torus", {}}, {"topology.torus.sizes", "empty"});
@@ -226,9 +249,13 @@ TEST(impossible_tori_are_refused) {
   refuse({"torus", {256, 256, 64}}, {"topology.torus", "288 hops"});
   refuse({"torus", {160, 160, 150}, {4}}, {"3840000 routers of 25 ports", "more than the core can number"});
   const auto order = [](const std::vector<double>& given) {
-    return [=] { build(config(torus_section({"torus", {4, 4}}), input_queued(), {"dimension_order", {{"order", given}}}, {"uniform", {}})); };
+    return [=] {
+      build(config(torus_section({"torus", {4, 4}}), input_queued(), {"dimension_order", {{"order", given}}},
+                   {"uniform", {}}));
+    };
   };
-  for (const std::vector<double>& given : {std::vector<double>{0}, {0, 0}, {1, 2}, {0, 1, 1}}) CHECK_THROWS(ConfigError, order(given)(), "routing.dimension_order.order", "2 dimensions 0 .. 1");
+  for (const std::vector<double>& given : {std::vector<double>{0}, {0, 0}, {1, 2}, {0, 1, 1}})
+    CHECK_THROWS(ConfigError, order(given)(), "routing.dimension_order.order", "2 dimensions 0 .. 1");
   CHECK_THROWS(ConfigError, network(Section{"torus", {{"size", std::vector<double>{4}}}}), "did you mean 'sizes'");
   CHECK_THROWS(ConfigError, network(Section{"tours", {}}), "did you mean 'torus'");
 }

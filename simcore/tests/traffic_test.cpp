@@ -12,7 +12,9 @@ namespace {
 std::shared_ptr<const Network> network(const Section& traffic, const Section& topology = network_1056(), u64 seed = 1) {
   return build(config(topology, hpdc21(), {"minimal", {}}, traffic, seed));
 }
-u32 to(const Network& net, u32 terminal, u32 sequence = 0, u32 round = 0, u32 index = 0) { return net.destination(net, net.seed, terminal, sequence, round, index); }
+u32 to(const Network& net, u32 terminal, u32 sequence = 0, u32 round = 0, u32 index = 0) {
+  return net.destination(net, net.seed, terminal, sequence, round, index);
+}
 
 std::vector<u32> round_of(const Network& net, u32 terminal) {
   std::vector<u32> out;
@@ -47,7 +49,12 @@ TEST(uniform_reaches_everyone_alike) {
 
 TEST(adversarial_goes_to_the_next_group) {
   // 32 terminals per group: terminal 37 is in group 1, terminal 1055 in group 32.
-  for (const auto& [terminal, shift, group] : {std::tuple{37u, i64{1}, 2u}, {37u, i64{4}, 5u}, {1055u, i64{1}, 0u}, {1055u, i64{4}, 3u}, {0u, i64{32}, 32u}, {0u, i64{34}, 1u}}) {
+  for (const auto& [terminal, shift, group] : {std::tuple{37u, i64{1}, 2u},
+                                               {37u, i64{4}, 5u},
+                                               {1055u, i64{1}, 0u},
+                                               {1055u, i64{4}, 3u},
+                                               {0u, i64{32}, 32u},
+                                               {0u, i64{34}, 1u}}) {
     const auto net = network({"adversarial", {{"shift", shift}}});
     std::set<u32> seen;
     for (u32 k = 0; k < 600; k++) {
@@ -62,11 +69,11 @@ TEST(adversarial_goes_to_the_next_group) {
 // 4 x 8 x 33: x the place on the router, y the router, z the group. Order x-, x+, y-, y+, z-, z+.
 TEST(stencil_neighbours_by_hand) {
   const auto net = network({"stencil_3d", {}});
-  CHECK(round_of(*net, 37) == (std::vector<u32>{36, 38, 33, 41, 5, 69}));          // (1, 1, 1)
-  CHECK(round_of(*net, 0) == (std::vector<u32>{3, 1, 28, 4, 1024, 32}));           // (0, 0, 0)
+  CHECK(round_of(*net, 37) == (std::vector<u32>{36, 38, 33, 41, 5, 69}));               // (1, 1, 1)
+  CHECK(round_of(*net, 0) == (std::vector<u32>{3, 1, 28, 4, 1024, 32}));                // (0, 0, 0)
   CHECK(round_of(*net, 1055) == (std::vector<u32>{1054, 1052, 1051, 1027, 1023, 31}));  // (3, 7, 32)
   const auto other = network({"stencil_3d", {{"nx", i64{11}}, {"ny", i64{8}}, {"nz", i64{12}}}});
-  CHECK(round_of(*other, 100) == (std::vector<u32>{99, 101, 89, 111, 12, 188}));   // (1, 1, 1)
+  CHECK(round_of(*other, 100) == (std::vector<u32>{99, 101, 89, 111, 12, 188}));  // (1, 1, 1)
   CHECK_THROWS(ConfigError, network({"stencil_3d", {{"nx", i64{5}}}}), "5 x 8 x 33", "1056");
 }
 
@@ -88,7 +95,8 @@ TEST(permutation_is_a_single_cycle) {
     } while (at != 0 && length <= 1056);
     CHECK_EQ(length, 1056u);
   }
-  CHECK(to(*network({"permutation", {{"permutation_seed", i64{1}}}}), 0) != to(*network({"permutation", {{"permutation_seed", i64{2}}}}), 0));
+  CHECK(to(*network({"permutation", {{"permutation_seed", i64{1}}}}), 0) !=
+        to(*network({"permutation", {{"permutation_seed", i64{2}}}}), 0));
 }
 
 TEST(hotspot_share) {
@@ -132,7 +140,9 @@ TEST(bernoulli_rate) {
     i64 flits;
     double probability;  // per cycle
   };
-  for (const Case& c : {Case{input_queued(), 0.3, 1, 0.3}, Case{input_queued(), 0.4, 4, 0.1}, Case{hpdc21(), 0.5, 1, 0.025}, Case{sc22(), 0.2, 4, 0.0125}, Case{input_queued(), 0.001, 1, 0.001}}) {
+  for (const Case& c :
+       {Case{input_queued(), 0.3, 1, 0.3}, Case{input_queued(), 0.4, 4, 0.1}, Case{hpdc21(), 0.5, 1, 0.025},
+        Case{sc22(), 0.2, 4, 0.0125}, Case{input_queued(), 0.001, 1, 0.001}}) {
     const double trials = 72 * 20000.0, wanted = trials * c.probability;
     const auto got = generated({"uniform", {{"load", c.load}, {"packet_flits", c.flits}}}, c.router, 20000, 1)[0];
     CHECK_NEAR(got, wanted, 5 * std::sqrt(wanted * (1 - c.probability)));
@@ -142,9 +152,11 @@ TEST(bernoulli_rate) {
 TEST(rounds_are_offered_at_the_same_load) {
   // 6 packets of 20 cycles a round at load 0.3: a round every 400 cycles from 0 on, 98 in 39,000; many-to-many,
   // 8 packets: every 533.3, 74.
-  const auto stencil = generated({"stencil_3d", {{"load", 0.3}, {"injection", std::string("fixed_interval")}}}, hpdc21(), 39000, 1)[0];
+  const auto stencil =
+      generated({"stencil_3d", {{"load", 0.3}, {"injection", std::string("fixed_interval")}}}, hpdc21(), 39000, 1)[0];
   CHECK_EQ(stencil, 72 * 6 * 98);
-  const auto many = generated({"many_to_many", {{"load", 0.3}, {"injection", std::string("fixed_interval")}}}, hpdc21(), 39000, 1)[0];
+  const auto many =
+      generated({"many_to_many", {{"load", 0.3}, {"injection", std::string("fixed_interval")}}}, hpdc21(), 39000, 1)[0];
   CHECK_EQ(many, 72 * 8 * 74);
   const auto random = generated({"random_neighbors", {{"load", 0.3}}}, hpdc21(), 40000, 1)[0];
   CHECK_NEAR(random, 72 * 600, 0.05 * 72 * 600);
@@ -153,7 +165,8 @@ TEST(rounds_are_offered_at_the_same_load) {
 // Every terminal at the same instants: load 0.5 = a packet of 20 cycles each 40; load 0.3, each 66.67.
 TEST(fixed_interval_is_synchronised) {
   for (const auto& [load, gap] : {std::pair{0.5, 40.0}, std::pair{0.3, 20 / 0.3}}) {
-    Simulation sim(config(small_network(), hpdc21(), {"minimal", {}}, {"uniform", {{"load", load}, {"injection", std::string("fixed_interval")}}}));
+    Simulation sim(config(small_network(), hpdc21(), {"minimal", {}},
+                          {"uniform", {{"load", load}, {"injection", std::string("fixed_interval")}}}));
     std::map<Cycle, std::set<u32>> terminals;
     std::vector<Decision> seen;
     for (u32 k = 0; k < 3000; k++) observe(sim, seen);
@@ -179,8 +192,11 @@ TEST(vanishing_loads) {
 }
 
 TEST(load_steps) {
-  const Values steps = {{"load", 0.2}, {"load_step_times_ns", std::vector<double>{1000, 2000, 3000}}, {"load_step_loads", std::vector<double>{0.4, 0, 0.1}}};
-  const auto fixed = generated({"uniform", merge(steps, {{"injection", std::string("fixed_interval")}})}, input_queued(), 1000, 4);
+  const Values steps = {{"load", 0.2},
+                        {"load_step_times_ns", std::vector<double>{1000, 2000, 3000}},
+                        {"load_step_loads", std::vector<double>{0.4, 0, 0.1}}};
+  const auto fixed =
+      generated({"uniform", merge(steps, {{"injection", std::string("fixed_interval")}})}, input_queued(), 1000, 4);
   CHECK_NEAR(fixed[0], 72 * 200, 72);
   CHECK_NEAR(fixed[1], 72 * 400, 72);
   CHECK_NEAR(fixed[2], 0, 72);
@@ -191,10 +207,13 @@ TEST(load_steps) {
     CHECK_NEAR(random[k], 72000 * p, 5 * std::sqrt(72000 * p * (1 - p)));
   }
   CHECK_THROWS(ConfigError, network({"uniform", {{"load_step_times_ns", std::vector<double>{100}}}}), "0 loads for 1");
-  CHECK_THROWS(ConfigError, network({"uniform", merge(steps, {{"load_step_times_ns", std::vector<double>{100, 50, 200}}})}), "increasing");
+  CHECK_THROWS(ConfigError,
+               network({"uniform", merge(steps, {{"load_step_times_ns", std::vector<double>{100, 50, 200}}})}),
+               "increasing");
 }
 
-// 8 terminals per group; `part` of the packets to the next group, the rest to anyone, among them 1/9 to that group as well.
+// 8 terminals per group; `part` of the packets to the next group, the rest to anyone, among them 1/9 to that group as
+// well.
 TEST(mixed_is_part_adversarial) {
   for (const double part : {0.0, 0.3, 1.0}) {
     const auto net = network({"mixed", {{"adversarial_part", part}, {"shift", i64{2}}}}, small_network());
@@ -214,9 +233,12 @@ TEST(mixed_is_part_adversarial) {
     for (const u32 k : count) CHECK_NEAR(k, 300, 5 * std::sqrt(300.0));
     for (const u32 k : place) CHECK_NEAR(k, next / 8.0, 5 * std::sqrt(next / 8.0));
   }
-  CHECK_THROWS(ConfigError, network({"mixed", {{"shift", i64{18}}}}, small_network()), "traffic.mixed.shift", "18", "9 groups");
+  CHECK_THROWS(ConfigError, network({"mixed", {{"shift", i64{18}}}}, small_network()), "traffic.mixed.shift", "18",
+               "9 groups");
   // A HyperX's planes are its groups; in one dimension, its routers.
-  const auto on = [](const Section& topology) { return build(config(topology, hpdc21(), {"dimension_order", {}}, {"mixed", {{"adversarial_part", 1.0}}})); };
+  const auto on = [](const Section& topology) {
+    return build(config(topology, hpdc21(), {"dimension_order", {}}, {"mixed", {{"adversarial_part", 1.0}}}));
+  };
   const auto planes = on(hyperx_section({4, 3}, 3));
   for (u32 k = 0; k < 50; k++) CHECK_EQ(to(*planes, 2 * 12 + 5, k) / 12, 0u);
   const auto line = on(hyperx_section({5}, 2));
@@ -224,7 +246,9 @@ TEST(mixed_is_part_adversarial) {
 }
 
 TEST(flows_go_where_they_should) {
-  const Section flows = {"flows", {{"sources", std::vector<double>{3, 70, 8}}, {"destinations", std::vector<double>{40, 3, 8}}, {"load", 0.4}}};
+  const Section flows = {
+      "flows",
+      {{"sources", std::vector<double>{3, 70, 8}}, {"destinations", std::vector<double>{40, 3, 8}}, {"load", 0.4}}};
   Simulation sim(config(small_network(), input_queued(), {"minimal", {}}, flows));
   sim.run(5000);
   for (u32 t = 0; t < 72; t++) {
@@ -237,11 +261,16 @@ TEST(flows_go_where_they_should) {
   for (const Packet& p : sim.state().packets) CHECK(to(net, p.source) == p.destination);
   CHECK(sim.drain(10000));
   // What comes out of the network comes out at the destinations: 4 flits a packet, fixed intervals.
-  Simulation steady(config(small_network(), input_queued(), {"minimal", {}}, {"flows", merge(flows.values, {{"packet_flits", i64{4}}, {"injection", std::string("fixed_interval")}})}));
+  Simulation steady(
+      config(small_network(), input_queued(), {"minimal", {}},
+             {"flows", merge(flows.values, {{"packet_flits", i64{4}}, {"injection", std::string("fixed_interval")}})}));
   steady.run(5000);
   for (const u32 t : {3u, 70u, 8u}) CHECK_EQ(steady.state().terminals[t].sequence, 500u);
 
-  const auto make = [](std::vector<double> sources, std::vector<double> destinations) { return network({"flows", {{"sources", std::move(sources)}, {"destinations", std::move(destinations)}}}, small_network()); };
+  const auto make = [](std::vector<double> sources, std::vector<double> destinations) {
+    return network({"flows", {{"sources", std::move(sources)}, {"destinations", std::move(destinations)}}},
+                   small_network());
+  };
   CHECK_THROWS(ConfigError, make({1, 2}, {3}), "traffic.flows.destinations", "1 for 2");
   CHECK_THROWS(ConfigError, make({}, {3}), "traffic.flows");
   CHECK_THROWS(ConfigError, make({1, 1}, {3, 4}), "terminal 1", "twice");

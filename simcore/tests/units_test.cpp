@@ -69,8 +69,8 @@ TEST(delay_line_keeps_order_and_delay) {
   }
 }
 
-// Uniformity of what the simulator really uses: neighbouring counters, streams and seeds. Chi-square over 64 bins has 63
-// degrees of freedom: mean 63, standard deviation 11.2.
+// Uniformity of what the simulator really uses: neighbouring counters, streams and seeds. Chi-square over 64 bins has
+// 63 degrees of freedom: mean 63, standard deviation 11.2.
 TEST(draws_are_uniform_along_every_argument) {
   for (u32 along = 0; along < 3; along++) {
     std::vector<u32> bins(64);
@@ -111,7 +111,8 @@ TEST(logarithm_is_accurate) {
 
 // A gap is 1 + floor(log(u) / log(1 - p)) cycles: a logarithm above 0 would make it 0 or negative.
 TEST(logarithm_is_never_positive) {
-  for (const double x : {1 - 1e-10, 1 - 1e-12, 1 - 1e-14, 1 - 0x1.0p-53}) CHECK_FOR(log_unit(x) <= 0, std::to_string(log_unit(x) * 1e12) + "e-12");
+  for (const double x : {1 - 1e-10, 1 - 1e-12, 1 - 1e-14, 1 - 0x1.0p-53})
+    CHECK_FOR(log_unit(x) <= 0, std::to_string(log_unit(x) * 1e12) + "e-12");
 }
 
 TEST(histogram_is_within_its_stated_error) {

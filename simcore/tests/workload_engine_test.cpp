@@ -1,5 +1,5 @@
-// The schedule engine: LogGOPS to the nanosecond against closed forms and an independent interpreter, messages on the simulated
-// network, order, rendezvous, what is refused.
+// The schedule engine: LogGOPS to the nanosecond against closed forms and an independent interpreter, messages on the
+// simulated network, order, rendezvous, what is refused.
 #include <algorithm>
 #include <set>
 
@@ -19,18 +19,26 @@ namespace {
 
 Values pure(const loggops::Model& m = {}) {
   const auto ns = [](u64 x) { return static_cast<double>(x); };
-  return {{"host", std::string("loggops")}, {"network", std::string("none")}, {"loggops_L_ns", ns(m.L)}, {"loggops_o_ns", ns(m.o)}, {"loggops_g_ns", ns(m.g)},
-          {"loggops_G_ns_per_byte", ns(m.G)}, {"loggops_O_ns_per_byte", ns(m.O)}, {"loggops_S_bytes", static_cast<i64>(m.S)}, {"placement", std::string("linear")}};
+  return {{"host", std::string("loggops")},    {"network", std::string("none")},
+          {"loggops_L_ns", ns(m.L)},           {"loggops_o_ns", ns(m.o)},
+          {"loggops_g_ns", ns(m.g)},           {"loggops_G_ns_per_byte", ns(m.G)},
+          {"loggops_O_ns_per_byte", ns(m.O)},  {"loggops_S_bytes", static_cast<i64>(m.S)},
+          {"placement", std::string("linear")}};
 }
 
-Config with_jobs(std::vector<JobSection> jobs, Values values, Section topology = scenes::small_network(), const std::string& routing = "minimal", Values router = scenes::sc22()) {
+Config with_jobs(std::vector<JobSection> jobs, Values values, Section topology = scenes::small_network(),
+                 const std::string& routing = "minimal", Values router = scenes::sc22()) {
   Config config = scenes::config(std::move(topology), std::move(router), {routing, {}}, {"", {}});
   config.workload = {std::move(values), std::move(jobs)};
   return config;
 }
 
-JobSection given(const std::string& name, std::shared_ptr<const Program> program, std::vector<u32> terminals = {}) { return {name, {}, std::move(program), std::move(terminals)}; }
-JobSection motif(const std::string& name, Values values, std::vector<u32> terminals = {}) { return {name, {name, std::move(values)}, nullptr, std::move(terminals)}; }
+JobSection given(const std::string& name, std::shared_ptr<const Program> program, std::vector<u32> terminals = {}) {
+  return {name, {}, std::move(program), std::move(terminals)};
+}
+JobSection motif(const std::string& name, Values values, std::vector<u32> terminals = {}) {
+  return {name, {name, std::move(values)}, nullptr, std::move(terminals)};
+}
 
 u64 finish_ns(const Simulation& sim, u32 rank) { return sim.state().ranks[rank].finished / 1000; }
 
@@ -54,7 +62,9 @@ s requires k
 void finish(Simulation& sim, u64 most = 20000000) {
   sim.begin_window();
   const bool done = sim.run_workload(most);
-  if (!done) testing::fail(__FILE__, __LINE__, "not finished at cycle " + std::to_string(sim.state().part.totals.now) + sim.waiting(8));
+  if (!done)
+    testing::fail(__FILE__, __LINE__,
+                  "not finished at cycle " + std::to_string(sim.state().part.totals.now) + sim.waiting(8));
 }
 
 }  // namespace
@@ -68,7 +78,11 @@ TEST(loggops_example_ends_at_17494_and_27488) {
 
 TEST(loggops_one_message_takes_o_L_o_and_its_bytes) {
   for (const u64 bytes : {u64{1}, u64{2}, u64{1000}, u64{65535}}) {
-    Simulation sim(with_jobs({given("goal", read_goal("num_ranks 2\nrank 0 {\nsend " + std::to_string(bytes) + "b to 1\n}\nrank 1 {\nrecv " + std::to_string(bytes) + "b from 0\n}\n", "one"))}, pure()));
+    Simulation sim(
+        with_jobs({given("goal", read_goal("num_ranks 2\nrank 0 {\nsend " + std::to_string(bytes) +
+                                               "b to 1\n}\nrank 1 {\nrecv " + std::to_string(bytes) + "b from 0\n}\n",
+                                           "one"))},
+                  pure()));
     finish(sim);
     CHECK_EQ(finish_ns(sim, 0), 1500u);
     CHECK_EQ(finish_ns(sim, 1), 1500 + 2500 + 1500 + (bytes - 1) * 6);
@@ -79,7 +93,11 @@ TEST(loggops_dissemination_takes_a_round_per_doubling) {
   for (const u32 ranks : {2u, 3u, 8u, 13u, 64u}) {
     u32 rounds = 0;
     while ((1u << rounds) < ranks) rounds++;
-    Simulation sim(with_jobs({motif("collective", {{"ranks", i64{ranks}}, {"collective", std::string("barrier")}, {"algorithm", std::string("dissemination")}, {"bytes", i64{8}}})}, pure()));
+    Simulation sim(with_jobs({motif("collective", {{"ranks", i64{ranks}},
+                                                   {"collective", std::string("barrier")},
+                                                   {"algorithm", std::string("dissemination")},
+                                                   {"bytes", i64{8}}})},
+                             pure()));
     finish(sim);
     // Every rank sends as soon as it has received: o, L, o and the bytes behind the first, a round after the other.
     for (u32 r = 0; r < ranks; r++) CHECK_EQ(finish_ns(sim, r), rounds * (1500u + 2500 + 1500 + 7 * 6));
@@ -100,15 +118,18 @@ TEST(loggops_random_programs_end_when_the_reference_says) {
       finish(sim);
       for (u32 r = 0; r < ranks; r++, compared++)
         if (finish_ns(sim, r) != last[r])
-          testing::fail(__FILE__, __LINE__, "seed " + std::to_string(seed) + ", rank " + std::to_string(r) + ": " + std::to_string(finish_ns(sim, r)) + ", the reference says " + std::to_string(last[r]));
+          testing::fail(__FILE__, __LINE__,
+                        "seed " + std::to_string(seed) + ", rank " + std::to_string(r) + ": " +
+                            std::to_string(finish_ns(sim, r)) + ", the reference says " + std::to_string(last[r]));
     }
   CHECK(compared > 300);
 }
 
 TEST(workload_messages_arrive_once_and_in_full) {
   for (const char* routing : {"minimal", "par", "q_adaptive"}) {
-    Simulation sim(with_jobs({motif("halo3d", {{"ranks", i64{36}}, {"iterations", i64{2}}, {"bytes", i64{20000}}}), motif("ur", {{"ranks", i64{30}}, {"iterations", i64{20}}})}, {},
-                             scenes::small_network(), routing));
+    Simulation sim(with_jobs({motif("halo3d", {{"ranks", i64{36}}, {"iterations", i64{2}}, {"bytes", i64{20000}}}),
+                              motif("ur", {{"ranks", i64{30}}, {"iterations", i64{20}}})},
+                             {}, scenes::small_network(), routing));
     finish(sim);
     sim.check_conservation();
     const State& s = sim.state();
@@ -128,8 +149,9 @@ TEST(workload_messages_arrive_once_and_in_full) {
 
 TEST(workload_same_seed_same_finish_times) {
   const auto run = [](u64 seed) {
-    Config config = with_jobs({motif("fft3d", {{"ranks", i64{36}}, {"n", i64{32}}, {"iterations", i64{1}}}), motif("halo3d", {{"ranks", i64{36}}, {"iterations", i64{1}}, {"bytes", i64{30000}}})}, {},
-                              scenes::small_network(), "par");
+    Config config = with_jobs({motif("fft3d", {{"ranks", i64{36}}, {"n", i64{32}}, {"iterations", i64{1}}}),
+                               motif("halo3d", {{"ranks", i64{36}}, {"iterations", i64{1}}, {"bytes", i64{30000}}})},
+                              {}, scenes::small_network(), "par");
     config.seed = seed;
     Simulation sim(config);
     finish(sim);
@@ -141,14 +163,16 @@ TEST(workload_same_seed_same_finish_times) {
 
 // The same bits on every machine; a change of behaviour changes this number in the same commit.
 TEST(workload_golden_hash) {
-  Simulation sim(with_jobs({motif("lulesh", {{"ranks", i64{27}}, {"iterations", i64{1}}, {"slices", i64{10}}}), motif("dl", {{"ranks", i64{30}}, {"iterations", i64{1}}, {"bytes", i64{50000}}})}, {},
-                           scenes::small_network(), "q_adaptive"));
+  Simulation sim(with_jobs({motif("lulesh", {{"ranks", i64{27}}, {"iterations", i64{1}}, {"slices", i64{10}}}),
+                            motif("dl", {{"ranks", i64{30}}, {"iterations", i64{1}}, {"bytes", i64{50000}}})},
+                           {}, scenes::small_network(), "q_adaptive"));
   finish(sim);
   CHECK_EQ(sim.hash(), 14820924087023772683ull);
 }
 
 TEST(workload_snapshot_goes_on_as_the_original_does) {
-  const Config config = with_jobs({motif("lulesh", {{"ranks", i64{27}}, {"iterations", i64{1}}, {"slices", i64{5}}})}, {}, scenes::small_network(), "q_adaptive");
+  const Config config = with_jobs({motif("lulesh", {{"ranks", i64{27}}, {"iterations", i64{1}}, {"slices", i64{5}}})},
+                                  {}, scenes::small_network(), "q_adaptive");
   Simulation sim(config), other(config);
   sim.begin_window();
   sim.run_workload(20000);
@@ -168,8 +192,9 @@ TEST(workload_eager_message_alone_takes_what_host_and_network_say) {
   // Sender: entry 30, setup 24, copy 0.344 x 467, return 30. The NIC has it 10 ns after the copy.
   const u64 handed = 30000 + 24000 + 344 * 467 + 10000;
   CHECK_EQ(sim.state().ranks[0].finished, u64{30000 + 24000 + 344 * 467 + 30000});
-  // 467 + 45 bytes are one packet of 4 flits. Between two terminals of one router: the NIC wakes for a flit time (4 cycles), there
-  // and back 40 ns less, pipeline, crossbar and wake of the output, and the tail 3 flit times behind the head.
+  // 467 + 45 bytes are one packet of 4 flits. Between two terminals of one router: the NIC wakes for a flit time (4
+  // cycles), there and back 40 ns less, pipeline, crossbar and wake of the output, and the tail 3 flit times behind the
+  // head.
   const double received = static_cast<double>(sim.state().ranks[1].finished) / 1000;
   const u64 cycle = 1280, injected = (handed + cycle - 1) / cycle;
   const JobTotals t = job_sums(sim.state())[0];
@@ -183,10 +208,14 @@ TEST(workload_eager_message_alone_takes_what_host_and_network_say) {
 
 TEST(workload_rendezvous_waits_for_its_receiver) {
   // The receiver computes for 100 us before it posts: the sender is held up until then, and no data move before.
-  const auto program = read_goal("num_ranks 2\nrank 0 {\nsend 100000b to 1\n}\nrank 1 {\nc: calc 100000\nr: recv 100000b from 0\nr requires c\n}\n", "late");
+  const auto program = read_goal(
+      "num_ranks 2\nrank 0 {\nsend 100000b to 1\n}\nrank 1 {\nc: calc 100000\nr: recv 100000b from 0\nr requires "
+      "c\n}\n",
+      "late");
   Simulation sim(with_jobs({given("late", program, {0, 71})}, {}));
   finish(sim);
-  const double sender = static_cast<double>(sim.state().ranks[0].finished) / 1000, receiver = static_cast<double>(sim.state().ranks[1].finished) / 1000;
+  const double sender = static_cast<double>(sim.state().ranks[0].finished) / 1000,
+               receiver = static_cast<double>(sim.state().ranks[1].finished) / 1000;
   CHECK(receiver > 100000 + 4000 && receiver < 100000 + 4000 + 4000);  // 100,000 bytes take 4,000 ns on the link
   CHECK(sender > receiver - 700 && sender < receiver + 1000);          // it ends with the acknowledgement
   Simulation eager(with_jobs({given("late", program, {0, 71})}, {{"mpi_eager_bytes", i64{100000}}}));
@@ -197,13 +226,19 @@ TEST(workload_rendezvous_waits_for_its_receiver) {
 TEST(workload_messages_between_two_ranks_keep_their_order) {
   // Large, then small, by many paths: any-tag receives must see them in the order in which they were sent.
   std::string text = "num_ranks 2\nrank 0 {\n";
-  for (u32 k = 0; k < 40; k++) text += "s" + std::to_string(k) + ": send " + std::to_string(k % 2 ? 8 : 11000) + "b to 1 tag " + std::to_string(k) + "\n" + (k ? "s" + std::to_string(k) + " requires s" + std::to_string(k - 1) + "\n" : "");
+  for (u32 k = 0; k < 40; k++)
+    text += "s" + std::to_string(k) + ": send " + std::to_string(k % 2 ? 8 : 11000) + "b to 1 tag " +
+            std::to_string(k) + "\n" +
+            (k ? "s" + std::to_string(k) + " requires s" + std::to_string(k - 1) + "\n" : "");
   text += "}\nrank 1 {\n";
-  for (u32 k = 0; k < 40; k++) text += "r" + std::to_string(k) + ": recv " + std::to_string(k % 2 ? 8 : 11000) + "b from 0 tag -1\n" + (k ? "r" + std::to_string(k) + " requires r" + std::to_string(k - 1) + "\n" : "");
+  for (u32 k = 0; k < 40; k++)
+    text += "r" + std::to_string(k) + ": recv " + std::to_string(k % 2 ? 8 : 11000) + "b from 0 tag -1\n" +
+            (k ? "r" + std::to_string(k) + " requires r" + std::to_string(k - 1) + "\n" : "");
   const auto program = read_goal(text + "}\n", "order");
   for (const char* order : {"message", "packet"}) {
-    Simulation sim(with_jobs({given("order", program, {0, 71}), motif("ur", {{"ranks", i64{60}}, {"iterations", i64{30}}, {"bytes", i64{8000}}})}, {{"nic_order", std::string(order)}},
-                             scenes::small_network(), "valiant_router"));
+    Simulation sim(with_jobs({given("order", program, {0, 71}),
+                              motif("ur", {{"ranks", i64{60}}, {"iterations", i64{30}}, {"bytes", i64{8000}}})},
+                             {{"nic_order", std::string(order)}}, scenes::small_network(), "valiant_router"));
     sim.begin_window();
     // A receive that met the message of another would end before its own: sizes tell them apart at the end.
     std::vector<u32> met;
@@ -211,7 +246,8 @@ TEST(workload_messages_between_two_ranks_keep_their_order) {
       sim.run_workload(1);
       const Rank& r = sim.state().ranks[1];
       for (u32 i = 0; i < r.ops && !r.done; i++)
-        if (sim.state().hosts[0].ops[r.first_op + i].running == 2 && std::find(met.begin(), met.end(), i) == met.end()) met.push_back(i);
+        if (sim.state().hosts[0].ops[r.first_op + i].running == 2 && std::find(met.begin(), met.end(), i) == met.end())
+          met.push_back(i);
     }
     CHECK(sim.workload_finished());
     CHECK(std::is_sorted(met.begin(), met.end()));
@@ -222,15 +258,21 @@ TEST(workload_messages_between_two_ranks_keep_their_order) {
 TEST(workload_that_waits_for_ever_says_who_waits_for_what) {
   // Both receive before they send.
   const auto program = read_goal(
-      "num_ranks 2\nrank 0 {\nr: recv 8b from 1 tag 5\ns: send 8b to 1 tag 6\ns requires r\n}\nrank 1 {\nr: recv 8b from 0 tag 6\ns: send 8b to 0 tag 5\ns requires r\n}\n", "both.goal");
-  Simulation sim(with_jobs({given("stuck", program), motif("halo3d", {{"ranks", i64{8}}, {"iterations", i64{1}}, {"bytes", i64{1000}}})}, {}));
+      "num_ranks 2\nrank 0 {\nr: recv 8b from 1 tag 5\ns: send 8b to 1 tag 6\ns requires r\n}\nrank 1 {\nr: recv 8b "
+      "from 0 tag 6\ns: send 8b to 0 tag 5\ns requires r\n}\n",
+      "both.goal");
+  Simulation sim(with_jobs(
+      {given("stuck", program), motif("halo3d", {{"ranks", i64{8}}, {"iterations", i64{1}}, {"bytes", i64{1000}}})},
+      {}));
   sim.begin_window();
   CHECK(!sim.run_workload(10000000));
   CHECK(sim.workload_stuck());
   CHECK(sim.state().part.totals.now < 1000000);
   const std::string text = sim.waiting(16);
-  for (const char* part : {"job 'stuck' rank 0", "receive of 8 bytes from rank 1, tag 5", "both.goal:3", "job 'stuck' rank 1", "tag 6"})
-    if (text.find(part) == std::string::npos) testing::fail(__FILE__, __LINE__, std::string("'") + part + "' is missing in: " + text);
+  for (const char* part :
+       {"job 'stuck' rank 0", "receive of 8 bytes from rank 1, tag 5", "both.goal:3", "job 'stuck' rank 1", "tag 6"})
+    if (text.find(part) == std::string::npos)
+      testing::fail(__FILE__, __LINE__, std::string("'") + part + "' is missing in: " + text);
   CHECK(text.find("halo3d") == std::string::npos);
   CHECK_EQ(job_sums(sim.state())[1].ranks_done, 8u);
 }
@@ -242,7 +284,8 @@ TEST(workload_has_no_sources_to_stop) {
 }
 
 TEST(workload_jobs_start_when_told) {
-  Simulation sim(with_jobs({motif("halo3d", {{"ranks", i64{8}}, {"iterations", i64{1}}, {"bytes", i64{1000}}, {"start_ns", 5000.0}})}, {}));
+  Simulation sim(with_jobs(
+      {motif("halo3d", {{"ranks", i64{8}}, {"iterations", i64{1}}, {"bytes", i64{1000}}, {"start_ns", 5000.0}})}, {}));
   finish(sim);
   for (const Rank& r : sim.state().ranks) {
     CHECK_EQ(r.started, 5000000u);
@@ -252,9 +295,13 @@ TEST(workload_jobs_start_when_told) {
 
 TEST(workload_idle_cycles_are_skipped_without_a_trace) {
   // 5 ms of computing between two exchanges: as fast as without, and to the cycle where the clock says.
-  const auto program = read_goal("num_ranks 2\nrank 0 {\nc: calc 5000000\ns: send 512b to 1\ns requires c\n}\nrank 1 {\nr: recv 512b from 0\n}\n", "idle");
-  const auto direct = read_goal("num_ranks 2\nrank 0 {\nsend 512b to 1\n}\nrank 1 {\nr: recv 512b from 0\n}\n", "direct");
-  Simulation late(with_jobs({given("idle", program, {0, 40})}, {})), now(with_jobs({given("idle", direct, {0, 40})}, {}));
+  const auto program = read_goal(
+      "num_ranks 2\nrank 0 {\nc: calc 5000000\ns: send 512b to 1\ns requires c\n}\nrank 1 {\nr: recv 512b from 0\n}\n",
+      "idle");
+  const auto direct =
+      read_goal("num_ranks 2\nrank 0 {\nsend 512b to 1\n}\nrank 1 {\nr: recv 512b from 0\n}\n", "direct");
+  Simulation late(with_jobs({given("idle", program, {0, 40})}, {})),
+      now(with_jobs({given("idle", direct, {0, 40})}, {}));
   finish(late);
   finish(now);
   const double difference = static_cast<double>(late.state().ranks[1].finished - now.state().ranks[1].finished) / 1000;
@@ -300,7 +347,9 @@ TEST(workload_refuses_what_cannot_run) {
     job.name = name;
     return job;
   };
-  const auto refused = [](Config config, const std::vector<std::string>& parts) { testing::thrown<ConfigError>(__FILE__, __LINE__, "Simulation", [&] { Simulation sim(config); }, parts); };
+  const auto refused = [](Config config, const std::vector<std::string>& parts) {
+    testing::thrown<ConfigError>(__FILE__, __LINE__, "Simulation", [&] { Simulation sim(config); }, parts);
+  };
   refused(with_jobs({halo(40), halo(40, {}, "b")}, {}), {"80 ranks", "72 terminals"});
   refused(with_jobs({halo(2, {3, 3})}, {}), {"terminal 3", "taken"});
   refused(with_jobs({halo(2, {3, 4}), halo(2, {5, 4}, "b")}, {}), {"terminal 4", "taken"});
@@ -315,9 +364,18 @@ TEST(workload_refuses_what_cannot_run) {
   refused(with_jobs({late}, {}), {"start_ns", "-5"});
   late.motif.values = {{"ranks", i64{3}}};
   refused(with_jobs({late}, {}), {"ranks", "start_ns"});
-  refused(with_jobs({given("long", read_goal("num_ranks 1\nrank 0 {\ncalc 18446744073709552\n}\n", "long.goal"))}, {}), {"long.goal:3", "18446744073709552 ns"});
-  refused(with_jobs({given("large", read_goal("num_ranks 2\nrank 0 {\nsend 2199023256052b to 1\n}\nrank 1 {\nrecv 2199023256052b from 0\n}\n", "large.goal"))}, {}), {"large.goal:3", "2199023256052 bytes"});
-  refused(with_jobs({halo(2)}, {{"host", std::string("loggops")}, {"loggops_G_ns_per_byte", 0.0125}}), {"loggops_G_ns_per_byte", "0.0125", "0.013"});
+  refused(with_jobs({given("long", read_goal("num_ranks 1\nrank 0 {\ncalc 18446744073709552\n}\n", "long.goal"))}, {}),
+          {"long.goal:3", "18446744073709552 ns"});
+  refused(
+      with_jobs(
+          {given(
+              "large",
+              read_goal("num_ranks 2\nrank 0 {\nsend 2199023256052b to 1\n}\nrank 1 {\nrecv 2199023256052b from 0\n}\n",
+                        "large.goal"))},
+          {}),
+      {"large.goal:3", "2199023256052 bytes"});
+  refused(with_jobs({halo(2)}, {{"host", std::string("loggops")}, {"loggops_G_ns_per_byte", 0.0125}}),
+          {"loggops_G_ns_per_byte", "0.0125", "0.013"});
   refused(with_jobs({motif("halo3", {})}, {}), {"halo3", "did you mean 'halo3d'"});
   refused(with_jobs({motif("halo3d", {{"ranks", i64{8}}, {"byte", i64{5}}})}, {}), {"byte", "did you mean 'bytes'"});
   refused(with_jobs({halo(2)}, {{"packet_bytes", i64{100000}}}), {"packet_bytes", "input_buffer_flits"});
@@ -331,14 +389,17 @@ TEST(workload_refuses_what_cannot_run) {
 // ---- who delays whom ----
 
 TEST(blame_adds_up_to_the_time_packets_waited) {
-  Simulation sim(with_jobs({motif("halo3d", {{"ranks", i64{24}}, {"iterations", i64{1}}, {"bytes", i64{60000}}}), motif("ur", {{"ranks", i64{24}}, {"iterations", i64{40}}}),
-                            motif("stencil27", {{"ranks", i64{24}}})}, {}, scenes::small_network(), "minimal"));
+  Simulation sim(
+      with_jobs({motif("halo3d", {{"ranks", i64{24}}, {"iterations", i64{1}}, {"bytes", i64{60000}}}),
+                 motif("ur", {{"ranks", i64{24}}, {"iterations", i64{40}}}), motif("stencil27", {{"ranks", i64{24}}})},
+                {}, scenes::small_network(), "minimal"));
   const Network& net = sim.network();
   const u32 jobs = net.accounted_jobs;
   CHECK_EQ(jobs, 3u);
   sim.run(3000);  // packets are on their way, and waiting, as the window begins
   sim.begin_window();
-  // The waiting counts, integrated here cycle by cycle over the time in which a channel is busy, and apart by whose flits are on it.
+  // The waiting counts, integrated here cycle by cycle over the time in which a channel is busy, and apart by whose
+  // flits are on it.
   std::vector<u64> waited(net.router_ports * jobs * jobs, 0);
   const auto compare = [&] {
     const State& s = sim.state();
@@ -353,7 +414,8 @@ TEST(blame_adds_up_to_the_time_packets_waited) {
         here += flits[p * jobs + v];
         // Who waits has been charged for all of the flit that is on the channel.
         for (u32 c = 0; c < jobs; c++)
-          wrong += charged[(p * jobs + v) * jobs + c] != waited[(p * jobs + v) * jobs + c] + (c == account.job ? rest * s.job_waiting[p * jobs + v] : 0);
+          wrong += charged[(p * jobs + v) * jobs + c] !=
+                   waited[(p * jobs + v) * jobs + c] + (c == account.job ? rest * s.job_waiting[p * jobs + v] : 0);
       }
       wrong += here != s.ports[p].flits;
     }
@@ -405,11 +467,14 @@ TEST(blame_names_the_job_that_holds_the_link) {
   std::string text = "num_ranks 14\n";
   for (u32 r = 0; r < 14; r++) {
     text += "rank " + std::to_string(r) + " {\n";
-    if (r < 7) text += "send 9000b to " + std::to_string(r + 7) + "\nsend 9000b to " + std::to_string(r + 7) + " tag 1\n";
+    if (r < 7)
+      text += "send 9000b to " + std::to_string(r + 7) + "\nsend 9000b to " + std::to_string(r + 7) + " tag 1\n";
     else text += "recv 9000b from " + std::to_string(r - 7) + "\nrecv 9000b from " + std::to_string(r - 7) + " tag 1\n";
     text += "}\n";
   }
-  const auto quiet = read_goal("num_ranks 2\nrank 0 {\nc: calc 1500\ns: send 5000b to 1\ns requires c\n}\nrank 1 {\nrecv 5000b from 0\n}\n", "quiet");
+  const auto quiet = read_goal(
+      "num_ranks 2\nrank 0 {\nc: calc 1500\ns: send 5000b to 1\ns requires c\n}\nrank 1 {\nrecv 5000b from 0\n}\n",
+      "quiet");
   Simulation sim(with_jobs({given("quiet", quiet, a), given("flood", read_goal(text, "flood"), b)}, {}));
   finish(sim);
   sim.end_window();
@@ -426,8 +491,12 @@ TEST(every_motif_runs_to_its_end_on_every_host) {
   for (const auto& [name, spec] : registry<MotifSpec>())
     for (const char* host : {"mpi", "loggops"}) {
       const u32 ranks = motif_ranks(name, 36);
-      Simulation sim(with_jobs({motif(name, {{"ranks", i64{ranks}}, {"scale", 0.01}, {"size_scale", name == "fft3d" ? 1e-4 : name == "lqcd" ? 0.001 : 0.01}})}, {{"host", std::string(host)}},
-                               scenes::small_network(), "par"));
+      Simulation sim(with_jobs({motif(name, {{"ranks", i64{ranks}},
+                                             {"scale", 0.01},
+                                             {"size_scale", name == "fft3d"  ? 1e-4
+                                                            : name == "lqcd" ? 0.001
+                                                                             : 0.01}})},
+                               {{"host", std::string(host)}}, scenes::small_network(), "par"));
       finish(sim);
       const JobTotals t = job_sums(sim.state())[0];
       CHECK_EQ(t.bytes_received, totals(*sim.network().workload->jobs[0].program).bytes);

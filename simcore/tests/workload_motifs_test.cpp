@@ -16,7 +16,8 @@ using testing::AbstractMachine;
 
 namespace {
 
-std::shared_ptr<const Program> motif(const std::string& name, u32 ranks = 0, const Values& values = {}, double scale = 1) {
+std::shared_ptr<const Program> motif(const std::string& name, u32 ranks = 0, const Values& values = {},
+                                     double scale = 1) {
   const auto found = registry<MotifSpec>().find(name);
   if (found == registry<MotifSpec>().end()) throw ConfigError("no motif " + name);
   return found->second.build(Params("motif." + name, found->second.params, values), ranks, scale);
@@ -81,7 +82,8 @@ TEST(motifs_compute_as_long_as_the_study) {
   CHECK_EQ(totals(*motif("fft3d", 140)).calc_ns, u64{140} * 8 * 7 * 456800);
   CHECK_EQ(totals(*motif("lqcd")).calc_ns, 528u * 5);
   CHECK_EQ(totals(*motif("lu")).calc_ns, 528u * 3 * 300);
-  for (const char* name : {"ur", "halo3d", "dl", "stencil5d", "lulesh"}) CHECK_EQ(totals(*motif(name, 0, {}, 0.01)).calc_ns, 0u);
+  for (const char* name : {"ur", "halo3d", "dl", "stencil5d", "lulesh"})
+    CHECK_EQ(totals(*motif(name, 0, {}, 0.01)).calc_ns, 0u);
 }
 
 // Sizes per message: FFT3D's splits, LQCD's halves rounded down.
@@ -108,7 +110,8 @@ TEST(motifs_message_sizes) {
 }
 
 TEST(motifs_stencil27) {
-  const Values halo{{"phase", std::string("halo")}, {"iterations", i64{1}}}, collective{{"phase", std::string("collective")}, {"iterations", i64{1}}};
+  const Values halo{{"phase", std::string("halo")}, {"iterations", i64{1}}},
+      collective{{"phase", std::string("collective")}, {"iterations", i64{1}}};
   CHECK_EQ(checked_totals("stencil27", 0, halo).messages, 93240u);
   CHECK_EQ(checked_totals("stencil27", 512, halo).messages, 10136u);
   CHECK_EQ(checked_totals("stencil27", 0, collective).messages, 12u * 4096);
@@ -126,7 +129,8 @@ TEST(motifs_stencil27) {
   // Twelve rounds: the chain of receives of any rank.
   Block block;
   motif("stencil27", 0, collective)->block(1234, 0, block);
-  CHECK_EQ(std::count_if(block.ops.begin(), block.ops.end(), [](const Op& op) { return op.kind == OpKind::kReceive; }), 12);
+  CHECK_EQ(std::count_if(block.ops.begin(), block.ops.end(), [](const Op& op) { return op.kind == OpKind::kReceive; }),
+           12);
 }
 
 // With messages that take no time, the step s of a sweep is done at (x, y) after s + x + y computations.
@@ -138,7 +142,10 @@ TEST(motifs_lu_is_a_wavefront) {
   };
   CHECK_EQ(duration(528, {{"iterations", i64{1}}}), 2u * (150 + 22 + 24 - 2));
   CHECK_EQ(duration(140, {{"iterations", i64{1}}}), 2u * (150 + 10 + 14 - 2));
-  CHECK_EQ(duration(12, {{"grid", std::vector<double>{4, 3}}, {"nz", i64{10}}, {"iterations", i64{3}}, {"compute_ns", i64{7}}}), 3u * 2 * 7 * (1 + 4 + 3 - 2));
+  CHECK_EQ(
+      duration(12,
+               {{"grid", std::vector<double>{4, 3}}, {"nz", i64{10}}, {"iterations", i64{3}}, {"compute_ns", i64{7}}}),
+      3u * 2 * 7 * (1 + 4 + 3 - 2));
 }
 
 TEST(motifs_choose_the_grids_of_the_study) {
@@ -171,17 +178,21 @@ TEST(motifs_refuse_wrong_grids) {
   CHECK_EQ(motif("halo3d", 32, grid({4, 4, 2}))->ranks, 32u);
   CHECK_THROWS(ConfigError, motif("halo3d", 33, grid({4, 4, 2})), "motif.halo3d.grid", "4 x 4 x 2 = 32", "33");
   CHECK_THROWS(ConfigError, motif("lu", 33, grid({4, 4, 2})), "motif.lu.grid", "3 dimensions, not 2");
-  CHECK_THROWS(ConfigError, motif("fft3d", 0, grid({16777216, 16777216})), "motif.fft3d.grid", "is not the number of ranks");
-  CHECK_THROWS(ConfigError, motif("lulesh", 512, {{"sweep_grid", std::vector<double>{8, 8}}}), "motif.lulesh.sweep_grid", "8 x 8 = 64", "512");
+  CHECK_THROWS(ConfigError, motif("fft3d", 0, grid({16777216, 16777216})), "motif.fft3d.grid",
+               "is not the number of ranks");
+  CHECK_THROWS(ConfigError, motif("lulesh", 512, {{"sweep_grid", std::vector<double>{8, 8}}}),
+               "motif.lulesh.sweep_grid", "8 x 8 = 64", "512");
   CHECK_THROWS(ConfigError, motif("lqcd", 5), "motif.lqcd.lattice", "factor 5");
   CHECK_THROWS(ConfigError, motif("lqcd", 0, grid({5, 1, 1, 1})), "motif.lqcd.grid", "5", "132");
   CHECK_THROWS(ConfigError, motif("lu", 0, {{"nzblock", i64{7}}}), "motif.lu.nzblock", "7", "1500");
-  CHECK_THROWS(ConfigError, motif("collective", 4, {{"algorithm", std::string("rign")}}), "motif.collective.algorithm", "did you mean 'ring'");
-  CHECK_THROWS(ConfigError, motif("collective", 4, {{"collective", std::string("alltoal")}}), "did you mean 'alltoall'");
+  CHECK_THROWS(ConfigError, motif("collective", 4, {{"algorithm", std::string("rign")}}), "motif.collective.algorithm",
+               "did you mean 'ring'");
+  CHECK_THROWS(ConfigError, motif("collective", 4, {{"collective", std::string("alltoal")}}),
+               "did you mean 'alltoall'");
 }
 
-// The registry is the test list. Every motif, on few ranks and shortened: it passes the check, and comes to its end whether or not
-// sends wait for their receives; the totals by repeats() are those of all blocks.
+// The registry is the test list. Every motif, on few ranks and shortened: it passes the check, and comes to its end
+// whether or not sends wait for their receives; the totals by repeats() are those of all blocks.
 TEST(motifs_run_to_their_end) {
   CHECK(registered_names<MotifSpec>().size() >= 11);
   for (const std::string& name : registered_names<MotifSpec>())
@@ -232,8 +243,8 @@ TEST(permutations_are_bijections) {
   for (u32 x = 0; x <= 1u << 20; x += 997) CHECK_EQ(large.inverse(large(x)), x);
 }
 
-// Images are uniform and one place in n is a fixed point, as of a permutation drawn from all: chi squared stays within four
-// deviations of its mean.
+// Images are uniform and one place in n is a fixed point, as of a permutation drawn from all: chi squared stays within
+// four deviations of its mean.
 TEST(permutations_are_even) {
   for (const u32 n : {2u, 3u, 4u, 5u, 7u, 16u, 33u, 139u, 528u}) {
     const u32 keys = std::max(20 * n, 4000u);
@@ -291,27 +302,36 @@ TEST(motifs_ur_pairs_everybody) {
   CHECK_EQ(totals(*motif("ur", 139)).bytes, 3074457600u);
 }
 
-// Every collective by every algorithm. The messages that carry byte c of the data are those which are longer with c + 1 bytes than
-// with c; along them alone every contribution must come where it belongs, and be merged once.
+// Every collective by every algorithm. The messages that carry byte c of the data are those which are longer with c + 1
+// bytes than with c; along them alone every contribution must come where it belongs, and be merged once.
 TEST(collectives_move_every_contribution) {
-  for (const Collective which : {Collective::kBarrier, Collective::kBcast, Collective::kReduce, Collective::kAllreduce, Collective::kReduceScatter})
+  for (const Collective which : {Collective::kBarrier, Collective::kBcast, Collective::kReduce, Collective::kAllreduce,
+                                 Collective::kReduceScatter})
     for (const Algorithm algorithm : algorithms(which))
       for (const u32 n : kSizes) {
         const std::string text = name(which) + " by " + name(algorithm) + " of " + std::to_string(n);
         for (u32 c = 0; c < n; c++) {
-          const auto with = [&](u64 bytes) { return written(n, [&](Script& script, const Communicator& comm) { collective(script, comm, which, bytes, algorithm, 0); }); };
+          const auto with = [&](u64 bytes) {
+            return written(n, [&](Script& script, const Communicator& comm) {
+              collective(script, comm, which, bytes, algorithm, 0);
+            });
+          };
           const Written less = with(c), more = with(c + 1);
           check_program(more, text);
           for (const bool rendezvous : {false, true}) {
-            const AbstractMachine machine(more, rendezvous, [&](u32 rank, u64 block, u32 op) { return more.of[rank][block].ops[op].size != less.of[rank][block].ops[op].size; });
+            const AbstractMachine machine(more, rendezvous, [&](u32 rank, u64 block, u32 op) {
+              return more.of[rank][block].ops[op].size != less.of[rank][block].ops[op].size;
+            });
             CHECK_FOR(machine.finished && machine.sizes_agree, text);
             for (u32 rank = 0; rank < n; rank++) {
               if (which == Collective::kBcast) CHECK_FOR(machine.knows[rank] & 1, text);
               else if (which == Collective::kReduce) CHECK_FOR(rank != 0 || machine.knows[rank] == everybody(n), text);
-              else if (which == Collective::kReduceScatter) CHECK_FOR(rank != c || machine.knows[rank] == everybody(n), text);
+              else if (which == Collective::kReduceScatter)
+                CHECK_FOR(rank != c || machine.knows[rank] == everybody(n), text);
               else CHECK_FOR(machine.knows[rank] == everybody(n), text);
             }
-            const bool sums = which == Collective::kReduce || which == Collective::kAllreduce || which == Collective::kReduceScatter;
+            const bool sums =
+                which == Collective::kReduce || which == Collective::kAllreduce || which == Collective::kReduceScatter;
             CHECK_FOR(!sums || machine.once, text);
           }
         }
@@ -323,7 +343,8 @@ TEST(collectives_gather_everything_once) {
     for (const u32 n : kSizes)
       for (const bool rendezvous : {false, true}) {
         const std::string text = name(algorithm) + " of " + std::to_string(n);
-        const Written program = written(n, [&](Script& script, const Communicator& comm) { allgather(script, comm, 7, algorithm, 0); });
+        const Written program =
+            written(n, [&](Script& script, const Communicator& comm) { allgather(script, comm, 7, algorithm, 0); });
         check_program(program, text);
         const AbstractMachine machine(program, rendezvous);
         CHECK_FOR(machine.finished && machine.sizes_agree, text);
@@ -340,7 +361,9 @@ TEST(collectives_alltoallv_bytes) {
     for (const u32 n : kSizes)
       for (const bool rendezvous : {false, true}) {
         const Written program = written(n, [&](Script& script, const Communicator& comm) {
-          alltoallv(script, comm, [&](u32 k) { return bytes(comm.me, k); }, [&](u32 k) { return bytes(k, comm.me); }, algorithm, 0);
+          alltoallv(
+              script, comm, [&](u32 k) { return bytes(comm.me, k); }, [&](u32 k) { return bytes(k, comm.me); },
+              algorithm, 0);
         });
         check_program(program, "alltoallv");
         AbstractMachine machine(program, rendezvous);
@@ -355,7 +378,8 @@ TEST(collectives_alltoallv_bytes) {
 // Bytes each algorithm sends: closed forms.
 TEST(collectives_bytes_add_up) {
   const auto bytes = [](u32 n, Collective which, Algorithm algorithm, u64 size) {
-    return totals(written(n, [&](Script& script, const Communicator& comm) { collective(script, comm, which, size, algorithm, 0); }));
+    return totals(written(
+        n, [&](Script& script, const Communicator& comm) { collective(script, comm, which, size, algorithm, 0); }));
   };
   for (const u32 n : kSizes)
     for (const u64 size : {u64{0}, u64{5}, u64{1000003}}) {
@@ -366,7 +390,8 @@ TEST(collectives_bytes_add_up) {
       CHECK_EQ(bytes(n, Collective::kAlltoall, Algorithm::kPairwise, size).bytes, n * (n - 1) * size);
       CHECK_EQ(bytes(n, Collective::kBcast, Algorithm::kBinomial, size).bytes, (n - 1) * size);
       const u32 power = std::bit_floor(n), rounds = static_cast<u32>(std::bit_width(power)) - 1;
-      CHECK_EQ(bytes(n, Collective::kAllreduce, Algorithm::kRecursiveDoubling, size).bytes, (power * rounds + 2 * (n - power)) * size);
+      CHECK_EQ(bytes(n, Collective::kAllreduce, Algorithm::kRecursiveDoubling, size).bytes,
+               (power * rounds + 2 * (n - power)) * size);
     }
   CHECK_EQ(bytes(4096, Collective::kBarrier, Algorithm::kDissemination, 0).messages, 12u * 4096);
 }
@@ -375,8 +400,12 @@ TEST(collectives_bytes_add_up) {
 TEST(collectives_roots_and_groups) {
   for (const Algorithm algorithm : algorithms(Collective::kBcast))
     for (u32 root = 0; root < 5; root++) {
-      const AbstractMachine down(written(5, [&](Script& script, const Communicator& comm) { bcast(script, comm, root, 9, algorithm, 0); }), true);
-      const AbstractMachine up(written(5, [&](Script& script, const Communicator& comm) { reduce(script, comm, root, 9, algorithm, 0); }), true);
+      const AbstractMachine down(
+          written(5, [&](Script& script, const Communicator& comm) { bcast(script, comm, root, 9, algorithm, 0); }),
+          true);
+      const AbstractMachine up(
+          written(5, [&](Script& script, const Communicator& comm) { reduce(script, comm, root, 9, algorithm, 0); }),
+          true);
       CHECK(down.finished && up.finished);
       CHECK_EQ(up.knows[root], everybody(5));
       for (u32 rank = 0; rank < 5; rank++) CHECK(down.knows[rank] >> root & 1);
@@ -386,7 +415,8 @@ TEST(collectives_roots_and_groups) {
                                         [&](Script& script, const Communicator& all) {
                                           const auto at = std::find(group.begin(), group.end(), all.me);
                                           if (at == group.end()) return;
-                                          allreduce(script, {group, static_cast<u32>(at - group.begin())}, 100, Algorithm::kRecursiveDoubling, 0);
+                                          allreduce(script, {group, static_cast<u32>(at - group.begin())}, 100,
+                                                    Algorithm::kRecursiveDoubling, 0);
                                         }),
                                 true);
   CHECK(machine.finished);
@@ -401,20 +431,26 @@ TEST(programs_that_are_refused) {
     write(program);
     testing::thrown<ConfigError>(__FILE__, __LINE__, "check_program", [&] { check_program(program, "job"); }, parts);
   };
-  refused([](Written& p) { p.of[1][0].send(3, 8); }, {"job: rank 1, block 0, operation 0 (line 1)", "send to rank 3", "3 ranks"});
+  refused([](Written& p) { p.of[1][0].send(3, 8); },
+          {"job: rank 1, block 0, operation 0 (line 1)", "send to rank 3", "3 ranks"});
   refused([](Written& p) { p.of[1][0].send(kAnySource, 8); }, {"send to any rank"});
   refused([](Written& p) { p.of[1][0].send(0, 8, kAnyTag); }, {"a tag is 0 or more"});
-  refused([](Written& p) { p.of[2][0].calc(1), p.of[2][0].require(0, 1); }, {"rank 2", "operation 0 requires 1", "has 1 operations"});
+  refused([](Written& p) { p.of[2][0].calc(1), p.of[2][0].require(0, 1); },
+          {"rank 2", "operation 0 requires 1", "has 1 operations"});
   refused([](Written& p) { p.of[0][0].calc(1), p.of[0][0].require(0, 0); }, {"circle: 0 requires 0"});
   refused(
       [](Written& p) {
         for (u32 k = 0; k < 5; k++) p.of[0][0].calc(1);
-        p.of[0][0].require(0, 1), p.of[0][0].require(1, 2), p.of[0][0].require(2, 3), p.of[0][0].require(3, 1), p.of[0][0].require(4, 3);
+        p.of[0][0].require(0, 1), p.of[0][0].require(1, 2), p.of[0][0].require(2, 3), p.of[0][0].require(3, 1),
+            p.of[0][0].require(4, 3);
       },
       {"rank 0", "circle", "1 requires 2 requires 3 requires 1"});
-  refused([](Written& p) { p.of[0][0].send(1, 8, 5), p.of[1][0].receive(0, 8, 6); }, {"rank 0", "send to rank 1, 8 B, tag 5: no receive takes it (1 too many"});
-  refused([](Written& p) { p.of[1][0].receive(0, 8, 5); }, {"rank 1", "receive from rank 0, 8 B, tag 5: nothing is sent to it"});
-  refused([](Written& p) { p.of[0][0].send(1, 8), p.of[0][0].send(1, 9), p.of[1][0].receive(kAnySource, 8); }, {"rank 0", "send to rank 1", "1 too many"});
+  refused([](Written& p) { p.of[0][0].send(1, 8, 5), p.of[1][0].receive(0, 8, 6); },
+          {"rank 0", "send to rank 1, 8 B, tag 5: no receive takes it (1 too many"});
+  refused([](Written& p) { p.of[1][0].receive(0, 8, 5); },
+          {"rank 1", "receive from rank 0, 8 B, tag 5: nothing is sent to it"});
+  refused([](Written& p) { p.of[0][0].send(1, 8), p.of[0][0].send(1, 9), p.of[1][0].receive(kAnySource, 8); },
+          {"rank 0", "send to rank 1", "1 too many"});
   refused([](Written& p) { p.of[0][0].send(1, 8, 7), p.of[1][0].receive(2, 8, kAnyTag); }, {"rank 0", "tag 7"});
   refused([](Written& p) { p.of[1][0].receive(kAnySource, 8, kAnyTag); }, {"receive from any rank, 8 B, any tag"});
 }
@@ -424,12 +460,12 @@ TEST(programs_that_are_accepted) {
   p.of.assign(3, std::vector<Block>(2));
   check_program(p, "empty");
   p.of[0][0].send(1, 8, 5), p.of[0][0].send(1, 8, 6), p.of[2][0].send(1, 8, 5), p.of[2][1].send(1, 8, 9);
-  p.of[1][1].receive(0, 8, 5);               // by name, in a later block
-  p.of[1][0].receive(0, 8, kAnyTag);         // tag 6
-  p.of[1][0].receive(kAnySource, 8, 5);      // of rank 2
-  p.of[1][1].receive(kAnySource, 8, kAnyTag);  // tag 9
+  p.of[1][1].receive(0, 8, 5);                      // by name, in a later block
+  p.of[1][0].receive(0, 8, kAnyTag);                // tag 6
+  p.of[1][0].receive(kAnySource, 8, 5);             // of rank 2
+  p.of[1][1].receive(kAnySource, 8, kAnyTag);       // tag 9
   p.of[1][1].send(1, 4), p.of[1][1].receive(1, 4);  // to itself
-  p.of[0][0].calc(3), p.of[0][0].require(0, 2);  // a later operation first
+  p.of[0][0].calc(3), p.of[0][0].require(0, 2);     // a later operation first
   check_program(p, "wildcards");
   CHECK_EQ(totals(p).messages, 5u);
   CHECK_EQ(totals(p).bytes, 36u);
@@ -458,7 +494,8 @@ TEST(programs_whose_blocks_repeat) {
     CHECK_EQ(totals(shift).messages, 5000u);
     shift.wrong = true;
     // Standing, 2 sends to 3 and finds nobody there; moving, 3 also expects itself in every fourth block.
-    if (moving) CHECK_THROWS(ConfigError, check_program(shift, "shift"), "rank 3", "receive from rank 3", "250 too many");
+    if (moving)
+      CHECK_THROWS(ConfigError, check_program(shift, "shift"), "rank 3", "receive from rank 3", "250 too many");
     else CHECK_THROWS(ConfigError, check_program(shift, "shift"), "rank 2", "send to rank 3", "1000 too many");
   }
 }

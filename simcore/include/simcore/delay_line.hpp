@@ -27,7 +27,8 @@ struct DelayLine {
   }
 
   __attribute__((always_inline)) void push(const T& item) {
-    if (end - first > mask) [[unlikely]] grow();
+    if (end - first > mask) [[unlikely]]
+      grow();
     items[end++ & mask] = item;
   }
 

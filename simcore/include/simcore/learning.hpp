@@ -1,8 +1,9 @@
 // The learning seam: what an agent is asked, what it sees, what it is paid, and what is kept of it.
 //
-// Of the candidates that a relation offers for a packet, an agent sees at most `slots`, the minimal one first; a decision
-// with one candidate is nobody's. Per decision there is one row of float32: `general` features, then `per_slot` features
-// for each slot (zero where there is no candidate). Its width does not depend on the size of the network.
+// Of the candidates that a relation offers for a packet, an agent sees at most `slots`, the minimal one first; a
+// decision with one candidate is nobody's. Per decision there is one row of float32: `general` features, then
+// `per_slot` features for each slot (zero where there is no candidate). Its width does not depend on the size of the
+// network.
 #pragma once
 
 #include <map>
@@ -37,15 +38,16 @@ struct ObservationSpec {
   std::vector<Feature> general = {}, per_slot = {};
   // Writes `general` values, and `per_slot` values for each slot of `asked`, those of slot k at slots + k * stride.
   void (*write)(const Network&, const State&, const Asked&, float* general, float* slots, u32 stride);
-  // Called once at build: declares what the block keeps (memory.hpp), and sets network.learns and network.feedback where it learns.
+  // Called once at build: declares what the block keeps (memory.hpp), and sets network.learns and network.feedback
+  // where it learns.
   std::shared_ptr<const ComponentData> (*setup)(Network&) = nullptr;
   // Before the rows of a cycle: every request, decision or not. `own` as in Asked.
   void (*prepare)(const Network&, State&, const Batch&, const ComponentData* own) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;  // feedback from downstream
 };
 
-// What a decision is paid: one file in src/learning/reward. A reward closes a decision either when the packet comes to its next
-// one, or when it is delivered.
+// What a decision is paid: one file in src/learning/reward. A reward closes a decision either when the packet comes to
+// its next one, or when it is delivered.
 struct Closing {
   const Packet& packet;
   Cycle decided, now;
@@ -62,13 +64,15 @@ struct RewardSpec {
   bool tolled = false;  // it takes Seam::toll and is told Closing::way_ns
 };
 
-// Multi-layer perceptron with rectified linear units. `slots`: the same network scores every slot from the general features and
-// the slot's own; `flat`: one network sees the whole row and has an output per slot. The slot of the highest score is taken.
+// Multi-layer perceptron with rectified linear units. `slots`: the same network scores every slot from the general
+// features and the slot's own; `flat`: one network sees the whole row and has an output per slot. The slot of the
+// highest score is taken.
 struct PolicyShape {
   bool per_slot = true;
-  std::vector<u32> layers;           // inputs, hidden ..., outputs
-  std::vector<std::size_t> offsets;  // [layers - 1] of each layer's weights [inputs, padded outputs], its biases behind them
-  std::size_t size = 0;              // floats in State::weights
+  std::vector<u32> layers;  // inputs, hidden ..., outputs
+  // [layers - 1] of each layer's weights [inputs, padded outputs], its biases behind them
+  std::vector<std::size_t> offsets;
+  std::size_t size = 0;  // floats in State::weights
 };
 
 inline constexpr u32 kMostSlots = 16;  // of an agent: arrays of a decision have this room
@@ -80,12 +84,12 @@ struct Seam {
   std::vector<std::shared_ptr<const ComponentData>> block_data;  // [blocks] what their setups have made
   const RewardSpec* reward = nullptr;
   std::shared_ptr<const ComponentData> reward_data;
-  float toll = 0;              // of rewards that know one
-  bool by_estimate = false;    // of more candidates than slots, the best by `slot_estimate_ns`, not any
-  u32 capacity = 0;            // transitions kept; 0 = none
-  double record_part = 1;      // of the packets
-  PolicyShape policy;          // no layers: the decisions come from outside
-  std::vector<float> weights;  // to begin with; empty: zeros
+  float toll = 0;                       // of rewards that know one
+  bool by_estimate = false;             // of more candidates than slots, the best by `slot_estimate_ns`, not any
+  u32 capacity = 0;                     // transitions kept; 0 = none
+  double record_part = 1;               // of the packets
+  PolicyShape policy;                   // no layers: the decisions come from outside
+  std::vector<float> weights;           // to begin with; empty: zeros
   double epsilon = 0, temperature = 0;  // likewise
 
   std::vector<float> hop_ns;     // [router ports] from one input buffer to the next, without queueing
@@ -96,8 +100,8 @@ struct Seam {
 
 // ---- src/learning/seam.cpp ----
 
-std::vector<ParamSpec> seam_params();                        // relation, slots, observation, reward, recording
-RoutingFacts build_seam(const Params&, Network&, Seam&);     // reads them; the relation's facts
+std::vector<ParamSpec> seam_params();                     // relation, slots, observation, reward, recording
+RoutingFacts build_seam(const Params&, Network&, Seam&);  // reads them; the relation's facts
 void make_decisions(const Network&, State&, Batch&);
 void own_rows(const Network&, Batch&);  // gives the decisions rows of their own, with what is in the present ones
 // Writes the chosen slots of all decisions into the batch, and opens a record of each.
@@ -105,7 +109,8 @@ void settle_decisions(const Network&, State&, Batch&);
 
 // ---- src/learning/path_delay.cpp ----
 
-// Of each slot of each decision, [decisions, slots]: us to the destination if every queue stood still; 0 where there is no candidate.
+// Of each slot of each decision, [decisions, slots]: us to the destination if every queue stood still; 0 where there is
+// no candidate.
 void path_delays(const Network&, const State&, const Batch&, float* us);
 
 // ---- src/learning/record.cpp ----
@@ -114,12 +119,14 @@ void start_record(const Network&, State&);
 void shape_record(const Network&, State&, Shaper&);
 void open_record(const Network&, State&, const Batch&, u32 decision);
 void close_on_delivery(const Network&, State&, u32 packet);
-void file_transitions(const Network&, State&, std::vector<u32>& scratch);  // those whose news have arrived go into the ring
+// those whose news have arrived go into the ring
+void file_transitions(const Network&, State&, std::vector<u32>& scratch);
 
 // ---- src/learning/perceptron.cpp ----
 
 void shape_policy(PolicyShape&, std::vector<u32> layers);
-void load_layer(const PolicyShape&, u32 layer, const float* weight, const float* bias, float* weights);  // weight [outputs, inputs]
+// weight [outputs, inputs]
+void load_layer(const PolicyShape&, u32 layer, const float* weight, const float* bias, float* weights);
 // Chooses a slot for every decision: the best, or at random as State::learning says.
 void choose_by_policy(const Network&, const State&, Batch&);
 // The scores [rows, slots] of observations [rows, width]; those of masked slots mean nothing.

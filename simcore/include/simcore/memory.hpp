@@ -42,8 +42,8 @@ enum class Per : u8 {
 enum class Cell : u8 { kU8, kU16, kU32, kFloat, kDouble };
 
 struct MemoryShape {
-  std::string name;           // one of its kind in a network
-  std::string meaning;        // of the rows and columns of an entry, with the unit
+  std::string name;     // one of its kind in a network
+  std::string meaning;  // of the rows and columns of an entry, with the unit
   Per per = Per::kNetwork;
   u32 rows = 1, columns = 1;  // of an entry
   u32 stride = 0;             // from row to row; 0 = columns
@@ -52,9 +52,9 @@ struct MemoryShape {
   double lowest = 0, highest = std::numeric_limits<double>::max();
   bool or_none = false;
   void (*initialise)(const Network&, State&) = nullptr;  // writes the first values of all cells, where they differ
-  bool learned = false;       // a table of floats that users may write to; infinity where an entry means nothing
-  Cell cell = Cell::kU32;     // declare() knows
-  std::vector<u8> blank;      // likewise: the bytes of a new entry of a packet
+  bool learned = false;    // a table of floats that users may write to; infinity where an entry means nothing
+  Cell cell = Cell::kU32;  // declare() knows
+  std::vector<u8> blank;   // likewise: the bytes of a new entry of a packet
 
   u32 cell_bytes() const { return cell == Cell::kU8 ? 1 : cell == Cell::kU16 ? 2 : cell == Cell::kDouble ? 8 : 4; }
   std::size_t entry_bytes() const { return std::size_t{rows} * stride * cell_bytes(); }
@@ -118,8 +118,8 @@ std::size_t memory_entries(const Network&, Per, std::size_t packets = 0);
 inline std::size_t memory_bytes(const Network& net, const MemoryShape& shape, std::size_t packets = 0) {
   return memory_entries(net, shape.per, packets) * shape.entry_bytes();
 }
-u32 find_memory(const Network&, const std::string& name);      // throws ConfigError that lists those there are
-void fill_memory(const Network&, State&, u32 memory);          // the first values
-void begin_packet(const Network&, State&, u32 packet);  // the entries of a new packet; the pool has grown already
+u32 find_memory(const Network&, const std::string& name);  // throws ConfigError that lists those there are
+void fill_memory(const Network&, State&, u32 memory);      // the first values
+void begin_packet(const Network&, State&, u32 packet);     // the entries of a new packet; the pool has grown already
 
 }  // namespace flitgym

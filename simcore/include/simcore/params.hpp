@@ -42,11 +42,11 @@ struct Config {
   Section topology, router, routing, traffic;
   u64 seed = 0;
   WorkloadSection workload = {};
-  double max_memory_gb = 0;  // 0 = what the machine has free
-  Values failures = {};      // src/failures.hpp
+  double max_memory_gb = 0;                           // 0 = what the machine has free
+  Values failures = {};                               // src/failures.hpp
   std::shared_ptr<const ForwardingTable> table = {};  // of routing=table, where it is there already (src/tables)
-  u32 partitions = 0;        // routers that are simulated together (src/partition.hpp); 0 = as the caches like it
-  std::shared_ptr<const Demand> demand = {};          // that its engine balances for
+  u32 partitions = 0;  // routers that are simulated together (src/partition.hpp); 0 = as the caches like it
+  std::shared_ptr<const Demand> demand = {};  // that its engine balances for
 };
 
 struct ParamSpec {
@@ -54,7 +54,7 @@ struct ParamSpec {
   std::string key;
   Type type;
   Value fallback;
-  double min, max;                   // inclusive; numbers and list elements only
+  double min, max;  // inclusive; numbers and list elements only
   std::string unit;
   std::vector<std::string> choices;  // strings only; empty = any
   std::string doc;
@@ -64,8 +64,10 @@ ParamSpec flag(std::string key, bool fallback, std::string doc);
 ParamSpec integer(std::string key, i64 fallback, i64 min, i64 max, std::string unit, std::string doc);
 ParamSpec real(std::string key, double fallback, double min, double max, std::string unit, std::string doc);
 ParamSpec choice(std::string key, std::string fallback, std::vector<std::string> choices, std::string doc);
-ParamSpec list(std::string key, std::vector<double> fallback, double min, double max, std::string unit, std::string doc);
-ParamSpec integer_list(std::string key, std::vector<double> fallback, double min, double max, std::string unit, std::string doc);
+ParamSpec list(std::string key, std::vector<double> fallback, double min, double max, std::string unit,
+               std::string doc);
+ParamSpec integer_list(std::string key, std::vector<double> fallback, double min, double max, std::string unit,
+                       std::string doc);
 
 // The validated parameters of one component: every declared key has a value of its type and range.
 class Params {
@@ -82,7 +84,7 @@ class Params {
   const std::vector<double>& reals(const std::string& key) const;  // of either kind of list
   std::vector<u32> counts(const std::string& key) const;           // a list of integers from 0 on
   const Value& value(const std::string& key) const;
-  Params with(const Values& others) const;                         // these, with some replaced
+  Params with(const Values& others) const;  // these, with some replaced
 
  private:
   template <class T>

@@ -1,5 +1,5 @@
-// Program: what the ranks of a job do. A rank runs its blocks one after the other; a block is a DAG of send, receive and
-// compute operations (GOAL: Hoefler, Siebert, Lumsdaine, "Group Operation Assembly Language", ICPP 2009).
+// Program: what the ranks of a job do. A rank runs its blocks one after the other; a block is a DAG of send, receive
+// and compute operations (GOAL: Hoefler, Siebert, Lumsdaine, "Group Operation Assembly Language", ICPP 2009).
 //
 // Blocks are asked for when a rank gets there, so a loop of 7,200 iterations keeps one of them in memory.
 #pragma once
@@ -16,12 +16,12 @@ enum class OpKind : u8 { kCalc, kSend, kReceive };
 inline constexpr u32 kAnySource = kNone;
 inline constexpr i32 kAnyTag = -1;
 
-struct Op {              // 24 bytes
-  u64 size;              // bytes of a message, nanoseconds of a computation
-  u32 peer;              // rank of the same job; a receive may take kAnySource
-  i32 tag;               // a receive may take kAnyTag
+struct Op {  // 24 bytes
+  u64 size;  // bytes of a message, nanoseconds of a computation
+  u32 peer;  // rank of the same job; a receive may take kAnySource
+  i32 tag;   // a receive may take kAnyTag
   OpKind kind;
-  u8 cpu, nic;           // which of the rank's processors and network interfaces (GOAL's `cpu` and `nic`)
+  u8 cpu, nic;  // which of the rank's processors and network interfaces (GOAL's `cpu` and `nic`)
   u8 reserved[5];
 };
 static_assert(sizeof(Op) == 24);
@@ -53,11 +53,13 @@ struct Program {
   virtual u64 blocks(u32 rank) const = 0;
   // Fills `out`, which is empty. A function of its arguments: the same block every time it is asked for.
   virtual void block(u32 rank, u64 index, Block& out) const = 0;
-  // How many blocks from `index` on, itself included, differ from it in nothing but the peers: what counts operations and bytes
-  // looks at one of them.
+  // How many blocks from `index` on, itself included, differ from it in nothing but the peers: what counts operations
+  // and bytes looks at one of them.
   virtual u64 repeats(u32 rank, u64 index) const { return (void)rank, (void)index, 1; }
   // Where an operation stands, for messages about it: "tree.goal:12" or "".
-  virtual std::string where(u32 rank, u64 block, u32 op) const { return (void)rank, (void)block, (void)op, std::string(); }
+  virtual std::string where(u32 rank, u64 block, u32 op) const {
+    return (void)rank, (void)block, (void)op, std::string();
+  }
 };
 
 }  // namespace flitgym

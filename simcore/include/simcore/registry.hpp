@@ -10,27 +10,29 @@
 
 namespace flitgym {
 
-// What a topology builder fills in; build.cpp turns it into a checked Network. Routers may differ in their ports, and a terminal
-// may hang on any of them.
+// What a topology builder fills in; build.cpp turns it into a checked Network. Routers may differ in their ports, and a
+// terminal may hang on any of them.
 struct Wiring {
   struct End {
-    u32 router, port;                     // router-local
+    u32 router, port;  // router-local
   };
   u32 routers = 0, groups = 1;
-  std::vector<u32> first;                 // [routers + 1] where the ports of each begin in the arrays of all ports
-  std::vector<u32> router_group;          // [routers]
-  std::vector<u32> peer;                  // [ports] port at the other end, kNone
-  std::vector<PortKind> kind;             // [ports]
-  std::map<u32, Link> own;                // by port: links with a latency or a bandwidth of their own
-  std::vector<u32> terminal_port;         // [terminals] port each terminal hangs on
+  std::vector<u32> first;          // [routers + 1] where the ports of each begin in the arrays of all ports
+  std::vector<u32> router_group;   // [routers]
+  std::vector<u32> peer;           // [ports] port at the other end, kNone
+  std::vector<PortKind> kind;      // [ports]
+  std::map<u32, Link> own;         // by port: links with a latency or a bandwidth of their own
+  std::vector<u32> terminal_port;  // [terminals] port each terminal hangs on
   std::vector<std::string> router_names, terminal_names;  // empty: numbers
   std::shared_ptr<const Topology> data;
-  u64 digest = 0;                         // of what stands in a file: part of the network's fingerprint; 0: the parameters say it all
+  // of what stands in a file: part of the network's fingerprint; 0: the parameters say it all
+  u64 digest = 0;
 
-  void resize(u32 router_count, u32 ports);        // all alike
-  void resize(const std::vector<u32>& ports);      // [routers]
+  void resize(u32 router_count, u32 ports);           // all alike
+  void resize(const std::vector<u32>& ports);         // [routers]
   void connect(End a, End b, const Link& link = {});  // throws CoreError where a port is taken or is not there
-  void attach_terminal(End at, const Link& link = {PortKind::kTerminal});  // terminals are numbered in the order of attachment
+  // terminals are numbered in the order of attachment
+  void attach_terminal(End at, const Link& link = {PortKind::kTerminal});
   u32 port(End end) const { return first[end.router] + end.port; }
 };
 
@@ -38,42 +40,45 @@ struct TopologySpec {
   std::string name, summary;
   std::vector<ParamSpec> params = {};
   void (*wire)(const Params&, Wiring&);
-  Values small;                           // parameters of an instance of some ten routers: the tests run every routing on it
+  // parameters of an instance of some ten routers: the tests run every routing on it
+  Values small;
 };
 
-// One name may stand for several files, one per topology: `minimal` on a Dragonfly and on any graph; the one that names the topology
-// goes first, unless links are missing that it does not go around. What they take by the same key has the same default; a choice
-// without words of its own (any) stays open.
+// One name may stand for several files, one per topology: `minimal` on a Dragonfly and on any graph; the one that names
+// the topology goes first, unless links are missing that it does not go around. What they take by the same key has the
+// same default; a choice without words of its own (any) stays open.
 struct RoutingSpec {
   std::string name, summary;
   std::vector<std::string> topologies = {};  // those it accepts; none = any
   std::vector<ParamSpec> params = {};
-  // Reads the parameters into its ComponentData and says what it needs; declares what it keeps (memory.hpp), and sets network.learns
-  // and network.feedback where it learns.
+  // Reads the parameters into its ComponentData and says what it needs; declares what it keeps (memory.hpp), and sets
+  // network.learns and network.feedback where it learns.
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*route)(const Network&, State&, Batch&);
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // everything that may be chosen, minimal first
-  void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;  // notes what has to be kept of a choice among them
-  bool agent_can_choose = true;           // somebody else may choose among them
+  // notes what has to be kept of a choice among them
+  void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
+  bool agent_can_choose = true;  // somebody else may choose among them
   Decider decider = Decider::kRouting;
-  bool graph = false;                     // it goes by the graph that is there, and so around links that are missing
-  bool widest = false;                    // what relation=widest means on its topologies
+  bool graph = false;   // it goes by the graph that is there, and so around links that are missing
+  bool widest = false;  // what relation=widest means on its topologies
   std::vector<ParamSpec> (*more_params)() = nullptr;  // beside `params`: those that other files declare
 };
 
 std::vector<ParamSpec> params_of(const RoutingSpec& spec);  // all of them
 
-// What may be chosen for a packet, apart from who chooses: a list of candidates, as free of deadlock and livelock as it is whatever
-// is picked. A routing that lists its candidates is one, by its name; these are those that belong to no routing of their own.
+// What may be chosen for a packet, apart from who chooses: a list of candidates, as free of deadlock and livelock as it
+// is whatever is picked. A routing that lists its candidates is one, by its name; these are those that belong to no
+// routing of their own.
 struct RelationSpec {
   std::string name, summary;
   std::vector<std::string> topologies = {};  // those it accepts; none = any
   std::vector<ParamSpec> params = {};        // of those in relation_params() (src/routing/relation.hpp)
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*candidates)(const Network&, State&, Batch&);
-  bool widest = false;                    // what relation=widest means on these topologies
-  bool graph = false;                     // as above
+  bool widest = false;  // what relation=widest means on these topologies
+  bool graph = false;   // as above
 };
 
 struct TrafficSpec {
@@ -92,10 +97,11 @@ struct MotifSpec {
   std::vector<ParamSpec> params = {};  // besides the common ones (ranks, scale)
   // `scale` shortens the number of iterations (see scaled() in workload/motif.hpp). Throws ConfigError.
   std::shared_ptr<const Program> (*build)(const Params&, u32 ranks, double scale);
-  bool cubic = false;                     // runs on a cube of ranks unless told otherwise
+  bool cubic = false;  // runs on a cube of ranks unless told otherwise
 };
 
-// Defined in src/registry.cpp for every kind of Spec, so that each file that registers something does not compile them anew.
+// Defined in src/registry.cpp for every kind of Spec, so that each file that registers something does not compile them
+// anew.
 template <class Spec>
 std::multimap<std::string, Spec>& registry();
 

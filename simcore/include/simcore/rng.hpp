@@ -28,8 +28,8 @@ inline u32 below(u64 bits, u32 n) { return static_cast<u32>((u128{bits} * n) >> 
 // Uniform real in (0, 1): never 0, so that its logarithm is finite.
 inline double unit(u64 bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1.0p-52; }
 
-// Natural logarithm of x in (0, 1), to 1e-10: a table over the leading seven bits of the mantissa and a cubic. Plain IEEE
-// operations, so that every machine draws the same gaps (a library's log may differ in the last bit).
+// Natural logarithm of x in (0, 1), to 1e-10: a table over the leading seven bits of the mantissa and a cubic. Plain
+// IEEE operations, so that every machine draws the same gaps (a library's log may differ in the last bit).
 struct LogTable {
   double inverse[128], log[128];
   constexpr LogTable() : inverse(), log() {
@@ -47,7 +47,8 @@ inline constexpr LogTable kLogTable;
 inline double log_unit(double x) {
   const u64 bits = std::bit_cast<u64>(x);
   const u32 i = bits >> 45 & 127;
-  const double m = std::bit_cast<double>((bits & 0xfffffffffffffull) | 0x3ff0000000000000ull), r = m * kLogTable.inverse[i] - 1;
+  const double m = std::bit_cast<double>((bits & 0xfffffffffffffull) | 0x3ff0000000000000ull),
+               r = m * kLogTable.inverse[i] - 1;
   const double exponent = static_cast<double>(static_cast<i32>(bits >> 52) - 1023);
   const double log = exponent * 0.6931471805599453 + (kLogTable.log[i] + (r - r * r * (0.5 - r * (1.0 / 3))));
   return log < 0 ? log : 0.0;
@@ -55,12 +56,12 @@ inline double log_unit(double x) {
 
 // Counters of one packet's stream. Each user of randomness draws from its own range.
 enum : u64 {
-  kDrawDestination = 0,     // traffic pattern: 16 counters
-  kDrawRoute = 64,          // routing: 16 counters per router hop
-  kDrawSize = 48,           // packet size
-  kDrawRecord = 49,         // whether an agent's decisions on it are kept
-  kDrawDirection = 50,      // a bit per dimension: which way round a ring, where both are as long
-  kDrawGap = u64{1} << 32   // time to the next generation, one per load step
+  kDrawDestination = 0,    // traffic pattern: 16 counters
+  kDrawRoute = 64,         // routing: 16 counters per router hop
+  kDrawSize = 48,          // packet size
+  kDrawRecord = 49,        // whether an agent's decisions on it are kept
+  kDrawDirection = 50,     // a bit per dimension: which way round a ring, where both are as long
+  kDrawGap = u64{1} << 32  // time to the next generation, one per load step
 };
 
 }  // namespace flitgym

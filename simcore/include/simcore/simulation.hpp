@@ -34,10 +34,11 @@ class Simulation {
   void set_threads(u32 threads);  // throws ConfigError
   u32 threads() const { return threads_; }
   bool drain(u64 most_cycles, const std::function<void()>& keep_going = {});
-  // Runs a workload until every rank has finished, none can go on, or `most_cycles` have passed. Returns true when finished.
+  // Runs a workload until every rank has finished, none can go on, or `most_cycles` have passed. Returns true when
+  // finished.
   bool run_workload(u64 most_cycles, const std::function<void()>& keep_going = {});
   bool workload_finished() const;
-  bool workload_stuck() const;    // ranks wait for what will never come
+  bool workload_stuck() const;          // ranks wait for what will never come
   std::string waiting(u32 most) const;  // which ranks, and for what
   void stop_sources();
   bool empty() const;
@@ -47,8 +48,8 @@ class Simulation {
   u32 collect();
   // `log_probability`, one per choice of a seam's decisions, goes into the transitions; none: not a number.
   void apply(const u32* choices, std::size_t count, const float* log_probability = nullptr);
-  // Before apply(), with routing=external and feedback: the estimate in ns that goes back upstream with the packet of each request
-  // (negative: none), and the row of the upstream router's table that it belongs to.
+  // Before apply(), with routing=external and feedback: the estimate in ns that goes back upstream with the packet of
+  // each request (negative: none), and the row of the upstream router's table that it belongs to.
   void answer(const float* values, const u32* rows, std::size_t count);
 
   void begin_window() { flitgym::begin_window(state_); }
@@ -59,8 +60,8 @@ class Simulation {
   // Delay of all packets up to now, per terminal by source, in packet-cycles; see src/learning/demand.hpp.
   const std::vector<double>& accrued_delay();
 
-  u64 hash() const;                       // of all of State
-  std::string snapshot();                 // State as bytes
+  u64 hash() const;        // of all of State
+  std::string snapshot();  // State as bytes
   // Takes bytes from anywhere: whole or not at all, and only if the state in them holds together (src/verify).
   // `asking`: the input VCs whose heads ask for a route, of a state that was taken between collect() and apply().
   void restore(const std::string& bytes, const std::vector<u32>* asking = nullptr);
@@ -68,11 +69,14 @@ class Simulation {
   const std::vector<u32>& asking() const { return workspace_.routes; }
   void resume(const std::vector<u32>& asking);  // after collect() has been done elsewhere
 
-  // A user is about to write into a learned table, and may keep on doing so: it is checked before the simulation goes on.
+  // A user is about to write into a learned table, and may keep on doing so: it is checked before the simulation goes
+  // on.
   void expose_table(u32 memory);
-  void set_table(u32 memory, const float* values);  // [routers, rows, columns]; throws ConfigError and leaves the table as it was
+  // [routers, rows, columns]; throws ConfigError and leaves the table as it was
+  void set_table(u32 memory, const float* values);
 
-  // Who holds this simulation while other threads run: 0 nobody, else the number of that process (bindings/exclusive.hpp).
+  // Who holds this simulation while other threads run: 0 nobody, else the number of that process
+  // (bindings/exclusive.hpp).
   std::atomic<u32>& holder() { return holder_; }
   // How far it is, for other threads to see while it runs.
   struct Progress {
@@ -100,7 +104,7 @@ class Simulation {
   Workspace workspace_;
   std::atomic<u32> holder_{0};
   Progress progress_;
-  std::unique_ptr<class Demand> demand_;    // counted so far; not state
+  std::unique_ptr<class Demand> demand_;  // counted so far; not state
   u32 threads_ = 1;
   std::unique_ptr<class Team> team_;        // made when it is first needed
   std::vector<Workspace> helpers_;          // of its other threads
@@ -108,10 +112,11 @@ class Simulation {
   std::string broken_;                      // why it stopped in the middle of a cycle; empty: it did not
   struct WatchedTable {
     std::shared_ptr<const std::vector<u64>> used;  // made when it is first asked for
-    bool exposed = false, touched = false;         // views of the table are about; one was given out since the last check
-    u64 checked_at = 0;                            // cycle
+    // views of the table are about; one was given out since the last check
+    bool exposed = false, touched = false;
+    u64 checked_at = 0;  // cycle
   };
-  std::vector<WatchedTable> tables_;               // [memories] means something for those that are learned tables
+  std::vector<WatchedTable> tables_;  // [memories] means something for those that are learned tables
 };
 
 u64 state_bytes(const State& state);  // memory held by its arrays

@@ -27,11 +27,11 @@ std::map<std::string, double> statistics(const Network& network, const State& st
 
 // Over all partitions.
 Window window_sums(const State& state);
-std::vector<u32> histogram_sums(const State& state, std::vector<u32> Partition::*histogram);
+std::vector<u32> histogram_sums(const State& state, std::vector<u32> Partition::* histogram);
 std::vector<SeriesPoint> series_sums(const State& state);
-std::vector<JobTotals> job_sums(const State& state);       // [jobs]
-std::vector<u32> host_histogram_sums(const State& state, std::vector<u32> Hosts::*histogram);  // [jobs, bins]
-std::vector<JobPoint> job_series_sums(const State& state);  // [intervals, jobs]
+std::vector<JobTotals> job_sums(const State& state);                                            // [jobs]
+std::vector<u32> host_histogram_sums(const State& state, std::vector<u32> Hosts::* histogram);  // [jobs, bins]
+std::vector<JobPoint> job_series_sums(const State& state);                                      // [intervals, jobs]
 
 void begin_window(State& state);
 void end_window(const Network& network, State& state);
@@ -43,7 +43,8 @@ std::vector<u64> wait_blame(const Network& network, const State& state);  // [po
 
 // Packets that would have been due, at the load that holds, while a lost backlog blocked this source in the window.
 inline double packets_missed(const Network& net, const State& s, const Terminal& x, Cycle until) {
-  const u64 begin = s.part.window.begin << 32, blocked_from = x.next_tick > begin ? x.next_tick : begin, end = u64{until} << 32;
+  const u64 begin = s.part.window.begin << 32, blocked_from = x.next_tick > begin ? x.next_tick : begin,
+            end = u64{until} << 32;
   if (end <= blocked_from || net.gap_fixed[x.step] == ~u64{0}) return 0;
   return static_cast<double>(end - blocked_from) / static_cast<double>(net.gap_fixed[x.step]) * net.packets_per_round;
 }

@@ -15,12 +15,13 @@ using i32 = std::int32_t;
 using i64 = std::int64_t;
 __extension__ using u128 = unsigned __int128;
 
-using Cycle = u32;                             // times never wrap around:
-inline constexpr u32 kEndOfTime = 0xff000000u; // a run is bounded to this cycle (5.4 s of simulated time at 1.28 ns)
-inline constexpr u32 kLongestDelay = 0x800000; // and no delay is longer than this
-inline constexpr u32 kNone = 0xffffffffu; // "no such id" in every id array
-inline constexpr u32 kMaxRadix = 512;     // ports of a router
-inline constexpr u32 kAnyClass = 0xffff;  // a decision that leaves the VC open (at ejection, where nothing can wait in a circle)
-inline constexpr u32 kMaxVcs = 32;        // and half a word a set of virtual channels
+using Cycle = u32;                              // times never wrap around:
+inline constexpr u32 kEndOfTime = 0xff000000u;  // a run is bounded to this cycle (5.4 s of simulated time at 1.28 ns)
+inline constexpr u32 kLongestDelay = 0x800000;  // and no delay is longer than this
+inline constexpr u32 kNone = 0xffffffffu;       // "no such id" in every id array
+inline constexpr u32 kMaxRadix = 512;           // ports of a router
+// a decision that leaves the VC open (at ejection, where nothing can wait in a circle)
+inline constexpr u32 kAnyClass = 0xffff;
+inline constexpr u32 kMaxVcs = 32;  // and half a word a set of virtual channels
 
 }  // namespace flitgym

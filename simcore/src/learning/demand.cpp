@@ -28,7 +28,9 @@ void Demand::begin(const Network& net) {
 }
 
 const std::vector<double>& Demand::accrued(const Network& net, const State& s) {
-  if (s.delivered_from.empty()) throw CoreError("accrued delay: routing." + net.routing_name + " asks no agent and keeps no account; use routing=agent, policy, random or biased");
+  if (s.delivered_from.empty())
+    throw CoreError("accrued delay: routing." + net.routing_name +
+                    " asks no agent and keeps no account; use routing=agent, policy, random or biased");
   const Cycle now = s.part.totals.now;
   if (due_.empty() || now < counted_to_) begin(net);
   counted_to_ = now;
@@ -41,7 +43,8 @@ const std::vector<double>& Demand::accrued(const Network& net, const State& s) {
       accrued_[t] = asked > 0 ? asked - got : 0;
       continue;
     }
-    for (Terminal& clock = clocks_[t]; due.packets < delivered.most_due && clock.next_tick != kNever && passed(cycle_of(clock.next_tick), now);) {
+    for (Terminal& clock = clocks_[t];
+         due.packets < delivered.most_due && clock.next_tick != kNever && passed(cycle_of(clock.next_tick), now);) {
       const double packets = net.round_size ? net.round_size(net, net.seed, t, clock.round) : 1;
       due.packets += packets;
       due.moment += packets * cycle_of(clock.next_tick);

@@ -1,9 +1,10 @@
 // What the network owes its users: the area between what was asked of it and what it has delivered.
 //
-// By Little's law (Dally & Towles, 23.1) the sum of all delays is the integral over time of the packets that are due and not
-// delivered. The part that is due is the same for every policy: it is read from the sources' generation clocks as if no NIC were
-// ever full, and of a workload it is all that its ranks will send, from the start of their job on. So what keeps packets away
-// from the network (a source that waits behind a full NIC, a rank that waits for another) is charged like what keeps them in it.
+// By Little's law (Dally & Towles, 23.1) the sum of all delays is the integral over time of the packets that are due
+// and not delivered. The part that is due is the same for every policy: it is read from the sources' generation clocks
+// as if no NIC were ever full, and of a workload it is all that its ranks will send, from the start of their job on. So
+// what keeps packets away from the network (a source that waits behind a full NIC, a rank that waits for another) is
+// charged like what keeps them in it.
 #pragma once
 
 #include <vector>

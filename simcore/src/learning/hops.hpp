@@ -1,4 +1,5 @@
-// How many hops routers are apart, as a table where the topology has them in closed form alone: an observation asks for every slot.
+// How many hops routers are apart, as a table where the topology has them in closed form alone: an observation asks for
+// every slot.
 #pragma once
 
 #include "simcore/learning.hpp"
@@ -20,7 +21,8 @@ inline std::shared_ptr<const ComponentData> setup_hops(Network& net) {
   hops->table.resize(std::size_t{routers} * routers);
   for (u32 to = 0; to < routers; to++) {
     worked(routers);
-    for (u32 from = 0; from < routers; from++) hops->table[std::size_t{to} * routers + from] = static_cast<u8>(net.topology->hops_between(net, from, to));
+    for (u32 from = 0; from < routers; from++)
+      hops->table[std::size_t{to} * routers + from] = static_cast<u8>(net.topology->hops_between(net, from, to));
   }
   return hops;
 }

@@ -151,7 +151,6 @@ void force(const Network& net, State& s, Batch& b, u32 i, const State& before, u
   if (net.chosen) net.chosen(net, s, b, i);
 }
 
-
 }  // namespace
 
 // Slots of a request with these ways: the first, which is minimal, then the others in their order; of too many, some at
@@ -188,8 +187,9 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
                       " is decided from outside, and forks go on by themselves; use routing=policy or another that the "
                       "core decides");
   if (net.workload)
-    throw ConfigError("marginal cost: it is defined for traffic patterns, where what is sent does not depend on what "
-                      "has arrived; there is a workload");
+    throw ConfigError(
+        "marginal cost: it is defined for traffic patterns, where what is sent does not depend on what "
+        "has arrived; there is a workload");
   if (net.seam && net.seam->capacity)
     throw ConfigError("marginal cost: forks keep no transitions; leave routing.record at 0");
   if (net.whole_packets && net.router.flit_by_flit)
@@ -221,7 +221,7 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
 MarginalCost::~MarginalCost() = default;
 
 LabelledDecisions MarginalCost::label(Simulation& simulation, u32 decisions, double part, u64 most_cycles,
-    const KeepGoing& keep_going) {
+                                      const KeepGoing& keep_going) {
   const State& s = simulation.state();
   if (&simulation.network() != &own_->network())
     throw ConfigError("label(): this simulation is not the one that marginal costs were set up for, nor a fork of it");
@@ -391,10 +391,16 @@ void MarginalCost::note_ways(const State& s, const Batch& b) {
     const u32 id = b.packet[i];
     const Packet& p = s.packets[id];
     // One that has found no room asks again at the same router: what it took in the end stands.
-    place_of(key_of(p)) = {key_of(p), b.router[i], static_cast<u32>(kept_.size()), b.out_port[i], b.out_class[i],
-        p.phase, p.nonminimal,
-                            net.learns ? s.details[id].row : 0, net.learns ? s.details[id].value : 0,
-                            net.learns ? s.details[id].arrived : 0};
+    place_of(key_of(p)) = {key_of(p),
+                           b.router[i],
+                           static_cast<u32>(kept_.size()),
+                           b.out_port[i],
+                           b.out_class[i],
+                           p.phase,
+                           p.nonminimal,
+                           net.learns ? s.details[id].row : 0,
+                           net.learns ? s.details[id].value : 0,
+                           net.learns ? s.details[id].arrived : 0};
     for (const u32 k : net.packet_memories) {
       const std::size_t size = net.memories[k].entry_bytes();
       const u8* const entry = s.memory[k].data() + id * size;
@@ -418,9 +424,9 @@ const MarginalCost::Step* MarginalCost::way_of(const Packet& p) const {
   return nullptr;
 }
 
-// Decides on a batch as the run did, but for packet `but` and those that the run has not seen at that router with so many hops behind
-// them. Where the packet whose way was forced comes to a router as in the run, it goes on as in the run, too: so what a fork would do is
-// known once it has become equal to the run, whatever a routing's tables hold.
+// Decides on a batch as the run did, but for packet `but` and those that the run has not seen at that router with so
+// many hops behind them. Where the packet whose way was forced comes to a router as in the run, it goes on as in the
+// run, too: so what a fork would do is known once it has become equal to the run, whatever a routing's tables hold.
 void MarginalCost::follow_run(State& s, Batch& b, u32 but) const {
   const Network& net = own_->network();
   constexpr u32 kAtOnce = 64;
@@ -517,8 +523,8 @@ void MarginalCost::try_one(Worker& worker, const Trial& trial, LabelledDecisions
     const u64 expected = run[cycles].delivered - moment.delivered;
     behind += static_cast<i64>(expected) - static_cast<i64>(delivered);
     if (looks_at(s.part.totals.now) && delivered == expected &&
-        totals(s).packets_in_network == run[cycles].in_network &&
-        loads_hash(net, s) == run[cycles].loads && future_hash(net, s, rule_.others) == run[cycles].future) {
+        totals(s).packets_in_network == run[cycles].in_network && loads_hash(net, s) == run[cycles].loads &&
+        future_hash(net, s, rule_.others) == run[cycles].future) {
       out.settled[at] = 1;
       break;
     }

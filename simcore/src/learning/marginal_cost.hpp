@@ -29,12 +29,12 @@
 namespace flitgym {
 
 struct MarginalCostRule {
-  u32 horizon = 0;        // cycles that a fork runs at most
-  u32 slots = 8;          // candidates of a decision that are tried: the minimal one, the one taken, and others drawn
+  u32 horizon = 0;  // cycles that a fork runs at most
+  u32 slots = 8;    // candidates of a decision that are tried: the minimal one, the one taken, and others drawn
   u32 threads = 1;
-  u32 forks = 64;         // states kept at once, to be tried together
-  u32 check = 64;         // cycles between two looks whether a fork's future is the run's; 0: none
-  u64 seed = 0;           // of the sample
+  u32 forks = 64;                // states kept at once, to be tried together
+  u32 check = 64;                // cycles between two looks whether a fork's future is the run's; 0: none
+  u64 seed = 0;                  // of the sample
   Ahead others = Ahead::kKnown;  // keep their ways of the run, or are routed anew
 };
 
@@ -43,14 +43,14 @@ struct LabelledDecisions {
   u32 count = 0, slots = 0, width = 0;
   std::vector<Cycle> cycle;
   std::vector<u32> router, source, destination, sequence, hops;
-  std::vector<u8> came_by;           // PortKind of the channel by which the packet came
-  std::vector<u32> candidates;       // that there were, tried or not
-  std::vector<u32> tried, taken;     // slots in use; the slot of what the routing took
-  std::vector<u16> port, vc_class;   // [count, slots] router-local
-  std::vector<double> cost;          // [count, slots] packet-cycles more than the taken slot; 0 there and where none is
-  std::vector<u8> settled;           // [count, slots] the fork's future became the run's: no horizon says otherwise
-  std::vector<u32> cycles;           // [count, slots] that the fork has run
-  std::vector<float> observation;    // [count, width] of a learning seam; else width is 0
+  std::vector<u8> came_by;          // PortKind of the channel by which the packet came
+  std::vector<u32> candidates;      // that there were, tried or not
+  std::vector<u32> tried, taken;    // slots in use; the slot of what the routing took
+  std::vector<u16> port, vc_class;  // [count, slots] router-local
+  std::vector<double> cost;         // [count, slots] packet-cycles more than the taken slot; 0 there and where none is
+  std::vector<u8> settled;          // [count, slots] the fork's future became the run's: no horizon says otherwise
+  std::vector<u32> cycles;          // [count, slots] that the fork has run
+  std::vector<float> observation;   // [count, width] of a learning seam; else width is 0
 };
 
 class MarginalCost {
@@ -64,7 +64,7 @@ class MarginalCost {
   // Runs the simulation on until `decisions` have been sampled, each with probability `part`, or `most_cycles` have
   // passed, and tries their candidates. The simulation goes its way as if nobody looked.
   LabelledDecisions label(Simulation& simulation, u32 decisions, double part, u64 most_cycles,
-      const KeepGoing& keep_going = {});
+                          const KeepGoing& keep_going = {});
 
  private:
   struct Moment;
@@ -82,12 +82,12 @@ class MarginalCost {
   // The ways of the run: what was decided on a packet at its n-th router, and what the routing kept of it.
   struct Step {
     u64 key;
-    u32 router, kept;                       // where its memories stand in kept_
+    u32 router, kept;  // where its memories stand in kept_
     u16 port, vc_class;
     u8 phase, nonminimal;
-    u32 row;                                // what it answers upstream, as in PacketDetail
+    u32 row;  // what it answers upstream, as in PacketDetail
     float value;
-    Cycle arrived;                          // likewise: a routing may start the clock anew when it decides
+    Cycle arrived;  // likewise: a routing may start the clock anew when it decides
   };
 
   static u32 slots_of(std::vector<Way>& ways, Way took, u32 slots, u64 bits);
@@ -105,9 +105,9 @@ class MarginalCost {
   void try_one(Worker& worker, const Trial& trial, LabelledDecisions& out) const;
 
   const MarginalCostRule rule_;
-  std::unique_ptr<Simulation> own_;         // holds the network; the run goes on in its state
+  std::unique_ptr<Simulation> own_;  // holds the network; the run goes on in its state
   std::unique_ptr<const Network> copy_;
-  const Network* listing_;                  // whose candidates() says what there is to choose from
+  const Network* listing_;  // whose candidates() says what there is to choose from
   bool can_meet_ = false;
   Batch listed_;
   std::vector<std::unique_ptr<Moment>> moments_;  // buffers; the first used_ are in use
@@ -116,8 +116,8 @@ class MarginalCost {
   std::unique_ptr<class Team> team_;
   std::vector<Trial> trials_;
   Cycle run_from_ = 0;
-  std::vector<RunPoint> run_;               // from cycle run_from_ on
-  std::vector<Step> ways_;                  // open addressing, a power of two; key 0: free
+  std::vector<RunPoint> run_;  // from cycle run_from_ on
+  std::vector<Step> ways_;     // open addressing, a power of two; key 0: free
   u32 ways_used_ = 0;
   std::vector<u8> kept_;
 };

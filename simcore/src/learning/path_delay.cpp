@@ -1,6 +1,6 @@
-// What each candidate of a decision would cost, seen from above: the time to the destination if every queue stood still as it is at
-// this instant. No router can know it; a reward may, since it is a teacher's, and it is known at once, where the true delay is not
-// before thousands of other decisions have been made.
+// What each candidate of a decision would cost, seen from above: the time to the destination if every queue stood still
+// as it is at this instant. No router can know it; a reward may, since it is a teacher's, and it is known at once,
+// where the true delay is not before thousands of other decisions have been made.
 #include <algorithm>
 
 #include "simcore/learning.hpp"
@@ -10,7 +10,8 @@ namespace flitgym {
 
 namespace {
 
-// Flits that stand between a packet and the far end of a channel: those queued for it, and those in the buffers behind it.
+// Flits that stand between a packet and the far end of a channel: those queued for it, and those in the buffers behind
+// it.
 double queueing_ns(const Network& net, const State& s, u32 port) {
   const Channel& channel = net.channels[port];
   u32 flits = s.ports[port].queued;

@@ -1,5 +1,5 @@
-// The network of a policy. Sums run over the inputs in order, output by output, so the bits do not depend on the width of the
-// machine's vectors.
+// The network of a policy. Sums run over the inputs in order, output by output, so the bits do not depend on the width
+// of the machine's vectors.
 #include "learning/perceptron.hpp"
 
 #include <algorithm>
@@ -30,7 +30,8 @@ inline u32 padded(u32 outputs) { return (outputs + kPad - 1) / kPad * kPad; }
 
 // kRows rows by kPad outputs at once: the sums stay in registers, each weight is read once for all rows.
 template <u32 kRows>
-inline void tile(const float* in, u32 in_stride, u32 inputs, const float* weight, u32 width, const float* bias, float* out, u32 out_stride, bool rectify) {
+inline void tile(const float* in, u32 in_stride, u32 inputs, const float* weight, u32 width, const float* bias,
+                 float* out, u32 out_stride, bool rectify) {
   constexpr u32 kParts = kPad / kLanes;
   Lanes sum[kRows][kParts];
   for (u32 part = 0; part < kParts; part++) {
@@ -39,7 +40,8 @@ inline void tile(const float* in, u32 in_stride, u32 inputs, const float* weight
   }
   for (u32 i = 0; i < inputs; i++) {
     Lanes w[kParts];
-    for (u32 part = 0; part < kParts; part++) w[part] = *reinterpret_cast<const Lanes*>(weight + std::size_t{i} * width + part * kLanes);
+    for (u32 part = 0; part < kParts; part++)
+      w[part] = *reinterpret_cast<const Lanes*>(weight + std::size_t{i} * width + part * kLanes);
     for (u32 r = 0; r < kRows; r++) {
       const float x = in[std::size_t{r} * in_stride + i];
       for (u32 part = 0; part < kParts; part++) sum[r][part] += x * w[part];
@@ -49,18 +51,24 @@ inline void tile(const float* in, u32 in_stride, u32 inputs, const float* weight
   for (u32 r = 0; r < kRows; r++)
     for (u32 part = 0; part < kParts; part++) {
       const Lanes y = sum[r][part];
-      *reinterpret_cast<Lanes*>(out + std::size_t{r} * out_stride + part * kLanes) = rectify ? (y > zero ? y : zero) : y;
+      *reinterpret_cast<Lanes*>(out + std::size_t{r} * out_stride + part * kLanes) =
+          rectify ? (y > zero ? y : zero) : y;
     }
 }
 
-void layer(const float* in, u32 in_stride, u32 rows, u32 inputs, const float* weight, u32 outputs, float* out, bool rectify) {
+void layer(const float* in, u32 in_stride, u32 rows, u32 inputs, const float* weight, u32 outputs, float* out,
+           bool rectify) {
   const u32 width = padded(outputs);
   const float* const bias = weight + std::size_t{inputs} * width;
   for (u32 o = 0; o < width; o += kPad) {
     worked(u64{rows} * inputs);  // a few rows through a wide network take long
     u32 r = 0;
-    for (; r + 8 <= rows; r += 8) tile<8>(in + std::size_t{r} * in_stride, in_stride, inputs, weight + o, width, bias + o, out + std::size_t{r} * width + o, width, rectify);
-    for (; r < rows; r++) tile<1>(in + std::size_t{r} * in_stride, in_stride, inputs, weight + o, width, bias + o, out + std::size_t{r} * width + o, width, rectify);
+    for (; r + 8 <= rows; r += 8)
+      tile<8>(in + std::size_t{r} * in_stride, in_stride, inputs, weight + o, width, bias + o,
+              out + std::size_t{r} * width + o, width, rectify);
+    for (; r < rows; r++)
+      tile<1>(in + std::size_t{r} * in_stride, in_stride, inputs, weight + o, width, bias + o,
+              out + std::size_t{r} * width + o, width, rectify);
   }
 }
 
@@ -68,7 +76,8 @@ constexpr std::size_t kScratch = 1 << 22;  // floats
 
 // Returns the scores [rows, padded outputs]. Many rows go through a wide network in parts, so that the scratch stays
 // small.
-const float* forward(const PolicyShape& shape, const float* weights, const float* in, u32 in_stride, u32 rows, std::vector<float>& a, std::vector<float>& b) {
+const float* forward(const PolicyShape& shape, const float* weights, const float* in, u32 in_stride, u32 rows,
+                     std::vector<float>& a, std::vector<float>& b) {
   u32 widest = 0;
   for (const u32 n : shape.layers) widest = std::max(widest, padded(n));
   if (const u32 most = std::max<u32>(8, static_cast<u32>(kScratch / widest) / 8 * 8); rows > most) {
@@ -97,9 +106,10 @@ const float* forward(const PolicyShape& shape, const float* weights, const float
 
 // --- A network that scores slots ---
 //
-// The slots of a decision go through it together. They have their general features in common, so the first layer's sums over those
-// are taken once. And from layer to layer only those units are passed on that some slot has made active, half of them or fewer: a
-// product with 0 changes no finite sum. (A sum that is -0 may come out as 0; to what follows, both are the same.)
+// The slots of a decision go through it together. They have their general features in common, so the first layer's sums
+// over those are taken once. And from layer to layer only those units are passed on that some slot has made active,
+// half of them or fewer: a product with 0 changes no finite sum. (A sum that is -0 may come out as 0; to what follows,
+// both are the same.)
 
 constexpr u32 kMostRows = kLanes == 16 ? 8 : kLanes == 8 ? 6 : 2;  // so that the sums of a tile fit the registers
 typedef int Bits __attribute__((vector_size(kLanes * sizeof(int)), aligned(4), may_alias));
@@ -114,10 +124,12 @@ struct Inputs {
   u32 count;
 };
 
-// kRows rows by kLanes times kOwn units: each sum begins with `start` and takes the inputs in order. `active`: the units are rectified, and
-// the bits of those above 0 are gathered there. `times`: behind that they are multiplied by it, unit by unit.
+// kRows rows by kLanes times kOwn units: each sum begins with `start` and takes the inputs in order. `active`: the
+// units are rectified, and the bits of those above 0 are gathered there. `times`: behind that they are multiplied by
+// it, unit by unit.
 template <u32 kRows, u32 kOwn = kParts>
-void units(const Inputs& in, const float* weight, u32 width, const float* start, float* out, Bits* active, const float* times) {
+void units(const Inputs& in, const float* weight, u32 width, const float* start, float* out, Bits* active,
+           const float* times) {
   Lanes sum[kRows][kOwn];
   for (u32 part = 0; part < kOwn; part++) {
     const Lanes first = *reinterpret_cast<const Lanes*>(start + part * kLanes);
@@ -129,7 +141,8 @@ void units(const Inputs& in, const float* weight, u32 width, const float* start,
     const float* const w = weight + std::size_t{*at} * width;
     const float* const x = rows + *at;
     for (u32 r = 0; r < kRows; r++)
-      for (u32 part = 0; part < kOwn; part++) sum[r][part] += x[r * stride] * *reinterpret_cast<const Lanes*>(w + part * kLanes);
+      for (u32 part = 0; part < kOwn; part++)
+        sum[r][part] += x[r * stride] * *reinterpret_cast<const Lanes*>(w + part * kLanes);
   }
   const Lanes zero = {};
   for (u32 r = 0; r < kRows; r++)
@@ -156,13 +169,16 @@ void score(const Inputs& in, const float* start, float* out) {
 
 // The same for any number of rows; kOwn = 0: of the single unit.
 template <u32 kOwn, u32 kRows = kMostRows>
-inline void all_rows(u32 rows, Inputs in, const float* weight, u32 width, const float* start, float* out, Bits* active, const float* times) {
+inline void all_rows(u32 rows, Inputs in, const float* weight, u32 width, const float* start, float* out, Bits* active,
+                     const float* times) {
   const auto go = [&]<u32 kSome>() {
     if constexpr (kOwn == 0) score<kSome>(in, start, out);
     else units<kSome, kOwn>(in, weight, width, start, out, active, times);
   };
   if constexpr (kRows == kMostRows)
-    for (; rows > kMostRows; rows -= kMostRows, in.rows += std::size_t{kMostRows} * in.stride, out += std::size_t{kMostRows} * (kOwn ? width : 1)) go.template operator()<kMostRows>();
+    for (; rows > kMostRows; rows -= kMostRows, in.rows += std::size_t{kMostRows} * in.stride,
+                             out += std::size_t{kMostRows} * (kOwn ? width : 1))
+      go.template operator()<kMostRows>();
   if (rows == kRows) return go.template operator()<kRows>();
   if constexpr (kRows > 1) all_rows<kOwn, kRows - 1>(rows, in, weight, width, start, out, active, times);
 }
@@ -172,7 +188,8 @@ u32 list_active(const Bits* active, u32 first, u32* list, u32 listed) {
 #if defined(__AVX512F__)
   const auto bits = reinterpret_cast<const __m512i&>(*active);
   const __mmask16 any = _mm512_test_epi32_mask(bits, bits);
-  const __m512i numbers = _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(first)), _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+  const __m512i numbers = _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(first)),
+                                           _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
   _mm512_storeu_si512(list + listed, _mm512_maskz_compress_epi32(any, numbers));
   return listed + static_cast<u32>(__builtin_popcount(any));
 #else
@@ -185,9 +202,10 @@ u32 list_active(const Bits* active, u32 first, u32* list, u32 listed) {
 #endif
 }
 
-// Scores the first `count` slots of a row of an observation. `last_weights`: those of the last layer's unit, side by side. `scratch`: two of
-// [slots, widest layer, padded].
-void score_slots(const Seam& seam, const float* weights, const float* last_weights, const float* row, u32 count, float* const (&scratch)[2], float* scores) {
+// Scores the first `count` slots of a row of an observation. `last_weights`: those of the last layer's unit, side by
+// side. `scratch`: two of [slots, widest layer, padded].
+void score_slots(const Seam& seam, const float* weights, const float* last_weights, const float* row, u32 count,
+                 float* const (&scratch)[2], float* scores) {
   const PolicyShape& shape = seam.policy;
   u32 lists[2][kMostUnits + kPad];
   const u32 inputs = shape.layers[0], last = static_cast<u32>(shape.layers.size()) - 2;
@@ -198,14 +216,16 @@ void score_slots(const Seam& seam, const float* weights, const float* last_weigh
   const u32 first_width = padded(shape.layers[1]);
   float* const shared = scratch[1];
   for (u32 o = 0; o < first_width; o += kPad)
-    units<1>({row, 0, lists[1], seam.general}, layer_of(0) + o, first_width, layer_of(0) + std::size_t{inputs} * first_width + o, shared + o, nullptr, nullptr);
+    units<1>({row, 0, lists[1], seam.general}, layer_of(0) + o, first_width,
+             layer_of(0) + std::size_t{inputs} * first_width + o, shared + o, nullptr, nullptr);
   Inputs in{row + seam.general, seam.per_slot, lists[1], seam.per_slot};
   const float *start = shared, *weight = layer_of(0) + std::size_t{seam.general} * first_width;
 
   if (last == 0) {  // nothing is hidden
     for (u32 r = 0; r < count; r++) {
       scores[r] = *shared;
-      for (u32 i = 0; i < in.count; i++) scores[r] += in.rows[std::size_t{r} * in.stride + i] * weight[std::size_t{i} * first_width];
+      for (u32 i = 0; i < in.count; i++)
+        scores[r] += in.rows[std::size_t{r} * in.stride + i] * weight[std::size_t{i} * first_width];
     }
     return;
   }
@@ -218,8 +238,10 @@ void score_slots(const Seam& seam, const float* weights, const float* last_weigh
       worked(u64{count} * in.count);  // a few rows through a wide network take long
       Bits active[kWide * kParts] = {};
       const u32 end = o + (width - o < kWide * kPad ? kPad : kWide * kPad);
-      if (end - o == kPad) all_rows<kParts>(count, in, weight + o, width, start + o, out + o, active, times ? times + o : nullptr);
-      else all_rows<kWide * kParts>(count, in, weight + o, width, start + o, out + o, active, times ? times + o : nullptr);
+      if (end - o == kPad)
+        all_rows<kParts>(count, in, weight + o, width, start + o, out + o, active, times ? times + o : nullptr);
+      else
+        all_rows<kWide * kParts>(count, in, weight + o, width, start + o, out + o, active, times ? times + o : nullptr);
       for (const Bits* some = active; o < end; o += kPad, some += kParts) listed = list_active(some, o, list, listed);
     }
     in = {out, width, list, listed};
@@ -230,7 +252,8 @@ void score_slots(const Seam& seam, const float* weights, const float* last_weigh
 }
 
 // The slot of the highest score, the first of equals; or one at random.
-void choose_slot(const Network& net, const State& s, const Packet& p, const float* scores, u32 count, u32& chosen, float& log_probability) {
+void choose_slot(const Network& net, const State& s, const Packet& p, const float* scores, u32 count, u32& chosen,
+                 float& log_probability) {
   u32 best = 0;
   for (u32 k = 1; k < count; k++)
     if (scores[k] > scores[best]) best = k;
@@ -239,7 +262,8 @@ void choose_slot(const Network& net, const State& s, const Packet& p, const floa
   const double temperature = s.part.learning.temperature, epsilon = s.part.learning.epsilon;
   if (temperature == 0 && epsilon == 0) return;
   double part[kMostSlots], sum = 0;
-  for (u32 k = 0; k < count; k++) sum += part[k] = temperature > 0 ? std::exp((double{scores[k]} - double{scores[best]}) / temperature) : k == best;
+  for (u32 k = 0; k < count; k++)
+    sum += part[k] = temperature > 0 ? std::exp((double{scores[k]} - double{scores[best]}) / temperature) : k == best;
   double left = unit(route_draw(net, p, 1)) * sum;
   if (epsilon > 0 && unit(route_draw(net, p, 0)) < epsilon) {
     chosen = below(route_draw(net, p, 2), count);
@@ -297,7 +321,8 @@ void choose_by_policy(const Network& net, const State& s, Batch& b) {
     const u32 stride = padded(shape.layers.back());
     const float* scores = forward(shape, weights, d.observation, seam.width, d.count, d.rows, d.scores);
     for (u32 j = 0; j < d.count; j++)
-      choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores + std::size_t{j} * stride, d.slot_count[j], d.chosen[j], d.log_probability[j]);
+      choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores + std::size_t{j} * stride, d.slot_count[j],
+                  d.chosen[j], d.log_probability[j]);
     return;
   }
   u32 widest = 0;
@@ -308,10 +333,12 @@ void choose_by_policy(const Network& net, const State& s, Batch& b) {
   float* const scratch[2] = {d.rows.data(), d.scores.data()};
   const std::size_t hidden = shape.layers.size() - 2;
   d.gathered.assign(padded(shape.layers[hidden]), 0.0f);
-  for (u32 i = 0; i < shape.layers[hidden]; i++) d.gathered[i] = weights[shape.offsets[hidden] + std::size_t{i} * padded(1)];
+  for (u32 i = 0; i < shape.layers[hidden]; i++)
+    d.gathered[i] = weights[shape.offsets[hidden] + std::size_t{i} * padded(1)];
   float scores[kMostSlots];
   for (u32 j = 0; j < d.count; j++) {
-    score_slots(seam, weights, d.gathered.data(), d.observation + std::size_t{j} * seam.width, d.slot_count[j], scratch, scores);
+    score_slots(seam, weights, d.gathered.data(), d.observation + std::size_t{j} * seam.width, d.slot_count[j], scratch,
+                scores);
     choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores, d.slot_count[j], d.chosen[j], d.log_probability[j]);
   }
 }

@@ -1,5 +1,5 @@
-// Reads a policy from a safetensors file: eight bytes with the length of a JSON header, the header, then plain numbers. Nothing
-// in such a file can run. Everything is checked, for it may come from a stranger.
+// Reads a policy from a safetensors file: eight bytes with the length of a JSON header, the header, then plain numbers.
+// Nothing in such a file can run. Everything is checked, for it may come from a stranger.
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/learning.hpp"
+#include "simcore/limits.hpp"
 
 namespace flitgym {
 
@@ -35,7 +35,8 @@ class Header {
     std::string out;
     for (; at_ < text_.size() && text_[at_] != '"'; at_++) {
       if (text_[at_] == '\\') {
-        if (++at_ >= text_.size() || !std::strchr("\"\\/", text_[at_])) fail("its header has an escape that no policy needs");
+        if (++at_ >= text_.size() || !std::strchr("\"\\/", text_[at_]))
+          fail("its header has an escape that no policy needs");
       }
       out += text_[at_];
     }
@@ -85,7 +86,8 @@ class Header {
 PolicyFile read_policy_file(const std::string& path) {
   std::error_code none;
   // A device or a pipe may never come to an end.
-  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none)) throw ConfigError("policy file " + path + ": it is no plain file and cannot be read");
+  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none))
+    throw ConfigError("policy file " + path + ": it is no plain file and cannot be read");
   std::ifstream file(path, std::ios::binary);
   std::ostringstream content;
   if (!file) throw ConfigError("policy file " + path + ": it cannot be read");
@@ -94,7 +96,10 @@ PolicyFile read_policy_file(const std::string& path) {
   content << file.rdbuf();
   const std::string bytes = content.str();
   u64 length = 0;
-  const auto cut = [&]() -> ConfigError { return ConfigError("policy file " + path + ": " + std::to_string(bytes.size()) + " bytes are no safetensors file, or one that is cut short"); };
+  const auto cut = [&]() -> ConfigError {
+    return ConfigError("policy file " + path + ": " + std::to_string(bytes.size()) +
+                       " bytes are no safetensors file, or one that is cut short");
+  };
   if (bytes.size() < 8) throw cut();
   std::memcpy(&length, bytes.data(), 8);
   if (length > bytes.size() - 8) throw cut();
@@ -124,10 +129,13 @@ PolicyFile read_policy_file(const std::string& path) {
       if (n > 0 && count > (u64{1} << 32) / n) header.fail("tensor '" + name + "' is too large");
       count *= n;
     }
-    if (span.size() != 2 || span[0] > span[1] || span[1] - span[0] != 4 * count) header.fail("the shape of tensor '" + name + "' does not fit its bytes");
+    if (span.size() != 2 || span[0] > span[1] || span[1] - span[0] != 4 * count)
+      header.fail("the shape of tensor '" + name + "' does not fit its bytes");
     if (span[1] > size) throw cut();
-    if (count > 0 && !spans.emplace(span[0], std::pair{span[1], name}).second) header.fail("the bytes of tensor '" + name + "' overlap those of another");
-    if (!policy.tensors.try_emplace(name, PolicyFile::Tensor{shape, {}}).second) header.fail("tensor '" + name + "' stands there twice");
+    if (count > 0 && !spans.emplace(span[0], std::pair{span[1], name}).second)
+      header.fail("the bytes of tensor '" + name + "' overlap those of another");
+    if (!policy.tensors.try_emplace(name, PolicyFile::Tensor{shape, {}}).second)
+      header.fail("tensor '" + name + "' stands there twice");
   });
   u64 end = 0;
   for (const auto& [from, rest] : spans) {
@@ -140,7 +148,8 @@ PolicyFile read_policy_file(const std::string& path) {
     tensor.values.resize((rest.first - from) / 4);
     std::memcpy(tensor.values.data(), data + from, rest.first - from);
     for (const float x : tensor.values)
-      if (!std::isfinite(x)) header.fail("tensor '" + rest.second + "' holds a weight that is not finite (" + std::to_string(x) + ")");
+      if (!std::isfinite(x))
+        header.fail("tensor '" + rest.second + "' holds a weight that is not finite (" + std::to_string(x) + ")");
   }
   return policy;
 }

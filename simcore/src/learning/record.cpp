@@ -1,5 +1,5 @@
-// The course of a decision: opened when it is made, closed when the packet comes to its next one or is delivered, filed as a
-// transition when the news is back at the router that made it (the time of an empty path back).
+// The course of a decision: opened when it is made, closed when the packet comes to its next one or is delivered, filed
+// as a transition when the news is back at the router that made it (the time of an empty path back).
 #include <algorithm>
 #include <cstring>
 
@@ -27,10 +27,12 @@ u32 new_entry(const Seam& seam, State& s) {
   return id;
 }
 
-// The packet is at router `here`; the news goes back from there. What lies further ahead than the wheel is looked at again.
+// The packet is at router `here`; the news goes back from there. What lies further ahead than the wheel is looked at
+// again.
 void send_news(const Network& net, State& s, u32 id, u32 here) {
   OpenDecision& open = s.open_decisions[id];
-  open.due = s.part.totals.now + 1 + static_cast<Cycle>(flight(net, graph_now(net, s), here, open.router) / net.cycle_ns + 0.5);
+  open.due = s.part.totals.now + 1 +
+             static_cast<Cycle>(flight(net, graph_now(net, s), here, open.router) / net.cycle_ns + 0.5);
   s.part.news.push(std::min(open.due, s.part.totals.now + s.part.news.longest()), id);
 }
 
@@ -44,7 +46,9 @@ void close(const Network& net, State& s, u32 id, const Packet& p, u32 here, bool
   OpenDecision& open = s.open_decisions[id];
   Closing closing{p, open.decided, s.part.totals.now, 0};
   // Until now the reward's place has held the time of the way from the decision to the destination (open_record).
-  if (net.seam->reward->tolled) closing.way_ns = delivered ? open.reward + last_hop_ns(net, p) : open.reward - flight(net, graph_now(net, s), here, net.terminal_router[p.destination]);
+  if (net.seam->reward->tolled)
+    closing.way_ns = delivered ? open.reward + last_hop_ns(net, p)
+                               : open.reward - flight(net, graph_now(net, s), here, net.terminal_router[p.destination]);
   open.reward = net.seam->reward->reward(net, s, closing);
   open.done = delivered;
 }
@@ -78,7 +82,8 @@ void open_record(const Network& net, State& s, const Batch& b, u32 j) {
   const Decisions& d = b.decisions;
   const u32 i = d.request[j], packet = b.packet[i];
   const Packet& p = s.packets[packet];
-  if (seam.record_part < 1 && unit(draw(net.seed, u64{p.source} << 32 | p.sequence, kDrawRecord)) >= seam.record_part) return;
+  if (seam.record_part < 1 && unit(draw(net.seed, u64{p.source} << 32 | p.sequence, kDrawRecord)) >= seam.record_part)
+    return;
   if (packet >= s.last_decision.size()) s.last_decision.resize(s.packets.size(), kNone);
 
   const u32 id = new_entry(seam, s), before = s.last_decision[packet];
@@ -102,7 +107,8 @@ void open_record(const Network& net, State& s, const Batch& b, u32 j) {
   };
   if (seam.reward->tolled) {
     const u32 port = net.port(b.router[i], d.ports[std::size_t{j} * seam.slots + d.chosen[j]]);
-    open.reward = seam.hop_ns[port] + flight(net, graph_now(net, s), seam.next_router[port], net.terminal_router[p.destination]);
+    open.reward =
+        seam.hop_ns[port] + flight(net, graph_now(net, s), seam.next_router[port], net.terminal_router[p.destination]);
   }
   std::copy_n(row, seam.width, &s.open_observation[std::size_t{id} * seam.width]);
   std::copy_n(mask, seam.slots, &s.open_mask[std::size_t{id} * seam.slots]);
@@ -149,9 +155,12 @@ void file_transitions(const Network& net, State& s, std::vector<u32>& scratch) {
       continue;
     }
     const std::size_t row = s.part.learning.transitions++ % seam.capacity, from = id;
-    std::memcpy(&s.ring_observation[row * seam.width], &s.open_observation[from * seam.width], seam.width * sizeof(float));
+    std::memcpy(&s.ring_observation[row * seam.width], &s.open_observation[from * seam.width],
+                seam.width * sizeof(float));
     const bool followed = !open.done;  // closed by the packet's next decision, whose row stands beside it
-    if (followed) std::memcpy(&s.ring_next_observation[row * seam.width], &s.open_next_observation[from * seam.width], seam.width * sizeof(float));
+    if (followed)
+      std::memcpy(&s.ring_next_observation[row * seam.width], &s.open_next_observation[from * seam.width],
+                  seam.width * sizeof(float));
     else std::fill_n(&s.ring_next_observation[row * seam.width], seam.width, 0.0f);
     std::memcpy(&s.ring_mask[row * seam.slots], &s.open_mask[from * seam.slots], seam.slots);
     if (followed) std::memcpy(&s.ring_next_mask[row * seam.slots], &s.open_next_mask[from * seam.slots], seam.slots);

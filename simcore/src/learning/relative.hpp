@@ -1,5 +1,5 @@
-// Times over the mean hop of a network (Seam::hop_scale_ns): what the features and rewards have in common that mean the same
-// everywhere.
+// Times over the mean hop of a network (Seam::hop_scale_ns): what the features and rewards have in common that mean the
+// same everywhere.
 #pragma once
 
 #include <algorithm>

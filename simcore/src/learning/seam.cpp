@@ -30,7 +30,9 @@ template <class Spec>
 const Spec& named(const std::string& where, const std::string& name) {
   const auto found = registry<Spec>().find(name);
   const auto names = registered_names<Spec>();
-  if (found == registry<Spec>().end()) throw ConfigError(where + ": unknown value '" + name + "'" + did_you_mean(name, names) + "; valid values: " + join(names));
+  if (found == registry<Spec>().end())
+    throw ConfigError(where + ": unknown value '" + name + "'" + did_you_mean(name, names) +
+                      "; valid values: " + join(names));
   return found->second;
 }
 
@@ -57,7 +59,8 @@ void measure_hops(const Network& net, Seam& seam) {
 }
 
 // Of more candidates than slots, the first stays and the others are drawn.
-void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16* classes, u32 candidates, u32 slots, u16* slot_ports, u16* slot_classes) {
+void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16* classes, u32 candidates, u32 slots,
+                u16* slot_ports, u16* slot_classes) {
   if (candidates <= slots) {
     std::copy_n(ports, candidates, slot_ports);
     std::copy_n(classes, candidates, slot_classes);
@@ -76,19 +79,20 @@ void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16
   }
 }
 
-// Of more candidates than slots, the first stays; of the others local and global links take turns, each with its least estimates, of
-// equals any. Without the turns the short links of a large Dragonfly would leave no room for a way around another group, which always
-// seems longer at first sight.
-void best_slots(const Network& net, const State& s, const Packet& p, u32 router, u32 to, const u16* ports, const u16* classes, u32 candidates, u32 slots, u16* slot_ports,
-                u16* slot_classes) {
+// Of more candidates than slots, the first stays; of the others local and global links take turns, each with its least
+// estimates, of equals any. Without the turns the short links of a large Dragonfly would leave no room for a way around
+// another group, which always seems longer at first sight.
+void best_slots(const Network& net, const State& s, const Packet& p, u32 router, u32 to, const u16* ports,
+                const u16* classes, u32 candidates, u32 slots, u16* slot_ports, u16* slot_classes) {
   const Graph& graph = graph_now(net, s);
   const u32 first_port = net.port(router, 0);
   const float* const hop_ns = &net.seam->hop_ns[first_port];
   const u32* const next_router = &net.seam->next_router[first_port];
   const Channel* const channels = &net.channels[first_port];
   const Port* const queues = &s.ports[first_port];
-  // What each seems to take at first sight, the way without queueing and the flits before its link; its turn; its place: one number,
-  // and the least of them is the next to be taken. Times are not negative, so their bits are in their order. No branch hangs on them.
+  // What each seems to take at first sight, the way without queueing and the flits before its link; its turn; its
+  // place: one number, and the least of them is the next to be taken. Times are not negative, so their bits are in
+  // their order. No branch hangs on them.
   constexpr u32 kBlock = 8;
   u64 keys[2][kMaxRadix * 2 + kBlock];
   u32 counts[2] = {0, 0};
@@ -110,7 +114,8 @@ void best_slots(const Network& net, const State& s, const Packet& p, u32 router,
     const u64 above = taken[kind];
     u64 least = ~u64{0};
     for (u32 block = 0; block < counts[kind]; block += kBlock)
-      for (u32 j = block; j < block + kBlock; j++) least = std::min(least, keys[kind][j] > above ? keys[kind][j] : ~u64{0});
+      for (u32 j = block; j < block + kBlock; j++)
+        least = std::min(least, keys[kind][j] > above ? keys[kind][j] : ~u64{0});
     taken[kind] = least;
     left[kind]--;
     slot_ports[k] = ports[least & 0xffff];
@@ -123,8 +128,11 @@ void best_slots(const Network& net, const State& s, const Packet& p, u32 router,
 std::vector<ParamSpec> seam_params() {
   std::vector<ParamSpec> specs = relation_params();
   const std::vector<ParamSpec> own = {
-      integer("slots", 8, 2, kMostSlots, "", "candidates that an agent sees at most: the minimal one, and others where there are more (slots_by)"),
-      choice("slots_by", "random", {"random", "estimate"}, "which others: any, or those whose way and queues seem the shortest at first sight, local and global links in turn"),
+      integer("slots", 8, 2, kMostSlots, "",
+              "candidates that an agent sees at most: the minimal one, and others where there are more (slots_by)"),
+      choice("slots_by", "random", {"random", "estimate"},
+             "which others: any, or those whose way and queues seem the shortest at first sight, local and global "
+             "links in turn"),
       choice("observation", "progress+router+queues+path+q_values", {}, "blocks of features, joined by +"),
       choice("reward", "hop_delay", {}, "what a decision is paid"),
       real("toll", 1, 0, 100, "", "of reward=relative_delay: how many times more the time lost to queues counts"),
@@ -141,7 +149,8 @@ RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
   seam.slots = params.count("slots");
   for (const std::string& name : split(params.text("observation"), '+')) {
     const auto& block = named<ObservationSpec>(where + ".observation", name);
-    if (std::find(seam.blocks.begin(), seam.blocks.end(), &block) != seam.blocks.end()) throw ConfigError(where + ".observation: '" + name + "' stands there twice");
+    if (std::find(seam.blocks.begin(), seam.blocks.end(), &block) != seam.blocks.end())
+      throw ConfigError(where + ".observation: '" + name + "' stands there twice");
     seam.blocks.push_back(&block);
     seam.general += static_cast<u32>(block.general.size());
     seam.per_slot += static_cast<u32>(block.per_slot.size());
@@ -150,14 +159,16 @@ RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
   seam.reward = &named<RewardSpec>(where + ".reward", params.text("reward"));
   seam.toll = static_cast<float>(params.real("toll"));
   if (!seam.reward->tolled && params.real("toll") != 1)
-    throw ConfigError(where + ".toll: " + std::to_string(params.real("toll")) + " means nothing to reward=" + seam.reward->name);
+    throw ConfigError(where + ".toll: " + std::to_string(params.real("toll")) +
+                      " means nothing to reward=" + seam.reward->name);
   seam.by_estimate = params.text("slots_by") == "estimate";
   seam.capacity = params.count("record");
   seam.record_part = params.real("record_part");
   need_flights(net);
   measure_hops(net, seam);
   for (const ObservationSpec* block : seam.blocks) {
-    if (block->learn && net.learn) throw ConfigError(where + ".observation: two of its blocks learn from feedback; one can");
+    if (block->learn && net.learn)
+      throw ConfigError(where + ".observation: two of its blocks learn from feedback; one can");
     seam.block_data.push_back(block->setup ? block->setup(net) : nullptr);
     if (block->learn) net.learn = block->learn;
   }
@@ -190,7 +201,16 @@ void observe(const Network& net, const State& s, Batch& b, u32 j) {
   const Packet& p = s.packets[b.packet[i]];
   float* const row = d.observation + std::size_t{j} * seam.width;
   float *general = row, *slots = row + seam.general;
-  Asked asked{p, b.packet[i], b.router[i], net.terminal_router[p.destination], b.in_port[i], b.in_vc[i], &d.ports[std::size_t{j} * seam.slots], &d.classes[std::size_t{j} * seam.slots], count, nullptr};
+  Asked asked{p,
+              b.packet[i],
+              b.router[i],
+              net.terminal_router[p.destination],
+              b.in_port[i],
+              b.in_vc[i],
+              &d.ports[std::size_t{j} * seam.slots],
+              &d.classes[std::size_t{j} * seam.slots],
+              count,
+              nullptr};
   for (std::size_t k = 0; k < seam.blocks.size(); k++) {
     const ObservationSpec& block = *seam.blocks[k];
     asked.own = seam.block_data[k].get();
@@ -220,7 +240,8 @@ void make_decisions(const Network& net, State& s, Batch& b) {
   for (std::size_t k = 0; k < seam.blocks.size(); k++)
     if (seam.blocks[k]->prepare) seam.blocks[k]->prepare(net, s, b, seam.block_data[k].get());
 
-  // What a decision looks at lies anywhere in memory: it is asked for when its slots are known, and looked at some decisions later.
+  // What a decision looks at lies anywhere in memory: it is asked for when its slots are known, and looked at some
+  // decisions later.
   constexpr u32 kAhead = 3;
   d.count = 0;
   u32 observed = 0;
@@ -235,8 +256,10 @@ void make_decisions(const Network& net, State& s, Batch& b) {
     const Packet& p = s.packets[b.packet[i]];
     u16 *const ports = &d.ports[std::size_t{j} * seam.slots], *const classes = &d.classes[std::size_t{j} * seam.slots];
     if (seam.by_estimate && candidates > seam.slots)
-      best_slots(net, s, p, b.router[i], net.terminal_router[p.destination], &b.candidate_port[first], &b.candidate_class[first], candidates, seam.slots, ports, classes);
-    else fill_slots(net, p, &b.candidate_port[first], &b.candidate_class[first], candidates, seam.slots, ports, classes);
+      best_slots(net, s, p, b.router[i], net.terminal_router[p.destination], &b.candidate_port[first],
+                 &b.candidate_class[first], candidates, seam.slots, ports, classes);
+    else
+      fill_slots(net, p, &b.candidate_port[first], &b.candidate_class[first], candidates, seam.slots, ports, classes);
     d.request[j] = i;
     d.slot_count[j] = count;
     for (u32 k = 0; k < count; k++) {

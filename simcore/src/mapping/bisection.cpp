@@ -12,10 +12,10 @@ namespace flitgym {
 namespace {
 
 constexpr u64 kStream = u64{0x62697365} << 32;
-constexpr u32 kSmall = 48;   // vertices below which nothing is contracted
-constexpr u32 kStarts = 8;   // vertices that halves of the smallest graph are grown from
-constexpr u32 kPasses = 8;   // at most, at each level
-constexpr u32 kTries = 3;    // of everything; the best is taken
+constexpr u32 kSmall = 48;  // vertices below which nothing is contracted
+constexpr u32 kStarts = 8;  // vertices that halves of the smallest graph are grown from
+constexpr u32 kPasses = 8;  // at most, at each level
+constexpr u32 kTries = 3;   // of everything; the best is taken
 
 struct Level {
   WeightedGraph graph;
@@ -69,9 +69,7 @@ Level contracted(Level& fine, u64 seed) {
 class Balance {
  public:
   Balance(const Level& level, u64 target, std::vector<u8>& side)
-      : level_(level),
-        side_(side),
-        target_(static_cast<i64>(target)) {
+      : level_(level), side_(side), target_(static_cast<i64>(target)) {
     measure();
   }
 

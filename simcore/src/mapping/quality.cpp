@@ -15,9 +15,7 @@ namespace {
 class Hops {
  public:
   explicit Hops(const Network& net)
-      : net_(net),
-        g_(*net.graphs[0]),
-        known_(!g_.hops.empty() || (net.topology->closed && !net.damaged)) {}
+      : net_(net), g_(*net.graphs[0]), known_(!g_.hops.empty() || (net.topology->closed && !net.damaged)) {}
 
   // To router `to`, from all.
   void towards(u32 to, std::vector<u32>& hops) const {

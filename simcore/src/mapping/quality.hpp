@@ -10,12 +10,12 @@
 namespace flitgym {
 
 struct MappingQuality {
-  double bytes = 0;               // that are exchanged, between two ranks of one router included
-  double dilation = 0;            // hops between routers, the mean over bytes; 0 without bytes
+  double bytes = 0;     // that are exchanged, between two ranks of one router included
+  double dilation = 0;  // hops between routers, the mean over bytes; 0 without bytes
   double worst_congestion =
       0;  // bytes, of the channel between routers that has most for its bandwidth: as if it had a terminal channel's
-  double mean_congestion = 0;     // over all channels between routers that are there
-  u32 worst_port = kNone;         // the port it leaves by; kNone without bytes
+  double mean_congestion = 0;  // over all channels between routers that are there
+  u32 worst_port = kNone;      // the port it leaves by; kNone without bytes
 };
 
 // Ranks on terminals. What is exchanged is spread evenly over all shortest paths, parallel links included.

@@ -23,8 +23,7 @@ struct Region {
 class Recursion {
  public:
   explicit Recursion(const MappingProblem& problem)
-      : p_(problem),
-        site_at_(problem.sites.fabric.vertices(), kNone),
+      : p_(problem), site_at_(problem.sites.fabric.vertices(), kNone),
         number_(std::max(problem.sites.fabric.vertices(), problem.application.vertices()), kNone),
         center_(problem.application.vertices(), 0) {
     for (u32 s = 0; s < p_.sites.count; s++) site_at_[p_.sites.router[s]] = s;

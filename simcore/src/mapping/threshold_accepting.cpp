@@ -10,8 +10,8 @@ namespace flitgym {
 namespace {
 
 constexpr u64 kStream = u64{0x74687265} << 32;
-constexpr u32 kRounds = 100;    // thresholds on the way to zero; the last tenth of them are zero
-constexpr u64 kClock = 64;      // trials between two looks at how far it is
+constexpr u32 kRounds = 100;  // thresholds on the way to zero; the last tenth of them are zero
+constexpr u64 kClock = 64;    // trials between two looks at how far it is
 // Two descents: one that begins high enough to leave any start behind, and one that keeps what is good about the better
 // of the start and what the first came to. On a good start, or a fat tree with its steps of two hops, the first may
 // come to nothing.
@@ -19,17 +19,13 @@ struct Part {
   double share, height;  // of the budget, and of the threshold that it begins with
 };
 constexpr Part kParts[] = {{0.85, 1}, {0.15, 0.1}};
-constexpr u32 kSample = 2000;   // trials that tell how large the first threshold is
+constexpr u32 kSample = 2000;  // trials that tell how large the first threshold is
 
 class Search {
  public:
   Search(const MappingProblem& problem, const Mapping& start, u64 seed)
-      : g_(problem.application),
-        sites_(problem.sites),
-        slot_(start),
-        rank_(problem.sites.slots(), kNone),
-        site_(start.size()),
-        seed_(seed) {
+      : g_(problem.application), sites_(problem.sites), slot_(start), rank_(problem.sites.slots(), kNone),
+        site_(start.size()), seed_(seed) {
     for (u32 r = 0; r < slot_.size(); r++) {
       rank_[slot_[r]] = r;
       site_[r] = sites_.site_of[slot_[r]];
@@ -135,10 +131,7 @@ double first_threshold(const Search& search, u64 steps) {
 class Descent {
  public:
   Descent(const MappingProblem& problem, const Mapping& start, u64 seed)
-      : problem_(problem),
-        search_(problem, start, seed),
-        best_(start),
-        least_(hop_bytes(problem, start)) {}
+      : problem_(problem), search_(problem, start, seed), best_(start), least_(hop_bytes(problem, start)) {}
 
   const Mapping& best() const { return best_; }
 

@@ -1,4 +1,5 @@
-// An agent outside the core decides, through the learning seam: it sees a row of features per decision and picks a slot.
+// An agent outside the core decides, through the learning seam: it sees a row of features per decision and picks a
+// slot.
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
@@ -8,7 +9,8 @@ namespace flitgym {
 namespace {
 
 void route(const Network&, State&, Batch&) {
-  throw CoreError("routing=agent: decisions come from outside; call collect() and apply() instead of run(), or use flitgym.env");
+  throw CoreError(
+      "routing=agent: decisions come from outside; call collect() and apply() instead of run(), or use flitgym.env");
 }
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {

@@ -1,6 +1,6 @@
-// Minimal or not, by the local queues and a bias that somebody else sets: a table per router, a row per region of destinations,
-// whose entry in flits is added to the congestion of every candidate that is not minimal. With zeros it is UGAL over the
-// candidates of an agent; a large entry keeps to minimal paths, a large negative one leaves them.
+// Minimal or not, by the local queues and a bias that somebody else sets: a table per router, a row per region of
+// destinations, whose entry in flits is added to the congestion of every candidate that is not minimal. With zeros it
+// is UGAL over the candidates of an agent; a large entry keeps to minimal paths, a large negative one leaves them.
 #include <limits>
 
 #include "routing/congestion.hpp"

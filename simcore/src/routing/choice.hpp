@@ -12,7 +12,7 @@ inline u64 route_draw(const Network& net, const Packet& p, u32 k) {
 }
 
 struct Hop {
-  u32 port;       // router-local
+  u32 port;  // router-local
   u32 vc_class;
 };
 

@@ -9,20 +9,24 @@ namespace flitgym {
 
 enum class Scope : u8 { kPort, kClass, kVc, kHybrid };
 
-// `auto` is for those that ask for it as their default: what a packet waits for at this router. Before a link with an output queue
-// that is the port's queue, whatever the classes; without one it is slots downstream, and those of its own class.
+// `auto` is for those that ask for it as their default: what a packet waits for at this router. Before a link with an
+// output queue that is the port's queue, whatever the classes; without one it is slots downstream, and those of its own
+// class.
 inline ParamSpec congestion_param(std::string fallback = "both") {
   const bool automatic = fallback == "auto";
   ParamSpec spec = choice("congestion", std::move(fallback), {"both", "output_queue", "credits"},
-                          "flits in the output queue plus downstream slots used, or one of the two (an input-queued router has no output queue)");
+                          "flits in the output queue plus downstream slots used, or one of the two (an input-queued "
+                          "router has no output queue)");
   if (automatic) spec.choices.push_back("auto"), spec.doc += "; auto = output_queue, or credits where there is none";
   return spec;
 }
 inline ParamSpec congestion_scope_param(std::string fallback) {
   const bool automatic = fallback == "auto";
-  ParamSpec spec = choice("congestion_scope", std::move(fallback), {"port", "class", "vc"},
-                          "summed over all VCs of the port, over those of the packet's VC class, or of the class's emptiest VC alone");
-  if (automatic) spec.choices.push_back("auto"), spec.doc += "; auto = port, or class on a router without output queues";
+  ParamSpec spec = choice(
+      "congestion_scope", std::move(fallback), {"port", "class", "vc"},
+      "summed over all VCs of the port, over those of the packet's VC class, or of the class's emptiest VC alone");
+  if (automatic)
+    spec.choices.push_back("auto"), spec.doc += "; auto = port, or class on a router without output queues";
   return spec;
 }
 // Of those that compare two paths, which may share a port.
@@ -73,14 +77,19 @@ inline Occupancy congestion_of(const Params& params, const Network& net) {
   const std::string& name = params.text("congestion");
   const bool queues = net.router.output_depth > 0;
   if (name == "output_queue" && !queues)
-    throw ConfigError("routing." + net.routing_name + ".congestion: output_queue is always 0 on a router without output buffers (router.output_buffer_flits is 0); use credits or both");
+    throw ConfigError("routing." + net.routing_name +
+                      ".congestion: output_queue is always 0 on a router without output buffers "
+                      "(router.output_buffer_flits is 0); use credits or both");
   if (name == "auto") return queues ? Occupancy::kOutputQueue : Occupancy::kCredits;
   return name == "both" ? Occupancy::kBoth : name == "credits" ? Occupancy::kCredits : Occupancy::kOutputQueue;
 }
 inline CongestionMeasure measure_of(const Params& params, const Network& net) {
   std::string scope = params.text("congestion_scope");
   if (scope == "auto") scope = net.router.output_depth > 0 ? "port" : "class";
-  return {congestion_of(params, net), scope == "port" ? Scope::kPort : scope == "class" ? Scope::kClass : scope == "vc" ? Scope::kVc : Scope::kHybrid};
+  return {congestion_of(params, net), scope == "port"    ? Scope::kPort
+                                      : scope == "class" ? Scope::kClass
+                                      : scope == "vc"    ? Scope::kVc
+                                                         : Scope::kHybrid};
 }
 
 }  // namespace flitgym

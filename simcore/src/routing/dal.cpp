@@ -1,8 +1,9 @@
-// DAL: dimensionally adaptive load balancing (Ahn et al., SC 2009): any unaligned dimension, directly or by a deroute, at most
-// one deroute per dimension, which the packet remembers. Two ways to keep it free of deadlock:
-//   escape    class 0 is used in any order. A head takes a candidate that has room; if none has, it may take class 1, on which
-//             it stays and goes in dimension order. Whoever finds no room at all asks again in the next cycle, so that every
-//             head can leave by the escape class sooner or later (Duato 1993): classes 0 and 1.
+// DAL: dimensionally adaptive load balancing (Ahn et al., SC 2009): any unaligned dimension, directly or by a deroute,
+// at most one deroute per dimension, which the packet remembers. Two ways to keep it free of deadlock:
+//   escape    class 0 is used in any order. A head takes a candidate that has room; if none has, it may take class 1,
+//   on which
+//             it stays and goes in dimension order. Whoever finds no room at all asks again in the next cycle, so that
+//             every head can leave by the escape class sooner or later (Duato 1993): classes 0 and 1.
 //   distance  class = hops done: 2 L classes.
 #include "routing/incremental.hpp"
 #include "simcore/registry.hpp"
@@ -18,7 +19,9 @@ struct Dal {
   };
   static constexpr u32 kEscapeClass = 1;
 
-  static bool on_escape(const Where& at, const Rule& rule) { return rule.escape && !at.injected() && at.in_vc % 2 == kEscapeClass; }
+  static bool on_escape(const Where& at, const Rule& rule) {
+    return rule.escape && !at.injected() && at.in_vc % 2 == kEscapeClass;
+  }
   // Dimensions in which it has been derouted, the last hop included.
   static u32 derouted(const Where& at, const Rule& rule) {
     const u32 k = at.derouted_in();
@@ -43,7 +46,9 @@ bool has_room(const Network& net, const State& s, u32 port, u32 vc_class, u32 fl
   const u32 needed = net.router.flow_control == FlowControl::kWormhole ? 1 : flits;
   for (u32 vc = vc_class; vc < net.vcs; vc += net.routing_facts.classes) {
     const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
-    if (out.owner == kNone && (net.router.output_depth > 0 ? net.router.output_depth - out.count : u32{out.credits}) >= needed) return true;
+    if (out.owner == kNone &&
+        (net.router.output_depth > 0 ? net.router.output_depth - out.count : u32{out.credits}) >= needed)
+      return true;
   }
   return false;
 }
@@ -77,8 +82,8 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-// The last hop's deroute is written down where it is first seen; with `escape` a head may ask many times, so this must not
-// depend on what it chooses.
+// The last hop's deroute is written down where it is first seen; with `escape` a head may ask many times, so this must
+// not depend on what it chooses.
 void remember(const Network& net, State& s, Batch& b) {
   const HyperX& hx = hyperx(net);
   const auto& rule = static_cast<const Dal::Rule&>(*net.routing);
@@ -102,24 +107,29 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   rule->escape = params.text("deadlock_avoidance") == "escape";
   data = rule;
   const u32 dimensions = hyperx(net).dimensions;
-  if (dimensions > 16) throw ConfigError("routing.dal: a packet remembers 16 dimensions, topology.hyperx.widths has " + std::to_string(dimensions));
+  if (dimensions > 16)
+    throw ConfigError("routing.dal: a packet remembers 16 dimensions, topology.hyperx.widths has " +
+                      std::to_string(dimensions));
   MemoryShape shape;
   shape.name = "derouted";
   shape.meaning = "bit per dimension in which the packet has been derouted";
   shape.per = Per::kPacket;
   shape.highest = (1u << dimensions) - 1;
   rule->derouted = declare<u16>(net, shape);
-  return weighing(rule->escape ? RoutingFacts{2, 2 * dimensions, true} : RoutingFacts{2 * dimensions, 2 * dimensions}, *rule);
+  return weighing(rule->escape ? RoutingFacts{2, 2 * dimensions, true} : RoutingFacts{2 * dimensions, 2 * dimensions},
+                  *rule);
 }
 
 std::vector<ParamSpec> params() {
   auto specs = weight_params();
-  specs.push_back(choice("deadlock_avoidance", "escape", {"escape", "distance"}, "an escape class in dimension order, or a class per hop"));
+  specs.push_back(choice("deadlock_avoidance", "escape", {"escape", "distance"},
+                         "an escape class in dimension order, or a class per hop"));
   return specs;
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec = incremental<Dal>("dal", "any unaligned dimension, with one weighted deroute in each (DAL)", params(), setup);
+  RoutingSpec spec =
+      incremental<Dal>("dal", "any unaligned dimension, with one weighted deroute in each (DAL)", params(), setup);
   spec.route = remember_and_route;
   spec.agent_can_choose = false;  // the packet remembers its deroutes
   return spec;

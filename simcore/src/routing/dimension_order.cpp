@@ -1,5 +1,5 @@
-// DOR: the direct link of each unaligned dimension, in one fixed order. One VC class: the channels of a dimension lead only to
-// those of later ones.
+// DOR: the direct link of each unaligned dimension, in one fixed order. One VC class: the channels of a dimension lead
+// only to those of later ones.
 #include <algorithm>
 
 #include "routing/choice.hpp"
@@ -29,7 +29,8 @@ Hop next_hop(const Network& net, const HyperX& hx, const Order& order, const Pac
 
 void route(const Network& net, State& s, Batch& b) {
   const auto& order = static_cast<const Order&>(*net.routing);
-  for (u32 i = 0; i < b.count; i++) choose(b, i, next_hop(net, hyperx(net), order, s.packets[b.packet[i]], b.router[i]));
+  for (u32 i = 0; i < b.count; i++)
+    choose(b, i, next_hop(net, hyperx(net), order, s.packets[b.packet[i]], b.router[i]));
 }
 
 void candidates(const Network& net, State& s, Batch& b) {
@@ -52,7 +53,8 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   bool each_once = sorted.size() == dimensions;
   for (u32 k = 0; each_once && k < dimensions; k++) each_once = sorted[k] == k;
   if (!each_once)
-    throw ConfigError("routing.dimension_order.order: " + to_string(Value{params.reals("order")}) + " does not name each of the " + std::to_string(dimensions) + " dimensions 0 .. " +
+    throw ConfigError("routing.dimension_order.order: " + to_string(Value{params.reals("order")}) +
+                      " does not name each of the " + std::to_string(dimensions) + " dimensions 0 .. " +
                       std::to_string(dimensions - 1) + " once");
   data = order;
   RoutingFacts facts{1, dimensions};

@@ -1,17 +1,20 @@
-// Dimension order on a torus or a mesh (e-cube; Dally & Towles, 8.4.2): each dimension in turn, by the shorter way. From one
-// dimension to the next nothing can wait in a circle, for a packet never comes back to an earlier one. Along a mesh, or a ring of
-// up to three routers, of which nobody takes two hops, nothing can either. Along a longer ring there are two remedies:
+// Dimension order on a torus or a mesh (e-cube; Dally & Towles, 8.4.2): each dimension in turn, by the shorter way.
+// From one dimension to the next nothing can wait in a circle, for a packet never comes back to an earlier one. Along a
+// mesh, or a ring of up to three routers, of which nobody takes two hops, nothing can either. Along a longer ring there
+// are two remedies:
 //
-// dateline (Dally & Seitz 1987; as in BookSim2): two VC classes. A packet takes its class when it enters a ring and keeps it there:
-//   1 if it will pass the dateline between the routers k-1 and 0, else 0. Class 0 never uses the link of the dateline, so its
-//   channels stand in a row. Nor does class 1 close the circle: no packet goes further than half a ring, so one that passes the
-//   dateline begins in the upper half and ends in the lower one, and at the router in the middle (the farthest from the dateline)
-//   none of them goes on.
-// bubble (Puente et al., ICPP 1999; Angara): one VC, virtual cut-through, packets of one size. A packet enters a ring only where
-//   there is room for two. So after every entry the ring has room for one, somewhere; moving along only moves that room backwards,
-//   and leaving adds to it. The packet behind the room can take it, unless it waits to leave for a later dimension or for a
-//   terminal. Terminals take everything; so the last dimension always gets on, hence the one before it, and so on. A packet keeps
-//   to one of parallel links along a dimension, for each of them is a ring of its own.
+// dateline (Dally & Seitz 1987; as in BookSim2): two VC classes. A packet takes its class when it enters a ring and
+// keeps it there:
+//   1 if it will pass the dateline between the routers k-1 and 0, else 0. Class 0 never uses the link of the dateline,
+//   so its channels stand in a row. Nor does class 1 close the circle: no packet goes further than half a ring, so one
+//   that passes the dateline begins in the upper half and ends in the lower one, and at the router in the middle (the
+//   farthest from the dateline) none of them goes on.
+// bubble (Puente et al., ICPP 1999; Angara): one VC, virtual cut-through, packets of one size. A packet enters a ring
+// only where
+//   there is room for two. So after every entry the ring has room for one, somewhere; moving along only moves that room
+//   backwards, and leaving adds to it. The packet behind the room can take it, unless it waits to leave for a later
+//   dimension or for a terminal. Terminals take everything; so the last dimension always gets on, hence the one before
+//   it, and so on. A packet keeps to one of parallel links along a dimension, for each of them is a ring of its own.
 #include <algorithm>
 
 #include "routing/choice.hpp"
@@ -67,7 +70,8 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-// Both ways of a tie, all parallel links, and where any VC will do all classes. With bubbles a packet that is in a ring stays in it.
+// Both ways of a tie, all parallel links, and where any VC will do all classes. With bubbles a packet that is in a ring
+// stays in it.
 void candidates(const Network& net, State& s, Batch& b) {
   const Torus& t = torus(net);
   const auto& order = static_cast<const Order&>(*net.relation);
@@ -93,7 +97,8 @@ void candidates(const Network& net, State& s, Batch& b) {
   });
 }
 
-// The rings of bubble flow control: one per dimension, direction and parallel link. Who goes up comes in by the port that leads down.
+// The rings of bubble flow control: one per dimension, direction and parallel link. Who goes up comes in by the port
+// that leads down.
 void name_rings(const Torus& t, const Order& order, Network& net) {
   net.ring_of_output.assign(net.radix, kNoRing);
   net.ring_of_input.assign(net.radix, kNoRing);
@@ -118,7 +123,8 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   bool each_once = sorted.size() == dimensions;
   for (u32 k = 0; each_once && k < dimensions; k++) each_once = sorted[k] == k;
   if (!each_once)
-    throw ConfigError("routing.dimension_order.order: " + to_string(Value{params.reals("order")}) + " does not name each of the " + std::to_string(dimensions) + " dimensions 0 .. " +
+    throw ConfigError("routing.dimension_order.order: " + to_string(Value{params.reals("order")}) +
+                      " does not name each of the " + std::to_string(dimensions) + " dimensions 0 .. " +
                       std::to_string(dimensions - 1) + " once");
 
   RoutingFacts facts{1, t.diameter};

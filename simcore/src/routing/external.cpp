@@ -11,7 +11,8 @@ void route(const Network&, State&, Batch&) {
   throw CoreError("routing=external: decisions come from outside; call collect() and apply() instead of run()");
 }
 
-// Feedback for an agent outside the core: it is told what a learning routing would be told, and answers in the same way.
+// Feedback for an agent outside the core: it is told what a learning routing would be told, and answers in the same
+// way.
 void hear(const Network&, State& s, u32 port, u32 row, float target) { s.part.heard.push_back({port, row, target}); }
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {
@@ -27,7 +28,9 @@ const Register<RoutingSpec> entry([] {
       .setup = setup,
       .route = route,
   };
-  spec.params.push_back(flag("feedback", false, "packets carry the agent's estimates back over each link: apply(choices, values, rows) sends them, feedback() lists what has come"));
+  spec.params.push_back(flag("feedback", false,
+                             "packets carry the agent's estimates back over each link: apply(choices, values, rows) "
+                             "sends them, feedback() lists what has come"));
   spec.decider = Decider::kCandidates;
   spec.graph = true;
   spec.learn = hear;

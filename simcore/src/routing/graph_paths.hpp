@@ -1,4 +1,5 @@
-// What the routings that run on any graph share: minimal ports and how one is picked of them, and the VC class of a hop.
+// What the routings that run on any graph share: minimal ports and how one is picked of them, and the VC class of a
+// hop.
 #pragma once
 
 #include "routing/choice.hpp"
@@ -16,7 +17,8 @@ enum class Pick : u8 {
 };
 
 inline ParamSpec pick_param(std::string fallback) {
-  return choice("ports", std::move(fallback), {"packet", "flow", "queue"}, "of several minimal ports: in turns by packet, one per source and destination, or the least congested");
+  return choice("ports", std::move(fallback), {"packet", "flow", "queue"},
+                "of several minimal ports: in turns by packet, one per source and destination, or the least congested");
 }
 inline Pick pick_of(const Params& params) {
   const std::string& name = params.text("ports");
@@ -24,7 +26,8 @@ inline Pick pick_of(const Params& params) {
 }
 
 // Router-local port of the next hop of a minimal path to router `to`, which is not this one.
-inline u32 pick_minimal(const Network& net, const State& s, const Graph& g, Pick pick, const CongestionMeasure& measure, const Packet& p, u32 router, u32 to, u32 vc_class) {
+inline u32 pick_minimal(const Network& net, const State& s, const Graph& g, Pick pick, const CongestionMeasure& measure,
+                        const Packet& p, u32 router, u32 to, u32 vc_class) {
   u16 ports[kMaxRadix];
   u32 n = 0;
   each_minimal(net, g, router, to, [&](u32 k) { ports[n++] = static_cast<u16>(k); });
@@ -41,12 +44,14 @@ inline u32 pick_minimal(const Network& net, const State& s, const Graph& g, Pick
   return best;
 }
 
-// visit(port, nearer) for each port of a way that has at most `deroutes` hops more than the minimal one from the packet's source,
-// ports that lead nearer first; not straight back unless that leads nearer. A link that fails may leave a packet with more hops to go
-// than it had: then those that lead nearer are all it has.
+// visit(port, nearer) for each port of a way that has at most `deroutes` hops more than the minimal one from the
+// packet's source, ports that lead nearer first; not straight back unless that leads nearer. A link that fails may
+// leave a packet with more hops to go than it had: then those that lead nearer are all it has.
 template <class Visit>
-inline void each_detour(const Network& net, const Graph& g, const Packet& p, u32 router, u32 to, u32 in_port, u32 deroutes, Visit&& visit) {
-  const u32 here = distance(net, g, router, to), budget = distance(net, g, net.terminal_router[p.source], to) + deroutes;
+inline void each_detour(const Network& net, const Graph& g, const Packet& p, u32 router, u32 to, u32 in_port,
+                        u32 deroutes, Visit&& visit) {
+  const u32 here = distance(net, g, router, to),
+            budget = distance(net, g, net.terminal_router[p.source], to) + deroutes;
   const u32 back = net.router_of_port(net.channels[net.port(router, in_port)].peer);
   const bool arrived = net.is_link(net.port(router, in_port));
   each_minimal(net, g, router, to, [&](u32 k) { visit(k, true); });
@@ -57,9 +62,14 @@ inline void each_detour(const Network& net, const Graph& g, const Packet& p, u32
   });
 }
 
-// The VC class of a hop that counts hops; a packet whose way was lengthened by many failures one after the other keeps the last.
-inline u32 hop_class(const Network& net, const Packet& p) { return std::min<u32>(p.hops, net.routing_facts.classes - 1); }
+// The VC class of a hop that counts hops; a packet whose way was lengthened by many failures one after the other keeps
+// the last.
+inline u32 hop_class(const Network& net, const Packet& p) {
+  return std::min<u32>(p.hops, net.routing_facts.classes - 1);
+}
 
-inline u32 ejection_class(const Network& net, const Packet& p) { return std::min<u32>(p.hops > 0 ? p.hops - 1 : 0, net.routing_facts.classes - 1); }
+inline u32 ejection_class(const Network& net, const Packet& p) {
+  return std::min<u32>(p.hops > 0 ? p.hops - 1 : 0, net.routing_facts.classes - 1);
+}
 
 }  // namespace flitgym

@@ -1,5 +1,6 @@
-// Paths of one or two legs on a HyperX, each in dimension order: class 0 towards the intermediate router, class 1 from there and
-// on the minimal path. Within a class channels are used in the order of their dimensions, and class 1 never leads back.
+// Paths of one or two legs on a HyperX, each in dimension order: class 0 towards the intermediate router, class 1 from
+// there and on the minimal path. Within a class channels are used in the order of their dimensions, and class 1 never
+// leads back.
 #pragma once
 
 #include "routing/choice.hpp"
@@ -18,7 +19,9 @@ inline Hop follow_hyperx_legs(const Network& net, const HyperX& hx, Packet& p, u
 }
 
 // Hops of the way through `middle`.
-inline u32 detour_hops(const HyperX& hx, u32 from, u32 middle, u32 to) { return hx.distance(hx.difference(from, middle)) + hx.distance(hx.difference(middle, to)); }
+inline u32 detour_hops(const HyperX& hx, u32 from, u32 middle, u32 to) {
+  return hx.distance(hx.difference(from, middle)) + hx.distance(hx.difference(middle, to));
+}
 
 // ---- The relation of VAL and UGAL: dimension order, or the way by one of the routers that the packet draws ----
 

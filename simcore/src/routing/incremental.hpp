@@ -1,10 +1,12 @@
-// Incremental adaptive routing on HyperX: at every router a relation offers candidates, and the one of least weight is taken
-// (McDonald, Isaev, Flores, Davis, Kim, SC 2019; the weight as in SuperSim's monolithicWeighted). A relation is a struct with
+// Incremental adaptive routing on HyperX: at every router a relation offers candidates, and the one of least weight is
+// taken (McDonald, Isaev, Flores, Davis, Kim, SC 2019; the weight as in SuperSim's monolithicWeighted). A relation is a
+// struct with
 //   struct Rule : WeightRule                           its parameters
 //   static Reach reach(at, rule)                       what it offers a packet that is not at its last router
-//   static void offer(at, rule, out)                   if that is not all: out(port, vc_class, deroute) for everything that may be chosen
-// from which come both the routing (the least weight) and the list of candidates (the action mask of an agent, and what the
-// proofs of freedom from deadlock walk through).
+//   static void offer(at, rule, out)                   if that is not all: out(port, vc_class, deroute) for everything
+//   that may be chosen
+// from which come both the routing (the least weight) and the list of candidates (the action mask of an agent, and what
+// the proofs of freedom from deadlock walk through).
 #pragma once
 
 #include "routing/choice.hpp"
@@ -20,10 +22,10 @@ namespace flitgym {
 struct Where {
   const HyperX& hx;
   const Packet& packet;
-  u32 router, to;         // this router, and the destination's
+  u32 router, to;  // this router, and the destination's
   u32 in_port, in_vc;
-  u64 difference;         // of the two routers' coordinates, not 0
-  u32 unaligned, h;       // bit per dimension in which they differ; how many there are
+  u64 difference;    // of the two routers' coordinates, not 0
+  u32 unaligned, h;  // bit per dimension in which they differ; how many there are
   const State& s;
   u32 packet_id;
 
@@ -90,18 +92,25 @@ struct WeightRule : ComponentData {
 
   // h: hops to go on the minimal path from here; hops: on this candidate's path.
   double minimal(u32 h, double congestion) const { return h * congestion; }
-  double nonminimal(u32 h, u32 hops, double congestion) const { return (normalized ? 2 * h : hops) * (congestion + congestion_bias) + bias; }
+  double nonminimal(u32 h, u32 hops, double congestion) const {
+    return (normalized ? 2 * h : hops) * (congestion + congestion_bias) + bias;
+  }
 };
 inline constexpr double kWeightTolerance = 1e-6;  // weights this close are equal; minimal wins
 
-// Defaults as in SuperSim's HyperX configurations, as far as the study's own are not known: no biases; incremental routings sense
-// the VCs of their class and weigh a deroute as if it doubled the way. With a VC class per hop, a whole port says too little:
-// OmniWAR then keeps to links whose own class is full, and its throughput collapses beyond saturation.
-inline std::vector<ParamSpec> weight_params(const std::string& hops = "normalized", const std::string& scope = "class", bool sequential = false) {
+// Defaults as in SuperSim's HyperX configurations, as far as the study's own are not known: no biases; incremental
+// routings sense the VCs of their class and weigh a deroute as if it doubled the way. With a VC class per hop, a whole
+// port says too little: OmniWAR then keeps to links whose own class is full, and its throughput collapses beyond
+// saturation.
+inline std::vector<ParamSpec> weight_params(const std::string& hops = "normalized", const std::string& scope = "class",
+                                            bool sequential = false) {
   return {
-      real("congestion_bias_flits", 0, -1e6, 1e6, "flits", "non-minimal weight = hops x (congestion + this) + bias_flits, minimal = hops x congestion; the least wins, ties to minimal"),
+      real("congestion_bias_flits", 0, -1e6, 1e6, "flits",
+           "non-minimal weight = hops x (congestion + this) + bias_flits, minimal = hops x congestion; the least wins, "
+           "ties to minimal"),
       real("bias_flits", 0, -1e6, 1e6, "flits x hops", "added to the weight of a non-minimal candidate"),
-      choice("detour_hops", hops, {"absolute", "normalized"}, "the non-minimal path's hops as they are, or twice the minimal path's"),
+      choice("detour_hops", hops, {"absolute", "normalized"},
+             "the non-minimal path's hops as they are, or twice the minimal path's"),
       congestion_param(),
       congestion_scope_param(scope),
       choice("allocation", sequential ? "sequential" : "greedy", {"greedy", "sequential"},
@@ -130,11 +139,12 @@ inline void read_weight(const Params& params, Network& net, WeightRule& rule, bo
   rule.promised = declare_scratch<u32>(net, shape);
 }
 
-// The congestion that a decision sees. With sequential allocation it counts the flits promised to the output, and to its class
-// where the measure tells classes apart, by decisions earlier in this cycle.
+// The congestion that a decision sees. With sequential allocation it counts the flits promised to the output, and to
+// its class where the measure tells classes apart, by decisions earlier in this cycle.
 class Promises {
  public:
-  Promises(const Network& net, Batch& b, const WeightRule& rule) : net_(net), b_(b), flits_(rule.sequential ? rule.promised.of(b) : nullptr) {}
+  Promises(const Network& net, Batch& b, const WeightRule& rule)
+      : net_(net), b_(b), flits_(rule.sequential ? rule.promised.of(b) : nullptr) {}
   ~Promises() {
     for (u32 i = 0; flits_ && i < b_.count; i++)
       if (b_.out_class[i] != kAnyClass) *of(net_.port(b_.router[i], b_.out_port[i]), b_.out_class[i]) = 0;
@@ -164,7 +174,9 @@ class Promises {
 class Best {
  public:
   void consider(const Hop& hop, double weight, bool deroute) {
-    if (n_ > 0 && (weight > weight_ + kWeightTolerance || (weight >= weight_ - kWeightTolerance && deroute && !deroute_))) return;
+    if (n_ > 0 &&
+        (weight > weight_ + kWeightTolerance || (weight >= weight_ - kWeightTolerance && deroute && !deroute_)))
+      return;
     if (n_ > 0 && (weight < weight_ - kWeightTolerance || deroute != deroute_)) n_ = 0;
     if (n_ == 0) weight_ = weight;
     deroute_ = deroute;
@@ -184,9 +196,10 @@ class Best {
   Hop hops_[kMaxRadix + 1];
 };
 
-// The same with one look at eight ports of a dimension, where what is sensed stands side by side. Weights rise with congestion, so
-// the least direct and the least derouting one can be compared alone.
-inline __attribute__((always_inline)) Hop least_weight(const Network& net, const u16* sensed, const WeightRule& rule, const Where& at, const Reach& reach) {
+// The same with one look at eight ports of a dimension, where what is sensed stands side by side. Weights rise with
+// congestion, so the least direct and the least derouting one can be compared alone.
+inline __attribute__((always_inline)) Hop least_weight(const Network& net, const u16* sensed, const WeightRule& rule,
+                                                       const Where& at, const Reach& reach) {
   const u32 shift = net.sensed.column_shift, end = net.vcs << shift, step = net.routing_facts.classes << shift;
   const bool emptiest = rule.measure.scope == Scope::kVc;
   const u16* const rows = &sensed[net.sensed.row(at.router, 0)];
@@ -196,7 +209,8 @@ inline __attribute__((always_inline)) Hop least_weight(const Network& net, const
   const u32 direct_row = reach.direct_class << shift, deroute_row = reach.deroute_class << shift;
   const auto of_port = [&](u32 first_row, u32 port) {
     u32 flits = first_row < end ? rows[first_row + port] : 0;
-    for (u32 row = first_row + step; row < end; row += step) flits = emptiest ? std::min<u32>(flits, rows[row + port]) : flits + rows[row + port];
+    for (u32 row = first_row + step; row < end; row += step)
+      flits = emptiest ? std::min<u32>(flits, rows[row + port]) : flits + rows[row + port];
     return flits;
   };
   u16 ports[kMaxRadix + 1];  // those of least weight, in order
@@ -207,7 +221,9 @@ inline __attribute__((always_inline)) Hop least_weight(const Network& net, const
     n += flits <= fewest;
     fewest = std::min(flits, fewest);
   };
-  const auto pick = [&](u32 vc_class) { return Hop{ports[n == 1 ? 0 : below(route_draw(net, at.packet, 15), n)], vc_class}; };
+  const auto pick = [&](u32 vc_class) {
+    return Hop{ports[n == 1 ? 0 : below(route_draw(net, at.packet, 15), n)], vc_class};
+  };
 
   const u32 deroute = deroute_row < end ? reach.deroute : 0;
   Lanes lowest = Lanes{} + kNoLane;
@@ -228,7 +244,8 @@ inline __attribute__((always_inline)) Hop least_weight(const Network& net, const
     }
   });
   const i16 few = least(lowest);
-  if (few == kNoLane || rule.nonminimal(at.h, at.h + 1, few) >= rule.minimal(at.h, fewest) - kWeightTolerance) return pick(reach.direct_class);
+  if (few == kNoLane || rule.nonminimal(at.h, at.h + 1, few) >= rule.minimal(at.h, fewest) - kWeightTolerance)
+    return pick(reach.direct_class);
   n = 0;
   fewest = static_cast<u32>(few);
   each_dimension(deroute, [&](u32 k) {
@@ -293,7 +310,8 @@ void incremental_candidates(const Network& net, State& s, Batch& b) {
 }
 
 template <class Relation>
-RoutingSpec incremental(std::string name, std::string summary, std::vector<ParamSpec> params, decltype(RoutingSpec::setup) setup) {
+RoutingSpec incremental(std::string name, std::string summary, std::vector<ParamSpec> params,
+                        decltype(RoutingSpec::setup) setup) {
   RoutingSpec spec{
       .name = std::move(name),
       .summary = std::move(summary),

@@ -18,7 +18,8 @@ void route(const Network& net, State& s, Batch& b) {
     const Packet& p = packets[ids[i]];
     const u32 destination = p.destination, router = routers[i], to = net.terminal_router[destination];
     // All three cases are looked up and one is kept: which it is cannot be predicted, so a branch would cost more.
-    const u32 group_to = df.group(to), eject = net.terminal_port[destination], local = df.local_port(router, to), away = df.exit(router, group_to, df.link_of(p));
+    const u32 group_to = df.group(to), eject = net.terminal_port[destination], local = df.local_port(router, to),
+              away = df.exit(router, group_to, df.link_of(p));
     const u32 there = df.group(router) == group_to, here = to == router;
     const u32 port = (away & (there - 1)) | (local & (0 - there));
     out_port[i] = static_cast<u16>((port & (here - 1)) | (eject & (0 - here)));

@@ -1,5 +1,5 @@
-// MIN-AD: at every router the least congested direct link of any unaligned dimension. VC class = hops done, so L classes: a hop
-// always leads to a higher one, and nothing can wait in a circle.
+// MIN-AD: at every router the least congested direct link of any unaligned dimension. VC class = hops done, so L
+// classes: a hop always leads to a higher one, and nothing can wait in a circle.
 #include "routing/incremental.hpp"
 #include "simcore/registry.hpp"
 
@@ -22,8 +22,9 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   return weighing(facts, *rule);
 }
 
-const Register<RoutingSpec> entry(incremental<MinimalAdaptive>("minimal_adaptive", "any minimal path, hop by hop to the least congested link (MIN-AD)",
-                                                                       {congestion_param(), congestion_scope_param("class")}, setup));
+const Register<RoutingSpec> entry(incremental<MinimalAdaptive>(
+    "minimal_adaptive", "any minimal path, hop by hop to the least congested link (MIN-AD)",
+    {congestion_param(), congestion_scope_param("class")}, setup));
 
 }  // namespace
 

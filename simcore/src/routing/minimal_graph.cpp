@@ -1,5 +1,5 @@
-// MIN on any graph: at every router a port of a shortest path, one of several by turns, by flow or by the least queue. The VC class
-// is the hops done, which only grow: as many classes as the longest of the shortest paths has hops.
+// MIN on any graph: at every router a port of a shortest path, one of several by turns, by flow or by the least queue.
+// The VC class is the hops done, which only grow: as many classes as the longest of the shortest paths has hops.
 #include "routing/graph_paths.hpp"
 
 namespace flitgym {

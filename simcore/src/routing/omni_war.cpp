@@ -1,7 +1,7 @@
-// OmniWAR: omni-dimensional weighted adaptive routing (McDonald et al., SC 2019). At every router the links of every unaligned
-// dimension, direct or derouting, by weight; M deroutes per packet, whenever it likes. VC class = hops done: L + M classes carry
-// L minimal hops and M deroutes. A deroute leaves as many hops to go as before, so it is allowed while the classes left after
-// it are at least that many.
+// OmniWAR: omni-dimensional weighted adaptive routing (McDonald et al., SC 2019). At every router the links of every
+// unaligned dimension, direct or derouting, by weight; M deroutes per packet, whenever it likes. VC class = hops done:
+// L + M classes carry L minimal hops and M deroutes. A deroute leaves as many hops to go as before, so it is allowed
+// while the classes left after it are at least that many.
 #include "routing/incremental.hpp"
 #include "simcore/registry.hpp"
 
@@ -17,7 +17,9 @@ struct OmniWar {
   static Reach reach(const Where& at, const Rule& rule) {
     const u32 hops = at.packet.hops;
     const u32 just = rule.back_to_back ? u32{HyperX::kNoDimension} : at.derouted_in();
-    const u32 deroute = hops + 1 + at.h > rule.classes ? 0 : just == HyperX::kNoDimension ? at.unaligned : at.unaligned & ~(1u << just);
+    const u32 deroute = hops + 1 + at.h > rule.classes ? 0
+                        : just == HyperX::kNoDimension ? at.unaligned
+                                                       : at.unaligned & ~(1u << just);
     return {at.unaligned, deroute, hops, hops};
   }
 };
@@ -35,13 +37,17 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 
 std::vector<ParamSpec> params() {
   auto specs = weight_params();
-  specs.push_back(integer("deroutes", -1, -1, kMaxVcs, "per packet", "M: a VC class each, beside the L of the minimal hops; -1 = as many as dimensions"));
-  specs.push_back(flag("back_to_back", false, "a packet may be derouted a second time in the dimension just used; if it may, it wanders there"));
+  specs.push_back(integer("deroutes", -1, -1, kMaxVcs, "per packet",
+                          "M: a VC class each, beside the L of the minimal hops; -1 = as many as dimensions"));
+  specs.push_back(
+      flag("back_to_back", false,
+           "a packet may be derouted a second time in the dimension just used; if it may, it wanders there"));
   return specs;
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec = incremental<OmniWar>("omni_war", "any unaligned dimension, with M weighted deroutes at any time (OmniWAR)", params(), setup);
+  RoutingSpec spec = incremental<OmniWar>(
+      "omni_war", "any unaligned dimension, with M weighted deroutes at any time (OmniWAR)", params(), setup);
   spec.widest = true;
   return spec;
 }());

@@ -1,8 +1,8 @@
-// PAR: progressive adaptive routing (Jiang, Kim, Dally, ISCA 2009), as the Q-adaptive authors' code has it (dragonfly.cc
-// 1097-1253): UGALn at the source router, and a packet that is still minimal at the second router of its source group
-// decides once more, with the same intermediate router.
-// VC 0: minimal at the source router; 1: detour in the source group; 2: towards the intermediate router; 3: leaving its
-// group, and minimal from the second router on; 4: destination group.
+// PAR: progressive adaptive routing (Jiang, Kim, Dally, ISCA 2009), as the Q-adaptive authors' code has it
+// (dragonfly.cc 1097-1253): UGALn at the source router, and a packet that is still minimal at the second router of its
+// source group decides once more, with the same intermediate router. VC 0: minimal at the source router; 1: detour in
+// the source group; 2: towards the intermediate router; 3: leaving its group, and minimal from the second router on; 4:
+// destination group.
 #include "routing/two_legs.hpp"
 
 namespace flitgym {
@@ -32,7 +32,8 @@ void route(const Network& net, State& s, Batch& b) {
     const LegClasses& classes = first ? kAtSource : kLater;
     // The authors compare minimal VC 0 with detour VC 1 at either router when both paths share the output port.
     if ((first || second) && detours &&
-        ugal_diverts<true>(net, s, df, rule, p, intermediate, router, e, kAtSource.source_minimal, kAtSource.source_detour))
+        ugal_diverts<true>(net, s, df, rule, p, intermediate, router, e, kAtSource.source_minimal,
+                           kAtSource.source_detour))
       take_detour(p);
     go_on<true>(net, df, classes, p, intermediate, router, e, b, i);
   }
@@ -40,13 +41,16 @@ void route(const Network& net, State& s, Batch& b) {
 
 // Undecided at the source router, and once more at the second router of its group if it is still minimal.
 bool decides(const Dragonfly& df, const Packet& p, u32 router, const Ends& e) {
-  return p.phase == kUndecided || (p.phase == kMinimal && p.hops == 1 && df.group(router) == e.source_group && e.source_group != e.destination_group);
+  return p.phase == kUndecided || (p.phase == kMinimal && p.hops == 1 && df.group(router) == e.source_group &&
+                                   e.source_group != e.destination_group);
 }
 
 // The intermediate router that it drew at the source, at either router.
 u32 drawn(const Network& net, const Dragonfly& df, const Packet& p, u32 intermediate, const Ends& e) {
   if (df.g < 3) return kNone;
-  return p.phase == kUndecided ? random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, 0)) : intermediate;
+  return p.phase == kUndecided
+             ? random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, 0))
+             : intermediate;
 }
 
 Hop detour(const Network& net, const Dragonfly& df, Packet p, u32 router, const Ends& e, u32 middle) {
@@ -62,7 +66,9 @@ void candidates(const Network& net, State& s, Batch& b) {
     Packet p = s.packets[b.packet[i]];
     const u32 intermediate = intermediates[b.packet[i]];
     const Ends e = ends(net, df, p);
-    const u32 middle = decides(df, p, b.router[i], e) && e.source_group != e.destination_group ? drawn(net, df, p, intermediate, e) : kNone;
+    const u32 middle = decides(df, p, b.router[i], e) && e.source_group != e.destination_group
+                           ? drawn(net, df, p, intermediate, e)
+                           : kNone;
     if (middle != kNone) {
       const Hop hop = detour(net, df, p, b.router[i], e, middle);
       const LegClasses& classes = p.phase == kUndecided ? kAtSource : kLater;

@@ -1,5 +1,5 @@
-// A network of weights decides, inside the core: one that was trained and exported (path), or one that is being trained, whose
-// weights come and go between two runs.
+// A network of weights decides, inside the core: one that was trained and exported (path), or one that is being
+// trained, whose weights come and go between two runs.
 #include <algorithm>
 
 #include "learning/perceptron.hpp"
@@ -13,27 +13,35 @@ namespace {
 
 const std::string& said(const PolicyFile& file, const std::string& path, const std::string& key) {
   const auto found = file.metadata.find(key);
-  if (found == file.metadata.end()) throw ConfigError("policy file " + path + ": its metadata lacks '" + key + "'; it was not written by flitgym");
+  if (found == file.metadata.end())
+    throw ConfigError("policy file " + path + ": its metadata lacks '" + key + "'; it was not written by flitgym");
   return found->second;
 }
 
 // What the file says about itself replaces the parameters' defaults.
 Values parameters_of(const PolicyFile& file, const std::string& path) {
-  if (said(file, path, "format") != "flitgym-policy-1") throw ConfigError("policy file " + path + ": its format is '" + said(file, path, "format") + "', this version reads flitgym-policy-1");
-  // What an agent sees does not depend on the network, so a policy runs on another topology than it was trained on, if its relation
-  // is there.
+  if (said(file, path, "format") != "flitgym-policy-1")
+    throw ConfigError("policy file " + path + ": its format is '" + said(file, path, "format") +
+                      "', this version reads flitgym-policy-1");
+  // What an agent sees does not depend on the network, so a policy runs on another topology than it was trained on, if
+  // its relation is there.
   said(file, path, "topology");
   i64 slots = 0;
   for (const char c : said(file, path, "slots")) {
-    if (c < '0' || c > '9' || slots > 100) throw ConfigError("policy file " + path + ": '" + said(file, path, "slots") + "' slots");
+    if (c < '0' || c > '9' || slots > 100)
+      throw ConfigError("policy file " + path + ": '" + said(file, path, "slots") + "' slots");
     slots = slots * 10 + (c - '0');
   }
-  Values values = {{"observation", said(file, path, "observation")}, {"slots", slots}, {"relation", said(file, path, "relation")}, {"network", said(file, path, "network")}};
+  Values values = {{"observation", said(file, path, "observation")},
+                   {"slots", slots},
+                   {"relation", said(file, path, "relation")},
+                   {"network", said(file, path, "network")}};
   if (file.metadata.contains("slots_by")) values["slots_by"] = said(file, path, "slots_by");
   return values;
 }
 
-const PolicyFile::Tensor& tensor(const PolicyFile& file, const std::string& path, const std::string& name, std::vector<u64> shape) {
+const PolicyFile::Tensor& tensor(const PolicyFile& file, const std::string& path, const std::string& name,
+                                 std::vector<u64> shape) {
   const auto found = file.tensors.find(name);
   if (found == file.tensors.end()) throw ConfigError("policy file " + path + ": there is no tensor '" + name + "'");
   const auto words = [](const std::vector<u64>& numbers) {
@@ -41,25 +49,33 @@ const PolicyFile::Tensor& tensor(const PolicyFile& file, const std::string& path
     for (const u64 n : numbers) out += (out.empty() ? "" : " x ") + std::to_string(n);
     return out;
   };
-  if (found->second.shape != shape) throw ConfigError("policy file " + path + ": tensor '" + name + "' is " + words(found->second.shape) + ", its observation and slots need " + words(shape));
+  if (found->second.shape != shape)
+    throw ConfigError("policy file " + path + ": tensor '" + name + "' is " + words(found->second.shape) +
+                      ", its observation and slots need " + words(shape));
   return found->second;
 }
 
-void read_layers(const PolicyFile& file, const std::string& path, u32 inputs, u32 outputs, PolicyShape& shape, std::vector<float>& weights) {
+void read_layers(const PolicyFile& file, const std::string& path, u32 inputs, u32 outputs, PolicyShape& shape,
+                 std::vector<float>& weights) {
   std::vector<u32> layers = {inputs};
   for (u32 l = 0;; l++) {
     const auto bias = file.tensors.find("layers." + std::to_string(l) + ".bias");
     if (bias == file.tensors.end()) break;
-    if (bias->second.values.empty() || bias->second.values.size() > kMostUnits) throw ConfigError("policy file " + path + ": layer " + std::to_string(l) + " has " + std::to_string(bias->second.values.size()) + " units");
+    if (bias->second.values.empty() || bias->second.values.size() > kMostUnits)
+      throw ConfigError("policy file " + path + ": layer " + std::to_string(l) + " has " +
+                        std::to_string(bias->second.values.size()) + " units");
     layers.push_back(static_cast<u32>(bias->second.values.size()));
   }
   if (layers.size() < 2 || layers.back() != outputs)
-    throw ConfigError("policy file " + path + ": it has " + std::to_string(layers.size() - 1) + " layers and its last one " + std::to_string(layers.back()) + " outputs, but " + std::to_string(outputs) + " are needed");
+    throw ConfigError("policy file " + path + ": it has " + std::to_string(layers.size() - 1) +
+                      " layers and its last one " + std::to_string(layers.back()) + " outputs, but " +
+                      std::to_string(outputs) + " are needed");
   shape_policy(shape, layers);
   weights.assign(shape.size, 0);
   for (u32 l = 0; l + 1 < layers.size(); l++) {
     const std::string name = "layers." + std::to_string(l);
-    load_layer(shape, l, tensor(file, path, name + ".weight", {layers[l + 1], layers[l]}).values.data(), tensor(file, path, name + ".bias", {layers[l + 1]}).values.data(), weights.data());
+    load_layer(shape, l, tensor(file, path, name + ".weight", {layers[l + 1], layers[l]}).values.data(),
+               tensor(file, path, name + ".bias", {layers[l + 1]}).values.data(), weights.data());
   }
 }
 
@@ -71,11 +87,15 @@ void route(const Network& net, State& s, Batch& b) {
 
 std::vector<ParamSpec> params() {
   auto specs = seam_params();
-  specs.push_back(choice("path", "", {}, "file of an exported policy, which then says relation, slots, observation and network itself"));
-  specs.push_back(choice("network", "slots", {"slots", "flat"}, "the same network scores every slot, or one network sees the whole row and scores all slots"));
-  specs.push_back(integer_list("hidden", {32, 32}, 1, kMostUnits, "units", "of each hidden layer, where no file says it"));
+  specs.push_back(choice(
+      "path", "", {}, "file of an exported policy, which then says relation, slots, observation and network itself"));
+  specs.push_back(choice("network", "slots", {"slots", "flat"},
+                         "the same network scores every slot, or one network sees the whole row and scores all slots"));
+  specs.push_back(
+      integer_list("hidden", {32, 32}, 1, kMostUnits, "units", "of each hidden layer, where no file says it"));
   specs.push_back(real("epsilon", 0, 0, 1, "", "probability of a random slot"));
-  specs.push_back(real("temperature", 0, 0, 1e6, "", "a slot is drawn with probability in proportion to exp(score / temperature); 0 = the best"));
+  specs.push_back(real("temperature", 0, 0, 1e6, "",
+                       "a slot is drawn with probability in proportion to exp(score / temperature); 0 = the best"));
   return specs;
 }
 
@@ -94,9 +114,12 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
     // Who sets one of them as well must not be left to think that it counts.
     const Params untouched("routing.policy", params(), {});
     for (const auto& [key, value] : said_there) {
-      const auto text_of = [&](const Params& p) { return key == "slots" ? std::to_string(p.integer(key)) : p.text(key); };
+      const auto text_of = [&](const Params& p) {
+        return key == "slots" ? std::to_string(p.integer(key)) : p.text(key);
+      };
       if (text_of(given) != text_of(untouched) && text_of(given) != to_string(value))
-        throw ConfigError("routing.policy." + key + ": " + text_of(given) + ", but the policy file " + path + " says " + to_string(value) + "; leave it out");
+        throw ConfigError("routing.policy." + key + ": " + text_of(given) + ", but the policy file " + path + " says " +
+                          to_string(value) + "; leave it out");
     }
     effective = given.with(said_there);
     // A snapshot fits no policy of another shape.
@@ -105,7 +128,8 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
   }
   const RoutingFacts facts = build_seam(effective, net, *seam);
   seam->policy.per_slot = effective.text("network") == "slots";
-  const u32 inputs = seam->policy.per_slot ? seam->general + seam->per_slot : seam->width, outputs = seam->policy.per_slot ? 1 : seam->slots;
+  const u32 inputs = seam->policy.per_slot ? seam->general + seam->per_slot : seam->width,
+            outputs = seam->policy.per_slot ? 1 : seam->slots;
   if (!path.empty()) {
     read_layers(file, path, inputs, outputs, seam->policy, seam->weights);
     for (const u32 units : seam->policy.layers) net.identity += " " + std::to_string(units);

@@ -19,21 +19,26 @@ u32 row_of(const Network& net, const Dragonfly& df, const Packet& p, u32 own_gro
 }
 
 // The source router consults its row: the best port if it beats the minimal one by at least the threshold.
-u32 from_source(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Packet& p, u32 router, const float* row, float least, u32 k_min) {
+u32 from_source(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Packet& p, u32 router,
+                const float* row, float least, u32 k_min) {
   const float q_min_port = row[k_min - df.p];
   u32 port = k_min;
-  if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1)) port = df.p + q_argmin(row, rule.table.stride, least);
-  if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(net, rule, router, route_draw(net, p, 1));
+  if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1))
+    port = df.p + q_argmin(row, rule.table.stride, least);
+  if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
+    port = random_port(net, rule, router, route_draw(net, p, 1));
   return port;
 }
 
 // The first router of an intermediate group: a random local port if it beats the minimal one by the threshold.
-u32 from_intermediate(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Packet& p, u32 router, const float* row, u32 k_min) {
+u32 from_intermediate(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Packet& p, u32 router,
+                      const float* row, u32 k_min) {
   if (df.is_global(k_min) || df.a < 2) return k_min;
   const u32 k_random = df.p + below(route_draw(net, p, 2), df.a - 1);
   const float q_min_port = row[k_min - df.p], q_random = row[k_random - df.p];
   u32 port = (q_min_port - q_random) / q_min_port < rule.threshold2 ? k_min : k_random;
-  if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(net, rule, router, route_draw(net, p, 1));
+  if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
+    port = random_port(net, rule, router, route_draw(net, p, 1));
   return port;
 }
 
@@ -45,7 +50,8 @@ struct Asked {
 constexpr u32 kBlock = 16;  // requests
 
 // The table does not fit the inner caches: the rows of some requests are asked for before the first of them is read.
-u32 look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Batch& b, u32 first, Asked* asked) {
+u32 look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Batch& b, u32 first,
+            Asked* asked) {
   const u32 count = std::min(kBlock, b.count - first);
   const u32 *const ids = b.packet.data() + first, *const routers = b.router.data() + first;
   const float* const table = rule.table.row(s, 0, 0);
@@ -55,7 +61,8 @@ u32 look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rule
     const u32 to = net.terminal_router[p.destination], group = df.group(routers[i]), destination_group = df.group(to);
     const float* row = nullptr;
     if (group != destination_group) {
-      row = table + (std::size_t{routers[i]} * rule.table.rows + row_of(net, df, p, group, destination_group)) * rule.table.stride;
+      row = table + (std::size_t{routers[i]} * rule.table.rows + row_of(net, df, p, group, destination_group)) *
+                        rule.table.stride;
       __builtin_prefetch(row, 1);
     }
     asked[i] = {to, group, destination_group, row};
@@ -83,9 +90,11 @@ void decide(const Network& net, State& s, const Dragonfly& df, const QRule& rule
       port = from_source(net, s, df, rule, p, router, row, least, k_min);
     } else {
       value = least;  // off-policy: the least, whatever port is taken
-      if (came_by == PortKind::kGlobal && p.hops == 1) port = from_intermediate(net, s, df, rule, p, router, row, k_min);
+      if (came_by == PortKind::kGlobal && p.hops == 1)
+        port = from_intermediate(net, s, df, rule, p, router, row, k_min);
     }
-    if (port != k_min) [[unlikely]] df.mark_detour(net, p, router, port);
+    if (port != k_min) [[unlikely]]
+      df.mark_detour(net, p, router, port);
   }
   detail.value = value;
   if (value >= 0) detail.row = row_of(net, df, p, df.group(net.router_of_port(back.peer)), asked.destination_group);
@@ -119,7 +128,8 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   auto rule = std::make_shared<QRule>();
   read_rates(params, *rule);
   rule->threshold2 = params.real("q_thld2");
-  shape_table(net, *rule, (dragonfly(net).g - 1) * dragonfly(net).p, "q_adaptive: (destination group without own, source slot) x non-terminal port", initialise);
+  shape_table(net, *rule, (dragonfly(net).g - 1) * dragonfly(net).p,
+              "q_adaptive: (destination group without own, source slot) x non-terminal port", initialise);
   data = rule;
   RoutingFacts facts{5, 5};
   facts.marks = true;
@@ -128,7 +138,9 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 
 std::vector<ParamSpec> params() {
   auto specs = q_adaptive_params();
-  specs.push_back(real("q_thld2", 0.35, -1e9, 1e9, "", "at the intermediate group's first router: likewise, against a random local port; large = never"));
+  specs.push_back(
+      real("q_thld2", 0.35, -1e9, 1e9, "",
+           "at the intermediate group's first router: likewise, against a random local port; large = never"));
   return specs;
 }
 

@@ -1,11 +1,12 @@
-// Q-adaptive on any graph. It keeps what made the Dragonfly's work (Kang, Wang, Lan, HPDC 2021): a bound on hops, off-policy estimates
-// that travel back over each link, hysteretic learning, the minimal port unless another is better by a threshold. What it does without
-// is the help of regions: a row of a router's table is a destination router, a column a port, a value the estimated ns from the
-// decision here to arrival there.
+// Q-adaptive on any graph. It keeps what made the Dragonfly's work (Kang, Wang, Lan, HPDC 2021): a bound on hops,
+// off-policy estimates that travel back over each link, hysteretic learning, the minimal port unless another is better
+// by a threshold. What it does without is the help of regions: a row of a router's table is a destination router, a
+// column a port, a value the estimated ns from the decision here to arrival there.
 //
-// A packet may take `deroutes` hops more than the minimal path from its source has, at any router; the VC class is the hops done.
-// As on a HyperX (q_adaptive_hyperx.cpp) the clock starts with the decision, and what the router sees itself, the queue of a port, is
-// added to the table's values: an answer takes a round trip, in which all packets would rush to the port that was the best before.
+// A packet may take `deroutes` hops more than the minimal path from its source has, at any router; the VC class is the
+// hops done. As on a HyperX (q_adaptive_hyperx.cpp) the clock starts with the decision, and what the router sees
+// itself, the queue of a port, is added to the table's values: an answer takes a round trip, in which all packets would
+// rush to the port that was the best before.
 #include "routing/graph_paths.hpp"
 #include "routing/q_table.hpp"
 
@@ -41,7 +42,9 @@ void route(const Network& net, State& s, Batch& b) {
     float least = 0, least_minimal = 0, told = kUnreachable;
     each_detour(net, graph, p, router, to, b.in_port[i], rule.deroutes, [&](u32 k, bool nearer) {
       const u32 port = net.port(router, k);
-      const double queue = rule.queue_weight > 0 ? rule.queue_weight * rule.measure.of(net, s, port, vc_class) * net.channels[port].flit_cycles * net.cycle_ns : 0;
+      const double queue = rule.queue_weight > 0 ? rule.queue_weight * rule.measure.of(net, s, port, vc_class) *
+                                                       net.channels[port].flit_cycles * net.cycle_ns
+                                                 : 0;
       const float value = row[k - first] + static_cast<float>(queue);
       ports[n++] = static_cast<u16>(k);
       told = std::min(told, row[k - first]);
@@ -51,7 +54,8 @@ void route(const Network& net, State& s, Batch& b) {
     if (between) detail.value = told;
     u32 port = minimal;
     if (best != minimal && (least_minimal - least) / least_minimal >= rule.threshold1) port = best;
-    if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = ports[below(route_draw(net, p, 1), n)];
+    if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
+      port = ports[below(route_draw(net, p, 1), n)];
     choose(b, i, {port, vc_class});
   }
 }
@@ -86,7 +90,9 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 
 std::vector<ParamSpec> params() {
   auto specs = q_adaptive_params();
-  specs.push_back(real("queue_weight", 4, 0, 1e6, "", "time that the flits of a port need, added to its estimate this many times; 0 = the table alone"));
+  specs.push_back(
+      real("queue_weight", 4, 0, 1e6, "",
+           "time that the flits of a port need, added to its estimate this many times; 0 = the table alone"));
   specs.push_back(congestion_param("auto"));
   specs.push_back(congestion_scope_param("auto"));
   specs.push_back(integer("deroutes", -1, -1, kMaxVcs, "hops", "more than the minimal path's; -1 = 2"));

@@ -1,9 +1,10 @@
 // Q-routing (Boyan & Littman, NIPS 1993) with a bound on hops ("maxQ"): every router keeps an estimated time to each
 // destination router by each port and forwards to the least, learning from its neighbour's estimate. The table is
-// consulted for the first max_hops hops, then the path is minimal: at most max_hops hops and a diameter, and as many VCs, the
-// VC class being the hop count. It runs on any topology. Semantics of the Q-adaptive authors' comparison (dragonfly.cc 204-215, 1371-1401, 1851-1878).
-#include "routing/q_table.hpp"
+// consulted for the first max_hops hops, then the path is minimal: at most max_hops hops and a diameter, and as many
+// VCs, the VC class being the hop count. It runs on any topology. Semantics of the Q-adaptive authors' comparison
+// (dragonfly.cc 204-215, 1371-1401, 1851-1878).
 #include "routing/graph_paths.hpp"
+#include "routing/q_table.hpp"
 
 namespace flitgym {
 
@@ -53,8 +54,10 @@ void route(const Network& net, State& s, Batch& b) {
       if (p.hops < rule.max_hops) {
         const u32 k_min = port;
         const float q_min_port = row[k_min - net.first_link[router]];
-        if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1)) port = argmin_usable(net, graph, rule, router, row, least);
-        if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) port = random_usable(net, graph, rule, router, route_draw(net, p, 1));
+        if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1))
+          port = argmin_usable(net, graph, rule, router, row, least);
+        if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
+          port = random_usable(net, graph, rule, router, route_draw(net, p, 1));
       }
     }
     b.out_port[i] = static_cast<u16>(port);

@@ -15,10 +15,10 @@ namespace flitgym {
 struct QRule : ComponentData {
   double alpha = 0, beta = 0, epsilon = 0, threshold1 = 0, threshold2 = 0;
   bool integer_ns = true;
-  u32 max_hops = 0;           // q_routing
+  u32 max_hops = 0;  // q_routing
   LearnedTable table;
-  std::vector<u16> ports;      // [routers, columns] used columns of each router, in order
-  std::vector<u16> port_count; // [routers]
+  std::vector<u16> ports;       // [routers, columns] used columns of each router, in order
+  std::vector<u16> port_count;  // [routers]
 };
 
 // The parameters that both table routings have, by the same names.
@@ -36,7 +36,8 @@ inline std::vector<ParamSpec> q_adaptive_params() {
       real("alpha", 0.2, 0, 1, "", "learning rate of good news (the path was faster than thought)"),
       real("beta", 0.04, 0, 1, "", "learning rate of bad news"),
       real("epsilon", 0.001, 0, 1, "", "probability of a random port where the table is consulted"),
-      real("q_thld1", 0.2, 0, 1e9, "", "relative gain below which the minimal port is kept (Dragonfly: at the source router)"),
+      real("q_thld1", 0.2, 0, 1e9, "",
+           "relative gain below which the minimal port is kept (Dragonfly: at the source router)"),
       flag("integer_ns", true, "truncate estimates to whole ns, as the authors' code does"),
   };
 }
@@ -79,7 +80,8 @@ inline void q_learn(const Network& net, State& s, u32 port, u32 row, float targe
 }
 
 inline u32 random_port(const Network& net, const QRule& rule, u32 router, u64 bits) {
-  return net.first_link[router] + rule.ports[std::size_t{router} * rule.table.columns + below(bits, rule.port_count[router])];
+  return net.first_link[router] +
+         rule.ports[std::size_t{router} * rule.table.columns + below(bits, rule.port_count[router])];
 }
 
 inline bool is_column(const Network& net, u32 router, u32 column) {
@@ -93,7 +95,8 @@ inline bool is_used(const Network& net, u32 router, u32 port) {
 }
 
 // Shape of the table and list of used ports; called from a routing's setup. `initialise` calls fill_table().
-inline void shape_table(Network& net, QRule& rule, u32 rows, std::string meaning, void (*initialise)(const Network&, State&)) {
+inline void shape_table(Network& net, QRule& rule, u32 rows, std::string meaning,
+                        void (*initialise)(const Network&, State&)) {
   MemoryShape shape;
   shape.name = "q_table";
   shape.meaning = std::move(meaning);

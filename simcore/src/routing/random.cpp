@@ -1,4 +1,5 @@
-// Any candidate with equal probability: what an agent that knows nothing does, and the measure of what asking one costs.
+// Any candidate with equal probability: what an agent that knows nothing does, and the measure of what asking one
+// costs.
 #include "routing/choice.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"

@@ -43,7 +43,8 @@ std::map<std::string, Found> relations(const Network& net) {
     of_topology[name] = own;
   };
   for (const auto& [name, spec] : registry<RoutingSpec>())
-    if (spec.candidates && spec.agent_can_choose && spec.decider == Decider::kRouting && runs_on(spec, net)) add(name, spec, params_of(spec), spec.chosen);
+    if (spec.candidates && spec.agent_can_choose && spec.decider == Decider::kRouting && runs_on(spec, net))
+      add(name, spec, params_of(spec), spec.chosen);
   std::map<std::string, Found> apart;
   std::swap(apart, all);
   of_topology.clear();
@@ -57,9 +58,12 @@ std::map<std::string, Found> relations(const Network& net) {
 
 std::vector<ParamSpec> relation_params() {
   return {
-      choice("relation", "widest", {}, "whose candidates are offered: a routing of this topology that lists them, or the widest there is"),
-      integer("deroutes", -1, -1, kMaxVcs, "per packet", "of relations that bound them: hops that lead no nearer; -1 = as the relation has it"),
-      integer("max_hops", 2, 1, 16, "hops", "of relation=q_routing: any port at routers reached by fewer hops, then the minimal one"),
+      choice("relation", "widest", {},
+             "whose candidates are offered: a routing of this topology that lists them, or the widest there is"),
+      integer("deroutes", -1, -1, kMaxVcs, "per packet",
+              "of relations that bound them: hops that lead no nearer; -1 = as the relation has it"),
+      integer("max_hops", 2, 1, 16, "hops",
+              "of relation=q_routing: any port at routers reached by fewer hops, then the minimal one"),
   };
 }
 
@@ -71,8 +75,9 @@ RoutingFacts take_relation(const Params& params, Network& net) {
   if (found == all.end()) {
     std::vector<std::string> valid = {"widest"};
     for (const auto& [known, relation] : all) valid.push_back(known);
-    throw ConfigError(where + ".relation: unknown value '" + given + "'" + did_you_mean(given, valid) + "; on topology '" + net.topology_name + "'" +
-                      (net.damaged ? " with failed links" : "") + " there are " + join(valid));
+    throw ConfigError(where + ".relation: unknown value '" + given + "'" + did_you_mean(given, valid) +
+                      "; on topology '" + net.topology_name + "'" + (net.damaged ? " with failed links" : "") +
+                      " there are " + join(valid));
   }
   const Found& relation = found->second;
   Values values;
@@ -80,12 +85,13 @@ RoutingFacts take_relation(const Params& params, Network& net) {
     if (p.key == "relation") continue;
     if (takes(relation.params, p.key)) values[p.key] = params.integer(p.key);
     else if (Value{params.integer(p.key)} != p.fallback)
-      throw ConfigError(where + "." + p.key + ": " + std::to_string(params.integer(p.key)) + " means nothing to relation=" + name + " on topology '" + net.topology_name + "'");
+      throw ConfigError(where + "." + p.key + ": " + std::to_string(params.integer(p.key)) +
+                        " means nothing to relation=" + name + " on topology '" + net.topology_name + "'");
   }
   net.candidates = relation.candidates;
   net.chosen = relation.chosen;
   RoutingFacts facts = relation.setup(Params(where, relation.params, values), net, net.relation);
-  facts.marks = false;  // it does not decide
+  facts.marks = false;                 // it does not decide
   facts.senses = Occupancy::kNothing;  // somebody else chooses
   return facts;
 }

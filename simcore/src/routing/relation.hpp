@@ -1,5 +1,5 @@
-// The relation of somebody who only selects (external, agent, policy, random, biased): found in the registry by its name, on any
-// topology, and any routing that lists its candidates is one.
+// The relation of somebody who only selects (external, agent, policy, random, biased): found in the registry by its
+// name, on any topology, and any routing that lists its candidates is one.
 #pragma once
 
 #include "simcore/registry.hpp"

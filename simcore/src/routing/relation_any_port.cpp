@@ -1,5 +1,5 @@
-// The relation of Q-routing: any port for the first hops, then the minimal one. The VC class is the hops done, which only grow,
-// so nothing waits in a circle, on any topology.
+// The relation of Q-routing: any port for the first hops, then the minimal one. The VC class is the hops done, which
+// only grow, so nothing waits in a circle, on any topology.
 #include "routing/graph_paths.hpp"
 
 namespace flitgym {

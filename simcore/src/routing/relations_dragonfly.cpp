@@ -1,5 +1,5 @@
-// What may be chosen on a Dragonfly, apart from who chooses: the relations of five hops and of Q-adaptive, and minimal paths with a
-// class per hop.
+// What may be chosen on a Dragonfly, apart from who chooses: the relations of five hops and of Q-adaptive, and minimal
+// paths with a class per hop.
 #include "routing/relation.hpp"
 #include "topology/dragonfly.hpp"
 
@@ -17,8 +17,8 @@ struct Relation : ComponentData {
 //   anywhere else             the minimal port
 // The longest path is global, local, local, global, local. The progressive relation has more, in the same classes:
 //   second router of the source group   its global ports, and the minimal port
-// with local, global, local, global, local for its longest path. The relation of Q-adaptive is the five-hop one, and because that
-// routing explores by any port, too:
+// with local, global, local, global, local for its longest path. The relation of Q-adaptive is the five-hop one, and
+// because that routing explores by any port, too:
 //   first router of another group, reached by one global hop   every non-terminal port
 // with global, global, local, global, local for its longest path. The minimal port is always the first candidate.
 void candidates(const Network& net, State& s, Batch& b) {
@@ -45,7 +45,8 @@ void candidates(const Network& net, State& s, Batch& b) {
     offer(k_min);
     if (relation.five_hop && !there) {
       const PortKind came_by = net.channels[net.port(router, b.in_port[i])].kind;
-      const bool at_source = came_by == PortKind::kTerminal, second = relation.progressive && came_by == PortKind::kLocal && p.hops == 1;
+      const bool at_source = came_by == PortKind::kTerminal,
+                 second = relation.progressive && came_by == PortKind::kLocal && p.hops == 1;
       const u32 globals = df.p + df.a - 1, begin = second ? globals : df.p;
       const bool entered = came_by == PortKind::kGlobal && p.hops == 1;
       const u32 end = at_source || second || (entered && relation.exploring) ? net.radix : entered ? globals : 0;

@@ -1,5 +1,6 @@
-// A forwarding table played flit by flit: one output per switch and destination, or a whole route per source and destination. What a
-// packet's VC class is goes by the table's layers, or by its lanes. A table whose dependencies close a circle is refused.
+// A forwarding table played flit by flit: one output per switch and destination, or a whole route per source and
+// destination. What a packet's VC class is goes by the table's layers, or by its lanes. A table whose dependencies
+// close a circle is refused.
 #include "routing/choice.hpp"
 #include "routing/relation.hpp"
 #include "simcore/error.hpp"
@@ -18,14 +19,15 @@ static_assert(kMaxRadix <= 1u << kPortBits && kMaxVcs < kHere);
 
 struct Played : ComponentData {
   std::shared_ptr<const ForwardingTable> table;
-  Kept<u8> address;          // [packets] which of the destination's addresses it goes to
-  double small_bytes = 0;    // messages of fewer bytes go to an address by whose route they arrive soonest
+  Kept<u8> address;        // [packets] which of the destination's addresses it goes to
+  double small_bytes = 0;  // messages of fewer bytes go to an address by whose route they arrive soonest
   double flit_bytes = 0;
-  // The plain case in one word per switch and destination: port, and above it the layer in which packets begin here (kHere: it hangs
-  // on this switch). One miss of the cache a hop instead of three.
+  // The plain case in one word per switch and destination: port, and above it the layer in which packets begin here
+  // (kHere: it hangs on this switch). One miss of the cache a hop instead of three.
   std::vector<u16> hop;
   u16 layer_of_vc[kMaxVcs] = {};
-  std::vector<u8> nearest, farthest;  // [switches, terminals] bit per address: of the shortest, and of the longest routes
+  // [switches, terminals] bit per address: of the shortest, and of the longest routes
+  std::vector<u8> nearest, farthest;
 };
 
 u32 bit_of(u32 set, u32 n) {
@@ -47,14 +49,17 @@ u32 destination_of(const Network& net, State& s, const Played& played, u32 packe
   if (p.hops == 0) {
     const std::size_t pair = std::size_t{router} * net.terminals + p.destination;
     const u32 all = (1u << (1u << table.lmc)) - 1;
-    u32 set = played.small_bytes <= 0 ? all : message_bytes(net, s, played, packet) < played.small_bytes ? played.nearest[pair] : played.farthest[pair];
+    u32 set = played.small_bytes <= 0                                      ? all
+              : message_bytes(net, s, played, packet) < played.small_bytes ? played.nearest[pair]
+                                                                           : played.farthest[pair];
     if (!set) set = all;  // nobody hangs on this switch
     address = static_cast<u8>(bit_of(set, below(route_draw(net, p, 0), static_cast<u32>(__builtin_popcount(set)))));
   }
   return p.destination << table.lmc | address;
 }
 
-// A packet that a snapshot put where no route of the table leads gets port 0; whoever took the snapshot looks at what comes of it.
+// A packet that a snapshot put where no route of the table leads gets port 0; whoever took the snapshot looks at what
+// comes of it.
 u32 port_of(const ForwardingTable& table, u32 source, u32 router, u32 d, u32 hops) {
   if (!table.source_routed()) {
     const u16 port = table.at(router, d);
@@ -75,12 +80,16 @@ void route(const Network& net, State& s, Batch& b) {
     const u16 *const hops = played.hop.data(), *const in_vc = b.in_vc.data();
     u16 *const out_port = b.out_port.data(), *const out_class = b.out_class.data();
     for (u32 i = 0; i < count; i++) {
-      if (i + kAhead < count) __builtin_prefetch(&hops[std::size_t{routers[i + kAhead]} * destinations + packets[ids[i + kAhead]].destination]);
+      if (i + kAhead < count)
+        __builtin_prefetch(
+            &hops[std::size_t{routers[i + kAhead]} * destinations + packets[ids[i + kAhead]].destination]);
       const Packet& p = packets[ids[i]];
       const u32 hop = hops[std::size_t{routers[i]} * destinations + p.destination], layer = hop >> kPortBits;
       out_port[i] = static_cast<u16>(hop & ((1u << kPortBits) - 1));
       // A packet keeps its layer: the VC it is in says which.
-      out_class[i] = layer == kHere ? static_cast<u16>(kAnyClass) : p.hops == 0 ? static_cast<u16>(layer) : played.layer_of_vc[in_vc[i]];
+      out_class[i] = layer == kHere ? static_cast<u16>(kAnyClass)
+                     : p.hops == 0  ? static_cast<u16>(layer)
+                                    : played.layer_of_vc[in_vc[i]];
     }
     return;
   }
@@ -95,7 +104,11 @@ void route(const Network& net, State& s, Batch& b) {
     const u32 port = port_of(table, source, router, d, p.hops);
     // A packet keeps its layer; the VC it is in is nearer than the table of layers.
     u32 vc_class = table.lanes || p.hops == 0 ? table.layer_of(source, p.source, d) : b.in_vc[i] % table.layers;
-    if (table.lanes) vc_class = table.lane[((std::size_t{router} * table.lane_ports + b.in_port[i]) * table.lane_ports + port) * table.layers + vc_class];
+    if (table.lanes)
+      vc_class =
+          table
+              .lane[((std::size_t{router} * table.lane_ports + b.in_port[i]) * table.lane_ports + port) * table.layers +
+                    vc_class];
     choose(b, i, {port, vc_class});
   }
 }
@@ -126,14 +139,19 @@ void sort_addresses(const ChannelGraph& g, Played& played) {
 
 void pack_hops(const ChannelGraph& g, Played& played) {
   const ForwardingTable& table = *played.table;
-  if (table.lmc || table.source_routed() || table.lanes || table.layer_by == LayerBy::kTerminal || table.layers > kMaxVcs) return;
-  claim_memory(table.port.size() * sizeof(u16), "routing.table", "a table of " + std::to_string(g.switches) + " switches x " + std::to_string(table.destinations()) + " destinations");
+  if (table.lmc || table.source_routed() || table.lanes || table.layer_by == LayerBy::kTerminal ||
+      table.layers > kMaxVcs)
+    return;
+  claim_memory(table.port.size() * sizeof(u16), "routing.table",
+               "a table of " + std::to_string(g.switches) + " switches x " + std::to_string(table.destinations()) +
+                   " destinations");
   played.hop.resize(table.port.size());
   for (u32 s = 0; s < g.switches; s++)
     for (u32 d = 0; d < table.destinations(); d++) {
       const u16 port = table.at(s, d);  // a hole is a switch that nobody passes
       const u32 layer = g.terminal_switch[d] == s ? kHere : table.layer_of(s, 0, d);
-      played.hop[std::size_t{s} * table.destinations() + d] = port == kNoPort ? u16{0} : static_cast<u16>(layer << kPortBits | port);
+      played.hop[std::size_t{s} * table.destinations() + d] =
+          port == kNoPort ? u16{0} : static_cast<u16>(layer << kPortBits | port);
     }
   for (u32 vc = 0; vc < kMaxVcs; vc++) played.layer_of_vc[vc] = static_cast<u16>(vc % table.layers);
 }
@@ -143,24 +161,34 @@ std::shared_ptr<const ForwardingTable> table_of(const Params& params, const Netw
     check_table(g, *net.given_table);
     return net.given_table;
   }
-  if (!params.text("file").empty()) throw ConfigError("routing.table.file: '" + params.text("file") + "' is read by flitgym.simcore.Simulation, which hands the table to the core");
+  if (!params.text("file").empty())
+    throw ConfigError("routing.table.file: '" + params.text("file") +
+                      "' is read by flitgym.simcore.Simulation, which hands the table to the core");
   EngineChoice choice{params.text("engine"), {}, net.given_demand};
-  if (!params.text("demand").empty() && !choice.demand) throw ConfigError("routing.table.demand: '" + params.text("demand") + "' is read by flitgym.simcore.Simulation, which hands the matrix to the core");
+  if (!params.text("demand").empty() && !choice.demand)
+    throw ConfigError("routing.table.demand: '" + params.text("demand") +
+                      "' is read by flitgym.simcore.Simulation, which hands the matrix to the core");
   for (const ParamSpec& p : all_engine_params()) choice.values[p.key] = params.value(p.key);
   return std::make_shared<const ForwardingTable>(make_table("routing.table", choice, g));
 }
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  if (net.graphs.size() > 1) throw ConfigError("routing.table: a table does not change while it runs; failures.events needs a routing that does (links that are missing from the beginning are fine)");
+  if (net.graphs.size() > 1)
+    throw ConfigError(
+        "routing.table: a table does not change while it runs; failures.events needs a routing that does (links that "
+        "are missing from the beginning are fine)");
   const ChannelGraph g = channel_graph(net);
   auto played = std::make_shared<Played>();
   played->table = table_of(params, net, g);
   const ForwardingTable& table = *played->table;
-  if (table.lmc > 3) throw ConfigError("routing.table: 2^" + std::to_string(table.lmc) + " addresses per terminal; valid are up to 2^3");
+  if (table.lmc > 3)
+    throw ConfigError("routing.table: 2^" + std::to_string(table.lmc) + " addresses per terminal; valid are up to 2^3");
   if (!params.boolean("allow_cycles"))
     if (const auto cycle = find_cycle(g, table); !cycle.empty())
-      throw ConfigError("routing.table: the table of engine " + table.engine + " can deadlock: these channels wait for each other in a circle: " + cycle_name(g, cycle) +
-                        "; take an engine with virtual layers (dfsssp, lash, nue), or set routing.allow_cycles=true and see whether it does");
+      throw ConfigError("routing.table: the table of engine " + table.engine +
+                        " can deadlock: these channels wait for each other in a circle: " + cycle_name(g, cycle) +
+                        "; take an engine with virtual layers (dfsssp, lash, nue), or set routing.allow_cycles=true "
+                        "and see whether it does");
   if (table.lmc) {
     MemoryShape shape;
     shape.name = "address";
@@ -195,11 +223,19 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 std::vector<ParamSpec> params_of_engines() {
   std::vector<ParamSpec> params{
       choice("engine", "dfsssp", {}, "what makes the table: " + join(registered_names<EngineSpec>())),
-      choice("file", "", {}, "instead: a table that is there, .npz of ForwardingTable.save() or a dump of a subnet manager's linear forwarding tables"),
-      choice("demand", "", {}, "balance for this matrix instead of all-to-all: .npz or MatrixMarket, terminals x terminals; or motif:NAME"),
-      flag("allow_cycles", false, "run a table whose channel dependencies close a circle: it may deadlock, and the watchdog will say where"),
-      choice("addresses", "by_size", {"by_size", "any"}, "of several addresses of a destination: small messages take those of the shortest routes, others those of the longest (PARX); or any, drawn by packet"),
-      real("small_message_bytes", 512, 0, 1e12, "bytes", "with addresses=by_size: messages of fewer bytes are small; without a workload the packet is the message"),
+      choice("file", "", {},
+             "instead: a table that is there, .npz of ForwardingTable.save() or a dump of a subnet manager's linear "
+             "forwarding tables"),
+      choice(
+          "demand", "", {},
+          "balance for this matrix instead of all-to-all: .npz or MatrixMarket, terminals x terminals; or motif:NAME"),
+      flag("allow_cycles", false,
+           "run a table whose channel dependencies close a circle: it may deadlock, and the watchdog will say where"),
+      choice("addresses", "by_size", {"by_size", "any"},
+             "of several addresses of a destination: small messages take those of the shortest routes, others those of "
+             "the longest (PARX); or any, drawn by packet"),
+      real("small_message_bytes", 512, 0, 1e12, "bytes",
+           "with addresses=by_size: messages of fewer bytes are small; without a workload the packet is the message"),
   };
   for (ParamSpec& p : all_engine_params()) params.push_back(std::move(p));
   return params;

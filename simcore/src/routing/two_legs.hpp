@@ -37,27 +37,33 @@ inline Ends ends(const Network& net, const Dragonfly& df, const Packet& p) {
 
 // Next hop of a packet whose phase is decided. kByRouter: the intermediate is a router, else a group.
 template <bool kByRouter>
-inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 intermediate, u32 router, const Ends& e) {
+inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 intermediate,
+                       u32 router, const Ends& e) {
   const u32 group = df.group(router);
   if (p.phase == kToIntermediate) {
     const bool reached = kByRouter ? router == intermediate : group == intermediate;
     if (!reached) {
-      const u32 port = kByRouter ? df.towards(router, intermediate, df.link_of(p)) : df.exit(router, intermediate, df.link_of(p));
+      const u32 port =
+          kByRouter ? df.towards(router, intermediate, df.link_of(p)) : df.exit(router, intermediate, df.link_of(p));
       return {port, group == e.source_group ? classes.source_detour : classes.to_router};
     }
     p.phase = kFromIntermediate;
   }
-  const u32 vc_class = group == e.destination_group ? classes.destination : p.phase == kFromIntermediate ? classes.leaving : classes.source_minimal;
+  const u32 vc_class = group == e.destination_group   ? classes.destination
+                       : p.phase == kFromIntermediate ? classes.leaving
+                                                      : classes.source_minimal;
   return {df.own_minimal_port(net, router, p), vc_class};
 }
 
-// The same for request i of a batch. A detour is a detour from the first hop that is on no minimal path; all other hops are the
-// packet's own minimal ones.
+// The same for request i of a batch. A detour is a detour from the first hop that is on no minimal path; all other hops
+// are the packet's own minimal ones.
 template <bool kByRouter>
-inline void go_on(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 intermediate, u32 router, const Ends& e, Batch& b, u32 i) {
+inline void go_on(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 intermediate,
+                  u32 router, const Ends& e, Batch& b, u32 i) {
   const Hop hop = follow_legs<kByRouter>(net, df, classes, p, intermediate, router, e);
   choose(b, i, hop);
-  if (p.phase == kToIntermediate && !p.nonminimal && hop.port != df.own_minimal_port(net, router, p)) df.mark_detour(net, p, router, hop.port);
+  if (p.phase == kToIntermediate && !p.nonminimal && hop.port != df.own_minimal_port(net, router, p))
+    df.mark_detour(net, p, router, hop.port);
 }
 
 // What every routing of two legs keeps.
@@ -75,7 +81,9 @@ struct UgalRule : LegsRule {
   bool whole_path = false;  // ugal_global only
 
   // Non-minimal if the minimal path is congested by more than threshold times the other, plus the bias.
-  bool diverts(double minimal, double nonminimal) const { return minimal > static_cast<double>(static_cast<i64>(threshold * nonminimal)) + bias_flits; }
+  bool diverts(double minimal, double nonminimal) const {
+    return minimal > static_cast<double>(static_cast<i64>(threshold * nonminimal)) + bias_flits;
+  }
 };
 
 inline std::vector<ParamSpec> ugal_params(double threshold, bool hop_weighted) {
@@ -98,10 +106,11 @@ inline void read_ugal(const Params& params, UgalRule& rule) {
 
 // Compares the minimal path with the one through `intermediate` at `router`, by the local queues of their first hops.
 template <bool kByRouter>
-inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p, u32 intermediate, u32 router,
-                         const Ends& e, u32 minimal_class, u32 detour_class) {
+inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p,
+                         u32 intermediate, u32 router, const Ends& e, u32 minimal_class, u32 detour_class) {
   const u32 k_min = df.own_minimal_port(net, router, p);
-  const u32 k_non = kByRouter ? df.towards(router, intermediate, df.link_of(p)) : df.exit(router, intermediate, df.link_of(p));
+  const u32 k_non =
+      kByRouter ? df.towards(router, intermediate, df.link_of(p)) : df.exit(router, intermediate, df.link_of(p));
   double q_min = rule.measure.of(net, s, net.port(router, k_min), minimal_class, k_min == k_non);
   double q_non = rule.measure.of(net, s, net.port(router, k_non), detour_class, k_min == k_non);
   if (rule.hop_weighted) {
@@ -110,7 +119,8 @@ inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df
     if (kByRouter) {
       leg = df.minimal_hops(net, router, middle, link);
     } else {  // the router at which the link into the intermediate group ends
-      for (middle = router; df.group(middle) != intermediate; leg++) middle = net.router_of_port(net.channels[net.port(middle, df.exit(middle, intermediate, link))].peer);
+      for (middle = router; df.group(middle) != intermediate; leg++)
+        middle = net.router_of_port(net.channels[net.port(middle, df.exit(middle, intermediate, link))].peer);
     }
     q_min *= df.minimal_hops(net, router, e.destination_router, link);
     q_non *= leg + df.minimal_hops(net, middle, e.destination_router, link);
@@ -120,13 +130,16 @@ inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df
 
 // Draws the rule's candidates and keeps the one whose first hop is least congested. False if there is none.
 template <bool kByRouter>
-inline bool draw_intermediate(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p, u32 router, const Ends& e, u32 detour_class,
-                              u32& intermediate) {
+inline bool draw_intermediate(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule,
+                              const Packet& p, u32 router, const Ends& e, u32 detour_class, u32& intermediate) {
   u32 least = ~0u;
   for (u32 k = 0; k < rule.candidates; k++) {
     const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, k));
     if (middle == kNone) return false;
-    const u32 q = rule.candidates == 1 ? 0 : rule.measure.of(net, s, net.port(router, df.towards(router, middle, df.link_of(p))), detour_class);
+    const u32 q =
+        rule.candidates == 1
+            ? 0
+            : rule.measure.of(net, s, net.port(router, df.towards(router, middle, df.link_of(p))), detour_class);
     if (q < least) {
       least = q;
       intermediate = kByRouter ? middle : df.group(middle);
@@ -150,7 +163,8 @@ void valiant_route(const Network& net, State& s, Batch& b) {
     if (p.phase == kUndecided) {
       p.phase = kMinimal;
       const bool leaves = e.source_group != e.destination_group;
-      const u32 middle = leaves ? random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, 0)) : kNone;
+      const u32 middle =
+          leaves ? random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, 0)) : kNone;
       if (middle != kNone) {
         intermediate = kByRouter ? middle : df.group(middle);
         take_detour(p);
@@ -174,8 +188,10 @@ void ugal_route(const Network& net, State& s, Batch& b) {
     const Ends e = ends(net, df, p);
     if (p.phase == kUndecided) {
       p.phase = kMinimal;
-      if (e.source_group != e.destination_group && draw_intermediate<kByRouter>(net, s, df, rule, p, router, e, kClasses.source_detour, intermediate) &&
-          ugal_diverts<kByRouter>(net, s, df, rule, p, intermediate, router, e, kClasses.source_minimal, kClasses.source_detour))
+      if (e.source_group != e.destination_group &&
+          draw_intermediate<kByRouter>(net, s, df, rule, p, router, e, kClasses.source_detour, intermediate) &&
+          ugal_diverts<kByRouter>(net, s, df, rule, p, intermediate, router, e, kClasses.source_minimal,
+                                  kClasses.source_detour))
         take_detour(p);
     }
     go_on<kByRouter>(net, df, kClasses, p, intermediate, router, e, b, i);
@@ -186,7 +202,8 @@ void ugal_route(const Network& net, State& s, Batch& b) {
 
 // visit(middle, hop) for each way by an intermediate that an undecided packet may take.
 template <bool kByRouter, class Visit>
-void each_way(const Network& net, const Dragonfly& df, const LegClasses& classes, u32 draws, const Packet& p, u32 router, const Ends& e, Visit&& visit) {
+void each_way(const Network& net, const Dragonfly& df, const LegClasses& classes, u32 draws, const Packet& p,
+              u32 router, const Ends& e, Visit&& visit) {
   if (e.source_group == e.destination_group) return;
   for (u32 k = 0; k < draws; k++) {
     const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, k));
@@ -230,7 +247,8 @@ void two_leg_chosen(const Network& net, State& s, Batch& b, u32 i, const LegClas
   u32& intermediate = static_cast<const LegsRule&>(*net.relation).intermediate.of(s)[b.packet[i]];
   const Ends e = ends(net, df, p);
   if (p.phase != kUndecided) {
-    follow_legs<kByRouter>(net, df, classes, p, intermediate, b.router[i], e);  // at the intermediate the second leg begins
+    // at the intermediate the second leg begins
+    follow_legs<kByRouter>(net, df, classes, p, intermediate, b.router[i], e);
     return;
   }
   p.phase = kMinimal;

@@ -1,6 +1,6 @@
-// VAL and UGAL on any graph: two legs of shortest paths by way of a random router (Valiant 1982), always or if the queues of the
-// source router say so (Singh 2005: hops x congestion of the first hop, ties to minimal). The VC class is the hops done, which only
-// grow: as many classes as two of the longest shortest paths have hops.
+// VAL and UGAL on any graph: two legs of shortest paths by way of a random router (Valiant 1982), always or if the
+// queues of the source router say so (Singh 2005: hops x congestion of the first hop, ties to minimal). The VC class is
+// the hops done, which only grow: as many classes as two of the longest shortest paths have hops.
 #include <algorithm>
 
 #include "routing/graph_paths.hpp"
@@ -41,8 +41,11 @@ u32 decide(const Network& net, const State& s, const Graph& g, const Rule& rule,
     if (hops > g.diameter) continue;
     if (rule.always) return middle;
     const u32 first = pick_minimal(net, s, g, rule.pick, rule.measure, p, router, middle, 0);
-    const double weight = (hops + distance(net, g, middle, to)) * static_cast<double>(rule.measure.of(net, s, net.port(router, first), 0, first == port)) + rule.bias_flits;
-    const double minimal = direct * static_cast<double>(rule.measure.of(net, s, net.port(router, port), 0, first == port));
+    const double weight = (hops + distance(net, g, middle, to)) *
+                              static_cast<double>(rule.measure.of(net, s, net.port(router, first), 0, first == port)) +
+                          rule.bias_flits;
+    const double minimal =
+        direct * static_cast<double>(rule.measure.of(net, s, net.port(router, port), 0, first == port));
     if (weight >= minimal || (chosen != kNone && weight >= least)) continue;
     least = weight;
     chosen = middle;
@@ -76,7 +79,8 @@ void route(const Network& net, State& s, Batch& b) {
       }
     }
     // Failures may have cut the intermediate router off.
-    if (p.phase == kToIntermediate && net.damaged && distance(net, graph, router, intermediate) > graph.diameter) p.phase = kFromIntermediate;
+    if (p.phase == kToIntermediate && net.damaged && distance(net, graph, router, intermediate) > graph.diameter)
+      p.phase = kFromIntermediate;
     const u32 next = target(p, intermediate, router, to);
     if (next == router) choose(b, i, ejection(net, p));
     else choose(b, i, {pick_minimal(net, s, graph, rule.pick, rule.measure, p, router, next, vc_class), vc_class});
@@ -102,7 +106,8 @@ void candidates(const Network& net, State& s, Batch& b) {
     u32 ways = 0;
     const auto each_way = [&] {
       for (u32 k = 0; p.phase == kUndecided && k < rule.candidates; k++)
-        if (const u32 middle = draw_middle(net, p, router, to, k); middle != kNone && distance(net, graph, router, middle) <= graph.diameter) {
+        if (const u32 middle = draw_middle(net, p, router, to, k);
+            middle != kNone && distance(net, graph, router, middle) <= graph.diameter) {
           each_minimal(net, graph, router, middle, once);
           ways++;
         }

@@ -1,6 +1,7 @@
-// UGAL (Singh 2005) on HyperX: at the source router, and only there, the minimal path in dimension order or the one through a
-// random router (VAL's), by the weight of SC'19: hops x congestion of the first hop, biases on the non-minimal side, ties to
-// minimal. If the intermediate is the source's or the destination's router, the packet is minimal.
+// UGAL (Singh 2005) on HyperX: at the source router, and only there, the minimal path in dimension order or the one
+// through a random router (VAL's), by the weight of SC'19: hops x congestion of the first hop, biases on the
+// non-minimal side, ties to minimal. If the intermediate is the source's or the destination's router, the packet is
+// minimal.
 #include <algorithm>
 
 #include "routing/hyperx_legs.hpp"
@@ -16,8 +17,11 @@ struct Rule : WeightRule {
   Kept<u32> intermediate;
 };
 
-void decide(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises, Packet& p, u32& intermediate, u32 router, u32 to) {
-  const auto congestion = [&](u32 port, u32 vc_class, bool shared) { return promises.ahead(rule.measure, s, net.port(router, port), vc_class, shared); };
+void decide(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises, Packet& p,
+            u32& intermediate, u32 router, u32 to) {
+  const auto congestion = [&](u32 port, u32 vc_class, bool shared) {
+    return promises.ahead(rule.measure, s, net.port(router, port), vc_class, shared);
+  };
   const u32 h = hx.distance(hx.difference(router, to)), direct = hx.dor_port(router, to, p);
   double least = 0;
   u32 chosen = kNone;
@@ -66,14 +70,19 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 
 std::vector<ParamSpec> params() {
   auto specs = weight_params("absolute", "port");
-  std::ranges::replace_if(specs, [](const ParamSpec& p) { return p.key == "congestion_scope"; }, congestion_scope_of_paths_param("port"));
+  std::ranges::replace_if(
+      specs, [](const ParamSpec& p) { return p.key == "congestion_scope"; }, congestion_scope_of_paths_param("port"));
   specs.push_back(integer("candidates", 1, 1, 15, "", "random intermediates compared"));
   return specs;
 }
 
 const Rule& relation(const Network& net) { return static_cast<const Rule&>(*net.relation); }
-void candidates(const Network& net, State& s, Batch& b) { hyperx_leg_candidates<false>(net, s, b, relation(net).intermediate, relation(net).candidates); }
-void chosen(const Network& net, State& s, Batch& b, u32 i) { hyperx_leg_chosen(net, s, b, i, relation(net).intermediate, relation(net).candidates); }
+void candidates(const Network& net, State& s, Batch& b) {
+  hyperx_leg_candidates<false>(net, s, b, relation(net).intermediate, relation(net).candidates);
+}
+void chosen(const Network& net, State& s, Batch& b, u32 i) {
+  hyperx_leg_chosen(net, s, b, i, relation(net).intermediate, relation(net).candidates);
+}
 
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{

@@ -14,12 +14,14 @@ struct Seen {
 };
 
 // Walks from `router` towards `group` (and on to `to`, if that is in it), summing what the oracle sees.
-Seen walk(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, u32 link, u32& router, u32 group, u32 to) {
+Seen walk(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, u32 link, u32& router,
+          u32 group, u32 to) {
   const u32 home = df.group(router);
   Seen seen;
   while (df.group(router) != group || (to != kNone && router != to)) {
     const u32 k = to != kNone ? df.towards(router, to, link) : df.exit(router, group, link), port = net.port(router, k);
-    if (rule.whole_path || (df.group(router) == home && df.is_global(k))) seen.congestion += port_congestion(s, rule.measure.parts, port);
+    if (rule.whole_path || (df.group(router) == home && df.is_global(k)))
+      seen.congestion += port_congestion(s, rule.measure.parts, port);
     seen.hops++;
     router = net.router_of_port(net.channels[port].peer);
   }
@@ -44,7 +46,8 @@ void route(const Network& net, State& s, Batch& b) {
         u32 at = b.router[i];
         const Seen there = walk(net, s, df, rule, df.link_of(p), at, df.group(middle), kNone);
         const Seen on = walk(net, s, df, rule, df.link_of(p), at, e.destination_group, e.destination_router);
-        const double q = (there.congestion + (rule.whole_path ? on.congestion : 0)) * (rule.hop_weighted ? there.hops + on.hops : 1.0);
+        const double q = (there.congestion + (rule.whole_path ? on.congestion : 0)) *
+                         (rule.hop_weighted ? there.hops + on.hops : 1.0);
         if (least < 0 || q < least) {
           least = q;
           intermediate = df.group(middle);
@@ -52,7 +55,8 @@ void route(const Network& net, State& s, Batch& b) {
       }
       u32 at = b.router[i];
       const Seen direct = walk(net, s, df, rule, df.link_of(p), at, e.destination_group, e.destination_router);
-      if (least >= 0 && rule.diverts(direct.congestion * (rule.hop_weighted ? direct.hops : 1.0), least)) take_detour(p);
+      if (least >= 0 && rule.diverts(direct.congestion * (rule.hop_weighted ? direct.hops : 1.0), least))
+        take_detour(p);
     }
     choose(b, i, follow_legs<false>(net, df, kClasses, p, intermediate, b.router[i], e));
   }
@@ -73,7 +77,8 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 std::vector<ParamSpec> params() {
   auto specs = ugal_params(1, true);
   std::erase_if(specs, [](const ParamSpec& p) { return p.key == "congestion_scope"; });  // it looks at whole channels
-  specs.push_back(choice("scope", "source_group", {"source_group", "path"}, "the queues it sees: global channels of the source group, or every channel of both paths"));
+  specs.push_back(choice("scope", "source_group", {"source_group", "path"},
+                         "the queues it sees: global channels of the source group, or every channel of both paths"));
   return specs;
 }
 

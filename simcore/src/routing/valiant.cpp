@@ -1,5 +1,6 @@
-// VAL (Valiant 1982): every packet that leaves its router goes in dimension order to a uniformly random router, and from there in
-// dimension order to its destination. The intermediate may be the source's or the destination's own router (as in SuperSim).
+// VAL (Valiant 1982): every packet that leaves its router goes in dimension order to a uniformly random router, and
+// from there in dimension order to its destination. The intermediate may be the source's or the destination's own
+// router (as in SuperSim).
 #include "routing/hyperx_legs.hpp"
 #include "simcore/registry.hpp"
 
@@ -36,8 +37,12 @@ RoutingFacts setup(const Params&, Network& net, std::shared_ptr<const ComponentD
   return {2, 2 * hyperx(net).dimensions};
 }
 
-void candidates(const Network& net, State& s, Batch& b) { hyperx_leg_candidates<true>(net, s, b, static_cast<const Rule&>(*net.relation).intermediate, 1); }
-void chosen(const Network& net, State& s, Batch& b, u32 i) { hyperx_leg_chosen(net, s, b, i, static_cast<const Rule&>(*net.relation).intermediate, 1); }
+void candidates(const Network& net, State& s, Batch& b) {
+  hyperx_leg_candidates<true>(net, s, b, static_cast<const Rule&>(*net.relation).intermediate, 1);
+}
+void chosen(const Network& net, State& s, Batch& b, u32 i) {
+  hyperx_leg_chosen(net, s, b, i, static_cast<const Rule&>(*net.relation).intermediate, 1);
+}
 
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{

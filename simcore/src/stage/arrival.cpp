@@ -48,7 +48,8 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
         d.arrived = f.now;
       }
       if (in.count == 1) request_route(f, e.vc, f.now);
-      if (!kPlain && (e.flit & kWatched)) watch(f, e.flit, "arrives in the input buffer of", net.port_of_vc(e.vc), net.vc_of(e.vc));
+      if (!kPlain && (e.flit & kWatched))
+        watch(f, e.flit, "arrives in the input buffer of", net.port_of_vc(e.vc), net.vc_of(e.vc));
     } else if (in.count == 1 && !goes_on) {
       set_request(f, e.vc, in.out_port);  // the next flit of a packet whose head has gone ahead
     }
@@ -93,7 +94,8 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
     if (!kPlain && net.accounted_jobs) account_credit(f, e);
     out.credits = static_cast<u16>(out.credits + e.flits);
     o.load -= e.flits;
-    if (!kPlain && sensed && port < router_ports) sensed[net.sensed.at(port, net.vc_of(e.vc))] -= static_cast<u16>(e.flits * net.sensed.slots());
+    if (!kPlain && sensed && port < router_ports)
+      sensed[net.sensed.at(port, net.vc_of(e.vc))] -= static_cast<u16>(e.flits * net.sensed.slots());
     if (!kOutputBuffers && port < router_ports) {
       if (out.parked == kNone) continue;
       if (o.stalled) end_stall(f, o);
@@ -139,7 +141,8 @@ void feedback(Frame& f) {
     for (u32 n = line.first; n != due; n++) {
       const FeedbackEvent& ahead = line.at(n + kAhead);
       const LearnedTable& table = f.net.feedback;
-      if (n + kAhead < due && table.rows) __builtin_prefetch(table.row(f.s, f.net.router_of_port(ahead.port), ahead.row), 1);
+      if (n + kAhead < due && table.rows)
+        __builtin_prefetch(table.row(f.s, f.net.router_of_port(ahead.port), ahead.row), 1);
       const FeedbackEvent e = line.at(n);
       if (!f.part.totals.frozen) f.net.learn(f.net, f.s, e.port, e.row, e.target);
     }

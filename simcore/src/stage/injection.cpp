@@ -20,7 +20,8 @@ u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from)
     const u64 change = more ? u64{net.load_from[x.step + 1]} << 32 : kNever;
     if (span != kNever && span < change - from) return from + span;
     if (!more) return kNever;
-    if (net.fixed_interval && step_gap != kNever) remaining *= 1 - static_cast<double>(change - from) / static_cast<double>(span);
+    if (net.fixed_interval && step_gap != kNever)
+      remaining *= 1 - static_cast<double>(change - from) / static_cast<double>(span);
     from = change;
     x.step++;
   }
@@ -55,13 +56,17 @@ u32 injection_vc(const Network& net, const State& s, u32 nic) {
 // Flits of the next packet of a terminal.
 inline u32 next_size(const Network& net, const Terminal& x, u32 terminal) {
   const u32 least = net.least_packet_flits, most = net.most_packet_flits;
-  return least == most ? least : least + below(draw(net.seed, u64{terminal} << 32 | x.sequence, kDrawSize), most - least + 1);
+  return least == most ? least
+                       : least + below(draw(net.seed, u64{terminal} << 32 | x.sequence, kDrawSize), most - least + 1);
 }
 
 u32 new_packet(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
-  if (net.partitions() > 1) throw CoreError("a partition has no packets left for this window (src/partition.cpp); a snapshot it was restored from may be damaged");
+  if (net.partitions() > 1)
+    throw CoreError(
+        "a partition has no packets left for this window (src/partition.cpp); a snapshot it was restored from may be "
+        "damaged");
   s.packets.emplace_back();
   s.next.push_back(kNone);
   if (net.learns) s.details.emplace_back();
@@ -70,7 +75,8 @@ u32 new_packet(Frame& f) {
 
 // A packet enters the NIC of `terminal`, whose clock is x. kPlain: nobody looks on.
 template <bool kPlain>
-inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job) {
+inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 terminal, u32 destination, u32 flits,
+                                                 Cycle generated, u32 job) {
   const Network& net = f.net;
   State& s = f.s;
   u32 id;
@@ -80,7 +86,8 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
     id = f.part.free_packets.back();
     f.part.free_packets.pop_back();
   }
-  s.packets[id] = {terminal, destination, x.sequence, generated, f.now, static_cast<u16>(flits), 0, kUndecided, 0, static_cast<u8>(job), 0, 0};
+  s.packets[id] = {terminal,   destination, x.sequence,           generated, f.now, static_cast<u16>(flits), 0,
+                   kUndecided, 0,           static_cast<u8>(job), 0,         0};
   if (!net.packet_memories.empty()) begin_packet(net, s, id);
   if (net.learns) s.details[id] = {f.now, 0, -1.0f, 0};
 
@@ -95,18 +102,21 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
   if (net.whole_packets) {
     s.packets[id].tail = f.now;
     enqueue_packet(f, o, out, nic, vc, id << kFlitShift | watched, flits, 0);
-  } else if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && !o.awake && out.credits > 0 && passed(o.busy_until, f.now)) {
+  } else if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && !o.awake && out.credits > 0 &&
+             passed(o.busy_until, f.now)) {
     // An idle NIC that need not wake sends in this very cycle: past the queue, which would say the same.
     out.credits--;
     o.load++;
     const Channel& channel = net.channels[nic];
     o.busy_until = f.now + channel.flit_cycles;
-    put_on_channel<kPlain>(f, f.part.flit_lines.lines.data(), channel, net.vc_id(channel.peer, vc), o, nic, vc, id << kFlitShift | kHead | kTail | watched);
+    put_on_channel<kPlain>(f, f.part.flit_lines.lines.data(), channel, net.vc_id(channel.peer, vc), o, nic, vc,
+                           id << kFlitShift | kHead | kTail | watched);
     f.part.totals.moves++;
-  } else for (u32 k = 0; k < flits; k++) {
-    const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == flits ? kTail : 0) | watched;
-    enqueue_output(f, o, out, s.next.data(), nic, vc, flit, 0);
-  }
+  } else
+    for (u32 k = 0; k < flits; k++) {
+      const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == flits ? kTail : 0) | watched;
+      enqueue_output(f, o, out, s.next.data(), nic, vc, flit, 0);
+    }
   x.sequence++;
   f.part.totals.packets_in_network++;
   f.part.totals.flits_in_network += flits;
@@ -124,7 +134,8 @@ inline __attribute__((always_inline)) void fill(Frame& f, Terminal& x, u32 termi
     while (x.left > 0) {
       const u32 flits = next_size(net, x, terminal);
       if (nic.queued + flits > net.router.nic_depth) break;
-      accept<kPlain>(f, x, terminal, net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index), flits, x.tick, 0);
+      accept<kPlain>(f, x, terminal, net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index), flits,
+                     x.tick, 0);
       x.index++;
       x.left--;
     }
@@ -164,7 +175,8 @@ void begin_rounds(Frame& f) {
 
 u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job) {
   Terminal& x = f.s.terminals[terminal];
-  return plain(f) ? accept<true>(f, x, terminal, destination, flits, generated, job) : accept<false>(f, x, terminal, destination, flits, generated, job);
+  return plain(f) ? accept<true>(f, x, terminal, destination, flits, generated, job)
+                  : accept<false>(f, x, terminal, destination, flits, generated, job);
 }
 
 void fill_nic(Frame& f, u32 terminal, bool backlogged) {

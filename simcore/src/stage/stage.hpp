@@ -16,7 +16,8 @@ namespace flitgym {
 // One cycle of one partition. Routers and terminals are its own; what leaves it goes onto delay lines.
 struct Frame {
   Frame(const Network& network, State& state, Workspace& workspace, Cycle cycle, u32 k_ = 0)
-      : net(network), s(state), w(workspace), part(partition(state, k_)), range(network.ranges[k_]), k(k_), active(state.active_routers.data() + range.first_word),
+      : net(network), s(state), w(workspace), part(partition(state, k_)), range(network.ranges[k_]), k(k_),
+        active(state.active_routers.data() + range.first_word),
         sensed(network.sensed.kept() ? network.sensed.memory.of(state) : nullptr), now(cycle) {}
   const Network& net;
   State& s;
@@ -37,7 +38,7 @@ void feedback(Frame& f);
 void injection(Frame& f);
 void traversal(Frame& f);
 void route_requests(Frame& f);
-void verify_routes(const Frame& f);  // throws CoreError: a choice leads nowhere
+void verify_routes(const Frame& f);               // throws CoreError: a choice leads nowhere
 void apply_routes(Frame& f, u32 begin, u32 end);  // of the requests begin .. end-1 of the batch
 void switch_allocation(Frame& f);
 void switch_allocation_per_vc(Frame& f);  // where every VC has a crossbar port of its own
@@ -70,8 +71,8 @@ inline void set_request(const Frame& f, u32 input_vc, u32 out_port) {
   f.active[own / 64] |= u64{1} << (own % 64);
 }
 
-// A request for which there is no room waits with its output VC. By age, in the order in which it will be served: first the
-// packet that holds the VC, for which the others wait, then the oldest.
+// A request for which there is no room waits with its output VC. By age, in the order in which it will be served: first
+// the packet that holds the VC, for which the others wait, then the oldest.
 inline void park(const Frame& f, OutputVc& out, u32 input_vc) {
   const Network& net = f.net;
   State& s = f.s;
@@ -79,13 +80,14 @@ inline void park(const Frame& f, OutputVc& out, u32 input_vc) {
   in.parked = 1;
   u32* link = &out.parked;
   if (net.router.arbiter == Arbiter::kAge && out.owner != input_vc)
-    while (*link != kNone && (out.owner == *link || s.input_vcs[*link].served <= in.served)) link = &s.input_vcs[*link].park_next;
+    while (*link != kNone && (out.owner == *link || s.input_vcs[*link].served <= in.served))
+      link = &s.input_vcs[*link].park_next;
   in.park_next = *link;
   *link = input_vc;
 }
 
-// Space has come up for an output VC: everyone who waits for it asks again; by age, the oldest alone, to whom it belongs, unless
-// (bubble flow control) a younger one can do with less.
+// Space has come up for an output VC: everyone who waits for it asks again; by age, the oldest alone, to whom it
+// belongs, unless (bubble flow control) a younger one can do with less.
 inline void wake_parked(const Frame& f, OutputVc& out) {
   const Network& net = f.net;
   State& s = f.s;
@@ -100,7 +102,8 @@ inline void wake_parked(const Frame& f, OutputVc& out) {
 }
 
 inline void end_stall(const Frame& f, Port& o) {
-  if (f.net.accounted_jobs && &o - f.s.ports.data() < f.net.router_ports) account_stall(f, static_cast<u32>(&o - f.s.ports.data()));
+  if (f.net.accounted_jobs && &o - f.s.ports.data() < f.net.router_ports)
+    account_stall(f, static_cast<u32>(&o - f.s.ports.data()));
   o.stalled = 0;
   if (f.part.window.open) o.stall += f.now - o.stalled_since;
 }
@@ -109,7 +112,8 @@ inline void begin_stall(const Frame& f, Port& o) {
   if (o.stalled) return;
   o.stalled = 1;
   o.stalled_since = f.now;
-  if (f.net.accounted_jobs && &o - f.s.ports.data() < f.net.router_ports) f.s.stall_charged[static_cast<u32>(&o - f.s.ports.data())] = f.now;
+  if (f.net.accounted_jobs && &o - f.s.ports.data() < f.net.router_ports)
+    f.s.stall_charged[static_cast<u32>(&o - f.s.ports.data())] = f.now;
 }
 
 inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
@@ -117,7 +121,8 @@ inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
   f.part.ports_due.push(when, port);
 }
 
-// A channel whose packet keeps together and has not yet said when it will have passed (stage/follow.hpp) is busy until then.
+// A channel whose packet keeps together and has not yet said when it will have passed (stage/follow.hpp) is busy until
+// then.
 inline constexpr Cycle kHeld = kNone;
 
 inline void schedule_when_free(const Frame& f, Port& o, u32 port) {
@@ -125,12 +130,15 @@ inline void schedule_when_free(const Frame& f, Port& o, u32 port) {
   else schedule_port(f, o, port, o.busy_until);
 }
 
-// What the router that a packet came from is told, when the packet's head wins the switch here: how long the hop took, and what this
-// router expects of the rest. With the head and not with the tail: by then the next router may have written the packet's details.
+// What the router that a packet came from is told, when the packet's head wins the switch here: how long the hop took,
+// and what this router expects of the rest. With the head and not with the tail: by then the next router may have
+// written the packet's details.
 inline void answer(Frame& f, const Channel& back, u32 packet) {
   if (back.kind == PortKind::kTerminal) return;
   const PacketDetail& d = f.s.details[packet];
-  if (d.value >= 0) f.part.feedback_lines.lines[back.line].push({back.peer, d.row, static_cast<float>(d.reward * f.net.cycle_ns) + d.value});
+  if (d.value >= 0)
+    f.part.feedback_lines.lines[back.line].push(
+        {back.peer, d.row, static_cast<float>(d.reward * f.net.cycle_ns) + d.value});
 }
 
 // The packet in front of an input VC is its head as of `front_at` (now or later): it asks for a route once it has
@@ -200,12 +208,14 @@ inline void enqueue_output(Frame& f, Port& o, OutputVc& out, Flit* next, u32 por
 
 // A flit starts on the channel of `port` now, towards the VC `to` of its peer.
 template <bool kPlain>
-inline __attribute__((always_inline)) void put_on_channel(Frame& f, DelayLine<FlitEvent>* lines, const Channel& channel, u32 to, Port& o, u32 port, u32 vc, Flit flit) {
+inline __attribute__((always_inline)) void put_on_channel(Frame& f, DelayLine<FlitEvent>* lines, const Channel& channel,
+                                                          u32 to, Port& o, u32 port, u32 vc, Flit flit) {
   lines[channel.line].push({to, flit});
   o.flits++;
   if (kPlain) return;
   if (f.net.accounted_jobs) account_sent(f, port, vc, flit, 1, channel.flit_cycles);
-  if (flit & kWatched) [[unlikely]] watch(f, flit, "leaves on the channel of", port, vc);
+  if (flit & kWatched) [[unlikely]]
+    watch(f, flit, "leaves on the channel of", port, vc);
 }
 
 }  // namespace flitgym

@@ -14,9 +14,11 @@ namespace flitgym {
 namespace {
 
 // What the compiler may know of a configuration: each combination that occurs gets its own straight code.
-template <bool kPlain_, bool kOutputBuffers_, bool kSingleFlit_, bool kOneCycle_, u32 kWords_, bool kBubble_ = false, bool kWhole_ = false>
+template <bool kPlain_, bool kOutputBuffers_, bool kSingleFlit_, bool kOneCycle_, u32 kWords_, bool kBubble_ = false,
+          bool kWhole_ = false>
 struct Shape {
-  static constexpr bool kPlain = kPlain_;                  // nobody looks on or senses how full VCs are, no head chooses again
+  // nobody looks on or senses how full VCs are, no head chooses again
+  static constexpr bool kPlain = kPlain_;
   static constexpr bool kOutputBuffers = kOutputBuffers_;  // else the crossbar drives the channels
   static constexpr bool kSingleFlit = kSingleFlit_;        // every packet is one flit, and no VC is held
   static constexpr bool kOneCycle = kOneCycle_;            // nothing in the switch is busy for more than a cycle
@@ -32,10 +34,12 @@ static_assert(kMaxRadix * kMaxVcs <= 1u << (32 - kPortBits));
 // The arrays a grant touches, fetched once per cycle.
 struct Fabric {
   explicit Fabric(Frame& frame)
-      : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()), ports(s.ports.data()), channels(net.channels.data()),
-        requests(s.requests.data()), asked(s.outputs_asked.data()), stamps(s.stamps.data()), next(s.next.data()), packets(s.packets.data()), credit_lines(f.part.credit_lines.lines.data()),
-        flit_lines(f.part.flit_lines.lines.data()), vc_shift(net.vc_shift), radix_shift(net.radix_shift), words(net.request_words),
-        asked_words(net.asked_words), depth(net.router.output_depth), crossbar_cycles(net.router.crossbar_cycles), now(frame.now),
+      : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()),
+        ports(s.ports.data()), channels(net.channels.data()), requests(s.requests.data()),
+        asked(s.outputs_asked.data()), stamps(s.stamps.data()), next(s.next.data()), packets(s.packets.data()),
+        credit_lines(f.part.credit_lines.lines.data()), flit_lines(f.part.flit_lines.lines.data()),
+        vc_shift(net.vc_shift), radix_shift(net.radix_shift), words(net.request_words), asked_words(net.asked_words),
+        depth(net.router.output_depth), crossbar_cycles(net.router.crossbar_cycles), now(frame.now),
         by_age(net.router.arbiter == Arbiter::kAge), learns(net.learns) {}
   Frame& f;
   const Network& net;
@@ -59,13 +63,14 @@ struct Fabric {
 // And a router's part of them. `bit` numbers its input VCs, as the request masks do.
 struct Router {
   Router(const Fabric& x, u32 router)
-      : id(router), first_port(router << x.radix_shift), first_vc(first_port << x.vc_shift), inputs(&x.input_vcs[first_vc]), outputs(&x.output_vcs[first_vc]),
-        ports(&x.ports[first_port]), channels(&x.channels[first_port]), requests(&x.requests[std::size_t{first_port} * x.words]),
+      : id(router), first_port(router << x.radix_shift), first_vc(first_port << x.vc_shift),
+        inputs(&x.input_vcs[first_vc]), outputs(&x.output_vcs[first_vc]), ports(&x.ports[first_port]),
+        channels(&x.channels[first_port]), requests(&x.requests[std::size_t{first_port} * x.words]),
         asked(&x.asked[router * x.asked_words]) {}
   const u32 id, first_port, first_vc;
-  InputVc* const inputs;            // by bit
-  OutputVc* const outputs;          // by local port << vc_shift | vc
-  Port* const ports;                // by local port, as the others
+  InputVc* const inputs;    // by bit
+  OutputVc* const outputs;  // by local port << vc_shift | vc
+  Port* const ports;        // by local port, as the others
   const Channel* const channels;
   u64* const requests;
   u64* const asked;
@@ -74,18 +79,21 @@ struct Router {
   __attribute__((always_inline)) u64* mask(const Fabric& x, u32 out_port) const {
     return &requests[out_port * (S::kWords ? S::kWords : x.words)];
   }
-  // visit(output port) for each that is asked for, from port `start` on and round; nearly all routers have one word of ports.
+  // visit(output port) for each that is asked for, from port `start` on and round; nearly all routers have one word of
+  // ports.
   template <bool kFewPorts, class Visit>
   __attribute__((always_inline)) void each_asked(const Fabric& x, u32 start, Visit&& visit) const {
     if constexpr (kFewPorts) {
-      for (u64 turn = std::rotr(*asked, static_cast<int>(start)); turn; turn &= turn - 1) visit((static_cast<u32>(__builtin_ctzll(turn)) + start) & 63);
+      for (u64 turn = std::rotr(*asked, static_cast<int>(start)); turn; turn &= turn - 1)
+        visit((static_cast<u32>(__builtin_ctzll(turn)) + start) & 63);
       return;
     }
     const u32 first = start / 64;
     const u64 later = ~u64{0} << (start % 64);
     for (u32 k = 0; k <= x.asked_words; k++) {
       const u32 word = (first + k) % x.asked_words;
-      for (u64 turn = asked[word] & (k == 0 ? later : k == x.asked_words ? ~later : ~u64{0}); turn; turn &= turn - 1) visit(word * 64 + static_cast<u32>(__builtin_ctzll(turn)));
+      for (u64 turn = asked[word] & (k == 0 ? later : k == x.asked_words ? ~later : ~u64{0}); turn; turn &= turn - 1)
+        visit(word * 64 + static_cast<u32>(__builtin_ctzll(turn)));
     }
   }
   template <bool kFewPorts>
@@ -115,9 +123,9 @@ struct Request {
   OutputVc* const out;
 };
 
-// Bubble flow control (Puente et al., ICPP 1999): a packet enters a ring, from a terminal or from another ring, only where there
-// is room for one more behind it. So each ring always has room for a packet somewhere, and what is in it can go on (see
-// routing/dimension_order_torus.cpp). Packets are of one size.
+// Bubble flow control (Puente et al., ICPP 1999): a packet enters a ring, from a terminal or from another ring, only
+// where there is room for one more behind it. So each ring always has room for a packet somewhere, and what is in it
+// can go on (see routing/dimension_order_torus.cpp). Packets are of one size.
 inline u32 slots_to_spare(const Fabric& x, const InputVc& in, u32 in_port, u32 out_port) {
   const u16 ring = x.net.ring_of_output[out_port];
   return ring == kNoRing || in.sent > 0 || x.net.ring_of_input[in_port] == ring ? 0 : x.net.most_packet_flits;
@@ -132,14 +140,17 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, const Route
   const u32 room = S::kOutputBuffers ? x.depth - out.count : out.credits;
   bool owned = false;
   if constexpr (S::kSingleFlit) {
-    if (room > 0) [[likely]] return true;
+    if (room > 0) [[likely]]
+      return true;
   } else {
     const auto fits = [&] {
-      if constexpr (S::kBubble) return room >= slots_needed(x.f, in) + slots_to_spare(x, in, bit >> x.vc_shift, out_port);
+      if constexpr (S::kBubble)
+        return room >= slots_needed(x.f, in) + slots_to_spare(x, in, bit >> x.vc_shift, out_port);
       return room >= slots_needed(x.f, in);
     };
     if (x.net.router.separate_vc_allocation && in.sent == 0) {
-      // Won: the switch can be asked for from the next cycle on. Who may not enter its ring yet must not hold up those in it.
+      // Won: the switch can be asked for from the next cycle on. Who may not enter its ring yet must not hold up those
+      // in it.
       if (out.owner == kNone && (!S::kBubble || fits())) {
         out.owner = v;
         out.owned_since = x.now;
@@ -149,10 +160,12 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, const Route
     } else {
       owned = in.sent == 0 && out.owner != kNone;
     }
-    if (!owned && fits()) [[likely]] return true;
+    if (!owned && fits()) [[likely]]
+      return true;
   }
   at.clear_request<S>(x, out_port, bit);
-  if (!S::kPlain && x.net.routing_facts.reroutes && in.sent == 0) {  // it may choose another output: nobody waits for this one
+  // it may choose another output: nobody waits for this one
+  if (!S::kPlain && x.net.routing_facts.reroutes && in.sent == 0) {
     in.routed = 0;
     if (x.net.accounted_jobs) account_unrouted(x.f, v, at.first_port | out_port);
     x.f.part.route_list.push_back(v);
@@ -167,7 +180,8 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, const Route
 template <class S>
 inline __attribute__((always_inline)) void grant_packet(const Fabric& x, const Router& at, const Request& request) {
   const Network& net = x.net;
-  const u32 out_port = request.out_port, bit = request.bit, in_port = bit >> x.vc_shift, in_vc = bit & ((1u << x.vc_shift) - 1);
+  const u32 out_port = request.out_port, bit = request.bit, in_port = bit >> x.vc_shift,
+            in_vc = bit & ((1u << x.vc_shift) - 1);
   InputVc& in = *request.in;
   const u32 vc = in.out_vc, v = at.first_vc | bit, output = at.first_port | out_port, id = packet_of(in.front);
   OutputVc& out = *request.out;
@@ -177,7 +191,8 @@ inline __attribute__((always_inline)) void grant_packet(const Fabric& x, const R
   const u32 flits = p.flits;
 
   const Flit packet = pop_packet(in, x.next, flits);
-  if (packet & kWatched) [[unlikely]] watch(x.f, packet | kHead, "wins the switch to", output, vc);
+  if (packet & kWatched) [[unlikely]]
+    watch(x.f, packet | kHead, "wins the switch to", output, vc);
   x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, static_cast<u16>(flits), p.job});
   in.routed = 0;
   if (net.accounted_jobs) account_left(x.f, v, output, id);
@@ -194,7 +209,8 @@ inline __attribute__((always_inline)) void grant_packet(const Fabric& x, const R
   // The crossbar's ports stay with it until its tail has passed; without output buffers it passes onto the channel.
   const u32 flit_cycles = S::kOutputBuffers ? x.crossbar_cycles : std::max(x.crossbar_cycles, channel.flit_cycles);
   const bool follows = net.router.flit_by_flit && flits > 1;
-  if (follows) [[unlikely]] follow_through_crossbar(x.f, v, output << x.vc_shift | vc, id);
+  if (follows) [[unlikely]]
+    follow_through_crossbar(x.f, v, output << x.vc_shift | vc, id);
   Cycle last;
   if constexpr (S::kOutputBuffers) {
     last = tail_passes(p, x.now, x.crossbar_cycles);
@@ -219,7 +235,8 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, const Router& 
   if constexpr (S::kWhole) return grant_packet<S>(x, at, request);
   const Network& net = x.net;
   State& s = x.s;
-  const u32 out_port = request.out_port, bit = request.bit, in_port = bit >> x.vc_shift, in_vc = bit & ((1u << x.vc_shift) - 1);
+  const u32 out_port = request.out_port, bit = request.bit, in_port = bit >> x.vc_shift,
+            in_vc = bit & ((1u << x.vc_shift) - 1);
   InputVc& in = *request.in;
   const u32 vc = in.out_vc, v = at.first_vc | bit, output = at.first_port | out_port;
   OutputVc& out = *request.out;
@@ -228,14 +245,16 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, const Router& 
 
   const Flit flit = pop_flit<S::kSingleFlit>(in, x.next, x.packets);
   const bool head = S::kSingleFlit || (flit & kHead), tail = S::kSingleFlit || (flit & kTail);
-  if (!S::kPlain && (flit & kWatched)) [[unlikely]] watch(x.f, flit, "wins the switch to", output, vc);
+  if (!S::kPlain && (flit & kWatched)) [[unlikely]]
+    watch(x.f, flit, "wins the switch to", output, vc);
 
   // The freed slot goes back upstream as a credit. Whose it was, matters to accounts alone.
   const u16 job = S::kPlain ? u16{0} : x.packets[packet_of(flit)].job;
   if (S::kSingleFlit || !net.router.packet_credits) {
     x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, 1, job});
   } else if (tail) {
-    x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, head ? u16{1} : x.packets[packet_of(flit)].flits, job});
+    x.credit_lines[back.credit_line].push(
+        {back.peer << x.vc_shift | in_vc, head ? u16{1} : x.packets[packet_of(flit)].flits, job});
   }
 
   if (head && x.learns) answer(x.f, back, packet_of(flit));
@@ -261,7 +280,8 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, const Router& 
   x.f.part.totals.moves++;
   if constexpr (!S::kOneCycle) {
     at.ports[in_port].input_busy_until = x.now + x.crossbar_cycles;
-    o.output_busy_until = x.now + (S::kOutputBuffers ? x.crossbar_cycles : std::max(x.crossbar_cycles, channel.flit_cycles));
+    o.output_busy_until =
+        x.now + (S::kOutputBuffers ? x.crossbar_cycles : std::max(x.crossbar_cycles, channel.flit_cycles));
   }
   if constexpr (S::kOutputBuffers) {
     enqueue_output<S::kSingleFlit>(x.f, o, out, x.next, output, vc, flit, 1);
@@ -286,7 +306,8 @@ inline __attribute__((always_inline)) void round_robin(const Fabric& x, const Ro
   const u32 words = S::kWords ? S::kWords : x.words, start = kFewPorts ? x.now & 63 : x.now % (x.asked_words * 64);
   u64 used[S::kWords ? S::kWords : kMaxRadix * kMaxVcs / 64];
   for (u32 k = 0; k < words; k++) used[k] = 0;
-  // No grant bears on another output's choice. Where much is to be looked at they come after all choices, when their queues are in the cache.
+  // No grant bears on another output's choice. Where much is to be looked at they come after all choices, when their
+  // queues are in the cache.
   constexpr bool kAtOnce = S::kPlain && S::kSingleFlit;
   u32 winners[kAtOnce ? 1 : kMaxRadix], count = 0;
 
@@ -404,7 +425,9 @@ inline __attribute__((always_inline)) void prioritised(const Fabric& x, const Ro
   u32 out_port = 0;
   const u32 bit = kFewPorts ? only_request<S>(x, at, out_port) : kNone;
   if (bit == kNone) return by_priority<S, kFewPorts>(x, at);
-  if (!S::kOneCycle && !(passed(at.ports[out_port].output_busy_until, x.now) && passed(at.ports[bit >> x.vc_shift].input_busy_until, x.now))) return;
+  if (!S::kOneCycle && !(passed(at.ports[out_port].output_busy_until, x.now) &&
+                         passed(at.ports[bit >> x.vc_shift].input_busy_until, x.now)))
+    return;
   const Request request(x, at, out_port, bit);
   if (!has_room<S>(x, at, request)) return;
   if (!x.by_age) request.in->served = x.stamps[at.id]++;
@@ -445,7 +468,8 @@ void dispatch(Frame& f) {
     if (net.asked_words == 1) allocate<Shape<kKnown..., 0>, true>(f);
     else allocate<Shape<kKnown..., 0>, false>(f);
   } else {
-    const bool facts[4] = {plain(f) && !f.sensed && !net.routing_facts.reroutes, net.router.output_depth > 0, net.most_packet_flits == 1 && !net.router.separate_vc_allocation,
+    const bool facts[4] = {plain(f) && !f.sensed && !net.routing_facts.reroutes, net.router.output_depth > 0,
+                           net.most_packet_flits == 1 && !net.router.separate_vc_allocation,
                            !net.router.multi_cycle_switch};
     if (facts[sizeof...(kKnown)]) dispatch<kKnown..., true>(f);
     else dispatch<kKnown..., false>(f);

@@ -1,7 +1,8 @@
-// Switch allocation of routers where every input VC and every output VC has a crossbar port of its own (crossbar_ports: per_vc).
-// Nobody contends for a port: an input VC's request is its only one, and what packets contend for is the output VC that their heads
-// want. The oldest wins it (or the least recently served); behind its head a packet streams on alone. So there is one mask of requests
-// per router, in which a packet that is part-way through stays, whether its next flit has come or not.
+// Switch allocation of routers where every input VC and every output VC has a crossbar port of its own (crossbar_ports:
+// per_vc). Nobody contends for a port: an input VC's request is its only one, and what packets contend for is the
+// output VC that their heads want. The oldest wins it (or the least recently served); behind its head a packet streams
+// on alone. So there is one mask of requests per router, in which a packet that is part-way through stays, whether its
+// next flit has come or not.
 #include <algorithm>
 #include <bit>
 
@@ -16,8 +17,9 @@ constexpr u32 kPortBits = std::bit_width(kMaxRadix - 1), kPortMask = kMaxRadix -
 
 struct Crossbar {
   explicit Crossbar(Frame& frame)
-      : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()), ports(s.ports.data()), next(s.next.data()),
-        packets(s.packets.data()), channels(net.channels.data()), credit_lines(f.part.credit_lines.lines.data()), requests(s.requests.data()), vc_shift(net.vc_shift),
+      : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()),
+        ports(s.ports.data()), next(s.next.data()), packets(s.packets.data()), channels(net.channels.data()),
+        credit_lines(f.part.credit_lines.lines.data()), requests(s.requests.data()), vc_shift(net.vc_shift),
         radix_shift(net.radix_shift), words(net.request_words), depth(net.router.output_depth) {}
   Frame& f;
   const Network& net;
@@ -47,7 +49,8 @@ void put_off(const Crossbar& x, u32 router, u32 bit, OutputVc& out) {
   x.f.part.route_list.push_back(v);
 }
 
-// Can the head in front go to its output VC now? If there is no room, or another packet goes there, its request is put off.
+// Can the head in front go to its output VC now? If there is no room, or another packet goes there, its request is put
+// off.
 bool head_may_go(const Crossbar& x, u32 router, u32 bit, const InputVc& in, OutputVc& out) {
   const Network& net = x.net;
   const u32 v = x.first_vc(router) | bit;
@@ -55,12 +58,14 @@ bool head_may_go(const Crossbar& x, u32 router, u32 bit, const InputVc& in, Outp
     u32 needed = slots_needed(x.f, in);
     if (net.routing_facts.bubble) {
       const u16 ring = net.ring_of_output[in.out_port];
-      if (ring != kNoRing && net.ring_of_input[bit >> x.vc_shift] != ring) needed += net.most_packet_flits;  // it enters the ring
+      // it enters the ring
+      if (ring != kNoRing && net.ring_of_input[bit >> x.vc_shift] != ring) needed += net.most_packet_flits;
     }
     return x.depth - out.count >= needed;
   };
   if (net.router.separate_vc_allocation) {
-    if (out.owner == kNone && (!net.routing_facts.bubble || fits())) {  // won: the switch can be asked for from the next cycle on
+    // won: the switch can be asked for from the next cycle on
+    if (out.owner == kNone && (!net.routing_facts.bubble || fits())) {
       out.owner = v;
       out.owned_since = x.f.now;
     }
@@ -87,12 +92,14 @@ inline __attribute__((always_inline)) void grant(const Crossbar& x, u32 router, 
   const Flit flit = pop_flit<kSingleFlit>(in, x.next, x.packets);
   const u32 packet = packet_of(flit);
   const bool head = kSingleFlit || (flit & kHead), tail = kSingleFlit || (flit & kTail);
-  if (flit & kWatched) [[unlikely]] watch(f, flit, "wins the switch to", output, vc);
+  if (flit & kWatched) [[unlikely]]
+    watch(f, flit, "wins the switch to", output, vc);
 
   // The freed slot goes back upstream as a credit.
   const u16 freed = kSingleFlit || !net.router.packet_credits ? 1 : !tail ? 0 : x.packets[packet].flits;
   const u16 job = net.workload ? x.packets[packet].job : 0;
-  if (kSingleFlit || freed > 0) x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | net.vc_of(v), freed, job});
+  if (kSingleFlit || freed > 0)
+    x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | net.vc_of(v), freed, job});
 
   if (head && net.learns) answer(f, back, packet);
   if (tail) {
@@ -122,9 +129,9 @@ void allocate(const Crossbar& x, u32 router) {
   OutputVc* const output_vcs = &x.output_vcs[x.first_vc(router)];
   const u64* const mask = x.mask(router);
   const std::size_t rerouted = x.f.part.route_list.size();
-  u64 keys[kMaxRadix * kMaxVcs];       // of those that have room, the best for each output VC
+  u64 keys[kMaxRadix * kMaxVcs];            // of those that have room, the best for each output VC
   u64 contended[kMaxRadix * kMaxVcs / 64];  // bit per output VC: somebody goes there
-  u16 place[kMaxRadix * kMaxVcs];      // and has this place among the keys
+  u16 place[kMaxRadix * kMaxVcs];           // and has this place among the keys
   std::fill_n(contended, x.words, u64{0});
   u32 n = 0, moves = 0;
 

@@ -26,7 +26,8 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
     if (ahead.vc < net.input_vc_count()) __builtin_prefetch(&input_vcs[ahead.vc], 1);
 
     const FlitEvent e = items[n & mask];
-    if (follows && !follow_arrival(f, e)) [[unlikely]] continue;
+    if (follows && !follow_arrival(f, e)) [[unlikely]]
+      continue;
     const u32 id = packet_of(e.flit), port = net.port_of_vc(e.vc);
     Packet& p = packets[id];
     InputVc& in = input_vcs[e.vc];
@@ -41,7 +42,8 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
       d.reward = f.now - d.arrived;
       d.arrived = f.now;
     }
-    if (e.flit & kWatched) [[unlikely]] watch(f, e.flit, "arrives in the input buffer of", port, net.vc_of(e.vc));
+    if (e.flit & kWatched) [[unlikely]]
+      watch(f, e.flit, "arrives in the input buffer of", port, net.vc_of(e.vc));
   }
   line.first = due;
 }

@@ -59,7 +59,8 @@ void send_all(Frame& f) {
     const bool to_terminal = channel.kind == PortKind::kTerminal && port < router_ports;
     if (to_terminal) o.load--;  // terminals take everything at once
     else out.credits--;
-    if (sensed && port < router_ports) sensed[net.sensed.at(port, vc)] += static_cast<u16>((to_terminal ? 0 : net.sensed.slots()) - net.sensed.queue());
+    if (sensed && port < router_ports)
+      sensed[net.sensed.at(port, vc)] += static_cast<u16>((to_terminal ? 0 : net.sensed.slots()) - net.sensed.queue());
     o.next_vc = static_cast<u16>(!kSingleFlit && per_packet && !(flit & kTail) ? vc : vc + 1 == vcs ? 0 : vc + 1);
     o.busy_until = f.now + channel.flit_cycles;
     if (o.waiting_vcs) schedule_port(f, o, port, o.busy_until);

@@ -9,7 +9,8 @@ namespace flitgym {
 
 namespace {
 
-// Rings of more than three routers: in shorter ones nobody goes on in the same direction, unless a link is missing elsewhere.
+// Rings of more than three routers: in shorter ones nobody goes on in the same direction, unless a link is missing
+// elsewhere.
 void find_rings(const Torus& t, ChannelGraph& g) {
   for (u32 c = 0; c < g.channels; c++) {
     const u8 k = t.dimension_of_port[g.port[c]];
@@ -30,7 +31,8 @@ ChannelGraph channel_graph(const Network& net) {
   g.switch_names = net.router_names;
   g.terminal_names = net.terminal_names;
   g.damaged = net.damaged;
-  claim_memory(u64{net.routers} * net.radix * 22, "topology." + net.topology_name, "the channels of " + std::to_string(net.routers) + " switches");
+  claim_memory(u64{net.routers} * net.radix * 22, "topology." + net.topology_name,
+               "the channels of " + std::to_string(net.routers) + " switches");
   g.first.assign(1, 0);
   g.channel_at.assign(std::size_t{net.routers} * net.radix, kNone);
   for (u32 s = 0; s < net.routers; s++) {
@@ -46,7 +48,8 @@ ChannelGraph channel_graph(const Network& net) {
     g.first.push_back(static_cast<u32>(g.from.size()));
   }
   g.channels = static_cast<u32>(g.from.size());
-  for (u32 c = 0; c < g.channels; c++) g.reverse.push_back(g.channel(g.to[c], net.local_port(net.channels[net.port(g.from[c], g.port[c])].peer)));
+  for (u32 c = 0; c < g.channels; c++)
+    g.reverse.push_back(g.channel(g.to[c], net.local_port(net.channels[net.port(g.from[c], g.port[c])].peer)));
   g.ring.assign(g.channels, kNoRing);
   if (const auto* t = dynamic_cast<const Torus*>(net.topology.get())) find_rings(*t, g);
 

@@ -187,11 +187,11 @@ class Breaking {
   const DependencyIndex index_;
   const u32 destinations_;
   u32 layer_ = 0;
-  u64 moved_ = 0;                // routes that go to the next layer
-  std::vector<u32> count_;       // [dependencies] routes of this layer
-  std::vector<u8> colour_;       // [channels]
-  std::vector<u32> cursor_;      // [channels] the dependency to look at next
-  std::vector<u32> stack_;       // grey channels, each waiting for the next
+  u64 moved_ = 0;            // routes that go to the next layer
+  std::vector<u32> count_;   // [dependencies] routes of this layer
+  std::vector<u8> colour_;   // [channels]
+  std::vector<u32> cursor_;  // [channels] the dependency to look at next
+  std::vector<u32> stack_;   // grey channels, each waiting for the next
   std::vector<Below> below_;
 };
 

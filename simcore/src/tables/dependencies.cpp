@@ -10,21 +10,24 @@ namespace flitgym {
 
 namespace {
 
-// Which lanes of which channel wait for which of the next: a word of lanes for every pair of channels that meet at a switch, and, where
-// packets change lanes, for every lane of the first of them.
+// Which lanes of which channel wait for which of the next: a word of lanes for every pair of channels that meet at a
+// switch, and, where packets change lanes, for every lane of the first of them.
 class Waits {
  public:
   Waits(const ChannelGraph& g, u32 lanes, bool change) : g_(g), lanes_(lanes), change_(change) {
     first_.assign(1, 0);
     for (u32 c = 0; c < g.channels; c++) first_.push_back(first_.back() + (g.first[g.to[c] + 1] - g.first[g.to[c]]));
     const u64 words = first_.back() * (change ? lanes : 1);
-    claim_memory(words * 8, "topology." + g.topology_name, "the dependencies of " + std::to_string(g.channels) + " channels");
+    claim_memory(words * 8, "topology." + g.topology_name,
+                 "the dependencies of " + std::to_string(g.channels) + " channels");
     word_.assign(words, 0);
   }
   void same_lane(u32 c, u32 next, u64 lanes) { word_[at(c, next)] |= lanes; }
   void change(u32 c, u32 lane, u32 next, u32 next_lane) { word_[at(c, next) * lanes_ + lane] |= u64{1} << next_lane; }
   // Lanes of channel first[to[c]] + k for which lane `lane` of channel c waits.
-  u64 waits(u32 c, u32 k, u32 lane) const { return change_ ? word_[(first_[c] + k) * lanes_ + lane] : word_[first_[c] + k] & u64{1} << lane; }
+  u64 waits(u32 c, u32 k, u32 lane) const {
+    return change_ ? word_[(first_[c] + k) * lanes_ + lane] : word_[first_[c] + k] & u64{1} << lane;
+  }
 
  private:
   u64 at(u32 c, u32 next) const { return first_[c] + (next - g_.first[g_.to[c]]); }
@@ -38,11 +41,13 @@ class Waits {
 u64 layers_from(const ChannelGraph& g, const ForwardingTable& table, u32 s, u32 d) {
   if (table.layer_by != LayerBy::kTerminal) return g.terminals_at(s) ? u64{1} << table.layer_of(s, 0, d) : 0;
   u64 layers = 0;
-  for (u32 k = g.first_terminal[s]; k < g.first_terminal[s + 1]; k++) layers |= u64{1} << table.layer_of(s, g.terminal_of[k], d);
+  for (u32 k = g.first_terminal[s]; k < g.first_terminal[s + 1]; k++)
+    layers |= u64{1} << table.layer_of(s, g.terminal_of[k], d);
   return layers;
 }
 
-void note_tree(const ChannelGraph& g, const ForwardingTable& table, Tree& tree, std::vector<u64>& passing, u32 d, Waits& waits) {
+void note_tree(const ChannelGraph& g, const ForwardingTable& table, Tree& tree, std::vector<u64>& passing, u32 d,
+               Waits& waits) {
   tree.follow(table, d);
   std::fill(passing.begin(), passing.end(), 0);
   for (const u32 s : tree.order) {
@@ -59,11 +64,12 @@ void note_routes(const ChannelGraph& g, const ForwardingTable& table, Waits& wai
     for (u32 d = 0; g.terminals_at(s) && d < table.destinations(); d++) {
       u32 in = kNone;
       const u64 layers = table.lanes ? 0 : layers_from(g, table, s, d);
-      if (!table.lanes) each_channel(g, table, s, d, [&](u32 c) {
-        worked();
-        if (in != kNone) waits.same_lane(in, c, layers);
-        in = c;
-      });
+      if (!table.lanes)
+        each_channel(g, table, s, d, [&](u32 c) {
+          worked();
+          if (in != kNone) waits.same_lane(in, c, layers);
+          in = c;
+        });
       // The first lane may go by the terminal's port.
       for (u32 k = g.first_terminal[s]; table.lanes && k < g.first_terminal[s + 1]; k++) {
         const u32 source = g.terminal_of[k], layer = table.layer_of(s, source, d);
@@ -80,8 +86,8 @@ void note_routes(const ChannelGraph& g, const ForwardingTable& table, Waits& wai
     }
 }
 
-// Channels of one ring wait for each other without harm: they count as one. Where one of them is missing those that are left stand in
-// a row, and close no circle by themselves.
+// Channels of one ring wait for each other without harm: they count as one. Where one of them is missing those that are
+// left stand in a row, and close no circle by themselves.
 std::vector<u32> joined(const ChannelGraph& g, const ForwardingTable& table) {
   std::vector<u32> whole(g.channels);
   for (u32 c = 0; c < g.channels; c++) whole[c] = c;
@@ -114,14 +120,16 @@ class Search {
 
  private:
   struct Level {
-    u32 channel, lane;   // of the node: `whole` of its channels
-    u32 member, k;       // whose successors are looked at: the node's own channel, then members_[member - 1] ...
-    u64 left;            // lanes of successor k not looked at yet
-    u32 by;              // channel of the node that waits
+    u32 channel, lane;  // of the node: `whole` of its channels
+    u32 member, k;      // whose successors are looked at: the node's own channel, then members_[member - 1] ...
+    u64 left;           // lanes of successor k not looked at yet
+    u32 by;             // channel of the node that waits
   };
   std::size_t node(u32 c, u32 lane) const { return std::size_t{c} * lanes_ + lane; }
   std::size_t first_member(u32 whole) const {
-    return static_cast<std::size_t>(std::lower_bound(members_.begin(), members_.end(), whole, [&](u32 a, u32 w) { return whole_[a] < w; }) - members_.begin());
+    return static_cast<std::size_t>(
+        std::lower_bound(members_.begin(), members_.end(), whole, [&](u32 a, u32 w) { return whole_[a] < w; }) -
+        members_.begin());
   }
   // Depth first; grey nodes (1) are on the stack, black ones (2) done.
   std::vector<LaneChannel> from(u32 start, u32 start_lane) {
@@ -178,7 +186,8 @@ class Search {
       }
       at.member++;
       at.k = 0;
-      if (first + at.member - 1 >= members_.size() || whole_[members_[first + at.member - 1]] != at.channel) return false;
+      if (first + at.member - 1 >= members_.size() || whole_[members_[first + at.member - 1]] != at.channel)
+        return false;
       fresh_ = true;
     }
   }
@@ -190,7 +199,7 @@ class Search {
   std::vector<u8> seen_;
   std::vector<u32> members_;  // channels of rings but each one's first, ring by ring
   std::vector<Level> stack_;
-  bool fresh_ = false;        // the top of the stack has not looked at its present channel yet
+  bool fresh_ = false;  // the top of the stack has not looked at its present channel yet
 };
 
 }  // namespace
@@ -214,7 +223,8 @@ std::string cycle_name(const ChannelGraph& g, const std::vector<LaneChannel>& cy
   bool one_lane = true;
   for (const LaneChannel& at : cycle) one_lane &= at.lane == cycle.front().lane;
   for (std::size_t k = 0; k < cycle.size() && k < kShown; k++)
-    text += (k ? ", " : "") + g.channel_name(cycle[k].channel) + (one_lane ? "" : " (lane " + std::to_string(cycle[k].lane) + ")");
+    text += (k ? ", " : "") + g.channel_name(cycle[k].channel) +
+            (one_lane ? "" : " (lane " + std::to_string(cycle[k].lane) + ")");
   if (cycle.size() > kShown) text += ", ... (" + std::to_string(cycle.size()) + " channels)";
   return cycle.empty() ? text : text + (one_lane ? " in lane " + std::to_string(cycle.front().lane) : "");
 }

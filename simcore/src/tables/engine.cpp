@@ -32,19 +32,25 @@ namespace {
 
 const EngineSpec& find_engine(const std::string& where, const std::string& name, const ChannelGraph& g) {
   const auto valid = registered_names<EngineSpec>();
-  if (!std::count(valid.begin(), valid.end(), name)) throw ConfigError(where + ".engine: unknown name '" + name + "'" + did_you_mean(name, valid) + "; valid names: " + join(valid));
+  if (!std::count(valid.begin(), valid.end(), name))
+    throw ConfigError(where + ".engine: unknown name '" + name + "'" + did_you_mean(name, valid) +
+                      "; valid names: " + join(valid));
   const EngineSpec& spec = registry<EngineSpec>().find(name)->second;
-  if (spec.topologies.empty() || std::count(spec.topologies.begin(), spec.topologies.end(), g.topology_name)) return spec;
+  if (spec.topologies.empty() || std::count(spec.topologies.begin(), spec.topologies.end(), g.topology_name))
+    return spec;
   std::vector<std::string> others;
   for (const auto& [other, at] : registry<EngineSpec>())
-    if (at.topologies.empty() || std::count(at.topologies.begin(), at.topologies.end(), g.topology_name)) others.push_back(other);
-  throw ConfigError(where + ".engine: " + name + " makes no table of topology '" + g.topology_name + "'; it accepts " + join(spec.topologies) + ". On " + g.topology_name + " there are " + join(others));
+    if (at.topologies.empty() || std::count(at.topologies.begin(), at.topologies.end(), g.topology_name))
+      others.push_back(other);
+  throw ConfigError(where + ".engine: " + name + " makes no table of topology '" + g.topology_name + "'; it accepts " +
+                    join(spec.topologies) + ". On " + g.topology_name + " there are " + join(others));
 }
 
 void check_demand(const std::string& where, const EngineSpec& spec, const Demand& demand, const ChannelGraph& g) {
   if (!spec.balances) throw ConfigError(where + ".demand: engine " + spec.name + " does not balance by demand");
   if (demand.terminals != g.terminals)
-    throw ConfigError(where + ".demand: a matrix of " + std::to_string(demand.terminals) + " x " + std::to_string(demand.terminals) + " for " + std::to_string(g.terminals) + " terminals");
+    throw ConfigError(where + ".demand: a matrix of " + std::to_string(demand.terminals) + " x " +
+                      std::to_string(demand.terminals) + " for " + std::to_string(g.terminals) + " terminals");
 }
 
 // No engine finds a way where there is none: the network is to blame, not the table.
@@ -53,8 +59,9 @@ void check_reachable(const std::string& where, const ChannelGraph& g) {
   hops_to(g, g.terminal_switch[0], hops);
   for (u32 t = 1; t < g.terminals; t++)
     if (hops[g.terminal_switch[t]] == kNone)
-      throw ConfigError(where + ": the network has come apart: there is no way from terminal " + g.terminal_name(0) + " (switch " + g.switch_name(g.terminal_switch[0]) +
-                        ") to terminal " + g.terminal_name(t) + " (switch " + g.switch_name(g.terminal_switch[t]) + ")");
+      throw ConfigError(where + ": the network has come apart: there is no way from terminal " + g.terminal_name(0) +
+                        " (switch " + g.switch_name(g.terminal_switch[0]) + ") to terminal " + g.terminal_name(t) +
+                        " (switch " + g.switch_name(g.terminal_switch[t]) + ")");
 }
 
 }  // namespace
@@ -63,7 +70,8 @@ std::vector<ParamSpec> all_engine_params() {
   std::vector<ParamSpec> params;
   for (const auto& [name, spec] : registry<EngineSpec>())
     for (const ParamSpec& p : spec.params)
-      if (std::none_of(params.begin(), params.end(), [&](const ParamSpec& has) { return has.key == p.key; })) params.push_back(p);
+      if (std::none_of(params.begin(), params.end(), [&](const ParamSpec& has) { return has.key == p.key; }))
+        params.push_back(p);
   return params;
 }
 
@@ -75,12 +83,14 @@ ForwardingTable make_table(const std::string& where, const EngineChoice& choice,
   for (const auto& [key, value] : choice.values) {
     const auto named = [&key = key](const ParamSpec& p) { return p.key == key; };
     const auto other = std::find_if(all.begin(), all.end(), named);
-    if (other == all.end() || spec.passes_on || std::any_of(spec.params.begin(), spec.params.end(), named)) own[key] = value;
+    if (other == all.end() || spec.passes_on || std::any_of(spec.params.begin(), spec.params.end(), named))
+      own[key] = value;
     else if (to_string(value) != to_string(other->fallback)) {
       std::vector<std::string> takers;
       for (const auto& [name, at] : registry<EngineSpec>())
         if (std::any_of(at.params.begin(), at.params.end(), named)) takers.push_back(name);
-      throw ConfigError(where + "." + key + ": " + to_string(value) + " means nothing to engine " + spec.name + ", only to " + join(takers));
+      throw ConfigError(where + "." + key + ": " + to_string(value) + " means nothing to engine " + spec.name +
+                        ", only to " + join(takers));
     }
   }
   const Params params(where, spec.passes_on ? all : spec.params, own);
@@ -91,6 +101,9 @@ ForwardingTable make_table(const std::string& where, const EngineChoice& choice,
   return table;
 }
 
-ParamSpec layers_param() { return integer("layers", 0, 0, kMaxVcs, "", "virtual layers the engine may use, each a VC class of its own; 0 = as many as it needs"); }
+ParamSpec layers_param() {
+  return integer("layers", 0, 0, kMaxVcs, "",
+                 "virtual layers the engine may use, each a VC class of its own; 0 = as many as it needs");
+}
 
 }  // namespace flitgym

@@ -21,8 +21,8 @@ struct Demand {
 };
 u64 digest(const Demand& demand);
 
-// What the terminals of each switch send to a terminal: by_switch[s], the number of them where all are alike. A terminal sends
-// nothing to itself.
+// What the terminals of each switch send to a terminal: by_switch[s], the number of them where all are alike. A
+// terminal sends nothing to itself.
 void demand_towards(const ChannelGraph& g, const Demand& demand, u32 terminal, std::vector<double>& by_switch);
 
 struct EngineSpec {
@@ -30,8 +30,8 @@ struct EngineSpec {
   std::vector<std::string> topologies = {};  // those it accepts; none = any
   std::vector<ParamSpec> params = {};        // of one key have, in all engines, one type and one meaning
   ForwardingTable (*make)(const Params&, const ChannelGraph&, const Demand&);
-  bool balances = false;                // it takes a demand
-  bool passes_on = false;               // it takes the parameters of all engines, for the one that it starts from
+  bool balances = false;   // it takes a demand
+  bool passes_on = false;  // it takes the parameters of all engines, for the one that it starts from
 };
 
 struct EngineChoice {
@@ -40,8 +40,8 @@ struct EngineChoice {
   std::shared_ptr<const Demand> demand;  // null: all alike
 };
 
-// Makes a table and checks it. `where` begins messages, e.g. "routing.table". Throws ConfigError: no such engine, parameter, or the
-// engine does not go with this network.
+// Makes a table and checks it. `where` begins messages, e.g. "routing.table". Throws ConfigError: no such engine,
+// parameter, or the engine does not go with this network.
 ForwardingTable make_table(const std::string& where, const EngineChoice& choice, const ChannelGraph& g);
 
 // The parameters of all engines, each once: `routing=table` takes them beside its own.

@@ -39,9 +39,9 @@ class AcyclicLayer {
   bool add_route(std::span<const u32> channels, u32 times = 1);
   void remove_route(std::span<const u32> channels, u32 times = 1);
 
-  void clear();  // no routes; the order stays as it is
+  void clear();                                                             // no routes; the order stays as it is
   u32 count(u32 c, u32 next) const { return count_[index_->at(c, next)]; }  // routes that go from c to next
-  u64 dependencies() const { return dependencies_; }  // different ones
+  u64 dependencies() const { return dependencies_; }                        // different ones
   u64 effort() const { return effort_; }  // channels looked at in all additions so far
   // [channels] of the order: whoever waits stands before what it waits for
   u32 place(u32 c) const { return place_[c]; }
@@ -58,10 +58,10 @@ class AcyclicLayer {
   std::vector<u32> refused_;  // [index.size()] the epoch in which this dependency would have closed a circle
   std::vector<u32> place_;    // [channels]
   u64 dependencies_ = 0, effort_ = 0;
-  u32 epoch_ = 1;             // goes on when a dependency is gone: what was refused before may be possible now
+  u32 epoch_ = 1;  // goes on when a dependency is gone: what was refused before may be possible now
   // Scratch of one addition.
   std::vector<u32> ahead_, behind_, places_, added_;
-  std::vector<u8> marked_;    // [channels]
+  std::vector<u8> marked_;  // [channels]
 };
 
 }  // namespace flitgym

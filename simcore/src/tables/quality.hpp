@@ -25,11 +25,11 @@ struct Quality {
   double load_deviation = 0;             // sqrt(mean over channels of (load - mean)^2)
   double load_mean_minimal = 0;          // mean were all routes shortest: no routing has a lower edge forwarding index
   u32 channels_unused = 0;
-  double hops_mean = 0;                  // channels per route
+  double hops_mean = 0;  // channels per route
   u32 hops_max = 0;
-  bool minimal = true;                   // every route is as short as can be
-  u32 layers = 1;                        // VC classes it needs
-  std::vector<LaneChannel> cycle;        // of its dependencies; empty: it has none
+  bool minimal = true;             // every route is as short as can be
+  u32 layers = 1;                  // VC classes it needs
+  std::vector<LaneChannel> cycle;  // of its dependencies; empty: it has none
 };
 
 // Of a table that was checked. A demand without entries: all alike.

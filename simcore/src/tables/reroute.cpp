@@ -12,8 +12,9 @@ Rerouting::Rerouting(const ChannelGraph& g, ForwardingTable start, const Demand&
     : g_(g), table_(std::move(start)), demand_(demand), index_(g), load_(g.channels, 0) {
   const u32 destinations = table_.destinations();
   const std::size_t pairs = std::size_t{g.switches} * destinations;
-  claim_memory(pairs * 12, "topology." + g.topology_name, "what goes through " + std::to_string(g.switches) +
-      " switches to " + std::to_string(destinations) + " destinations");
+  claim_memory(pairs * 12, "topology." + g.topology_name,
+               "what goes through " + std::to_string(g.switches) + " switches to " + std::to_string(destinations) +
+                   " destinations");
   flow_.assign(pairs, 0);
   mask_.assign(pairs, 0);
   if (find_cycle(g, table_).empty())
@@ -33,7 +34,7 @@ Rerouting::Rerouting(const ChannelGraph& g, ForwardingTable start, const Demand&
       mask_[at(g.to[c], d)] |= mask_[at(s, d)];
       if (layers_.empty() || tree.next[g.to[c]] == kNone) continue;
       for (u32 left = mask_[at(s, d)]; left; left &= left - 1)
-          layers_[static_cast<u32>(__builtin_ctz(left))].add(c, tree.next[g.to[c]]);
+        layers_[static_cast<u32>(__builtin_ctz(left))].add(c, tree.next[g.to[c]]);
     }
   }
 }
@@ -43,8 +44,8 @@ u32 Rerouting::own_layers(u32 s, u32 d) const {
   if (g_.terminals_at(s) == 0) return 0;
   if (table_.layer_by != LayerBy::kTerminal) return 1u << table_.layer_of(s, 0, d);
   u32 layers = 0;
-  for (u32 k = g_.first_terminal[s]; k < g_.first_terminal[s + 1]; k++) layers |= 1u <<
-      table_.layer_of(s, g_.terminal_of[k], d);
+  for (u32 k = g_.first_terminal[s]; k < g_.first_terminal[s + 1]; k++)
+    layers |= 1u << table_.layer_of(s, g_.terminal_of[k], d);
   return layers;
 }
 
@@ -91,8 +92,9 @@ void Rerouting::list(const Change& change, std::vector<Step>& gone, std::vector<
     gone.push_back({c, change.lost[0], layers});
     come.push_back({c, change.c, layers});
   });
-  const auto following = [&](const std::vector<u32>& way, std::size_t k) { return k + 1 < way.size() ? way[k +
-      1] : beyond; };
+  const auto following = [&](const std::vector<u32>& way, std::size_t k) {
+    return k + 1 < way.size() ? way[k + 1] : beyond;
+  };
   // Along the old way each switch keeps what other switches and its own terminals send.
   u32 left = moved;  // layers that the switch before has lost
   for (std::size_t k = 0; left && k < change.lost.size(); k++) {

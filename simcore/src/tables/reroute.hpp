@@ -18,19 +18,19 @@ class Rerouting {
 
   const ForwardingTable& table() const { return table_; }
   bool acyclic() const { return !layers_.empty(); }
-  double load(u32 c) const { return load_[c]; }                              // of channel c, in units of the demand
+  double load(u32 c) const { return load_[c]; }  // of channel c, in units of the demand
   const std::vector<double>& loads() const { return load_; }
   // what goes through switch s to destination d, s's own included
   double flow(u32 s, u32 d) const { return flow_[at(s, d)]; }
-  double own(u32 s, u32 d) const;                                            // of it what begins at s
+  double own(u32 s, u32 d) const;  // of it what begins at s
   // kNone: s is the last switch, or nobody goes there
   u32 next(u32 s, u32 d) const { return g_.channel(s, table_.at(s, d)); }
   template <class Visit>
-  void each_child(u32 s, u32 d, Visit&& visit) const {                       // switches that send what is for d to s
+  void each_child(u32 s, u32 d, Visit&& visit) const {  // switches that send what is for d to s
     for (u32 k = g_.first[s]; k < g_.first[s + 1]; k++)
       if (next(g_.to[k], d) == g_.reverse[k] && passes(g_.to[k], d)) visit(g_.to[k]);
   }
-  bool passes(u32 s, u32 d) const { return mask_[at(s, d)] != 0; }           // a route to d comes through s
+  bool passes(u32 s, u32 d) const { return mask_[at(s, d)] != 0; }  // a route to d comes through s
 
   // Switch s sending what is for d by channel c instead.
   struct Change {

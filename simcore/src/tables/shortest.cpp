@@ -68,15 +68,8 @@ std::vector<u32> destinations_in_order(const ChannelGraph& g, const Demand& dema
 class Balance {
  public:
   Balance(const ChannelGraph& g, const Demand& demand, ForwardingTable& table)
-      : g_(g),
-        demand_(demand),
-        table_(table),
-        load_(g.channels, 0),
-        felt_(g.channels, 0),
-        cost_(g.switches),
-        passing_(g.switches),
-        taken_(g.switches),
-        seen_(g.switches) {}
+      : g_(g), demand_(demand), table_(table), load_(g.channels, 0), felt_(g.channels, 0), cost_(g.switches),
+        passing_(g.switches), taken_(g.switches), seen_(g.switches) {}
 
   // `alike`: as if there were no demand.
   void make(Update update, const std::vector<u32>& destinations, bool alike) {
@@ -146,9 +139,9 @@ class Balance {
   const Demand& demand_;
   ForwardingTable& table_;
   ShortestWays ways_;
-  std::vector<double> load_;     // [channels] of the routes made so far, which the next ones avoid
-  std::vector<double> felt_;     // [channels] under the demand
-  std::vector<double> weight_;   // [switches] what each sends to the destination
+  std::vector<double> load_;               // [channels] of the routes made so far, which the next ones avoid
+  std::vector<double> felt_;               // [channels] under the demand
+  std::vector<double> weight_;             // [switches] what each sends to the destination
   std::vector<double> cost_, passing_;     // [places] loads on the way; what goes on from there
   std::vector<ShortestWays::Step> taken_;  // [places]
   std::vector<u32> open_;                  // places that one pair looks at

@@ -14,10 +14,10 @@ struct ShortestWays {
   struct Step {
     u32 channel, place;  // of the switch it leads to
   };
-  std::vector<u32> order;   // [reached] switches, the destination first
-  std::vector<u32> first;   // [reached + 1] the steps of place k are step[first[k]] ... step[first[k + 1] - 1], by port
+  std::vector<u32> order;  // [reached] switches, the destination first
+  std::vector<u32> first;  // [reached + 1] the steps of place k are step[first[k]] ... step[first[k + 1] - 1], by port
   std::vector<Step> step;
-  std::vector<u32> place;   // [switches] kNone: no way
+  std::vector<u32> place;  // [switches] kNone: no way
 
   void towards(const ChannelGraph& g, u32 destination);  // O(channels)
 };

@@ -17,7 +17,9 @@ ForwardingTable empty_table(const ChannelGraph& g, const std::string& engine, u3
   table.engine = engine;
   table.fingerprint = g.fingerprint;
   const u64 entries = u64{g.switches} * table.destinations();
-  claim_memory(entries * sizeof(u16), "topology." + g.topology_name, "a forwarding table of " + std::to_string(g.switches) + " switches x " + std::to_string(table.destinations()) + " destinations");
+  claim_memory(entries * sizeof(u16), "topology." + g.topology_name,
+               "a forwarding table of " + std::to_string(g.switches) + " switches x " +
+                   std::to_string(table.destinations()) + " destinations");
   table.port.assign(entries, kNoPort);
   for (u32 d = 0; d < table.destinations(); d++) table.at(g.terminal_switch[d >> lmc], d) = g.terminal_port[d >> lmc];
   return table;
@@ -44,8 +46,9 @@ void Tree::follow(const ForwardingTable& table, u32 d) {
   worked(g_.switches);
   depth[last] = 0;
   if (table.at(last, d) != g_.terminal_port[terminal])
-    throw ConfigError(where(table) + "switch " + g_.switch_name(last) + " sends " + destination_name(g_, table, d) + ", which hangs on its port " + std::to_string(g_.terminal_port[terminal]) +
-                      ", to " + (table.at(last, d) == kNoPort ? "no port" : "port " + std::to_string(table.at(last, d))));
+    throw ConfigError(where(table) + "switch " + g_.switch_name(last) + " sends " + destination_name(g_, table, d) +
+                      ", which hangs on its port " + std::to_string(g_.terminal_port[terminal]) + ", to " +
+                      (table.at(last, d) == kNoPort ? "no port" : "port " + std::to_string(table.at(last, d))));
   u32 deepest = 0;
   std::vector<u32>& path = order;  // until it is needed
   for (u32 from = 0; from < g_.switches; from++) {
@@ -55,10 +58,13 @@ void Tree::follow(const ForwardingTable& table, u32 d) {
     while (depth[s] == kNone) {
       const u16 port = table.at(s, d);
       if (port == kNoPort)
-        throw ConfigError(where(table) + "switch " + g_.switch_name(s) + " has no port for " + destination_name(g_, table, d) + (s == from ? "" : ", to which switch " + g_.switch_name(from) + " sends by way of it"));
+        throw ConfigError(where(table) + "switch " + g_.switch_name(s) + " has no port for " +
+                          destination_name(g_, table, d) +
+                          (s == from ? "" : ", to which switch " + g_.switch_name(from) + " sends by way of it"));
       const u32 c = g_.channel(s, port);
       if (c == kNone)
-        throw ConfigError(where(table) + "switch " + g_.switch_name(s) + " sends " + destination_name(g_, table, d) + " to port " + std::to_string(port) + ", which leads to no other switch");
+        throw ConfigError(where(table) + "switch " + g_.switch_name(s) + " sends " + destination_name(g_, table, d) +
+                          " to port " + std::to_string(port) + ", which leads to no other switch");
       depth[s] = kUnderWay;
       next[s] = c;
       path.push_back(s);
@@ -66,8 +72,10 @@ void Tree::follow(const ForwardingTable& table, u32 d) {
     }
     if (depth[s] == kUnderWay) {
       std::string loop;
-      for (auto at = std::find(path.begin(), path.end(), s); at != path.end(); ++at) loop += g_.switch_name(*at) + " -> ";
-      throw ConfigError(where(table) + "packets for " + destination_name(g_, table, d) + " go round in a loop: " + loop + g_.switch_name(s));
+      for (auto at = std::find(path.begin(), path.end(), s); at != path.end(); ++at)
+        loop += g_.switch_name(*at) + " -> ";
+      throw ConfigError(where(table) + "packets for " + destination_name(g_, table, d) +
+                        " go round in a loop: " + loop + g_.switch_name(s));
     }
     u32 hops = depth[s];
     for (std::size_t k = path.size(); k-- > 0;) depth[path[k]] = ++hops;
@@ -87,24 +95,40 @@ void Tree::follow(const ForwardingTable& table, u32 d) {
 namespace {
 
 void check_sizes(const ChannelGraph& g, const ForwardingTable& table) {
-  const std::string own = std::to_string(table.switches) + " switches and " + std::to_string(table.terminals) + " terminals",
+  const std::string own = std::to_string(table.switches) + " switches and " + std::to_string(table.terminals) +
+                          " terminals",
                     there = std::to_string(g.switches) + " and " + std::to_string(g.terminals);
-  if (table.switches != g.switches || table.terminals != g.terminals) throw ConfigError(where(table) + "it is of another network: it has " + own + ", the topology " + there);
+  if (table.switches != g.switches || table.terminals != g.terminals)
+    throw ConfigError(where(table) + "it is of another network: it has " + own + ", the topology " + there);
   if (!table.fingerprint.empty() && table.fingerprint != g.fingerprint)
-    throw ConfigError(where(table) + "it was made for another network:\n  " + table.fingerprint + "\n  and not\n  " + g.fingerprint);
+    throw ConfigError(where(table) + "it was made for another network:\n  " + table.fingerprint + "\n  and not\n  " +
+                      g.fingerprint);
   const u64 entries = u64{table.switches} * table.destinations();
-  const u64 rows = table.layer_by == LayerBy::kOne ? 0 : table.layer_by == LayerBy::kDestination ? 1 : table.layer_by == LayerBy::kSwitch ? table.switches : table.terminals;
-  if (table.source_routed() ? table.route_first.size() != entries + 1 || table.route_first.back() != table.route_port.size() || !table.port.empty() : table.port.size() != entries)
-    throw ConfigError(where(table) + "its arrays are not those of " + own + " with " + std::to_string(1u << table.lmc) + " addresses each");
+  const u64 rows = table.layer_by == LayerBy::kOne           ? 0
+                   : table.layer_by == LayerBy::kDestination ? 1
+                   : table.layer_by == LayerBy::kSwitch      ? table.switches
+                                                             : table.terminals;
+  if (table.source_routed() ? table.route_first.size() != entries + 1 ||
+                                  table.route_first.back() != table.route_port.size() || !table.port.empty()
+                            : table.port.size() != entries)
+    throw ConfigError(where(table) + "its arrays are not those of " + own + " with " + std::to_string(1u << table.lmc) +
+                      " addresses each");
   if (table.layer.size() != rows * table.destinations())
-    throw ConfigError(where(table) + std::to_string(table.layer.size()) + " layers for " + std::to_string(rows * table.destinations()) + " pairs");
-  if (table.layers < 1 || table.classes() > 64) throw ConfigError(where(table) + std::to_string(table.classes()) + " layers; valid are 1 to 64");
+    throw ConfigError(where(table) + std::to_string(table.layer.size()) + " layers for " +
+                      std::to_string(rows * table.destinations()) + " pairs");
+  if (table.layers < 1 || table.classes() > 64)
+    throw ConfigError(where(table) + std::to_string(table.classes()) + " layers; valid are 1 to 64");
   for (const u8 layer : table.layer)
-    if (layer >= table.layers) throw ConfigError(where(table) + "layer " + std::to_string(layer) + " of " + std::to_string(table.layers) + "; they are numbered from 0");
+    if (layer >= table.layers)
+      throw ConfigError(where(table) + "layer " + std::to_string(layer) + " of " + std::to_string(table.layers) +
+                        "; they are numbered from 0");
   if (!table.lanes) return;
-  if (table.lane_ports != g.ports || table.lane.size() != std::size_t{g.switches} * g.ports * g.ports * table.layers) throw ConfigError(where(table) + "its lanes are not those of " + std::to_string(g.ports) + " ports");
+  if (table.lane_ports != g.ports || table.lane.size() != std::size_t{g.switches} * g.ports * g.ports * table.layers)
+    throw ConfigError(where(table) + "its lanes are not those of " + std::to_string(g.ports) + " ports");
   for (const u8 lane : table.lane)
-    if (lane >= table.lanes) throw ConfigError(where(table) + "lane " + std::to_string(lane) + " of " + std::to_string(table.lanes) + "; they are numbered from 0");
+    if (lane >= table.lanes)
+      throw ConfigError(where(table) + "lane " + std::to_string(lane) + " of " + std::to_string(table.lanes) +
+                        "; they are numbered from 0");
 }
 
 void check_routes(const ChannelGraph& g, const ForwardingTable& table) {
@@ -112,13 +136,18 @@ void check_routes(const ChannelGraph& g, const ForwardingTable& table) {
     if (g.terminals_at(s) == 0) continue;
     for (u32 d = 0; d < table.destinations(); d++) {
       const std::size_t at = std::size_t{s} * table.destinations() + d;
-      const std::string pair = where(table) + "the route from switch " + g.switch_name(s) + " to " + destination_name(g, table, d);
-      if (table.route_first[at] > table.route_first[at + 1] || table.route_first[at + 1] - table.route_first[at] > g.switches) throw ConfigError(pair + " is longer than there are switches");
+      const std::string pair =
+          where(table) + "the route from switch " + g.switch_name(s) + " to " + destination_name(g, table, d);
+      if (table.route_first[at] > table.route_first[at + 1] ||
+          table.route_first[at + 1] - table.route_first[at] > g.switches)
+        throw ConfigError(pair + " is longer than there are switches");
       u32 here = s;
       worked(1 + table.route_first[at + 1] - table.route_first[at]);
       for (u64 k = table.route_first[at]; k < table.route_first[at + 1]; k++) {
         const u32 c = g.channel(here, table.route_port[k]);
-        if (c == kNone) throw ConfigError(pair + " takes port " + std::to_string(table.route_port[k]) + " of switch " + g.switch_name(here) + ", which leads to no other switch");
+        if (c == kNone)
+          throw ConfigError(pair + " takes port " + std::to_string(table.route_port[k]) + " of switch " +
+                            g.switch_name(here) + ", which leads to no other switch");
         here = g.to[c];
       }
       if (here != g.terminal_switch[d >> table.lmc]) throw ConfigError(pair + " ends at switch " + g.switch_name(here));
@@ -162,7 +191,8 @@ Lengths route_lengths(const ChannelGraph& g, const ForwardingTable& table) {
         for (u32 s = 0; s < g.switches; s++) {
           if (g.terminals_at(s) == 0) continue;
           const std::size_t at = std::size_t{s} * table.destinations() + d;
-          const u32 length = table.source_routed() ? static_cast<u32>(table.route_first[at + 1] - table.route_first[at]) : tree.depth[s];
+          const u32 length = table.source_routed() ? static_cast<u32>(table.route_first[at + 1] - table.route_first[at])
+                                                   : tree.depth[s];
           lengths.longest = std::max(lengths.longest, length);
           lengths.minimal &= length == hops[s];
         }

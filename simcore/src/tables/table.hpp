@@ -1,5 +1,5 @@
-// A forwarding table: how a network without adaptivity routes. Either every switch has an output port for every destination
-// address (InfiniBand), or every source has a whole route for each (Angara).
+// A forwarding table: how a network without adaptivity routes. Either every switch has an output port for every
+// destination address (InfiniBand), or every source has a whole route for each (Angara).
 #pragma once
 
 #include <string>
@@ -22,21 +22,23 @@ enum class LayerBy : u8 {
 // A destination is an address of a terminal: terminal << lmc | k, k < 2^lmc (the LMC of InfiniBand).
 struct ForwardingTable {
   u32 switches = 0, terminals = 0, lmc = 0;
-  std::string engine;           // that made it, or where it comes from
-  std::string fingerprint;      // of the fabric it was made for (ChannelGraph::fingerprint)
-  std::vector<u16> port;        // [switches, destinations] router-local, the terminal's own at the last switch; kNoPort: a hole. Empty with routes
-  u32 layers = 1;               // virtual layers, each with buffers of its own
+  std::string engine;       // that made it, or where it comes from
+  std::string fingerprint;  // of the fabric it was made for (ChannelGraph::fingerprint)
+  // [switches, destinations] router-local, the terminal's own at the last switch; kNoPort: a hole. Empty with routes
+  std::vector<u16> port;
+  u32 layers = 1;  // virtual layers, each with buffers of its own
   LayerBy layer_by = LayerBy::kOne;
-  std::vector<u8> layer;        // see LayerBy
-  // Where a packet changes buffers on its way (SL2VL of InfiniBand): [switches, ports (in), ports (out), layers] lane of the
-  // channel it leaves by. Whoever comes from a terminal comes in by its port. Empty: the lane is the layer.
+  std::vector<u8> layer;  // see LayerBy
+  // Where a packet changes buffers on its way (SL2VL of InfiniBand): [switches, ports (in), ports (out), layers] lane
+  // of the channel it leaves by. Whoever comes from a terminal comes in by its port. Empty: the lane is the layer.
   u32 lanes = 0, lane_ports = 0;
   std::vector<u8> lane;
-  // Source routes: the ports of the route from a switch to a destination are route_port[route_first[switch * destinations + d]] ...,
-  // without the terminal's own. Empty with `port`.
+  // Source routes: the ports of the route from a switch to a destination are route_port[route_first[switch *
+  // destinations + d]] ..., without the terminal's own. Empty with `port`.
   std::vector<u64> route_first;  // [switches * destinations + 1]
   std::vector<u16> route_port;
-  // Along a ring of a torus bubble flow control keeps the network free of deadlock: channel after channel of one ring is no dependency.
+  // Along a ring of a torus bubble flow control keeps the network free of deadlock: channel after channel of one ring
+  // is no dependency.
   bool bubble = false;
 
   u32 destinations() const { return terminals << lmc; }
@@ -57,8 +59,8 @@ struct ForwardingTable {
 // A table of holes, its memory claimed, with the ports of terminals at their own switches.
 ForwardingTable empty_table(const ChannelGraph& g, const std::string& engine, u32 lmc = 0);
 
-// Every destination is reached from every switch that has terminals, by ports that lead somewhere, in at most `switches` hops; sizes
-// and layers are those of the fabric. Throws ConfigError naming switch and destination.
+// Every destination is reached from every switch that has terminals, by ports that lead somewhere, in at most
+// `switches` hops; sizes and layers are those of the fabric. Throws ConfigError naming switch and destination.
 void check_table(const ChannelGraph& g, const ForwardingTable& table);
 
 u64 digest(const ForwardingTable& table);  // of all that stands in it

@@ -26,7 +26,7 @@ class UpDown {
  private:
   bool up(u32 c) const { return place_[g_.to[c]] < place_[g_.from[c]]; }
   const ChannelGraph& g_;
-  std::vector<u32> order_, place_;      // switches from the top down, and where each stands
+  std::vector<u32> order_, place_;       // switches from the top down, and where each stands
   std::vector<u32> down_, way_, queue_;  // [switches] hops of the way down, and of the way taken; kNone: none
   u32 unreached_ = kNone;
 };

@@ -1,5 +1,5 @@
-// Following a table. Towards one destination the routes are a tree: what passes a channel is a sum over a subtree, so sums over all
-// routes cost (switches x destinations), not x hops.
+// Following a table. Towards one destination the routes are a tree: what passes a channel is a sum over a subtree, so
+// sums over all routes cost (switches x destinations), not x hops.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,8 @@ namespace flitgym {
 class Tree {
  public:
   explicit Tree(const ChannelGraph& g) : g_(g), next(g.switches), depth(g.switches) { order.reserve(g.switches); }
-  // Throws ConfigError where a switch with terminals, or one that is passed on the way, has a hole, a port that leads nowhere or to
-  // another terminal, or a loop. Switches without terminals that nobody passes stay out.
+  // Throws ConfigError where a switch with terminals, or one that is passed on the way, has a hole, a port that leads
+  // nowhere or to another terminal, or a loop. Switches without terminals that nobody passes stay out.
   void follow(const ForwardingTable& table, u32 destination);
 
  private:
@@ -22,7 +22,8 @@ class Tree {
  public:
   std::vector<u32> next;   // [switches] channel by which it goes on, kNone at the last switch and where nobody goes
   std::vector<u32> depth;  // [switches] channels to the last switch, kNone where nobody goes
-  std::vector<u32> order;  // switches that are on a route, the farthest from the destination first; the last one is its own
+  // switches that are on a route, the farthest from the destination first; the last one is its own
+  std::vector<u32> order;
 };
 
 // visit(channel) for each channel of the route from a switch to a destination. The table was checked.
@@ -49,7 +50,8 @@ inline void each_channel(const ChannelGraph& g, const ForwardingTable& table, u3
 inline u32 lane_of(const ChannelGraph& g, const ForwardingTable& table, u32 layer, u32 in, u32 source, u32 out) {
   if (!table.lanes) return layer;
   const u32 s = g.from[out], in_port = in == kNone ? g.terminal_port[source] : g.port[g.reverse[in]];
-  return table.lane[((std::size_t{s} * table.lane_ports + in_port) * table.lane_ports + g.port[out]) * table.layers + layer];
+  return table
+      .lane[((std::size_t{s} * table.lane_ports + in_port) * table.lane_ports + g.port[out]) * table.layers + layer];
 }
 
 }  // namespace flitgym

@@ -36,11 +36,13 @@ void wire(const Params& params, Wiring& w) {
   df->diameter = 3;
   df->closed = df->estimates = true;
   if (g > a * h + 1)
-    throw ConfigError("topology.dragonfly.groups: " + std::to_string(g) + " groups are more than routers_per_group * global_ports + 1 = " + std::to_string(a * h + 1) +
+    throw ConfigError("topology.dragonfly.groups: " + std::to_string(g) +
+                      " groups are more than routers_per_group * global_ports + 1 = " + std::to_string(a * h + 1) +
                       ", with which every pair of groups still has a link");
   const u32 most = g > 1 ? a * h / (g - 1) : 0, wanted = params.count("links_per_group_pair");
   if (wanted > most)
-    throw ConfigError("topology.dragonfly.links_per_group_pair: " + std::to_string(wanted) + " links per pair of groups, but the ports allow " + std::to_string(most));
+    throw ConfigError("topology.dragonfly.links_per_group_pair: " + std::to_string(wanted) +
+                      " links per pair of groups, but the ports allow " + std::to_string(most));
   const u32 links = wanted ? wanted : most;
   const Arrangement arrangement{g, params.text("arrangement")};
 
@@ -69,15 +71,20 @@ void wire(const Params& params, Wiring& w) {
     std::iota(place[group].begin(), place[group].end(), 0u);
     if (arrangement.name == "random")
       for (u32 k = a * h; k > 1; k--)
-        std::swap(place[group][k - 1], place[group][below(draw(static_cast<u64>(params.integer("arrangement_seed")), group, k), k)]);
+        std::swap(place[group][k - 1],
+                  place[group][below(draw(static_cast<u64>(params.integer("arrangement_seed")), group, k), k)]);
   }
-  const auto global_port = [&](u32 group, u32 q) { return Wiring::End{group * a + place[group][q] / h, p + a - 1 + place[group][q] % h}; };
+  const auto global_port = [&](u32 group, u32 q) {
+    return Wiring::End{group * a + place[group][q] / h, p + a - 1 + place[group][q] % h};
+  };
   for (u32 group = 0; group < g; group++)
     for (u32 k = 0; k < links; k++)
       for (u32 d = 0; d + 1 < g; d++) {
         worked(2);
         const u32 other = arrangement.other(group, d);
-        if (group < other) w.connect(global_port(group, k * (g - 1) + d), global_port(other, k * (g - 1) + arrangement.back(group, d)), {PortKind::kGlobal});
+        if (group < other)
+          w.connect(global_port(group, k * (g - 1) + d), global_port(other, k * (g - 1) + arrangement.back(group, d)),
+                    {PortKind::kGlobal});
       }
 
   // First hop towards each group by the k-th link: an own link if there is one (the packets take turns if there are
@@ -95,7 +102,8 @@ void wire(const Params& params, Wiring& w) {
           if (port.router == r) own.push_back(port);
         for (u32 k = 0; k < links; k++) {
           const Wiring::End chosen = own.empty() ? ports[k] : own[k % own.size()];
-          df->exit_port[(std::size_t{r} * g + other) * links + k] = static_cast<u8>(chosen.router == r ? chosen.port : df->local_port(r, chosen.router));
+          df->exit_port[(std::size_t{r} * g + other) * links + k] =
+              static_cast<u8>(chosen.router == r ? chosen.port : df->local_port(r, chosen.router));
         }
       }
     }

@@ -14,12 +14,15 @@ namespace flitgym {
 struct Dragonfly final : Topology {
   u32 p = 0, a = 0, h = 0, g = 0;
   std::vector<u16> group_of, place_of;  // [routers] group, and number within it
-  u32 links = 1;              // parallel links per pair of groups
-  std::vector<u8> exit_port;  // [routers, g, links] local port of the first hop towards that group; own group: 0, unused
+  u32 links = 1;                        // parallel links per pair of groups
+  // [routers, g, links] local port of the first hop towards that group; own group: 0, unused
+  std::vector<u8> exit_port;
 
   // Which of the parallel links a packet takes: in turn, so that all carry the same share.
   u32 link_of(const Packet& packet) const { return links == 1 ? 0 : (packet.source + packet.sequence) % links; }
-  u32 exit(u32 router, u32 group, u32 link) const { return exit_port[(std::size_t{router} * g + group) * links + link]; }
+  u32 exit(u32 router, u32 group, u32 link) const {
+    return exit_port[(std::size_t{router} * g + group) * links + link];
+  }
   bool is_global(u32 port) const { return port >= p + a - 1; }
   // Router-local port of the link from router to its neighbour `to` in the same group.
   u32 local_port(u32 router, u32 to) const { return p + place_of[to] - (to > router); }
@@ -42,10 +45,12 @@ struct Dragonfly final : Topology {
   bool is_minimal(const Network& net, const Graph& graph, u32 router, u32 port, u32 to) const override {
     if (!net.damaged)
       for (u32 link = 0; link < links; link++)
-        if (towards(router, to, link) == port) [[likely]] return true;
+        if (towards(router, to, link) == port) [[likely]]
+          return true;
     return Topology::is_minimal(net, graph, router, port, to);
   }
-  // Nearly all packets take their own minimal port. Where that is, is looked up for all three cases and one is kept, as in minimal.cpp.
+  // Nearly all packets take their own minimal port. Where that is, is looked up for all three cases and one is kept, as
+  // in minimal.cpp.
   void mark_nonminimal(const Network& net, State& s, const Batch& b) const override {
     if (net.damaged || net.routing_facts.reroutes) return mark_batch(*this, net, s, b);
     const u32 count = b.count;
@@ -56,18 +61,24 @@ struct Dragonfly final : Topology {
       Packet& packet = packets[ids[i]];
       if (packet.nonminimal) continue;
       const u32 router = routers[i], to = net.terminal_router[packet.destination], group_to = group(to);
-      const u32 local = local_port(router, to), away = exit(router, group_to, link_of(packet)), eject = net.terminal_port[packet.destination];
+      const u32 local = local_port(router, to), away = exit(router, group_to, link_of(packet)),
+                eject = net.terminal_port[packet.destination];
       const u32 there = group(router) == group_to, here = router == to;
-      const u32 onwards = (away & (there - 1)) | (local & (0 - there)), own = (onwards & (here - 1)) | (eject & (0 - here));
-      if (ports[i] != own) [[unlikely]] mark_detour(net, packet, router, ports[i]);
+      const u32 onwards = (away & (there - 1)) | (local & (0 - there)),
+                own = (onwards & (here - 1)) | (eject & (0 - here));
+      if (ports[i] != own) [[unlikely]]
+        mark_detour(net, packet, router, ports[i]);
     }
   }
   // A packet is sent by another port than its own minimal one. Nothing is missing here.
   void mark_detour(const Network& net, Packet& packet, u32 router, u32 port) const {
     if (packet.nonminimal || port >= net.radix || net.channels[net.port(router, port)].peer == kNone) return;
     const u32 to = net.terminal_router[packet.destination];
-    // Where one link joins two groups, no other local hop leads nearer, nor any other hop within the destination's group.
-    if (router == to || (links == 1 && (group(router) == group(to) || !is_global(port))) || !is_minimal(net, *net.graphs[0], router, port, to)) packet.nonminimal = 1;
+    // Where one link joins two groups, no other local hop leads nearer, nor any other hop within the destination's
+    // group.
+    if (router == to || (links == 1 && (group(router) == group(to) || !is_global(port))) ||
+        !is_minimal(net, *net.graphs[0], router, port, to))
+      packet.nonminimal = 1;
   }
   u32 regions(const Network&) const override { return g; }
   u32 region(u32 router) const override { return group(router); }
@@ -80,7 +91,8 @@ struct Dragonfly final : Topology {
   // Router-to-router channels of the minimal path.
   u32 minimal_hops(const Network& net, u32 router, u32 to, u32 link) const {
     u32 hops = 0;
-    for (; router != to; hops++) router = net.router_of_port(net.channels[net.port(router, towards(router, to, link))].peer);
+    for (; router != to; hops++)
+      router = net.router_of_port(net.channels[net.port(router, towards(router, to, link))].peer);
     return hops;
   }
   u32 hops_between(const Network& net, u32 router, u32 to) const override { return minimal_hops(net, router, to, 0); }

@@ -172,10 +172,9 @@ class RecordReader {
       if (peer == end.node) fail(source_, line_, from + ", the same node; expected a cable to another one");
       const auto back = at_.find(u64{peer} << 32 | end.peer_port);
       if (back == at_.end())
-        fail(
-            source_, line_,
-            from + where +
-                ", which has no cable at this port; expected each cable on both of its sides (or the file is "
+        fail(source_, line_,
+             from + where +
+                 ", which has no cable at this port; expected each cable on both of its sides (or the file is "
                  "cut short)");
       const End& there = ends_[back->second];
       if (out_.find(there.peer) != end.node || there.peer_port != end.port)

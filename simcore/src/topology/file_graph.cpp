@@ -1,4 +1,5 @@
-// A network as somebody has it: read from a file, or given as arrays. What its distances are comes from breadth-first search.
+// A network as somebody has it: read from a file, or given as arrays. What its distances are comes from breadth-first
+// search.
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -17,16 +18,21 @@ struct FileGraph final : Topology {};
 
 // Routers 0 .. n-1; a link per pair of entries, a terminal per entry of `terminals`.
 Fabric from_arrays(const std::vector<u32>& links, const std::vector<u32>& terminals) {
-  if (links.size() % 2) throw ConfigError("topology.graph.links: " + std::to_string(links.size()) + " numbers are no pairs of routers");
+  if (links.size() % 2)
+    throw ConfigError("topology.graph.links: " + std::to_string(links.size()) + " numbers are no pairs of routers");
   u32 routers = 0;
   for (const auto* list : {&links, &terminals})
     for (const u32 r : *list) routers = std::max(routers, r + 1);
-  if (routers > 1u << 24) throw ConfigError("topology.graph.links: router " + std::to_string(routers - 1) + " is more than the core can number");
+  if (routers > 1u << 24)
+    throw ConfigError("topology.graph.links: router " + std::to_string(routers - 1) +
+                      " is more than the core can number");
   Fabric fabric;
   for (u32 r = 0; r < routers; r++) fabric.nodes.push_back({std::to_string(r), false, 0, 0});
   for (std::size_t k = 0; k < links.size(); k += 2) {
     worked();
-    if (links[k] == links[k + 1]) throw ConfigError("topology.graph.links: link " + std::to_string(k / 2) + " joins router " + std::to_string(links[k]) + " to itself");
+    if (links[k] == links[k + 1])
+      throw ConfigError("topology.graph.links: link " + std::to_string(k / 2) + " joins router " +
+                        std::to_string(links[k]) + " to itself");
     fabric.cables.push_back({links[k], kNone, links[k + 1], kNone, -1, -1, "", 0});
   }
   for (u32 t = 0; t < terminals.size(); t++) {
@@ -76,20 +82,28 @@ void number_ports(Fabric& fabric) {
     give(c.a, c.a_port);
     give(c.b, c.b_port);
   }
-  for (u32 node = 0; node < fabric.nodes.size(); node++) fabric.nodes[node].ports = std::max<u32>(fabric.nodes[node].ports, static_cast<u32>(taken[node].size()));
+  for (u32 node = 0; node < fabric.nodes.size(); node++)
+    fabric.nodes[node].ports = std::max<u32>(fabric.nodes[node].ports, static_cast<u32>(taken[node].size()));
 }
 
 void wire(const Params& params, Wiring& w) {
   const std::string& path = params.text("file");
   const std::vector<u32> links = params.counts("links"), terminals = params.counts("terminals");
   const u32 per_router = params.count("terminals_per_router");
-  if (path.empty() == links.empty()) throw ConfigError("topology.graph.file: give a file, or the arrays topology.links and topology.terminals, and not both");
+  if (path.empty() == links.empty())
+    throw ConfigError(
+        "topology.graph.file: give a file, or the arrays topology.links and topology.terminals, and not both");
   Fabric fabric = path.empty() ? from_arrays(links, terminals) : read_fabric(path, params.text("format"));
   const std::string where = path.empty() ? "topology.graph.links" : path;
-  const bool has_hosts = std::any_of(fabric.nodes.begin(), fabric.nodes.end(), [](const auto& node) { return node.host; });
-  if (has_hosts && per_router > 0) throw ConfigError("topology.graph.terminals_per_router: " + std::to_string(per_router) + ", but " + where + " names its terminals; leave it out");
+  const bool has_hosts =
+      std::any_of(fabric.nodes.begin(), fabric.nodes.end(), [](const auto& node) { return node.host; });
+  if (has_hosts && per_router > 0)
+    throw ConfigError("topology.graph.terminals_per_router: " + std::to_string(per_router) + ", but " + where +
+                      " names its terminals; leave it out");
   if (!has_hosts && per_router == 0)
-    throw ConfigError(where + ": it names switches alone, no hosts; set topology.terminals_per_router, or name them (topology.terminals, or the type of a node)");
+    throw ConfigError(where +
+                      ": it names switches alone, no hosts; set topology.terminals_per_router, or name them "
+                      "(topology.terminals, or the type of a node)");
   if (path.empty()) check_fabric(fabric, where);
   if (!has_hosts) add_terminals(fabric, per_router);
   if (path.empty()) check_connected(fabric, where);
@@ -109,15 +123,19 @@ void wire(const Params& params, Wiring& w) {
   const auto note = [&](u64 word) { digest = mix64(digest ^ word) + 0x9e3779b97f4a7c15ull; };
   for (const Fabric::Cable& c : fabric.cables) {
     worked();
-    note(u64{c.a} << 32 | c.b), note(u64{c.a_port} << 32 | c.b_port), note(std::bit_cast<u64>(c.latency_ns)), note(std::bit_cast<u64>(c.bandwidth_gb_per_s));
+    note(u64{c.a} << 32 | c.b), note(u64{c.a_port} << 32 | c.b_port), note(std::bit_cast<u64>(c.latency_ns)),
+        note(std::bit_cast<u64>(c.bandwidth_gb_per_s));
     const u32 host = fabric.nodes[c.a].host ? c.a : fabric.nodes[c.b].host ? c.b : kNone;
     if (host != kNone) cable_of[host] = &c;
-    else w.connect({id[c.a], c.a_port}, {id[c.b], c.b_port}, {c.kind == "global" ? PortKind::kGlobal : PortKind::kLocal, c.latency_ns, c.bandwidth_gb_per_s});
+    else
+      w.connect({id[c.a], c.a_port}, {id[c.b], c.b_port},
+                {c.kind == "global" ? PortKind::kGlobal : PortKind::kLocal, c.latency_ns, c.bandwidth_gb_per_s});
   }
   for (u32 node = 0; node < fabric.nodes.size(); node++) {
     if (!fabric.nodes[node].host) continue;
     const Fabric::Cable& c = *cable_of[node];
-    w.attach_terminal(c.a == node ? Wiring::End{id[c.b], c.b_port} : Wiring::End{id[c.a], c.a_port}, {PortKind::kTerminal, c.latency_ns, c.bandwidth_gb_per_s});
+    w.attach_terminal(c.a == node ? Wiring::End{id[c.b], c.b_port} : Wiring::End{id[c.a], c.a_port},
+                      {PortKind::kTerminal, c.latency_ns, c.bandwidth_gb_per_s});
     w.terminal_names.push_back(fabric.nodes[node].name);
   }
   if (path.empty()) w.router_names.clear(), w.terminal_names.clear();  // numbers
@@ -130,13 +148,16 @@ const Register<TopologySpec> entry({
     "any network, from a file or from arrays; distances by breadth-first search",
     {
         choice("file", "", {}, "edge list (CSV), GraphViz dot, output of ibnetdiscover, ibsim net file"),
-        choice("format", "auto", {"auto", "csv", "dot", "ibnetdiscover", "ibsim"}, "of the file; auto = by its name, else its beginning"),
+        choice("format", "auto", {"auto", "csv", "dot", "ibnetdiscover", "ibsim"},
+               "of the file; auto = by its name, else its beginning"),
         integer_list("links", {}, 0, 1 << 24, "", "instead of a file: routers joined, pair after pair"),
         integer_list("terminals", {}, 0, 1 << 24, "", "with links: the router of each terminal"),
-        integer("terminals_per_router", 0, 0, 511, "", "where there are no terminals otherwise: so many on each router"),
+        integer("terminals_per_router", 0, 0, 511, "",
+                "where there are no terminals otherwise: so many on each router"),
     },
     wire,
-    {{"links", std::vector<double>{0, 1, 1, 2, 2, 3, 3, 4, 4, 0, 0, 5, 1, 6, 2, 7, 3, 8, 4, 9, 5, 7, 7, 9, 9, 6, 6, 8, 8, 5}},
+    {{"links",
+      std::vector<double>{0, 1, 1, 2, 2, 3, 3, 4, 4, 0, 0, 5, 1, 6, 2, 7, 3, 8, 4, 9, 5, 7, 7, 9, 9, 6, 6, 8, 8, 5}},
      {"terminals_per_router", i64{1}}},  // Petersen's graph
 });
 

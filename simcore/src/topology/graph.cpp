@@ -101,7 +101,9 @@ void count_hops(const Network& net, Graph& g) {
       for (u32 e = all.first[router]; e < all.first[router + 1]; e++) {
         const u32 next = all.edges[e].next;
         if (hops[next] != kFar) continue;
-        if (hops[router] + 1u >= kFar) throw ConfigError("topology." + net.topology_name + ": router " + net.router_name(next) + " is more than 254 hops from router " + net.router_name(to));
+        if (hops[router] + 1u >= kFar)
+          throw ConfigError("topology." + net.topology_name + ": router " + net.router_name(next) +
+                            " is more than 254 hops from router " + net.router_name(to));
         hops[next] = static_cast<u8>(hops[router] + 1);
         found.push_back(next);
       }
@@ -110,8 +112,8 @@ void count_hops(const Network& net, Graph& g) {
   }
 }
 
-// The time of the fastest of the paths of fewest hops. On a Dragonfly two global hops by a third group may be fewer than local,
-// global, local: they are no minimal path, and take longer.
+// The time of the fastest of the paths of fewest hops. On a Dragonfly two global hops by a third group may be fewer
+// than local, global, local: they are no minimal path, and take longer.
 void time_flights(const Network& net, Graph& g) {
   const u32 n = net.routers;
   claim_square(net, sizeof(float), "the times");
@@ -121,7 +123,8 @@ void time_flights(const Network& net, Graph& g) {
   std::vector<u32> by_hops(n), begin(258);
   for (u32 to = 0; to < n; to++) {
     if (g.hops.empty())
-      for (u32 from = 0; from < n; from++, worked(4)) own[from] = static_cast<u8>(net.topology->hops_between(net, from, to));
+      for (u32 from = 0; from < n; from++, worked(4))
+        own[from] = static_cast<u8>(net.topology->hops_between(net, from, to));
     const u8* const hops = g.hops.empty() ? own.data() : &g.hops[std::size_t{to} * n];
     float* const flight = &g.flight_ns[std::size_t{to} * n];
     // Routers by their hops, so that what lies behind one is known.
@@ -220,7 +223,8 @@ void check_connected(const Network& net, const Graph& g, const std::string& what
     });
   for (u32 t = 0; t < net.terminals; t++)
     if (!reached[net.terminal_router[t]])
-      throw ConfigError(what + ": there is no way from terminal " + net.terminal_name(0) + " (router " + net.router_name(start) + ") to terminal " + net.terminal_name(t) + " (router " +
+      throw ConfigError(what + ": there is no way from terminal " + net.terminal_name(0) + " (router " +
+                        net.router_name(start) + ") to terminal " + net.terminal_name(t) + " (router " +
                         net.router_name(net.terminal_router[t]) + ")");
 }
 
@@ -230,8 +234,8 @@ u32 longest_path(const Network& net) {
   return most;
 }
 
-// A packet that has `more` hops to spare may have gone all but the last of its way when a link is lost, and then has a whole way
-// before it again.
+// A packet that has `more` hops to spare may have gone all but the last of its way when a link is lost, and then has a
+// whole way before it again.
 u32 hops_in_all(const Network& net, u32 more) {
   u32 hops = more;
   for (const auto& g : net.graphs) hops += g->diameter;

@@ -1,5 +1,5 @@
-// How far routers are from each other: in closed form where the topology has one and nothing is missing, else from a table made by
-// breadth-first search over the links that are there.
+// How far routers are from each other: in closed form where the topology has one and nothing is missing, else from a
+// table made by breadth-first search over the links that are there.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,9 @@
 namespace flitgym {
 
 // The graph that holds at this instant.
-inline const Graph& graph_now(const Network& net, const State& s) { return *net.graphs[net.graphs.size() == 1 ? 0 : s.part.totals.epoch]; }
+inline const Graph& graph_now(const Network& net, const State& s) {
+  return *net.graphs[net.graphs.size() == 1 ? 0 : s.part.totals.epoch];
+}
 
 // Router-to-router hops of a minimal path.
 inline u32 distance(const Network& net, const Graph& g, u32 from, u32 to) {
@@ -18,7 +20,8 @@ inline u32 distance(const Network& net, const Graph& g, u32 from, u32 to) {
 
 // ns without queueing on the fastest minimal path; needs need_flights().
 inline float flight(const Network& net, const Graph& g, u32 from, u32 to) {
-  return g.flight_ns.empty() ? static_cast<float>(distance(net, g, from, to)) * g.one_hop_ns : g.flight_ns[std::size_t{to} * net.routers + from];
+  return g.flight_ns.empty() ? static_cast<float>(distance(net, g, from, to)) * g.one_hop_ns
+                             : g.flight_ns[std::size_t{to} * net.routers + from];
 }
 
 // visit(port) for each usable port of the router (router-local) that leads to another one.
@@ -50,7 +53,8 @@ double hop_ns(const Network& net, u32 port);
 
 // What a learned table begins with: ns without queueing from `router` by `port` to router `to`.
 inline float first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) {
-  return net.damaged ? net.topology->Topology::first_estimate_ns(net, router, port, to) : net.topology->first_estimate_ns(net, router, port, to);
+  return net.damaged ? net.topology->Topology::first_estimate_ns(net, router, port, to)
+                     : net.topology->first_estimate_ns(net, router, port, to);
 }
 
 // Called while the network is built, by whoever asks for what they make.

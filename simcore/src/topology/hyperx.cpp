@@ -13,14 +13,16 @@ void wire(const Params& params, Wiring& w) {
   hx->widths = params.counts("widths");
   hx->key = "topology.hyperx.widths";
   const u32 dimensions = hx->dimensions = static_cast<u32>(hx->widths.size());
-  if (dimensions == 0) throw ConfigError("topology.hyperx.widths: empty; give the width of each dimension, such as [8, 8, 8]");
+  if (dimensions == 0)
+    throw ConfigError("topology.hyperx.widths: empty; give the width of each dimension, such as [8, 8, 8]");
   hx->links = per_dimension(*hx, "topology.hyperx.links", params.counts("links"));
   const u32 terminals = hx->terminals = params.count("terminals_per_router");
   hx->diameter = dimensions;
   hx->closed = hx->estimates = true;
   const i64 local = params.integer("local_dimensions");
   if (local > i64{dimensions})
-    throw ConfigError("topology.hyperx.local_dimensions: " + std::to_string(local) + " of " + std::to_string(dimensions) + " dimensions");
+    throw ConfigError("topology.hyperx.local_dimensions: " + std::to_string(local) + " of " +
+                      std::to_string(dimensions) + " dimensions");
 
   u64 routers = 1, ports = terminals;
   for (u32 k = 0; k < dimensions; k++) {
@@ -28,10 +30,13 @@ void wire(const Params& params, Wiring& w) {
     hx->base.push_back(static_cast<u32>(ports));
     routers *= hx->widths[k];
     ports += u64{hx->widths[k] - 1} * hx->links[k];
-    if (routers >= (u64{1} << 26)) throw ConfigError("topology.hyperx.widths: " + std::to_string(routers) + " routers or more are more than the core can number");
+    if (routers >= (u64{1} << 26))
+      throw ConfigError("topology.hyperx.widths: " + std::to_string(routers) +
+                        " routers or more are more than the core can number");
   }
   if (ports > kMaxRadix)
-    throw ConfigError("topology.hyperx: a router would have " + std::to_string(ports) + " ports, the core takes at most " + std::to_string(kMaxRadix));
+    throw ConfigError("topology.hyperx: a router would have " + std::to_string(ports) +
+                      " ports, the core takes at most " + std::to_string(kMaxRadix));
   w.resize(static_cast<u32>(routers), static_cast<u32>(ports));
 
   hx->dimension_of_port.assign(ports, HyperX::kNoDimension);

@@ -10,24 +10,26 @@
 
 namespace flitgym {
 
-// Ahn et al., SC 2009. L dimensions; S_k routers along dimension k, each pair of which is joined by K_k links (trunking);
-// T terminals per router. Router x + S_0 (y + S_1 (z + ...)); terminal = router * T + slot.
-// Router-local ports: 0..T-1 terminals; then per dimension the offsets 1..S-1 (to coordinate own + offset mod S), K links each.
-struct HyperX final : Lattice {          // L dimensions of widths S, T terminals
-  std::vector<u32> links;                // [L] K_k
-  std::vector<u32> base;                 // [L] first port of the dimension
-  std::vector<u8> dimension_of_port;     // [radix] kNoDimension for terminals
-  std::vector<u8> offset_of_port;        // [radix] coordinate behind it - own (mod S_k), 1 .. S_k - 1; 0 for terminals
+// Ahn et al., SC 2009. L dimensions; S_k routers along dimension k, each pair of which is joined by K_k links
+// (trunking); T terminals per router. Router x + S_0 (y + S_1 (z + ...)); terminal = router * T + slot. Router-local
+// ports: 0..T-1 terminals; then per dimension the offsets 1..S-1 (to coordinate own + offset mod S), K links each.
+struct HyperX final : Lattice {       // L dimensions of widths S, T terminals
+  std::vector<u32> links;             // [L] K_k
+  std::vector<u32> base;              // [L] first port of the dimension
+  std::vector<u8> dimension_of_port;  // [radix] kNoDimension for terminals
+  std::vector<u8> offset_of_port;     // [radix] coordinate behind it - own (mod S_k), 1 .. S_k - 1; 0 for terminals
 
   // All coordinates of a router in one word, so that what two routers differ in comes out of one XOR.
-  std::vector<u64> place;                // [routers]
-  std::vector<u32> field;                // [L] lowest bit of the coordinate
-  std::vector<u64> field_mask;           // [L] of the coordinate, at bit 0
+  std::vector<u64> place;       // [routers]
+  std::vector<u32> field;       // [L] lowest bit of the coordinate
+  std::vector<u64> field_mask;  // [L] of the coordinate, at bit 0
   u8 dimension_of_bit[64] = {};
 
   static constexpr u8 kNoDimension = 0xff;
 
-  u32 coordinate(u32 router, u32 k) const override { return static_cast<u32>(place[router] >> field[k] & field_mask[k]); }
+  u32 coordinate(u32 router, u32 k) const override {
+    return static_cast<u32>(place[router] >> field[k] & field_mask[k]);
+  }
   u64 difference(u32 a, u32 b) const { return place[a] ^ place[b]; }
   // The lowest dimension in which the routers behind `difference` are unaligned; the difference must not be 0.
   u32 first_unaligned(u64 difference) const { return dimension_of_bit[std::countr_zero(difference)]; }

@@ -22,7 +22,8 @@ struct Lattice : Topology {
 inline std::vector<u32> per_dimension(const Lattice& grid, const std::string& parameter, std::vector<u32> given) {
   if (given.size() == 1) given.assign(grid.dimensions, given[0]);
   if (given.size() != grid.dimensions)
-    throw ConfigError(parameter + ": " + std::to_string(given.size()) + " numbers for " + std::to_string(grid.dimensions) + " dimensions (" + grid.key +
+    throw ConfigError(parameter + ": " + std::to_string(given.size()) + " numbers for " +
+                      std::to_string(grid.dimensions) + " dimensions (" + grid.key +
                       "); valid are as many, or one for all");
   return given;
 }

@@ -5,8 +5,9 @@
 
 namespace flitgym {
 
-// A packet that is sent by a port from which the way is no shorter goes a non-minimal way. Where a head that finds no room chooses
-// again, what counts is the hop that it has made. With the topology's own type its is_minimal() is no virtual call.
+// A packet that is sent by a port from which the way is no shorter goes a non-minimal way. Where a head that finds no
+// room chooses again, what counts is the hop that it has made. With the topology's own type its is_minimal() is no
+// virtual call.
 template <class T>
 inline void mark_batch(const T& topology, const Network& net, State& s, const Batch& b) {
   const Graph& graph = graph_now(net, s);
@@ -15,7 +16,9 @@ inline void mark_batch(const T& topology, const Network& net, State& s, const Ba
     for (u32 i = 0; i < count; i++) {
       Packet& p = s.packets[b.packet[i]];
       const u32 port = net.channels[net.port(b.router[i], b.in_port[i])].peer;
-      if (!p.nonminimal && !net.is_nic(port)) p.nonminimal = !topology.is_minimal(net, graph, net.router_of_port(port), net.local_port(port), net.terminal_router[p.destination]);
+      if (!p.nonminimal && !net.is_nic(port))
+        p.nonminimal = !topology.is_minimal(net, graph, net.router_of_port(port), net.local_port(port),
+                                            net.terminal_router[p.destination]);
     }
     return;
   }
@@ -26,8 +29,10 @@ inline void mark_batch(const T& topology, const Network& net, State& s, const Ba
     Packet& p = packets[ids[i]];
     if (p.nonminimal) continue;
     const u32 router = routers[i], port = ports[i], to = net.terminal_router[p.destination];
-    const bool leaves = router == to ? port != net.terminal_port[p.destination] : !topology.is_minimal(net, graph, router, port, to);
-    if (leaves) [[unlikely]] p.nonminimal = 1;  // a store of 8 bits may alias anything: only where it must be
+    const bool leaves =
+        router == to ? port != net.terminal_port[p.destination] : !topology.is_minimal(net, graph, router, port, to);
+    if (leaves) [[unlikely]]
+      p.nonminimal = 1;  // a store of 8 bits may alias anything: only where it must be
   }
 }
 

@@ -21,7 +21,9 @@ void wire(const std::string& where, const Params& params, Wiring& w) {
   const std::vector<u32> wrap = per_dimension(*t, where + ".wrap", params.counts("wrap"));
   const u32 terminals = t->terminals = params.count("terminals_per_router");
   const i64 local = params.integer("local_dimensions");
-  if (local > i64{dimensions}) throw ConfigError(where + ".local_dimensions: " + std::to_string(local) + " of " + std::to_string(dimensions) + " dimensions");
+  if (local > i64{dimensions})
+    throw ConfigError(where + ".local_dimensions: " + std::to_string(local) + " of " + std::to_string(dimensions) +
+                      " dimensions");
 
   u64 routers = 1, ports = terminals, diameter = 0;
   for (u32 k = 0; k < dimensions; k++) {
@@ -32,19 +34,23 @@ void wire(const std::string& where, const Params& params, Wiring& w) {
     routers *= width;
     ports += t->ports_of(k);
     diameter += t->ring[k] ? width / 2 : width - 1;
-    if (routers >= (u64{1} << 26)) throw ConfigError(t->key + ": " + std::to_string(routers) + " routers or more are more than the core can number");
+    if (routers >= (u64{1} << 26))
+      throw ConfigError(t->key + ": " + std::to_string(routers) + " routers or more are more than the core can number");
   }
   if (ports > kMaxRadix)
-    throw ConfigError(where + ": a router would have " + std::to_string(ports) + " ports (" + std::to_string(terminals) + " terminals_per_router, the rest links), the core takes at most " +
+    throw ConfigError(where + ": a router would have " + std::to_string(ports) + " ports (" +
+                      std::to_string(terminals) + " terminals_per_router, the rest links), the core takes at most " +
                       std::to_string(kMaxRadix));
   if (diameter > kMostHops)
-    throw ConfigError(t->key + ": " + to_string(Value{params.reals("sizes")}) + " has paths of " + std::to_string(diameter) + " hops, the core counts at most " + std::to_string(kMostHops));
+    throw ConfigError(t->key + ": " + to_string(Value{params.reals("sizes")}) + " has paths of " +
+                      std::to_string(diameter) + " hops, the core counts at most " + std::to_string(kMostHops));
   w.resize(static_cast<u32>(routers), static_cast<u32>(ports));
   t->diameter = static_cast<u32>(diameter);
   t->closed = t->estimates = true;
 
   t->dimension_of_port.assign(ports, Torus::kNoDimension);
-  for (u32 k = 0; k < dimensions; k++) std::fill_n(t->dimension_of_port.begin() + t->base[k], t->ports_of(k), static_cast<u8>(k));
+  for (u32 k = 0; k < dimensions; k++)
+    std::fill_n(t->dimension_of_port.begin() + t->base[k], t->ports_of(k), static_cast<u8>(k));
   claim_memory(routers * dimensions * sizeof(u16), where, "the coordinates of " + std::to_string(routers) + " routers");
   t->place.reserve(routers * dimensions);
   for (u32 r = 0; r < w.routers; r++, worked(dimensions))
@@ -62,7 +68,8 @@ void wire(const std::string& where, const Params& params, Wiring& w) {
       if (last && !t->ring[k]) continue;
       const u32 next = last ? r - c * t->stride[k] : r + t->stride[k];
       for (u32 link = 0; link < t->links[k]; link++)
-        w.connect({r, t->first_port(k, true) + link}, {next, t->first_port(k, false) + link}, {local < 0 || k < local ? PortKind::kLocal : PortKind::kGlobal});
+        w.connect({r, t->first_port(k, true) + link}, {next, t->first_port(k, false) + link},
+                  {local < 0 || k < local ? PortKind::kLocal : PortKind::kGlobal});
     }
   }
   w.data = t;
@@ -71,10 +78,14 @@ void wire(const std::string& where, const Params& params, Wiring& w) {
 std::vector<ParamSpec> torus_params(double wrap) {
   return {
       integer_list("sizes", {8, 8, 8}, 2, 1024, "routers", "per dimension, x first"),
-      integer_list("wrap", {wrap}, 0, 1, "", "per dimension, 1 = the last router is joined to the first; one number = the same in all; means nothing where there are two routers"),
-      integer_list("links", {1}, 1, 256, "per pair of neighbours", "parallel links, per dimension; one number = the same in all"),
+      integer_list("wrap", {wrap}, 0, 1, "",
+                   "per dimension, 1 = the last router is joined to the first; one number = the same in all; means "
+                   "nothing where there are two routers"),
+      integer_list("links", {1}, 1, 256, "per pair of neighbours",
+                   "parallel links, per dimension; one number = the same in all"),
       integer("terminals_per_router", 1, 1, 256, "per router", "T"),
-      integer("local_dimensions", -1, -1, 26, "", "the first so many dimensions have local channels, the others global ones; -1 = all local"),
+      integer("local_dimensions", -1, -1, 26, "",
+              "the first so many dimensions have local channels, the others global ones; -1 = all local"),
   };
 }
 
@@ -133,7 +144,8 @@ float Torus::first_estimate_ns(const Network& net, u32 router, u32 port, u32 to)
   for (u32 k = 0; k < dimensions; k++) {
     const u32 hops = hops_along(k, a[k], b[k]);
     // At the edge of a mesh one of the two directions is missing.
-    const u32 up = net.port(router, first_port(k, true)), one = net.is_link(up) ? up : net.port(router, first_port(k, false));
+    const u32 up = net.port(router, first_port(k, true)),
+              one = net.is_link(up) ? up : net.port(router, first_port(k, false));
     if (hops) ns += hops * hop_ns(net, one);
   }
   return static_cast<float>(ns);

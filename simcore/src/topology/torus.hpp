@@ -9,11 +9,12 @@
 
 namespace flitgym {
 
-// Dally & Towles, ch. 5. Routers on a grid, each joined to its neighbours in every dimension; a dimension that wraps closes to a
-// ring. One of two routers is a single link (or as many as `links` says) whether it wraps or not, as on Angara: no double cable.
-// Router x + S_0 (y + S_1 (z + ...)); terminal = router * terminals + slot. Router-local ports: the terminals; then per dimension
-// the links towards the next higher coordinate (+), then those towards the next lower one (-); a dimension of two routers has one
-// set for both. The ports that would lead over the edge of a mesh are unused.
+// Dally & Towles, ch. 5. Routers on a grid, each joined to its neighbours in every dimension; a dimension that wraps
+// closes to a ring. One of two routers is a single link (or as many as `links` says) whether it wraps or not, as on
+// Angara: no double cable. Router x + S_0 (y + S_1 (z + ...)); terminal = router * terminals + slot. Router-local
+// ports: the terminals; then per dimension the links towards the next higher coordinate (+), then those towards the
+// next lower one (-); a dimension of two routers has one set for both. The ports that would lead over the edge of a
+// mesh are unused.
 struct Torus final : Lattice {
   static constexpr u8 kNoDimension = 0xff;
 

@@ -15,10 +15,13 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   data->shift = params.count("shift");
   data->per_group = terminals_per_group(net, net.groups);
   if (data->per_group == 0)
-    throw ConfigError("traffic.adversarial: needs two or more groups of one size whose terminals follow each other; topology '" + net.topology_name + "' has " + std::to_string(net.groups) +
-                      " groups for " + std::to_string(net.terminals) + " terminals" + (net.damaged ? ", without what has failed" : ""));
+    throw ConfigError(
+        "traffic.adversarial: needs two or more groups of one size whose terminals follow each other; topology '" +
+        net.topology_name + "' has " + std::to_string(net.groups) + " groups for " + std::to_string(net.terminals) +
+        " terminals" + (net.damaged ? ", without what has failed" : ""));
   if (data->shift % net.groups == 0)
-    throw ConfigError("traffic.adversarial.shift: " + std::to_string(data->shift) + " is a multiple of the " + std::to_string(net.groups) + " groups, so that no packet would leave its own");
+    throw ConfigError("traffic.adversarial.shift: " + std::to_string(data->shift) + " is a multiple of the " +
+                      std::to_string(net.groups) + " groups, so that no packet would leave its own");
   return data;
 }
 

@@ -13,7 +13,9 @@ namespace flitgym {
 struct Partners : ComponentData {
   std::vector<u32> to;  // [terminals]
 };
-inline u32 partner(const Network& net, u64, u32 terminal, u32, u32, u32) { return static_cast<const Partners&>(*net.traffic).to[terminal]; }
+inline u32 partner(const Network& net, u64, u32 terminal, u32, u32, u32) {
+  return static_cast<const Partners&>(*net.traffic).to[terminal];
+}
 
 // partner(terminal) for every terminal of the network.
 template <class Partner>
@@ -27,9 +29,12 @@ std::shared_ptr<const ComponentData> make_partners(const Network& net, Partner p
 inline const Lattice& need_coordinates(const std::string& pattern, const Network& net) {
   if (const Lattice* grid = find_lattice(net)) return *grid;
   if (dynamic_cast<const Lattice*>(net.topology.get()))
-    throw ConfigError("traffic." + pattern + ": is written in coordinates of terminals, and some of topology '" + net.topology_name + "' are missing (failures)");
-  throw ConfigError("traffic." + pattern + ": is written in coordinates of routers, which topology '" + net.topology_name +
-                    "' does not have; hyperx, mesh and torus have them. Patterns without coordinates, such as uniform, run on any topology");
+    throw ConfigError("traffic." + pattern + ": is written in coordinates of terminals, and some of topology '" +
+                      net.topology_name + "' are missing (failures)");
+  throw ConfigError("traffic." + pattern + ": is written in coordinates of routers, which topology '" +
+                    net.topology_name +
+                    "' does not have; hyperx, mesh and torus have them. Patterns without coordinates, such as uniform, "
+                    "run on any topology");
 }
 inline const Lattice& lattice(const Network& net) { return static_cast<const Lattice&>(*net.topology); }
 
@@ -50,23 +55,29 @@ std::shared_ptr<const ComponentData> make_partners_by_router(const Network& net,
 // N = 2^b terminals: b. Refuses any other number.
 inline u32 bits_of_terminals(const std::string& pattern, const Network& net) {
   if (!std::has_single_bit(net.terminals))
-    throw ConfigError("traffic." + pattern + ": permutes the bits of a terminal's number, so it needs a power of two of them; topology '" + net.topology_name + "' has " +
-                      std::to_string(net.terminals) + " (between " + std::to_string(std::bit_floor(net.terminals)) + " and " + std::to_string(u64{std::bit_floor(net.terminals)} * 2) + ")");
+    throw ConfigError("traffic." + pattern +
+                      ": permutes the bits of a terminal's number, so it needs a power of two of them; topology '" +
+                      net.topology_name + "' has " + std::to_string(net.terminals) + " (between " +
+                      std::to_string(std::bit_floor(net.terminals)) + " and " +
+                      std::to_string(u64{std::bit_floor(net.terminals)} * 2) + ")");
   return static_cast<u32>(std::countr_zero(net.terminals));
 }
 
 inline void need_dimensions(const std::string& pattern, const Lattice& grid, u32 least) {
   if (grid.dimensions < least)
-    throw ConfigError("traffic." + pattern + ": needs " + std::to_string(least) + " dimensions, " + grid.key + " has " + std::to_string(grid.dimensions));
+    throw ConfigError("traffic." + pattern + ": needs " + std::to_string(least) + " dimensions, " + grid.key + " has " +
+                      std::to_string(grid.dimensions));
 }
 inline void need_even_width(const std::string& pattern, const Lattice& grid, u32 k) {
   if (grid.widths[k] % 2)
-    throw ConfigError("traffic." + pattern + ": halves dimension " + std::to_string(k) + ", whose width must be even; " + grid.key + "[" + std::to_string(k) + "] is " +
+    throw ConfigError("traffic." + pattern + ": halves dimension " + std::to_string(k) +
+                      ", whose width must be even; " + grid.key + "[" + std::to_string(k) + "] is " +
                       std::to_string(grid.widths[k]));
 }
 inline void need_equal_widths(const std::string& pattern, const Lattice& grid, u32 a, u32 b) {
   if (grid.widths[a] != grid.widths[b])
-    throw ConfigError("traffic." + pattern + ": exchanges dimensions " + std::to_string(a) + " and " + std::to_string(b) + ", whose widths must be equal; " + grid.key + " has " +
+    throw ConfigError("traffic." + pattern + ": exchanges dimensions " + std::to_string(a) + " and " +
+                      std::to_string(b) + ", whose widths must be equal; " + grid.key + " has " +
                       std::to_string(grid.widths[a]) + " and " + std::to_string(grid.widths[b]));
 }
 
@@ -74,10 +85,13 @@ inline void need_equal_widths(const std::string& pattern, const Lattice& grid, u
 inline u32 dimension_of(const std::string& pattern, const Params& params, const Lattice& grid) {
   const std::string& given = params.text("dimension");
   u32 k = kNone;
-  if (const std::size_t letter = std::string("xyzw").find(given); given.size() == 1 && letter != std::string::npos) k = static_cast<u32>(letter);
-  else if (!given.empty() && given.size() <= 2 && given.find_first_not_of("0123456789") == std::string::npos) k = static_cast<u32>(std::stoul(given));
+  if (const std::size_t letter = std::string("xyzw").find(given); given.size() == 1 && letter != std::string::npos)
+    k = static_cast<u32>(letter);
+  else if (!given.empty() && given.size() <= 2 && given.find_first_not_of("0123456789") == std::string::npos)
+    k = static_cast<u32>(std::stoul(given));
   if (k >= grid.dimensions)
-    throw ConfigError("traffic." + pattern + ".dimension: '" + given + "' is none of the " + std::to_string(grid.dimensions) + " dimensions of " + grid.key + " (x, y, z, ... or 0 .. " +
+    throw ConfigError("traffic." + pattern + ".dimension: '" + given + "' is none of the " +
+                      std::to_string(grid.dimensions) + " dimensions of " + grid.key + " (x, y, z, ... or 0 .. " +
                       std::to_string(grid.dimensions - 1) + ")");
   return k;
 }

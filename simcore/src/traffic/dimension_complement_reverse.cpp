@@ -1,5 +1,6 @@
-// DCR (SC'19): (x, y, z) to (S-1-z, S-1-y, S-1-x); with L dimensions, k and L-1-k are exchanged and mirrored. A line of routers
-// in x has all its destinations in one line in z, and dimension order sends all of that over one link in between.
+// DCR (SC'19): (x, y, z) to (S-1-z, S-1-y, S-1-x); with L dimensions, k and L-1-k are exchanged and mirrored. A line of
+// routers in x has all its destinations in one line in z, and dimension order sends all of that over one link in
+// between.
 #include "traffic/coordinates.hpp"
 
 namespace flitgym {
@@ -8,7 +9,8 @@ namespace {
 
 std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   const Lattice& grid = need_coordinates("dimension_complement_reverse", net);
-  for (u32 k = 0; k < grid.dimensions / 2; k++) need_equal_widths("dimension_complement_reverse", grid, k, grid.dimensions - 1 - k);
+  for (u32 k = 0; k < grid.dimensions / 2; k++)
+    need_equal_widths("dimension_complement_reverse", grid, k, grid.dimensions - 1 - k);
   return make_partners_by_router(net, [&](const std::vector<u32>& at, u32) {
     std::vector<u32> there;
     for (u32 k = 0; k < grid.dimensions; k++) there.push_back(grid.widths[k] - 1 - at[grid.dimensions - 1 - k]);

@@ -6,9 +6,12 @@
 
 namespace flitgym {
 
-inline u64 traffic_draw(u64 seed, u32 terminal, u32 sequence, u32 k) { return draw(seed, u64{terminal} << 32 | sequence, kDrawDestination + k); }
+inline u64 traffic_draw(u64 seed, u32 terminal, u32 sequence, u32 k) {
+  return draw(seed, u64{terminal} << 32 | sequence, kDrawDestination + k);
+}
 
-// Terminals per group, where the groups (or without groups, the routers) follow each other and are of one size; 0 where not.
+// Terminals per group, where the groups (or without groups, the routers) follow each other and are of one size; 0 where
+// not.
 inline u32 terminals_per_group(const Network& net, u32 groups) {
   if (groups < 2 || net.terminals % groups != 0) return 0;
   const u32 size = net.terminals / groups;

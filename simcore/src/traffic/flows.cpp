@@ -1,4 +1,5 @@
-// Named flows: some terminals send to one destination each, the others are silent. For small worlds whose best routing is known.
+// Named flows: some terminals send to one destination each, the others are silent. For small worlds whose best routing
+// is known.
 #include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 
@@ -15,22 +16,32 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   auto data = std::make_shared<Flows>();
   auto sources = params.counts("sources"), destinations = params.counts("destinations");
   if (sources.empty() && destinations.empty())
-    for (u32 t = 0; t < net.terminals; t++) sources.push_back(t), destinations.push_back((t + net.terminals / 2) % net.terminals);
+    for (u32 t = 0; t < net.terminals; t++)
+      sources.push_back(t), destinations.push_back((t + net.terminals / 2) % net.terminals);
   if (sources.size() != destinations.size())
-    throw ConfigError("traffic.flows.destinations: " + std::to_string(destinations.size()) + " for " + std::to_string(sources.size()) + " sources; a flow has one of each");
+    throw ConfigError("traffic.flows.destinations: " + std::to_string(destinations.size()) + " for " +
+                      std::to_string(sources.size()) + " sources; a flow has one of each");
   data->to.assign(net.terminals, kNone);
   for (std::size_t k = 0; k < sources.size(); k++) {
     for (const u32 t : {sources[k], destinations[k]})
-      if (t >= net.terminals) throw ConfigError("traffic.flows: terminal " + std::to_string(t) + " of a network of " + std::to_string(net.terminals));
-    if (data->to[sources[k]] != kNone) throw ConfigError("traffic.flows.sources: terminal " + std::to_string(sources[k]) + " stands there twice; it has one flow");
+      if (t >= net.terminals)
+        throw ConfigError("traffic.flows: terminal " + std::to_string(t) + " of a network of " +
+                          std::to_string(net.terminals));
+    if (data->to[sources[k]] != kNone)
+      throw ConfigError("traffic.flows.sources: terminal " + std::to_string(sources[k]) +
+                        " stands there twice; it has one flow");
     data->to[sources[k]] = destinations[k];
   }
   data->count = sources.size();
   return data;
 }
 
-u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32) { return static_cast<const Flows&>(*net.traffic).to[terminal]; }
-u32 round_size(const Network& net, u64, u32 terminal, u32) { return static_cast<const Flows&>(*net.traffic).to[terminal] != kNone; }
+u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32) {
+  return static_cast<const Flows&>(*net.traffic).to[terminal];
+}
+u32 round_size(const Network& net, u64, u32 terminal, u32) {
+  return static_cast<const Flows&>(*net.traffic).to[terminal] != kNone;
+}
 
 const Register<TrafficSpec> entry({
     .name = "flows",

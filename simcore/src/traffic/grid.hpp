@@ -19,7 +19,8 @@ inline std::vector<ParamSpec> grid_params() {
   };
 }
 
-inline std::shared_ptr<const ComponentData> make_grid(const std::string& name, const Params& params, const Network& net) {
+inline std::shared_ptr<const ComponentData> make_grid(const std::string& name, const Params& params,
+                                                      const Network& net) {
   auto grid = std::make_shared<Grid>();
   const auto size = [&](const char* key, u32 fallback) { return params.count(key) ? params.count(key) : fallback; };
   grid->nx = size("nx", net.terminals / net.routers);
@@ -27,8 +28,9 @@ inline std::shared_ptr<const ComponentData> make_grid(const std::string& name, c
   grid->nz = size("nz", net.groups);
   const u64 cells = u64{grid->nx} * grid->ny * grid->nz;
   if (cells != net.terminals)
-    throw ConfigError("traffic." + name + ": a grid of " + std::to_string(grid->nx) + " x " + std::to_string(grid->ny) + " x " + std::to_string(grid->nz) + " = " + std::to_string(cells) +
-                      " cells does not cover the " + std::to_string(net.terminals) + " terminals; set nx, ny, nz");
+    throw ConfigError("traffic." + name + ": a grid of " + std::to_string(grid->nx) + " x " + std::to_string(grid->ny) +
+                      " x " + std::to_string(grid->nz) + " = " + std::to_string(cells) + " cells does not cover the " +
+                      std::to_string(net.terminals) + " terminals; set nx, ny, nz");
   return grid;
 }
 

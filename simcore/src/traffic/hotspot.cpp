@@ -16,7 +16,8 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   data->fraction = params.real("fraction");
   const u32 n = params.count("hot_terminals");
   if (n > net.terminals)
-    throw ConfigError("traffic.hotspot.hot_terminals: " + std::to_string(n) + " is more than the network's " + std::to_string(net.terminals) + " terminals");
+    throw ConfigError("traffic.hotspot.hot_terminals: " + std::to_string(n) + " is more than the network's " +
+                      std::to_string(net.terminals) + " terminals");
   const auto seed = static_cast<u64>(params.integer("hot_seed"));
   for (u64 k = 0; data->hot.size() < n; k++) {
     const u32 t = below(draw(seed, 0, k), net.terminals);
@@ -30,7 +31,8 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
 u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
   const auto& data = static_cast<const Hotspot&>(*net.traffic);
   const u64 bits = traffic_draw(seed, terminal, sequence, 1);
-  if (unit(traffic_draw(seed, terminal, sequence, 0)) < data.fraction) return data.hot[below(bits, static_cast<u32>(data.hot.size()))];
+  if (unit(traffic_draw(seed, terminal, sequence, 0)) < data.fraction)
+    return data.hot[below(bits, static_cast<u32>(data.hot.size()))];
   return below(bits, net.terminals);
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
   auto grid = make_grid("many_to_many", params, net);
-  if (static_cast<const Grid&>(*grid).nz < 2) throw ConfigError("traffic.many_to_many.nz: a column of one terminal has nobody to send to");
+  if (static_cast<const Grid&>(*grid).nz < 2)
+    throw ConfigError("traffic.many_to_many.nz: a column of one terminal has nobody to send to");
   return grid;
 }
 

@@ -19,10 +19,14 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   data->groups = net.groups > 1 ? net.groups : net.routers;
   data->per_group = terminals_per_group(net, data->groups);
   if (data->per_group == 0)
-    throw ConfigError("traffic.mixed: needs two or more groups of one size whose terminals follow each other (without groups, routers); topology '" + net.topology_name + "' has " +
-                      std::to_string(data->groups) + " for " + std::to_string(net.terminals) + " terminals" + (net.damaged ? ", without what has failed" : ""));
+    throw ConfigError(
+        "traffic.mixed: needs two or more groups of one size whose terminals follow each other (without groups, "
+        "routers); topology '" +
+        net.topology_name + "' has " + std::to_string(data->groups) + " for " + std::to_string(net.terminals) +
+        " terminals" + (net.damaged ? ", without what has failed" : ""));
   if (data->shift % data->groups == 0)
-    throw ConfigError("traffic.mixed.shift: " + std::to_string(data->shift) + " is a multiple of the " + std::to_string(data->groups) + " groups, so that no packet would leave its own");
+    throw ConfigError("traffic.mixed.shift: " + std::to_string(data->shift) + " is a multiple of the " +
+                      std::to_string(data->groups) + " groups, so that no packet would leave its own");
   return data;
 }
 

@@ -15,11 +15,14 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network&)
   data->least = params.count("least");
   data->most = params.count("most");
   if (data->least > data->most)
-    throw ConfigError("traffic.random_neighbors.least: " + std::to_string(data->least) + " is more than most = " + std::to_string(data->most));
+    throw ConfigError("traffic.random_neighbors.least: " + std::to_string(data->least) +
+                      " is more than most = " + std::to_string(data->most));
   return data;
 }
 
-u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) { return below(traffic_draw(seed, terminal, sequence, 0), net.terminals); }
+u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
+  return below(traffic_draw(seed, terminal, sequence, 0), net.terminals);
+}
 
 u32 round_size(const Network& net, u64 seed, u32 terminal, u32 round) {
   const auto& data = static_cast<const Neighbors&>(*net.traffic);

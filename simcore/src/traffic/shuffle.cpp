@@ -7,7 +7,9 @@ namespace {
 
 std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   const u32 bits = bits_of_terminals("shuffle", net);
-  return make_partners(net, [&](u32 terminal) { return bits ? (terminal << 1 | terminal >> (bits - 1)) & (net.terminals - 1) : terminal; });
+  return make_partners(net, [&](u32 terminal) {
+    return bits ? (terminal << 1 | terminal >> (bits - 1)) & (net.terminals - 1) : terminal;
+  });
 }
 
 const Register<TrafficSpec> entry({

@@ -5,7 +5,9 @@ namespace flitgym {
 
 namespace {
 
-std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) { return make_grid("stencil_3d", params, net); }
+std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
+  return make_grid("stencil_3d", params, net);
+}
 
 u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32 index) {
   const auto& grid = static_cast<const Grid&>(*net.traffic);

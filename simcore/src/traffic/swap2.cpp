@@ -1,5 +1,5 @@
-// S2 (SC'19): terminals in even slots send half a width away in x, those in odd slots half a width away in y. A permutation that
-// leaves most links idle under minimal routing.
+// S2 (SC'19): terminals in even slots send half a width away in x, those in odd slots half a width away in y. A
+// permutation that leaves most links idle under minimal routing.
 #include "traffic/coordinates.hpp"
 
 namespace flitgym {

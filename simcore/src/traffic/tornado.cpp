@@ -11,9 +11,12 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   const Lattice& grid = need_coordinates("tornado", net);
   const std::vector<u32> dimensions = params.counts("dimensions");
   for (const u32 k : dimensions)
-    if (k >= grid.dimensions) throw ConfigError("traffic.tornado.dimensions: " + std::to_string(k) + " is none of the " + std::to_string(grid.dimensions) + " dimensions, 0 .. " + std::to_string(grid.dimensions - 1));
+    if (k >= grid.dimensions)
+      throw ConfigError("traffic.tornado.dimensions: " + std::to_string(k) + " is none of the " +
+                        std::to_string(grid.dimensions) + " dimensions, 0 .. " + std::to_string(grid.dimensions - 1));
   if (std::set<u32>(dimensions.begin(), dimensions.end()).size() < dimensions.size())
-    throw ConfigError("traffic.tornado.dimensions: " + to_string(Value{params.reals("dimensions")}) + " names a dimension twice");
+    throw ConfigError("traffic.tornado.dimensions: " + to_string(Value{params.reals("dimensions")}) +
+                      " names a dimension twice");
   return make_partners_by_router(net, [&](std::vector<u32> at, u32) {
     for (const u32 k : dimensions) at[k] = (at[k] + (grid.widths[k] - 1) / 2) % grid.widths[k];
     return at;

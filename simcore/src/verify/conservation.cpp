@@ -22,19 +22,22 @@ void check_sensed(const Network& net, const State& s) {
         if (there) {  // no slot of a terminal is ever in use
           const OutputVc& out = s.output_vcs[net.vc_id(net.port(r, k), vc)];
           const bool to_terminal = net.channels[net.port(r, k)].kind == PortKind::kTerminal;
-          flits = sensed.queue() * out.count + (to_terminal ? 0 : sensed.slots() * (net.router.input_depth - out.credits));
+          flits =
+              sensed.queue() * out.count + (to_terminal ? 0 : sensed.slots() * (net.router.input_depth - out.credits));
         }
         if (kept[sensed.row(r, vc) + k] != flits)
-          throw CoreError("sensed at router " + std::to_string(r) + " port " + std::to_string(k) + " vc " + std::to_string(vc) + ": " +
-                          std::to_string(kept[sensed.row(r, vc) + k]) + ", but there are " + std::to_string(flits) + " flits");
+          throw CoreError("sensed at router " + std::to_string(r) + " port " + std::to_string(k) + " vc " +
+                          std::to_string(vc) + ": " + std::to_string(kept[sensed.row(r, vc) + k]) + ", but there are " +
+                          std::to_string(flits) + " flits");
       }
 }
 
 }  // namespace
 
 void check_conservation(const Network& net, const State& s) {
-  const auto fail = [&](const std::string& what) { throw CoreError("conservation, cycle " +
-      std::to_string(s.part.totals.now) + ": " + what); };
+  const auto fail = [&](const std::string& what) {
+    throw CoreError("conservation, cycle " + std::to_string(s.part.totals.now) + ": " + what);
+  };
 
   // What is on the way to each buffer, and back to each output VC.
   std::vector<u32> flits(std::size_t{net.port_count} << net.vc_shift), returning(flits.size());
@@ -48,7 +51,8 @@ void check_conservation(const Network& net, const State& s) {
         flits[e.vc] += weight;
         on_channels += weight;
       }
-    each_item(partition(s, k).tails_due, [&](const FlitEvent& e) { on_channels += s.packets[packet_of(e.flit)].flits; });
+    each_item(partition(s, k).tails_due,
+              [&](const FlitEvent& e) { on_channels += s.packets[packet_of(e.flit)].flits; });
     for (const auto& line : partition(s, k).credit_lines.lines)
       for (u32 n = line.first; n != line.end; n++) returning[line.at(n).vc] += line.at(n).flits;
   }
@@ -58,8 +62,9 @@ void check_conservation(const Network& net, const State& s) {
   for (const OutputVc& out : s.output_vcs) buffered += out.count;
   if (buffered + on_channels != sums.flits_in_network)
     fail(std::to_string(buffered) + " flits buffered + " + std::to_string(on_channels) + " on channels, but " +
-        std::to_string(sums.flits_in_network) + " accepted and not ejected");
-  if (sums.flits_accepted != sums.flits_ejected + sums.flits_in_network) fail("flits in differ from flits out plus flits in flight");
+         std::to_string(sums.flits_in_network) + " accepted and not ejected");
+  if (sums.flits_accepted != sums.flits_ejected + sums.flits_in_network)
+    fail("flits in differ from flits out plus flits in flight");
 
   for (u32 p = 0; p < net.port_count; p++) {
     if (net.channels[p].peer == kNone || (!net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal)) continue;
@@ -70,16 +75,17 @@ void check_conservation(const Network& net, const State& s) {
       const u32 held = s.input_vcs[in].count, total = o.credits + flits[in] + held + returning[out];
       // With packet credits the slots of flits that left ahead of their tail are not on the way back yet.
       const bool packets = net.router.packet_credits && net.most_packet_flits > 1 && !net.whole_packets;
-      if (packets ? total > net.router.input_depth || total +
-          net.most_packet_flits <= net.router.input_depth : total != net.router.input_depth)
+      if (packets ? total > net.router.input_depth || total + net.most_packet_flits <= net.router.input_depth
+                  : total != net.router.input_depth)
         fail("port " + std::to_string(p) + " vc " + std::to_string(vc) + ": " + std::to_string(o.credits) +
-            " credits + " + std::to_string(flits[in]) + " flits on the channel + " +
-             std::to_string(held) + " buffered + " + std::to_string(returning[out]) +
-                 " credits returning differ from the buffer's " + std::to_string(net.router.input_depth));
+             " credits + " + std::to_string(flits[in]) + " flits on the channel + " + std::to_string(held) +
+             " buffered + " + std::to_string(returning[out]) + " credits returning differ from the buffer's " +
+             std::to_string(net.router.input_depth));
       load += o.count + net.router.input_depth - o.credits;
     }
-    if (load != s.ports[p].load) fail("port " + std::to_string(p) + ": load " + std::to_string(s.ports[p].load) +
-        " is not " + std::to_string(load));
+    if (load != s.ports[p].load)
+      fail("port " + std::to_string(p) + ": load " + std::to_string(s.ports[p].load) + " is not " +
+           std::to_string(load));
   }
   check_sensed(net, s);
 }

@@ -9,8 +9,8 @@ namespace flitgym {
 
 void verify_learning(const Network& net, const State& s, const std::vector<u8>& live) {
   if (!net.seam) {
-    hold(s.open_decisions.empty() && s.last_decision.empty() && s.part.free_decisions.empty() && s.part.news.first.empty() &&
-             s.part.news.chunks.empty(),
+    hold(s.open_decisions.empty() && s.last_decision.empty() && s.part.free_decisions.empty() &&
+             s.part.news.first.empty() && s.part.news.chunks.empty(),
          "decisions of an agent, where there is none");
     return;
   }
@@ -23,8 +23,8 @@ void verify_learning(const Network& net, const State& s, const std::vector<u8>& 
   const LearningTotals& t = s.part.learning;
   hold(t.epsilon >= 0 && t.epsilon <= 1 && t.temperature >= 0 && t.temperature <= 1e6, "the agent's exploration");
   for (const float weight : s.weights) hold(std::isfinite(weight), "a weight of the policy");
-  for (const Delivered& d : s.delivered_from) hold(std::isfinite(d.packets) && std::isfinite(d.moment),
-      "the account of what was delivered");
+  for (const Delivered& d : s.delivered_from)
+    hold(std::isfinite(d.packets) && std::isfinite(d.moment), "the account of what was delivered");
 
   // A decision that is not free belongs to a packet under way, or its news are.
   std::vector<u8> placed = marked_free(s.part.free_decisions, n, "the list of free decisions");
@@ -43,7 +43,7 @@ void verify_learning(const Network& net, const State& s, const std::vector<u8>& 
     const OpenDecision& open = s.open_decisions[id];
     hold(placed[id], "an open decision is nowhere");
     hold(open.router < net.routers && open.action < seam.slots && open.done <= 1 && open.job < jobs,
-        "an open decision");
+         "an open decision");
   }
 }
 

@@ -16,17 +16,17 @@ namespace {
 
 // Flits of one packet that come in at a queue, one after the other.
 struct Stream {
-  u32 packet = kNone;   // that is part-way in; kNone: none
-  u32 received = 0;     // flits of it so far
-  bool seen = false;    // something is on the channel
-  bool ahead = false;   // its head was delivered before (at a terminal), `received` is not known
+  u32 packet = kNone;  // that is part-way in; kNone: none
+  u32 received = 0;    // flits of it so far
+  bool seen = false;   // something is on the channel
+  bool ahead = false;  // its head was delivered before (at a terminal), `received` is not known
 };
 
 class NetworkCheck {
  public:
   NetworkCheck(const Network& net, const State& s, const std::vector<u32>* asking)
       : net_(net), s_(s), asking_(asking), router_vcs_(net.vc_id(net.router_ports, 0)),
-          all_vcs_(net.vc_id(net.port_count, 0)) {}
+        all_vcs_(net.vc_id(net.port_count, 0)) {}
 
   std::vector<u8> run() {
     scalars();
@@ -65,8 +65,9 @@ class NetworkCheck {
     const Totals& t = s_.part.totals;
     each_part([&](u32, const Partition& part) {
       const Totals& o = part.totals;
-      hold(o.now == t.now && o.collected == t.collected && o.epoch == t.epoch && o.sources_stopped == t.sources_stopped &&
-               o.frozen == t.frozen && part.window.open == s_.part.window.open && part.window.begin == s_.part.window.begin &&
+      hold(o.now == t.now && o.collected == t.collected && o.epoch == t.epoch &&
+               o.sources_stopped == t.sources_stopped && o.frozen == t.frozen &&
+               part.window.open == s_.part.window.open && part.window.begin == s_.part.window.begin &&
                part.window.end == s_.part.window.end,
            "the time and the flags of its partitions");
       hold(std::isfinite(part.window.missed) && part.window.missed >= 0, "its measuring window");
@@ -77,7 +78,8 @@ class NetworkCheck {
              (t.epoch + 1 == net_.graphs.size() || net_.graphs[t.epoch + 1]->from > done),
          "which of its links are up");
     hold(t.sources_stopped <= 1 && t.frozen <= 1, "its flags");
-    hold(s_.part.window.open <= 1 && s_.part.window.begin <= t.now && s_.part.window.end <= t.now, "its measuring window");
+    hold(s_.part.window.open <= 1 && s_.part.window.begin <= t.now && s_.part.window.end <= t.now,
+         "its measuring window");
     // A time series goes on from cycle 0: no more of it than the state's own time allows, nor so much that it fills
     // the memory.
     const u64 interval = s_.series_interval[0], intervals = interval ? t.now / interval + 1 : 0, most = u64{1} << 24;
@@ -89,7 +91,8 @@ class NetworkCheck {
     hold(intervals <= longest + most, "its time series");
     longest = s_.hosts.empty() ? intervals * jobs() : 0;
     for (const Hosts& hosts : s_.hosts) {
-      hold(hosts.job_series.size() <= intervals * jobs() && hosts.job_series.size() % std::max<u64>(jobs(), 1) == 0, "its time series of the jobs");
+      hold(hosts.job_series.size() <= intervals * jobs() && hosts.job_series.size() % std::max<u64>(jobs(), 1) == 0,
+           "its time series of the jobs");
       longest = std::max<u64>(longest, hosts.job_series.size());
     }
     hold(intervals * jobs() <= longest + most, "its time series of the jobs");
@@ -100,7 +103,9 @@ class NetworkCheck {
     hold(n < (u64{1} << (32 - kFlitShift)) - 1 && s_.next.size() == n && s_.details.size() == (net_.learns ? n : 0),
          "the pool of packets");
     std::vector<u32> free;
-    each_part([&](u32, const Partition& part) { free.insert(free.end(), part.free_packets.begin(), part.free_packets.end()); });
+    each_part([&](u32, const Partition& part) {
+      free.insert(free.end(), part.free_packets.begin(), part.free_packets.end());
+    });
     live_ = marked_free(free, n, "the list of free packets");
     for (u8& mark : live_) mark = !mark;
     hold(totals(s_).packets_in_network == n - free.size(), "the number of packets in the network");
@@ -153,7 +158,7 @@ class NetworkCheck {
     for (Flit at = vc.front;; sent = 0) {
       const u32 id = packet_of(at);
       hold((at & (kHead | kTail)) == 0 && id < live_.size() && live_[id],
-          "a queue holds a packet that is not in the network");
+           "a queue holds a packet that is not in the network");
       const u32 flits = s_.packets[id].flits;
       hold(sent < flits, broken);
       if (at == vc.back) {
@@ -217,28 +222,32 @@ class NetworkCheck {
       const bool to_terminal = !net_.is_nic(port) && net_.channels[port].kind == PortKind::kTerminal;
       hold(!to_terminal || out.credits == 65535, "the credits of a terminal");
       hold(holder_[u] == kNone || out.owner == holder_[u],
-          "an output VC does not belong to the packet that goes through it");
+           "an output VC does not belong to the packet that goes through it");
       if (out.owner == kNone) continue;
       hold(out.owner < router_vcs_ && !net_.is_nic(port) && router_of_vc(out.owner) == net_.router_of_port(port),
            "an output VC belongs to another router's packet");
       hold(s_.input_vcs[out.owner].routed && output_of(out.owner) == u,
-          "an output VC belongs to a packet that goes elsewhere");
+           "an output VC belongs to a packet that goes elsewhere");
     }
   }
 
   void channels() {
     each_part([&](u32 k, const Partition& part) { channels(k, part); });
   }
-  u32 node_of(u32 port) const { return net_.is_nic(port) ? net_.terminal_router[port - net_.router_ports] : net_.router_of_port(port); }
-  // The line on which what a channel sends comes in at its end: with several partitions, sent on one and received on another.
+  u32 node_of(u32 port) const {
+    return net_.is_nic(port) ? net_.terminal_router[port - net_.router_ports] : net_.router_of_port(port);
+  }
+  // The line on which what a channel sends comes in at its end: with several partitions, sent on one and received on
+  // another.
   u32 line_in(u32 line) const { return line < net_.local_lines ? line : line - net_.far_lines; }
 
   void channels(u32 k, const Partition& part) {
     const Cycle now = s_.part.totals.now;
     each_event(part.flit_lines, net_.delays, now, asking_, [&](u32 line, const FlitEvent& e) {
       hold(e.vc < all_vcs_ && has_vc(e.vc), "a flit is on a channel that is not there");
-      hold(line_in(net_.channels[net_.channels[net_.port_of_vc(e.vc)].peer].line) == line && own(k, node_of(net_.port_of_vc(e.vc))),
-          "a flit is on another channel's delay line");
+      hold(line_in(net_.channels[net_.channels[net_.port_of_vc(e.vc)].peer].line) == line &&
+               own(k, node_of(net_.port_of_vc(e.vc))),
+           "a flit is on another channel's delay line");
       const u32 id = packet_of(e.flit);
       hold(id < live_.size() && live_[id], "a channel holds a packet that is not in the network");
       const bool head = e.flit & kHead, tail = e.flit & kTail, to_terminal = e.vc >= router_vcs_;
@@ -266,8 +275,8 @@ class NetworkCheck {
     });
     each_item(part.tails_due, [&](const FlitEvent& e) {
       const u32 id = packet_of(e.flit);
-      hold(net_.whole_packets && e.vc >= router_vcs_ && e.vc < all_vcs_ && has_vc(e.vc) && id < live_.size() && live_[id] &&
-               (e.flit & kHead) && (e.flit & kTail) && own(k, node_of(net_.port_of_vc(e.vc))),
+      hold(net_.whole_packets && e.vc >= router_vcs_ && e.vc < all_vcs_ && has_vc(e.vc) && id < live_.size() &&
+               live_[id] && (e.flit & kHead) && (e.flit & kTail) && own(k, node_of(net_.port_of_vc(e.vc))),
            "a packet comes to a terminal that is not there");
       come(id);
     });
@@ -275,13 +284,14 @@ class NetworkCheck {
       hold(e.vc < all_vcs_ && has_vc(e.vc), "a credit goes to a channel that is not there");
       const u32 port = net_.port_of_vc(e.vc);
       hold(net_.is_nic(port) || net_.channels[port].kind != PortKind::kTerminal, "a terminal sends a credit");
-      hold(line_in(net_.channels[net_.channels[port].peer].credit_line) == line && own(k, node_of(port)), "a credit is on another channel's delay line");
+      hold(line_in(net_.channels[net_.channels[port].peer].credit_line) == line && own(k, node_of(port)),
+           "a credit is on another channel's delay line");
       hold(e.job < jobs() && e.flits > 0, "a credit");
     });
     const auto feedback = [&](const FeedbackEvent& e) {
       hold(e.port < net_.router_ports && own(k, net_.router_of_port(e.port)) && net_.channels[e.port].peer != kNone &&
-               net_.channels[e.port].kind != PortKind::kTerminal && (net_.feedback.rows == 0 || e.row < net_.feedback.rows) &&
-               std::isfinite(e.target),
+               net_.channels[e.port].kind != PortKind::kTerminal &&
+               (net_.feedback.rows == 0 || e.row < net_.feedback.rows) && std::isfinite(e.target),
            "learning feedback");
     };
     each_event(part.feedback_lines, net_.learns ? net_.delays : std::vector<u32>{}, now, asking_,
@@ -347,7 +357,8 @@ class NetworkCheck {
         const u32 r = range.first_router + n;
         const bool active = s_.active_routers[range.first_word + n / 64] >> (n % 64) & 1;
         bool asks = false;
-        for (u32 k = 0; r < range.end_router && k < net_.asked_words; k++) asks |= outputs[r * net_.asked_words + k] != 0;
+        for (u32 k = 0; r < range.end_router && k < net_.asked_words; k++)
+          asks |= outputs[r * net_.asked_words + k] != 0;
         hold(r < range.end_router ? active || !asks : !active, "the list of routers with requests");
       }
   }
@@ -374,7 +385,7 @@ class NetworkCheck {
       hold(o.awake == scheduled[p] && (!scheduled[p] || queued_at_output(p)), "the ports that are about to send");
       hold(o.stalled <= 1 && o.next_vc < net_.vcs && o.next_request < 64 * net_.request_words, "the turns of a port");
       hold(o.busy_until <= latest && o.input_busy_until <= latest && o.output_busy_until <= latest,
-          "the times of a port");
+           "the times of a port");
     }
     check_conservation(net_, s_);
   }
@@ -383,7 +394,8 @@ class NetworkCheck {
     std::vector<u8> due(net_.terminals, 0);
     each_part([&](u32 k, const Partition& part) {
       each_item(part.sources_due, [&](u32 terminal) {
-        hold(terminal < net_.terminals && !due[terminal] && !net_.workload && own(k, net_.terminal_router[terminal]), "the clocks of the sources");
+        hold(terminal < net_.terminals && !due[terminal] && !net_.workload && own(k, net_.terminal_router[terminal]),
+             "the clocks of the sources");
         due[terminal] = 1;
       });
     });
@@ -396,7 +408,7 @@ class NetworkCheck {
       if (x.left > 0) {
         const u32 all = x.round == 0 ? 0 : net_.round_size ? net_.round_size(net_, net_.seed, t, x.round - 1) : 1;
         hold(x.left <= all && x.index == all - x.left && !due[t] && !s_.part.totals.sources_stopped,
-            "the round of a source");
+             "the round of a source");
       } else {
         hold(s_.part.totals.sources_stopped || x.next_tick >> 32 >= s_.part.totals.now, "the clock of a source");
       }
@@ -408,7 +420,7 @@ class NetworkCheck {
   void tails() const {
     for (std::size_t id = 0; id < live_.size(); id++)
       hold(!live_[id] || (tails_[id] == 1 && present_[id] <= s_.packets[id].flits),
-          "a packet is in no place, or in two");
+           "a packet is in no place, or in two");
   }
 
   const Network& net_;

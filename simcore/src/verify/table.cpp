@@ -14,8 +14,8 @@ u32 words_of(const MemoryShape& t) { return (t.columns + 63) / 64; }
 
 [[noreturn]] void refuse_entry(const MemoryShape& t, std::size_t row, u32 column, float value, bool used) {
   const std::string where = t.name + "[" + std::to_string(row / t.rows) + ", " + std::to_string(row % t.rows) + ", " +
-                            std::to_string(column) + "] (router, row, column; " + t.meaning + "): " +
-                                std::to_string(value);
+                            std::to_string(column) + "] (router, row, column; " + t.meaning +
+                            "): " + std::to_string(value);
   if (!used) throw ConfigError(where + ", but no packet can use this entry, and it must stay infinite");
   if (std::isfinite(value)) throw ConfigError(where + " is negative; valid are finite values from 0 on, in ns");
   throw ConfigError(where + " is not finite; valid are finite values" + (t.lowest < 0 ? "" : " from 0 on, in ns"));
@@ -61,7 +61,8 @@ void verify_table(const Network& net, u32 memory, const AlignedBytes& table, con
         finite |= u64{bits < kInfinity} << c;
         largest = bits > largest ? bits : largest;
       }
-      if (finite == wanted && largest <= kInfinity) [[likely]] continue;
+      if (finite == wanted && largest <= kInfinity) [[likely]]
+        continue;
       for (u32 c = 0; c < columns; c++) {
         const u32 bits = std::bit_cast<u32>(values[c]) & sign;
         const bool needed = wanted >> c & 1;

@@ -90,7 +90,7 @@ void each_event(const DelayLines<T>& lines, const std::vector<u32>& delays, Cycl
     for (u32 k = line.delay; k > 0; k--) {
       const u32 reached = line.marks[(now - k) & (slots - 1)] - line.first;
       hold(reached >= before && reached <= line.end - line.first && (!middle || k < line.delay || reached == 0),
-          broken);
+           broken);
       before = reached;
     }
     hold(middle || before == line.end - line.first, broken);

@@ -76,9 +76,7 @@ class WorkloadCheck {
   void add_token(u32 id) { hold(tokens_[message_base_[k_] + id]++ == 0, "a message is in two places"); }
   // Of a rank's present block.
   bool is_own(u32 id) const { return id < hosts().ops.size() && owner_[op_base_[k_] + id] != kNone; }
-  bool is_op(u32 id, OpKind kind) const {
-    return is_own(id) && static_cast<OpKind>(hosts().ops[id].kind) == kind;
-  }
+  bool is_op(u32 id, OpKind kind) const { return is_own(id) && static_cast<OpKind>(hosts().ops[id].kind) == kind; }
   // An operation of a rank that a message completes.
   void completes(u32 rank, u32 id, OpKind kind, const char* otherwise) {
     k_ = part_of(rank);
@@ -101,8 +99,8 @@ class WorkloadCheck {
 
   // The pieces of a pool: those that ranks have, and those in the lists of free ones.
   template <class Next>
-  void pieces(std::size_t pool, const std::vector<u32>& free, const char* broken, u32 Rank::*first, u32 Rank::*size,
-      Next next) {
+  void pieces(std::size_t pool, const std::vector<u32>& free, const char* broken, u32 Rank::* first, u32 Rank::* size,
+              Next next) {
     std::vector<u8> taken(pool, 0);
     const auto take = [&](u32 piece, u32 size_class) {
       hold(size_class < 32 && piece <= pool && (std::size_t{1} << size_class) <= pool - piece, broken);
@@ -268,7 +266,7 @@ class WorkloadCheck {
           const Message& m = message(e.id);
           const bool fresh = transfer(e.id) == Transfer::kEager || transfer(e.id) == Transfer::kRequest;
           hold(w_.host.network ? action != HostAction::kMatch || fresh : action != HostAction::kHandOver && fresh,
-              broken);
+               broken);
           hold(part_of(action == HostAction::kHandOver ? sender(m) : receiver(m)) == k_, broken);
           add_token(e.id);
           break;
@@ -305,7 +303,8 @@ class WorkloadCheck {
   void packets() {
     const char* const broken = "a packet belongs to no message";
     // Several partitions write their packets' places side by side, so all of them are there.
-    hold(net_.partitions() == 1 ? s_.payloads.size() <= s_.packets.size() : s_.payloads.size() == s_.packets.size(), "the packets' messages");
+    hold(net_.partitions() == 1 ? s_.payloads.size() <= s_.packets.size() : s_.payloads.size() == s_.packets.size(),
+         "the packets' messages");
     for (std::size_t id = 0; id < live_.size(); id++) {
       if (!live_[id]) continue;
       const Packet& p = s_.packets[id];
@@ -457,21 +456,22 @@ class WorkloadCheck {
     const std::vector<JobTotals> jobs = job_sums(s_);
     hold(blocks == sums.blocks_done && done == sums.ranks_done, "the progress of the workload");
     for (u32 j = 0; j < w_.job_count(); j++) hold(done_of[j] == jobs[j].ranks_done, "the progress of a job");
-    for (const ChannelAccount& account : s_.job_channels) hold(account.job < w_.job_count(), "whose flit is on a channel");
+    for (const ChannelAccount& account : s_.job_channels)
+      hold(account.job < w_.job_count(), "whose flit is on a channel");
   }
 
   const Network& net_;
   const Workload& w_;
   const State& s_;
   const std::vector<u8>& live_;
-  u32 k_ = 0;                                // the partition that is looked at
+  u32 k_ = 0;                                        // the partition that is looked at
   std::vector<std::size_t> op_base_, message_base_;  // [partitions] where its pools begin in the arrays below
-  std::vector<u32> owner_;                   // by operation: the rank in whose present block it is, kNone
+  std::vector<u32> owner_;                           // by operation: the rank in whose present block it is, kNone
   std::vector<u8> begins_, readies_, ends_;  // by operation: what is to begin it, to look at it again, to complete it
   std::vector<u8> free_messages_, tokens_;   // by message: in how many places it is
   std::vector<u8> carried_;                  // the same: its present transfer is on its way
   std::map<TransferName, OnWay> on_way_;
-  std::vector<u8> starts_;                   // by rank: it has not started yet
+  std::vector<u8> starts_;  // by rank: it has not started yet
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A program from flat arrays: what a script makes with NumPy. A rank has blocks 0, 1, ... and runs each of them `repeat_count` times
-// (once when nothing is said) before the next.
+// A program from flat arrays: what a script makes with NumPy. A rank has blocks 0, 1, ... and runs each of them
+// `repeat_count` times (once when nothing is said) before the next.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,8 @@ struct ProgramArrays {
   using Column = std::span<const i64>;
   i64 ranks = 0;
 
-  // One entry per operation. Within a block they are numbered in the order in which they come; blocks may come in any order.
+  // One entry per operation. Within a block they are numbered in the order in which they come; blocks may come in any
+  // order.
   Column op_rank, op_block;
   Column op_kind;  // 0 calc, 1 send, 2 receive
   Column op_size;  // ns or bytes
@@ -22,7 +23,8 @@ struct ProgramArrays {
   Column op_tag;   // of a message; -1 = any tag of a receive
   Column op_cpu;   // 0 .. 255
 
-  // One entry per dependency: `after` starts when `before` has finished, or (on_start 1) has started. Both are numbers in the block.
+  // One entry per dependency: `after` starts when `before` has finished, or (on_start 1) has started. Both are numbers
+  // in the block.
   Column dependency_rank, dependency_block, dependency_before, dependency_after, dependency_on_start;
 
   // One entry per block that runs more than once.

@@ -1,6 +1,7 @@
-// Random bisections, as effective bisection bandwidth is measured (Hoefler, Schneider, Lumsdaine, "Multistage switches are not
-// crossbars", Cluster 2008, and ORCS's pattern `bisect`): every iteration the ranks are put in a random order, and those at even
-// places send to the next one. Nobody sends or receives twice, so whatever a message waits for is on the way.
+// Random bisections, as effective bisection bandwidth is measured (Hoefler, Schneider, Lumsdaine, "Multistage switches
+// are not crossbars", Cluster 2008, and ORCS's pattern `bisect`): every iteration the ranks are put in a random order,
+// and those at even places send to the next one. Nobody sends or receives twice, so whatever a message waits for is on
+// the way.
 #include "workload/collectives.hpp"
 #include "workload/motif.hpp"
 #include "workload/permutation.hpp"

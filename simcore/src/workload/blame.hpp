@@ -20,7 +20,7 @@ namespace flitgym {
 
 struct Frame;
 
-void account_queued(Frame& f, u32 input_vc, u32 packet);   // it stands in an input VC, or in the NIC before it
+void account_queued(Frame& f, u32 input_vc, u32 packet);    // it stands in an input VC, or in the NIC before it
 void account_routed(Frame& f, u32 input_vc, u32 output);    // the packet in front of an input VC now wants this output
 void account_unrouted(Frame& f, u32 input_vc, u32 output);  // it may choose again
 void account_left(Frame& f, u32 input_vc, u32 output, u32 packet);  // its tail has left the input VC

@@ -33,7 +33,8 @@ u64 total(const std::vector<Endpoint>& all) {
   return sum;
 }
 
-// All endpoints of one destination, exact pairs already gone: `sends` that no exact receive takes, and receives with a wildcard.
+// All endpoints of one destination, exact pairs already gone: `sends` that no exact receive takes, and receives with a
+// wildcard.
 Unmatched check_wildcards(const std::vector<Endpoint>& sends, const std::vector<Endpoint>& wild) {
   // Each kind of wildcard by itself has enough messages it may take.
   std::map<std::pair<u32, i32>, std::vector<Endpoint>> kinds;
@@ -47,23 +48,27 @@ Unmatched check_wildcards(const std::vector<Endpoint>& sends, const std::vector<
     const auto [source, tag] = kind;
     const u64 offered = source != kAnySource ? by_source[source] : tag != kAnyTag ? by_tag[tag] : left;
     if (total(receives) <= offered) continue;
-    earliest(worst, {behind(receives, offered), "rank " + std::to_string(receives[0].destination) + " receives " + messages(total(receives)) + " from " +
-                                                    named(source) + " with " + named(tag) + ", and exact receives leave " + std::to_string(offered)});
+    earliest(worst,
+             {behind(receives, offered), "rank " + std::to_string(receives[0].destination) + " receives " +
+                                             messages(total(receives)) + " from " + named(source) + " with " +
+                                             named(tag) + ", and exact receives leave " + std::to_string(offered)});
   }
   if (worst) return worst;
 
   const u64 absorbed = total(wild);
   if (absorbed == left) return {};
   const auto& more = absorbed > left ? wild : sends;
-  return {behind(more, std::min(absorbed, left)), "rank " + std::to_string(more[0].destination) + " receives " + messages(absorbed) +
-                                                      " with wildcards, and exact receives leave " + std::to_string(left)};
+  return {behind(more, std::min(absorbed, left)),
+          "rank " + std::to_string(more[0].destination) + " receives " + messages(absorbed) +
+              " with wildcards, and exact receives leave " + std::to_string(left)};
 }
 
 }  // namespace
 
 std::vector<u32> find_cycle(std::size_t ops, std::span<const Dependency> dependencies) {
   // Written in order, as nearly every program is: nothing can go back.
-  if (std::all_of(dependencies.begin(), dependencies.end(), [](const Dependency& d) { return d.before < d.after; })) return {};
+  if (std::all_of(dependencies.begin(), dependencies.end(), [](const Dependency& d) { return d.before < d.after; }))
+    return {};
 
   // What is left after taking away, again and again, operations that wait for nothing, waits for a circle.
   std::vector<u32> waits(ops), first(ops + 1), out(dependencies.size());
@@ -110,19 +115,22 @@ Unmatched find_unmatched(std::vector<Endpoint>&& endpoints) {
     for (end = begin; end < endpoints.size() && endpoints[end].destination == destination;) {
       const std::size_t from = end;
       u64 sent = 0, received = 0;
-      for (; end < endpoints.size() && key(endpoints[end]) == key(endpoints[from]); end++) (endpoints[end].is_send ? sent : received) += endpoints[end].count;
+      for (; end < endpoints.size() && key(endpoints[end]) == key(endpoints[from]); end++)
+        (endpoints[end].is_send ? sent : received) += endpoints[end].count;
       const Endpoint& any = endpoints[from];
       if (any.source == kAnySource || any.tag == kAnyTag) {
-        wild.insert(wild.end(), endpoints.begin() + static_cast<std::ptrdiff_t>(from), endpoints.begin() + static_cast<std::ptrdiff_t>(end));
+        wild.insert(wild.end(), endpoints.begin() + static_cast<std::ptrdiff_t>(from),
+                    endpoints.begin() + static_cast<std::ptrdiff_t>(end));
         continue;
       }
       if (sent == received) continue;
       std::vector<Endpoint> more;
       for (std::size_t k = from; k < end; k++)
         if (endpoints[k].is_send == (sent > received)) more.push_back(endpoints[k]);
-      const Unmatched found = {behind(more, std::min(sent, received)), "rank " + std::to_string(destination) + " receives " + messages(received) + " from " +
-                                                                           named(any.source) + " with " + named(any.tag) + ", and " + std::to_string(sent) +
-                                                                           (sent == 1 ? " is sent" : " are sent")};
+      const Unmatched found = {behind(more, std::min(sent, received)),
+                               "rank " + std::to_string(destination) + " receives " + messages(received) + " from " +
+                                   named(any.source) + " with " + named(any.tag) + ", and " + std::to_string(sent) +
+                                   (sent == 1 ? " is sent" : " are sent")};
       earliest(sent > received ? unreceived : exact, found);
       if (received > sent) continue;
 

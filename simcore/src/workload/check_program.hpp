@@ -9,8 +9,8 @@
 
 namespace flitgym {
 
-// Dependencies (by index) that form a circle, each after the one before it; empty when there is none. Waiting for a start counts as
-// waiting: two operations that each wait for the other's start never start.
+// Dependencies (by index) that form a circle, each after the one before it; empty when there is none. Waiting for a
+// start counts as waiting: two operations that each wait for the other's start never start.
 std::vector<u32> find_cycle(std::size_t ops, std::span<const Dependency> dependencies);
 
 // One side of `count` messages. A receive may have source kAnySource and tag kAnyTag.
@@ -27,8 +27,9 @@ struct Unmatched {
   explicit operator bool() const { return op != ~u64{0}; }
 };
 
-// Exact receives take their messages first, wildcards absorb what is left. Where one destination has both kinds of half a wildcard (any
-// source with a tag, any tag of a source) only their numbers are compared: a false alarm would be worse than a miss.
+// Exact receives take their messages first, wildcards absorb what is left. Where one destination has both kinds of half
+// a wildcard (any source with a tag, any tag of a source) only their numbers are compared: a false alarm would be worse
+// than a miss.
 Unmatched find_unmatched(std::vector<Endpoint>&& endpoints);
 
 }  // namespace flitgym

@@ -6,10 +6,15 @@ namespace flitgym {
 namespace {
 
 std::vector<ParamSpec> params() {
-  auto specs = repeated_collective_params(8, 1, 0, "of the vector (bcast, reduce, allreduce, reduce_scatter), of one rank's share (allgather), of one pair (alltoall), of one message (barrier)");
+  auto specs = repeated_collective_params(8, 1, 0,
+                                          "of the vector (bcast, reduce, allreduce, reduce_scatter), of one rank's "
+                                          "share (allgather), of one pair (alltoall), of one message (barrier)");
   specs.push_back(choice("collective", "allreduce", collective_names(), "which"));
-  specs.push_back(choice("algorithm", "", {}, "empty = the first of: barrier tree, dissemination, binomial, linear; bcast and reduce tree, binomial, linear; allreduce tree, recursive_doubling, ring, "
-                                              "binomial; allgather ring, dissemination, linear; reduce_scatter ring, pairwise; alltoall pairwise, linear"));
+  specs.push_back(choice(
+      "algorithm", "", {},
+      "empty = the first of: barrier tree, dissemination, binomial, linear; bcast and reduce tree, binomial, linear; "
+      "allreduce tree, recursive_doubling, ring, "
+      "binomial; allgather ring, dissemination, linear; reduce_scatter ring, pairwise; alltoall pairwise, linear"));
   return specs;
 }
 
@@ -20,7 +25,8 @@ std::shared_ptr<const Program> build(const Params& given, u32 ranks, double scal
   std::vector<std::string> words;
   for (const Algorithm a : valid) words.push_back(name(a));
   if (std::find(words.begin(), words.end(), algorithm) == words.end())
-    throw ConfigError("motif.collective.algorithm: '" + algorithm + "' is none for " + name(which) + did_you_mean(algorithm, words) + "; valid values: " + join(words));
+    throw ConfigError("motif.collective.algorithm: '" + algorithm + "' is none for " + name(which) +
+                      did_you_mean(algorithm, words) + "; valid values: " + join(words));
   return repeated_collective(given, ranks ? ranks : 16, scale, which, algorithm);
 }
 

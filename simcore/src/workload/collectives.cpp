@@ -51,7 +51,9 @@ Tree flat_tree(u32 size, u32 place) {
 // The tree's neighbours as ranks of the job.
 Tree tree_of(const Communicator& comm, u32 root, Algorithm algorithm) {
   const u32 size = comm.size(), place = (comm.me + size - root) % size;
-  Tree tree = algorithm == Algorithm::kTree ? binary_tree(size, place) : algorithm == Algorithm::kBinomial ? binomial_tree(size, place) : flat_tree(size, place);
+  Tree tree = algorithm == Algorithm::kTree       ? binary_tree(size, place)
+              : algorithm == Algorithm::kBinomial ? binomial_tree(size, place)
+                                                  : flat_tree(size, place);
   const auto rank = [&](u32 p) { return comm.rank((p + root) % size); };
   if (tree.parent != kNone) tree.parent = rank(tree.parent);
   for (u32& child : tree.children) child = rank(child);
@@ -74,7 +76,8 @@ void down(Script& script, const Tree& tree, u64 bytes, i32 tag) {
   script.wait_all(sends);
 }
 
-// Allreduce by doubling: of the 2 * excess first ranks the even ones hand their data to the odd ones, which then take part.
+// Allreduce by doubling: of the 2 * excess first ranks the even ones hand their data to the odd ones, which then take
+// part.
 void recursive_doubling(Script& script, const Communicator& comm, u64 bytes, i32 tag) {
   const u32 size = comm.size(), power = std::bit_floor(size), excess = size - power, me = comm.me;
   if (me < 2 * excess && me % 2 == 0) {
@@ -93,7 +96,8 @@ void recursive_doubling(Script& script, const Communicator& comm, u64 bytes, i32
   if (served) script.send(comm.rank(me - 1), bytes, tag + 1);
 }
 
-// size - 1 steps round the ring; `first` says which part goes out at the start, every other one came in the step before.
+// size - 1 steps round the ring; `first` says which part goes out at the start, every other one came in the step
+// before.
 void ring(Script& script, const Communicator& comm, u32 first, const Bytes& bytes, i32 tag) {
   const u32 size = comm.size(), to = comm.rank((comm.me + 1) % size), from = comm.rank((comm.me + size - 1) % size);
   for (u32 step = 0; step + 1 < size; step++) {
@@ -117,14 +121,16 @@ void dissemination(Script& script, const Communicator& comm, const std::function
 [[noreturn]] void refuse(Collective which, Algorithm algorithm) {
   std::vector<std::string> valid;
   for (const Algorithm a : algorithms(which)) valid.push_back(name(a));
-  throw ConfigError("collective " + name(which) + ": there is no algorithm '" + name(algorithm) + "' for it; valid values: " + join(valid));
+  throw ConfigError("collective " + name(which) + ": there is no algorithm '" + name(algorithm) +
+                    "' for it; valid values: " + join(valid));
 }
 
 template <class Enum>
 Enum named(const std::string& what, const std::string& text, const std::vector<std::string>& names) {
   for (std::size_t k = 0; k < names.size(); k++)
     if (names[k] == text) return static_cast<Enum>(k);
-  throw ConfigError(what + ": unknown value '" + text + "'" + did_you_mean(text, names) + "; valid values: " + join(names));
+  throw ConfigError(what + ": unknown value '" + text + "'" + did_you_mean(text, names) +
+                    "; valid values: " + join(names));
 }
 
 }  // namespace
@@ -132,45 +138,52 @@ Enum named(const std::string& what, const std::string& text, const std::vector<s
 const std::vector<Algorithm>& algorithms(Collective collective) {
   using enum Algorithm;
   static const std::vector<Algorithm> of[] = {
-      {kTree, kDissemination, kBinomial, kLinear},  // barrier
-      {kTree, kBinomial, kLinear},                  // bcast
-      {kTree, kBinomial, kLinear},                  // reduce
+      {kTree, kDissemination, kBinomial, kLinear},    // barrier
+      {kTree, kBinomial, kLinear},                    // bcast
+      {kTree, kBinomial, kLinear},                    // reduce
       {kTree, kRecursiveDoubling, kRing, kBinomial},  // allreduce
-      {kRing, kDissemination, kLinear},             // allgather
-      {kRing, kPairwise},                           // reduce_scatter
-      {kPairwise, kLinear},                         // alltoall
+      {kRing, kDissemination, kLinear},               // allgather
+      {kRing, kPairwise},                             // reduce_scatter
+      {kPairwise, kLinear},                           // alltoall
   };
   return of[static_cast<u32>(collective)];
 }
 
 const std::vector<std::string>& collective_names() {
-  static const std::vector<std::string> names{"barrier", "bcast", "reduce", "allreduce", "allgather", "reduce_scatter", "alltoall"};
+  static const std::vector<std::string> names{"barrier",   "bcast",          "reduce",  "allreduce",
+                                              "allgather", "reduce_scatter", "alltoall"};
   return names;
 }
 const std::vector<std::string>& algorithm_names() {
-  static const std::vector<std::string> names{"tree", "binomial", "recursive_doubling", "ring", "dissemination", "pairwise", "linear"};
+  static const std::vector<std::string> names{"tree",     "binomial", "recursive_doubling", "ring", "dissemination",
+                                              "pairwise", "linear"};
   return names;
 }
 const std::string& name(Collective collective) { return collective_names()[static_cast<u32>(collective)]; }
 const std::string& name(Algorithm algorithm) { return algorithm_names()[static_cast<u32>(algorithm)]; }
-Collective collective_named(const std::string& text) { return named<Collective>("collective", text, collective_names()); }
+Collective collective_named(const std::string& text) {
+  return named<Collective>("collective", text, collective_names());
+}
 Algorithm algorithm_named(const std::string& text) { return named<Algorithm>("algorithm", text, algorithm_names()); }
 
 void barrier(Script& script, const Communicator& comm, Algorithm algorithm, i32 tag, u64 bytes) {
   if (algorithm == Algorithm::kDissemination) return dissemination(script, comm, [&](u32) { return bytes; }, tag);
-  if (algorithm != Algorithm::kTree && algorithm != Algorithm::kBinomial && algorithm != Algorithm::kLinear) refuse(Collective::kBarrier, algorithm);
+  if (algorithm != Algorithm::kTree && algorithm != Algorithm::kBinomial && algorithm != Algorithm::kLinear)
+    refuse(Collective::kBarrier, algorithm);
   const Tree tree = tree_of(comm, 0, algorithm);
   up(script, tree, bytes, tag);
   down(script, tree, bytes, tag);
 }
 
 void bcast(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag) {
-  if (algorithm != Algorithm::kTree && algorithm != Algorithm::kBinomial && algorithm != Algorithm::kLinear) refuse(Collective::kBcast, algorithm);
+  if (algorithm != Algorithm::kTree && algorithm != Algorithm::kBinomial && algorithm != Algorithm::kLinear)
+    refuse(Collective::kBcast, algorithm);
   down(script, tree_of(comm, root, algorithm), bytes, tag);
 }
 
 void reduce(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag) {
-  if (algorithm != Algorithm::kTree && algorithm != Algorithm::kBinomial && algorithm != Algorithm::kLinear) refuse(Collective::kReduce, algorithm);
+  if (algorithm != Algorithm::kTree && algorithm != Algorithm::kBinomial && algorithm != Algorithm::kLinear)
+    refuse(Collective::kReduce, algorithm);
   up(script, tree_of(comm, root, algorithm), bytes, tag);
 }
 
@@ -185,7 +198,8 @@ void allreduce(Script& script, const Communicator& comm, u64 bytes, Algorithm al
     }
     case Algorithm::kRecursiveDoubling: return recursive_doubling(script, comm, bytes, tag);
     case Algorithm::kRing: {
-      // The parts go round once while they are summed up, and a second time to be known everywhere (Patarasuk, Yuan 2009).
+      // The parts go round once while they are summed up, and a second time to be known everywhere (Patarasuk, Yuan
+      // 2009).
       const u32 size = comm.size();
       const auto part_of = [&](u32 index) { return part(bytes, size, index); };
       ring(script, comm, comm.me, part_of, tag);
@@ -200,7 +214,9 @@ void allgather(Script& script, const Communicator& comm, u64 bytes, Algorithm al
   switch (algorithm) {
     case Algorithm::kRing: return ring(script, comm, comm.me, [&](u32) { return bytes; }, tag);
     // What has been gathered doubles, until only the rest is missing.
-    case Algorithm::kDissemination: return dissemination(script, comm, [&](u32 distance) { return bytes * std::min(distance, comm.size() - distance); }, tag);
+    case Algorithm::kDissemination:
+      return dissemination(
+          script, comm, [&](u32 distance) { return bytes * std::min(distance, comm.size() - distance); }, tag);
     case Algorithm::kLinear: return alltoall(script, comm, bytes, algorithm, tag);
     default: refuse(Collective::kAllgather, algorithm);
   }
@@ -212,12 +228,14 @@ void reduce_scatter(Script& script, const Communicator& comm, u64 bytes, Algorit
   switch (algorithm) {
     // Part i starts from rank i + 1 and comes home in the last step, with everybody's share in it.
     case Algorithm::kRing: return ring(script, comm, (comm.me + size - 1) % size, part_of, tag);
-    case Algorithm::kPairwise: return alltoallv(script, comm, part_of, [&](u32) { return part_of(comm.me); }, algorithm, tag);
+    case Algorithm::kPairwise:
+      return alltoallv(script, comm, part_of, [&](u32) { return part_of(comm.me); }, algorithm, tag);
     default: refuse(Collective::kReduceScatter, algorithm);
   }
 }
 
-void alltoallv(Script& script, const Communicator& comm, const Bytes& to, const Bytes& from, Algorithm algorithm, i32 tag) {
+void alltoallv(Script& script, const Communicator& comm, const Bytes& to, const Bytes& from, Algorithm algorithm,
+               i32 tag) {
   const u32 size = comm.size(), me = comm.me;
   const auto before = [&](u32 step) { return (me + size - step) % size; };
   const auto after = [&](u32 step) { return (me + step) % size; };
@@ -253,8 +271,6 @@ void collective(Script& script, const Communicator& comm, Collective which, u64 
   }
 }
 
-Communicator world(u32 ranks, u32 rank) {
-  return {{}, rank, 0, 1, ranks};
-}
+Communicator world(u32 ranks, u32 rank) { return {{}, rank, 0, 1, ranks}; }
 
 }  // namespace flitgym

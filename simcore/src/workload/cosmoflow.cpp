@@ -1,4 +1,5 @@
-// CosmoFlow: training with 5.16 ms of computation before each allreduce (SC'22: SST ember's Allreduce with 140,750 doubles).
+// CosmoFlow: training with 5.16 ms of computation before each allreduce (SC'22: SST ember's Allreduce with 140,750
+// doubles).
 #include "workload/repeated_collective.hpp"
 
 namespace flitgym {

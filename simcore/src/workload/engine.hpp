@@ -25,13 +25,13 @@ inline u32 partition_of_rank(const Network& net, u32 rank) {
 // network_interface.cpp
 u32 new_message(Hosts& hosts);
 void free_message(Hosts& hosts, u32 id);
-void hand_over(Frame& f, u32 message);                 // the present transfer of a message goes to its NIC
+void hand_over(Frame& f, u32 message);  // the present transfer of a message goes to its NIC
 // Bytes of a job that a NIC was given (when: ps of the event), or that their receiver has.
 void count_outstanding(Frame& f, u32 job, u64 when, i64 bytes);
-void settle_outstanding(State& s);                     // as a window of cycles ends
+void settle_outstanding(State& s);                                  // as a window of cycles ends
 u32 wire_packets(const Workload& w, u64 bytes, Transfer transfer);  // of a transfer of a message of so many bytes
-void fill_from_outbox(Frame& f, u32 terminal);         // packets into the NIC's buffer while there is room
-void packet_delivered(Frame& f, u32 packet);           // its tail has reached its terminal
+void fill_from_outbox(Frame& f, u32 terminal);                      // packets into the NIC's buffer while there is room
+void packet_delivered(Frame& f, u32 packet);                        // its tail has reached its terminal
 
 inline bool from_destination(Transfer t) { return t == Transfer::kFetch || t == Transfer::kAcknowledge; }
 inline bool carries_data(Transfer t) { return t == Transfer::kEager || t == Transfer::kData; }

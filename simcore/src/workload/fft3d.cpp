@@ -1,6 +1,6 @@
-// FFT3D: a pencil-decomposed n x n x n real-to-complex transform and back (SST ember, emberfft3d.cc). Rank = row + npRow * column;
-// per iteration: compute, alltoallv in the column communicator, compute, alltoallv in the row communicator, compute, barrier, and
-// the same backwards. The barrier is the tree over all ranks.
+// FFT3D: a pencil-decomposed n x n x n real-to-complex transform and back (SST ember, emberfft3d.cc). Rank = row +
+// npRow * column; per iteration: compute, alltoallv in the column communicator, compute, alltoallv in the row
+// communicator, compute, barrier, and the same backwards. The barrier is the tree over all ranks.
 #include "workload/collectives.hpp"
 #include "workload/loop.hpp"
 #include "workload/motif.hpp"
@@ -16,11 +16,15 @@ struct Fft3d : Loop {
   Algorithm algorithm = Algorithm::kPairwise;
   u64 compute_ns = 0;
 
-  // Bytes from one rank to another of the same column (forward) or row: complex doubles of the pencil they share. The first
-  // dimension has only n/2 + 1 of them, the input being real. Its share goes by row, that of the last dimension by column; the
-  // second dimension is cut by row before the first transposition and by column after the second.
-  u64 along_column(u32 from_row, u32 to_row, u32 column) const { return 16 * part(n / 2 + 1, rows(), to_row) * part(n, rows(), from_row) * part(n, columns(), column); }
-  u64 along_row(u32 row, u32 from_column, u32 to_column) const { return 16 * part(n / 2 + 1, rows(), row) * part(n, columns(), to_column) * part(n, columns(), from_column); }
+  // Bytes from one rank to another of the same column (forward) or row: complex doubles of the pencil they share. The
+  // first dimension has only n/2 + 1 of them, the input being real. Its share goes by row, that of the last dimension
+  // by column; the second dimension is cut by row before the first transposition and by column after the second.
+  u64 along_column(u32 from_row, u32 to_row, u32 column) const {
+    return 16 * part(n / 2 + 1, rows(), to_row) * part(n, rows(), from_row) * part(n, columns(), column);
+  }
+  u64 along_row(u32 row, u32 from_column, u32 to_column) const {
+    return 16 * part(n / 2 + 1, rows(), row) * part(n, columns(), to_column) * part(n, columns(), from_column);
+  }
   u32 rows() const { return grid.sizes[0]; }
   u32 columns() const { return grid.sizes[1]; }
 
@@ -29,11 +33,15 @@ struct Fft3d : Loop {
     const Communicator of_column{{}, row, column * rows(), 1, rows()}, of_row{{}, column, row, rows(), columns()};
     const Communicator all = world(ranks, rank);
     const auto exchange_in_row = [&](i32 tag) {
-      alltoallv(script, of_row, [&](u32 k) { return along_row(row, column, k); }, [&](u32 k) { return along_row(row, k, column); }, algorithm, tag);
+      alltoallv(
+          script, of_row, [&](u32 k) { return along_row(row, column, k); },
+          [&](u32 k) { return along_row(row, k, column); }, algorithm, tag);
     };
 
     script.compute(compute_ns);
-    alltoallv(script, of_column, [&](u32 k) { return along_column(row, k, column); }, [&](u32 k) { return along_column(k, row, column); }, algorithm, 0);
+    alltoallv(
+        script, of_column, [&](u32 k) { return along_column(row, k, column); },
+        [&](u32 k) { return along_column(k, row, column); }, algorithm, 0);
     script.compute(compute_ns);
     exchange_in_row(kCollectiveTags);
     script.compute(compute_ns);
@@ -42,7 +50,9 @@ struct Fft3d : Loop {
     script.compute(compute_ns);
     exchange_in_row(3 * kCollectiveTags);
     script.compute(compute_ns);
-    alltoallv(script, of_column, [&](u32 k) { return along_column(k, row, column); }, [&](u32 k) { return along_column(row, k, column); }, algorithm, 4 * kCollectiveTags);
+    alltoallv(
+        script, of_column, [&](u32 k) { return along_column(k, row, column); },
+        [&](u32 k) { return along_column(row, k, column); }, algorithm, 4 * kCollectiveTags);
     script.compute(2 * compute_ns);  // both of the remaining transforms
     barrier(script, all, Algorithm::kTree, 5 * kCollectiveTags);
   }

@@ -8,8 +8,8 @@
 //   }
 //   rank 1 { ... }
 //
-// Labels belong to a rank and stand above their use. A receive may be `from -1` and have `tag -1`: any. Comments (// and /* */) may
-// stand wherever a blank may.
+// Labels belong to a rank and stand above their use. A receive may be `from -1` and have `tag -1`: any. Comments (//
+// and /* */) may stand wherever a blank may.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,8 @@
 
 namespace flitgym {
 
-// A program of one block per rank (none where the rank does nothing). Throws ConfigError "file:line:column: what; what was expected".
+// A program of one block per rank (none where the rank does nothing). Throws ConfigError "file:line:column: what; what
+// was expected".
 std::shared_ptr<const Program> read_goal(const std::string& text, const std::string& file_name);
 std::shared_ptr<const Program> read_goal_file(const std::string& path);
 

@@ -43,7 +43,8 @@ class GoalLabels {
     u64 hash = 0xcbf29ce484222325ull;
     for (const char c : label) hash = (hash ^ static_cast<u8>(c)) * 0x100000001b3ull;
     std::size_t at = (hash ^ hash >> 32) & (slots_.size() - 1);
-    while (slots_[at].round == round_ && std::string_view(slots_[at].text, slots_[at].size) != label) at = (at + 1) & (slots_.size() - 1);
+    while (slots_[at].round == round_ && std::string_view(slots_[at].text, slots_[at].size) != label)
+      at = (at + 1) & (slots_.size() - 1);
     return at;
   }
   void grow() {

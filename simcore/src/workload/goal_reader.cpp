@@ -1,5 +1,5 @@
-// One pass over the text: words are looked at where they stand, operations and dependencies go into flat arrays. Lines and columns of
-// errors are counted when there is an error.
+// One pass over the text: words are looked at where they stand, operations and dependencies go into flat arrays. Lines
+// and columns of errors are counted when there is an error.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -28,9 +28,12 @@ struct GoalProgram : Program {
   u64 blocks(u32 rank) const override { return first_op[rank] < first_op[rank + 1]; }
   void block(u32 rank, u64, Block& out) const override {
     out.ops.assign(ops.begin() + at(first_op[rank]), ops.begin() + at(first_op[rank + 1]));
-    out.dependencies.assign(dependencies.begin() + at(first_dependency[rank]), dependencies.begin() + at(first_dependency[rank + 1]));
+    out.dependencies.assign(dependencies.begin() + at(first_dependency[rank]),
+                            dependencies.begin() + at(first_dependency[rank + 1]));
   }
-  std::string where(u32 rank, u64, u32 op) const override { return file + ":" + std::to_string(lines[first_op[rank] + op]); }
+  std::string where(u32 rank, u64, u32 op) const override {
+    return file + ":" + std::to_string(lines[first_op[rank] + op]);
+  }
 
   static std::ptrdiff_t at(u64 index) { return static_cast<std::ptrdiff_t>(index); }
 };
@@ -48,7 +51,8 @@ constexpr u64 kLargestTag = std::numeric_limits<i32>::max();
 
 class Reader {
  public:
-  Reader(const std::string& text, const std::string& file) : text_(text.data()), end_(text.data() + text.size()), p_(text_), out_(std::make_shared<GoalProgram>()) {
+  Reader(const std::string& text, const std::string& file)
+      : text_(text.data()), end_(text.data() + text.size()), p_(text_), out_(std::make_shared<GoalProgram>()) {
     out_->file = file;
   }
 
@@ -58,7 +62,8 @@ class Reader {
     ranks_ = out_->ranks = static_cast<u32>(number("the number of ranks", 1, kNone - 1));
     for (u32 rank = 0; rank < ranks_; rank++) read_rank(rank);
     across_lines();
-    if (p_ != end_) fail(p_, here() + " behind the last of " + std::to_string(ranks_) + " ranks; expected the end of the file");
+    if (p_ != end_)
+      fail(p_, here() + " behind the last of " + std::to_string(ranks_) + " ranks; expected the end of the file");
     check_messages();
     return out_;
   }
@@ -143,13 +148,16 @@ class Reader {
     across_lines();
     const char* const begin = p_;
     if (!take("rank")) {
-      const std::string next = "rank " + std::to_string(rank) + " of " + std::to_string(ranks_) + " (0 .. " + std::to_string(ranks_ - 1) + ")";
+      const std::string next = "rank " + std::to_string(rank) + " of " + std::to_string(ranks_) + " (0 .. " +
+                               std::to_string(ranks_ - 1) + ")";
       fail(p_, p_ == end_ ? "the file ends here; expected " + next : unexpected(next));
     }
     if (const u64 given = number("a rank", 0, kNone - 1); given != rank) {
       const std::string found = "rank " + std::to_string(given);
-      fail(begin, (given >= ranks_ ? found + " does not exist, num_ranks is " + std::to_string(ranks_) : found + " is out of order") + "; expected rank " +
-                      std::to_string(rank) + ", for ranks ascend from 0 to " + std::to_string(ranks_ - 1));
+      fail(begin, (given >= ranks_ ? found + " does not exist, num_ranks is " + std::to_string(ranks_)
+                                   : found + " is out of order") +
+                      "; expected rank " + std::to_string(rank) + ", for ranks ascend from 0 to " +
+                      std::to_string(ranks_ - 1));
     }
     expect('{', "'{'");
 
@@ -179,8 +187,8 @@ class Reader {
       if (*p_ == ':') {
         p_++;
         if (const u32 other = labels_.insert(label, ops_of_rank()); other != kNone)
-          fail(begin, "label " + quoted(label) + " is already on line " + std::to_string(line_of(other)) + "; expected a label of its own for each operation of rank " +
-                          std::to_string(rank_));
+          fail(begin, "label " + quoted(label) + " is already on line " + std::to_string(line_of(other)) +
+                          "; expected a label of its own for each operation of rank " + std::to_string(rank_));
         first = word();
       } else {
         read_dependency(begin, label);
@@ -203,7 +211,8 @@ class Reader {
       read_message(op);
     } else {
       if (kind.empty()) fail(word_, unexpected("calc, send or recv"));
-      fail(word_, "unknown statement " + quoted(kind) + did_you_mean(std::string(kind), {"calc", "send", "recv"}) + "; expected calc, send or recv");
+      fail(word_, "unknown statement " + quoted(kind) + did_you_mean(std::string(kind), {"calc", "send", "recv"}) +
+                      "; expected calc, send or recv");
     }
     out_->ops.push_back(op);
     out_->lines.push_back(line);
@@ -215,17 +224,21 @@ class Reader {
     expect("b");
     expect(receives ? "from" : "to");
     if (minus_one()) {
-      if (!receives) fail(word_, "-1 stands for any source, and this is a destination; expected a rank 0 .. " + std::to_string(ranks_ - 1));
+      if (!receives)
+        fail(word_,
+             "-1 stands for any source, and this is a destination; expected a rank 0 .. " + std::to_string(ranks_ - 1));
       op.peer = kAnySource;
     } else {
       const u64 peer = number("a rank", 0, kNone - 1);
       if (peer >= ranks_)
-        fail(word_, "rank " + std::to_string(peer) + " does not exist, num_ranks is " + std::to_string(ranks_) + "; expected a rank 0 .. " + std::to_string(ranks_ - 1));
+        fail(word_, "rank " + std::to_string(peer) + " does not exist, num_ranks is " + std::to_string(ranks_) +
+                        "; expected a rank 0 .. " + std::to_string(ranks_ - 1));
       op.peer = static_cast<u32>(peer);
     }
     if (take("tag")) {
       if (minus_one()) {
-        if (!receives) fail(word_, "-1 stands for any tag, and a message has one; expected a tag " + range(0, kLargestTag));
+        if (!receives)
+          fail(word_, "-1 stands for any tag, and a message has one; expected a tag " + range(0, kLargestTag));
         op.tag = kAnyTag;
       } else {
         op.tag = static_cast<i32>(number("a tag", 0, kLargestTag));
@@ -240,10 +253,13 @@ class Reader {
     const std::string_view verb = word();
     const bool on_start = verb == "irequires";
     if (!on_start && verb != "requires") {
-      if (after == "rank") fail(begin, "rank " + std::to_string(rank_) + " is still open; expected '}' before the next rank");
+      if (after == "rank")
+        fail(begin, "rank " + std::to_string(rank_) + " is still open; expected '}' before the next rank");
       // Two words, and the second one is nearly right: a dependency. Otherwise the first one is wrong.
       const std::string hint = verb.empty() ? "" : did_you_mean(std::string(verb), {"requires", "irequires"});
-      if (!hint.empty()) fail(word_, "unknown word " + quoted(verb) + hint + "; expected requires, irequires or ':' behind the label " + quoted(after));
+      if (!hint.empty())
+        fail(word_, "unknown word " + quoted(verb) + hint + "; expected requires, irequires or ':' behind the label " +
+                        quoted(after));
       fail(begin, "unknown statement " + quoted(after) + did_you_mean(std::string(after), {"calc", "send", "recv"}) +
                       "; expected calc, send, recv, LABEL: or LABEL requires LABEL");
     }
@@ -286,7 +302,8 @@ class Reader {
     const char* last = p_;
     while (last < end_ && (is_letter(*last) || is_digit(*last) || *last == '_')) last++;
     if (last > p_) return "unexpected " + quoted({p_, static_cast<std::size_t>(last - p_)});
-    if (static_cast<u8>(*p_) < 32 || static_cast<u8>(*p_) > 126) return "unexpected byte " + std::to_string(static_cast<u8>(*p_));
+    if (static_cast<u8>(*p_) < 32 || static_cast<u8>(*p_) > 126)
+      return "unexpected byte " + std::to_string(static_cast<u8>(*p_));
     return "unexpected " + quoted({p_, 1});
   }
   std::string unexpected(const std::string& expected) {
@@ -312,24 +329,32 @@ class Reader {
         rank++;
       } else if (*all.p_ == ':' && found == label && (rank == rank_ || elsewhere.empty())) {
         const std::string line = std::to_string(1 + std::count(text_, begin, '\n'));
-        if (rank == rank_) fail(at, "label " + quoted(label) + " is used above its line " + line + "; expected a label that is defined before its use");
-        if (elsewhere.empty()) elsewhere = "label " + quoted(label) + " belongs to rank " + std::to_string(rank) + " (line " + line + "); expected a label of " + of_rank;
+        if (rank == rank_)
+          fail(at, "label " + quoted(label) + " is used above its line " + line +
+                       "; expected a label that is defined before its use");
+        if (elsewhere.empty())
+          elsewhere = "label " + quoted(label) + " belongs to rank " + std::to_string(rank) + " (line " + line +
+                      "); expected a label of " + of_rank;
       }
     }
     if (!elsewhere.empty()) fail(at, elsewhere);
     std::vector<std::string> known;
     labels_.each([&](std::string_view one, u32) { known.emplace_back(one); });
-    fail(at, "unknown label " + quoted(label) + did_you_mean(std::string(label), known) + "; expected a label of " + of_rank + " above this line");
+    fail(at, "unknown label " + quoted(label) + did_you_mean(std::string(label), known) + "; expected a label of " +
+                 of_rank + " above this line");
   }
 
   // Begins with the dependency that closes the circle, the last one in the text.
   [[noreturn]] void fail_cycle(std::vector<u32> cycle, std::span<const Dependency> dependencies) const {
     std::rotate(cycle.begin(), std::max_element(cycle.begin(), cycle.end()), cycle.end());
     std::vector<std::string> names(ops_of_rank());
-    labels_.each([&](std::string_view label, u32 op) { names[op] = std::string(label) + " (line " + std::to_string(line_of(op)) + ")"; });
+    labels_.each([&](std::string_view label, u32 op) {
+      names[op] = std::string(label) + " (line " + std::to_string(line_of(op)) + ")";
+    });
     std::string circle = names[dependencies[cycle[0]].before];
     for (const u32 k : cycle) circle += " -> " + names[dependencies[k].after];
-    fail(written_[cycle[0]], "operations wait for each other in a circle: " + circle + "; expected dependencies without circles");
+    fail(written_[cycle[0]],
+         "operations wait for each other in a circle: " + circle + "; expected dependencies without circles");
   }
 
   void check_messages() const {
@@ -343,11 +368,12 @@ class Reader {
     const Unmatched found = find_unmatched(std::move(endpoints));
     if (!found) return;
     const char* at = text_;
-    for (u32 line = 1; line < out_->lines[found.op]; line++) at = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end_ - at))) + 1;
+    for (u32 line = 1; line < out_->lines[found.op]; line++)
+      at = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end_ - at))) + 1;
     while (*at == ' ' || *at == '\t') at++;
     const bool sends = out_->ops[found.op].kind == OpKind::kSend;
-    fail(at, std::string(sends ? "nobody receives this message: " : "nobody sends this message: ") + found.why + (sends ? "; expected a receive" : "; expected a send") +
-                 " with this source, destination and tag");
+    fail(at, std::string(sends ? "nobody receives this message: " : "nobody sends this message: ") + found.why +
+                 (sends ? "; expected a receive" : "; expected a send") + " with this source, destination and tag");
   }
 
   u32 ops_of_rank() const { return static_cast<u32>(out_->ops.size() - out_->first_op.back()); }
@@ -365,7 +391,9 @@ class Reader {
 
 }  // namespace
 
-std::shared_ptr<const Program> read_goal(const std::string& text, const std::string& file_name) { return Reader(text, file_name).read(); }
+std::shared_ptr<const Program> read_goal(const std::string& text, const std::string& file_name) {
+  return Reader(text, file_name).read();
+}
 
 std::shared_ptr<const Program> read_goal_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -378,7 +406,8 @@ std::shared_ptr<const Program> read_goal_file(const std::string& path) {
     all << in.rdbuf();
     text = std::move(all).str();
   }
-  if (!in || text.empty()) throw ConfigError(path + ": " + (in ? "the file is empty" : std::strerror(errno)) + "; expected a GOAL schedule");
+  if (!in || text.empty())
+    throw ConfigError(path + ": " + (in ? "the file is empty" : std::strerror(errno)) + "; expected a GOAL schedule");
   return read_goal(text, path);
 }
 

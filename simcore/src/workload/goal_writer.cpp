@@ -73,7 +73,8 @@ class Writer {
     if (op.kind == OpKind::kCalc) {
       *this << "calc " << op.size;
     } else {
-      *this << (op.kind == OpKind::kSend ? "send " : "recv ") << op.size << (op.kind == OpKind::kSend ? "b to " : "b from ");
+      *this << (op.kind == OpKind::kSend ? "send " : "recv ") << op.size
+            << (op.kind == OpKind::kSend ? "b to " : "b from ");
       if (op.kind == OpKind::kReceive && op.peer == kAnySource) *this << "-1";
       else *this << op.peer;
       if (op.tag == kAnyTag) *this << " tag -1";
@@ -89,8 +90,8 @@ class Writer {
 
   static constexpr std::size_t kClaim = 64 << 20;
   std::size_t claimed_ = kClaim;  // bytes of the text
-  u64 ops_ = 0;             // of this rank so far; their labels are o0, o1, ...
-  std::vector<u64> ends_;   // of the block before
+  u64 ops_ = 0;                   // of this rank so far; their labels are o0, o1, ...
+  std::vector<u64> ends_;         // of the block before
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Halo3D: the faces of a 3-D grid, x, then y, then z (SST ember, emberhalo3d.cc): in each dimension two receives posted, two
-// blocking sends, two waits.
+// Halo3D: the faces of a 3-D grid, x, then y, then z (SST ember, emberhalo3d.cc): in each dimension two receives
+// posted, two blocking sends, two waits.
 #include "workload/collectives.hpp"
 #include "workload/loop.hpp"
 #include "workload/motif.hpp"
@@ -30,8 +30,8 @@ struct Halo3d : Loop {
   }
 };
 
-// The triple of factors with the least variance, the last of several, in emberhalo3d.cc's arithmetic: 32 bits without sign, and a
-// mean that is rounded down. The number of ranks itself is no factor but in the triple it starts from.
+// The triple of factors with the least variance, the last of several, in emberhalo3d.cc's arithmetic: 32 bits without
+// sign, and a mean that is rounded down. The number of ranks itself is no factor but in the triple it starts from.
 std::vector<u32> least_variance(u32 ranks) {
   const auto variance = [](u32 a, u32 b, u32 c) {
     const u32 mean = (a + b + c) / 3;

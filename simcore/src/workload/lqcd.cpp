@@ -1,7 +1,8 @@
-// LQCD: the gathers of a staggered conjugate gradient on a 4-D lattice (SST ember, emberlqcd.cc, after MILC). For each of two
-// parities: first and third (Naik) neighbours from the + directions x, y, z, t and from the - directions t, z, y, x, receives
-// posted before the blocking sends of each; wait for what came from +, compute, wait for what came from -, compute. Then two
-// allreduces of one double with a computation between them. The edges of the grid are open, as in the motif.
+// LQCD: the gathers of a staggered conjugate gradient on a 4-D lattice (SST ember, emberlqcd.cc, after MILC). For each
+// of two parities: first and third (Naik) neighbours from the + directions x, y, z, t and from the - directions t, z,
+// y, x, receives posted before the blocking sends of each; wait for what came from +, compute, wait for what came from
+// -, compute. Then two allreduces of one double with a computation between them. The edges of the grid are open, as in
+// the motif.
 #include "workload/collectives.hpp"
 #include "workload/loop.hpp"
 #include "workload/motif.hpp"
@@ -31,9 +32,11 @@ struct Lqcd : Loop {
     std::vector<u32> order{0, 1, 2, 3};
     if (direction < 0) std::reverse(order.begin(), order.end());
     for (const u32 d : order)
-      if (const u32 other = grid.neighbor(rank, d, direction); other != kNone) requests.push_back(script.ireceive(other, bytes(d, planes), tag(planes)));
+      if (const u32 other = grid.neighbor(rank, d, direction); other != kNone)
+        requests.push_back(script.ireceive(other, bytes(d, planes), tag(planes)));
     for (const u32 d : order)
-      if (const u32 other = grid.neighbor(rank, d, direction); other != kNone) script.send(other, bytes(d, planes), tag(planes));
+      if (const u32 other = grid.neighbor(rank, d, direction); other != kNone)
+        script.send(other, bytes(d, planes), tag(planes));
   }
   // The motif has one tag for both and tells them apart by their size.
   static i32 tag(u64 planes) { return static_cast<i32>(planes) - 1; }
@@ -57,8 +60,8 @@ struct Lqcd : Loop {
   }
 };
 
-// MILC's layout: the largest prime factor first, each to the dimension that has most sites left of those it divides; of equal ones
-// to the first that is cut already, else to the first.
+// MILC's layout: the largest prime factor first, each to the dimension that has most sites left of those it divides; of
+// equal ones to the first that is cut already, else to the first.
 std::vector<u32> hyper_prime(u32 ranks, std::vector<u32> sites) {
   std::vector<u32> factors, cuts(4, 1);
   const u32 all = ranks;
@@ -73,7 +76,9 @@ std::vector<u32> hyper_prime(u32 ranks, std::vector<u32> sites) {
       if (s % prime == 0) most = std::max(most, s);
     for (u32 d = 0; d < 4; d++)
       if (sites[d] == most && (best == kNone || (cuts[d] > 1 && cuts[best] == 1))) best = d;
-    if (best == kNone) throw ConfigError("motif.lqcd.lattice: no dimension left that the factor " + std::to_string(prime) + " of " + std::to_string(all) + " ranks divides");
+    if (best == kNone)
+      throw ConfigError("motif.lqcd.lattice: no dimension left that the factor " + std::to_string(prime) + " of " +
+                        std::to_string(all) + " ranks divides");
     sites[best] /= prime;
     cuts[best] *= prime;
   }
@@ -83,12 +88,14 @@ std::vector<u32> hyper_prime(u32 ranks, std::vector<u32> sites) {
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
   auto program = std::make_shared<Lqcd>();
   program->local = params.counts("lattice");
-  if (program->local.size() != 4) throw ConfigError("motif.lqcd.lattice: needs four sizes, not " + std::to_string(program->local.size()));
+  if (program->local.size() != 4)
+    throw ConfigError("motif.lqcd.lattice: needs four sizes, not " + std::to_string(program->local.size()));
   program->grid = process_grid("lqcd", params, ranks, 528, 4, nullptr);
   if (program->grid.sizes.empty()) program->grid.sizes = hyper_prime(ranks, program->local);
   for (u32 d = 0; d < 4; d++) {
     if (program->local[d] % program->grid.sizes[d] != 0)
-      throw ConfigError("motif.lqcd.grid: " + std::to_string(program->grid.sizes[d]) + " does not divide the " + std::to_string(program->local[d]) + " sites of the lattice in dimension " + std::to_string(d));
+      throw ConfigError("motif.lqcd.grid: " + std::to_string(program->grid.sizes[d]) + " does not divide the " +
+                        std::to_string(program->local[d]) + " sites of the lattice in dimension " + std::to_string(d));
     program->local[d] /= program->grid.sizes[d];
   }
   program->ranks = ranks;

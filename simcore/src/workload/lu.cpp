@@ -1,5 +1,6 @@
-// LU: the wavefronts of the NAS benchmark on a 2-D grid (SST ember, embernaslu.cc). nz / nzblock steps sweep from the corner
-// (0, 0): receive from x-, from y-, compute, send to x+, to y+, all blocking; then as many back from the opposite corner.
+// LU: the wavefronts of the NAS benchmark on a 2-D grid (SST ember, embernaslu.cc). nz / nzblock steps sweep from the
+// corner (0, 0): receive from x-, from y-, compute, send to x+, to y+, all blocking; then as many back from the
+// opposite corner.
 #include "workload/loop.hpp"
 #include "workload/motif.hpp"
 #include "workload/process_grid.hpp"
@@ -35,7 +36,8 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   program->ranks = ranks;
   program->iterations = scaled(params.count("iterations"), scale);
   const u32 nz = params.count("nz"), block = params.count("nzblock");
-  if (nz % block != 0) throw ConfigError("motif.lu.nzblock: " + std::to_string(block) + " does not divide nz = " + std::to_string(nz));
+  if (nz % block != 0)
+    throw ConfigError("motif.lu.nzblock: " + std::to_string(block) + " does not divide nz = " + std::to_string(nz));
   program->steps = nz / block;
   program->x_bytes = u64{params.count("nx")} * block;  // the motif counts bytes, not doubles
   program->y_bytes = u64{params.count("ny")} * block;

@@ -1,5 +1,6 @@
-// LULESH as SC'22 has it (emberlulesh.cc): per iteration a small bcast and a small reduce over the binary tree, an exchange with
-// all 26 neighbours of a 3-D grid, and one sweep across a 2-D grid of the same ranks from the corner (0, 0).
+// LULESH as SC'22 has it (emberlulesh.cc): per iteration a small bcast and a small reduce over the binary tree, an
+// exchange with all 26 neighbours of a 3-D grid, and one sweep across a 2-D grid of the same ranks from the corner (0,
+// 0).
 #include "workload/collectives.hpp"
 #include "workload/loop.hpp"
 #include "workload/motif.hpp"
@@ -39,7 +40,8 @@ struct Lulesh : Loop {
     script.wait_all(requests);
     script.compute(compute_ns);
 
-    const u32 from_x = plane.neighbor(rank, 0, -1), from_y = plane.neighbor(rank, 1, -1), to_x = plane.neighbor(rank, 0, 1), to_y = plane.neighbor(rank, 1, 1);
+    const u32 from_x = plane.neighbor(rank, 0, -1), from_y = plane.neighbor(rank, 1, -1),
+              to_x = plane.neighbor(rank, 0, 1), to_y = plane.neighbor(rank, 1, 1);
     for (u32 slice = 0; slice < slices; slice++) {
       if (from_x != kNone) script.receive(from_x, sweep_bytes, 1000);
       if (from_y != kNone) script.receive(from_y, sweep_bytes, 1000);

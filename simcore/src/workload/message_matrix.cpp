@@ -24,8 +24,9 @@ MessageMatrix declare_message_matrix(Network& net, const std::vector<Job>& jobs)
   MessageMatrix matrix;
   for (const Job& job : jobs) {
     if (job.ranks > kMostRanks)
-      throw ConfigError("workload.message_matrix: true keeps an account for every pair of ranks of a job; job '" + job.name + "' has " +
-                        std::to_string(job.ranks) + " ranks, at most " + std::to_string(kMostRanks) + " are valid");
+      throw ConfigError("workload.message_matrix: true keeps an account for every pair of ranks of a job; job '" +
+                        job.name + "' has " + std::to_string(job.ranks) + " ranks, at most " +
+                        std::to_string(kMostRanks) + " are valid");
     matrix.ranks = std::max(matrix.ranks, job.ranks);
   }
   const auto shape = [&](const char* name, const char* meaning) {
@@ -38,8 +39,10 @@ MessageMatrix declare_message_matrix(Network& net, const std::vector<Job>& jobs)
   };
   matrix.bytes = declare<double>(net, shape("message_bytes", "of messages that have arrived"));
   matrix.messages = declare<u32>(net, shape("message_count", "messages that have arrived"));
-  matrix.time = declare<double>(net, shape("message_time_ns", "sum over them, from the call of the send to the last byte"));
-  matrix.busy = declare<double>(net, shape("message_busy_ns", "time in which at least one of the pair's was under way"));
+  matrix.time =
+      declare<double>(net, shape("message_time_ns", "sum over them, from the call of the send to the last byte"));
+  matrix.busy =
+      declare<double>(net, shape("message_busy_ns", "time in which at least one of the pair's was under way"));
   matrix.open = declare<u32>(net, shape("message_open", "messages under way"));
   matrix.since = declare<double>(net, shape("message_since_ns", "up to when message_busy_ns counts"));
   return matrix;

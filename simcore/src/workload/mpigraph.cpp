@@ -1,6 +1,6 @@
-// mpiGraph (LLNL, mpiGraph.c): the bandwidth of every pair of ranks while all of them send at once. In round k every rank sends a
-// window of messages to the rank k places on and receives one from the rank k places back, k = 1, 2, ..., ranks - 1. A barrier
-// comes before each round, so that no round is measured with the messages of another.
+// mpiGraph (LLNL, mpiGraph.c): the bandwidth of every pair of ranks while all of them send at once. In round k every
+// rank sends a window of messages to the rank k places on and receives one from the rank k places back, k = 1, 2, ...,
+// ranks - 1. A barrier comes before each round, so that no round is measured with the messages of another.
 #include "workload/collectives.hpp"
 #include "workload/motif.hpp"
 
@@ -19,7 +19,8 @@ struct MpiGraph : Program {
   u64 blocks(u32) const override { return rounds() * iterations; }
   void block(u32 rank, u64 index, Block& out) const override {
     Script script(out);
-    const u32 k = shift(index), to = static_cast<u32>((u64{rank} + k) % ranks), from = static_cast<u32>((u64{rank} + ranks - k) % ranks);
+    const u32 k = shift(index), to = static_cast<u32>((u64{rank} + k) % ranks),
+              from = static_cast<u32>((u64{rank} + ranks - k) % ranks);
     if (synchronise) barrier(script, world(ranks, rank), Algorithm::kDissemination, kCollectiveTags);
     std::vector<Script::Request> requests;
     for (u32 m = 0; m < window; m++) requests.push_back(script.ireceive(from, bytes));

@@ -184,8 +184,8 @@ void fill_from_outbox(Frame& f, u32 terminal) {
     const u32 payload = !data ? 0 : size - static_cast<u32>(std::min<u64>(size, header > before ? header - before : 0));
     const u32 packet = inject_packet(f, terminal, w.rank_terminal[receiver(m)], flits, m.handed, w.rank_job[m.source]);
     if (packet >= s.payloads.size()) s.payloads.resize(packet + 1);
-    s.payloads[packet] = {m.bytes, m.begun, m.number, m.tag, m.send_op, m.receive_op,
-                          payload, m.transfer, m.cpu, m.nic, 0};
+    s.payloads[packet] = {m.bytes, m.begun,    m.number, m.tag, m.send_op, m.receive_op,
+                          payload, m.transfer, m.cpu,    m.nic, 0};
 
     if (--m.packets > 0) {
       if (!w.interleave || box.first == box.last) continue;
@@ -228,8 +228,9 @@ u32 first_packet(Frame& f, Pair& pair, const PacketPayload& load) {
   const bool back = from_destination(transfer);
   const u32 packets = wire_packets(*f.net.workload, load.bytes, transfer);
   const u32 source = back ? pair.receiver : pair.sender, destination = back ? pair.sender : pair.receiver;
-  m = {load.bytes, load.begun, 0, source, destination, load.tag, load.send_op, load.receive_op, packets, 0,
-       pair.incoming, load.number, load.transfer, 0, load.cpu, load.nic};
+  m = {load.bytes,      load.begun, 0, source,        destination, load.tag,      load.send_op,
+       load.receive_op, packets,    0, pair.incoming, load.number, load.transfer, 0,
+       load.cpu,        load.nic};
   pair.incoming = id;
   return id;
 }

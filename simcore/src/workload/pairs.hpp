@@ -1,5 +1,5 @@
-// Who has sent to whom: a hash table with open addressing, one per partition. It grows with the pairs that talk and never
-// shrinks: a number that was given must not be given again.
+// Who has sent to whom: a hash table with open addressing, one per partition. It grows with the pairs that talk and
+// never shrinks: a number that was given must not be given again.
 #pragma once
 
 #include "simcore/rng.hpp"
@@ -29,7 +29,8 @@ inline void grow_pairs(Hosts& hosts) {
 
 // The entry stays where it is until the next one is asked for.
 inline Pair& pair_of(Hosts& hosts, u32 sender, u32 receiver) {
-  if (2 * std::size_t{hosts.totals.pairs} >= hosts.pairs.size()) [[unlikely]] grow_pairs(hosts);
+  if (2 * std::size_t{hosts.totals.pairs} >= hosts.pairs.size()) [[unlikely]]
+    grow_pairs(hosts);
   Pair& pair = hosts.pairs[pair_place(hosts.pairs, sender, receiver)];
   if (pair.sender == kNone) {
     pair.sender = sender;

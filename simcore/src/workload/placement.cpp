@@ -1,4 +1,5 @@
-// Where jobs run: a policy puts the terminals in an order, and the jobs take them from its beginning, one after the other.
+// Where jobs run: a policy puts the terminals in an order, and the jobs take them from its beginning, one after the
+// other.
 #include <algorithm>
 #include <numeric>
 
@@ -26,7 +27,8 @@ std::vector<u32> by_place(const Network& net, const std::vector<u32>& order, con
   for (u32 k = 0; k < order.size(); k++) place[order[k]] = k;
   std::vector<u32> terminals(net.terminals);
   std::iota(terminals.begin(), terminals.end(), 0u);
-  std::stable_sort(terminals.begin(), terminals.end(), [&](u32 a, u32 b) { return place[of_terminal[a]] < place[of_terminal[b]]; });
+  std::stable_sort(terminals.begin(), terminals.end(),
+                   [&](u32 a, u32 b) { return place[of_terminal[a]] < place[of_terminal[b]]; });
   return terminals;
 }
 
@@ -43,8 +45,8 @@ std::vector<u32> group_of_terminal(const Network& net) {
   return group;
 }
 
-// Every job begins in a group that no other has touched, as long as there is one with room; the holes this leaves are filled
-// last, from the job that no fresh group was left for.
+// Every job begins in a group that no other has touched, as long as there is one with room; the holes this leaves are
+// filled last, from the job that no fresh group was left for.
 std::vector<u32> clustered(const Network& net, const std::vector<u32>& job_ranks) {
   const std::vector<u32> group = group_of_terminal(net);
   std::vector<std::vector<u32>> members(net.groups);
@@ -69,11 +71,12 @@ std::vector<u32> clustered(const Network& net, const std::vector<u32>& job_ranks
   return taken;
 }
 
-// As numbered, but as on a machine where others run, too: after each terminal none is passed over with a chance of 4 in 5, one
-// with 4 in 25 and so on (a stride of geometric distribution). Those passed over come last, in their order.
+// As numbered, but as on a machine where others run, too: after each terminal none is passed over with a chance of 4 in
+// 5, one with 4 in 25 and so on (a stride of geometric distribution). Those passed over come last, in their order.
 std::vector<u32> fragmented(u32 terminals, u64 seed) {
   std::vector<u32> taken, passed;
-  for (u32 t = 0; t < terminals; t++, worked(4)) (below(draw(seed, kStream + 1, t), 5) > 0 ? taken : passed).push_back(t);
+  for (u32 t = 0; t < terminals; t++, worked(4))
+    (below(draw(seed, kStream + 1, t), 5) > 0 ? taken : passed).push_back(t);
   taken.insert(taken.end(), passed.begin(), passed.end());
   return taken;
 }
@@ -81,11 +84,13 @@ std::vector<u32> fragmented(u32 terminals, u64 seed) {
 }  // namespace
 
 const std::vector<std::string>& placement_policies() {
-  static const std::vector<std::string> names = {"linear", "random", "random_router", "random_group", "clustered", "fragmented", "mapped"};
+  static const std::vector<std::string> names = {"linear",    "random",     "random_router", "random_group",
+                                                 "clustered", "fragmented", "mapped"};
   return names;
 }
 
-std::vector<u32> placement_order(const Network& net, const std::string& policy, u64 seed, const std::vector<u32>& job_ranks) {
+std::vector<u32> placement_order(const Network& net, const std::string& policy, u64 seed,
+                                 const std::vector<u32>& job_ranks) {
   if (policy == "random") return shuffled(net.terminals, seed);
   if (policy == "random_router") return by_place(net, shuffled(net.routers, seed), net.terminal_router);
   if (policy == "random_group") return by_place(net, shuffled(net.groups, seed), group_of_terminal(net));

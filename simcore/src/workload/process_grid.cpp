@@ -62,7 +62,8 @@ std::vector<u32> near_square(u32 ranks) {
 
 ParamSpec grid_param(const std::string& doc) { return integer_list("grid", {}, 1, 1 << 24, "ranks", doc); }
 
-ProcessGrid process_grid(const std::string& motif, const Params& params, u32& ranks, u32 own, u32 dimensions, std::vector<u32> (*choose)(u32 ranks), const std::string& key) {
+ProcessGrid process_grid(const std::string& motif, const Params& params, u32& ranks, u32 own, u32 dimensions,
+                         std::vector<u32> (*choose)(u32 ranks), const std::string& key) {
   ProcessGrid grid;
   grid.sizes = params.counts(key);
   if (grid.sizes.empty()) {
@@ -72,10 +73,13 @@ ProcessGrid process_grid(const std::string& motif, const Params& params, u32& ra
   }
   const std::string name = "motif." + motif + "." + key + ": ";
   if (grid.dimensions() != dimensions)
-    throw ConfigError(name + grid.text() + " has " + std::to_string(grid.dimensions()) + " dimensions, not " + std::to_string(dimensions));
+    throw ConfigError(name + grid.text() + " has " + std::to_string(grid.dimensions()) + " dimensions, not " +
+                      std::to_string(dimensions));
   const u64 product = grid.ranks();
   if (ranks == 0 && product < (1 << 24)) ranks = static_cast<u32>(product);
-  if (product != ranks) throw ConfigError(name + grid.text() + " = " + std::to_string(product) + " is not the number of ranks, " + std::to_string(ranks));
+  if (product != ranks)
+    throw ConfigError(name + grid.text() + " = " + std::to_string(product) + " is not the number of ranks, " +
+                      std::to_string(ranks));
   return grid;
 }
 

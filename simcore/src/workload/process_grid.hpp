@@ -21,7 +21,8 @@ struct ProcessGrid {
   std::string text() const;  // "11 x 8 x 6"
 };
 
-// As equal as the prime factors allow, smallest first: the largest factor always to the smallest size (528 in 5: 2 2 3 4 11).
+// As equal as the prime factors allow, smallest first: the largest factor always to the smallest size (528 in 5: 2 2 3
+// 4 11).
 std::vector<u32> balanced_sizes(u32 ranks, u32 dimensions);
 // Two factors as near to each other as there are, smaller first (528: 22 24).
 std::vector<u32> near_square(u32 ranks);
@@ -29,8 +30,10 @@ std::vector<u32> near_square(u32 ranks);
 // The parameter `grid` of a motif: one size per dimension, or empty.
 ParamSpec grid_param(const std::string& doc);
 
-// What the parameter `key` says, or choose(ranks) (without `choose` no sizes); `ranks` = 0 takes the number from the grid given,
-// else `own`, and is set. Throws ConfigError where the grid has another number of dimensions or does not hold just the ranks.
-ProcessGrid process_grid(const std::string& motif, const Params& params, u32& ranks, u32 own, u32 dimensions, std::vector<u32> (*choose)(u32 ranks), const std::string& key = "grid");
+// What the parameter `key` says, or choose(ranks) (without `choose` no sizes); `ranks` = 0 takes the number from the
+// grid given, else `own`, and is set. Throws ConfigError where the grid has another number of dimensions or does not
+// hold just the ranks.
+ProcessGrid process_grid(const std::string& motif, const Params& params, u32& ranks, u32 own, u32 dimensions,
+                         std::vector<u32> (*choose)(u32 ranks), const std::string& key = "grid");
 
 }  // namespace flitgym

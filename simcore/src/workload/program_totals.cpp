@@ -18,7 +18,8 @@ std::string bytes_text(u64 bytes) { return std::to_string(bytes) + " B"; }
 // "send to rank 3, 8 B, tag 0"
 std::string text(const Op& op) {
   if (op.kind == OpKind::kCalc) return "calc " + std::to_string(op.size) + " ns";
-  return (op.kind == OpKind::kSend ? "send to " : "receive from ") + rank_text(op.peer) + ", " + bytes_text(op.size) + ", " + tag_text(op.tag);
+  return (op.kind == OpKind::kSend ? "send to " : "receive from ") + rank_text(op.peer) + ", " + bytes_text(op.size) +
+         ", " + tag_text(op.tag);
 }
 
 // Sends less receives of one kind; the rest is an example for the message.
@@ -72,7 +73,8 @@ class Checker {
 
   [[noreturn]] void fail(u32 rank, u64 block, u32 op, const std::string& what) const {
     const std::string place = program_.where(rank, block, op);
-    throw ConfigError(where_ + ": rank " + std::to_string(rank) + ", block " + std::to_string(block) + ", operation " + std::to_string(op) + (place.empty() ? "" : " (" + place + ")") + ": " + what);
+    throw ConfigError(where_ + ": rank " + std::to_string(rank) + ", block " + std::to_string(block) + ", operation " +
+                      std::to_string(op) + (place.empty() ? "" : " (" + place + ")") + ": " + what);
   }
 
   void check_block(u32 rank, u64 index, const Block& block) {
@@ -81,18 +83,25 @@ class Checker {
       const Op& op = block.ops[k];
       if (op.kind == OpKind::kCalc) continue;
       const bool wildcard = op.kind == OpKind::kReceive && op.peer == kAnySource;
-      if (!wildcard && op.peer >= program_.ranks) fail(rank, index, k, text(op) + ": there are " + std::to_string(program_.ranks) + " ranks");
-      if (op.tag < 0 && !(op.kind == OpKind::kReceive && op.tag == kAnyTag)) fail(rank, index, k, text(op) + ": a tag is 0 or more");
+      if (!wildcard && op.peer >= program_.ranks)
+        fail(rank, index, k, text(op) + ": there are " + std::to_string(program_.ranks) + " ranks");
+      if (op.tag < 0 && !(op.kind == OpKind::kReceive && op.tag == kAnyTag))
+        fail(rank, index, k, text(op) + ": a tag is 0 or more");
     }
     for (const Dependency& d : block.dependencies)
       if (d.before >= ops || d.after >= ops)
-        fail(rank, index, std::min(d.after, d.before), "operation " + std::to_string(d.after) + " requires " + std::to_string(d.before) + ", but the block has " + std::to_string(ops) + " operations");
+        fail(rank, index, std::min(d.after, d.before),
+             "operation " + std::to_string(d.after) + " requires " + std::to_string(d.before) + ", but the block has " +
+                 std::to_string(ops) + " operations");
     check_order(rank, index, block);
   }
 
-  // Takes away what waits for nothing until nothing is left. Where every dependency points forward there is no cycle to look for.
+  // Takes away what waits for nothing until nothing is left. Where every dependency points forward there is no cycle to
+  // look for.
   void check_order(u32 rank, u64 index, const Block& block) {
-    if (std::all_of(block.dependencies.begin(), block.dependencies.end(), [](const Dependency& d) { return d.before < d.after; })) return;
+    if (std::all_of(block.dependencies.begin(), block.dependencies.end(),
+                    [](const Dependency& d) { return d.before < d.after; }))
+      return;
     const u32 ops = static_cast<u32>(block.ops.size());
     std::vector<u32> waits(ops, 0), begin(ops + 1, 0), after(block.dependencies.size()), ready;
     for (const Dependency& d : block.dependencies) waits[d.after]++, begin[d.before + 1]++;
@@ -122,7 +131,8 @@ class Checker {
     fail(rank, index, at, "operations that require each other in a circle: " + join(words, " requires "));
   }
 
-  // Balances are added up by sorting whenever they have doubled, so that memory follows the pairs that talk, not the messages.
+  // Balances are added up by sorting whenever they have doubled, so that memory follows the pairs that talk, not the
+  // messages.
   void count(u32 rank, u64 block, u32 index, const Op& op, i64 times) {
     if (op.kind == OpKind::kCalc) return;
     if (op.kind == OpKind::kSend) balances_.push_back({rank, op.peer, op.tag, times, index, block, op.size});
@@ -165,9 +175,9 @@ class Checker {
     receive->count += n;
   }
 
-  // Who receives is looked at one after the other: what is left of the sends to it goes to receives of any tag from that source,
-  // then of that tag from any source, then to those that take everything. Where the first two kinds compete the order may fail
-  // though another would do: there only the numbers must agree.
+  // Who receives is looked at one after the other: what is left of the sends to it goes to receives of any tag from
+  // that source, then of that tag from any source, then to those that take everything. Where the first two kinds
+  // compete the order may fail though another would do: there only the numbers must agree.
   void check_balances() {
     merge();
     std::map<std::tuple<u32, u32, i32>, Balance*> wildcards;
@@ -190,16 +200,25 @@ class Checker {
         absorb(b, find(kAnySource, b.destination, kAnyTag));
       }
     const Balance* first = nullptr;  // in the order of ranks, not of sources
-    const auto order = [](const Balance& b) { return std::tuple(b.count > 0 ? b.source : b.destination, b.block, b.op); };
+    const auto order = [](const Balance& b) {
+      return std::tuple(b.count > 0 ? b.source : b.destination, b.block, b.op);
+    };
     for (const Balance& b : balances_) {
       if (b.count == 0 || (kinds[b.destination] == 3 && sum[b.destination] == 0)) continue;
       if (!first || order(b) < order(*first)) first = &b;
     }
     if (!first) return;
     const bool send = first->count > 0;
-    const Op op{first->bytes, send ? first->destination : first->source, first->tag, send ? OpKind::kSend : OpKind::kReceive, 0, 0, {}};
+    const Op op{first->bytes,
+                send ? first->destination : first->source,
+                first->tag,
+                send ? OpKind::kSend : OpKind::kReceive,
+                0,
+                0,
+                {}};
     fail(send ? first->source : first->destination, first->block, first->op,
-         text(op) + ": " + (send ? "no receive takes it" : "nothing is sent to it") + " (" + std::to_string(send ? first->count : -first->count) + " too many of this kind)");
+         text(op) + ": " + (send ? "no receive takes it" : "nothing is sent to it") + " (" +
+             std::to_string(send ? first->count : -first->count) + " too many of this kind)");
   }
 
   const Program& program_;
@@ -209,7 +228,8 @@ class Checker {
 };
 
 bool same_peers(const Block& a, const Block& b) {
-  return std::equal(a.ops.begin(), a.ops.end(), b.ops.begin(), b.ops.end(), [](const Op& x, const Op& y) { return x.peer == y.peer && x.kind == y.kind && x.tag == y.tag; });
+  return std::equal(a.ops.begin(), a.ops.end(), b.ops.begin(), b.ops.end(),
+                    [](const Op& x, const Op& y) { return x.peer == y.peer && x.kind == y.kind && x.tag == y.tag; });
 }
 
 }  // namespace

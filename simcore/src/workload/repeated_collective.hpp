@@ -18,7 +18,8 @@ struct RepeatedCollective : Loop {
   }
 };
 
-inline std::vector<ParamSpec> repeated_collective_params(i64 bytes, i64 iterations, i64 compute_ns, const std::string& what) {
+inline std::vector<ParamSpec> repeated_collective_params(i64 bytes, i64 iterations, i64 compute_ns,
+                                                         const std::string& what) {
   return {
       integer("bytes", bytes, 0, 1ll << 40, "B", what),
       integer("iterations", iterations, 1, 1 << 30, "", ""),
@@ -26,7 +27,8 @@ inline std::vector<ParamSpec> repeated_collective_params(i64 bytes, i64 iteratio
   };
 }
 
-inline std::shared_ptr<RepeatedCollective> repeated_collective(const Params& params, u32 ranks, double scale, Collective which, const std::string& algorithm) {
+inline std::shared_ptr<RepeatedCollective> repeated_collective(const Params& params, u32 ranks, double scale,
+                                                               Collective which, const std::string& algorithm) {
   auto program = std::make_shared<RepeatedCollective>();
   program->ranks = ranks;
   program->iterations = scaled(params.count("iterations"), scale);

@@ -1,6 +1,7 @@
-// Stencil27 (SC'19): a 27-point stencil on a 3-D grid. Per iteration compute, the exchange with up to 26 neighbours, and a
-// dissemination collective of all ranks; either of the two may be left out. A cubic subdomain of n x n x n doubles sends 8 n^2
-// bytes across a face, 8 n along an edge, 8 at a corner: 48 n^2 + 96 n + 64 in all from the inside of the grid.
+// Stencil27 (SC'19): a 27-point stencil on a 3-D grid. Per iteration compute, the exchange with up to 26 neighbours,
+// and a dissemination collective of all ranks; either of the two may be left out. A cubic subdomain of n x n x n
+// doubles sends 8 n^2 bytes across a face, 8 n along an edge, 8 at a corner: 48 n^2 + 96 n + 64 in all from the inside
+// of the grid.
 #include "workload/collectives.hpp"
 #include "workload/loop.hpp"
 #include "workload/motif.hpp"
@@ -22,8 +23,8 @@ struct Stencil27 : Loop {
     if (collective) barrier(script, world(ranks, rank), Algorithm::kDissemination, kCollectiveTags, collective_bytes);
   }
 
-  // Ends when all messages have come, whether or not the own ones are out. The tag of a message is the direction it travels in: in
-  // a small periodic grid a rank meets the same neighbour on several sides.
+  // Ends when all messages have come, whether or not the own ones are out. The tag of a message is the direction it
+  // travels in: in a small periodic grid a rank meets the same neighbour on several sides.
   void exchange(u32 rank, Script& script) const {
     struct Side {
       u32 neighbor;

@@ -1,7 +1,8 @@
-// Stencil5D: the faces of a 5-D grid in two waves (SST ember as extended for SC'22, emberstencilNd.cc). Receives posted from all
-// + neighbours, a blocking send to each; the same with the - neighbours; then the waits. A large send to a + neighbour is taken
-// only when that one has done its own + sends, so the first wave runs down from the far corner. On a periodic grid it would wait
-// for itself: the edges stay open.
+// Stencil5D: the faces of a 5-D grid in two waves (SST ember as extended for SC'22, emberstencilNd.cc). Receives posted
+// from all
+// + neighbours, a blocking send to each; the same with the - neighbours; then the waits. A large send to a + neighbour
+// is taken only when that one has done its own + sends, so the first wave runs down from the far corner. On a periodic
+// grid it would wait for itself: the edges stay open.
 #include "workload/collectives.hpp"
 #include "workload/loop.hpp"
 #include "workload/motif.hpp"
@@ -35,7 +36,8 @@ struct Stencil5d : Loop {
 
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
   auto program = std::make_shared<Stencil5d>();
-  program->grid = process_grid("stencil5d", params, ranks, 528, kDimensions, [](u32 n) { return balanced_sizes(n, kDimensions); });
+  program->grid =
+      process_grid("stencil5d", params, ranks, 528, kDimensions, [](u32 n) { return balanced_sizes(n, kDimensions); });
   program->ranks = ranks;
   program->iterations = scaled(params.count("iterations"), scale);
   program->bytes = static_cast<u64>(params.integer("bytes"));

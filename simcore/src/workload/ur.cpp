@@ -1,7 +1,7 @@
-// UR: every iteration another random permutation of the ranks (SC'22: SST ember's emberrandomgen.cc, key = ranks + iteration), one
-// isend, one ireceive and a wait for both. A rank that is its own partner sends to itself, inside its host (the study's code leaves
-// these out: one message in 588 of 528 ranks). The permutations are not those of the study, which shuffles an array of all ranks
-// with a generator of its own: these take a few steps per rank.
+// UR: every iteration another random permutation of the ranks (SC'22: SST ember's emberrandomgen.cc, key = ranks +
+// iteration), one isend, one ireceive and a wait for both. A rank that is its own partner sends to itself, inside its
+// host (the study's code leaves these out: one message in 588 of 528 ranks). The permutations are not those of the
+// study, which shuffles an array of all ranks with a generator of its own: these take a few steps per rank.
 #include "workload/motif.hpp"
 #include "workload/permutation.hpp"
 

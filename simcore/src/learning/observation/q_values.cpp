@@ -1,6 +1,7 @@
-// What the neighbours report: a table per router of the time that packets lost to queueing on their way to a region of the network
-// by each port, learned from feedback as Q-adaptive learns its table (Kang et al., HPDC 2021), but with the flight time
-// left out. So an untrained table is all zeros, says "no queues", and is right on an idle network of any size.
+// What the neighbours report: a table per router of the time that packets lost to queueing on their way to a region of
+// the network by each port, learned from feedback as Q-adaptive learns its table (Kang et al., HPDC 2021), but with the
+// flight time left out. So an untrained table is all zeros, says "no queues", and is right on an idle network of any
+// size.
 #include <algorithm>
 
 #include "simcore/learning.hpp"
@@ -46,7 +47,8 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData*)
     float least = std::numeric_limits<float>::max();
     for (u32 k = b.offsets[i]; k < b.offsets[i + 1]; k++) {
       const u32 local = b.candidate_port[k], port = net.port(router, local);
-      const float time = seam.hop_ns[port] + flight(net, graph, seam.next_router[port], to) - direct + row[local - net.first_link[router]];
+      const float time = seam.hop_ns[port] + flight(net, graph, seam.next_router[port], to) - direct +
+                         row[local - net.first_link[router]];
       least = std::min(least, time);
     }
     detail.value = std::max(least, 0.0f);
@@ -62,7 +64,8 @@ void learn(const Network& net, State& s, u32 port, u32 row, float target) {
 void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
   const u32 first = net.first_link[asked.router];
   const float* row = net.feedback.row(s, asked.router, row_of(net, asked.to));
-  for (u32 k = 0; k < asked.slots; k++, slots += stride) slots[0] = std::min(row[asked.ports[k] - first] * 0.001f, 100.0f);
+  for (u32 k = 0; k < asked.slots; k++, slots += stride)
+    slots[0] = std::min(row[asked.ports[k] - first] * 0.001f, 100.0f);
 }
 
 const Register<ObservationSpec> entry({

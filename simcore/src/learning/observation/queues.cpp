@@ -16,7 +16,8 @@ void write(const Network& net, const State& s, const Asked& asked, float*, float
     slots[0] = std::min(static_cast<float>(s.ports[port].load) * room, 32.0f);
     // Of the class's VCs the one with the most room is taken.
     u32 least = both;
-    const u32 first = asked.classes[k] == kAnyClass ? 0 : asked.classes[k], step = asked.classes[k] == kAnyClass ? 1 : net.routing_facts.classes;
+    const u32 first = asked.classes[k] == kAnyClass ? 0 : asked.classes[k],
+              step = asked.classes[k] == kAnyClass ? 1 : net.routing_facts.classes;
     for (u32 vc = first; vc < net.vcs; vc += step) {
       const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
       least = std::min<u32>(least, out.count + depth - out.credits);

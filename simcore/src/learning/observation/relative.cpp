@@ -1,6 +1,7 @@
-// What a router knows of its own, as times over the network's own time (Seam::hop_scale_ns), so that a number means the same whatever
-// the links' rate, the buffers' depth, the packets' length, the size of the network and its kind. What queues is told as the time that
-// the link needs for it: behind 20 flits of 32 ns a packet waits as long as behind 120 flits of 5.3 ns.
+// What a router knows of its own, as times over the network's own time (Seam::hop_scale_ns), so that a number means the
+// same whatever the links' rate, the buffers' depth, the packets' length, the size of the network and its kind. What
+// queues is told as the time that the link needs for it: behind 20 flits of 32 ns a packet waits as long as behind 120
+// flits of 5.3 ns.
 #include <algorithm>
 #include <bit>
 
@@ -51,7 +52,8 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
   general[5] = relative(static_cast<float>(in.count * channels[asked.ports[0]].flit_cycles) * per_cycle);
   general[6] = age / (age + 8.0f);
 
-  const u32 depth = net.router.input_depth, both = depth + net.router.output_depth, vcs = net.vcs, classes = net.routing_facts.classes;
+  const u32 depth = net.router.input_depth, both = depth + net.router.output_depth, vcs = net.vcs,
+            classes = net.routing_facts.classes;
   const float room = 1.0f / static_cast<float>(both);
   const u32 first_port = net.port(asked.router, 0);
   const u32* const next_routers = &seam.next_router[first_port];
@@ -63,7 +65,8 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
     const u32 queued = ports[local].queued;
     // Of the class's VCs the one with the most room is taken.
     const OutputVc* const own = output_vcs + net.vc_id(local, 0);
-    const u32 first = asked.classes[k] == kAnyClass ? 0 : asked.classes[k], step = asked.classes[k] == kAnyClass ? 1 : classes;
+    const u32 first = asked.classes[k] == kAnyClass ? 0 : asked.classes[k],
+              step = asked.classes[k] == kAnyClass ? 1 : classes;
     u32 least = both;
     for (u32 vc = first; vc < vcs; vc += step) least = std::min<u32>(least, own[vc].count + depth - own[vc].credits);
     const auto more_hops = static_cast<float>(1 + way.hops(next)) - static_cast<float>(hops);

@@ -1,13 +1,17 @@
-// What the neighbours report, as in q_values, with three differences. It is told over the network's mean hop. The clock starts when
-// the packet asks for its route, not when it arrives: what it waited before is the same whichever way it takes, but on a router
-// without output queues it can be many times a hop, and then little else would be left to see. And packets that fare differently by
-// the same port have rows of their own:
-//   by leg       Those that ask where they entered the network and those on their way have different VC classes, so that on one link
-//                the ones may pass while the others stand. On dragonfly_1056 under ADV+4 a mean over both hid that whoever takes a
-//                local hop first ends before a local link of the group in between that nothing leads around.
-//   by source    (relative_lost_by_source alone) The place of the sender on its router, as in Q-adaptive's table (Kang et al., HPDC
-//                2021): what floods the network from one terminal and what another sends find ports of their own, and keep to them,
-//                which is what keeps jobs out of each other's way. So many more rows take as much longer to learn.
+// What the neighbours report, as in q_values, with three differences. It is told over the network's mean hop. The clock
+// starts when the packet asks for its route, not when it arrives: what it waited before is the same whichever way it
+// takes, but on a router without output queues it can be many times a hop, and then little else would be left to see.
+// And packets that fare differently by the same port have rows of their own:
+//   by leg       Those that ask where they entered the network and those on their way have different VC classes, so
+//   that on one link
+//                the ones may pass while the others stand. On dragonfly_1056 under ADV+4 a mean over both hid that
+//                whoever takes a local hop first ends before a local link of the group in between that nothing leads
+//                around.
+//   by source    (relative_lost_by_source alone) The place of the sender on its router, as in Q-adaptive's table (Kang
+//   et al., HPDC
+//                2021): what floods the network from one terminal and what another sends find ports of their own, and
+//                keep to them, which is what keeps jobs out of each other's way. So many more rows take as much longer
+//                to learn.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -42,7 +46,8 @@ std::shared_ptr<const ComponentData> set_up(Network& net, std::string name, bool
   const u64 cells = u64{net.routers} * regions * kLegs * net.link_span;
   while (rows->places > 1 && cells * rows->places > kMostCells) rows->places /= 2;
   MemoryShape shape;
-  shape.meaning = name + ": ns lost to queueing from the decision on, (region of the destination" + (by_source ? ", place of the sender on its router" : "") +
+  shape.meaning = name + ": ns lost to queueing from the decision on, (region of the destination" +
+                  (by_source ? ", place of the sender on its router" : "") +
                   ", first router or later) x non-terminal port";
   shape.name = std::move(name);
   shape.rows = regions * rows->places * kLegs;
@@ -86,7 +91,8 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
     float least = std::numeric_limits<float>::max();
     for (u32 k = begin; k < end; k++) {
       const u32 local = b.candidate_port[k], port = net.port(router, local);
-      least = std::min(least, seam.hop_ns[port] + flight(net, graph, seam.next_router[port], to) - direct + row[local - first]);
+      least = std::min(
+          least, seam.hop_ns[port] + flight(net, graph, seam.next_router[port], to) - direct + row[local - first]);
     }
     detail.value = std::max(least, 0.0f);
   }
@@ -101,7 +107,8 @@ void learn(const Network& net, State& s, u32 port, u32 row, float target) {
 void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
   const u32 first = net.first_link[asked.router];
   const float per_ns = 1.0f / net.seam->hop_scale_ns;
-  const float* const row = net.feedback.row(s, asked.router, row_of(net, static_cast<const Rows&>(*asked.own), asked.packet, asked.to, asked.packet.hops));
+  const float* const row = net.feedback.row(
+      s, asked.router, row_of(net, static_cast<const Rows&>(*asked.own), asked.packet, asked.to, asked.packet.hops));
   for (u32 k = 0; k < asked.slots; k++, slots += stride) slots[0] = relative(row[asked.ports[k] - first] * per_ns);
 }
 
@@ -117,15 +124,15 @@ ObservationSpec block(std::string name, std::string summary, std::shared_ptr<con
   };
 }
 
-const Register<ObservationSpec> together(block(
-    "relative_lost",
-    "time that packets by each candidate have been losing to queueing, as the neighbours report it, over the network's mean hop",
-    [](Network& net) { return set_up(net, "relative_lost", false); }));
+const Register<ObservationSpec> together(block("relative_lost",
+                                               "time that packets by each candidate have been losing to queueing, as "
+                                               "the neighbours report it, over the network's mean hop",
+                                               [](Network& net) { return set_up(net, "relative_lost", false); }));
 
-const Register<ObservationSpec> apart(block(
-    "relative_lost_by_source",
-    "the same, learned for each place of senders on their routers by itself: flows that persist keep apart",
-    [](Network& net) { return set_up(net, "relative_lost_by_source", true); }));
+const Register<ObservationSpec> apart(
+    block("relative_lost_by_source",
+          "the same, learned for each place of senders on their routers by itself: flows that persist keep apart",
+          [](Network& net) { return set_up(net, "relative_lost_by_source", true); }));
 
 }  // namespace
 

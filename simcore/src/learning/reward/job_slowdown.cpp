@@ -24,8 +24,9 @@ float reward(const Network& net, const State& s, const Closing& c) {
 }
 
 void delivered(const Network& net, State& s, const Packet& p) {
-  const double empty_ns = flight(net, graph_now(net, s), net.terminal_router[p.source], net.terminal_router[p.destination]) + net.link_ns(net.nic(p.source)) +
-                          net.link_ns(net.nic(p.destination));
+  const double empty_ns =
+      flight(net, graph_now(net, s), net.terminal_router[p.source], net.terminal_router[p.destination]) +
+      net.link_ns(net.nic(p.source)) + net.link_ns(net.nic(p.destination));
   double& slowdown = own(net).slowdown.of(s)[p.job];
   const double this_one = (s.part.totals.now - p.injected) * net.cycle_ns / std::max(empty_ns, net.cycle_ns);
   slowdown += (this_one - slowdown) / 256;

@@ -1,8 +1,8 @@
-// The delay of hop_delay over the network's mean hop, so that the rewards of different networks are of one size, with a toll: what is
-// lost to queues counts `toll` times more than the way itself. A packet that waits makes others wait, and what it costs them is about
-// what it pays itself: in an M/G/1 queue a packet leaves behind on average as many as it found. Who minimises his own delay alone sends
-// too much over the shortest way (Pigou 1920; Roughgarden and Tardos, J. ACM 2002); a toll of about that size makes of the selfish
-// optimum the common one.
+// The delay of hop_delay over the network's mean hop, so that the rewards of different networks are of one size, with a
+// toll: what is lost to queues counts `toll` times more than the way itself. A packet that waits makes others wait, and
+// what it costs them is about what it pays itself: in an M/G/1 queue a packet leaves behind on average as many as it
+// found. Who minimises his own delay alone sends too much over the shortest way (Pigou 1920; Roughgarden and Tardos, J.
+// ACM 2002); a toll of about that size makes of the selfish optimum the common one.
 #include <algorithm>
 
 #include "learning/relative.hpp"

@@ -109,11 +109,8 @@ struct Chromosome {
 class Population {
  public:
   Population(const Params& params, const Genes& genes)
-      : genes_(genes),
-        size_(params.count("population")),
-        alpha_(params.count("alpha")),
-        mutation_(params.real("mutation")),
-        patience_(params.count("patience")),
+      : genes_(genes), size_(params.count("population")), alpha_(params.count("alpha")),
+        mutation_(params.real("mutation")), patience_(params.count("patience")),
         seed_(static_cast<u64>(params.integer("seed"))) {}
 
   Chromosome best() {

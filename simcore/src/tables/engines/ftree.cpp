@@ -33,14 +33,8 @@ struct Group {
 class FatTreeTables {
  public:
   FatTreeTables(const ChannelGraph& g, std::vector<u32> rank, u32 leaf_rank, ForwardingTable& table)
-      : g_(g),
-        rank_(std::move(rank)),
-        leaf_rank_(leaf_rank),
-        table_(table),
-        ups_(g.switches),
-        downs_(g.switches),
-        changed_(g.switches, 0),
-        count_(g.channels, 0) {
+      : g_(g), rank_(std::move(rank)), leaf_rank_(leaf_rank), table_(table), ups_(g.switches), downs_(g.switches),
+        changed_(g.switches, 0), count_(g.channels, 0) {
     for (u32 s = 0; s < g.switches; s++) group_channels(s);
     index_switches();
   }

@@ -64,8 +64,8 @@ struct Options {
 
 class Search {
  public:
-  Search(const ChannelGraph& g, Rerouting& routes, const Options& options) : g_(g), routes_(routes), options_(options),
-      begin_(Clock::now()), hops_(g.switches) {}
+  Search(const ChannelGraph& g, Rerouting& routes, const Options& options)
+      : g_(g), routes_(routes), options_(options), begin_(Clock::now()), hops_(g.switches) {}
   virtual ~Search() = default;
   void run();
   // What was changed since the best table, the latest last.
@@ -74,10 +74,10 @@ class Search {
  protected:
   // whose next hop to look at; false: there is nothing to gain
   virtual bool pick(u32& s, u32& d) = 0;
-  virtual double gain(const Rerouting::Change& change) = 0;    // above 0: a change for the better
-  virtual double second(const Rerouting::Change&) { return 0; }  // that decides between equals
+  virtual double gain(const Rerouting::Change& change) = 0;         // above 0: a change for the better
+  virtual double second(const Rerouting::Change&) { return 0; }     // that decides between equals
   virtual void changed(const Rerouting::Change&, double gain) = 0;  // it was made
-  virtual bool best() = 0;                                     // so it is better than any before
+  virtual bool best() = 0;                                          // so it is better than any before
   u32 drawn(u32 n) { return below(draw(options_.seed, 0, counter_++), n); }
 
   const ChannelGraph& g_;
@@ -141,8 +141,9 @@ void Search::run() {
       worked(change_.lost.size() + change_.gained.size());
       if (const double more = gain(change_); more > -kNever) ways.push_back({more, second(change_), c});
     }
-    std::stable_sort(ways.begin(), ways.end(),
-        [](const Way& a, const Way& b) { return std::pair(a.gain, a.second) > std::pair(b.gain, b.second); });
+    std::stable_sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) {
+      return std::pair(a.gain, a.second) > std::pair(b.gain, b.second);
+    });
     for (const Way& way : ways) {  // the best of those that close no circle
       if (way.gain < 0 && drawn(kNoise)) break;
       const u32 before = routes_.next(s, d);
@@ -161,8 +162,8 @@ void Search::run() {
 
 class LowerIndex final : public Search {
  public:
-  LowerIndex(const ChannelGraph& g, Rerouting& routes, const Options& options) : Search(g, routes, options),
-      hot_(g.channels) {
+  LowerIndex(const ChannelGraph& g, Rerouting& routes, const Options& options)
+      : Search(g, routes, options), hot_(g.channels) {
     least_ = highest();
     mean_ = std::accumulate(routes.loads().begin(), routes.loads().end(), 0.0) / std::max(1u, g.channels);
     aim();
@@ -233,7 +234,8 @@ class FewerMeetings final : public Search {
  public:
   FewerMeetings(const ChannelGraph& g, Rerouting& routes, const Options& options) : Search(g, routes, options) {
     const u32 destinations = routes.table().destinations();
-    claim_memory(u64{g.channels} * g.switches * 4, "topology." + g.topology_name,
+    claim_memory(
+        u64{g.channels} * g.switches * 4, "topology." + g.topology_name,
         "what " + std::to_string(g.channels) + " channels carry for " + std::to_string(g.switches) + " switches");
     from_.assign(std::size_t{g.channels} * g.switches, 0);
     highest_ = *std::max_element(routes.loads().begin(), routes.loads().end());
@@ -300,10 +302,10 @@ class FewerMeetings final : public Search {
     return true;
   }
 
-  double fewer_ = 0, fewest_ = 0;                 // meetings since the start, and the most of them
-  double highest_ = 0;                            // load at the start: none becomes higher
-  std::vector<float> from_;                       // [channels, switches] what a channel carries of a switch's terminals
-  std::vector<std::pair<u32, double>> sources_;   // of the change that is looked at
+  double fewer_ = 0, fewest_ = 0;                // meetings since the start, and the most of them
+  double highest_ = 0;                           // load at the start: none becomes higher
+  std::vector<float> from_;                      // [channels, switches] what a channel carries of a switch's terminals
+  std::vector<std::pair<u32, double>> sources_;  // of the change that is looked at
   std::vector<u32> open_;
 };
 
@@ -311,11 +313,12 @@ const std::vector<ParamSpec>& own_params() {
   static const std::vector<ParamSpec> all{
       choice("start", "dfsssp", {}, "engine whose table the search starts from; its parameters are given beside"),
       choice("goal", "edge_forwarding_index", {"edge_forwarding_index", "bisection"},
-          "lower the highest load of a channel, or raise the effective bisection bandwidth"),
+             "lower the highest load of a channel, or raise the effective bisection bandwidth"),
       integer("steps", 1000000, 0, i64{1} << 40, "", "next hops that are looked at"),
       real("time_s", 0, 0, 1e6, "s",
-          "wall-clock time after which the search ends, whatever the steps: not the same everywhere; 0 = by steps"),
-      integer("detours", 0, 0, 1000, "hops",
+           "wall-clock time after which the search ends, whatever the steps: not the same everywhere; 0 = by steps"),
+      integer(
+          "detours", 0, 0, 1000, "hops",
           "by which routes may be longer than the shortest; 0, or several addresses: none becomes longer than it was"),
       integer("search_seed", 1, 0, i64{1} << 53, "", "of what the search tries"),
   };
@@ -328,18 +331,18 @@ ForwardingTable start_of(const Params& params, const ChannelGraph& g, const Dema
   std::erase(valid, "local_search");
   const auto found = registry<EngineSpec>().find(choice.name);
   if (choice.name == "local_search")
-      throw ConfigError("routing.table.start: local_search starts from the table of another engine; valid are " +
-          join(valid));
+    throw ConfigError("routing.table.start: local_search starts from the table of another engine; valid are " +
+                      join(valid));
   for (const ParamSpec& p : all_engine_params())
     if (std::none_of(own_params().begin(), own_params().end(), [&](const ParamSpec& own) { return own.key == p.key; }))
-        choice.values[p.key] = params.value(p.key);
+      choice.values[p.key] = params.value(p.key);
   if (found != registry<EngineSpec>().end() && found->second.balances && !demand.empty())
     choice.demand = std::make_shared<const Demand>(demand);
   ForwardingTable table = make_table("routing.table.start", choice, g);
   if (table.source_routed() || table.lanes)
     throw ConfigError("routing.table.start: the table of " + choice.name +
-        (table.lanes ? " changes lanes on the way" : " has whole routes by source") +
-            "; local_search moves next hops of routes that keep their layer");
+                      (table.lanes ? " changes lanes on the way" : " has whole routes by source") +
+                      "; local_search moves next hops of routes that keep their layer");
   return table;
 }
 

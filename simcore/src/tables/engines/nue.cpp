@@ -100,19 +100,19 @@ class Layer {
   const ChannelGraph& g_;
   const DependencyIndex& index_;
   AcyclicLayer dependencies_;
-  std::vector<u8> refused_;              // [dependencies] for good: what was given back since is not asked again
-  u32 t_ = 0;                           // the destination's switch
+  std::vector<u8> refused_;  // [dependencies] for good: what was given back since is not asked again
+  u32 t_ = 0;                // the destination's switch
 
  public:
-  std::vector<u32> next;                // [switches] channel, kNone at the destination's and where there is no way
+  std::vector<u32> next;  // [switches] channel, kNone at the destination's and where there is no way
 
  private:
   // [switches] channel to the tree's parent; from the root down; towards the destination
   std::vector<u32> up_, order_, tree_;
-  std::vector<u32> part_;               // [switches] alike where there is a way from one to the other
-  std::vector<double> distance_, best_; // [switches] below 0: not reached; the least cost that stands in the queue
-  std::vector<u8> fixed_;               // [switches] goes along the tree
-  std::vector<u32> tried_;              // [channels] search in which it was refused
+  std::vector<u32> part_;                // [switches] alike where there is a way from one to the other
+  std::vector<double> distance_, best_;  // [switches] below 0: not reached; the least cost that stands in the queue
+  std::vector<u8> fixed_;                // [switches] goes along the tree
+  std::vector<u32> tried_;               // [channels] search in which it was refused
   u32 searches_ = 0;
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue_;
 };
@@ -381,7 +381,7 @@ Attempt empty_attempt(const ChannelGraph& g, u32 layers) {
 
 // Fills the table: every next hop anew.
 void fill(const ChannelGraph& g, const Demand& demand, const std::vector<std::vector<u32>>& all, Layer& layer,
-    bool in_turn, u32 rank, Attempt& made) {
+          bool in_turn, u32 rank, Attempt& made) {
   // More than any load, so that the shortest free route is taken, and of those the least loaded.
   const double hop = 4.0 * g.terminals * g.terminals, scale = demand_scale(g, demand);
   ForwardingTable& table = made.table;

@@ -31,7 +31,7 @@ const HyperX& even_plane(const ChannelGraph& g) {
   for (const u32 width : box.widths) sizes += (sizes.empty() ? "" : " x ") + std::to_string(width);
   if (box.dimensions != 2 || box.widths[0] % 2 || box.widths[1] % 2)
     throw ConfigError("routing.table.engine: parx needs a HyperX of two dimensions of even sizes, e.g. " + box.key +
-        "=[12,8]; here it is " + sizes);
+                      "=[12,8]; here it is " + sizes);
   return box;
 }
 
@@ -98,8 +98,7 @@ class Weights {
 
 // The least loaded of the shortest ways, for all switches; then what passes is added to the loads.
 void route(const ChannelGraph& g, const ShortestWays& ways, const std::vector<u32>& whole, std::vector<double>& weight,
-    std::vector<double>& load,
-           ForwardingTable& table, u32 d) {
+           std::vector<double>& load, ForwardingTable& table, u32 d) {
   const std::size_t reached = ways.order.size();
   std::vector<double> cost(reached, 0);
   std::vector<ShortestWays::Step> taken(reached);

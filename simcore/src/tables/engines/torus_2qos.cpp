@@ -137,7 +137,7 @@ class TorusTables {
 
   const ChannelGraph& g_;
   const Torus& torus_;
-  std::vector<u32> bit_;      // [dimensions] of the layer; kNone: it needs none
+  std::vector<u32> bit_;  // [dimensions] of the layer; kNone: it needs none
   u32 bits_ = 0;
   std::vector<u32> free_[2];  // [down, up][switches, dimensions] hops that can be gone
 };

@@ -3,10 +3,10 @@
 // every network; not minimal in general. Of several legal channels each switch takes the one by which the fewest
 // destinations leave. OpenSM joins the shortest legal ways of all switches, which on irregular networks can give an
 // illegal one; tables/up_down.hpp says why these are legal all of them.
+#include "tables/up_down.hpp"
 #include "simcore/error.hpp"
 #include "tables/engine.hpp"
 #include "tables/levels.hpp"
-#include "tables/up_down.hpp"
 
 namespace flitgym {
 
