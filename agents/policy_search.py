@@ -67,7 +67,7 @@ class Config:
     # what the routers see
     network: str = "slots"
     hidden: list[int] = field(default_factory=list)  # none: the score is linear
-    observation: str = "relative+relative_lost"
+    observation: str = "relative+relative_lost_by_source"
     relation: str = "widest"
     slots: int = 6
     slots_by: str = "estimate"  # or random: which candidates where there are more than slots

@@ -45,6 +45,11 @@ FIELDS: list[tuple[str, str]] = [
     ("peak_rss_mb", "the most memory that the process held"),
     ("state_hash", "equal hashes mean equal states"),
     ("version", "of the code: release, commit, and a hash of what was compiled"),
+    (
+        "results_version",
+        "of the results that the core is tested to give: a run of another commit with the same one counts as finished; "
+        "empty where the core was built from uncommitted files",
+    ),
     ("config_hash", "of the configuration without what changes no result; part of the folder's name"),
     ("config", "the resolved configuration"),
     (
