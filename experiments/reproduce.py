@@ -134,8 +134,18 @@ def _draw_rows(options: Options, directory: Path) -> list[Path]:
     path = directory / ROWS_FILE
     if not path.exists():
         raise CommandError(f"redraw: there is no {path} yet; run it without redraw=true first")
+    rows = read_rows(path)
     drawn = draw_study if options.study else draw
-    return drawn(options.figure or options.study, read_rows(path), directory, options.preset)
+    if not options.redraw:
+        return drawn(options.figure or options.study, rows, directory, options.preset)
+    again = "run it without redraw=true, which runs only what is missing"
+    if not rows or any("policy" not in one for one in rows):
+        raise CommandError(f"redraw: {path} was gathered from runs, or of nothing, and not written for figures; {again}")
+    try:
+        return drawn(options.figure or options.study, rows, directory, options.preset)
+    except (ValueError, KeyError, IndexError, ZeroDivisionError) as error:
+        said = f"{type(error).__name__}: {error}"
+        raise CommandError(f"redraw: {path} does not hold what the figures need ({said}); {again}") from error
 
 
 def _further(options: Options, runs: Sequence[PlannedRun], directory: Path) -> list[tuple[Policy, list[PlannedRun]]]:

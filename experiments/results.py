@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from ..simcore import ConfigError
 from ..simcore._files import atomic_path
 from .message_matrix import pair_columns
 
@@ -258,6 +259,9 @@ def gather(directory: Path) -> tuple[int, list[DamagedError]]:
     Returns:
         The number of rows, and the runs that are left out because they are damaged. Without any finished run nothing
         is written.
+
+    Raises:
+        ConfigError: there is a table from which figures were drawn; a plain one would lack what they need.
     """
     found, damaged = results_below(directory)
     rows = []
@@ -266,9 +270,24 @@ def gather(directory: Path) -> tuple[int, list[DamagedError]]:
             rows.append(row(result, where))
         except DamagedError as error:
             damaged.append(error)
+    if rows and _drawn_from(directory / ROWS_FILE):
+        raise ConfigError(
+            f"{directory / ROWS_FILE} holds these runs already, with what its figures were drawn from (redraw=true needs "
+            "it); to gather them anew remove it first"
+        )
     if rows:
         write_rows(directory / ROWS_FILE, rows)
     return len(rows), damaged
+
+
+def _drawn_from(path: Path) -> bool:
+    """Whether a table was written for figures: those say who plays (`policy`), and hold what a plain gathering has not."""
+    import pyarrow.parquet as pq
+
+    try:
+        return path.exists() and "policy" in pq.read_schema(path).names
+    except (OSError, ValueError):  # pyarrow's errors of a damaged file: it may be written anew
+        return False
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -52,14 +52,16 @@ def finish(
             "nothing was learned: no decision was ever paid; is the load 0, do all packets have one way, or is "
             "agent.run_ns * agent.record_part too small?"
         )
+    relation = routing.get("relation", "widest")
     save_policy(
         directory / POLICY_FILE,
         policy,
         network=routing["network"],
         slots=routing["slots"],
         observation=routing["observation"],
-        topology="any" if config.worlds is not None else config.topology.name,
-        relation=routing.get("relation", "widest"),
+        # A relation of its own may be there on one kind of network alone.
+        topology="any" if config.worlds is not None and relation == "widest" else config.topology.name,
+        relation=relation,
         slots_by=routing.get("slots_by", "random"),
     )
     from .learning_curve import draw_learning_curve  # with Matplotlib, which takes long to import

@@ -126,7 +126,15 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
     net.identity += "policy of";
     for (const auto& [key, value] : said_there) net.identity += " " + key + "=" + to_string(value);
   }
-  const RoutingFacts facts = build_seam(effective, net, *seam);
+  const RoutingFacts facts = [&] {
+    try {
+      return build_seam(effective, net, *seam);
+    } catch (const ConfigError& error) {
+      if (path.empty()) throw;
+      throw ConfigError("policy file " + path + ", which says relation=" + effective.text("relation") +
+                        ", does not run on this network: " + error.what());
+    }
+  }();
   seam->policy.per_slot = effective.text("network") == "slots";
   const u32 inputs = seam->policy.per_slot ? seam->general + seam->per_slot : seam->width,
             outputs = seam->policy.per_slot ? 1 : seam->slots;

@@ -1,17 +1,15 @@
 // What the neighbours report, as in q_values, with three differences. It is told over the network's mean hop. The clock
 // starts when the packet asks for its route, not when it arrives: what it waited before is the same whichever way it
 // takes, but on a router without output queues it can be many times a hop, and then little else would be left to see.
-// And packets that fare differently by the same port have rows of their own:
-//   by leg       Those that ask where they entered the network and those on their way have different VC classes, so
-//   that on one link
-//                the ones may pass while the others stand. On dragonfly_1056 under ADV+4 a mean over both hid that
-//                whoever takes a local hop first ends before a local link of the group in between that nothing leads
-//                around.
-//   by source    (relative_lost_by_source alone) The place of the sender on its router, as in Q-adaptive's table (Kang
-//   et al., HPDC
-//                2021): what floods the network from one terminal and what another sends find ports of their own, and
-//                keep to them, which is what keeps jobs out of each other's way. So many more rows take as much longer
-//                to learn.
+// And packets that fare differently by the same port have rows of their own.
+//
+// By leg: those that ask where they entered the network and those on their way have different VC classes, so that on
+// one link the ones may pass while the others stand. On dragonfly_1056 under ADV+4 a mean over both hid that whoever
+// takes a local hop first ends before a local link of the group in between that nothing leads around.
+//
+// By source (relative_lost_by_source alone): the place of the sender on its router, as in Q-adaptive's table (Kang et
+// al., HPDC 2021). What floods the network from one terminal and what another sends find ports of their own, and keep
+// to them, which is what keeps jobs out of each other's way. So many more rows take as much longer to learn.
 #include <algorithm>
 #include <limits>
 #include <vector>
