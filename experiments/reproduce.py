@@ -140,7 +140,7 @@ def _draw_rows(options: Options, directory: Path) -> list[Path]:
         return drawn(options.figure or options.study, rows, directory, options.preset)
     again = "run it without redraw=true, which runs only what is missing"
     if not rows or any("policy" not in one for one in rows):
-        raise CommandError(f"redraw: {path} was gathered from runs, or of nothing, and not written for figures; {again}")
+        raise CommandError(f"redraw: {path} was not written for figures (but gathered?); {again}")
     try:
         return drawn(options.figure or options.study, rows, directory, options.preset)
     except (ValueError, KeyError, IndexError, ZeroDivisionError) as error:

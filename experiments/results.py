@@ -272,8 +272,8 @@ def gather(directory: Path) -> tuple[int, list[DamagedError]]:
             damaged.append(error)
     if rows and _drawn_from(directory / ROWS_FILE):
         raise ConfigError(
-            f"{directory / ROWS_FILE} holds these runs already, with what its figures were drawn from (redraw=true needs "
-            "it); to gather them anew remove it first"
+            f"{directory / ROWS_FILE} holds these runs already, as its figures were drawn from them (redraw=true needs "
+            "that); to gather them anew remove it first"
         )
     if rows:
         write_rows(directory / ROWS_FILE, rows)
@@ -281,7 +281,7 @@ def gather(directory: Path) -> tuple[int, list[DamagedError]]:
 
 
 def _drawn_from(path: Path) -> bool:
-    """Whether a table was written for figures: those say who plays (`policy`), and hold what a plain gathering has not."""
+    """Whether a table was written for figures: those say who plays (`policy`) and hold more than a plain one."""
     import pyarrow.parquet as pq
 
     try:

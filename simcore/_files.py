@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @contextmanager
-def atomic_path(path: str | os.PathLike[str], keep: bool = True) -> Iterator[Path]:
+def atomic_path(path: str | os.PathLike[str], keep: bool = True, parents: bool = True) -> Iterator[Path]:
     """A temporary path beside `path` that replaces it when the block ends, and vanishes when the block fails.
 
     A crash at any moment leaves the old file or the new one, and nothing else under its name.
@@ -18,12 +18,14 @@ def atomic_path(path: str | os.PathLike[str], keep: bool = True) -> Iterator[Pat
     Args:
         path: The file to be.
         keep: Whether it comes to be; otherwise this only finds out if it could.
+        parents: Whether folders on the way are made; otherwise they must be there, as for `open()`.
 
     Raises:
         OSError: the folder cannot be written or the disk is full; `path` is then as it was before.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if parents:
+        path.parent.mkdir(parents=True, exist_ok=True)
     # The suffix is kept: NumPy and matplotlib choose the format by it.
     handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
     os.close(handle)

@@ -24,7 +24,7 @@ def write(path: str | os.PathLike[str], table: NDArray[np.float32], layout: str,
     Raises:
         OSError: it cannot be written; nothing is left behind.
     """
-    with atomic_path(path) as temporary, temporary.open("wb") as file:
+    with atomic_path(path, parents=False) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, table=table, layout=np.array(layout), topology=np.array(topology))
 
 

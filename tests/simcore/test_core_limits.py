@@ -1,5 +1,6 @@
 """Nothing hangs or eats the machine: Ctrl-C gets in wherever time goes, and memory is counted before it is taken."""
 
+import itertools
 import signal
 import subprocess
 import sys
@@ -81,6 +82,12 @@ def test_operations_that_take_no_time_are_interrupted(host: dict[str, Any]) -> N
 def test_a_wide_policy_is_interrupted() -> None:
     routing = {"name": "policy", "hidden": [4096] * 8}
     simulation = Simulation(config(routing=routing, traffic={"name": "uniform", "load": 1.0}))
+    seam = simulation.seam()
+    sizes = [len(seam["general"]) + len(seam["per_slot"]), *[4096] * 8, 1]
+    ones = np.float32(1)  # units that are 0 would be passed over
+    simulation.set_policy(
+        [(np.broadcast_to(ones, (m, n)), np.broadcast_to(ones, (m,))) for n, m in itertools.pairwise(sizes)]
+    )
     with ctrl_c():
         simulation.run(100)
 
