@@ -97,7 +97,7 @@ def launcher_of(words: Sequence[str]) -> tuple[Launcher, list[str]]:
         return HERE, list(words)
     ray_launcher.register()
     config = compose_root("config", own, hydra=True)
-    return _launcher(config.hydra.launcher), [word for word in words if word not in own]
+    return _launcher(config.hydra.launcher, own), [word for word in words if word not in own]
 
 
 def require_slurm(section: DictConfig) -> None:
@@ -114,13 +114,24 @@ def require_slurm(section: DictConfig) -> None:
 
 
 def launcher_of_app() -> Launcher:
-    """What the words of this process, which is a Hydra application, say of it."""
-    return _launcher(HydraConfig.get().launcher)
+    """What the words of this process, which is a Hydra application, say of it.
+
+    Raises:
+        CommandError: as `launcher_of`.
+    """
+    config = HydraConfig.get()
+    return _launcher(config.launcher, config.overrides.hydra)
 
 
-def _launcher(section: DictConfig) -> Launcher:
+def _launcher(section: DictConfig, words: Sequence[str]) -> Launcher:
     require_slurm(section)
     # Unresolved: what Hydra's own launchers say of a sweep's folder means nothing here.
     settings: Any = OmegaConf.to_container(section, resolve=False)
     kind = _KINDS.get(settings.pop("_target_").rpartition(".")[2], "")
+    asked = [word for word in words if word.startswith(_SECTION)]
+    if not kind and asked:  # what it sets would not count
+        raise CommandError(
+            f"{asked[0]}: without hydra/launcher=ray, submitit_slurm or submitit_local the runs of this command are "
+            "processes of this machine; workers=1 runs one at a time"
+        )
     return Launcher(kind, settings) if kind else HERE

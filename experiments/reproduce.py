@@ -135,17 +135,21 @@ def _draw_rows(options: Options, directory: Path) -> list[Path]:
     if not path.exists():
         raise CommandError(f"redraw: there is no {path} yet; run it without redraw=true first")
     rows = read_rows(path)
+    if options.redraw:
+        _check_rows(options, rows, path)
     drawn = draw_study if options.study else draw
-    if not options.redraw:
-        return drawn(options.figure or options.study, rows, directory, options.preset)
+    return drawn(options.figure or options.study, rows, directory, options.preset)
+
+
+def _check_rows(options: Options, rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Refuse a table that has not all that the figures are drawn from, before the first of them is drawn."""
+    name, folder = options.figure or options.study, STUDIES if options.study else FIGURES
+    wanted = len(plan(name, options.preset, path.parent, folder))
     again = "run it without redraw=true, which runs only what is missing"
-    if not rows or any("policy" not in one for one in rows):
-        raise CommandError(f"redraw: {path} was not written for figures (but gathered?); {again}")
-    try:
-        return drawn(options.figure or options.study, rows, directory, options.preset)
-    except (ValueError, KeyError, IndexError, ZeroDivisionError) as error:
-        said = f"{type(error).__name__}: {error}"
-        raise CommandError(f"redraw: {path} does not hold what the figures need ({said}); {again}") from error
+    if len(rows) < wanted:
+        raise CommandError(f"redraw: {path} holds {len(rows)} of {wanted} runs; {again}")
+    if options.study and any("policy" not in one for one in rows):
+        raise CommandError(f"redraw: {path} was gathered and has not all that a study's figures need; {again}")
 
 
 def _further(options: Options, runs: Sequence[PlannedRun], directory: Path) -> list[tuple[Policy, list[PlannedRun]]]:

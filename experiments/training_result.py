@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from omegaconf import DictConfig
 
+from ..configs.training import mixture
+from ..env.world import Mixture
 from ..simcore import CoreError, __version__
 from .results import write_json
 from .tracking import PROGRESS_FILE, read_progress
@@ -52,16 +54,14 @@ def finish(
             "nothing was learned: no decision was ever paid; is the load 0, do all packets have one way, or is "
             "agent.run_ns * agent.record_part too small?"
         )
-    relation = routing.get("relation", "widest")
     save_policy(
         directory / POLICY_FILE,
         policy,
         network=routing["network"],
         slots=routing["slots"],
         observation=routing["observation"],
-        # A relation of its own may be there on one kind of network alone.
-        topology="any" if config.worlds is not None and relation == "widest" else config.topology.name,
-        relation=relation,
+        topology=_trained_on(config),
+        relation=routing.get("relation", "widest"),
         slots_by=routing.get("slots_by", "random"),
     )
     from .learning_curve import draw_learning_curve  # with Matplotlib, which takes long to import
@@ -82,6 +82,15 @@ def finish(
     }
     write_json(directory / RESULT_FILE, result)  # last, for it is the mark that the training is complete
     return result
+
+
+def _trained_on(config: DictConfig) -> str:
+    """The one kind of network that a policy was trained on, or `any` where there were several."""
+    members = mixture(config)
+    if members is None:
+        return str(config.topology.name)
+    kinds = {str(world.sections["topology"]["name"]) for world in Mixture.composed(members).worlds}
+    return kinds.pop() if len(kinds) == 1 else "any"
 
 
 def finished(directory: Path, plain: Mapping[str, Any], identity: str) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ import pytest
 from flitgym.agents.policy_file import load_policy
 from flitgym.configs import compose, core_sections
 from flitgym.configs.schema import shipped_policy
-from flitgym.simcore import Simulation
+from flitgym.simcore import ConfigError, Simulation
 
 
 def measured(routing: str, *overrides: str, warmup_ns: float, seed: int = 21) -> dict[str, Any]:
@@ -96,6 +96,12 @@ def test_a_search_over_whole_jobs_spares_a_small_job_beside_one_that_floods_the_
     own, q_adaptive, dqn = (communication_ns(name, *small) for name in ("search_jobs", "q_adaptive", "dqn"))
     assert own < q_adaptive
     assert own < 0.85 * dqn
+
+
+def test_a_network_without_its_relation_is_named():
+    sections = core_sections(compose(["routing=search_jobs", "topology=hyperx_64"]))
+    with pytest.raises(ConfigError, match=r"search_jobs\.safetensors, which says relation=five_hop, does not run"):
+        Simulation(sections)
 
 
 def test_what_was_searched_for_jobs_still_goes_around_under_adversarial_traffic():

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from conftest import Command
 from flitgym.experiments import reproduce
+from flitgym.experiments.commandline import CommandError
+from flitgym.experiments.results import ROWS_FILE, write_rows
 
 
 @pytest.mark.parametrize(
@@ -22,6 +24,7 @@ from flitgym.experiments import reproduce
         (["figure=hpdc21_convergence", "workers=0"], ["workers"]),
         (["figure=hpdc21_convergence", "redraw=true"], ["redraw", "rows.parquet", "without redraw=true first"]),
         (["study=interference", "redraw=true", "policies=[par]"], ["policies", "redraw=true"]),
+        (["study=interference", "hydra/launcher=joblib", "hydra.launcher.n_jobs=1"], ["n_jobs=1", "workers=1"]),
     ],
 )
 def test_bad_input(command: Command, arguments: list[str], parts: list[str]) -> None:
@@ -30,6 +33,21 @@ def test_bad_input(command: Command, arguments: list[str], parts: list[str]) -> 
     assert "Traceback" not in done.stderr
     for part in parts:
         assert part in done.stderr
+
+
+def test_rows_that_are_not_all_there_are_not_drawn(tmp_path: Path) -> None:
+    def redraw(**which: str) -> None:
+        reproduce.reproduce(reproduce.Options(**which, results=str(tmp_path), redraw=True))
+
+    folder = tmp_path / "first_look_quick"
+    write_rows(folder / ROWS_FILE, [{"routing.name": "minimal"}])
+    with pytest.raises(CommandError, match="holds 1 of 78 runs"):
+        redraw(figure="first_look")
+    assert [path.name for path in folder.iterdir()] == [ROWS_FILE]
+    gathered = tmp_path / "interference_quick"
+    write_rows(gathered / ROWS_FILE, [{"routing.name": "par"}] * 152)
+    with pytest.raises(CommandError, match="gathered"):
+        redraw(study="interference")
 
 
 def test_help_lists_figures_and_studies(command: Command) -> None:

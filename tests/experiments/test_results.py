@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flitgym.experiments import results
+from flitgym.simcore import ConfigError
 from flitgym.simcore._files import atomic_path
 
 
@@ -106,6 +107,17 @@ def test_gathering(tmp_path: Path) -> None:
     assert [row["routing.threshold"] for row in rows] == [None, 2]
     assert [row["series.time_ns"] for row in rows] == [[5.0, 10.0], None]
     assert "facts" not in rows[0]
+
+
+def test_gathering_leaves_what_figures_were_drawn_from(tmp_path: Path) -> None:
+    result = {"config": {"seed": 1}, "facts": {}, "files": {}, "jobs": {}}
+    results.write_json(tmp_path / "run" / "result.json", result)
+    table = tmp_path / results.ROWS_FILE
+    results.write_rows(table, [{"policy": "par"}])
+    before = table.read_bytes()
+    with pytest.raises(ConfigError, match="figures"):
+        results.gather(tmp_path)
+    assert table.read_bytes() == before
 
 
 def test_gathering_nothing_writes_nothing(tmp_path: Path) -> None:
