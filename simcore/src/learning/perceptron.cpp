@@ -186,7 +186,7 @@ inline void all_rows(u32 rows, Inputs in, const float* weight, u32 width, const 
 // Appends which of the units first .. first + kPad - 1 have a bit; returns how many are listed now. Writes kPad places.
 u32 list_active(const Bits* active, u32 first, u32* list, u32 listed) {
 #if defined(__AVX512F__)
-  const auto bits = reinterpret_cast<const __m512i&>(*active);
+  const __m512i bits = _mm512_loadu_si512(active);
   const __mmask16 any = _mm512_test_epi32_mask(bits, bits);
   const __m512i numbers = _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(first)),
                                            _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
