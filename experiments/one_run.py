@@ -11,6 +11,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from ..configs import config_hash, core_sections, has_workload
+from ..plugins import versions
 from ..simcore import ConfigError, Simulation, __version__, registered, results_version
 from .cautions import cautions, halves
 from .cores import cores_of_a_run
@@ -127,6 +128,7 @@ def _execute(
         "state_hash": simulation.state_hash(),
         "version": __version__,
         "results_version": results_version,
+        "plugins": versions(simulation.facts()["plugins"]),
         "files": files,
         "facts": simulation.facts(),
         "config_hash": config_hash(config),

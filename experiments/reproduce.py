@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ..configs import explain, unknown
+from ..plugins import Plugin, entries, load
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
 from .commandline import CommandError, run_command
@@ -32,8 +33,42 @@ FIGURES = Path(__file__).parent / "figures"
 STUDIES = Path(__file__).parent / "studies"
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a figure or a study is.
+
+    Args:
+        folder: Of its `config.yaml`.
+        package: Of its script.
+        plugin: That brought it; None: flitgym itself.
+    """
+
+    folder: Path
+    package: str
+    plugin: Plugin | None = None
+
+    def script(self, name: str) -> Any:
+        """Import a script of it."""
+        module = f"{self.package}.{name}"
+        return importlib.import_module(module) if self.plugin is None else load(self.plugin, module)
+
+
+def places(folder: Path = FIGURES) -> dict[str, Place]:
+    """Every figure (or study) by name, those of plugins behind flitgym's own. A folder with a `config.yaml` is one."""
+    own = {path.parent.name: path.parent for path in sorted(folder.glob("*/config.yaml"))}
+    found = {name: Place(path, f"{__package__}.{folder.name}.{name}") for name, path in own.items()}
+    for name, (plugin, path) in entries(folder.name, "*/config.yaml", own).items():
+        found[name] = Place(path, f"{plugin.package}.{folder.name}.{name}", plugin)
+    return found
+
+
+def _figure_file(word: str) -> str:
+    figure, _, file = word.partition("/")
+    return str(places()[figure].folder / file)
+
+
 # The path of a file in the folders of the figures, for a sweep: ${figure_file:effective_bisection/moench.csv}.
-OmegaConf.register_new_resolver("figure_file", lambda name: str(FIGURES / name), replace=True)
+OmegaConf.register_new_resolver("figure_file", _figure_file, replace=True)
 
 
 @dataclass
@@ -51,19 +86,21 @@ class Options:
 
 
 def available(folder: Path = FIGURES) -> dict[str, list[str]]:
-    """Every figure (or study) with its presets. A folder with a `config.yaml` is one."""
-    return {path.parent.name: list(map(str, _load(path).presets)) for path in sorted(folder.glob("*/config.yaml"))}
+    """Every figure (or study) with its presets."""
+    return {
+        name: list(map(str, _load(place.folder / "config.yaml").presets)) for name, place in places(folder).items()
+    }
 
 
 def plan(name: str, preset: str, directory: Path, folder: Path = FIGURES) -> list[PlannedRun]:
     """The runs of a figure or study, from its `config.yaml` alone."""
-    common, blocks = _sweep(folder / name, preset)
+    common, blocks = _sweep(places(folder)[name].folder, preset)
     return expand(common, blocks, directory)
 
 
 def plan_of(policy: Policy, name: str, preset: str, directory: Path) -> list[PlannedRun]:
     """The runs of a study once more, with a policy in the place of its routings."""
-    common, blocks = _sweep(STUDIES / name, preset)
+    common, blocks = _sweep(places(STUDIES)[name].folder, preset)
     played = [
         {
             **block,
@@ -184,8 +221,9 @@ def draw(figure: str, rows: Sequence[Mapping[str, Any]], directory: Path, preset
     # Matplotlib takes as long to import as all the rest; whoever plans or asks for help needs none.
     from .drawing import save_figure
 
-    script = importlib.import_module(f".figures.{figure}.plot", __package__)
-    expected: Any = OmegaConf.to_container(_load(FIGURES / figure / "expected.yaml"))
+    place = places()[figure]
+    script = place.script("plot")
+    expected: Any = OmegaConf.to_container(_load(place.folder / "expected.yaml"))
     written = save_figure(script.draw(rows, expected), directory / figure, salt=figure)
     return [*written, _write_differences(figure, script, rows, expected["numbers"], directory, preset)]
 
@@ -198,15 +236,16 @@ def draw_study(study: str, rows: Sequence[Mapping[str, Any]], directory: Path, p
     """
     from .drawing import save_figure
 
-    script = importlib.import_module(f".studies.{study}.study", __package__)
-    expected: Any = OmegaConf.to_container(_load(STUDIES / study / "expected.yaml"))
+    place = places(STUDIES)[study]
+    script = place.script("study")
+    expected: Any = OmegaConf.to_container(_load(place.folder / "expected.yaml"))
     written = [
         path
         for name, figure in script.FIGURES.items()
         for path in save_figure(figure(rows), directory / name, salt=study)
     ]
     # A preset that is part of another one is held against its numbers.
-    bands = _load(STUDIES / study / "config.yaml").presets[preset].get("bands", preset)
+    bands = _load(place.folder / "config.yaml").presets[preset].get("bands", preset)
     return [*written, _write_differences(study, script, rows, expected["numbers"], directory, bands)]
 
 

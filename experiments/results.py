@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from ..plugins import same as same_plugins
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
 from .message_matrix import pair_columns
@@ -182,7 +183,8 @@ def check_table(result: Mapping[str, Any], directory: Path, key: str) -> None:
 def finished(directory: Path, config_hash: str, version: str, results_version: str = "") -> dict[str, Any] | None:
     """The result in `directory` if it is of this very configuration, made by this core or by one with the same results.
 
-    That of a workload counts only if all its jobs were done. A damaged one does not count; stderr says so.
+    That of a workload counts only if all its jobs were done, that of plugins only if they are here and unchanged. A
+    damaged one does not count; stderr says so.
 
     Args:
         directory: Where it lies.
@@ -196,7 +198,7 @@ def finished(directory: Path, config_hash: str, version: str, results_version: s
         if result is None or result.get("config_hash") != config_hash:
             return None
         same = results_version != "" and result.get("results_version") == results_version
-        if not same and result.get("version") != version:
+        if (not same and result.get("version") != version) or not same_plugins(result.get("plugins", {})):
             return None
         with read_with_care(directory / RESULT_FILE):
             for name in result.get("files", {}).values():
@@ -242,7 +244,7 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
                 flat.update(_flatten(value))
             elif key == "jobs":
                 flat.update(_flatten(value, "jobs."))
-            elif key in ("warnings", "mapping", "flows"):
+            elif key in ("warnings", "mapping", "flows", "plugins"):
                 flat.update(_flatten(value or {}, f"{key}."))
             elif key not in _NOT_COLUMNS:
                 flat[key] = value

@@ -32,6 +32,7 @@ struct EngineSpec {
   ForwardingTable (*make)(const Params&, const ChannelGraph&, const Demand&);
   bool balances = false;   // it takes a demand
   bool passes_on = false;  // it takes the parameters of all engines, for the one that it starts from
+  std::string plugin = {};  // that brought it; empty: flitgym itself
 };
 
 struct EngineChoice {
