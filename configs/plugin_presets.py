@@ -7,7 +7,7 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
-from ..plugins import files, refuse_taken, refusal
+from ..plugins import files, refusal, refuse_taken
 
 
 class PluginPresets(SearchPathPlugin):

@@ -87,9 +87,7 @@ class Options:
 
 def available(folder: Path = FIGURES) -> dict[str, list[str]]:
     """Every figure (or study) with its presets."""
-    return {
-        name: list(map(str, _load(place.folder / "config.yaml").presets)) for name, place in places(folder).items()
-    }
+    return {name: list(map(str, _load(place.folder / "config.yaml").presets)) for name, place in places(folder).items()}
 
 
 def plan(name: str, preset: str, directory: Path, folder: Path = FIGURES) -> list[PlannedRun]:

@@ -430,7 +430,8 @@ py::dict registered(const std::string& kind) {
       py::dict facts;
       facts["topologies"] = spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
       facts["balances"] = spec.balances;
-      out[py::str(name)] = describe(spec.summary, spec.passes_on ? all_engine_params() : spec.params, facts, spec.plugin);
+      out[py::str(name)] =
+          describe(spec.summary, spec.passes_on ? all_engine_params() : spec.params, facts, spec.plugin);
     }
   } else if (kind == "failures") {
     out["failures"] = describe("links, routers and terminals that are out of use", failure_params(), py::dict());

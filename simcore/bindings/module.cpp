@@ -117,7 +117,7 @@ py::dict facts(const Simulation& sim) {
   d["damaged"] = net.damaged;
   d["failed_links"] = net.failed_links;
   d["routing_replaced"] = net.replaced;
-  d["plugins"] = net.plugins;  // whose components it is made of
+  d["plugins"] = net.plugins;                 // whose components it is made of
   d["link_changes"] = net.graphs.size() - 1;  // times at which links go down or come up
   return d;
 }

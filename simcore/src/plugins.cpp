@@ -160,8 +160,9 @@ void check_relation(const std::string& where, const Spec& spec) {
       throw ConfigError(where + ": the name is taken by a " + kKind<Other> + " of " + owner(at->second.plugin) +
                         "; choose another one");
   if (spec.widest && !for_own_topologies(spec))
-    throw ConfigError(where + ": widest = true would change what routing.relation=widest means on topologies that are "
-                              "not the plugin's own");
+    throw ConfigError(where +
+                      ": widest = true would change what routing.relation=widest means on topologies that are "
+                      "not the plugin's own");
 }
 
 void check_params(const std::string& where, const EngineSpec& spec) {

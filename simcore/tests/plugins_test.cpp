@@ -36,15 +36,19 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 }  // namespace
 
 TEST(plugins_of_another_core_are_refused_with_both_versions) {
-  const std::string said =
-      refused("\x7f" "ELF flitgym-plugin|0123456789ab|libstdc++ cxx11|9.9.9+abc\n and more");
+  const std::string said = refused(
+      "\x7f"
+      "ELF flitgym-plugin|0123456789ab|libstdc++ cxx11|9.9.9+abc\n and more");
   CHECK(has(said, "plugin 'other': "));
   CHECK(has(said, "was built against flitgym 9.9.9+abc (headers 0123456789ab, libstdc++ cxx11)"));
   CHECK(has(said, "and this is " + core_described()));
 }
 
 TEST(plugins_without_a_whole_mark_are_none) {
-  for (const char* bytes : {"", "\x7f" "ELF", "flitgym-plugin|", "flitgym-plugin|a|b", "flitgym-plugin|a\n|b|c\n"}) {
+  for (const char* bytes : {"",
+                            "\x7f"
+                            "ELF",
+                            "flitgym-plugin|", "flitgym-plugin|a|b", "flitgym-plugin|a\n|b|c\n"}) {
     const std::string said = refused(bytes);
     CHECK(has(said, *bytes ? "is no plugin of flitgym" : "cannot be read, or is empty"));
   }

@@ -40,7 +40,9 @@ class Environment:
         shutil.copytree(compiled, self.packages / "flitgym", ignore=shutil.ignore_patterns("__pycache__"))
         build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["scikit-build"]["wheel"]
         for package, folder in build["packages"].items():
-            left_out = {Path(word.removesuffix("/**")).name for word in build["exclude"] if word.startswith(f"{package}/")}
+            left_out = {
+                Path(word.removesuffix("/**")).name for word in build["exclude"] if word.startswith(f"{package}/")
+            }
             shutil.copytree(
                 ROOT / folder,
                 self.packages / package,
@@ -55,7 +57,9 @@ class Environment:
 
     def run(self, *command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
         """`python -m flitgym.experiments.entry`-like: a command of this environment in its folder."""
-        environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "HYDRA_FULL_ERROR", "FLITGYM_PLUGINS")}
+        environment = {
+            k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "HYDRA_FULL_ERROR", "FLITGYM_PLUGINS")
+        }
         return subprocess.run(
             command,
             cwd=self.path,

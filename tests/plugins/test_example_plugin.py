@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 from plugin_environment import EXAMPLE, Environment
 
-RUN = ("topology=fat_tree_16", "router=input_queued", "traffic=bit_complement", "run.warmup_ns=500", "run.measure_ns=1000")
+RUN = (
+    "topology=fat_tree_16",
+    "router=input_queued",
+    "traffic=bit_complement",
+    "run.warmup_ns=500",
+    "run.measure_ns=1000",
+)
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +229,8 @@ const Register<KIND> entry(SPEC);
 def built(environment: Environment, folder: Path, source: str) -> Path:
     """A library by hand: what flitgym_add_plugin() tells CMake, without optimisation."""
     cmake, include = (
-        environment.ask(f"from flitgym import plugins; print(plugins.{name}())") for name in ("get_cmake_dir", "get_include")
+        environment.ask(f"from flitgym import plugins; print(plugins.{name}())")
+        for name in ("get_cmake_dir", "get_include")
     )
     path = (folder / source).with_suffix(".so")
     flags = ["-std=c++20", "-fPIC", "-shared", "-O0", f"-I{folder}", f"-I{include}"]

@@ -39,7 +39,11 @@ def simulate(*words: str, **variables: str) -> "subprocess.CompletedProcess[str]
     code = "from flitgym.experiments.entry import simulate; simulate()"
     environment = {key: value for key, value in os.environ.items() if key != "HYDRA_FULL_ERROR"}
     return subprocess.run(
-        [sys.executable, "-c", code, *words], env={**environment, **variables}, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code, *words],
+        env={**environment, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
 
 
@@ -80,7 +84,9 @@ def test_agents_of_plugins(use, tmp_path: Path) -> None:
     assert trainable()["mine"][1].__module__ == "good_plugin.agents.mine"
     same = written(tmp_path / "same_plugin", agents__other_py=AGENT.replace("NAME", "mine"))
     use(good, same)
-    taken = r"plugin 'same_plugin' \(.*\): agent 'mine' of same_plugin.agents.other: the name is taken by plugin 'good_pl"
+    taken = (
+        r"plugin 'same_plugin' \(.*\): agent 'mine' of same_plugin.agents.other: the name is taken by plugin 'good_pl"
+    )
     with pytest.raises(ConfigError, match=taken):
         trainable()
     use(written(tmp_path / "dqn_plugin", agents__x_py=AGENT.replace("NAME", "dqn")))
@@ -94,7 +100,11 @@ def test_agents_of_plugins(use, tmp_path: Path) -> None:
 
 def test_blocks_are_imported_when_they_are_asked_for(use, tmp_path: Path) -> None:
     text = "from flitgym.env import Feature, blocks\n@blocks.observation('ones', general=[Feature('one', 1, 1, '')])\n"
-    use(written(tmp_path / "ones_plugin", blocks__x_py=text + "def ones(asked, general, per_slot):\n    general[:] = 1\n"))
+    use(
+        written(
+            tmp_path / "ones_plugin", blocks__x_py=text + "def ones(asked, general, per_slot):\n    general[:] = 1\n"
+        )
+    )
     Parts.of("progress+path", "hop_delay")
     assert "ones_plugin.blocks.x" not in sys.modules
     with pytest.raises(ConfigError, match=r"unknown block 'onse'; did you mean 'ones'\?"):

@@ -62,7 +62,7 @@ struct RewardSpec {
   // Called once at build: declares what the reward keeps. What it returns is Seam::reward_data.
   std::shared_ptr<const ComponentData> (*setup)(Network&) = nullptr;
   void (*delivered)(const Network&, State&, const Packet&) = nullptr;  // of any packet, before its decisions are closed
-  bool tolled = false;  // it takes Seam::toll and is told Closing::way_ns
+  bool tolled = false;      // it takes Seam::toll and is told Closing::way_ns
   std::string plugin = {};  // that brought it; empty: flitgym itself
 };
 

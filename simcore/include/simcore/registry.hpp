@@ -65,7 +65,7 @@ struct RoutingSpec {
   bool graph = false;   // it goes by the graph that is there, and so around links that are missing
   bool widest = false;  // what relation=widest means on its topologies
   std::vector<ParamSpec> (*more_params)() = nullptr;  // beside `params`: those that other files declare
-  std::string plugin = {};  // that brought it; empty: flitgym itself
+  std::string plugin = {};                            // that brought it; empty: flitgym itself
 };
 
 std::vector<ParamSpec> params_of(const RoutingSpec& spec);  // all of them
@@ -79,8 +79,8 @@ struct RelationSpec {
   std::vector<ParamSpec> params = {};        // of those in relation_params() (src/routing/relation.hpp)
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*candidates)(const Network&, State&, Batch&);
-  bool widest = false;  // what relation=widest means on these topologies
-  bool graph = false;   // as above
+  bool widest = false;      // what relation=widest means on these topologies
+  bool graph = false;       // as above
   std::string plugin = {};  // that brought it; empty: flitgym itself
 };
 
@@ -101,7 +101,7 @@ struct MotifSpec {
   std::vector<ParamSpec> params = {};  // besides the common ones (ranks, scale)
   // `scale` shortens the number of iterations (see scaled() in workload/motif.hpp). Throws ConfigError.
   std::shared_ptr<const Program> (*build)(const Params&, u32 ranks, double scale);
-  bool cubic = false;  // runs on a cube of ranks unless told otherwise
+  bool cubic = false;       // runs on a cube of ranks unless told otherwise
   std::string plugin = {};  // that brought it; empty: flitgym itself
 };
 

@@ -10,7 +10,9 @@ def links_of_routers(tables: Tables) -> NDArray[np.int64]:
     return tables.links
 
 
-@blocks.observation("idle", general=[Feature("part", 0, 1, "of the router's links, those without flits")], setup=links_of_routers)
+@blocks.observation(
+    "idle", general=[Feature("part", 0, 1, "of the router's links, those without flits")], setup=links_of_routers
+)
 def idle(asked: Asked, general: NDArray[np.float32], per_slot: NDArray[np.float32]) -> None:
     """Writes general [n, 1]."""
     links = asked.own[asked.router]
