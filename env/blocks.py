@@ -15,7 +15,8 @@
 They are named as the core's blocks are, in any order, and stand in `seam` in that order: `general` features first, then
 those of slot 0, slot 1, ... `PacketBatch` takes both; `PacketRoutingEnv` and `PacketRoutingVecEnv` take observations.
 An installed package brings such modules in its folder `blocks` (`flitgym.plugins`); they are imported when a name asks
-for it. Policies that run inside the core (`routing=policy`, `flitgym-train` and its rollouts) see the core's blocks alone.
+for it. Policies that run inside the core (`routing=policy`, `flitgym-train` and its rollouts) see the core's blocks
+alone.
 """
 
 from __future__ import annotations

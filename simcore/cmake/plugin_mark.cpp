@@ -11,10 +11,9 @@ extern "C" {
 // Only a core with the same headers has this: whoever else loads the library is told by the linker, before any of it
 // runs.
 extern const char FLITGYM_CORE_SYMBOL;
-extern const char flitgym_plugin_mark[];
-extern const char* const flitgym_plugin_core;
+__attribute__((visibility("default"))) extern const char flitgym_plugin_mark[];
+__attribute__((visibility("default"))) extern const char* const flitgym_plugin_core;
 
-__attribute__((used, visibility("default"))) const char flitgym_plugin_mark[] =
-    FLITGYM_PLUGIN_MARK FLITGYM_ABI FLITGYM_CORE_VERSION "\n";
-__attribute__((used, visibility("default"))) const char* const flitgym_plugin_core = &FLITGYM_CORE_SYMBOL;
+__attribute__((used)) const char flitgym_plugin_mark[] = FLITGYM_PLUGIN_MARK FLITGYM_ABI FLITGYM_CORE_VERSION "\n";
+__attribute__((used)) const char* const flitgym_plugin_core = &FLITGYM_CORE_SYMBOL;
 }

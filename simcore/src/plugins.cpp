@@ -18,7 +18,7 @@
 
 extern "C" {
 extern const char FLITGYM_CORE_SYMBOL;
-__attribute__((visibility("default"))) const char FLITGYM_CORE_SYMBOL = 0;
+const char FLITGYM_CORE_SYMBOL = 0;
 }
 
 namespace flitgym {

@@ -56,7 +56,7 @@ class Environment:
         self.checked([*command, "--no-deps", "--no-index", "--no-build-isolation", *words])
 
     def run(self, *command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-        """`python -m flitgym.experiments.entry`-like: a command of this environment in its folder."""
+        """A command, with this environment on the path, in its folder."""
         environment = {
             k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "HYDRA_FULL_ERROR", "FLITGYM_PLUGINS")
         }
@@ -82,5 +82,5 @@ class Environment:
 
     def flitgym(self, command: str, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
         """`flitgym-<command> <arguments>`."""
-        code = f"import sys; sys.argv[0] = 'flitgym-{command}'; from flitgym.experiments.entry import {command}; {command}()"
+        code = f"import sys; from flitgym.experiments import entry; sys.argv[0] = 'x'; entry.{command}()"
         return self.run(str(self.bin / "python"), "-c", code, *arguments, **variables)

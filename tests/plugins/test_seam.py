@@ -90,10 +90,12 @@ def test_agents_of_plugins(use, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=taken):
         trainable()
     use(written(tmp_path / "dqn_plugin", agents__x_py=AGENT.replace("NAME", "dqn")))
-    with pytest.raises(ConfigError, match="agent 'dqn' of dqn_plugin.agents.x: the name is taken by flitgym; choose"):
+    with pytest.raises(
+        ConfigError, match=r"agent 'dqn' of dqn_plugin\.agents\.x: the name is taken by flitgym; choose"
+    ):
         trainable()
     use(written(tmp_path / "broken_plugin", agents__x_py="import surely_not_there"))
-    said = r"'broken_plugin'.*broken_plugin.agents.x cannot be imported: ModuleNotFoundError: No module named 'surely.*none"
+    said = r"'broken_plugin'.*broken_plugin.agents.x cannot be imported: ModuleNotFoundError: No module named.*none"
     with pytest.raises(ConfigError, match=said):
         trainable()
 
@@ -133,7 +135,7 @@ def test_figures_and_suites_of_plugins(use, tmp_path: Path) -> None:
     assert reproduce.places()["mine"].script("plot").measured([]) == {}
     assert suite.available()["own"] == mine / "suites" / "own.yaml"
     use(written(tmp_path / "look_plugin", figures__first_look__config_yaml=config))
-    with pytest.raises(ConfigError, match="'look_plugin'.*figures/first_look: the name is taken by flitgym"):
+    with pytest.raises(ConfigError, match=r"'look_plugin'.*figures/first_look: the name is taken by flitgym"):
         reproduce.available()
     use(mine, written(tmp_path / "also_plugin", figures__mine__config_yaml=config))
     with pytest.raises(ConfigError, match="figures/mine: the name is taken by plugin 'also_plugin'"):
@@ -165,8 +167,8 @@ def test_an_installed_package_that_is_not_there(tmp_path: Path) -> None:
     done = simulate("--help", PYTHONPATH=str(tmp_path), FLITGYM_PLUGINS="")
     assert done.returncode == 2
     assert done.stderr == (
-        "flitgym-simulate: plugin 'lost' (gone 1.0): its package 'lost_package' is not there; FLITGYM_PLUGINS=none leaves "
-        "installed plugins out\n"
+        "flitgym-simulate: plugin 'lost' (gone 1.0): its package 'lost_package' is not there; FLITGYM_PLUGINS=none "
+        "leaves installed plugins out\n"
     )
     assert simulate("--help", PYTHONPATH=str(tmp_path), FLITGYM_PLUGINS="none").returncode == 0
 
