@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tomllib
 import venv
 from pathlib import Path
@@ -33,7 +32,8 @@ class Environment:
         else:
             self._copy()
         # Last: whatever is here already goes first.
-        (self.packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        others = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+        (self.packages / "dependencies.pth").write_text("\n".join(others) + "\n")
 
     def _copy(self) -> None:
         compiled = Path(flitgym.simcore._core.__file__).parents[1]
