@@ -57,12 +57,12 @@ def test_what_it_adds_is_listed(environment: Environment) -> None:
 def test_its_routing_runs_to_the_same_bits_on_any_number_of_threads(environment: Environment, library: Path) -> None:
     hashes = set()
     for threads in (1, 2):
-        words = ("topology=fat_tree_64", "routing=spray", *RUN[1:], "traffic.load=0.8", f"run.threads={threads}")
+        words = ("topology=fat_tree_64", "routing=spray", *RUN[1:], "traffic.load=0.5", f"run.threads={threads}")
         done = environment.flitgym("simulate", *words, f"study=threads_{threads}")
         assert done.returncode == 0, done.stderr
         result = result_of(environment, f"threads_{threads}")
         hashes.add(result["state_hash"])
-        assert result["accepted_load"] == pytest.approx(0.8, abs=0.05)
+        assert result["accepted_load"] == pytest.approx(0.5, abs=0.02)
         assert result["hops_mean"] == 4  # minimal, and each pair is in different halves of the tree
         assert list(result["plugins"]) == ["example"]
     assert len(hashes) == 1
@@ -134,14 +134,14 @@ import sys
 from flitgym.env import PacketBatch
 assert "flitgym_example.blocks.idle" not in sys.modules
 batch = PacketBatch(1, observation="progress+idle", overrides=["topology=fat_tree_16", "traffic.load=0.5"])
-assert batch.seam["general"][-1]["name"] == "idle.part"
 batch.reset(seed=1)
+assert batch.seam["general"][-1]["name"] == "idle.part"
 seen = []
 for _ in range(300):
     n = batch.collect()
     seen += batch.observation[:n, len(batch.seam["general"]) - 1].tolist()
     batch.apply([0] * n)
-assert 0 < min(seen) < max(seen) == 1, (min(seen), max(seen))
+assert 0 <= min(seen) < max(seen) <= 1, (min(seen), max(seen))
 try:
     PacketBatch(1, observation="idel", overrides=["topology=fat_tree_16"])
 except ValueError as error:
@@ -233,6 +233,7 @@ def built(environment: Environment, folder: Path, source: str) -> Path:
         for name in ("get_cmake_dir", "get_include")
     )
     path = (folder / source).with_suffix(".so")
+    core = f"{cmake}/../simcore/libflitgym_core.so"
     flags = ["-std=c++20", "-fPIC", "-shared", "-O0", f"-I{folder}", f"-I{include}"]
-    subprocess.run(["c++", *flags, f"{cmake}/plugin_mark.cpp", str(folder / source), "-o", str(path)], check=True)
+    subprocess.run(["c++", *flags, f"{cmake}/plugin_mark.cpp", str(folder / source), core, "-o", str(path)], check=True)
     return path

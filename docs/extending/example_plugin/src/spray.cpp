@@ -1,4 +1,4 @@
-// Packet spraying (Dixit et al., INFOCOM 2013): the packets of a terminal take the minimal ports in turns.
+// Random packet spraying (Dixit et al., INFOCOM 2013): every packet takes any of the minimal ports.
 #include "routing/graph_paths.hpp"
 
 namespace flitgym {
@@ -18,9 +18,8 @@ void candidates(const Network& net, State& s, Batch& b) {
 void route(const Network& net, State& s, Batch& b) {
   candidates(net, s, b);
   for (u32 i = 0; i < b.count; i++) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 first = b.offsets[i], turn = p.source + p.sequence;
-    const u32 k = first + turn % (b.offsets[i + 1] - first);
+    const u32 first = b.offsets[i], n = b.offsets[i + 1] - first;
+    const u32 k = first + below(route_draw(net, s.packets[b.packet[i]], 0), n);
     choose(b, i, {b.candidate_port[k], b.candidate_class[k]});
   }
 }
@@ -33,7 +32,7 @@ RoutingFacts setup(const Params&, Network& net, std::shared_ptr<const ComponentD
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"spray", "the minimal ports in turns, packet by packet of a terminal", {}, {}, setup, route};
+  RoutingSpec spec{"spray", "any of the minimal ports, drawn packet by packet", {}, {}, setup, route};
   spec.candidates = candidates;
   spec.graph = true;  // it goes by the links that are there
   return spec;
