@@ -69,7 +69,7 @@ def test_paths_that_are_none(use) -> None:
 
 
 def test_two_of_one_name(use, tmp_path: Path) -> None:
-    first, second = (written(tmp_path / k / "twin_plugin", __init___py="") for k in "ab")
+    first, second = (written(tmp_path / k / "twin_plugin", agents__x_py="") for k in "ab")
     use(first, second)
     with pytest.raises(ConfigError, match=r"'twin_plugin' \(FLITGYM_PLUGINS=.*/b/twin_plugin\): the name is taken by "):
         plugins.installed()
