@@ -10,9 +10,9 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
 from ..simcore import CoreError
-from .cautions import say_cautions
-from .commandline import CommandError, run_command
-from .results import ROWS_FILE, DamagedError, gather, results_below
+from .results.cautions import say_cautions
+from .results.files import ROWS_FILE, DamagedError, gather, results_below
+from .terminal.commandline import CommandError, run_command
 
 
 class GatherAfterSweep(Callback):

@@ -18,15 +18,15 @@ from omegaconf.errors import OmegaConfBaseException
 from ..configs import explain, unknown
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
-from .commandline import CommandError, run_command
 from .evaluation.plan import Policy, policies_of
-from .launcher import HERE, Launcher, launcher_of
 from .metrics import relative_difference
-from .one_run import prepare
-from .players import player, player_of
-from .results import ROWS_FILE, read_rows, require_writable, row, write_rows
-from .sweep import PlannedRun, RunFailedError, expand, run_all
-from .workload_rows import workload_row
+from .plotting.players import player, player_of
+from .results.files import ROWS_FILE, read_rows, require_writable, row, write_rows
+from .running.launcher import HERE, Launcher, launcher_of
+from .running.one_run import prepare
+from .running.sweep import PlannedRun, RunFailedError, expand, run_all
+from .terminal.commandline import CommandError, run_command
+from .workload.rows import workload_row
 
 FIGURES = Path(__file__).parent / "figures"
 STUDIES = Path(__file__).parent / "studies"
@@ -182,7 +182,7 @@ def draw(figure: str, rows: Sequence[Mapping[str, Any]], directory: Path, preset
         The files written: PNG, SVG and the table of differences.
     """
     # Matplotlib takes as long to import as all the rest; whoever plans or asks for help needs none.
-    from .drawing import save_figure
+    from .plotting.drawing import save_figure
 
     script = importlib.import_module(f".figures.{figure}.plot", __package__)
     expected: Any = OmegaConf.to_container(_load(FIGURES / figure / "expected.yaml"))
@@ -196,7 +196,7 @@ def draw_study(study: str, rows: Sequence[Mapping[str, Any]], directory: Path, p
     Returns:
         The files written: PNG and SVG of each figure, and the table of differences.
     """
-    from .drawing import save_figure
+    from .plotting.drawing import save_figure
 
     script = importlib.import_module(f".studies.{study}.study", __package__)
     expected: Any = OmegaConf.to_container(_load(STUDIES / study / "expected.yaml"))

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.typing import ColorType
 
-from ..simcore._files import atomic_path
+from ...simcore._files import atomic_path
 from .players import player_of
 
 Row = Mapping[str, Any]

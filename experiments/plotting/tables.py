@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ..metrics import peak_throughput, saturation_load
 from .drawing import Row, curve, routings, select, style_of, title_of
-from .metrics import peak_throughput, saturation_load
 
 
 def every_curve(

@@ -6,7 +6,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from ..configs import cold_table
+from ...configs import cold_table
 
 _LEAST_PACKETS = 1_000  # in each half of the window; fewer differ by chance
 _SATURATED = 0.97  # of the offered load, below which what is accepted is less than that

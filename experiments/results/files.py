@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..simcore import ConfigError
-from ..simcore._files import atomic_path
+from ...simcore import ConfigError
+from ...simcore._files import atomic_path
 from .message_matrix import pair_columns
 
 # PyArrow takes longer to import than a short run to run, so that only functions that need it do.

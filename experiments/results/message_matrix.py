@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:  # rows are read without the core
-    from ..simcore import Simulation
+    from ...simcore import Simulation
 
 MOST_RANKS = 64  # whose pairs stand in a row one by one
 BLOCKS = 48  # of ranks, in rows of larger jobs

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..simcore import Simulation
+from ...simcore import Simulation
 
 Columns = Mapping[str, NDArray[Any]]
 Texts = NDArray[np.str_]

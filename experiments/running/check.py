@@ -13,10 +13,10 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ..configs import FAILING, GROUPS
-from ..configs.assembly import SIMULATION, Assembly
-from ..simcore import ConfigError
-from .commandline import EXIT_BAD_CONFIG
+from ...configs import FAILING, GROUPS
+from ...configs.assembly import SIMULATION, Assembly
+from ...simcore import ConfigError
+from ..terminal.commandline import EXIT_BAD_CONFIG
 from .grid import of_run
 from .one_run import prepare
 from .sweep import WORKERS

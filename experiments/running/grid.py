@@ -15,10 +15,10 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from ..configs import explain
-from ..configs.assembly import ROOTS, Assembly
-from ..configs.schema import SWEEPER
-from ..simcore import ConfigError
+from ...configs import explain
+from ...configs.assembly import ROOTS, Assembly
+from ...configs.schema import SWEEPER
+from ...simcore import ConfigError
 from .launcher import require_slurm
 
 

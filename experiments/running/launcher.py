@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from ..configs.composition import compose_root
+from ...configs.composition import compose_root
+from ..terminal.commandline import CommandError
 from . import ray_launcher
-from .commandline import CommandError
 
 if TYPE_CHECKING:
     from .sweep import PlannedRun

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .commandline import CommandError
+from ..terminal.commandline import CommandError
 
 LOCK_FILE = "running.lock"
 

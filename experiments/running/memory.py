@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..simcore import ConfigError, CoreError, available_memory
+from ...simcore import ConfigError, CoreError, available_memory
 from .one_run import prepare
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ..configs import config_hash, core_sections, has_workload
-from ..simcore import ConfigError, Simulation, __version__, registered, results_version
-from .cautions import cautions, halves
+from ...configs import config_hash, core_sections, has_workload
+from ...simcore import ConfigError, Simulation, __version__, registered, results_version
+from ..results.cautions import cautions, halves
+from ..results.files import finished, require_writable, write_result, write_table
+from ..results.names import Names
+from ..terminal.progress import Report
+from ..workload.run import Limits, run_workload
 from .cores import cores_of_a_run
-from .names import Names
-from .progress import Report
-from .results import finished, require_writable, write_result, write_table
-from .workload_run import Limits, run_workload
 
 _COUNTS = {
     "window_cycles",

@@ -21,11 +21,11 @@ from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, open_dict
 
-from ..agents.ray_cluster import join
-from ..simcore import CoreError
-from .commandline import CommandError
+from ...agents.ray_cluster import join
+from ...simcore import CoreError
+from ..terminal.commandline import CommandError
+from ..terminal.times import duration_text
 from .cores import share_cores_by
-from .times import duration_text
 
 _LOOK_SECONDS = 1.0
 _LINES = 20  # in a sweep of any length

@@ -13,9 +13,9 @@ from omegaconf import OmegaConf
 from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from ..agents.ray_cluster import join
-from ..configs import explain
-from ..simcore import ConfigError, CoreError
+from ...agents.ray_cluster import join
+from ...configs import explain
+from ...simcore import ConfigError, CoreError
 from .cores import share_cores_by
 from .ray_tasks import Tasks, in_short
 from .sweep import PlannedRun, run_planned

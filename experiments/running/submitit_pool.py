@@ -8,8 +8,8 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from ..configs import explain
-from ..simcore import ConfigError, CoreError
+from ...configs import explain
+from ...simcore import ConfigError, CoreError
 from .cores import CORES, share_cores_by
 from .sweep import PlannedRun, run_planned
 

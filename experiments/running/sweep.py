@@ -18,20 +18,20 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ..configs import config_hash, explain, has_workload, run_id
-from ..configs.assembly import SIMULATION, TABLE, Assembly
-from ..configs.routes import route_hash, route_id
-from ..simcore import ConfigError, CoreError, __version__, results_version
-from .cautions import say_cautions
+from ...configs import config_hash, explain, has_workload, run_id
+from ...configs.assembly import SIMULATION, TABLE, Assembly
+from ...configs.routes import route_hash, route_id
+from ...simcore import ConfigError, CoreError, __version__, results_version
+from ..results.cautions import say_cautions
+from ..results.files import finished, read_result
+from ..table_quality.study import obtain as obtain_table
+from ..terminal.progress import SweepProgress
+from ..workload.run import bytes_of_jobs, require_finished
 from .cores import CORES, share_cores
 from .launcher import HERE, Launcher, Pool
 from .memory import bytes_of, that_fit
 from .one_run import execute
 from .parent import end_with
-from .progress import SweepProgress
-from .results import finished, read_result
-from .table_quality.study import obtain as obtain_table
-from .workload_run import bytes_of_jobs, require_finished
 
 WORKERS = CORES
 
@@ -202,7 +202,7 @@ class _Processes:
         self._most, self._workers = workers, min(workers, runs)
         # Forked from a server that has imported everything: a start takes milliseconds, and nothing is shared.
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["flitgym.experiments.sweep"])
+        self._context.set_forkserver_preload(["flitgym.experiments.running.sweep"])
         self._active: dict[Connection, tuple[ForkServerProcess, PlannedRun]] = {}
 
     def __len__(self) -> int:

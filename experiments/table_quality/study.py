@@ -24,8 +24,8 @@ from ...simcore import (
     read_flows,
     registered,
 )
-from ..progress import Report
-from ..results import finished, require_writable, write_result, write_table
+from ..results.files import finished, require_writable, write_result, write_table
+from ..terminal.progress import Report
 
 KIND = "forwarding table"  # of a result, to tell it from that of a simulation
 _DUMP_LINES = 1_000_000  # the most that dump=auto writes
@@ -196,7 +196,7 @@ def _write(
 ) -> dict[str, str]:
     """Everything but `result.json`, which is the mark that all is complete."""
     # Matplotlib takes longer to import than a small table to make; whoever only reads what is finished needs none.
-    from ..drawing import save_figure
+    from ..plotting.drawing import save_figure
     from .figure import draw
     from .text import network_label
 

@@ -18,11 +18,11 @@ from rich.console import Console
 from ...configs.assembly import TABLE, Assembly
 from ...configs.routes import route_id
 from ...simcore import ConfigError
-from ..commandline import EXIT_BAD_CONFIG
-from ..drawing import save_figure
 from ..gather import say_damaged
-from ..grid import of_run
-from ..results import ROWS_FILE, read_columns, results_below, row, write_rows
+from ..plotting.drawing import save_figure
+from ..results.files import ROWS_FILE, read_columns, results_below, row, write_rows
+from ..running.grid import of_run
+from ..terminal.commandline import EXIT_BAD_CONFIG
 from .figure import Numbers, draw_several
 from .study import KIND, files, network
 from .text import network_label, print_rows

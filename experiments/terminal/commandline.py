@@ -11,10 +11,10 @@ from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from ..configs import explain
-from ..configs.errors import is_of_composition, refuse_valueless_groups
-from ..simcore import ConfigError, CoreError
-from .results import DamagedError
+from ...configs import explain
+from ...configs.errors import is_of_composition, refuse_valueless_groups
+from ...simcore import ConfigError, CoreError
+from ..results.files import DamagedError
 
 EXIT_RUN_FAILED = 1
 EXIT_BAD_CONFIG = 2

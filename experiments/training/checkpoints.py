@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from ..agents import stored
-from ..simcore import ConfigError
-from ..simcore._files import atomic_path
+from ...agents import stored
+from ...simcore import ConfigError
+from ...simcore._files import atomic_path
 
 CHECKPOINT_FILE = "checkpoint.pt"
 _FORMAT = 2

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
-from ..configs import compose
-from ..simcore import Simulation
-from .results import write_json
+from ...configs import compose
+from ...simcore import Simulation
+from ..results.files import write_json
 
 _FILE = "baselines.json"
 

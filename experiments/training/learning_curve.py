@@ -8,13 +8,13 @@ import numpy as np
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from ..simcore._files import atomic_path
-from .drawing import FURTHER_COLORS, FURTHER_MARKERS, polish, save_figure, style_of
-from .metrics import bootstrap_mean, running_median
-from .while_training import COMPARED
+from ...simcore._files import atomic_path
+from ..metrics import bootstrap_mean, running_median
+from ..plotting.drawing import FURTHER_COLORS, FURTHER_MARKERS, polish, save_figure, style_of
+from .comparison import COMPARED
 
 if TYPE_CHECKING:
-    from .training_study import Group
+    from .study import Group
 
 _MOST_GROUPS = 10  # that a figure can tell apart
 _POINTS = 100  # of a curve

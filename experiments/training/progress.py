@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.progress import TextColumn
 
-from .progress import bars
+from ..terminal.progress import bars
 
 _LINE_EVERY_SECONDS = 15
 _SHOWN = {

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from omegaconf import DictConfig
 
-from ..configs.training import mixture
-from ..env.world import Mixture
-from ..simcore import CoreError, __version__
-from .results import write_json
+from ...configs.training import mixture
+from ...env.world import Mixture
+from ...simcore import CoreError, __version__
+from ..results.files import write_json
+from .comparison import COMPARED, LATENCY
 from .tracking import PROGRESS_FILE, read_progress
-from .while_training import COMPARED, LATENCY
 
 POLICY_FILE = "policy.safetensors"
 RESULT_FILE = "training.json"
@@ -46,7 +46,7 @@ def finish(
         CoreError: no decision was ever paid.
         OSError: a file cannot be written.
     """
-    from ..agents.policy_file import save_policy
+    from ...agents.policy_file import save_policy
 
     rows = read_progress(directory / PROGRESS_FILE)
     if all(row.get("loss") is None for row in rows):

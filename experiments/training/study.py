@@ -15,15 +15,15 @@ from hydra.errors import HydraException
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
-from ..simcore import ConfigError
-from ..simcore._files import atomic_path
-from .check import check
-from .commandline import EXIT_BAD_CONFIG
-from .metrics import Interval, bootstrap_mean
-from .results import ROWS_FILE, row, write_rows
+from ...simcore import ConfigError
+from ...simcore._files import atomic_path
+from ..metrics import Interval, bootstrap_mean
+from ..results.files import ROWS_FILE, row, write_rows
+from ..running.check import check
+from ..terminal.commandline import EXIT_BAD_CONFIG
+from .comparison import COMPARED
+from .result import RESULT_FILE, read_training
 from .tracking import PROGRESS_FILE, read_progress
-from .training_result import RESULT_FILE, read_training
-from .while_training import COMPARED
 
 STUDY = "trainings"  # .csv, .md, .png and .svg
 # Of the configuration, what does not tell one training from the other.
@@ -81,9 +81,9 @@ def prepare_training(words: Sequence[str]) -> None:
     Raises:
         ConfigError: it cannot be trained.
     """
-    from ..agents import trainable
-    from ..configs.training import variation, world_sections
-    from ..env.world import World
+    from ...agents import trainable
+    from ...configs.training import variation, world_sections
+    from ...env.world import World
 
     config = compose("train", overrides=list(words))
     hyperparameters, agent_class = trainable()[config.agent.name]

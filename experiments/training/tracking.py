@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..configs import unknown
-from ..simcore import ConfigError
-from ..simcore._files import atomic_path
+from ...configs import unknown
+from ...simcore import ConfigError
+from ...simcore._files import atomic_path
 
 PROGRESS_FILE = "progress.jsonl"
 CHOICES = ("wandb", "tensorboard", "none")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..simcore import Simulation
+from ...simcore import Simulation
 
 MOST_FRAMES = 100  # with so many, every two become one; even
 

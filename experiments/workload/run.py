@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from omegaconf import DictConfig
 
-from ..configs import core_sections, unknown
-from ..simcore import ConfigError, CoreError, Simulation
-from ..simcore._core import Program
+from ...configs import core_sections, unknown
+from ...simcore import ConfigError, CoreError, Simulation
+from ...simcore._core import Program
+from ..results.files import write_arrays, write_table
+from ..results.message_matrix import matrices
+from ..results.names import Names
+from ..terminal.progress import Report
 from .link_frames import LinkFrames, channel_groups
-from .message_matrix import matrices
-from .names import Names
-from .progress import Report
-from .results import write_arrays, write_table
 
 _LOOK = 1024  # cycles; the core looks up so often, and chunks that are no multiples of it would move the run's end
 _CHUNK = 4 * _LOOK

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from flitgym.configs import compose, core_sections
 from flitgym.experiments import reproduce
-from flitgym.experiments.commandline import CommandError
-from flitgym.experiments.drawing import routings, style_of
-from flitgym.experiments.one_run import execute, prepare
-from flitgym.experiments.progress import no_report
-from flitgym.experiments.results import ROWS_FILE, read_rows, row, write_rows
+from flitgym.experiments.plotting.drawing import routings, style_of
+from flitgym.experiments.results.files import ROWS_FILE, read_rows, row, write_rows
+from flitgym.experiments.running.one_run import execute, prepare
+from flitgym.experiments.running.sweep import PlannedRun, RunFailedError, expand, run_all
 from flitgym.experiments.studies.interference import mixed_jobs, study
 from flitgym.experiments.studies.interference.runs import (
     BACKGROUNDS,
@@ -26,8 +25,9 @@ from flitgym.experiments.studies.interference.runs import (
     pair,
     targets,
 )
-from flitgym.experiments.sweep import PlannedRun, RunFailedError, expand, run_all
-from flitgym.experiments.workload_rows import workload_row
+from flitgym.experiments.terminal.commandline import CommandError
+from flitgym.experiments.terminal.progress import no_report
+from flitgym.experiments.workload.rows import workload_row
 from omegaconf import OmegaConf
 
 GROUPS = 5

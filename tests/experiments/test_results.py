@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.experiments import results
+from flitgym.experiments.results import files as results
 from flitgym.simcore import ConfigError
 from flitgym.simcore._files import atomic_path
 

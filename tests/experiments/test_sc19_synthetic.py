@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from flitgym.experiments import reproduce
-from flitgym.experiments.drawing import pattern_of, title_of
 from flitgym.experiments.figures.sc19_synthetic import plot
-from flitgym.experiments.results import row
-from flitgym.experiments.sweep import PlannedRun
+from flitgym.experiments.plotting.drawing import pattern_of, title_of
+from flitgym.experiments.results.files import row
+from flitgym.experiments.running.sweep import PlannedRun
 from omegaconf import OmegaConf
 from plans import planned
 

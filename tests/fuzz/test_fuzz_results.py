@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 from flitgym.configs import compose, config_hash
-from flitgym.experiments.one_run import execute
-from flitgym.experiments.progress import no_report
 from flitgym.experiments.report.page import can_be_shown, write_report
-from flitgym.experiments.results import (
+from flitgym.experiments.results.files import (
     RESULT_FILE,
     DamagedError,
     finished,
@@ -22,7 +20,9 @@ from flitgym.experiments.results import (
     read_rows,
     results_below,
 )
-from flitgym.experiments.workload_rows import workload_row
+from flitgym.experiments.running.one_run import execute
+from flitgym.experiments.terminal.progress import no_report
+from flitgym.experiments.workload.rows import workload_row
 from flitgym.simcore import __version__
 from mutations import fuzz
 

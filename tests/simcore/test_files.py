@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flitgym.agents.policy_file import save_policy
-from flitgym.experiments import results
+from flitgym.experiments.results import files as results
 from flitgym.simcore import ChannelGraph, ForwardingTable, Simulation
 
 RING = {"name": "torus", "sizes": [4], "terminals_per_router": 1}

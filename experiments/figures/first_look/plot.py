@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ...drawing import Row, curve, draw_curves, key_line, polish, routings, select, style_of, title_of
 from ...metrics import peak_throughput
+from ...plotting.drawing import Row, curve, draw_curves, key_line, polish, routings, select, style_of, title_of
 
 PATTERNS = ("uniform", "adversarial1")
 QUANTITIES = {"packet_latency_mean_ns": "mean latency (ns)", "accepted_load": "accepted load"}

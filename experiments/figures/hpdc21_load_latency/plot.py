@@ -8,9 +8,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ...drawing import PUBLISHED, Row, curve, draw_curves, legend_above, polish, routings, select, style_of, title_of
 from ...metrics import peak_throughput
-from ...tables import every_curve
+from ...plotting.drawing import (
+    PUBLISHED,
+    Row,
+    curve,
+    draw_curves,
+    legend_above,
+    polish,
+    routings,
+    select,
+    style_of,
+    title_of,
+)
+from ...plotting.tables import every_curve
 
 PATTERNS = ("uniform", "adversarial1", "adversarial4")
 QUANTITIES = {

@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from ...drawing import Row, curve, draw_curves, legend_above, polish, routings, select, style_of, title_of
 from ...metrics import peak_throughput
-from ...tables import every_curve
+from ...plotting.drawing import Row, curve, draw_curves, legend_above, polish, routings, select, style_of, title_of
+from ...plotting.tables import every_curve
 
 PATTERNS = (
     "uniform",

@@ -9,7 +9,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ...drawing import Row, routings, style_of
+from ...plotting.drawing import Row, routings, style_of
 from .runs import DETAIL, MIXED, background_job, backgrounds, mixed, pair, targets, title_of
 
 _KINDS = (("wait", "waiting for the link"), ("stall", "stalls (no credits)"))

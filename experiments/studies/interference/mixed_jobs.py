@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ...drawing import Row, polish, routings, style_of
+from ...plotting.drawing import Row, polish, routings, style_of
 from .runs import MIXED, bars, comm_ms, legend, over_time, title_of
 from .runs import mixed as of
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ...drawing import Row, latency_axis, polish, routings, style_of
+from ...plotting.drawing import Row, latency_axis, polish, routings, style_of
 from .runs import DETAIL, background_job, legend, over_time, pair, title_of
 
 _THROUGHPUT = ("gb_per_ms", "throughput (GB/ms)")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...drawing import Row, polish, routings
+from ...plotting.drawing import Row, polish, routings
 from .runs import backgrounds, bars, comm_ms, legend, pair, slowdown, targets, title_of
 
 

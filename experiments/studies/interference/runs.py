@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from ...drawing import Row, style_of
-from ...players import player_of
+from ...plotting.drawing import Row, style_of
+from ...plotting.players import player_of
 
 TARGETS = ("fft3d", "lu", "lqcd", "cosmoflow", "stencil5d", "lulesh")
 BACKGROUNDS = ("none", "ur", "lu", "fft3d", "dl", "halo3d")

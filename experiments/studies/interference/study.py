@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...drawing import Row, routings, style_of
+from ...plotting.drawing import Row, routings, style_of
 from . import blame, mixed_jobs, pair_series, pair_times
 from .runs import MIXED, background_job, backgrounds, comm_ms, mixed, pair, slowdown, targets, title_of
 

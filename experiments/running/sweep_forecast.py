@@ -13,9 +13,9 @@ from pathlib import Path
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
+from ..results.files import RESULT_FILE
+from ..terminal.times import duration_text
 from .cores import share_cores
-from .results import RESULT_FILE
-from .times import duration_text
 
 _RUNS, _BEGAN, _WORKERS = "FLITGYM_SWEEP_RUNS", "FLITGYM_SWEEP_BEGAN", "FLITGYM_SWEEP_WORKERS"
 _LINES = 20  # in a sweep of any length
