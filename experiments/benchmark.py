@@ -24,7 +24,8 @@ from .benchmarks.suite import Suite, Task, available, chosen, load_suite
 from .benchmarks.text import About, markdown, print_tables, write_csv
 from .evaluation.plan import Policy, Trial, plan, policies_of
 from .evaluation.play import play
-from .results.files import ROWS_FILE, require_writable, row, write_rows
+from .results.files import require_writable
+from .results.rows import ROWS_FILE, row, write_rows
 from .running.launcher import HERE, Launcher, launcher_of
 from .running.sweep import WORKERS, Assemblies
 from .terminal.commandline import CommandError, run_command

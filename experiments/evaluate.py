@@ -25,7 +25,8 @@ from .evaluation.plan import Policy, Scenario, check_axis, plan, policies_of, sc
 from .evaluation.play import play
 from .evaluation.summary import Bootstrap, Cell, summarise
 from .evaluation.text import About, markdown, print_tables, write_csv
-from .results.files import ROWS_FILE, require_writable, row, write_rows
+from .results.files import require_writable
+from .results.rows import ROWS_FILE, row, write_rows
 from .running import ray_launcher
 from .running.launcher import HERE, Launcher, launcher_of_app
 from .terminal.commandline import CommandError, past_hydra, run_command

@@ -27,7 +27,8 @@ from .evaluation.plan import Policy, Scenario, Trial, check_axis, plan, policies
 from .hindsight.measure import Trying, identity, measure
 from .hindsight.summary import Line, summarise
 from .hindsight.text import About, markdown, print_tables, write_csv
-from .results.files import ROWS_FILE, finished, read_columns, require_writable, row, write_rows
+from .results.files import finished, read_columns, require_writable
+from .results.rows import ROWS_FILE, row, write_rows
 from .terminal.commandline import CommandError, past_hydra, run_command
 from .terminal.progress import SweepProgress
 

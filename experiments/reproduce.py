@@ -21,7 +21,8 @@ from ..simcore._files import atomic_path
 from .evaluation.plan import Policy, policies_of
 from .metrics import relative_difference
 from .plotting.players import player, player_of
-from .results.files import ROWS_FILE, read_rows, require_writable, row, write_rows
+from .results.files import require_writable
+from .results.rows import ROWS_FILE, read_rows, row, write_rows
 from .running.launcher import HERE, Launcher, launcher_of
 from .running.one_run import prepare
 from .running.sweep import PlannedRun, RunFailedError, expand, run_all

@@ -16,8 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ...configs import FAILING, GROUPS
 from ...configs.assembly import SIMULATION, Assembly
 from ...simcore import ConfigError
-from ..terminal.commandline import EXIT_BAD_CONFIG
-from .grid import of_run
+from ..terminal.commandline import EXIT_BAD_CONFIG, of_run
 from .one_run import prepare
 from .sweep import WORKERS
 from .sweep_forecast import announce, runs_of

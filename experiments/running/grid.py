@@ -15,10 +15,10 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from ...configs import explain
 from ...configs.assembly import ROOTS, Assembly
 from ...configs.schema import SWEEPER
 from ...simcore import ConfigError
+from ..terminal.commandline import of_run
 from .launcher import require_slurm
 
 
@@ -68,16 +68,6 @@ def check_batch(assembly: Assembly, batch: Sequence[Sequence[str]]) -> None:
             assembly.resolved(words, {})
         except (HydraException, OmegaConfBaseException, ConfigError) as error:
             raise of_run([word for word in words if word not in common], error) from error
-
-
-def of_run(own: Sequence[str], error: BaseException) -> ConfigError:
-    """The error for one of several runs.
-
-    Args:
-        own: The overrides that tell it from the others.
-        error: What is wrong with it.
-    """
-    return ConfigError(f"{' '.join(own)}: {explain(error)}" if own else explain(error))
 
 
 def register() -> None:

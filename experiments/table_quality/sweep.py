@@ -18,11 +18,10 @@ from rich.console import Console
 from ...configs.assembly import TABLE, Assembly
 from ...configs.routes import route_id
 from ...simcore import ConfigError
-from ..gather import say_damaged
 from ..plotting.drawing import save_figure
-from ..results.files import ROWS_FILE, read_columns, results_below, row, write_rows
-from ..running.grid import of_run
-from ..terminal.commandline import EXIT_BAD_CONFIG
+from ..results.files import read_columns, results_below
+from ..results.rows import ROWS_FILE, row, write_rows
+from ..terminal.commandline import EXIT_BAD_CONFIG, of_run, say_damaged
 from .figure import Numbers, draw_several
 from .study import KIND, files, network
 from .text import network_label, print_rows

@@ -4,7 +4,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from hydra.errors import HydraException
@@ -29,6 +29,22 @@ class _PastHydraError(BaseException):
     def __init__(self, error: Exception) -> None:
         super().__init__()
         self.error = error
+
+
+def of_run(own: Sequence[str], error: BaseException) -> ConfigError:
+    """The error for one of several runs.
+
+    Args:
+        own: The overrides that tell it from the others.
+        error: What is wrong with it.
+    """
+    return ConfigError(f"{' '.join(own)}: {explain(error)}" if own else explain(error))
+
+
+def say_damaged(name: str, damaged: Sequence[DamagedError]) -> None:
+    """Name the runs that a command leaves out, on stderr."""
+    for error in damaged:
+        print(f"{name}: left out: {error}", file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path
 from ..metrics import Interval, bootstrap_mean
-from ..results.files import ROWS_FILE, row, write_rows
+from ..results.rows import ROWS_FILE, row, write_rows
 from ..running.check import check
 from ..terminal.commandline import EXIT_BAD_CONFIG
 from .comparison import COMPARED

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..results.files import RESULT_FILE, DamagedError, read_columns, read_with_care, row
+from ..results.files import RESULT_FILE, DamagedError, read_columns, read_with_care
+from ..results.rows import row
 
 _LOCAL, _GLOBAL = 1, 2  # `kind` of a channel
 _NS_PER_MS = 1e6

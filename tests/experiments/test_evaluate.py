@@ -16,7 +16,7 @@ from flitgym.experiments.evaluation.plan import Scenario, plan, policies_of, ref
 from flitgym.experiments.evaluation.summary import Bootstrap, Cell, summarise
 from flitgym.experiments.evaluation.text import About, heads, markdown
 from flitgym.experiments.plotting.drawing import STYLES, distinct_styles
-from flitgym.experiments.results.files import read_rows
+from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.simcore import ConfigError
 from hydra import compose as hydra_compose

@@ -10,7 +10,7 @@ import pytest
 from flitgym.configs import has_workload
 from flitgym.experiments import reproduce
 from flitgym.experiments.plotting.players import player_of
-from flitgym.experiments.results.files import ROWS_FILE, row, write_rows
+from flitgym.experiments.results.rows import ROWS_FILE, row, write_rows
 from flitgym.experiments.running.sweep import PlannedRun, is_table
 from flitgym.experiments.table_quality.study import KIND
 from omegaconf import OmegaConf

@@ -11,7 +11,7 @@ import pytest
 from flitgym.configs import compose, core_sections
 from flitgym.experiments import reproduce
 from flitgym.experiments.plotting.drawing import routings, style_of
-from flitgym.experiments.results.files import ROWS_FILE, read_rows, row, write_rows
+from flitgym.experiments.results.rows import ROWS_FILE, read_rows, row, write_rows
 from flitgym.experiments.running.one_run import execute, prepare
 from flitgym.experiments.running.sweep import PlannedRun, RunFailedError, expand, run_all
 from flitgym.experiments.studies.interference import mixed_jobs, study

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from flitgym.configs import compose
-from flitgym.experiments.results.files import DamagedError, read_arrays, row
+from flitgym.experiments.results.files import DamagedError, read_arrays
 from flitgym.experiments.results.message_matrix import block_means, pair_columns
+from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.one_run import obtain
 from flitgym.experiments.terminal.progress import no_report
 

@@ -11,7 +11,7 @@ from flitgym.configs import CONFIG_DIR
 from flitgym.experiments.hindsight.measure import columns_of, means_of
 from flitgym.experiments.hindsight.summary import summarise, tidy
 from flitgym.experiments.regret import regret
-from flitgym.experiments.results.files import read_rows
+from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.simcore import ConfigError
 from hydra import compose as hydra_compose

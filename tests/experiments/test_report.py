@@ -19,7 +19,8 @@ from flitgym.experiments.report.__main__ import report
 from flitgym.experiments.report.commands import command as command_of
 from flitgym.experiments.report.data import decomposition, film, matrices, series, slowdowns, together
 from flitgym.experiments.report.settings import what_ran
-from flitgym.experiments.results.files import read_rows, write_table
+from flitgym.experiments.results.files import write_table
+from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.experiments.terminal.progress import no_report

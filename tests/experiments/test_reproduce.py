@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conftest import Command
 from flitgym.experiments import reproduce
-from flitgym.experiments.results.files import ROWS_FILE, write_rows
+from flitgym.experiments.results.rows import ROWS_FILE, write_rows
 from flitgym.experiments.terminal.commandline import CommandError
 
 

@@ -14,7 +14,7 @@ from conftest import Command
 from flitgym.configs import compose, explain
 from flitgym.configs.routes import compose_route, route_hash, route_id
 from flitgym.experiments.report.__main__ import report as write_page
-from flitgym.experiments.results.files import read_rows
+from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.running.sweep import expand, run_all
 from flitgym.experiments.table_quality.figure import draw_several

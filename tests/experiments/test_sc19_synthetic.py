@@ -8,7 +8,7 @@ import pytest
 from flitgym.experiments import reproduce
 from flitgym.experiments.figures.sc19_synthetic import plot
 from flitgym.experiments.plotting.drawing import pattern_of, title_of
-from flitgym.experiments.results.files import row
+from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.sweep import PlannedRun
 from omegaconf import OmegaConf
 from plans import planned

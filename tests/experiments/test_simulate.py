@@ -14,7 +14,7 @@ import pytest
 from conftest import Command
 from flitgym.configs import compose, run_id
 from flitgym.experiments.gather import GatherAfterSweep
-from flitgym.experiments.results.files import read_rows
+from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.progress import no_report
 from omegaconf import OmegaConf

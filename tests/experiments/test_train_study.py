@@ -12,7 +12,7 @@ import pytest
 from flitgym.agents import trainable
 from flitgym.configs import CONFIG_DIR
 from flitgym.configs.training import register_training, train_id
-from flitgym.experiments.results.files import read_rows
+from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.check import check
 from flitgym.experiments.training.result import objective
 from flitgym.experiments.training.study import gather_trainings, grouped, prepare_training
