@@ -15,6 +15,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.typing import ColorType
 
 from ...simcore._files import atomic_path
+from .patterns import pattern_of
 from .players import player_of
 
 Row = Mapping[str, Any]
@@ -59,23 +60,6 @@ FURTHER_COLORS = ("#CC79A7", "#6A3D9A", "#A6761D", "#E6194B", "#1B9E9E")
 FURTHER_MARKERS = ("h", "d", "p", ">")
 
 _further: dict[str, Style] = {}  # by name, those that were asked for
-
-# Titles of the patterns, as `pattern_of` names them.
-# The papers' abbreviations; a pattern without one goes by its name.
-_TITLES = {
-    "uniform": "UR",
-    "adversarial1": "ADV+1",
-    "adversarial4": "ADV+4",
-    "bit_complement": "BC",
-    "uniform_random_bisection_x": "URBx",
-    "uniform_random_bisection_y": "URBy",
-    "uniform_random_bisection_z": "URBz",
-    "swap2": "S2",
-    "dimension_complement_reverse": "DCR",
-}
-
-# The key that makes several patterns of one name.
-_VARIANT = {"adversarial": ("", "traffic.shift"), "uniform_random_bisection": ("_", "traffic.dimension")}
 
 # A point of the paper: a large hollow star. Any, as matplotlib's keyword arguments have no common type.
 PUBLISHED: dict[str, Any] = {
@@ -122,20 +106,6 @@ def _further_style(name: str, k: int) -> Style:
     color, marker = FURTHER_COLORS[k % len(FURTHER_COLORS)], FURTHER_MARKERS[k % len(FURTHER_MARKERS)]
     # Once round, the same colours come back dashed.
     return Style(name, color, marker, "-" if k < len(FURTHER_COLORS) else "--", 2.0)
-
-
-def pattern_of(row: Row) -> str:
-    """The traffic pattern of a row as the figures name it: `uniform`, `adversarial1` and so on."""
-    name: str = row["traffic.name"]
-    if name not in _VARIANT:
-        return name
-    joint, key = _VARIANT[name]
-    return f"{name}{joint}{row[key]}"
-
-
-def title_of(pattern: str) -> str:
-    """What a figure or table calls a pattern, as `pattern_of` names it."""
-    return _TITLES.get(pattern, pattern.replace("_", " "))
 
 
 def select(rows: Sequence[Row], pattern: str, routing: str | None = None) -> list[Row]:

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..metrics import peak_throughput, saturation_load
-from .drawing import Row, curve, routings, select, style_of, title_of
+from .drawing import Row, curve, routings, select, style_of
+from .patterns import title_of
 
 
 def every_curve(

@@ -9,7 +9,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ...metrics import peak_throughput
-from ...plotting.drawing import Row, curve, draw_curves, legend_above, polish, routings, select, style_of, title_of
+from ...plotting.drawing import Row, curve, draw_curves, legend_above, polish, routings, select, style_of
+from ...plotting.patterns import title_of
 from ...plotting.tables import every_curve
 
 PATTERNS = (

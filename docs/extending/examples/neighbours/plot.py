@@ -1,10 +1,11 @@
 """The figures of the study by file name, the numbers compared, and the table below them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from matplotlib.figure import Figure
 
-from ...drawing import Row, routings, style_of
+from ...plotting.drawing import Row, routings, style_of
 
 BACKGROUNDS = {"none": "alone", "ur": "beside UR"}
 
@@ -58,7 +59,9 @@ def draw_blame(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-FIGURES = {"communication_times": draw_times, "who_delays_halo3d": draw_blame}
+def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> dict[str, Figure]:
+    """The figures of the study by file name."""
+    return {"communication_times": draw_times(rows), "who_delays_halo3d": draw_blame(rows)}
 
 
 def slowdown(rows: Sequence[Row], routing: str) -> float:

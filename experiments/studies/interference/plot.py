@@ -1,8 +1,10 @@
 """The figures of the study by file name, the numbers compared, and the tables below them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from ...plotting.drawing import Row, routings, style_of
@@ -27,6 +29,15 @@ FIGURES = {
 Q = "q_adaptive"
 # The study's own: policies that are added are no part of what it published.
 RIVALS = ("ugal_group", "ugal_router", "par")
+
+
+def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> dict[str, Figure]:
+    """Every figure of the study, by file name.
+
+    Raises:
+        ValueError: one of them lacks a row.
+    """
+    return {name: figure(rows) for name, figure in FIGURES.items()}
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
