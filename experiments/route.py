@@ -20,7 +20,7 @@ from ..configs import CONFIG_DIR
 from ..configs.routes import check_route, register_routes
 from .running import grid, ray_launcher
 from .running.parent import end_with_command, have_workers
-from .table_quality.study import obtain
+from .table_quality.one_table import obtain
 from .table_quality.text import headline, print_rows
 from .terminal.commandline import past_hydra, run_command
 from .terminal.progress import RunBar, no_report

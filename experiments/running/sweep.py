@@ -24,7 +24,7 @@ from ...configs.routes import route_hash, route_id
 from ...simcore import ConfigError, CoreError, __version__, results_version
 from ..results.cautions import say_cautions
 from ..results.files import finished, read_result
-from ..table_quality.study import obtain as obtain_table
+from ..table_quality.one_table import obtain as obtain_table
 from ..terminal.progress import SweepProgress
 from ..workload.run import bytes_of_jobs, require_finished
 from .cores import CORES, share_cores

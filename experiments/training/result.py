@@ -17,7 +17,7 @@ from .comparison import COMPARED, LATENCY
 from .tracking import PROGRESS_FILE, read_progress
 
 POLICY_FILE = "policy.safetensors"
-RESULT_FILE = "training.json"
+TRAINING_FILE = "training.json"
 
 
 def finish(
@@ -80,7 +80,7 @@ def finish(
         "version": __version__,
         "config": plain,
     }
-    write_json(directory / RESULT_FILE, result)  # last, for it is the mark that the training is complete
+    write_json(directory / TRAINING_FILE, result)  # last, for it is the mark that the training is complete
     return result
 
 
@@ -113,7 +113,7 @@ def finished(directory: Path, plain: Mapping[str, Any], identity: str) -> dict[s
 def read_training(directory: Path) -> dict[str, Any] | None:
     """The `training.json` of a folder, or None if there is none that can be read."""
     try:
-        result = json.loads((directory / RESULT_FILE).read_bytes())
+        result = json.loads((directory / TRAINING_FILE).read_bytes())
     except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
         return None
     parts = {"agent": str, "rounds": int, "last": dict, "baselines": dict, "training_hash": str, "version": str}

@@ -22,7 +22,7 @@ from ..results.rows import ROWS_FILE, row, write_rows
 from ..running.check import check
 from ..terminal.commandline import EXIT_BAD_CONFIG
 from .comparison import COMPARED
-from .result import RESULT_FILE, read_training
+from .result import TRAINING_FILE, read_training
 from .tracking import PROGRESS_FILE, read_progress
 
 STUDY = "trainings"  # .csv, .md, .png and .svg
@@ -100,7 +100,7 @@ def gather_trainings(directory: Path) -> list[Path]:
         The files written; none without a training. A `training.json` that cannot be read is named on stderr.
     """
     rows = []
-    for path in sorted(directory.glob(f"**/{RESULT_FILE}")):
+    for path in sorted(directory.glob(f"**/{TRAINING_FILE}")):
         result = read_training(path.parent)
         if result is None:
             print(f"{path} is damaged and left out; its training, started again, writes it anew", file=sys.stderr)

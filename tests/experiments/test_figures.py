@@ -13,7 +13,7 @@ from flitgym.experiments.evaluation.plan import policies_of
 from flitgym.experiments.plotting.players import player_of
 from flitgym.experiments.results.rows import ROWS_FILE, row, write_rows
 from flitgym.experiments.running.sweep import PlannedRun, is_table
-from flitgym.experiments.table_quality.study import KIND
+from flitgym.experiments.table_quality.one_table import KIND
 from omegaconf import OmegaConf
 from plans import planned
 

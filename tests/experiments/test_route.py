@@ -18,7 +18,7 @@ from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.running.sweep import expand, run_all
 from flitgym.experiments.table_quality.figure import draw_several
-from flitgym.experiments.table_quality.study import obtain
+from flitgym.experiments.table_quality.one_table import obtain
 from flitgym.experiments.table_quality.sweep import compare
 from flitgym.experiments.table_quality.text import remarks
 from flitgym.experiments.terminal.progress import no_report

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ...plotting.drawing import FURTHER_COLORS, Row, polish
-from ...table_quality.study import KIND
+from ...table_quality.one_table import KIND
 
 # By engine: colour and marker. Those of one family share a hue.
 STYLES = {

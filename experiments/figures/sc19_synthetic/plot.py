@@ -10,8 +10,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ...metrics import peak_throughput
 from ...plotting.drawing import Row, curve, draw_curves, legend_above, polish, routings, select, style_of
+from ...plotting.markdown import every_curve
 from ...plotting.patterns import title_of
-from ...plotting.tables import every_curve
 
 PATTERNS = (
     "uniform",

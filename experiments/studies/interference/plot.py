@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ...plotting.drawing import Row, routings, style_of
 from . import blame, mixed_jobs, pair_series, pair_times
-from .runs import MIXED, background_job, backgrounds, comm_ms, mixed, pair, slowdown, targets, title_of
+from .runs import MIXED, background_job, backgrounds, comm_ms, job_title, mixed, pair, slowdown, targets
 
 FIGURES = {
     "fig04_pair_communication_times": pair_times.draw_times,
@@ -72,14 +72,14 @@ def interfered(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
     """Communication times in ms, by routing: of targets beside their backgrounds, and of the mixed jobs."""
     names = routings(rows)
     cases = {
-        f"{title_of(target)} with {title_of(other)}": {
+        f"{job_title(target)} with {job_title(other)}": {
             name: comm_ms(pair(rows, target, other, name), target) for name in names
         }
         for target in targets(rows)
         for other in backgrounds(rows)[1:]
     }
     return cases | {
-        f"{title_of(job)} (mixed)": {name: comm_ms(mixed(rows, name), job) for name in names} for job in MIXED
+        f"{job_title(job)} (mixed)": {name: comm_ms(mixed(rows, name), job) for name in names} for job in MIXED
     }
 
 
@@ -98,7 +98,7 @@ def summary(rows: Sequence[Row]) -> str:
         "|---" * (len(names) + 1) + "|",
     ]
     groups = {"targets alone": alone, "with a background, and mixed": cases} | {
-        f"with {title_of(other)}": {k: times for k, times in cases.items() if k.endswith(f"with {title_of(other)}")}
+        f"with {job_title(other)}": {k: times for k, times in cases.items() if k.endswith(f"with {job_title(other)}")}
         for other in backgrounds(rows)[1:]
     }
     for title, group in groups.items():
@@ -145,14 +145,14 @@ def summary(rows: Sequence[Row]) -> str:
                 for name in names
                 for run in [pair(rows, target, other, name)]
             ]
-            lines.append(f"| {title_of(target)} | {title_of(other)} | {' | '.join(cells)} |")
+            lines.append(f"| {job_title(target)} | {job_title(other)} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def _ended(rows: Sequence[Row]) -> list[str]:
     # A background that ends before its target leaves it alone for the rest.
     early = [
-        f"{title_of(target)} with {title_of(other)} ({style_of(name).label})"
+        f"{job_title(target)} with {job_title(other)} ({style_of(name).label})"
         for target in targets(rows)
         for other in backgrounds(rows)[1:]
         for name in routings(rows)

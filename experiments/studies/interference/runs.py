@@ -27,7 +27,7 @@ _POINTS = 250  # of a curve over time; more are averaged
 _NS_PER_MS = 1e6
 
 
-def title_of(job: str) -> str:
+def job_title(job: str) -> str:
     """What a figure or table calls a job."""
     return _TITLES.get(job, job)
 

@@ -66,7 +66,7 @@ def obtain(config: DictConfig, directory: Path, report: Report, keep_refusals: b
         raise
 
 
-def network(config: DictConfig) -> ChannelGraph:
+def channel_graph(config: DictConfig) -> ChannelGraph:
     """The network of a configuration, with what is out of use left out.
 
     Raises:
@@ -88,7 +88,7 @@ def files(config: DictConfig, graph: ChannelGraph) -> tuple[Demand | None, Any]:
 
 def _make(config: DictConfig, directory: Path, report: Report, keep_refusals: bool) -> dict[str, Any]:
     report("network", 0.0)
-    graph = network(config)
+    graph = channel_graph(config)
     demand, flows = files(config, graph)
     report("table", 0.05)
     began = time.process_time()
