@@ -200,7 +200,6 @@ def job_numbers(job: dict[str, Any]) -> dict[str, Any]:
     The last are None as long as not all ranks are done.
     """
     numbers = {key: value for key, value in job.items() if not key.startswith("rank_") and key != "name"}
-    numbers["peak_ingress_bytes"] = numbers.pop("peak_outstanding_bytes")
     times = job["rank_comm_time_ns"]
     # Those of the ranks that are done would be the short ones.
     done = times.size and job["ranks_finished"] == job["ranks"]
