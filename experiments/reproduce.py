@@ -325,7 +325,7 @@ def main() -> None:
         if wrong:
             raise CommandError(f"'{wrong[0]}' is not of the form key=value")
         launcher, words = launcher_of(sys.argv[1:])
-        options: Any = OmegaConf.merge(OmegaConf.structured(Options), OmegaConf.from_cli(words))
+        options: Any = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Options), OmegaConf.from_cli(words)))
         reproduce(options, launcher)
 
     sys.exit(run_command("flitgym-reproduce", command))
