@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flitgym.experiments.drawing import Row, curve, polish
+from flitgym.experiments.plotting.drawing import Row, curve, polish
 from matplotlib.figure import Figure
 
 
