@@ -16,6 +16,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from ..agents import trainable
+from ..agents.abandonment import RoundAbandonedError
 from ..agents.divergence import DivergedError
 from ..configs import CONFIG_DIR
 from ..configs.training import mixture, register_training, training_hash, variation, world_sections
@@ -122,15 +123,25 @@ def _train(
         where = config.topology.name if config.worlds is None else f"{len(config.worlds)} worlds"
         title = f"{config.agent.name} on {where}"
         began = time.monotonic() - seconds
+
+        def save(rounds: int, took: float) -> None:
+            state = Checkpoint(agent.state(), rounds, took, "\n".join(progress_lines))
+            save_checkpoint(checkpoint, state, identity)
+
         progress = resources.enter_context(TrainProgress((label or "") + title, config.rounds, done, label is None))
-        stop = resources.enter_context(Stop())
-        comparison.prepare(progress.say)
+        comparison.prepare(progress.say)  # what is measured again loses nothing: Ctrl-C may end it at once
+        stop = resources.enter_context(Stop(getattr(agent, "abandon", None)))
+        saved = done
         while done < config.rounds:
             try:
                 metrics = agent.train_round()
                 _require_finite(agent.policy())
             except DivergedError as error:
                 raise _diverged(error, done + 1, directory, identity) from error
+            except RoundAbandonedError:
+                if saved < done:
+                    save(done, seconds)
+                raise _interrupted(done) from None
             done += 1
             if comparison.due(done, config.rounds):
                 progress.say("comparing with the baselines")
@@ -140,12 +151,12 @@ def _train(
                 log.log(metrics, done)
             asked = stop.asked  # read once: what is said to be saved has been
             if done % config.checkpoint_every == 0 or done == config.rounds or asked:
-                state = Checkpoint(agent.state(), done, seconds, "\n".join(progress_lines))
-                save_checkpoint(checkpoint, state, identity)
+                save(done, seconds)
+                saved = done
             progress.update(done, metrics)
             after_round(done)
             if asked and done < config.rounds:
-                raise KeyboardInterrupt(f"round {done} is saved, start again to go on")
+                raise _interrupted(done)
         policy = agent.policy()
     return finish(config, plain, directory, policy, routing, comparison.baselines, identity, seconds)
 
@@ -206,6 +217,11 @@ def _refuse_diverged(directory: Path, identity: str) -> None:
         return
     if same:
         raise CoreError(f"{said}. It does so every time: change that, or begin anew with overwrite=true ({directory})")
+
+
+def _interrupted(done: int) -> KeyboardInterrupt:
+    said = f"round {done} is saved, start again to go on" if done else "no round was finished yet, start again to begin"
+    return KeyboardInterrupt(said)
 
 
 def _exists(path: Path) -> bool:

@@ -1,4 +1,6 @@
 import json
+import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from flitgym.agents import dqn, ppo, trainable
+from flitgym.agents import dqn, policy_search, ppo, trainable
 from flitgym.agents.divergence import DivergedError, require_finite
 from flitgym.agents.policy_file import load_policy
 from flitgym.configs import CONFIG_DIR, explain
@@ -310,6 +312,32 @@ def test_ctrl_c_saves_the_round(tmp_path: Path):
     rounds = len(read_progress(only_run(tmp_path) / "progress.jsonl"))
     assert f"round {rounds} is saved" in said
     assert (only_run(tmp_path) / "checkpoint.pt").exists()
+
+
+def test_ctrl_c_gives_up_a_long_round_and_saves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    play = policy_search.Agent._play
+
+    def stuck(self: policy_search.Agent, logs: torch.Tensor, k: int) -> tuple[float, int]:
+        while self.round == 2:  # as if it took minutes: Ctrl-C, then it looks up now and then
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+            self._go_on()
+        return play(self, logs, k)
+
+    words = ["rounds=4", "checkpoint_every=100", "agent.population=3", "agent.elite=1", "agent.episode_ns=2000"]
+    words = [*SMALL[:5], *SMALL[-3:], "agent=policy_search", *words]
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    compose_and_train(words, whole, [])
+    rounds: list[int] = []
+    monkeypatch.setattr(policy_search.Agent, "_play", stuck)
+    with pytest.raises(KeyboardInterrupt, match="round 2 is saved, start again to go on"):
+        compose_and_train(words, stopped, rounds)
+    monkeypatch.undo()
+    assert rounds == [1, 2]
+    compose_and_train(words, stopped, rounds)
+    assert rounds == [1, 2, 3, 4]
+    assert (stopped / "policy.safetensors").read_bytes() == (whole / "policy.safetensors").read_bytes()
+    assert rows_without_time(stopped) == rows_without_time(whole)
 
 
 def test_jobs_of_a_goal_file_are_a_world(tmp_path: Path):
