@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ _CAME_LATER: dict[str, dict[str, Any]] = {
 }
 # Of `run`, what a workload heeds.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
+_MOST_THREADS = 1024  # of the core
 _FILES_OF_ROUTING = ("path", "file", "demand")  # a policy, a forwarding table, the matrix it is balanced for
 _COMPONENTS = ("topology", "router", "routing")
 
@@ -57,6 +59,22 @@ def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[s
     if kept.get("seed", 0) < 0:
         raise ConfigError(f"failures.seed: {kept['seed']} is no whole number from 0 on")
     return kept if seed_alone or set(kept) - {"seed"} else {}
+
+
+def check_resources(config: Mapping[Any, Any]) -> None:
+    """Refuse what a run may not be given of the machine: it is refused where the run is finished already, too.
+
+    Args:
+        config: As Hydra composes it, or resolved.
+
+    Raises:
+        ConfigError: names the key, its value and what is valid.
+    """
+    threads, most = config["run"]["threads"], config["run"]["max_memory_gb"]
+    if not 0 <= threads <= _MOST_THREADS:
+        raise ConfigError(f"run.threads: {threads} is not in [1, {_MOST_THREADS}], nor 0 = one for each core")
+    if not 0 <= most < math.inf:
+        raise ConfigError(f"run.max_memory_gb: {most:g} is no number from 0 on; 0 = what the machine has free")
 
 
 def config_hash(config: Mapping[Any, Any]) -> str:

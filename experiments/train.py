@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from ..agents import trainable
 from ..agents.abandonment import RoundAbandonedError
 from ..agents.divergence import DivergedError
-from ..configs import CONFIG_DIR
+from ..configs import CONFIG_DIR, explain, unknown
 from ..configs.training import mixture, register_training, training_hash, variation, world_sections
 from ..env.world import Mixture, World
 from ..simcore import ConfigError, CoreError, __version__
@@ -27,7 +27,7 @@ from .checkpoints import CHECKPOINT_FILE, Checkpoint, damaged, load_checkpoint, 
 from .commandline import EXIT_BAD_CONFIG, run_command
 from .locks import sole_owner
 from .results import write_json
-from .tracking import JsonLines, parsed, trackers
+from .tracking import CHOICES, JsonLines, parsed, trackers
 from .train_progress import Stop, TrainProgress
 from .training_result import finish, finished, summary
 from .while_training import Comparison
@@ -234,6 +234,8 @@ def _check(config: DictConfig) -> None:
     for key in ("rounds", "threads", "checkpoint_every"):
         if config[key] < 1:
             raise ConfigError(f"{key}: {config[key]} is less than 1")
+    if config.track.to not in CHOICES:  # also where there is nothing left to track
+        raise ConfigError(unknown("track.to", config.track.to, CHOICES))
     if config.seed < 0:
         raise ConfigError(f"seed: {config.seed} is negative")
     evaluation = config.evaluation
