@@ -128,7 +128,15 @@ def run_id(*, _root_: Mapping[Any, Any]) -> str:
     return f"{'_'.join(words)}_seed{seed}_{config_hash(_root_)}"
 
 
+def file_label(path: str) -> str:
+    """A policy or a table by its file; where the file is called as all of them are, by its folder."""
+    whole = Path(path).resolve()
+    return whole.parent.name if whole.stem in ("policy", "table") else whole.stem
+
+
 def _routing_label(routing: Mapping[Any, Any]) -> str:
+    if routing["name"] == "policy" and routing["path"]:
+        return f"policy-{file_label(str(routing['path']))}"
     if routing["name"] != "table":
         return str(routing["name"])
     return f"table-{Path(routing['file']).stem if routing['file'] else routing['engine']}"
