@@ -11,6 +11,7 @@ from omegaconf import OmegaConf
 
 from ..simcore import ConfigError
 from .jobs import core_workload, file_hash, file_word, has_workload, workload_identity, workload_label
+from .policy_header import without_provenance
 
 # Keys that say where or whether a run is stored, not what it computes.
 _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads"}
@@ -80,7 +81,8 @@ def check_resources(config: Mapping[Any, Any]) -> None:
 def config_hash(config: Mapping[Any, Any]) -> str:
     """Hash of everything that decides a run's numbers, 12 hexadecimal digits.
 
-    Files count by their content: the same path with another Q-table, policy or GOAL schedule is another run.
+    Files count by their content: the same path with another Q-table, policy or GOAL schedule is another run. What a
+    policy says of its training does not count.
 
     Args:
         config: As Hydra composes it, or resolved.
@@ -107,7 +109,8 @@ def config_hash(config: Mapping[Any, Any]) -> str:
     for key in _FILES_OF_ROUTING:
         path = identity["routing"].get(key)
         if path and ":" not in path:  # `motif:halo3d` is no file
-            identity["routing"] = {**identity["routing"], key: file_hash(f"routing.{key}", path)}
+            content = without_provenance if key == "path" else None
+            identity["routing"] = {**identity["routing"], key: file_hash(f"routing.{key}", path, content)}
     return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
 
 

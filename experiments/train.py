@@ -4,7 +4,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,7 @@ def train(
     directory: Path,
     after_round: Callable[[int], None] = lambda done: None,
     label: str | None = None,
+    words: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Train, or go on from the checkpoint in `directory`, and export the policy. What is finished is only read.
 
@@ -66,6 +67,7 @@ def train(
         directory: For checkpoint, metrics, figure, policy and result.
         after_round: Called with the number of rounds done.
         label: Of one training among several: it shows lines that begin so, and no bar.
+        words: Overrides that `config` was composed with, for the policy's file to name.
 
     Returns:
         The result, as in `training.json`.
@@ -82,7 +84,7 @@ def train(
         return known
     with sole_owner(directory):
         try:
-            return _train(config, plain, directory, identity, after_round, label)
+            return _train(config, plain, directory, identity, after_round, label, words)
         except OSError as error:
             if error.errno is None:  # Hydra's words for an option that does not exist are one, too
                 raise
@@ -97,6 +99,7 @@ def _train(
     identity: str,
     after_round: Callable[[int], None],
     label: str | None,
+    words: Sequence[str] | None,
 ) -> dict[str, Any]:
     checkpoint = directory / CHECKPOINT_FILE
     known = None
@@ -158,7 +161,7 @@ def _train(
             if asked and done < config.rounds:
                 raise _interrupted(done)
         policy = agent.policy()
-    return finish(config, plain, directory, policy, routing, comparison.baselines, identity, seconds)
+    return finish(config, plain, directory, policy, routing, comparison.baselines, identity, seconds, words)
 
 
 def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -21,7 +21,7 @@ from flitgym.configs.training import register_training
 from flitgym.env import World
 from flitgym.experiments.tracking import read_progress, trackers
 from flitgym.experiments.train import train as run_training
-from flitgym.simcore import ConfigError, CoreError
+from flitgym.simcore import ConfigError, CoreError, __version__
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra.errors import HydraException
@@ -81,7 +81,7 @@ def compose_and_train(words: list[str], directory: Path, rounds: list[int]) -> N
     register_training(trainable())
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         config = hydra_compose("train", overrides=words)
-    run_training(config, directory, rounds.append)
+    run_training(config, directory, rounds.append, words=words)
 
 
 @pytest.mark.parametrize("agent", ["dqn", "ppo"])
@@ -134,6 +134,10 @@ def test_writes_policy_result_curve_and_comparison(tmp_path: Path):
     assert (run / "training.png").stat().st_size > 10_000
     layers, metadata = load_policy(run / "policy.safetensors")
     assert metadata["topology"] == "dragonfly"
+    # The command that trains it again; what decides nothing of what is learned is not in it.
+    learned = sorted((*SMALL[:-3], *OWN["dqn"], "rounds=4", SMALL[-1]), key=lambda word: word.partition("=")[0])
+    assert metadata["trained_by"] == shlex.join(["flitgym-train", *learned])
+    assert (metadata["training_hash"], metadata["version"]) == (result["training_hash"], __version__)
     assert [weight.shape[0] for weight, _ in layers] == [32, 32, 1]
     # The policy runs in the core, by the command that the summary names.
     simulate = [sys.executable, "-m", "flitgym.experiments.simulate", "topology=dragonfly_72", "routing=policy",
