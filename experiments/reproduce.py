@@ -93,6 +93,8 @@ def reproduce(options: Options, launcher: Launcher = HERE) -> None:
         OSError: a file cannot be written; what was there before stays.
     """
     _check(options)
+    if options.redraw and launcher.kind:
+        raise CommandError("redraw=true runs nothing, which needs no launcher; leave hydra/launcher out")
     name = options.figure or options.study
     directory = Path(options.results) / f"{name}_{options.preset}"
     if options.redraw:

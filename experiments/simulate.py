@@ -15,6 +15,7 @@ from ..simcore import ConfigError, CoreError
 from . import grid, ray_launcher, sweep_forecast
 from .cautions import say_cautions
 from .commandline import past_hydra, run_command
+from .launcher import ONE_RUN, refuse_launcher
 from .one_run import obtain
 from .parent import end_with_command, have_workers
 from .progress import Forecast, RunBar, no_report
@@ -41,6 +42,8 @@ def _simulate(config: DictConfig, number: int | None) -> None:
     directory = Path(hydra_config.runtime.output_dir)
     # The runs of a sweep share one terminal, and several bars at once would write over each other.
     try:
+        if number is None:
+            refuse_launcher(ONE_RUN)
         refuse_added(config)
         refuse_unused(config, hydra_config.overrides.task)
         with RunBar() if number is None and sys.stderr.isatty() else nullcontext() as bar:

@@ -24,7 +24,8 @@ from ..env.world import Mixture, World
 from ..simcore import ConfigError, CoreError, __version__
 from . import grid, ray_launcher
 from .checkpoints import CHECKPOINT_FILE, Checkpoint, damaged, load_checkpoint, save_checkpoint
-from .commandline import EXIT_BAD_CONFIG, run_command
+from .commandline import EXIT_BAD_CONFIG, past_hydra, run_command
+from .launcher import ONE_RUN, refuse_launcher
 from .locks import sole_owner
 from .results import write_json
 from .tracking import CHOICES, JsonLines, parsed, trackers
@@ -39,14 +40,26 @@ DIVERGED_FILE = "diverged.json"
 def app(config: DictConfig) -> float:
     """Train in Hydra's run directory; sweepers get the `objective` of the result, less is better."""
     hydra_config = HydraConfig.get()
-    directory = Path(hydra_config.runtime.output_dir)
-    # The trainings of a sweep share one terminal, and several bars at once would write over each other.
-    label = f"#{hydra_config.job.num} " if hydra_config.mode == RunMode.MULTIRUN else None
+    if hydra_config.mode == RunMode.RUN:
+        with past_hydra():
+            return _app(config, None)
+    return _app(config, int(hydra_config.job.num))
+
+
+def _app(config: DictConfig, number: int | None) -> float:
+    # A training of a sweep has a number. They share one terminal, and several bars at once would write over each other.
+    directory = Path(HydraConfig.get().runtime.output_dir)
     try:
-        result = train(config, directory, label=label)
-    except BaseException:
+        if number is None:
+            refuse_launcher(ONE_RUN)
+        words = list(HydraConfig.get().overrides.task)
+        result = train(config, directory, label=None if number is None else f"#{number} ", words=words)
+    except BaseException as error:
         with suppress(OSError):
             directory.rmdir()  # unless there is something in it
+        if number is not None and isinstance(error, (ConfigError, CoreError)):
+            kind = ConfigError if isinstance(error, ConfigError) else CoreError
+            raise kind(f"{directory.name}: {explain(error)}") from error
         raise
     print(summary(result, directory), flush=True)
     value = result["objective"]

@@ -189,6 +189,12 @@ def test_wrong_argument_on_the_command_line(tmp_path: Path):
     assert done.returncode == 2
     assert "did you mean 'dqn'" in done.stderr
     assert "Traceback" not in done.stderr
+    # What Hydra has composed before it is refused: one line, as of all others.
+    for words, said in ((["seed=-2"], "seed: -2"), (["hydra/launcher=ray"], "hydra/launcher=ray: a run alone")):
+        done = train(tmp_path, *SMALL, "rounds=2", *words)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"flitgym-train: {said}"), done.stderr
+        assert len(done.stderr.splitlines()) == 1
     assert not list(tmp_path.glob("results/training/*"))
 
 
