@@ -42,7 +42,7 @@ class GridSweeper(Sweeper):
         """
         require_slurm(config.hydra.launcher)
         self._basic.setup(hydra_context=hydra_context, task_function=task_function, config=config)
-        self._basic.launcher = _Raising(self._basic.launcher)
+        self._basic.launcher = _Raising(self._basic.launcher)  # type: ignore[assignment]
         root = ROOTS.get(config.hydra.job.config_name)
         if root is not None:
             assembly = Assembly(root)
