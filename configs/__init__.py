@@ -6,7 +6,7 @@ Importing this package registers the schema, so that every entry point and every
 from .added import refuse_added
 from .composition import CONFIG_DIR, compose
 from .errors import explain, unknown
-from .identity import config_hash, core_failures, core_sections, run_id
+from .identity import check_resources, config_hash, core_failures, core_sections, file_label, run_id
 from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, workload_label
 from .plugin_presets import register_presets
 from .schema import FAILING, GROUPS, KINDS, register_schema
@@ -18,6 +18,7 @@ __all__ = [
     "GROUPS",
     "KINDS",
     "WINDOWS",
+    "check_resources",
     "cold_table",
     "compose",
     "config_hash",
@@ -25,6 +26,7 @@ __all__ = [
     "core_jobs",
     "core_sections",
     "explain",
+    "file_label",
     "has_workload",
     "refuse_added",
     "refuse_unused",
