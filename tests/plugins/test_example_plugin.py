@@ -1,6 +1,7 @@
 """The plugin of docs/extending/plugins.md, built beside an installed flitgym and used as its README says."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -235,5 +236,8 @@ def built(environment: Environment, folder: Path, source: str) -> Path:
     path = (folder / source).with_suffix(".so")
     core = f"{cmake}/../simcore/libflitgym_core.so"
     flags = ["-std=c++20", "-fPIC", "-shared", "-O0", f"-I{folder}", f"-I{include}"]
-    subprocess.run(["c++", *flags, f"{cmake}/plugin_mark.cpp", str(folder / source), core, "-o", str(path)], check=True)
+    subprocess.run(
+        [os.environ.get("CXX", "c++"), *flags, f"{cmake}/plugin_mark.cpp", str(folder / source), core, "-o", str(path)],
+        check=True,
+    )
     return path
