@@ -125,7 +125,7 @@ TEST(marginal_costs_of_branches_are_those_of_whole_forks) {
     branches.horizon = whole.horizon = 900;
     branches.forks = whole.forks = 256;  // in one stretch: what is known of the run is the same
     whole.whole = true;
-    const LabelledDecisions a = labels(one, branches, 40, part), b = labels(two, whole, 40, part);
+    const LabelledDecisions a = labels(one, branches, 12, part), b = labels(two, whole, 12, part);
     CHECK_FOR(a.count > 0 && a.count == b.count, name);
     CHECK_FOR(a.router == b.router && a.sequence == b.sequence && a.taken == b.taken && a.port == b.port, name);
     CHECK_FOR(a.cost == b.cost, name);
@@ -142,21 +142,25 @@ TEST(marginal_costs_of_branches_are_those_of_whole_forks) {
       differing += a.cost[k] != 0;
     }
   };
-  for (const double load : {0.05, 0.3, 0.9}) {
-    for (const std::string routing : {"ugal_group", "par", "q_adaptive", "q_routing", "policy", "random"})
+  const auto greedy = [](double load) {
+    return config(hyperx_section({4, 3}, 3), sc19(), {"omni_war", {{"allocation", std::string("greedy")}}},
+                  {"uniform", {{"load", load}}}, 3);
+  };
+  for (const double load : {0.05, 0.4}) {
+    for (const std::string routing : {"ugal_group", "par", "q_adaptive", "random"})
       compare("hpdc21 " + routing, lively(routing, load));
     compare("input_queued par", lively("par", load, {}, input_queued()));
     compare("policy with tables", lively("policy", load, {{"observation", "progress+queues+q_values"}}));
-    Values by_age = hpdc21();
-    by_age["arbiter"] = "age";
-    compare("by age", lively("par", load, {}, by_age));
-    compare("hyperx ugal", lively_hyperx("ugal", load));
-    const Section greedy = {"omni_war", {{"allocation", std::string("greedy")}}}, traffic = {"uniform", {{"load", load}}};
-    compare("hyperx omni_war", config(hyperx_section({4, 3}, 3), sc19(), greedy, traffic, 3));
     compare("hyperx q_adaptive", lively_hyperx("q_adaptive", load));
+    compare("hyperx omni_war", greedy(load));
   }
+  Values by_age = hpdc21();
+  by_age["arbiter"] = std::string("age");
+  compare("by age", lively("par", 0.4, {}, by_age));
+  compare("saturated", lively("par", 0.9));
+  compare("saturated, input_queued", lively("par", 0.9, {}, input_queued()), 0.02);
   CHECK(settled > 20);
-  CHECK(differing > 1000);
+  CHECK(differing > 200);
 }
 
 // Where the others keep their ways, only queues differ; where they are routed anew, one detour leads to another.

@@ -21,13 +21,18 @@ struct Branches::Branch {
   bool is_asleep(u32 r) const { return asleep[r / 64] >> (r % 64) & 1; }
 };
 
-// What arrives in the run.
+// What arrives in the run: all that every branch asks of it.
 struct Branches::Event {
-  Kind kind;
-  bool ejected, matched;
-  u16 line;
+  Cycle sent;
   u32 from, to;  // routers
-  Cycle at;
+  Kind kind;
+  bool ejected;
+  u16 line;
+};
+
+// And what it is.
+struct Branches::Load {
+  bool matched;  // by the branch that is looked at
   union {
     FlitEvent flit;
     CreditEvent credit;
@@ -50,7 +55,7 @@ struct Branches::Own {
   bool matched;
   u16 line;
   u32 number, to;
-  Cycle at;
+  Cycle sent;
 };
 
 }  // namespace flitgym

@@ -67,7 +67,7 @@ u32 Branches::adopt(Branch& x, u32 of_run) const {
   return id;
 }
 
-u32 Branches::adopt(Branch& x, const Event& of_run) const {
+u32 Branches::adopt(Branch& x, const Load& of_run) const {
   State& s = x.s;
   const u32 id = new_packet(x);
   s.packets[id] = of_run.packet;
@@ -233,7 +233,7 @@ bool Branches::same_packet(const Branch& x, u32 id, u32 of_run) const {
 }
 
 // On a channel: what it says of its last hop will be overwritten.
-bool Branches::same_flit(const Branch& x, const FlitEvent& own, const Event& of_run) const {
+bool Branches::same_flit(const Branch& x, const FlitEvent& own, const Load& of_run) const {
   if (own.vc != of_run.flit.vc) return false;
   const u32 id = packet_of(own.flit);
   if (std::memcmp(&x.s.packets[id], &of_run.packet, sizeof(Packet)) != 0) return false;

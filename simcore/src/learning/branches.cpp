@@ -116,25 +116,15 @@ u32 Branches::node_of_port(u32 port) const {
   return net_.is_nic(port) ? net_.terminal_router[port - net_.router_ports] : net_.router_of_port(port);
 }
 
-// Between which routers, of an event at a VC or (feedback) at a port.
-Branches::Event Branches::event(Kind kind, u32 line, u32 where) const {
-  Event e{};
-  e.kind = kind;
-  e.line = static_cast<u16>(line);
-  const u32 port = kind == Kind::kFeedback ? where : net_.port_of_vc(where);
-  if (kind == Kind::kFlit && where >= net_.input_vc_count()) {
-    e.ejected = true;
-    e.from = e.to = net_.terminal_router[port - net_.router_ports];
-    return e;
-  }
-  e.to = node_of_port(port);
-  e.from = node_of_port(net_.channels[port].peer);
-  return e;
+// To which router goes an event at a VC or (feedback) at a port?
+u32 Branches::node_of(Kind kind, u32 where) const {
+  if (kind == Kind::kFeedback) return net_.router_of_port(where);
+  const u32 port = net_.port_of_vc(where);
+  return kind == Kind::kFlit && where < net_.input_vc_count() ? net_.router_of_port(port) : node_of_port(port);
 }
 
 bool Branches::came_apart(const Branch& x, const Event& e) const {  // was its sender apart when it sent?
-  const Cycle sent = e.at - net_.delays[e.line];
-  return x.history[std::size_t{sent & (ring_ - 1)} * words_ + e.from / 64] >> (e.from % 64) & 1;
+  return x.history[std::size_t{e.sent & (ring_ - 1)} * words_ + e.from / 64] >> (e.from % 64) & 1;
 }
 
 // ---- The run ----
@@ -142,13 +132,16 @@ bool Branches::came_apart(const Branch& x, const Event& e) const {  // was its s
 void Branches::log_events() {
   const Partition& part = trunk_.part;
   const Cycle now = part.totals.now;
-  const auto note = [&](Kind kind, u32 k, u32 where) -> Event& {
-    log_.push_back(event(kind, k, where));
-    log_.back().at = now;
-    return log_.back();
+  const auto note = [&](Kind kind, u32 k, u32 where) -> Load& {
+    const u32 to = node_of(kind, where), port = kind == Kind::kFeedback ? where : net_.port_of_vc(where);
+    const bool ejected = kind == Kind::kFlit && where >= net_.input_vc_count();
+    const u32 from = ejected ? to : node_of_port(net_.channels[port].peer);
+    log_.push_back({now - net_.delays[k], from, to, kind, ejected, static_cast<u16>(k)});
+    loads_.emplace_back();
+    return loads_.back();
   };
   each_event(part.flit_lines, now, [&](u32 k, u32, const FlitEvent& flit) {
-    Event& e = note(Kind::kFlit, k, flit.vc);
+    Load& e = note(Kind::kFlit, k, flit.vc);
     const u32 id = packet_of(flit.flit);
     e.flit = flit;
     e.packet = trunk_.packets[id];
@@ -196,6 +189,7 @@ void Branches::log_meetings() {
 void Branches::run_trunk() {
   begin_ = trunk_;
   log_.clear();
+  loads_.clear();
   log_memories_.clear();
   meetings_.clear();
   for (u32 cycle = 0; cycle < block_; cycle++) {
@@ -293,6 +287,16 @@ void Branches::run_block(Branch& x) {
   const Cycle begin = begin_.part.totals.now;
   for (u32 cycle = 0; cycle < block_; cycle++)
     std::copy(x.apart.begin(), x.apart.end(), &x.history[std::size_t{(begin + cycle) & (ring_ - 1)} * words_]);
+  concerns_.resize(log_.size() + 1);
+  u32 count = 0;
+  for (u32 n = 0; n < log_.size(); n++) {
+    const Event& e = log_[n];
+    const bool feedback = e.kind == Kind::kFeedback, of_run = !came_apart(x, e);
+    concerns_[count] = n;
+    count += (feedback & of_run) | (!feedback & x.is_apart(e.to) & (of_run | e.ejected));
+  }
+  concerns_[count] = kNone;
+  next_concern_ = 0;
   for (u32 cycle = 0; cycle < block_ && !x.done; cycle++) step(x, cycle);
 }
 
@@ -327,30 +331,34 @@ void Branches::wake(Branch& x) {
 void Branches::come_apart(Branch& x) {
   const Partition& part = x.s.part;
   const Cycle begin = begin_.part.totals.now;
-  expected_.clear();
   own_.clear();
+  // No branch of the code hangs on what is a matter of chance.
+  expected_.resize(log_.size() + 1);
+  u32 count = 0;
   for (u32 n = 0; n < log_.size(); n++) {
-    Event& e = log_[n];
-    e.matched = false;
-    if (e.kind == Kind::kFeedback || x.is_apart(e.to) || e.at - begin >= net_.delays[e.line]) continue;
-    if (came_apart(x, e)) expected_.push_back(n);
+    const Event& e = log_[n];
+    expected_[count] = n;
+    count += !x.is_apart(e.to) & !passed(begin, e.sent) & (e.kind != Kind::kFeedback) & came_apart(x, e);
   }
+  expected_.resize(count);
+  for (const u32 n : expected_) loads_[n].matched = false;
   const auto look = [&](const auto& lines, Kind kind) {
     for (u32 k = 0; k < lines.lines.size(); k++) {
       const auto& line = lines.lines[k];
       u32 n = line.first;
       for (Cycle at = begin; at != begin + std::min(block_, line.delay) && n != line.end; at++)
         for (const u32 due = line.due(at); n != due; n++)
-          if (const u32 to = event(kind, k, line.at(n).vc).to; !x.is_apart(to))
-            own_.push_back({kind, false, static_cast<u16>(k), n, to, at});
+          if (const u32 to = node_of(kind, line.at(n).vc); !x.is_apart(to))
+            own_.push_back({kind, false, static_cast<u16>(k), n, to, at - line.delay});
     }
   };
   look(part.flit_lines, Kind::kFlit);
   look(part.credit_lines, Kind::kCredit);
   for (Own& own : own_)
     for (const u32 n : expected_) {
-      Event& e = log_[n];
-      if (e.matched || e.at != own.at || e.kind != own.kind || e.line != own.line) continue;
+      const Event& event = log_[n];
+      Load& e = loads_[n];
+      if (event.sent != own.sent || event.kind != own.kind || event.line != own.line || e.matched) continue;
       if (own.kind == Kind::kCredit) {
         const CreditEvent& credit = part.credit_lines.lines[own.line].at(own.number);
         if (credit.vc != e.credit.vc || credit.flits != e.credit.flits) continue;
@@ -363,7 +371,7 @@ void Branches::come_apart(Branch& x) {
   for (const Own& own : own_)
     if (!own.matched && !x.is_apart(own.to)) take(x, own.to);
   for (const u32 n : expected_)
-    if (!log_[n].matched && !x.is_apart(log_[n].to)) take(x, log_[n].to);
+    if (!loads_[n].matched && !x.is_apart(log_[n].to)) take(x, log_[n].to);
 }
 
 void Branches::step(Branch& x, u32 cycle) {
@@ -430,7 +438,7 @@ void Branches::arrive(Branch& x, u32 cycle) {
       u32 kept = line.due(now);
       for (u32 n = kept; n != line.first;) {
         const auto item = line.at(--n);
-        if (x.is_apart(event(kind, k, item.vc).to)) line.items[--kept & line.mask] = item;
+        if (x.is_apart(node_of(kind, item.vc))) line.items[--kept & line.mask] = item;
         else gone(item);
       }
       line.first = kept;
@@ -438,18 +446,20 @@ void Branches::arrive(Branch& x, u32 cycle) {
   };
   drop(part.flit_lines, Kind::kFlit, [&](const FlitEvent& e) { part.free_packets.push_back(packet_of(e.flit)); });
   drop(part.credit_lines, Kind::kCredit, [](const CreditEvent&) {});
-  for (u32 n = log_first_[cycle]; n != log_first_[cycle + 1]; n++) {
+  for (; concerns_[next_concern_] < log_first_[cycle + 1]; next_concern_++) {
+    const u32 n = concerns_[next_concern_];
     const Event& e = log_[n];
     if (e.kind == Kind::kFeedback) {  // tables are the branch's own throughout
-      const FeedbackEvent& f = e.feedback;
-      if (!part.totals.frozen && !came_apart(x, e)) net_.learn(net_, s, f.port, f.row, f.target);
+      const FeedbackEvent& f = loads_[n].feedback;
+      if (!part.totals.frozen) net_.learn(net_, s, f.port, f.row, f.target);
       continue;
     }
-    if (!x.is_apart(e.to)) continue;
     x.lag += e.ejected;
     if (came_apart(x, e)) continue;
-    if (e.kind == Kind::kCredit) put_first(part.credit_lines.lines[e.line], e.credit);
-    else put_first(part.flit_lines.lines[e.line], {e.flit.vc, adopt(x, e) << kFlitShift | kHead | kTail});
+    if (e.kind == Kind::kCredit) put_first(part.credit_lines.lines[e.line], loads_[n].credit);
+    else
+      put_first(part.flit_lines.lines[e.line],
+                {loads_[n].flit.vc, adopt(x, loads_[n]) << kFlitShift | kHead | kTail});
   }
 }
 

@@ -49,11 +49,12 @@ class Branches {
  private:
   struct Branch;
   struct Event;
+  struct Load;
   struct Meeting;
   enum class Kind : u8 { kFlit, kCredit, kFeedback };
 
   u32 node_of_port(u32 port) const;
-  Event event(Kind kind, u32 line, u32 vc_or_port) const;
+  u32 node_of(Kind kind, u32 vc_or_port) const;
   void run_trunk();
   void log_events();
   void log_meetings();
@@ -78,10 +79,10 @@ class Branches {
   template <class Vc>
   bool same_queue(const Branch& x, const Vc& a, const Vc& b) const;
   bool same_packet(const Branch& x, u32 id, u32 of_run) const;
-  bool same_flit(const Branch& x, const FlitEvent& own, const Event& of_run) const;
+  bool same_flit(const Branch& x, const FlitEvent& own, const Load& of_run) const;
   u32 new_packet(Branch& x) const;
   u32 adopt(Branch& x, u32 of_run) const;
-  u32 adopt(Branch& x, const Event& of_run) const;
+  u32 adopt(Branch& x, const Load& of_run) const;
 
   const Network& net_;
   const Ways& ways_;
@@ -94,6 +95,7 @@ class Branches {
   State begin_;                                  // at its beginning
   Workspace trunk_work_, work_;
   std::vector<Event> log_;         // what arrives in the run in the block, in order of time
+  std::vector<Load> loads_;        // of each
   std::vector<u32> log_first_;     // [block + 1] the first of each cycle
   std::vector<u8> log_memories_;   // of packets
   std::vector<Meeting> meetings_;  // routers with several requests, in order of time
@@ -103,7 +105,8 @@ class Branches {
   // scratch
   struct Own;
   std::vector<Own> own_;
-  std::vector<u32> expected_;
+  std::vector<u32> expected_, concerns_;  // numbers in the log; the last of concerns_ is kNone
+  u32 next_concern_ = 0;
   std::vector<u64> due_a_, due_b_, seen_;
 };
 
