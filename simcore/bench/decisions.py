@@ -5,9 +5,9 @@
 Each pair is measured in turn and its ratio taken, so that a machine whose speed drifts does not decide the result.
 Scenes: 1,056 terminals, classic router (dragonfly defaults), uniform load 0.5, one network.
 
-A labelled decision is one decision with the marginal costs of all its candidates (`MarginalCost`, forks of 1,500 ns, the
-others keep their ways): 72 terminals, the router of `configs/router/hpdc21.yaml`, uniform traffic, one decision of fifty
-sampled, per second of wall time on so many threads.
+A labelled decision is one decision with the marginal costs of all its candidates (`MarginalCost`, forks of 1,500 ns,
+the others keep their ways): 72 terminals, the router of `configs/router/hpdc21.yaml`, uniform traffic, one decision of
+fifty sampled, per second of wall time on so many threads.
 """
 
 from __future__ import annotations
@@ -83,9 +83,7 @@ def batched() -> float:
 def labelled(routing: dict[str, Any], load: float, threads: int) -> tuple[float, float]:
     """Labelled decisions per second of wall time, and how many candidates they have."""
     traffic = {"name": "uniform", "load": load}
-    simulation = Simulation(
-        {"topology": _SMALL, "router": _HPDC21, "routing": routing, "traffic": traffic, "seed": 1}
-    )
+    simulation = Simulation({"topology": _SMALL, "router": _HPDC21, "routing": routing, "traffic": traffic, "seed": 1})
     simulation.run_ns(20_000)
     costs = MarginalCost(simulation, threads=threads)
     began = time.perf_counter()

@@ -99,7 +99,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 def summary(rows: Sequence[Row]) -> str:
     """A Markdown table of every event, pattern and routing."""
     lines = [
-        "## Mean latency in ns, and the time until it is within 10 % of its new level, mean [least, most] of the seeds\n",
+        "## Mean latency in ns, and the time until it is within 10 % of its new level, mean [least, most] of seeds\n",
         "| what fails | traffic | routing | before | highest µs | new level | back after, µs |",
         "|---|---|---|---|---|---|---|",
     ]

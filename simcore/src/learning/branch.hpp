@@ -12,9 +12,9 @@ struct Branches::Branch {
   std::vector<u64> history;        // [ring, words] `apart` of the last cycles
   std::vector<u32> run_stamp;      // [routers] that of the run when it fell asleep
   Attempt* attempt = nullptr;
-  u64 but = 0;                // key of the packet whose way was forced, at that router
-  i64 behind = 0, lag = 0;    // packets delivered fewer than in the run
-  bool fresh = true;          // its state is none yet
+  u64 but = 0;              // key of the packet whose way was forced, at that router
+  i64 behind = 0, lag = 0;  // packets delivered fewer than in the run
+  bool fresh = true;        // its state is none yet
   bool done = false;
 
   bool is_apart(u32 r) const { return apart[r / 64] >> (r % 64) & 1; }

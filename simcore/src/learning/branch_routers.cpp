@@ -112,7 +112,8 @@ void Branches::take(Branch& x, u32 router) {
     if (net_.channels[p].peer == kNone) continue;
     output(p);
     for (u32 vc = 0; vc < net_.vcs; vc++) {
-      const u32 v = net_.vc_id(p, vc), order = slept ? served(x, v, router, t.input_vcs[v].served) : t.input_vcs[v].served;
+      const u32 v = net_.vc_id(p, vc),
+                order = slept ? served(x, v, router, t.input_vcs[v].served) : t.input_vcs[v].served;
       s.input_vcs[v] = t.input_vcs[v];
       s.input_vcs[v].served = order;
       queue(s.input_vcs[v], t.input_vcs[v]);
@@ -198,8 +199,8 @@ void Branches::give_back(Branch& x, u32 router) {
   x.run_stamp[router] = begin_.stamps[router];
 }
 
-// The stamp that an input VC of a sleeping router would have, where the run's is `of_run`: what the run has served since
-// comes after all others, in the run's order.
+// The stamp that an input VC of a sleeping router would have, where the run's is `of_run`: what the run has served
+// since comes after all others, in the run's order.
 u32 Branches::served(const Branch& x, u32 v, u32 router, u32 of_run) const {
   const u32 asleep_at = x.run_stamp[router];
   return of_run >= asleep_at ? of_run - asleep_at + x.s.stamps[router] : x.s.input_vcs[v].served;
@@ -216,9 +217,8 @@ bool Branches::same_order(const Branch& x, u32 router) {
     }
   }
   std::sort(due_a_.begin(), due_a_.end());
-  return std::is_sorted(due_a_.begin(), due_a_.end(), [](u64 a, u64 b) {
-    return static_cast<u32>(a) < static_cast<u32>(b);
-  });
+  return std::is_sorted(due_a_.begin(), due_a_.end(),
+                        [](u64 a, u64 b) { return static_cast<u32>(a) < static_cast<u32>(b); });
 }
 
 // Those that have come to an input VC, or are in a queue behind it.

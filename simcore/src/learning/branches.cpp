@@ -321,8 +321,8 @@ void Branches::wake(Branch& x) {
     bool matters = m.count > std::size(m.vcs);
     for (u32 a = 0; !matters && a < m.count; a++)
       for (u32 b = a + 1; b < m.count; b++)
-        matters |= (m.served[a] < m.served[b]) != (served(x, m.vcs[a], m.router, m.served[a]) <
-                                                   served(x, m.vcs[b], m.router, m.served[b]));
+        matters |= (m.served[a] < m.served[b]) !=
+                   (served(x, m.vcs[a], m.router, m.served[a]) < served(x, m.vcs[b], m.router, m.served[b]));
     if (matters) take(x, m.router);
   }
 }
@@ -458,8 +458,7 @@ void Branches::arrive(Branch& x, u32 cycle) {
     if (came_apart(x, e)) continue;
     if (e.kind == Kind::kCredit) put_first(part.credit_lines.lines[e.line], loads_[n].credit);
     else
-      put_first(part.flit_lines.lines[e.line],
-                {loads_[n].flit.vc, adopt(x, loads_[n]) << kFlitShift | kHead | kTail});
+      put_first(part.flit_lines.lines[e.line], {loads_[n].flit.vc, adopt(x, loads_[n]) << kFlitShift | kHead | kTail});
   }
 }
 

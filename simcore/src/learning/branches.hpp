@@ -1,14 +1,15 @@
 // Forks that hold and run only the routers at which they have come apart from the run they leave: what a choice changes
-// is a packet here and a queue there, and all other routers do what they do in the run. Concurrent simulation, as of the
-// faults of a circuit (Ulrich and Baker, "The concurrent simulation of nearly identical digital networks", DAC 1973).
+// is a packet here and a queue there, and all other routers do what they do in the run. Concurrent simulation, as of
+// the faults of a circuit (Ulrich and Baker, "The concurrent simulation of nearly identical digital networks", DAC
+// 1973).
 //
 // The run (the trunk) is stepped once more, and all branches beside it, in blocks of cycles no longer than the shortest
-// way from one router to another: what comes from elsewhere in a block was sent before it began (the lookahead of Chandy
-// and Misra, CACM 24(4), 1981). So at the beginning of a block all is known: what a branch has sent to a router that is
-// not apart is held against what the run brings there, and where the two differ the router comes apart and is copied
-// from the run as it is then. It is given back once it is equal to the run's. In the block the branch is alone: what
-// arrives at its routers comes from itself where the sender was apart when it sent, else from the log of the run. A
-// router stands with its terminals.
+// way from one router to another: what comes from elsewhere in a block was sent before it began (the lookahead of
+// Chandy and Misra, CACM 24(4), 1981). So at the beginning of a block all is known: what a branch has sent to a router
+// that is not apart is held against what the run brings there, and where the two differ the router comes apart and is
+// copied from the run as it is then. It is given back once it is equal to the run's. In the block the branch is alone:
+// what arrives at its routers comes from itself where the sender was apart when it sent, else from the log of the run.
+// A router stands with its terminals.
 //
 // Under least-recently-served arbitration a router that differs in nothing but the order of its input VCs sleeps: it
 // does what the run does until two requests meet whose order is another one; for that block it is copied again.
@@ -88,8 +89,8 @@ class Branches {
   const Ways& ways_;
   const u32 horizon_;
   u32 words_, ring_, ports_span_, routes_span_, packet_bytes_ = 0;
-  u32 block_ = kNone;  // cycles
-  bool sleeps_;        // routers may differ in the order of their VCs alone
+  u32 block_ = kNone;                            // cycles
+  bool sleeps_;                                  // routers may differ in the order of their VCs alone
   std::vector<u32> first_terminal_, terminals_;  // of each router
   State trunk_;                                  // at the end of the block
   State begin_;                                  // at its beginning

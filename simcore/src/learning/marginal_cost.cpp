@@ -304,8 +304,8 @@ void MarginalCost::list(State& s) {
   for (u32 k = 0; k < listed_.count; k++) put_back(net, s, listed_.packet[k], saved[k]);
 }
 
-void MarginalCost::note_decision(const State& s, const Batch& b, const Found& one, u32 taken,
-                                 const float* observation, LabelledDecisions& out) {
+void MarginalCost::note_decision(const State& s, const Batch& b, const Found& one, u32 taken, const float* observation,
+                                 LabelledDecisions& out) {
   const Network& net = own_->network();
   const u32 i = one.request, tried = static_cast<u32>(one.ways.size());
   const Packet& p = s.packets[b.packet[i]];

@@ -25,8 +25,8 @@ class Ways {
 
  private:
   struct Step {
-    u64 key;              // 0: free
-    u32 router, kept;     // where its memories stand in kept_
+    u64 key;           // 0: free
+    u32 router, kept;  // where its memories stand in kept_
     u16 port, vc_class;
     u8 phase, nonminimal;
     u32 row;  // what it answers upstream, as in PacketDetail
