@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..configs import unknown
+from ..experience.block_rows import BlockRows
+from ..experience.chains import horizon_cycles
+from ..experience.own_columns import OwnColumns
+from ..experience.ring import Ring, Rows
+from ..experience.seeds import Episodes
 from ..simcore import ConfigError, CoreError, Simulation, Worlds
-from .block_rows import BlockRows
-from .chains import horizon_cycles
-from .own_columns import OwnColumns
-from .packet_network import PacketOptions, check_room, episode_seed
-from .ring import Ring, Rows
+from .packet_options import PacketOptions, check_room
 
 _OBSERVATIONS = ("observation", "next_observation")
 _VIEWS = ("_worlds", "observation", "mask", "network", "router", "decision")
@@ -87,7 +88,7 @@ class PacketBatch:
         self._parts = self.options.parts()
         self.simulations: list[Simulation] = []
         self._worlds: Worlds | None = None
-        self._number, self._seed = 0, 0
+        self._episodes = Episodes(0)
 
     def reset(self, seed: int | None = None) -> None:
         """Draw K new networks: network k is that of `PacketRoutingEnv` with seed + k, of its next episode.
@@ -95,16 +96,13 @@ class PacketBatch:
         Args:
             seed: starts anew with this seed; none goes on.
         """
-        if seed is not None:
-            self._seed, self._number = seed, 0
+        self._episodes.begin(seed)
         routing, world = self.options.routing(), self.options.world
-        numbers = (episode_seed(self._seed + k, self._number) for k in range(self.num_envs))
         self.simulations = []
-        for number in numbers:
+        for number in self._episodes.next_of(self.num_envs):
             self.simulations.append(world.simulation(routing, number))
             if len(self.simulations) == 1:
                 check_room(self.simulations[0], self.num_envs)
-        self._number += 1
         parts = self._parts
         self._rings = [Ring(simulation, _OBSERVATIONS if parts.observations else ()) for simulation in self.simulations]
         horizons = np.array([horizon_cycles(simulation) for simulation in self.simulations], np.int64)
@@ -216,7 +214,8 @@ class PacketBatch:
 
     def filed(self, k: int) -> int:
         """Transitions of network k that were ever filed; number i, from 0, lies in row i mod record."""
-        return self.simulations[k].transition_count
+        self._built()
+        return self._rings[k].filed
 
     def ring(self, k: int) -> Ring:
         """A reader of network k's ring from here on; it knows nothing of `take()`, nor that of it."""
@@ -273,15 +272,14 @@ class PacketBatch:
             rows["reward"] = self._parts.rewards(rows, self.simulations)
 
     def _outrun(self) -> bool:
-        return any(ring.simulation.transition_count - ring.read > ring.capacity for ring in self._rings)
+        return any(ring.unread > ring.capacity for ring in self._rings)
 
     def _check_rings(self) -> None:
         for k, ring in enumerate(self._rings):
-            new = self.simulations[k].transition_count - ring.read
-            if new > ring.capacity:
+            if ring.unread > ring.capacity:
                 raise ConfigError(
-                    f"record: {new} transitions of network {k} came since the last take() and the ring holds "
-                    f"{ring.capacity}; set record to {new} or more, or call take() more often"
+                    f"record: {ring.unread} transitions of network {k} came since the last take() and the ring holds "
+                    f"{ring.capacity}; set record to {ring.unread} or more, or call take() more often"
                 )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..experience.world import World
 from ..simcore import Simulation, Worlds
-from .packet_network import OBSERVATION, Choose
-from .world import World
+from .packet_options import OBSERVATION, Choose
 
 SLOTS = 8
 # The full observation, as these rules and an agent by default see it.

@@ -19,7 +19,7 @@ from ..agents import trainable
 from ..agents.divergence import DivergedError
 from ..configs import CONFIG_DIR
 from ..configs.training import mixture, register_training, training_hash, variation, world_sections
-from ..env.world import Mixture, World
+from ..experience.world import Mixture, World
 from ..simcore import ConfigError, CoreError, __version__
 from . import grid, ray_launcher
 from .checkpoints import CHECKPOINT_FILE, Checkpoint, damaged, load_checkpoint, save_checkpoint
