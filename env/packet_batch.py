@@ -13,11 +13,11 @@ from ..experience.chains import horizon_cycles
 from ..experience.own_columns import OwnColumns
 from ..experience.ring import Ring, Rows
 from ..experience.seeds import Episodes
-from ..simcore import ConfigError, CoreError, Simulation, Worlds
+from ..simcore import ConfigError, CoreError, Simulation, SimulationBatch
 from .packet_options import PacketOptions, check_room
 
 _OBSERVATIONS = ("observation", "next_observation")
-_VIEWS = ("_worlds", "observation", "mask", "network", "router", "decision")
+_VIEWS = ("_batch", "observation", "mask", "network", "router", "decision")
 
 
 class PacketBatch:
@@ -87,7 +87,7 @@ class PacketBatch:
         self.options = PacketOptions.read(keywords, type(self).__name__)
         self._parts = self.options.parts()
         self.simulations: list[Simulation] = []
-        self._worlds: Worlds | None = None
+        self._batch: SimulationBatch | None = None
         self._episodes = Episodes(0)
 
     def reset(self, seed: int | None = None) -> None:
@@ -129,12 +129,12 @@ class PacketBatch:
                 a block from Python wrote what it must not; names the block, the feature and its value. Then only
                 `reset()` goes on.
         """
-        worlds = self._built()
-        self._count = worlds.collect(max_cycles)
-        if worlds.most_filed > self.options.record:
+        batch = self._built()
+        self._count = batch.collect(max_cycles)
+        if batch.most_filed > self.options.record:
             raise ConfigError(
-                f"record: {worlds.most_filed} transitions came in one step and the ring holds {self.options.record}; "
-                f"set record to {worlds.most_filed} or more"
+                f"record: {batch.most_filed} transitions came in one step and the ring holds {self.options.record}; "
+                f"set record to {batch.most_filed} or more"
             )
         if self._blocks is not None:
             self._blocks.write(self._count)
@@ -154,7 +154,7 @@ class PacketBatch:
             ConfigError: a slot without a candidate, a column of the wrong length or another shape than before, or
                 columns that pile up because nobody calls `take()`; nothing is decided then.
         """
-        worlds, n = self._built(), self._count
+        batch, n = self._built(), self._count
         actions = np.asarray(actions)
         if actions.dtype.kind not in "iu" and len(actions):
             raise ConfigError(f"actions: {actions.dtype}; slots are whole numbers")
@@ -164,7 +164,7 @@ class PacketBatch:
         if self._added is not None:
             noted.append((self._added, self._addition(n)))
         if not noted:
-            worlds.apply(actions, log_probability)
+            batch.apply(actions, log_probability)
             return
         if not all(own.has_room(n) for own, _ in noted):
             self._check_rings()
@@ -172,7 +172,7 @@ class PacketBatch:
         try:
             for own, given in noted:
                 own.add(self.network[:n], self.decision[:n], given)
-            worlds.apply(actions, log_probability)
+            batch.apply(actions, log_probability)
         except BaseException:
             for own, count in before:
                 if len(own) > count:
@@ -234,17 +234,17 @@ class PacketBatch:
         self._built()
         return self._parts.seam(self.simulations[0].seam())
 
-    def _built(self) -> Worlds:
-        if self._worlds is None:
+    def _built(self) -> SimulationBatch:
+        if self._batch is None:
             raise CoreError("PacketBatch: there are no networks yet; call reset() first")
-        return self._worlds
+        return self._batch
 
     def _look(self) -> None:
-        self._worlds = worlds = Worlds(list(self.simulations))
-        self.observation, self.mask, self.decision = worlds.observation, worlds.mask, worlds.decision
-        self.network, self.router = worlds.network, worlds.router
+        self._batch = batch = SimulationBatch(list(self.simulations))
+        self.observation, self.mask, self.decision = batch.observation, batch.mask, batch.decision
+        self.network, self.router = batch.network, batch.router
         if self._blocks is not None:
-            self._blocks.look(worlds)
+            self._blocks.look(batch)
             self.observation = self._blocks.observation
 
     def _addition(self, n: int) -> dict[str, ArrayLike]:
@@ -287,6 +287,6 @@ class PacketBatch:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._worlds = None
+        self._batch = None
         if self.simulations:
             self._look()

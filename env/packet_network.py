@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..experience.block_rows import BlockRows
 from ..experience.ring import Ring
 from ..experience.seeds import Episodes
-from ..simcore import ConfigError, CoreError, Simulation, Worlds
+from ..simcore import ConfigError, CoreError, Simulation, SimulationBatch
 from .packet_options import PacketOptions
 
 # Cycles that are run at once while nothing is asked: often enough for the end of a workload to be seen.
@@ -150,16 +150,16 @@ class PacketNetwork:
         self._charged = self._accrued()
 
     def _look(self) -> None:
-        self._worlds = Worlds([self.simulation])
-        self._rows, self._masks, self._routers = self._worlds.observation, self._worlds.mask, self._worlds.router
-        self._path_us = self._worlds.path_delay_us()
+        self._batch = SimulationBatch([self.simulation])
+        self._rows, self._masks, self._routers = self._batch.observation, self._batch.mask, self._batch.router
+        self._path_us = self._batch.path_delay_us()
         if self._blocks is not None:
-            self._blocks.look(self._worlds)
+            self._blocks.look(self._batch)
             self._rows = self._blocks.observation
 
     # Views of the core's memory are no part of a copy, which looks at its own.
     def __getstate__(self) -> dict[str, Any]:
-        views = ("_worlds", "_rows", "_masks", "_routers", "_path_us")
+        views = ("_batch", "_rows", "_masks", "_routers", "_path_us")
         return {key: value for key, value in self.__dict__.items() if key not in views}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -303,18 +303,18 @@ class PacketNetwork:
     def _collect(self, end: int) -> int:
         """Go on to the next cycle with decisions, before cycle `end`; their number."""
         while self.simulation.now < end and not self._finished():
-            self._count = self._worlds.collect(min(_STRIDE, end - self.simulation.now))
+            self._count = self._batch.collect(min(_STRIDE, end - self.simulation.now))
             if self._count:
                 if self._blocks is not None:
                     self._blocks.write(self._count)
                 if self.options.control == "decision":
-                    self._path_us = self._worlds.path_delay_us()
+                    self._path_us = self._batch.path_delay_us()
                 return self._count
         self._count = 0
         return 0
 
     def _apply(self) -> None:
-        self._worlds.apply(self._actions[: self._count])
+        self._batch.apply(self._actions[: self._count])
         self._count = 0
 
     def _background(self) -> None:

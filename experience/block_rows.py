@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..simcore import ConfigError, Simulation, Worlds
+from ..simcore import ConfigError, Simulation, SimulationBatch
 from .asked import Asked, Tables
 from .blocks import Feature, ObservationBlock, Parts
 from .bounds import finite_bounds
@@ -39,10 +39,10 @@ class BlockRows:
         self._count = 0
         self._kept: _Floats | None = None  # rows of a copy, until it has memory of its own
 
-    def look(self, worlds: Worlds) -> None:
+    def look(self, batch: SimulationBatch) -> None:
         """Make rows beside those of the core."""
-        self._seen, self._mask = worlds.observation, worlds.mask
-        self._network, self._router = worlds.network, worlds.router
+        self._seen, self._mask = batch.observation, batch.mask
+        self._network, self._router = batch.network, batch.router
         core = self._tables[0].simulation.seam()
         whole = self.parts.seam(core)
         rows, slots = self._mask.shape
