@@ -17,8 +17,9 @@ def successors(rows: Mapping[str, Tensor]) -> Tensor:
     Args:
         rows: transitions with `decision`, `next_decision` (int64, -1: none) and `network`, [n] each.
     """
-    numbers = (rows[name].cpu().numpy().view(np.uint64) for name in ("decision", "next_decision"))
-    return torch.from_numpy(following(*numbers, rows["network"].cpu().numpy())).to(rows["decision"].device)
+    decision, next_decision = (rows[name].cpu().numpy().view(np.uint64) for name in ("decision", "next_decision"))
+    places = following(decision, next_decision, rows["network"].cpu().numpy())
+    return torch.from_numpy(places).to(rows["decision"].device)
 
 
 @torch.no_grad()

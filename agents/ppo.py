@@ -66,7 +66,7 @@ class Hyperparameters:
 
 @dataclass
 class Config(Hyperparameters):
-    """Hyperparameters; times in ns."""
+    """`networks` and what follows are this version's alone, the others RLlib's, too; times in ns."""
 
     name: str = "ppo"
     # experience

@@ -19,10 +19,9 @@ _COUNT = (1, 1 << 30)
 class Machines:
     """Where RLlib's work is done."""
 
-    # numbers of Ray's processes, 0 = in the training process itself
-    env_runners: int = 0  # that simulate
-    learners: int = 0  # that learn
-    gpus_per_learner: float = 0  # of the training process, if learners is 0
+    env_runners: int = 0  # processes that simulate; 0 = in the training process itself
+    learners: int = 0  # processes that learn; 0 likewise
+    gpus_per_learner: float = 0  # of the training process where learners is 0
     # Of a running Ray cluster; auto: that of RAY_ADDRESS or of this machine; null: Ray starts here.
     address: str | None = None
 
@@ -34,7 +33,7 @@ class Machines:
 
 @dataclass
 class PpoConfig(Machines, ppo.Hyperparameters):
-    """Hyperparameters of PPO by RLlib, and where it runs; times in ns."""
+    """RLlib's: `env_runners` and what follows are its alone, the others flitgym's own PPO's, too; times in ns."""
 
     name: str = "rllib_ppo"
     # experience
@@ -49,7 +48,7 @@ class PpoConfig(Machines, ppo.Hyperparameters):
 
 @dataclass
 class DqnConfig(Machines, dqn.Hyperparameters):
-    """Hyperparameters of DQN by RLlib, and where it runs; times in ns."""
+    """RLlib's: `env_runners` and what follows are its alone, the others flitgym's own DQN's, too; times in ns."""
 
     name: str = "rllib_dqn"
     # experience

@@ -32,8 +32,12 @@ def configure(config: Any, rollout: Rollout, module: type, given: PpoConfig | Dq
     seam = rollout.simulation(seed).seam()
     observation, action = spaces_of(seam)
     keys = ("general", "per_slot", "slots", "width")
-    model = {"seam": {key: seam[key] for key in keys}, "hidden": list(given.hidden), "network": given.network}
-    model["dueling"] = getattr(given, "dueling", False)
+    model = {
+        "seam": {key: seam[key] for key in keys},
+        "hidden": list(given.hidden),
+        "network": given.network,
+        "dueling": getattr(given, "dueling", False),  # PPO has none
+    }
     return (
         config.environment(observation_space=observation, action_space=action, env_config={"rollout": rollout})
         .env_runners(env_runner_cls=CoreEnvRunner, num_env_runners=given.env_runners)
