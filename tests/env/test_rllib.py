@@ -103,13 +103,14 @@ def columns(episode: Any) -> dict[str, Any]:
     return {**extra, "obs": episode.get_observations(every), "actions": episode.get_actions(every)}
 
 
-def test_log_probabilities_are_what_rllib_computes(cluster: None) -> None:
-    small = PpoConfig(**SEAM, hidden=[16, 16], batch=1500)
+@pytest.mark.parametrize(("network", "spread"), [("slots", 1.0), ("flat", 0.3)])
+def test_log_probabilities_are_what_rllib_computes(cluster: None, network: str, spread: float) -> None:
+    small = PpoConfig(**SEAM, network=network, hidden=[16, 16], batch=1500)
     sampler = runner(rllib_ppo.algorithm_config(WORLD, small))
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():  # far from uniform, so that a wrong layer or mask shows
         for parameter in sampler.module.actor.parameters():
-            parameter.copy_(0.3 * torch.randn(parameter.shape, generator=generator))
+            parameter.copy_(spread * torch.randn(parameter.shape, generator=generator))
     sampler.set_state({"rl_module": sampler.module.get_state()})
     (episode,) = sampler.sample()
     data = columns(episode)
