@@ -25,6 +25,8 @@ export CCACHE_SLOPPINESS ?= pch_defines,time_macros,include_file_mtime,include_f
 endif
 
 CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' \) 2>/dev/null)
+# The editable installation knows the packages by name: a folder that becomes one is installed anew.
+PACKAGES := $(shell find simcore env agents configs experiments -name __init__.py 2>/dev/null)
 CPP_FORMATTED := $(filter-out %/CMakeLists.txt,$(CPP_SOURCES))
 
 .PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions docs reference format constraints clean
@@ -62,7 +64,7 @@ $(VENV)/dependencies-dev: $(VENV)/dependencies
 	@touch $@
 
 # Editable, so Python and YAML edits need no rebuild; build/ is kept, so a C++ edit recompiles only what it touches.
-$(VENV)/installed: $(VENV)/dependencies $(CPP_SOURCES)
+$(VENV)/installed: $(VENV)/dependencies $(CPP_SOURCES) $(PACKAGES)
 	@echo "== building the simulator core for this machine"
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation \
 		--config-settings=cmake.define.FLITGYM_NATIVE=ON --config-settings=cmake.define.FLITGYM_WERROR=$(WERROR) --editable .

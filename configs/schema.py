@@ -20,7 +20,7 @@ KINDS = ("topology", "router", "routing", "traffic")
 GROUPS = (*KINDS, "workload")
 FAILING = ("links", "routers", "terminals", "events")  # keys of `failures` that take something out of use
 
-SWEEPER = "hydra_plugins.flitgym_grid.GridSweeper"  # experiments/grid.py, where Hydra looks for it
+SWEEPER = "hydra_plugins.flitgym_grid.GridSweeper"  # experiments/running/grid.py, where Hydra looks for it
 
 _TYPES: dict[str, Any] = {
     "int": int,
@@ -256,7 +256,7 @@ def register_schema() -> None:
         store.store(group="hydra/schema/workload", name=name, node=node)
     # Hydra calls these before and after a sweep. They stand here because import paths have no place in the YAML.
     callbacks = {
-        "check": {"_target_": "flitgym.experiments.check.CheckBeforeSweep"},
+        "check": {"_target_": "flitgym.experiments.running.check.CheckBeforeSweep"},
         "gather": {"_target_": "flitgym.experiments.gather.GatherAfterSweep"},
     }
     store.store(group="hydra/callbacks", name="sweep", node=callbacks)

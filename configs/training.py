@@ -70,8 +70,8 @@ def register_training(agents: Mapping[str, tuple[type[Any], type[Any]]]) -> None
     store.store(name="training", node=Training)
     # Hydra calls these before and after a sweep. They stand here because import paths have no place in the YAML.
     callbacks = {
-        "check": {"_target_": "flitgym.experiments.training_study.CheckTrainings"},
-        "gather": {"_target_": "flitgym.experiments.training_study.GatherTrainings"},
+        "check": {"_target_": "flitgym.experiments.training.study.CheckTrainings"},
+        "gather": {"_target_": "flitgym.experiments.training.study.GatherTrainings"},
     }
     store.store(group="hydra/callbacks", name="trainings", node=callbacks)
     for name, (hyperparameters, _) in agents.items():

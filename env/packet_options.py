@@ -55,7 +55,7 @@ class PacketOptions:
         overrides: instead of `world`, any configuration of the framework, as after `flitgym-simulate`.
         vary: with `overrides` or a mapping: what is drawn anew per network; see `World`.
         slots: candidates that are seen of each decision, 2 to 16.
-        observation: blocks of features, joined by +: the core's, and those from Python (`flitgym.env.blocks`).
+        observation: blocks of features, joined by +: the core's, and those from Python (`flitgym.experience.blocks`).
         reward: what the core's transitions are paid, in us; see `flitgym-simulate --help` for the choices; in
             `PacketBatch` one from Python, too. With control=all, `job_slowdown` charges the packets of slowed-down jobs
             more; the others charge all alike.

@@ -270,8 +270,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self._room = float(sum(given.get(key, known[key]["default"]) for key in buffers))
 
     def _look(self) -> None:
-        table = self.simulation.q_table
-        assert table is not None
+        table = self.simulation.memory("biases")
         self.table: NDArray[np.float32] = table[:, :, 0]  # a view: what is written here is what the routers heed
         self._loads = self.simulation.arrays()["ports"]["load"]
 

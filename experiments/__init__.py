@@ -1,1 +1,1 @@
-"""Entry points of flitgym, what they measure, and the figures they reproduce."""
+"""The commands of flitgym on the ground floor, in rooms what they are made of, and the figures they reproduce."""

@@ -22,12 +22,13 @@ from .benchmarks.records import Record, merged, read_records, sources_of, write_
 from .benchmarks.scoring import Bootstrap, Cell, Summary, cells_of, summarise
 from .benchmarks.suite import Suite, Task, available, chosen, load_suite
 from .benchmarks.text import About, markdown, print_tables, write_csv
-from .commandline import CommandError, run_command
 from .evaluation.plan import Policy, Trial, plan, policies_of
 from .evaluation.play import play
-from .launcher import HERE, Launcher, launcher_of
-from .results import ROWS_FILE, require_writable, row, write_rows
-from .sweep import WORKERS, Assemblies
+from .results.files import require_writable
+from .results.rows import ROWS_FILE, row, write_rows
+from .running.launcher import HERE, Launcher, launcher_of
+from .running.sweep import WORKERS, Assemblies
+from .terminal.commandline import CommandError, run_command
 
 NAME = "benchmark"  # of the files written
 COMMAND = "flitgym-benchmark"
@@ -252,7 +253,7 @@ def _write(
     directory: Path,
 ) -> list[Path]:
     from .benchmarks.figure import draw  # with Matplotlib, which takes long to import
-    from .drawing import save_figure
+    from .plotting.drawing import save_figure
 
     table, text = directory / f"{NAME}.csv", directory / f"{NAME}.md"
     write_csv(table, cells, summaries, bootstrap)

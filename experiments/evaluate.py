@@ -21,14 +21,15 @@ from rich.console import Console
 from ..configs import CONFIG_DIR, core_failures, refuse_added, unknown
 from ..simcore import ConfigError, CoreError
 from ..simcore._files import atomic_path
-from . import ray_launcher
-from .commandline import CommandError, past_hydra, run_command
 from .evaluation.plan import Policy, Scenario, check_axis, plan, policies_of, scenarios_of
 from .evaluation.play import play
 from .evaluation.summary import Bootstrap, Cell, summarise
 from .evaluation.text import About, markdown, print_tables, write_csv
-from .launcher import HERE, Launcher, launcher_of_app
-from .results import ROWS_FILE, require_writable, row, write_rows
+from .results.files import require_writable
+from .results.rows import ROWS_FILE, row, write_rows
+from .running import ray_launcher
+from .running.launcher import HERE, Launcher, launcher_of_app
+from .terminal.commandline import CommandError, past_hydra, run_command
 
 NAME = "evaluation"  # of the files written
 # What a run has and an evaluation has several of.
@@ -103,8 +104,8 @@ def write(
     cells: Sequence[Cell], policies: Sequence[Policy], about: About, failures: Sequence[str], directory: Path
 ) -> list[Path]:
     """Write the CSV, the Markdown and the figure. Returns the files."""
-    from .drawing import distinct_styles, save_figure  # with Matplotlib, which takes long to import
     from .evaluation.figure import draw
+    from .plotting.drawing import distinct_styles, save_figure  # with Matplotlib, which takes long to import
 
     table, text = directory / f"{NAME}.csv", directory / f"{NAME}.md"
     write_csv(table, cells)

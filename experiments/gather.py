@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,10 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
 from ..simcore import CoreError
-from .cautions import say_cautions
-from .commandline import CommandError, run_command
-from .results import ROWS_FILE, DamagedError, gather, results_below
+from .results.cautions import say_cautions
+from .results.files import results_below
+from .results.rows import ROWS_FILE, gather
+from .terminal.commandline import CommandError, run_command, say_damaged
 
 
 class GatherAfterSweep(Callback):
@@ -25,12 +25,6 @@ class GatherAfterSweep(Callback):
         say_damaged("flitgym-simulate", damaged)
         say_cautions("flitgym-simulate", [result for result, _ in results_below(directory)[0]])
         print(f"{directory / ROWS_FILE}: {count} rows")
-
-
-def say_damaged(name: str, damaged: Sequence[DamagedError]) -> None:
-    """Name the runs that a command leaves out, on stderr."""
-    for error in damaged:
-        print(f"{name}: left out: {error}", file=sys.stderr, flush=True)
 
 
 def main() -> None:

@@ -23,13 +23,14 @@ from rich.console import Console
 from ..configs import CONFIG_DIR, core_failures, explain, refuse_added
 from ..simcore import ConfigError, CoreError, __version__
 from ..simcore._files import atomic_path
-from .commandline import CommandError, past_hydra, run_command
 from .evaluation.plan import Policy, Scenario, Trial, check_axis, plan, policies_of, scenarios_of
 from .hindsight.measure import Trying, identity, measure
 from .hindsight.summary import Line, summarise
 from .hindsight.text import About, markdown, print_tables, write_csv
-from .progress import SweepProgress
-from .results import ROWS_FILE, finished, read_columns, require_writable, row, write_rows
+from .results.files import finished, read_columns, require_writable
+from .results.rows import ROWS_FILE, row, write_rows
+from .terminal.commandline import CommandError, past_hydra, run_command
+from .terminal.progress import SweepProgress
 
 NAME = "regret"  # of the files written
 # What a run has one of, and this study several.
@@ -102,8 +103,8 @@ def write(
     lines: Sequence[Line], policies: Sequence[Policy], about: About, failures: Sequence[str], directory: Path
 ) -> list[Path]:
     """Write the CSV, the Markdown and the figure. Returns the files."""
-    from .drawing import distinct_styles, save_figure  # with Matplotlib, which takes long to import
     from .hindsight.figure import draw
+    from .plotting.drawing import distinct_styles, save_figure  # with Matplotlib, which takes long to import
 
     table, text = directory / f"{NAME}.csv", directory / f"{NAME}.md"
     write_csv(table, lines)

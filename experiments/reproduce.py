@@ -1,6 +1,6 @@
 """`flitgym-reproduce figure=<name> preset=<preset>`: run a published figure's sweep, draw it, compare the numbers.
 
-A study (`study=<name>`) is one sweep that several figures share.
+A study (`study=<name>`) is one sweep that several figures share; nothing else tells the two apart.
 """
 
 import importlib
@@ -18,15 +18,16 @@ from omegaconf.errors import OmegaConfBaseException
 from ..configs import explain, unknown
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
-from .commandline import CommandError, run_command
 from .evaluation.plan import Policy, policies_of
-from .launcher import HERE, Launcher, launcher_of
 from .metrics import relative_difference
-from .one_run import prepare
-from .players import player, player_of
-from .results import ROWS_FILE, read_rows, require_writable, row, write_rows
-from .sweep import PlannedRun, RunFailedError, expand, run_all
-from .workload_rows import workload_row
+from .plotting.players import player, player_of
+from .results.files import require_writable
+from .results.rows import ROWS_FILE, read_rows, row, write_rows
+from .running.launcher import HERE, Launcher, launcher_of
+from .running.one_run import prepare
+from .running.sweep import PlannedRun, RunFailedError, expand, run_all
+from .terminal.commandline import CommandError, run_command
+from .workload.rows import workload_row
 
 FIGURES = Path(__file__).parent / "figures"
 STUDIES = Path(__file__).parent / "studies"
@@ -43,11 +44,26 @@ class Options:
     figure: str = ""
     study: str = ""  # in the place of a figure
     preset: str = "quick"
-    # Of a study: further routings and learned policies, as of flitgym-evaluate.
+    # Further routings and learned policies, as of flitgym-evaluate, where the figures have a place for them.
     policies: list[Any] = field(default_factory=list)
     results: str = "results"  # runs and figures go to <results>/<name>_<preset>/
     workers: int | None = None  # runs at the same time; None: one per core, or what a cluster has room for
     redraw: bool = False  # run nothing: the figures once more, from the rows that are there
+
+    @property
+    def name(self) -> str:
+        """Of the figure or study."""
+        return self.figure or self.study
+
+    @property
+    def home(self) -> Path:
+        """The folder of all that are of its kind."""
+        return STUDIES if self.study else FIGURES
+
+    @property
+    def word(self) -> str:
+        """What names it on the command line."""
+        return f"study={self.study}" if self.study else f"figure={self.figure}"
 
 
 def available(folder: Path = FIGURES) -> dict[str, list[str]]:
@@ -61,9 +77,9 @@ def plan(name: str, preset: str, directory: Path, folder: Path = FIGURES) -> lis
     return expand(common, blocks, directory)
 
 
-def plan_of(policy: Policy, name: str, preset: str, directory: Path) -> list[PlannedRun]:
-    """The runs of a study once more, with a policy in the place of its routings."""
-    common, blocks = _sweep(STUDIES / name, preset)
+def plan_of(policy: Policy, name: str, preset: str, directory: Path, folder: Path = STUDIES) -> list[PlannedRun]:
+    """The runs of a figure or study once more, with a policy in the place of its routings."""
+    common, blocks = _sweep(folder / name, preset)
     played = [
         {
             **block,
@@ -84,49 +100,51 @@ def _sweep(folder: Path, preset: str) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def reproduce(options: Options, launcher: Launcher = HERE) -> None:
-    """Run what is missing, then write the figures (PNG and SVG), the rows, the differences, and a study's report page.
+    """Run what is missing, then write the figures (PNG and SVG), the rows, the differences, and a page of all runs.
 
     Raises:
-        CommandError: no such figure, study or preset, or a run failed. Those of a study still run to the end.
+        CommandError: no such figure, study or preset, or runs failed; the others still run to the end.
         ConfigError: there is no cluster where the launcher looks for one.
         DamagedError: the rows to redraw cannot be read.
         OSError: a file cannot be written; what was there before stays.
     """
     _check(options)
-    name = options.figure or options.study
-    directory = Path(options.results) / f"{name}_{options.preset}"
+    directory = Path(options.results) / f"{options.name}_{options.preset}"
     if options.redraw:
         for path in _draw_rows(options, directory):
             print(path)
         return
     require_writable(directory)
-    runs = plan(name, options.preset, directory, STUDIES if options.study else FIGURES)
+    runs = plan(options.name, options.preset, directory, options.home)
     players: list[str | None] = [None] * len(runs)
     for policy, played in _further(options, list(runs), directory):
         runs += played
         players += [policy.name] * len(played)
     try:
-        results = run_all(runs, name, options.workers, keep_going=bool(options.study), launcher=launcher)
+        results = run_all(runs, options.name, options.workers, keep_going=True, launcher=launcher)
     except RunFailedError as error:
         raise CommandError(str(error)) from None
-    to_row = workload_row if options.study else row
+    to_row = workload_row if _of_jobs(options) else row
     rows = [dict(to_row(result, run.directory)) for run, result in zip(runs, results, strict=True)]
     for one, name_given in zip(rows, players, strict=True):
         one["policy"] = name_given or player_of(one)
     write_rows(directory / ROWS_FILE, rows)
     written = _draw_rows(options, directory)
-    if options.study:
-        from .report import write_report
-
-        made_by = f"flitgym-reproduce study={name} preset={options.preset}"
-        if options.policies:
-            made_by += f" 'policies={json.dumps(_plain(options.policies))}'"
-        done = [(result, run.directory) for run, result in zip(runs, results, strict=True)]
-        figures = [path for path in written if path.suffix == ".png"]
-        title = f"{name}, preset {options.preset}"
-        written.append(write_report(directory, title, done, figures, command=made_by))
-    for path in written:
+    done = [(result, run.directory) for run, result in zip(runs, results, strict=True)]
+    for path in [*written, _write_page(options, directory, done, written)]:
         print(path)
+
+
+def _write_page(
+    options: Options, directory: Path, done: Sequence[tuple[dict[str, Any], Path]], written: Sequence[Path]
+) -> Path:
+    from .report import write_report
+
+    made_by = f"flitgym-reproduce {options.word} preset={options.preset}"
+    if options.policies:
+        made_by += f" 'policies={json.dumps(_plain(options.policies))}'"
+    figures = [path for path in written if path.suffix == ".png"]
+    return write_report(directory, f"{options.name}, preset {options.preset}", done, figures, command=made_by)
 
 
 def _draw_rows(options: Options, directory: Path) -> list[Path]:
@@ -137,32 +155,39 @@ def _draw_rows(options: Options, directory: Path) -> list[Path]:
     rows = read_rows(path)
     if options.redraw:
         _check_rows(options, rows, path)
-    drawn = draw_study if options.study else draw
-    return drawn(options.figure or options.study, rows, directory, options.preset)
+    return draw(options.name, rows, directory, options.preset, options.home)
 
 
 def _check_rows(options: Options, rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Refuse a table that has not all that the figures are drawn from, before the first of them is drawn."""
-    name, folder = options.figure or options.study, STUDIES if options.study else FIGURES
-    wanted = len(plan(name, options.preset, path.parent, folder))
+    wanted = len(plan(options.name, options.preset, path.parent, options.home))
     again = "run it without redraw=true, which runs only what is missing"
     if len(rows) < wanted:
         raise CommandError(f"redraw: {path} holds {len(rows)} of {wanted} runs; {again}")
-    if options.study and any("policy" not in one for one in rows):
-        raise CommandError(f"redraw: {path} was gathered and has not all that a study's figures need; {again}")
+    if _of_jobs(options) and any("policy" not in one for one in rows):
+        raise CommandError(f"redraw: {path} was gathered and has not all that these figures need; {again}")
+
+
+def _of_jobs(options: Options) -> bool:
+    """Whether its rows hold what `workload_row` adds."""
+    return bool(_load(options.home / options.name / "config.yaml").get("rows_of_jobs", False))
+
+
+def _takes_policies(folder: Path) -> bool:
+    return bool(_load(folder / "config.yaml").get("policies", False))
 
 
 def _further(options: Options, runs: Sequence[PlannedRun], directory: Path) -> list[tuple[Policy, list[PlannedRun]]]:
-    """The runs of `policies`; what cannot play in this study is refused before anything runs."""
+    """The runs of `policies`; what cannot play here is refused before anything runs."""
     found = []
     own = {player(run.plain["routing"]) for run in runs}
     try:
         for policy in policies_of(_plain(options.policies)):
             if policy.name in own:
                 raise ConfigError(
-                    f"policies: the study has a routing '{policy.name}' of its own; write {{name: ..., ...}}"
+                    f"policies: {options.word} has a routing '{policy.name}' of its own; write {{name: ..., ...}}"
                 )
-            played = plan_of(policy, options.study, options.preset, directory)
+            played = plan_of(policy, options.name, options.preset, directory, options.home)
             prepare(played[0].config)
             found.append((policy, played))
     except (HydraException, OmegaConfBaseException, ConfigError) as error:
@@ -175,53 +200,29 @@ def _plain(policies: Sequence[Any]) -> list[Any]:
     return list(words)
 
 
-def draw(figure: str, rows: Sequence[Mapping[str, Any]], directory: Path, preset: str = "quick") -> list[Path]:
-    """Draw a figure from its rows and nothing else.
+def draw(
+    name: str, rows: Sequence[Mapping[str, Any]], directory: Path, preset: str = "quick", folder: Path = FIGURES
+) -> list[Path]:
+    """Draw a figure, or those of a study, from rows and nothing else.
 
     Returns:
-        The files written: PNG, SVG and the table of differences.
+        The files written: PNG and SVG of each, and the table of differences. None is written if one cannot be drawn.
     """
     # Matplotlib takes as long to import as all the rest; whoever plans or asks for help needs none.
-    from .drawing import save_figure
+    from .plotting.drawing import save_figure
 
-    script = importlib.import_module(f".figures.{figure}.plot", __package__)
-    expected: Any = OmegaConf.to_container(_load(FIGURES / figure / "expected.yaml"))
-    written = save_figure(script.draw(rows, expected), directory / figure, salt=figure)
-    return [*written, _write_differences(figure, script, rows, expected["numbers"], directory, preset)]
-
-
-def draw_study(study: str, rows: Sequence[Mapping[str, Any]], directory: Path, preset: str = "quick") -> list[Path]:
-    """Draw every figure of a study from its rows and nothing else.
-
-    Returns:
-        The files written: PNG and SVG of each figure, and the table of differences.
-    """
-    from .drawing import save_figure
-
-    script = importlib.import_module(f".studies.{study}.study", __package__)
-    expected: Any = OmegaConf.to_container(_load(STUDIES / study / "expected.yaml"))
-    written = [
-        path
-        for name, figure in script.FIGURES.items()
-        for path in save_figure(figure(rows), directory / name, salt=study)
-    ]
+    script = importlib.import_module(f".{folder.name}.{name}.plot", __package__)
+    expected: Any = OmegaConf.to_container(_load(folder / name / "expected.yaml"))
+    drawn = script.draw(rows, expected)
+    figures = drawn if isinstance(drawn, Mapping) else {name: drawn}
+    written = [path for stem, one in figures.items() for path in save_figure(one, directory / stem, salt=name)]
     # A preset that is part of another one is held against its numbers.
-    bands = _load(STUDIES / study / "config.yaml").presets[preset].get("bands", preset)
-    return [*written, _write_differences(study, script, rows, expected["numbers"], directory, bands)]
-
-
-def _write_differences(
-    name: str,
-    script: Any,
-    rows: Sequence[Mapping[str, Any]],
-    expected: Sequence[Mapping[str, Any]],
-    directory: Path,
-    preset: str,
-) -> Path:
+    bands = _load(folder / name / "config.yaml").presets[preset].get("bands", preset)
     table = directory / "differences.md"
     with atomic_path(table) as temporary:
-        temporary.write_text(differences(name, script.measured(rows), expected, preset) + "\n" + script.summary(rows))
-    return table
+        compared = differences(name, script.measured(rows), expected["numbers"], bands)
+        temporary.write_text(compared + "\n" + script.summary(rows))
+    return [*written, table]
 
 
 def differences(
@@ -282,11 +283,15 @@ def _check(options: Options) -> None:
     for kind, name, valid in (("figure", options.figure, figures), ("study", options.study, studies)):
         if name and name not in valid:
             raise CommandError(unknown(kind, name, valid))
-    presets = studies[options.study] if options.study else figures[options.figure]
+    presets = (studies if options.study else figures)[options.name]
     if options.preset not in presets:
         raise CommandError(unknown("preset", options.preset, presets))
-    if options.policies and not options.study:
-        raise CommandError("policies: further ones play in a study (study=interference), not in a figure")
+    if options.policies and not _takes_policies(options.home / options.name):
+        homes = (("figure", FIGURES, figures), ("study", STUDIES, studies))
+        open_ones = [f"{kind}={name}" for kind, home, names in homes for name in names if _takes_policies(home / name)]
+        raise CommandError(
+            f"policies: {options.word} has no place for further ones; these have: {', '.join(open_ones)}"
+        )
     if options.policies and options.redraw:
         raise CommandError("policies: redraw=true draws the rows that are there, with the policies they have")
     if options.workers is not None and options.workers < 1:
@@ -295,12 +300,13 @@ def _check(options: Options) -> None:
 
 def _usage() -> str:
     lines = [
-        "usage: flitgym-reproduce figure=<name> [preset=<preset>] [results=<folder>] [workers=<n>]",
-        "       flitgym-reproduce study=<name> [preset=<preset>] [policies=[...]] [results=<folder>] [workers=<n>]",
+        "usage: flitgym-reproduce figure=<name> [preset=<preset>] [policies=[...]] [results=<folder>] [workers=<n>]",
+        "       flitgym-reproduce study=<name> ...",
         "",
         "Runs what is missing of the sweep, draws its figures and compares the numbers with the published ones.",
         "On a cluster: hydra/launcher=ray hydra.launcher.address=host:port, or hydra/launcher=submitit_slurm.",
         "With redraw=true it runs nothing and draws the rows that are there: after an edit of a plot.",
+        "Further policies may play where the folder's config.yaml says `policies: true`.",
     ]
     for title, folder in (("figures", FIGURES), ("studies, several figures from one sweep", STUDIES)):
         lines += ["", f"{title}:"]
@@ -319,7 +325,7 @@ def main() -> None:
         if wrong:
             raise CommandError(f"'{wrong[0]}' is not of the form key=value")
         launcher, words = launcher_of(sys.argv[1:])
-        options: Any = OmegaConf.merge(OmegaConf.structured(Options), OmegaConf.from_cli(words))
+        options: Any = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Options), OmegaConf.from_cli(words)))
         reproduce(options, launcher)
 
     sys.exit(run_command("flitgym-reproduce", command))

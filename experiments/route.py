@@ -18,12 +18,12 @@ from rich.console import Console
 
 from ..configs import CONFIG_DIR
 from ..configs.routes import check_route, register_routes
-from . import grid, ray_launcher
-from .commandline import past_hydra, run_command
-from .parent import end_with_command, have_workers
-from .progress import RunBar, no_report
-from .table_quality.study import obtain
+from .running import grid, ray_launcher
+from .running.parent import end_with_command, have_workers
+from .table_quality.one_table import obtain
 from .table_quality.text import headline, print_rows
+from .terminal.commandline import past_hydra, run_command
+from .terminal.progress import RunBar, no_report
 
 NAME = "flitgym-route"
 _WIDTH_OF_FILES = 140  # columns, where the output is no terminal

@@ -12,14 +12,14 @@ from omegaconf import DictConfig
 
 from ..configs import CONFIG_DIR, explain, has_workload, refuse_added, refuse_unused
 from ..simcore import ConfigError, CoreError
-from . import grid, ray_launcher, sweep_forecast
-from .cautions import say_cautions
-from .commandline import past_hydra, run_command
-from .one_run import obtain
-from .parent import end_with_command, have_workers
-from .progress import Forecast, RunBar, no_report
-from .times import duration_text, time_text
-from .workload_run import require_finished
+from .results.cautions import say_cautions
+from .running import grid, ray_launcher, sweep_forecast
+from .running.one_run import obtain
+from .running.parent import end_with_command, have_workers
+from .terminal.commandline import past_hydra, run_command
+from .terminal.progress import Forecast, RunBar, no_report
+from .terminal.times import duration_text, time_text
+from .workload.run import require_finished
 
 NAME = "flitgym-simulate"
 

@@ -21,15 +21,15 @@ from ..configs import CONFIG_DIR
 from ..configs.training import mixture, register_training, training_hash, variation, world_sections
 from ..experience.world import Mixture, World
 from ..simcore import ConfigError, CoreError, __version__
-from . import grid, ray_launcher
-from .checkpoints import CHECKPOINT_FILE, Checkpoint, damaged, load_checkpoint, save_checkpoint
-from .commandline import EXIT_BAD_CONFIG, run_command
-from .locks import sole_owner
-from .results import write_json
-from .tracking import JsonLines, parsed, trackers
-from .train_progress import Stop, TrainProgress
-from .training_result import finish, finished, summary
-from .while_training import Comparison
+from .results.files import write_json
+from .running import grid, ray_launcher
+from .running.locks import sole_owner
+from .terminal.commandline import EXIT_BAD_CONFIG, run_command
+from .training.checkpoints import CHECKPOINT_FILE, Checkpoint, damaged, load_checkpoint, save_checkpoint
+from .training.comparison import Comparison
+from .training.progress import Stop, TrainProgress
+from .training.result import finish, finished, summary
+from .training.tracking import JsonLines, parsed, trackers
 
 DIVERGED_FILE = "diverged.json"
 

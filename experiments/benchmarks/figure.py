@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.typing import ColorType
 
-from ..drawing import Style, distinct_styles, key_line, polish
 from ..metrics import Interval
+from ..plotting.drawing import Style, distinct_styles, key_line, polish
 from .scoring import Cell, Summary, profile
 
 _LOWEST, _HIGHEST = -3.0, 2.5  # scores beyond are drawn at the edge, as an arrow

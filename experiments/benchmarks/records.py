@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...simcore._files import atomic_path
-from ..results import DamagedError, read_with_care
+from ..results.files import DamagedError, read_with_care
 from .measures import NAMES, Measures
 
 _ABOUT = ("suite", "task", "policy", "seed", "config_hash", "version", "state_hash")

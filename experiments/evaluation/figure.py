@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 
-from ..drawing import Style, key_line, latency_axis, polish
+from ..plotting.drawing import Style, key_line, latency_axis, polish
 from .summary import Cell
 
 # Panels of a line: metric, title, factor from the metric's unit; without one, the ratio to the reference.

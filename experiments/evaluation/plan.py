@@ -11,9 +11,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ...configs import WINDOWS, explain, unknown
 from ...simcore import ConfigError
-from ..one_run import prepare
-from ..players import file_name
-from ..sweep import Assemblies, PlannedRun, expand
+from ..plotting.players import file_name
+from ..running.one_run import prepare
+from ..running.sweep import Assemblies, PlannedRun, expand
 
 Kind = Literal["pattern", "workload"]
 

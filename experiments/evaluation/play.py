@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..launcher import HERE, Launcher
-from ..sweep import PlannedRun, RunFailedError, collect, run_all
+from ..running.launcher import HERE, Launcher
+from ..running.sweep import PlannedRun, RunFailedError, collect, run_all
 from .plan import Trial, refused
 
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ..drawing import Style, key_line, polish
+from ..plotting.drawing import Style, key_line, polish
 from .summary import Line
 
 _WIDTH, _HEIGHT = 4.0, 2.9  # of a panel, inches

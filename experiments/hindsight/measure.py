@@ -13,9 +13,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from ...configs import config_hash, unknown
 from ...simcore import ConfigError, MarginalCost, __version__
-from ..one_run import prepare
-from ..progress import Report
-from ..results import require_writable, write_result, write_table
+from ..results.files import require_writable, write_result, write_table
+from ..running.one_run import prepare
+from ..terminal.progress import Report
 
 OTHERS = ("kept", "routed")
 _CHUNK = 64  # decisions between two reports

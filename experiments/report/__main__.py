@@ -5,9 +5,8 @@ import sys
 from pathlib import Path
 
 from ...simcore import CoreError
-from ..commandline import CommandError, run_command
-from ..gather import say_damaged
-from ..results import DamagedError, results_below
+from ..results.files import DamagedError, results_below
+from ..terminal.commandline import CommandError, run_command, say_damaged
 from .page import REPORT_FILE, can_be_shown, write_report
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ..drawing import STYLES, style_of
-from ..players import player
+from ..plotting.drawing import STYLES, style_of
+from ..plotting.players import player
 from .settings import Settings, alone_key, setting_key
 
 Run = tuple[Mapping[str, Any], Path]

@@ -16,9 +16,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path
-from ..players import player
-from ..results import RESULT_FILE, check_table, is_checked, read_with_care
-from ..times import time_text
+from ..plotting.players import player
+from ..results.files import RESULT_FILE, check_table, is_checked, read_with_care
+from ..terminal.times import time_text
 from .commands import command as command_of
 from .data import (
     Run,

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from string import Formatter
 from typing import Any
 
 from ...configs import core_failures, workload_label
@@ -19,6 +20,7 @@ _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table")  # a workload has no windo
 # Keys of a pair's workload that say who the two are.
 _PAIR = ("target", "target_params", "background", "background_params")
 
+# Of a topology that has no words here its name is told, and the keys that differ.
 _SIZES = {
     "dragonfly": "{groups} groups of {routers_per_group} routers, {terminals_per_router} terminals each",
     "hyperx": "{widths}, {terminals_per_router} terminals each",
@@ -28,11 +30,7 @@ _SIZES = {
     "slim_fly": "q = {q}",
     "random_regular": "{routers} routers of {degree} links, {terminals_per_router} terminals each",
 }
-_IN_SIZE = (
-    *("topology.groups", "topology.routers_per_group", "topology.widths", "topology.sizes"),
-    *("topology.children", "topology.parents", "topology.q", "topology.routers", "topology.degree"),
-    "topology.terminals_per_router",
-)
+_IN_SIZE = {f"topology.{field}" for words in _SIZES.values() for _, field, *_ in Formatter().parse(words) if field}
 _ALWAYS_TOLD = ("workload.scale", "workload.size_scale", "workload.placement")
 
 

@@ -13,7 +13,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ...configs.routes import compose_route
 from ...simcore import ConfigError
-from ..table_quality.study import KIND
+from ..table_quality.one_table import KIND
 from ..table_quality.text import columns, network_label, remarks
 from .commands import differences, nearest
 from .data import Run

@@ -10,7 +10,7 @@ from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
 from ...simcore import Quality
-from ..drawing import FURTHER_COLORS, polish
+from ..plotting.drawing import FURTHER_COLORS, polish
 from .text import headline
 
 Numbers = NDArray[np.float64]

@@ -18,13 +18,12 @@ from rich.console import Console
 from ...configs.assembly import TABLE, Assembly
 from ...configs.routes import route_id
 from ...simcore import ConfigError
-from ..commandline import EXIT_BAD_CONFIG
-from ..drawing import save_figure
-from ..gather import say_damaged
-from ..grid import of_run
-from ..results import ROWS_FILE, read_columns, results_below, row, write_rows
+from ..plotting.drawing import save_figure
+from ..results.files import read_columns, results_below
+from ..results.rows import ROWS_FILE, row, write_rows
+from ..terminal.commandline import EXIT_BAD_CONFIG, of_run, say_damaged
 from .figure import Numbers, draw_several
-from .study import KIND, files, network
+from .one_table import KIND, channel_graph, files
 from .text import network_label, print_rows
 
 NAME = "flitgym-route"
@@ -98,7 +97,7 @@ def check(words: Sequence[str]) -> None:
             seen[key] = True
             wanted = OmegaConf.create(config)
             try:
-                files(wanted, network(wanted))
+                files(wanted, channel_graph(wanted))
             except ConfigError as error:
                 raise of_run(own, error) from error
 

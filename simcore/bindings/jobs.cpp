@@ -48,7 +48,7 @@ py::list jobs(Simulation& sim) {
     };
     d["hops_mean"] = per_packet(t.hops);
     d["nonminimal_fraction"] = per_packet(t.nonminimal);
-    d["peak_outstanding_bytes"] = t.outstanding_peak;
+    d["peak_ingress_bytes"] = t.outstanding_peak;
     const auto latencies = [&](const std::string& name, const std::vector<u32>& all, double unit, u64 sum,
                                double sum_unit, u64 max, u64 count) {
       const std::vector<u32> histogram(

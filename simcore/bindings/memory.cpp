@@ -67,6 +67,8 @@ py::dict memories(const Simulation& sim) {
   return all;
 }
 
+const char* const kQTable = "q_table";
+
 using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
 
 void set_q_table(Simulation& sim, const Floats& values) {
@@ -79,10 +81,18 @@ void set_q_table(Simulation& sim, const Floats& values) {
   sim.set_table(net.table, values.data());
 }
 
-py::object q_table(const Live<Simulation>& live, bool writable) {
+py::object table_of_routing(const Live<Simulation>& live) {
   const Exclusive held(*live);
   const u32 id = live->network().table;
-  return id == kNone ? py::none() : memory(live, id, writable);
+  return id == kNone ? py::none() : memory(live, id, false);
+}
+
+// A routing may learn something else than times to the destination (biases of ports): that goes by its own name.
+py::object q_table(const Live<Simulation>& live) {
+  const Exclusive held(*live);
+  const Network& net = live->network();
+  const bool has_one = net.table != kNone && net.memories[net.table].name == kQTable;
+  return has_one ? memory(live, net.table, true) : py::none();
 }
 
 const char* const kMemoryDoc =
@@ -96,6 +106,11 @@ const char* const kMemoriesDoc =
     "job),\n"
     "its `meaning` with the unit, its present `shape`, the `type` of its numbers, and whether it is a `learned` table.";
 
+const char* const kQTableDoc =
+    "The Q-table of the routing, [routers, rows, columns] float32 (`facts()['table_layout']`), as "
+    "`memory('q_table')`;\n"
+    "None where the routing has none, whatever else it learns.";
+
 }  // namespace
 
 void bind_memory(py::class_<Simulation>& simulation) {
@@ -108,7 +123,8 @@ void bind_memory(py::class_<Simulation>& simulation) {
           },
           py::arg("name"), kMemoryDoc)
       .def("memories", alone([](Simulation& s) { return memories(s); }), kMemoriesDoc)
-      .def_property_readonly("q_table", [](Live<Simulation> live) { return q_table(live, true); })
-      .def_property_readonly("_table", [](Live<Simulation> live) { return q_table(live, false); })
+      .def_property_readonly(
+          "q_table", [](Live<Simulation> live) { return q_table(live); }, kQTableDoc)
+      .def_property_readonly("_table", [](Live<Simulation> live) { return table_of_routing(live); })
       .def("_set_table", alone([](Simulation& s, const Floats& values) { set_q_table(s, values); }), py::arg("values"));
 }

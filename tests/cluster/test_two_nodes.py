@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from flitgym.experiments.results import read_rows
+from flitgym.experiments.results.rows import read_rows
 
 pytestmark = pytest.mark.skipif("FLITGYM_CLUSTER_TEST" not in os.environ, reason="takes minutes: make cluster-test")
 ray = pytest.importorskip("ray")

@@ -18,8 +18,8 @@ from flitgym.configs import compose
 from flitgym.configs.composition import compose_root
 from flitgym.configs.jobs import has_workload
 from flitgym.configs.routes import compose_route
-from flitgym.experiments.one_run import prepare
 from flitgym.experiments.regret import _as_list
+from flitgym.experiments.running.one_run import prepare
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 

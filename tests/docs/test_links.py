@@ -58,7 +58,7 @@ def test_messages_of_troubleshooting_exist() -> None:
         "\n".join(
             path.read_text()
             for folder in ("simcore/src", "simcore", "experience", "env", "agents", "configs", "experiments")
-            for path in sorted((ROOT / folder).glob("**/*" if folder == "simcore/src" else "*"))
+            for path in sorted((ROOT / folder).glob("**/*" if folder in ("simcore/src", "experiments") else "*"))
             if path.suffix in (".cpp", ".hpp", ".py")
         )
         + (ROOT / "Makefile").read_text()

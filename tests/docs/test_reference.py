@@ -13,8 +13,8 @@ import pytest
 from docs_pages import DOCS, README
 from flitgym.agents import trainable
 from flitgym.configs import compose
-from flitgym.experiments.one_run import execute
-from flitgym.experiments.progress import no_report
+from flitgym.experiments.running.one_run import execute
+from flitgym.experiments.terminal.progress import no_report
 
 sys.path.insert(0, str(DOCS / "_ext"))
 tables = importlib.import_module("reference_tables")

@@ -273,7 +273,7 @@ def test_router_environments(copied: Callable[[Any], Any]) -> None:
 
     env.step(actions())
     other = copied(env)
-    assert np.shares_memory(other.table, other.simulation.q_table)
+    assert np.shares_memory(other.table, other.simulation.memory("biases"))
     assert not np.shares_memory(other.table, env.table)
     while env.agents:
         chosen = actions()

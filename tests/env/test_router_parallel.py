@@ -57,13 +57,13 @@ def test_spaces_fit_the_network() -> None:
 def test_actions_are_written_into_the_cores_table() -> None:
     env = small()
     env.reset(seed=1)
-    assert np.shares_memory(env.table, env.simulation.q_table)
-    assert not env.simulation.q_table.any()
+    assert np.shares_memory(env.table, env.simulation.memory("biases"))
+    assert not env.simulation.memory("biases").any()
     bias = np.arange(env.table.shape[1], dtype=np.float32) - 1
     env.step({"router_1": bias, "router_2": bias + 1000})
-    np.testing.assert_array_equal(env.simulation.q_table[1, :, 0], bias)
-    np.testing.assert_array_equal(env.simulation.q_table[2, :, 0], 64)  # bounded
-    assert not env.simulation.q_table[0].any()
+    np.testing.assert_array_equal(env.simulation.memory("biases")[1, :, 0], bias)
+    np.testing.assert_array_equal(env.simulation.memory("biases")[2, :, 0], 64)  # bounded
+    assert not env.simulation.memory("biases")[0].any()
 
 
 def test_the_bias_decides() -> None:

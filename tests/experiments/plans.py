@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from flitgym.experiments import reproduce
-from flitgym.experiments.sweep import PlannedRun
+from flitgym.experiments.running.sweep import PlannedRun
 
 
 @cache

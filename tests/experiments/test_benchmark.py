@@ -29,11 +29,12 @@ from flitgym.experiments.benchmarks.scoring import (
 )
 from flitgym.experiments.benchmarks.suite import SUITES, Task, available, chosen, load_suite
 from flitgym.experiments.benchmarks.text import standing
-from flitgym.experiments.commandline import CommandError
 from flitgym.experiments.evaluation.plan import plan, refused
-from flitgym.experiments.one_run import execute
-from flitgym.experiments.results import DamagedError, read_rows, row
-from flitgym.experiments.sweep import Assemblies
+from flitgym.experiments.results.files import DamagedError
+from flitgym.experiments.results.rows import read_rows, row
+from flitgym.experiments.running.one_run import execute
+from flitgym.experiments.running.sweep import Assemblies
+from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.simcore import ConfigError, __version__
 
 BOOTSTRAP = Bootstrap(0.95, 200)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from flitgym.configs import compose
-from flitgym.experiments import cores
-from flitgym.experiments.cautions import cautions
+from flitgym.experiments.results.cautions import cautions
+from flitgym.experiments.running import cores
 
 SETTLED: dict[str, Any] = {"accepted_load": 0.2, "offered_load": 0.2} | dict.fromkeys(
     ("packet_latency_first_half_ns", "packet_latency_second_half_ns"), 800.0

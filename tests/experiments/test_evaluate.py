@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from conftest import Command
 from flitgym.configs import CONFIG_DIR, compose, config_hash
-from flitgym.experiments.commandline import CommandError
-from flitgym.experiments.drawing import STYLES, distinct_styles
 from flitgym.experiments.evaluate import evaluate
 from flitgym.experiments.evaluation.figure import draw
 from flitgym.experiments.evaluation.plan import Scenario, plan, policies_of, refused, routing_of, scenarios_of
 from flitgym.experiments.evaluation.summary import Bootstrap, Cell, summarise
 from flitgym.experiments.evaluation.text import About, heads, markdown
-from flitgym.experiments.results import read_rows
+from flitgym.experiments.plotting.drawing import STYLES, distinct_styles
+from flitgym.experiments.results.rows import read_rows
+from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.simcore import ConfigError
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir

@@ -7,12 +7,13 @@ from typing import Any
 from conftest import SMALL, Command
 from flitgym.configs import compose, core_failures
 from flitgym.experiments.evaluation.plan import plan, policies_of, scenarios_of
-from flitgym.experiments.one_run import execute, obtain
-from flitgym.experiments.progress import no_report
 from flitgym.experiments.report.commands import command as command_of
 from flitgym.experiments.report.settings import setting_key
-from flitgym.experiments.results import read_columns, row
-from flitgym.experiments.sweep import expand
+from flitgym.experiments.results.files import read_columns
+from flitgym.experiments.results.rows import row
+from flitgym.experiments.running.one_run import execute, obtain
+from flitgym.experiments.running.sweep import expand
+from flitgym.experiments.terminal.progress import no_report
 from flitgym.experiments.train import train
 from training_scenes import composed
 

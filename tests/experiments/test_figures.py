@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from flitgym.configs import has_workload
 from flitgym.experiments import reproduce
-from flitgym.experiments.players import player_of
-from flitgym.experiments.results import ROWS_FILE, row, write_rows
-from flitgym.experiments.sweep import PlannedRun, is_table
-from flitgym.experiments.table_quality.study import KIND
+from flitgym.experiments.evaluation.plan import policies_of
+from flitgym.experiments.plotting.players import player_of
+from flitgym.experiments.results.rows import ROWS_FILE, row, write_rows
+from flitgym.experiments.running.sweep import PlannedRun, is_table
+from flitgym.experiments.table_quality.one_table import KIND
 from omegaconf import OmegaConf
 from plans import planned
 
@@ -20,6 +21,11 @@ FIGURES = reproduce.available()
 PLANS = [(figure, preset) for figure, presets in FIGURES.items() for preset in presets]
 OF_JOBS = {"angara_tables", "first_hyperx", "mapping", "sc19_stencil"}  # the others offer loads of traffic patterns
 OF_TABLES = {"effective_bisection"}
+
+
+def takes_policies(figure: str) -> bool:
+    return bool(OmegaConf.load(reproduce.FIGURES / figure / "config.yaml").get("policies", False))
+
 
 MAPPING = {
     "dilation": 2.0,
@@ -96,6 +102,18 @@ def test_figure_from_rows(figure: str, tmp_path: Path) -> None:
     names = [f"{figure}.png", f"{figure}.svg", "differences.md"]
     assert all((folder / name).stat().st_size > 500 for name in names)
     assert sorted(path.name for path in folder.iterdir()) == sorted([*names, ROWS_FILE])
+
+
+@pytest.mark.parametrize("figure", [name for name in FIGURES if takes_policies(name)])
+def test_a_figure_that_takes_policies_draws_them_beside_its_own(figure: str, tmp_path: Path) -> None:
+    (further,) = policies_of([{"name": "mine", "routing": "par"}])
+    played = reproduce.plan_of(further, figure, "quick", Path("results"), reproduce.FIGURES)
+    rows = [*quick(figure), *({**synthetic_row(run), "policy": "mine"} for run in played)]
+    reproduce.draw(figure, rows, tmp_path)
+    assert "mine" in (tmp_path / f"{figure}.svg").read_text()
+    assert "| mine |" in (tmp_path / "differences.md").read_text()
+    script = __import__(f"flitgym.experiments.figures.{figure}.plot", fromlist=["plot"])
+    assert script.measured(rows) == script.measured(quick(figure))  # what is compared is of its own
 
 
 @pytest.mark.parametrize("figure", sorted(set(FIGURES) - OF_JOBS - OF_TABLES))

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from flitgym.configs import compose, core_sections
 from flitgym.experiments import reproduce
-from flitgym.experiments.commandline import CommandError
-from flitgym.experiments.drawing import routings, style_of
-from flitgym.experiments.one_run import execute, prepare
-from flitgym.experiments.progress import no_report
-from flitgym.experiments.results import ROWS_FILE, read_rows, row, write_rows
-from flitgym.experiments.studies.interference import mixed_jobs, study
+from flitgym.experiments.plotting.drawing import routings, style_of
+from flitgym.experiments.results.rows import ROWS_FILE, read_rows, row, write_rows
+from flitgym.experiments.running.one_run import execute, prepare
+from flitgym.experiments.running.sweep import PlannedRun, RunFailedError, expand, run_all
+from flitgym.experiments.studies.interference import mixed_jobs, plot
 from flitgym.experiments.studies.interference.runs import (
     BACKGROUNDS,
     MIXED,
@@ -26,8 +25,9 @@ from flitgym.experiments.studies.interference.runs import (
     pair,
     targets,
 )
-from flitgym.experiments.sweep import PlannedRun, RunFailedError, expand, run_all
-from flitgym.experiments.workload_rows import workload_row
+from flitgym.experiments.terminal.commandline import CommandError
+from flitgym.experiments.terminal.progress import no_report
+from flitgym.experiments.workload.rows import workload_row
 from omegaconf import OmegaConf
 
 GROUPS = 5
@@ -92,10 +92,10 @@ def test_a_preset_may_be_a_part_of_another(tmp_path: Path, monkeypatch: pytest.M
     assert {str(run.plain) for run in part} <= {str(run.plain) for run in whole}
     rows = [synthetic_row(run) for run in part]
     assert (targets(rows), backgrounds(rows)) == (["fft3d", "lu", "cosmoflow"], ["none", "halo3d"])
-    for name, draw in study.FIGURES.items():
+    for name, draw in plot.FIGURES.items():
         assert all(ax.has_data() for ax in draw(rows).axes), name
-    monkeypatch.setattr(study, "FIGURES", {})
-    text = reproduce.draw_study("interference", rows, tmp_path, "paper_halo3d")[-1].read_text()
+    monkeypatch.setattr(plot, "FIGURES", {})
+    text = reproduce.draw("interference", rows, tmp_path, "paper_halo3d", reproduce.STUDIES)[-1].read_text()
     assert "in 0 of 9 cases" in text  # three pairs, six mixed jobs
     assert "only paper" not in text
 
@@ -116,18 +116,18 @@ def test_every_run_of_quick_can_be_built() -> None:
             prepare(run.config)
 
 
-@pytest.mark.parametrize("name", study.FIGURES)
+@pytest.mark.parametrize("name", plot.FIGURES)
 def test_every_figure_is_drawn_from_rows(name: str) -> None:
-    figure = study.FIGURES[name](quick())
+    figure = plot.FIGURES[name](quick())
     assert all(ax.has_data() for ax in figure.axes)
 
 
 def test_files_of_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Two of the figures: saving takes much longer than drawing.
-    few = {name: study.FIGURES[name] for name in ("fig09_cosmoflow_halo3d_throughput", "fig12_mixed_congestion_index")}
-    monkeypatch.setattr(study, "FIGURES", few)
+    few = {name: plot.FIGURES[name] for name in ("fig09_cosmoflow_halo3d_throughput", "fig12_mixed_congestion_index")}
+    monkeypatch.setattr(plot, "FIGURES", few)
     write_rows(tmp_path / "rows" / ROWS_FILE, quick())
-    paths = reproduce.draw_study("interference", read_rows(tmp_path / "rows" / ROWS_FILE), tmp_path)
+    paths = reproduce.draw("interference", read_rows(tmp_path / "rows" / ROWS_FILE), tmp_path, folder=reproduce.STUDIES)
     names = [f"{name}.{suffix}" for name in few for suffix in ("png", "svg")]
     assert [path.name for path in paths] == [*names, "differences.md"]
     assert all(path.stat().st_size > 500 for path in paths)
@@ -138,7 +138,7 @@ def test_files_of_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_every_expected_number_is_measured_and_has_a_source() -> None:
     expected: Any = OmegaConf.load(reproduce.STUDIES / "interference" / "expected.yaml")
-    numbers = study.measured(quick())
+    numbers = plot.measured(quick())
     assert set(numbers) == {entry.id for entry in expected.numbers}
     assert all(entry.source for entry in expected.numbers)
     assert numbers["halo3d_alone_ratio"] == pytest.approx(1.1)
@@ -150,7 +150,7 @@ def test_every_expected_number_is_measured_and_has_a_source() -> None:
 def test_a_missing_pair_stops_the_figures() -> None:
     gone = pair(quick(), "lqcd", "dl", "par")
     with pytest.raises(ValueError, match="no row for target lqcd, background dl and routing par"):
-        study.FIGURES["fig04_pair_communication_times"]([r for r in quick() if r is not gone])
+        plot.FIGURES["fig04_pair_communication_times"]([r for r in quick() if r is not gone])
 
 
 def test_congestion_index() -> None:
@@ -243,7 +243,7 @@ def test_policies_are_further_routings(tmp_path: Path, monkeypatch: pytest.Monke
     drawn: list[Sequence[Mapping[str, Any]]] = []
     monkeypatch.setattr(reproduce, "run_all", run)
     monkeypatch.setattr(reproduce, "workload_row", lambda run, directory: synthetic_row(run))
-    monkeypatch.setattr(reproduce, "draw_study", lambda name, rows, *_: drawn.append(rows) or [])
+    monkeypatch.setattr(reproduce, "draw", lambda name, rows, *_: drawn.append(rows) or [])
     monkeypatch.setattr("flitgym.experiments.report.write_report", lambda directory, *_, **__: directory)
     reproduce.reproduce(options)
     rows = drawn[0]
@@ -252,11 +252,11 @@ def test_policies_are_further_routings(tmp_path: Path, monkeypatch: pytest.Monke
     assert mixed(rows, "slow tables")["routing.alpha"] == 0.05
     assert pair(rows, "lu", "halo3d", "mine")["routing.path"] == str(mine)
     for name in ("fig04_pair_communication_times", "fig08_pair_slowdowns", "fig12_mixed_congestion_index"):
-        assert study.FIGURES[name](rows)
+        assert plot.FIGURES[name](rows)
     assert len({style_of(name).color for name in ("mine", "slow tables")}) == 2
     # What is compared with the paper is of its own routings.
-    assert study.measured(rows) == study.measured([row for row in rows if row["policy"] in MS])
-    assert "| mine |" in study.summary(rows)
+    assert plot.measured(rows) == plot.measured([row for row in rows if row["policy"] in MS])
+    assert "| mine |" in plot.summary(rows)
 
 
 @pytest.mark.parametrize(
@@ -266,5 +266,5 @@ def test_policies_are_further_routings(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_policy_that_cannot_play_is_refused_at_once(policy: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=words):
         reproduce.reproduce(reproduce.Options(study="interference", policies=[policy], results=str(tmp_path)))
-    with pytest.raises(CommandError, match="not in a figure"):
-        reproduce.reproduce(reproduce.Options(figure="first_look", policies=["par"], results=str(tmp_path)))
+    with pytest.raises(CommandError, match=r"has no place.*figure=first_look, study=interference"):
+        reproduce.reproduce(reproduce.Options(figure="hpdc21_convergence", policies=["par"], results=str(tmp_path)))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from flitgym.configs import explain
-from flitgym.experiments import parent
-from flitgym.experiments.commandline import CommandError
-from flitgym.experiments.launcher import HERE, launcher_of
+from flitgym.experiments.running import parent
+from flitgym.experiments.running.launcher import HERE, launcher_of
+from flitgym.experiments.terminal.commandline import CommandError
 from hydra.errors import HydraException
 
 
@@ -59,7 +59,7 @@ def test_slurm_is_refused_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_node_that_does_not_see_the_results_says_so(tmp_path: Path, here: Path) -> None:
     pytest.importorskip("ray")
-    from flitgym.experiments.ray_pool import _run
+    from flitgym.experiments.running.ray_pool import _run
 
     said = _run({}, str(tmp_path / "run"), str(here), str(tmp_path / "results" / ".shared-1"), None, 1.0)
     assert said == f"the machine {socket.gethostname()} does not see {tmp_path / 'results'}, which all nodes must share"

@@ -9,9 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import Command
 from flitgym.configs import compose
-from flitgym.experiments import link_frames, workload_run
-from flitgym.experiments.one_run import execute, prepare
-from flitgym.experiments.progress import no_report
+from flitgym.experiments.running.one_run import execute, prepare
+from flitgym.experiments.terminal.progress import no_report
+from flitgym.experiments.workload import link_frames
+from flitgym.experiments.workload import run as workload_run
 
 # Two jobs of 36 ranks each, done in 0.1 ms.
 PAIR = (

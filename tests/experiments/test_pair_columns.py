@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from flitgym.configs import compose
-from flitgym.experiments.message_matrix import block_means, pair_columns
-from flitgym.experiments.one_run import obtain
-from flitgym.experiments.progress import no_report
-from flitgym.experiments.results import DamagedError, read_arrays, row
+from flitgym.experiments.results.files import DamagedError, read_arrays
+from flitgym.experiments.results.message_matrix import block_means, pair_columns
+from flitgym.experiments.results.rows import row
+from flitgym.experiments.running.one_run import obtain
+from flitgym.experiments.terminal.progress import no_report
 
 JOBS = (
     "workload.jobs=[{name: all, motif: mpigraph, ranks: 6, bytes: 4096}, {name: noise, motif: ur, ranks: 9, "

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from flitgym.configs.assembly import SIMULATION, TABLE, Assembly
 from flitgym.experiments import reproduce
-from flitgym.experiments.sweep import Assemblies, PlannedRun, expand
+from flitgym.experiments.running.sweep import Assemblies, PlannedRun, expand
 
 FOLDERS = {name: folder for folder in (reproduce.FIGURES, reproduce.STUDIES) for name in reproduce.available(folder)}
 SAMPLES = 3  # blocks of a sweep, with a run each

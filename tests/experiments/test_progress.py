@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 from flitgym.configs import compose
-from flitgym.experiments import progress, sweep_forecast
-from flitgym.experiments.cautions import cautions, halves
-from flitgym.experiments.progress import Forecast, no_report
+from flitgym.experiments.results.cautions import cautions, halves
+from flitgym.experiments.running import sweep_forecast
 from flitgym.experiments.simulate import forecast
-from flitgym.experiments.times import duration_text
+from flitgym.experiments.terminal import progress
+from flitgym.experiments.terminal.progress import Forecast, no_report
+from flitgym.experiments.terminal.times import duration_text
 
 
 def told(monkeypatch: pytest.MonkeyPatch, parts: list[tuple[float, float]]) -> list[float]:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from conftest import Command
 from flitgym.configs import CONFIG_DIR
-from flitgym.experiments.commandline import CommandError
 from flitgym.experiments.hindsight.measure import columns_of, means_of
 from flitgym.experiments.hindsight.summary import summarise, tidy
 from flitgym.experiments.regret import regret
-from flitgym.experiments.results import read_rows
+from flitgym.experiments.results.rows import read_rows
+from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.simcore import ConfigError
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir

@@ -14,15 +14,16 @@ import numpy as np
 import pytest
 from conftest import Command
 from flitgym.configs import compose, config_hash
-from flitgym.experiments.commandline import CommandError
-from flitgym.experiments.one_run import execute
-from flitgym.experiments.progress import no_report
 from flitgym.experiments.report import write_report
 from flitgym.experiments.report.__main__ import report
 from flitgym.experiments.report.commands import command as command_of
 from flitgym.experiments.report.data import decomposition, film, matrices, series, slowdowns, together
 from flitgym.experiments.report.settings import what_ran
-from flitgym.experiments.results import read_rows, write_table
+from flitgym.experiments.results.files import write_table
+from flitgym.experiments.results.rows import read_rows
+from flitgym.experiments.running.one_run import execute
+from flitgym.experiments.terminal.commandline import CommandError
+from flitgym.experiments.terminal.progress import no_report
 from omegaconf import OmegaConf
 
 SMALL = ("topology=dragonfly_72", "router=sc22", "routing=par")

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from conftest import Command
 from flitgym.experiments import reproduce
-from flitgym.experiments.commandline import CommandError
-from flitgym.experiments.results import ROWS_FILE, write_rows
+from flitgym.experiments.results.rows import ROWS_FILE, write_rows
+from flitgym.experiments.terminal.commandline import CommandError
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.experiments import results
+from flitgym.experiments.results.files import finished, write_json, write_table
+from flitgym.experiments.results.rows import ROWS_FILE, gather, read_rows, write_rows
 from flitgym.simcore import ConfigError
 from flitgym.simcore._files import atomic_path
 
@@ -19,10 +20,10 @@ def full_disk(*arguments: Any) -> None:
 
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "result.json"
-    results.write_json(path, {"a": 1})
+    write_json(path, {"a": 1})
     monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(OSError, match=r"No space left.*result\.json"):
-        results.write_json(path, {"a": 2})
+        write_json(path, {"a": 2})
     assert json.loads(path.read_text()) == {"a": 1}
     assert list(tmp_path.iterdir()) == [path]
 
@@ -43,14 +44,12 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match=r"Not a directory|File exists"):
-        results.write_json(tmp_path / "file" / "result.json", {})
+        write_json(tmp_path / "file" / "result.json", {})
 
 
 def test_numbers_become_json(tmp_path: Path) -> None:
     path = tmp_path / "result.json"
-    results.write_json(
-        path, {"a": np.float32(0.5), "b": math.nan, "c": np.arange(2), "d": (1, "x"), "e": {"f": math.inf}}
-    )
+    write_json(path, {"a": np.float32(0.5), "b": math.nan, "c": np.arange(2), "d": (1, "x"), "e": {"f": math.inf}})
     assert json.loads(path.read_text()) == {"a": 0.5, "b": None, "c": [0, 1], "d": [1, "x"], "e": {"f": None}}
 
 
@@ -60,12 +59,12 @@ def test_numbers_become_json(tmp_path: Path) -> None:
 def test_what_is_not_this_finished_run_is_run_again(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / "result.json").write_text(content)
-    assert results.finished(tmp_path, "h", "1") is None
+    assert finished(tmp_path, "h", "1") is None
 
 
 def test_a_finished_run_is_found(tmp_path: Path) -> None:
-    results.write_json(tmp_path / "result.json", {"config_hash": "h", "version": "1", "x": 2})
-    found = results.finished(tmp_path, "h", "1")
+    write_json(tmp_path / "result.json", {"config_hash": "h", "version": "1", "x": 2})
+    found = finished(tmp_path, "h", "1")
     assert found is not None
     assert found["x"] == 2
 
@@ -78,16 +77,16 @@ def test_a_result_of_another_core_counts_if_its_recorded_results_are_the_same(
     tmp_path: Path, wrote: str, asks: str, counts: bool
 ) -> None:
     about = {"config_hash": "h", "version": "1", "results_version": wrote}
-    results.write_json(tmp_path / "result.json", about)
-    assert (results.finished(tmp_path, "h", "2", asks) is not None) == counts
-    assert results.finished(tmp_path, "h", "1", asks) is not None  # the same core
-    assert results.finished(tmp_path, "other", "1", asks) is None
+    write_json(tmp_path / "result.json", about)
+    assert (finished(tmp_path, "h", "2", asks) is not None) == counts
+    assert finished(tmp_path, "h", "1", asks) is not None  # the same core
+    assert finished(tmp_path, "other", "1", asks) is None
 
 
 def test_results_of_earlier_versions_count_for_their_own_core(tmp_path: Path) -> None:
-    results.write_json(tmp_path / "result.json", {"config_hash": "h", "version": "1"})
-    assert results.finished(tmp_path, "h", "2", "1.ab") is None
-    assert results.finished(tmp_path, "h", "1", "1.ab") is not None
+    write_json(tmp_path / "result.json", {"config_hash": "h", "version": "1"})
+    assert finished(tmp_path, "h", "2", "1.ab") is None
+    assert finished(tmp_path, "h", "1", "1.ab") is not None
 
 
 def test_gathering(tmp_path: Path) -> None:
@@ -97,11 +96,11 @@ def test_gathering(tmp_path: Path) -> None:
         result = {"hops_mean": [2, 2.5][k], "config": config, "facts": {"radix": 15}, "files": {}, "jobs": {}}
         if k == 0:
             result["files"] = {"series": "series.parquet"}
-            results.write_table(tmp_path / f"run{k}" / "series.parquet", {"time_ns": np.array([5.0, 10.0])})
-        results.write_json(tmp_path / f"run{k}" / "result.json", result)
+            write_table(tmp_path / f"run{k}" / "series.parquet", {"time_ns": np.array([5.0, 10.0])})
+        write_json(tmp_path / f"run{k}" / "result.json", result)
     (tmp_path / "unfinished").mkdir()
-    assert results.gather(tmp_path) == (2, [])
-    rows = results.read_rows(tmp_path / "rows.parquet")
+    assert gather(tmp_path) == (2, [])
+    rows = read_rows(tmp_path / "rows.parquet")
     assert [row["routing.name"] for row in rows] == ["minimal", "par"]
     assert [row["hops_mean"] for row in rows] == [2.0, 2.5]
     assert [row["routing.threshold"] for row in rows] == [None, 2]
@@ -111,15 +110,15 @@ def test_gathering(tmp_path: Path) -> None:
 
 def test_gathering_leaves_what_figures_were_drawn_from(tmp_path: Path) -> None:
     result = {"config": {"seed": 1}, "facts": {}, "files": {}, "jobs": {}}
-    results.write_json(tmp_path / "run" / "result.json", result)
-    table = tmp_path / results.ROWS_FILE
-    results.write_rows(table, [{"policy": "par"}])
+    write_json(tmp_path / "run" / "result.json", result)
+    table = tmp_path / ROWS_FILE
+    write_rows(table, [{"policy": "par"}])
     before = table.read_bytes()
     with pytest.raises(ConfigError, match="figures"):
-        results.gather(tmp_path)
+        gather(tmp_path)
     assert table.read_bytes() == before
 
 
 def test_gathering_nothing_writes_nothing(tmp_path: Path) -> None:
-    assert results.gather(tmp_path) == (0, [])
+    assert gather(tmp_path) == (0, [])
     assert list(tmp_path.iterdir()) == []

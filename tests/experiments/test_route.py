@@ -13,15 +13,15 @@ import pytest
 from conftest import Command
 from flitgym.configs import compose, explain
 from flitgym.configs.routes import compose_route, route_hash, route_id
-from flitgym.experiments.one_run import execute
-from flitgym.experiments.progress import no_report
 from flitgym.experiments.report.__main__ import report as write_page
-from flitgym.experiments.results import read_rows
-from flitgym.experiments.sweep import expand, run_all
+from flitgym.experiments.results.rows import read_rows
+from flitgym.experiments.running.one_run import execute
+from flitgym.experiments.running.sweep import expand, run_all
 from flitgym.experiments.table_quality.figure import draw_several
-from flitgym.experiments.table_quality.study import obtain
+from flitgym.experiments.table_quality.one_table import obtain
 from flitgym.experiments.table_quality.sweep import compare
 from flitgym.experiments.table_quality.text import remarks
+from flitgym.experiments.terminal.progress import no_report
 from flitgym.simcore import ChannelGraph, ConfigError, ForwardingTable
 from hydra.errors import HydraException
 

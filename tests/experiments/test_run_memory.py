@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from flitgym.experiments import memory
-from flitgym.experiments.sweep import expand, run_all
+from flitgym.experiments.running import memory
+from flitgym.experiments.running.sweep import expand, run_all
 
 
 def test_larger_networks_and_learned_tables_take_more(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ import pytest
 from conftest import Command
 from flitgym.configs import compose, run_id
 from flitgym.experiments.gather import GatherAfterSweep
-from flitgym.experiments.one_run import execute
-from flitgym.experiments.progress import no_report
-from flitgym.experiments.results import read_rows
+from flitgym.experiments.results.rows import read_rows
+from flitgym.experiments.running.one_run import execute
+from flitgym.experiments.terminal.progress import no_report
 from omegaconf import OmegaConf
 
 # What every result holds; docs/reference/results.md lists all of it.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from flitgym.experiments.sweep import RunFailedError, collect, expand, run_all
+from flitgym.experiments.running.sweep import RunFailedError, collect, expand, run_all
 from flitgym.simcore import ConfigError
 
 

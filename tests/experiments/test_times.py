@@ -1,7 +1,7 @@
 """Times in tables and on the terminal."""
 
 import pytest
-from flitgym.experiments.times import time_text
+from flitgym.experiments.terminal.times import time_text
 
 
 @pytest.mark.parametrize(

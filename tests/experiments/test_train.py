@@ -17,8 +17,8 @@ from flitgym.agents.policy_file import load_policy
 from flitgym.configs import CONFIG_DIR, explain
 from flitgym.configs.training import register_training
 from flitgym.env import World
-from flitgym.experiments.tracking import read_progress, trackers
 from flitgym.experiments.train import train as run_training
+from flitgym.experiments.training.tracking import read_progress, trackers
 from flitgym.simcore import ConfigError, CoreError
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir

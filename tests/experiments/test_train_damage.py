@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 import torch
-from flitgym.experiments.checkpoints import Checkpoint, load_checkpoint, save_checkpoint
-from flitgym.experiments.commandline import CommandError
-from flitgym.experiments.locks import LOCK_FILE, sole_owner
-from flitgym.experiments.tracking import JsonLines, read_progress
+from flitgym.experiments.running.locks import LOCK_FILE, sole_owner
+from flitgym.experiments.terminal.commandline import CommandError
+from flitgym.experiments.training.checkpoints import Checkpoint, load_checkpoint, save_checkpoint
+from flitgym.experiments.training.tracking import JsonLines, read_progress
 from flitgym.simcore import ConfigError
 from training_scenes import OWN, SMALL, quick
 

@@ -12,10 +12,10 @@ import pytest
 from flitgym.agents import trainable
 from flitgym.configs import CONFIG_DIR
 from flitgym.configs.training import register_training, train_id
-from flitgym.experiments.check import check
-from flitgym.experiments.results import read_rows
-from flitgym.experiments.training_result import objective
-from flitgym.experiments.training_study import gather_trainings, grouped, prepare_training
+from flitgym.experiments.results.rows import read_rows
+from flitgym.experiments.running.check import check
+from flitgym.experiments.training.result import objective
+from flitgym.experiments.training.study import gather_trainings, grouped, prepare_training
 from flitgym.simcore import ConfigError
 from hydra import initialize_config_dir
 from training_scenes import OWN, SMALL, composed, quick

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import Command
-from flitgym.experiments.results import read_rows
+from flitgym.experiments.results.rows import read_rows
 
 GOAL = Path(__file__).parents[1] / "data" / "goal"
 SMALL = ("topology=dragonfly_72", "router=sc22", "routing=par")

@@ -8,8 +8,8 @@ import pytest
 import torch
 from flitgym.agents import dqn
 from flitgym.env import World
-from flitgym.experiments.checkpoints import Checkpoint, load_checkpoint, save_checkpoint
-from flitgym.experiments.tracking import parsed
+from flitgym.experiments.training.checkpoints import Checkpoint, load_checkpoint, save_checkpoint
+from flitgym.experiments.training.tracking import parsed
 from flitgym.simcore import ConfigError, CoreError
 from mutations import fuzz
 

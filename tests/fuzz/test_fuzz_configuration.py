@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flitgym.configs import CONFIG_DIR, compose, explain, run_id
-from flitgym.experiments.one_run import prepare
+from flitgym.experiments.running.one_run import prepare
 from flitgym.simcore import ConfigError, Simulation
 from flitgym.simcore._core import terminals
 from hydra import initialize_config_dir

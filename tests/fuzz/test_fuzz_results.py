@@ -10,19 +10,12 @@ from typing import Any
 
 import pytest
 from flitgym.configs import compose, config_hash
-from flitgym.experiments.one_run import execute
-from flitgym.experiments.progress import no_report
 from flitgym.experiments.report.page import can_be_shown, write_report
-from flitgym.experiments.results import (
-    RESULT_FILE,
-    DamagedError,
-    finished,
-    gather,
-    read_result,
-    read_rows,
-    results_below,
-)
-from flitgym.experiments.workload_rows import workload_row
+from flitgym.experiments.results.files import RESULT_FILE, DamagedError, finished, read_result, results_below
+from flitgym.experiments.results.rows import gather, read_rows
+from flitgym.experiments.running.one_run import execute
+from flitgym.experiments.terminal.progress import no_report
+from flitgym.experiments.workload.rows import workload_row
 from flitgym.simcore import __version__
 from mutations import fuzz
 

@@ -222,7 +222,7 @@ def test_ctrl_c_at_the_command_during_the_build(tmp_path: Path) -> None:
         "routing=q_routing",
     ]
     code = textwrap.dedent("""
-        import flitgym.experiments.one_run as one_run, flitgym.experiments.simulate as simulate
+        import flitgym.experiments.running.one_run as one_run, flitgym.experiments.simulate as simulate
         build = one_run.Simulation
         def announced(sections):
             print("building", flush=True)

@@ -53,7 +53,7 @@ def test_two_tables_side_by_side() -> None:
     sim = biased()
     assert [name for name, told in sim.memories().items() if told["learned"]] == ["biases", "q_values"]
     biases, values = sim.memory("biases"), sim.memory("q_values")
-    assert np.shares_memory(biases, sim.q_table)
+    assert sim.q_table is None  # whatever a routing learns goes by its own name
     assert biases.shape[2] == 1
     sim.run(3000)
     assert not biases.any()

@@ -142,7 +142,7 @@ def test_job_numbers_belong_together() -> None:
         assert job["rank_bytes_sent"].sum() == job["bytes"]
         assert job["packet_latency_p50_ns"] <= job["packet_latency_p99_ns"] <= job["packet_latency_max_ns"]
         assert job["message_latency_mean_ns"] > job["packet_latency_p50_ns"]
-        assert job["peak_outstanding_bytes"] <= job["bytes"]
+        assert job["peak_ingress_bytes"] <= job["bytes"]
         assert len(set(job["rank_terminal"])) == job["ranks"]
     assert not set(halo["rank_terminal"]) & set(noise["rank_terminal"])
     assert (blame["flits"].sum(axis=1) == channels["flits"]).all()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flitgym.agents.policy_file import save_policy
-from flitgym.experiments import results
+from flitgym.experiments.results.files import write_json
 from flitgym.simcore import ChannelGraph, ForwardingTable, Simulation
 
 RING = {"name": "torus", "sizes": [4], "terminals_per_router": 1}
@@ -28,7 +28,7 @@ def policy(path: Path) -> None:
 
 
 def numbers(path: Path) -> None:
-    results.write_json(path, {"a": 1})
+    write_json(path, {"a": 1})
 
 
 @pytest.mark.parametrize("write", [q_table, table, policy, numbers])

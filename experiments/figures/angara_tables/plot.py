@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from ...drawing import PUBLISHED, Row, Style, polish
+from ...plotting.drawing import PUBLISHED, Row, Style, polish
 
 BFS, GENETIC, SSSP = ENGINES = ("angara_bfs", "angara_genetic", "angara_sssp")
 STYLES = {

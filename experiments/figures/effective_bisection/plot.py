@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ...drawing import FURTHER_COLORS, Row, polish
-from ...table_quality.study import KIND
+from ...plotting.drawing import FURTHER_COLORS, Row, polish
+from ...table_quality.one_table import KIND
 
 # By engine: colour and marker. Those of one family share a hue.
 STYLES = {

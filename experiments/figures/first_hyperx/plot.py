@@ -9,7 +9,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure, SubFigure
 from numpy.typing import NDArray
 
-from ...drawing import Row, polish
+from ...plotting.drawing import Row, polish
 
 _GIB_PER_GB = 1e9 / 2**30
 _TIMED = {"allreduce": "all-reduce", "halo": "halo exchange"}

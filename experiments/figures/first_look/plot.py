@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ...drawing import Row, curve, draw_curves, key_line, polish, routings, select, style_of, title_of
 from ...metrics import peak_throughput
+from ...plotting.drawing import Row, curve, draw_curves, key_line, polish, routings, select, style_of
+from ...plotting.patterns import title_of
 
 PATTERNS = ("uniform", "adversarial1")
 QUANTITIES = {"packet_latency_mean_ns": "mean latency (ns)", "accepted_load": "accepted load"}
@@ -41,7 +42,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         panels[0, column].set_title(title_of(pattern), fontweight="bold")
         panels[-1, column].set_xlabel("offered load")
     panels[-1, 0].set_ylim(bottom=0)
-    handles = [key_line(replace(style_of(name), label=LABELS.get(name, name))) for name in routings(rows)]
+    handles = [key_line(replace(style_of(name), label=_label(name))) for name in routings(rows)]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=9)
     return figure
 
@@ -67,12 +68,17 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 def summary(rows: Sequence[Row]) -> str:
     """A Markdown table of mean latencies at the load of the comparison."""
     lines = [f"## Mean latency at an offered load of {COMPARED_AT} (the nearest there is), ns\n"]
-    lines += [f"| pattern | {' | '.join(LABELS[name] for name in routings(rows))} |", "|---" * 4 + "|"]
+    names = routings(rows)
+    lines += [f"| pattern | {' | '.join(map(_label, names))} |", "|---" * (1 + len(names)) + "|"]
     for pattern in PATTERNS:
         cells = []
-        for name in routings(rows):
+        for name in names:
             loads, latency = curve(select(rows, pattern, name), "packet_latency_mean_ns")
             nearest = int(np.argmin(np.abs(loads - COMPARED_AT)))
             cells.append(f"{latency[nearest]:,.0f} at {loads[nearest]:g}")
         lines.append(f"| {title_of(pattern)} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _label(name: str) -> str:
+    return LABELS.get(name, style_of(name).label)

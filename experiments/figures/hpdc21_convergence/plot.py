@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.typing import ColorType
 
-from ...drawing import Row, label_ends, latency_axis, legend_above, polish, routings, select, style_of, title_of
 from ...metrics import running_median, settle_time
+from ...plotting.drawing import Row, label_ends, latency_axis, legend_above, polish, routings, select, style_of
+from ...plotting.patterns import title_of
 
 PATTERNS = ("uniform", "adversarial1", "adversarial4")
 _SMOOTHING = 5  # intervals; the settle time is that of the smoothed course, so one noisy interval does not move it

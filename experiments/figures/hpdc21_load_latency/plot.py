@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ...drawing import PUBLISHED, Row, curve, draw_curves, legend_above, polish, routings, select, style_of, title_of
 from ...metrics import peak_throughput
-from ...tables import every_curve
+from ...plotting.drawing import PUBLISHED, Row, curve, draw_curves, legend_above, polish, routings, select, style_of
+from ...plotting.markdown import every_curve
+from ...plotting.patterns import title_of
 
 PATTERNS = ("uniform", "adversarial1", "adversarial4")
 QUANTITIES = {

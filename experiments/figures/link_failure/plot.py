@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from ...drawing import Row, key_line, latency_axis, polish, select, style_of
+from ...plotting.drawing import Row, key_line, latency_axis, polish, select, style_of
 
 ROUTINGS = ("ugal", "q_adaptive", "dqn_dragonfly")
 LABELS = {"dqn_dragonfly": "agent (DQN, trained on 72 terminals)"}

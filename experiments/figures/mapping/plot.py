@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ...drawing import Row, polish
+from ...plotting.drawing import Row, polish
 
 APPLICATIONS = {"kkt": ("KKT matrix (as nlpkkt240)", "#0072B2"), "halo": ("faces of a 3-D grid", "#E69F00")}
 NETWORKS = {"torus": "12x12x12 torus", "fat_tree": "fat tree, 1,024", "dragonfly": "Dragonfly, 1,056"}

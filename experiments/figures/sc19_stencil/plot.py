@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ...drawing import Row, polish, routings, style_of
-from ...players import player_of
+from ...plotting.drawing import Row, polish, routings, style_of
+from ...plotting.players import player_of
 
 PHASES = {"collective": "collective alone", "halo": "halo exchange alone", "both": "both"}
 

@@ -8,9 +8,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from ...drawing import Row, curve, draw_curves, legend_above, polish, routings, select, style_of, title_of
 from ...metrics import peak_throughput
-from ...tables import every_curve
+from ...plotting.drawing import Row, curve, draw_curves, legend_above, polish, routings, select, style_of
+from ...plotting.markdown import every_curve
+from ...plotting.patterns import title_of
 
 PATTERNS = (
     "uniform",

@@ -9,8 +9,8 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ...drawing import Row, routings, style_of
-from .runs import DETAIL, MIXED, background_job, backgrounds, mixed, pair, targets, title_of
+from ...plotting.drawing import Row, routings, style_of
+from .runs import DETAIL, MIXED, background_job, backgrounds, job_title, mixed, pair, targets
 
 _KINDS = (("wait", "waiting for the link"), ("stall", "stalls (no credits)"))
 _COLORS = "YlOrRd"
@@ -47,8 +47,8 @@ def pairs(rows: Sequence[Row]) -> Figure:
     for (r, c), values in matrices.items():
         ax = axes[r, c]
         _matrix(ax, values, scale)
-        ax.set_xticks(range(len(others)), [title_of(other) for other in others], rotation=40, ha="right")
-        ax.set_yticks(range(len(victims)), [title_of(target) for target in victims] if c == 0 else [])
+        ax.set_xticks(range(len(others)), [job_title(other) for other in others], rotation=40, ha="right")
+        ax.set_yticks(range(len(victims)), [job_title(target) for target in victims] if c == 0 else [])
         culprit = "by the background" if c % 2 == 0 else "by the target itself"
         ax.set_title(f"{_KINDS[c // 2][1]}\n{culprit}", fontsize=10)
         if c == 0:
@@ -78,8 +78,8 @@ def jobs(rows: Sequence[Row]) -> Figure:
         ax = axes[r, c]
         _matrix(ax, values, scale)
         last = r == len(_KINDS) - 1
-        ax.set_xticks(range(len(MIXED)), [title_of(job) for job in MIXED] if last else [], rotation=40, ha="right")
-        ax.set_yticks(range(len(MIXED)), [title_of(job) for job in MIXED] if c == 0 else [])
+        ax.set_xticks(range(len(MIXED)), [job_title(job) for job in MIXED] if last else [], rotation=40, ha="right")
+        ax.set_yticks(range(len(MIXED)), [job_title(job) for job in MIXED] if c == 0 else [])
         if r == 0:
             ax.set_title(style_of(names[c]).label, fontweight="bold")
         if c == 0:

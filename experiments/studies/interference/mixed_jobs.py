@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ...drawing import Row, polish, routings, style_of
-from .runs import MIXED, bars, comm_ms, legend, over_time, title_of
+from ...plotting.drawing import Row, polish, routings, style_of
+from .runs import MIXED, bars, comm_ms, job_title, legend, over_time
 from .runs import mixed as of
 
 _NS_PER_MS = 1e6
@@ -31,7 +31,7 @@ def communication_times(rows: Sequence[Row]) -> Figure:
     ax = figure.subplots()
     heights = [[comm_ms(run, job) for run in runs] for job in MIXED]
     bars(ax, heights, names, [[comm_ms(run, job, "std") / 2 for run in runs] for job in MIXED])
-    ax.set_xticks(range(len(MIXED)), [title_of(job) for job in MIXED])
+    ax.set_xticks(range(len(MIXED)), [job_title(job) for job in MIXED])
     ax.set_ylabel("communication time (ms)")
     polish(ax)
     ax.grid(False, axis="x")

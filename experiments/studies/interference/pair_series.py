@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ...drawing import Row, latency_axis, polish, routings, style_of
-from .runs import DETAIL, background_job, legend, over_time, pair, title_of
+from ...plotting.drawing import Row, latency_axis, polish, routings, style_of
+from .runs import DETAIL, background_job, job_title, legend, over_time, pair
 
 _THROUGHPUT = ("gb_per_ms", "throughput (GB/ms)")
 _LATENCY = ("latency_ns", "mean packet latency (ns)")
@@ -48,7 +48,7 @@ def _draw(rows: Sequence[Row], target: str, background: str, names: Sequence[str
         _line(right, pair(rows, background, "none", name), f"{background}.{key}", name, _ALONE)
         _line(right, together, f"{background_job(target, background)}.{key}", name, _TOGETHER)
     for ax, job, other in ((left, target, background), (right, background, target)):
-        ax.set_title(f"{title_of(job)}, beside {title_of(other)}", fontweight="bold")
+        ax.set_title(f"{job_title(job)}, beside {job_title(other)}", fontweight="bold")
         ax.set_xlabel("time (ms)")
         ax.set_ylabel(label)
         ax.set_xlim(left=0)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...drawing import Row, polish, routings
-from .runs import backgrounds, bars, comm_ms, legend, pair, slowdown, targets, title_of
+from ...plotting.drawing import Row, polish, routings
+from .runs import backgrounds, bars, comm_ms, job_title, legend, pair, slowdown, targets
 
 
 def draw_times(rows: Sequence[Row]) -> Figure:
@@ -22,9 +22,9 @@ def draw_times(rows: Sequence[Row]) -> Figure:
         heights = [[comm_ms(run, target) for run in group] for group in runs]
         errors = [[comm_ms(run, target, "std") / 2 for run in group] for group in runs]
         bars(ax, heights, names, errors)
-        ax.set_title(title_of(target), fontweight="bold")
+        ax.set_title(job_title(target), fontweight="bold")
         ax.set_ylabel("communication time (ms)")
-        ax.set_xticks(range(len(columns)), [title_of(background) for background in columns])
+        ax.set_xticks(range(len(columns)), [job_title(background) for background in columns])
         polish(ax)
         ax.grid(False, axis="x")
     legend(figure, names)
@@ -48,9 +48,9 @@ def draw_slowdowns(rows: Sequence[Row]) -> Figure:
         bars(ax, heights[target], names)
         ax.axhline(1, color="#333333", linewidth=1)
         ax.set_ylim(0, highest * 1.05)
-        ax.set_title(title_of(target), fontweight="bold")
+        ax.set_title(job_title(target), fontweight="bold")
         ax.set_ylabel("communication time / alone")
-        ax.set_xticks(range(len(others)), [title_of(background) for background in others])
+        ax.set_xticks(range(len(others)), [job_title(background) for background in others])
         polish(ax)
         ax.grid(False, axis="x")
     legend(figure, names)

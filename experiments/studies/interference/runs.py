@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from ...drawing import Row, style_of
-from ...players import player_of
+from ...plotting.drawing import Row, style_of
+from ...plotting.players import player_of
 
 TARGETS = ("fft3d", "lu", "lqcd", "cosmoflow", "stencil5d", "lulesh")
 BACKGROUNDS = ("none", "ur", "lu", "fft3d", "dl", "halo3d")
@@ -27,7 +27,7 @@ _POINTS = 250  # of a curve over time; more are averaged
 _NS_PER_MS = 1e6
 
 
-def title_of(job: str) -> str:
+def job_title(job: str) -> str:
     """What a figure or table calls a job."""
     return _TITLES.get(job, job)
 

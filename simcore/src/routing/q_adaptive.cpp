@@ -23,7 +23,7 @@ u32 from_source(const Network& net, State& s, const Dragonfly& df, const QRule& 
                 const float* row, float least, u32 k_min) {
   const float q_min_port = row[k_min - df.p];
   u32 port = k_min;
-  if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1))
+  if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.q_thld1))
     port = df.p + q_argmin(row, rule.table.stride, least);
   if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
     port = random_port(net, rule, router, route_draw(net, p, 1));
@@ -36,7 +36,7 @@ u32 from_intermediate(const Network& net, State& s, const Dragonfly& df, const Q
   if (df.is_global(k_min) || df.a < 2) return k_min;
   const u32 k_random = df.p + below(route_draw(net, p, 2), df.a - 1);
   const float q_min_port = row[k_min - df.p], q_random = row[k_random - df.p];
-  u32 port = (q_min_port - q_random) / q_min_port < rule.threshold2 ? k_min : k_random;
+  u32 port = (q_min_port - q_random) / q_min_port < rule.q_thld2 ? k_min : k_random;
   if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
     port = random_port(net, rule, router, route_draw(net, p, 1));
   return port;
@@ -127,7 +127,7 @@ void initialise(const Network& net, State& s) {
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<QRule>();
   read_rates(params, *rule);
-  rule->threshold2 = params.real("q_thld2");
+  rule->q_thld2 = params.real("q_thld2");
   shape_table(net, *rule, (dragonfly(net).g - 1) * dragonfly(net).p,
               "q_adaptive: (destination group without own, source slot) x non-terminal port", initialise);
   data = rule;

@@ -53,7 +53,7 @@ void route(const Network& net, State& s, Batch& b) {
     });
     if (between) detail.value = told;
     u32 port = minimal;
-    if (best != minimal && (least_minimal - least) / least_minimal >= rule.threshold1) port = best;
+    if (best != minimal && (least_minimal - least) / least_minimal >= rule.q_thld1) port = best;
     if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
       port = ports[below(route_draw(net, p, 1), n)];
     choose(b, i, {port, vc_class});

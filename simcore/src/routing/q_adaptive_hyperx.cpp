@@ -78,7 +78,7 @@ void route(const Network& net, State& s, Batch& b) {
           least = value;
           best = candidate;
         }
-      if (best != direct && (minimal - least) / minimal >= rule.threshold1) port = best;
+      if (best != direct && (minimal - least) / minimal >= rule.q_thld1) port = best;
       if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
         port = hx.base[k] + below(route_draw(net, p, 1), hx.end_of(k) - hx.base[k]);
     }

@@ -54,7 +54,7 @@ void route(const Network& net, State& s, Batch& b) {
       if (p.hops < rule.max_hops) {
         const u32 k_min = port;
         const float q_min_port = row[k_min - net.first_link[router]];
-        if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.threshold1))
+        if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.q_thld1))
           port = argmin_usable(net, graph, rule, router, row, least);
         if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
           port = random_usable(net, graph, rule, router, route_draw(net, p, 1));

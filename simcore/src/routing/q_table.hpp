@@ -13,7 +13,7 @@
 namespace flitgym {
 
 struct QRule : ComponentData {
-  double alpha = 0, beta = 0, epsilon = 0, threshold1 = 0, threshold2 = 0;
+  double alpha = 0, beta = 0, epsilon = 0, q_thld1 = 0, q_thld2 = 0;
   bool integer_ns = true;
   u32 max_hops = 0;  // q_routing
   LearnedTable table;
@@ -26,7 +26,7 @@ inline void read_rates(const Params& params, QRule& rule) {
   rule.alpha = params.real("alpha");
   rule.beta = params.real("beta");
   rule.epsilon = params.real("epsilon");
-  rule.threshold1 = params.real("q_thld1");
+  rule.q_thld1 = params.real("q_thld1");
   rule.integer_ns = params.boolean("integer_ns");
 }
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from ...drawing import Row, curve, polish
+from ...plotting.drawing import Row, curve, polish
 
 LABELS = {"packet": "in turns", "flow": "one for each flow", "queue": "the least queue"}
 

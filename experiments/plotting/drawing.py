@@ -1,0 +1,218 @@
+"""The common look of the figures: one colour, marker and line per routing everywhere, safe for colour-blind readers."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.typing import ColorType
+
+from ...simcore._files import atomic_path
+from .patterns import pattern_of
+from .players import player_of
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a routing looks, and its name in the papers."""
+
+    label: str
+    color: ColorType
+    marker: str
+    line: Literal["-", "--", ":"] = "-"
+    width: float = 1.4
+
+
+# Okabe and Ito's palette; routings of one family share a hue and differ in line and marker.
+STYLES = {
+    "minimal": Style("MIN", "#000000", "o"),
+    "dimension_order": Style("DOR", "#000000", "o"),
+    "minimal_adaptive": Style("MIN-AD", "#000000", "x", ":"),
+    "valiant": Style("VAL", "#8a8a8a", "^", "--"),
+    "valiant_group": Style("VALg", "#9a9a9a", "v", "--"),
+    "valiant_router": Style("VALn", "#6b6b6b", "^", "--"),
+    "ugal": Style("UGAL", "#0072B2", "D"),
+    "clos_ad": Style("Clos-AD", "#56B4E9", "s"),
+    "ugal_group": Style("UGALg", "#56B4E9", "s"),
+    "ugal_l": Style("UGAL-L", "#0072B2", "v"),
+    "ugal_router": Style("UGALn", "#0072B2", "D"),
+    "ugal_global": Style("UGAL-G (oracle)", "#0072B2", "x", ":"),
+    "par": Style("PAR", "#009E73", "P"),
+    "dal": Style("DAL", "#7fcdb6", "h"),
+    "dim_war": Style("DimWAR", "#009E73", "P"),
+    "omni_war": Style("OmniWAR", "#005a41", "X", width=2.0),
+    "q_routing": Style("Q-routing", "#E69F00", "<"),
+    "q_adaptive": Style("Q-adaptive", "#D55E00", "*", width=2.4),
+}
+
+# For policies that have no style of their own, in this order: far from each other and from those above. The numbers of
+# colours and of markers have no common divisor, so that pairs repeat late.
+FURTHER_COLORS = ("#CC79A7", "#6A3D9A", "#A6761D", "#E6194B", "#1B9E9E")
+FURTHER_MARKERS = ("h", "d", "p", ">")
+
+_further: dict[str, Style] = {}  # by name, those that were asked for
+
+# A point of the paper: a large hollow star. Any, as matplotlib's keyword arguments have no common type.
+PUBLISHED: dict[str, Any] = {
+    "marker": "*",
+    "markersize": 15,
+    "markerfacecolor": "none",
+    "markeredgecolor": "#CC79A7",
+    "linestyle": "none",
+}
+
+
+def style_of(routing: str) -> Style:
+    """The style of a routing; those that have none of their own have further ones, in the order they are asked for."""
+    if routing not in STYLES and routing not in _further:
+        _further[routing] = _further_style(routing, len(_further))
+    return STYLES.get(routing) or _further[routing]
+
+
+def distinct_styles(routings_by_name: Mapping[str, str]) -> dict[str, Style]:
+    """Styles of policies that stand in one figure, all different.
+
+    Args:
+        routings_by_name: The routing that each policy plays with, by the policy's name.
+
+    Returns:
+        By name: the first policy of a routing looks as that routing does everywhere; learned policies, and others
+        whose look is taken, have a further colour and marker each.
+    """
+    styles: dict[str, Style] = {}
+    taken = set()
+    further = itertools.count()
+    for name, routing in routings_by_name.items():
+        known = STYLES.get(routing)
+        # Routings of different topologies may look alike.
+        if known and (known.color, known.marker) not in taken:
+            taken.add((known.color, known.marker))
+            styles[name] = replace(known, label=name)
+        else:
+            styles[name] = _further_style(name, next(further))
+    return styles
+
+
+def _further_style(name: str, k: int) -> Style:
+    color, marker = FURTHER_COLORS[k % len(FURTHER_COLORS)], FURTHER_MARKERS[k % len(FURTHER_MARKERS)]
+    # Once round, the same colours come back dashed.
+    return Style(name, color, marker, "-" if k < len(FURTHER_COLORS) else "--", 2.0)
+
+
+def select(rows: Sequence[Row], pattern: str, routing: str | None = None) -> list[Row]:
+    """The rows of a pattern, and of a routing if given, by increasing load and seed.
+
+    Raises:
+        ValueError: there is none; a figure is not drawn with a curve missing.
+    """
+    chosen = [row for row in rows if pattern_of(row) == pattern and routing in (None, player_of(row))]
+    if not chosen:
+        raise ValueError(f"no row for pattern {pattern}" + (f" and routing {routing}" if routing else ""))
+    return sorted(chosen, key=lambda row: (row["traffic.load"], row["seed"]))
+
+
+def curve(rows: Sequence[Row], quantity: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Offered loads and the mean over seeds of a quantity at each; NaN where nothing was measured."""
+    loads = sorted({row["traffic.load"] for row in rows})
+    values = [[row[quantity] for row in rows if row["traffic.load"] == load] for load in loads]
+    means = [np.nan if None in at_load else np.mean(at_load) for at_load in values]
+    return np.array(loads), np.array(means, dtype=float)
+
+
+def routings(rows: Sequence[Row]) -> list[str]:
+    """Every routing or policy in the rows: the known ones in the order of `STYLES`, others behind them."""
+    present = {player_of(row) for row in rows}
+    return [name for name in STYLES if name in present] + sorted(present - set(STYLES))
+
+
+def draw_curves(ax: Axes, rows: Sequence[Row], pattern: str, quantity: str) -> None:
+    """The curves of every routing over the offered load for one pattern; latencies on a logarithmic axis.
+
+    Raises:
+        ValueError: a routing has no row for the pattern.
+    """
+    for name in routings(rows):
+        loads, values = curve(select(rows, pattern, name), quantity)
+        style = style_of(name)
+        ax.plot(
+            loads, values, color=style.color, marker=style.marker, linestyle=style.line, linewidth=style.width,
+            markersize=5, zorder=3 if name == "q_adaptive" else 2,
+        )  # fmt: skip
+    if quantity.endswith("_ns"):
+        latency_axis(ax)
+
+
+def polish(ax: Axes) -> None:
+    """Light grid, no frame at the top and right."""
+    ax.grid(True, which="major", color="#e6e6e6", linewidth=0.7)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def latency_axis(ax: Axes) -> None:
+    """A logarithmic axis whose ticks read 500, 1,000, 2,000 and so on."""
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+
+
+def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, ColorType]], spacing: float = 0.045) -> None:
+    """Write a label to the right of each line's last point, moved apart where they would cover each other.
+
+    Args:
+        ax: With its final limits and scale.
+        ends: Per line the last point, the text and the colour.
+        spacing: Least distance of two labels, as a part of the panel's height.
+    """
+    to_panel = ax.transScale + ax.transLimits
+    height = -np.inf
+    for (_, text, color), y in sorted(
+        (((x, text, color), float(to_panel.transform((x, y))[1])) for x, y, text, color in ends),
+        key=lambda item: item[1],
+    ):
+        height = max(y, height + spacing)
+        ax.annotate(text, (1.0, height), xycoords="axes fraction", xytext=(3, 0), textcoords="offset points",
+                    fontsize=8, va="center", color=color)  # fmt: skip
+
+
+def legend_above(figure: Figure, names: Sequence[str], extra: Sequence[Line2D] = (), columns: int = 6) -> None:
+    """One legend for all panels, above them: the routings, then whatever else is drawn."""
+    handles = [*(key_line(style_of(name)) for name in names), *extra]
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False, fontsize=9)
+
+
+def key_line(style: Style) -> Line2D:
+    """How a style looks in a legend."""
+    return Line2D([], [], color=style.color, marker=style.marker, linestyle=style.line, linewidth=style.width,
+                  markersize=6, label=style.label)  # fmt: skip
+
+
+def save_figure(figure: Figure, stem: Path, salt: str, kinds: Sequence[str] = ("png", "svg")) -> list[Path]:
+    """Write a figure as PNG and SVG; the same figure gives the same bytes.
+
+    Args:
+        figure: What was drawn.
+        stem: The files' path without a suffix.
+        salt: Of the names that marks in an SVG have; without one they would be random.
+        kinds: Suffixes of the files.
+
+    Returns:
+        The files written.
+    """
+    written = []
+    for suffix in kinds:
+        path = stem.with_name(f"{stem.name}.{suffix}")
+        with atomic_path(path) as temporary, matplotlib.rc_context({"svg.hashsalt": salt}):
+            figure.savefig(temporary, dpi=160, metadata={"Date": None} if suffix == "svg" else None)
+        written.append(path)
+    return written

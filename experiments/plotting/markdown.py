@@ -1,0 +1,44 @@
+"""Markdown tables that more than one figure has."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..metrics import peak_throughput, saturation_load
+from .drawing import Row, curve, routings, select, style_of
+from .patterns import title_of
+
+
+def every_curve(
+    rows: Sequence[Row], patterns: Sequence[str], bounds: Mapping[str, Mapping[str, float]] | None = None
+) -> str:
+    """A line per pattern and routing: its latency at the lowest load, where it saturates, what it carries.
+
+    Args:
+        rows: Runs of every pattern at several loads.
+        patterns: As `pattern_of` names them.
+        bounds: Upper bound of the accepted load per pattern and routing, for two more columns.
+    """
+    heads = ["pattern", "routing", "lowest latency, ns", "saturates at", "highest accepted load", "hops there"]
+    if bounds:
+        heads += ["bound", "part of the bound"]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for pattern in patterns:
+        for name in routings(rows):
+            chosen = select(rows, pattern, name)
+            loads, accepted = curve(chosen, "accepted_load")
+            latency, hops = curve(chosen, "packet_latency_mean_ns")[1], curve(chosen, "hops_mean")[1]
+            saturated, peak = saturation_load(loads, accepted), peak_throughput(accepted)
+            cells = [
+                title_of(pattern),
+                style_of(name).label,
+                f"{np.nanmin(latency):,.0f}",
+                "-" if saturated is None else f"{saturated:.3f}",
+                f"{peak:.3f}",
+                f"{hops[np.argmax(accepted)]:.2f}",
+            ]
+            if bounds:
+                bound = bounds[pattern][name]
+                cells += [f"{bound:.3f}", f"{peak / bound:.1%}"]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(["## Every curve\n", *lines]) + "\n"

@@ -1,0 +1,99 @@
+"""What a reader of a run's numbers should know before believing them: said on the screen and kept in the result."""
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from omegaconf import DictConfig
+
+from ...configs import cold_table
+
+_LEAST_PACKETS = 1_000  # in each half of the window; fewer differ by chance
+_SATURATED = 0.97  # of the offered load, below which what is accepted is less than that
+_DRIFT = 0.1  # of the latency, from one half of the window to the other
+
+
+def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
+    """The `warnings` of a result, by kind.
+
+    Args:
+        config: Of the run.
+        numbers: Of the result so far.
+
+    Returns:
+        `cold_table`: the routing learns, and was measured before it had time to. `drift`: the mean latency of the
+        window's second half differs from that of its first by more than a tenth. `replaced`: because of failures the
+        routing on any graph ran in the place of the one that goes by what the topology is when whole.
+        `threads`: some of `run.threads` had nothing to do.
+    """
+    found = {
+        "cold_table": cold_table(config),
+        "drift": _drift(numbers),
+        "replaced": _replaced(config, numbers),
+        "threads": _threads(config, numbers),
+    }
+    return {kind: text for kind, text in found.items() if text is not None}
+
+
+def _threads(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
+    threads, parts = config.run.threads, numbers.get("facts", {}).get("partitions", 1)
+    if threads <= parts:
+        return None
+    if parts > 1:
+        return f"run.threads: {threads}, but this network has {parts} partitions to run"
+    return (
+        f"run.threads: {threads}, but this network is one partition: agents, the oracle ugal_global, workloads without "
+        "a network or with message_matrix, and networks with few flits in a cycle or very short links are not cut"
+    )
+
+
+def halves(middle: Mapping[str, float], end: Mapping[str, float]) -> dict[str, float | None]:
+    """The mean packet latency of each half of a window, in ns; None where too few packets arrived to tell.
+
+    Args:
+        middle: The core's statistics in the middle of the window.
+        end: The same at its end.
+    """
+    first, both = middle["packets_delivered"], end["packets_delivered"]
+    times: list[float | None] = [None, None]
+    if min(first, both - first) >= _LEAST_PACKETS:
+        early, late = (s["packet_latency_mean_ns"] * s["packets_delivered"] for s in (middle, end))
+        times = [early / first, (late - early) / (both - first)]
+    return dict(zip(("packet_latency_first_half_ns", "packet_latency_second_half_ns"), times, strict=True))
+
+
+def say_cautions(name: str, results: Iterable[Mapping[str, Any]]) -> None:
+    """Say on stderr what the results warn of: each kind once, with the number of runs if there are several."""
+    every = list(results)
+    said: dict[str, list[str]] = {}
+    for result in every:
+        for kind, text in (result.get("warnings") or {}).items():
+            said.setdefault(kind, []).append(text)
+    for texts in said.values():
+        runs = f"{len(texts)} of {len(every)} runs, for example: " if len(every) > 1 else ""
+        print(f"{name}: warning: {runs}{texts[0]}", file=sys.stderr, flush=True)
+
+
+def _replaced(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
+    if not numbers.get("facts", {}).get("routing_replaced"):
+        return None
+    return (
+        f"with failures, the {config.routing.name} of any graph runs in the place of the {config.topology.name}'s own, "
+        "from cycle 0 on: other paths and other VC classes; compare with runs that have failures, too"
+    )
+
+
+def _drift(numbers: Mapping[str, Any]) -> str | None:
+    first, second = (numbers.get(f"packet_latency_{which}_half_ns") for which in ("first", "second"))
+    if first is None or second is None or abs(second - first) <= _DRIFT * first:
+        return None
+    accepted, offered = numbers["accepted_load"], numbers["offered_load"]
+    if second < first:
+        reason = "it is still settling; a longer run.warmup_ns lets it"
+    elif accepted < _SATURATED * offered:
+        reason = f"the network is saturated (accepted {accepted:.3f} of {offered:.3f}): it grows with the window"
+    else:
+        reason = f"it is filling up (accepted {accepted:.3f} of {offered:.3f}); a longer run.warmup_ns tells where to"
+    return (
+        f"the mean latency is {first:,.0f} ns in the window's first half and {second:,.0f} ns in its second: {reason}"
+    )

@@ -1,0 +1,263 @@
+"""Results on disk: written whole or not at all, found again by the hash of their configuration.
+
+What a disk, a copy or a hand has changed since is noticed by checksums and never taken for a result.
+"""
+
+import hashlib
+import json
+import math
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...simcore._files import atomic_path
+
+RESULT_FILE = "result.json"
+
+# What reading the wrong thing ends in; PyArrow's own errors are ValueErrors, OSErrors and so on, too.
+_MISREAD = (
+    *(ArithmeticError, AttributeError, LookupError, MemoryError),
+    *(NotImplementedError, RecursionError, TypeError, ValueError),
+)
+
+
+class DamagedError(Exception):
+    """A file of a run is not as it was written, or cannot be read.
+
+    Args:
+        path: Of the file.
+        why: What is wrong with it.
+    """
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{path} is damaged: {why}")
+        self.path = path
+
+
+@contextmanager
+def read_with_care(path: Path) -> Iterator[None]:
+    """Turn every error of a block that reads what `path` holds into one that names it.
+
+    Raises:
+        DamagedError: instead of what such a block raises.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise DamagedError(path, error.strerror or str(error).strip().split("\n", 1)[0]) from error
+    except _MISREAD as error:
+        text = str(error).strip().split("\n", 1)[0]
+        raise DamagedError(path, f"{type(error).__name__}: {text}" if text else type(error).__name__) from error
+
+
+def require_writable(directory: Path) -> None:
+    """Make a folder and try to write into it: what cannot be kept need not be simulated.
+
+    Raises:
+        OSError: names the folder.
+    """
+    with atomic_path(directory / RESULT_FILE, keep=False):
+        pass
+    if (directory / RESULT_FILE).is_dir():
+        raise IsADirectoryError(21, "Is a directory", str(directory / RESULT_FILE))
+
+
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
+    """Write `data` to `path` in one step. A number that is not finite becomes null, as JSON has no other word."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(_jsonable(data), indent=2, allow_nan=False) + "\n")
+
+
+def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
+    """Write equally long one-dimensional arrays as a Parquet table, in one step."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with atomic_path(path) as temporary:
+        pq.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), temporary)
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays of any shape as a compressed npz, in one step."""
+    with atomic_path(path) as temporary:
+        np.savez_compressed(temporary, allow_pickle=False, **arrays)
+
+
+def write_result(directory: Path, result: Mapping[str, Any]) -> None:
+    """Write `result.json`, with checksums of itself and of the files beside it that its `files` names."""
+    plain: dict[str, Any] = _jsonable(result)
+    plain["checksums"] = {name: _checksum((directory / name).read_bytes()) for name in plain["files"].values()}
+    write_json(directory / RESULT_FILE, {**plain, "checksum": _own_checksum(plain)})
+
+
+def read_result(directory: Path) -> dict[str, Any] | None:
+    """The result in a run's directory, or None if there is none.
+
+    Raises:
+        DamagedError: there is one that cannot be read, is not what was written, or is no result.
+    """
+    path = directory / RESULT_FILE
+    try:
+        with read_with_care(path):
+            result = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+            json.dumps(result, ensure_ascii=False).encode()  # half a character has no bytes, and no table takes it
+    except DamagedError as error:
+        if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
+            return None
+        raise
+    if not isinstance(result, dict):
+        raise DamagedError(path, f"it holds a {type(result).__name__}, no mapping")
+    if ("checksum" in result or "checksums" in result) and result.get("checksum") != _own_checksum(result):
+        raise DamagedError(path, "it does not match its checksum")
+    return result
+
+
+def is_checked(result: Mapping[str, Any]) -> bool:
+    """Whether a result that was read is known to be what was written; those of earlier versions have no checksum."""
+    return "checksum" in result
+
+
+def read_columns(result: Mapping[str, Any], directory: Path, key: str) -> dict[str, NDArray[Any]] | None:
+    """The table of a result that its `files` has under `key`, as arrays; None where none was kept, or it was removed.
+
+    Raises:
+        DamagedError: it cannot be read, or is not what was written.
+    """
+    import pyarrow.parquet as pq
+
+    name = result.get("files", {}).get(key)
+    if name is None or not (directory / name).exists():
+        return None
+    _check_file(result, directory, name)
+    with read_with_care(directory / name):
+        table = pq.read_table(directory / name)
+        return {column: table[column].to_numpy() for column in table.column_names}
+
+
+def read_arrays(result: Mapping[str, Any], directory: Path, key: str) -> dict[str, NDArray[Any]] | None:
+    """The npz of a result that its `files` has under `key`; None where none was kept, or it was removed.
+
+    Raises:
+        DamagedError: as `read_columns`.
+    """
+    name = result.get("files", {}).get(key)
+    if name is None or not (directory / name).exists():
+        return None
+    _check_file(result, directory, name)
+    with read_with_care(directory / name):
+        try:
+            with np.load(directory / name) as arrays:
+                return dict(arrays)
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            raise ValueError(str(error)) from error
+
+
+def check_table(result: Mapping[str, Any], directory: Path, key: str) -> None:
+    """Compare the file that `files` of a result has under `key` with its checksum, if it is still there.
+
+    Raises:
+        DamagedError: it is not what was written.
+    """
+    name = result["files"][key]
+    if (directory / name).exists():
+        _check_file(result, directory, name)
+
+
+def finished(directory: Path, config_hash: str, version: str, results_version: str = "") -> dict[str, Any] | None:
+    """The result in `directory` if it is of this very configuration, made by this core or by one with the same results.
+
+    That of a workload counts only if all its jobs were done. A damaged one does not count; stderr says so.
+
+    Args:
+        directory: Where it lies.
+        config_hash: Of the configuration.
+        version: Of the core.
+        results_version: Of the core's recorded results (`simcore/CMakeLists.txt`): equal for cores of which these, and
+            the number beside them, are the same. Empty: nobody knows, and only the very version counts.
+    """
+    try:
+        result = read_result(directory)
+        if result is None or result.get("config_hash") != config_hash:
+            return None
+        same = results_version != "" and result.get("results_version") == results_version
+        if not same and result.get("version") != version:
+            return None
+        with read_with_care(directory / RESULT_FILE):
+            for name in result.get("files", {}).values():
+                _check_file(result, directory, name)
+    except DamagedError as error:
+        print(f"{error}; the run is run again", file=sys.stderr, flush=True)
+        return None
+    return result if result.get("workload_finished", True) else None
+
+
+def results_below(directory: Path) -> tuple[list[tuple[dict[str, Any], Path]], list[DamagedError]]:
+    """Every result below a folder with its own folder, and what cannot be taken for one."""
+    found, damaged = [], []
+    for path in sorted(directory.glob(f"**/{RESULT_FILE}")):
+        try:
+            result = read_result(path.parent)
+            if result is not None:
+                _check_shape(result, path)
+                found.append((result, path.parent))
+        except DamagedError as error:
+            damaged.append(error)
+    return found, damaged
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _own_checksum(result: Mapping[str, Any]) -> str:
+    # Of the values, not of the bytes: another layout of the same JSON is the same result.
+    rest = {key: value for key, value in result.items() if key != "checksum"}
+    return _checksum(json.dumps(rest, sort_keys=True).encode())
+
+
+def _check_file(result: Mapping[str, Any], directory: Path, name: str) -> None:
+    path = directory / name
+    with read_with_care(path):
+        known = result.get("checksums", {}).get(name)
+        if known is None:
+            path.stat()
+        elif _checksum(path.read_bytes()) != known:
+            raise ValueError("it does not match its checksum")
+
+
+def _check_shape(result: Mapping[str, Any], path: Path) -> None:
+    """What every result has, for those that have no checksum: anybody may have written them."""
+    config = result.get("config")
+    if not isinstance(config, Mapping):
+        raise DamagedError(path, "it has no configuration")
+    for key, kind, noun in (("jobs", Mapping, "mapping"), ("files", Mapping, "mapping"), ("version", str, "text")):
+        if key in result and not isinstance(result[key], kind):
+            raise DamagedError(path, f"'{key}' is no {noun}")
+    for name in result.get("files", {}).values():
+        if not isinstance(name, str) or Path(name).name != name:
+            raise DamagedError(path, f"'files' has {name!r}, which is no name of a file")
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number of JSON")

@@ -1,0 +1,76 @@
+"""What `workload.message_matrix` keeps: bytes and times by pairs of ranks, and what a row says of them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:  # rows are read without the core
+    from ...simcore import Simulation
+
+MOST_RANKS = 64  # whose pairs stand in a row one by one
+BLOCKS = 48  # of ranks, in rows of larger jobs
+
+# Name in the npz, after that of the job: memory of the core. Row: rank that sends, column: rank that receives.
+_KEPT = {
+    "bytes": "message_bytes",
+    "messages": "message_count",
+    "time_ns": "message_time_ns",
+    "busy_ns": "message_busy_ns",
+}
+
+
+def matrices(simulation: "Simulation", ranks: Mapping[str, int]) -> dict[str, NDArray[Any]]:
+    """The matrices of every job as `<job>.bytes`, `<job>.messages`, `<job>.time_ns` and `<job>.busy_ns`.
+
+    Args:
+        simulation: Of a workload with `workload.message_matrix=true`.
+        ranks: By the job's name, in the order of the jobs.
+
+    Returns:
+        Each [ranks, ranks]: bytes and messages that have arrived, the sum of their times from the call of the send to
+        the last byte, and the time in which at least one of the pair's messages was under way.
+    """
+    arrays = {}
+    for key, memory in _KEPT.items():
+        whole = simulation.memory(memory)
+        for job, (name, n) in enumerate(ranks.items()):
+            # A memory of single ranks has no dimensions for them.
+            arrays[f"{name}.{key}"] = np.atleast_2d(whole[job])[:n, :n]
+    return arrays
+
+
+def pair_columns(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """The bandwidth of pairs of ranks as columns of a row, for every job of `matrices`.
+
+    * `messages.<job>.gb_per_s`: [from][to] GB/s while a message was under way, None where none was; up to 64 ranks
+      one by one, more as means over 48 x 48 blocks of neighbouring ranks;
+    * `messages.<job>.mean_gb_per_s`: over all pairs that had a message.
+    """
+    columns: dict[str, Any] = {}
+    for name in arrays:
+        job, _, key = name.rpartition(".")
+        if key != "bytes":
+            continue
+        size, busy = arrays[name], arrays[f"{job}.busy_ns"]
+        rate = np.divide(size, busy, out=np.full(size.shape, np.nan), where=busy > 0)
+        shown = rate if len(rate) <= MOST_RANKS else block_means(rate, BLOCKS)
+        columns[f"messages.{job}.gb_per_s"] = [[x if np.isfinite(x) else None for x in row] for row in shown.tolist()]
+        columns[f"messages.{job}.mean_gb_per_s"] = float(np.nanmean(rate)) if np.isfinite(rate).any() else None
+    return columns
+
+
+def block_means(values: NDArray[np.float64], blocks: int) -> NDArray[np.float64]:
+    """Means over `blocks` x `blocks` parts of a square matrix, of sizes that differ by one at most; NaN is left out.
+
+    Returns:
+        [blocks, blocks], NaN where a part holds nothing else.
+    """
+    part = np.arange(len(values)) * blocks // len(values)
+    known = np.isfinite(values)
+    total, count = np.zeros((blocks, blocks)), np.zeros((blocks, blocks))
+    at = np.ix_(part, part)
+    np.add.at(total, at, np.where(known, values, 0.0))
+    np.add.at(count, at, known)
+    return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)

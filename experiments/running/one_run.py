@@ -1,0 +1,257 @@
+"""One simulation from a resolved configuration to its result: build, run its windows or its jobs, write."""
+
+import math
+import resource
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from ...configs import config_hash, core_sections, has_workload
+from ...simcore import ConfigError, Simulation, __version__, registered, results_version
+from ..results.cautions import cautions, halves
+from ..results.files import finished, require_writable, write_result, write_table
+from ..results.names import Names
+from ..terminal.progress import Report
+from ..workload.run import Limits, run_workload
+from .cores import cores_of_a_run
+
+_COUNTS = {
+    "window_cycles",
+    "packets_generated",
+    "packets_injected",
+    "packets_delivered",
+    "generations_missed",
+    "flits_delivered",
+    "flit_hops",
+}
+_FIRST_CHUNK = 500  # cycles; shorter calls into the core would cost more than they show
+_CHUNK_SECONDS = 0.2  # about so long is a call into the core, between two reports
+
+
+@dataclass
+class Phases:
+    """The lengths of a run in cycles of the router's clock."""
+
+    warmup: int
+    measure: int
+    drain_max: int
+    series_interval: int
+
+    @classmethod
+    def of(cls, run: DictConfig, cycle_ns: float) -> "Phases":
+        """Round the times of the `run` section to cycles.
+
+        Raises:
+            ConfigError: a time is negative, or a window is shorter than one cycle.
+        """
+        cycles = {}
+        for key in ("warmup_ns", "measure_ns", "drain_max_ns", "series_interval_ns"):
+            if not (run[key] >= 0 and math.isfinite(run[key])):
+                raise ConfigError(f"run.{key}: {run[key]:g} ns is negative or not finite")
+            cycles[key.removesuffix("_ns")] = round(run[key] / cycle_ns)
+        if cycles["measure"] == 0:
+            raise ConfigError(f"run.measure_ns: {run.measure_ns:g} ns is shorter than one cycle ({cycle_ns:g} ns)")
+        if run.series_interval_ns > 0 and cycles["series_interval"] == 0:
+            raise ConfigError(
+                f"run.series_interval_ns: {run.series_interval_ns:g} ns is shorter than one cycle ({cycle_ns:g} ns)"
+            )
+        return cls(**cycles)
+
+
+def obtain(config: DictConfig, directory: Path, report: Report) -> tuple[dict[str, Any], bool]:
+    """The result of `config`: the one in `directory` if it is finished there, else that of a new run.
+
+    Returns:
+        The result, and whether it was run now. Jobs that are not done (`workload_finished` is false) are no error here:
+        their result is written, but run again the next time.
+
+    Raises:
+        ConfigError: the configuration cannot run.
+        CoreError: the simulation ended itself, e.g. in a deadlock.
+        OSError: the result cannot be written; nothing half written is left.
+    """
+    if not config.run.overwrite:
+        known = finished(directory, config_hash(config), __version__, results_version)
+        if known is not None:
+            return known, False
+    return execute(config, directory, report), True
+
+
+def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, Any]:
+    """Run `config` and write `result.json`, and the arrays that the configuration asks for, into `directory`.
+
+    Returns and raises as `obtain`.
+    """
+    began = time.process_time()
+    simulation = prepare(config)
+    build_cpu_seconds = time.process_time() - began
+    require_writable(directory)
+    try:
+        return _execute(config, simulation, build_cpu_seconds, directory, report)
+    except BaseException:
+        with suppress(OSError):
+            directory.rmdir()  # unless there is something in it
+        raise
+
+
+def _execute(
+    config: DictConfig, simulation: Simulation, build_cpu_seconds: float, directory: Path, report: Report
+) -> dict[str, Any]:
+    run = config.run
+    if run.load_q_table is not None:
+        simulation.load_q_table(run.load_q_table)
+    if run.freeze_q_table:
+        simulation.q_frozen = True
+
+    # Arrays first: result.json is the mark that the run is complete.
+    if has_workload(config):
+        numbers, files = run_workload(simulation, config, directory, report)
+    else:
+        numbers, files = _run_windows(simulation, run, directory, report)
+    if run.save_q_table:
+        files["q_table"] = "q_table.npz"
+        simulation.save_q_table(str(directory / files["q_table"]))
+    result = {
+        **_statistics(simulation),
+        "latency_reference": config.router.latency_from,
+        "cycles": simulation.now,
+        "simulated_ns": simulation.time_ns,
+        "jobs": {},  # of a workload
+        **numbers,
+        "build_cpu_seconds": build_cpu_seconds,
+        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "state_hash": simulation.state_hash(),
+        "version": __version__,
+        "results_version": results_version,
+        "files": files,
+        "facts": simulation.facts(),
+        "config_hash": config_hash(config),
+        "config": OmegaConf.to_container(config, resolve=True, throw_on_missing=True),
+    }
+    result["warnings"] = cautions(config, result)
+    write_result(directory, result)
+    return result
+
+
+def prepare(config: DictConfig) -> Simulation:
+    """Build the network of `config`; everything that can be refused before cycle 0 is refused here.
+
+    Raises:
+        ConfigError: the configuration cannot run.
+    """
+    if config.routing.name == "policy" and not config.routing.path:
+        raise ConfigError("routing.path: name a policy file (flitgym-train makes one), or use routing=dqn_dragonfly")
+    simulation = Simulation({**core_sections(config), "max_memory_gb": config.run.max_memory_gb})
+    try:
+        simulation.threads = config.run.threads or cores_of_a_run()
+    except ConfigError as error:
+        raise ConfigError(f"run.{error}") from error
+    if has_workload(config):
+        Limits.of(config.workload, simulation)
+    else:
+        _check_windows(config.run, simulation)
+    _check_routing(config, simulation)
+    return simulation
+
+
+def _check_windows(run: DictConfig, simulation: Simulation) -> None:
+    """What would only fail after hours is refused before the first cycle."""
+    phases = Phases.of(run, simulation.cycle_ns)
+    end = simulation.facts()["end_of_time_cycles"]
+    for key in ("warmup", "measure", "drain_max", "series_interval"):
+        if getattr(phases, key) > end:
+            raise ConfigError(
+                f"run.{key}_ns: {run[f'{key}_ns']:g} ns is beyond the end of simulated time "
+                f"({end * simulation.cycle_ns:g} ns); use a shorter time or a longer router.cycle_ns"
+            )
+    cycles = phases.warmup + phases.measure + (phases.drain_max if run.drain else 0)
+    if cycles > end:
+        raise ConfigError(
+            f"run.measure_ns: the run would take {cycles:.3g} cycles, simulated time ends after {end:.3g}; "
+            "use shorter windows or a longer router.cycle_ns"
+        )
+
+
+def _check_routing(config: DictConfig, simulation: Simulation) -> None:
+    if config.run.save_q_table and not simulation.facts()["table_layout"]:
+        raise ConfigError(f"run.save_q_table: routing.{config.routing.name} has no Q-table")
+    if registered("routing")[config.routing.name]["facts"]["external"]:
+        raise ConfigError(
+            f"routing: '{config.routing.name}' takes its decisions from Python (collect() and apply()); "
+            "this command has nobody to ask"
+        )
+
+
+def _statistics(simulation: Simulation) -> dict[str, float | int | None]:
+    # The core gives every number as a float. Counts are whole, and a latency of no packet is no number.
+    numbers: dict[str, float | int | None] = dict(simulation.statistics())
+    for name, value in simulation.statistics().items():
+        if name in _COUNTS:
+            numbers[name] = int(value)
+        elif "_latency_" in name and not numbers["packets_delivered"]:
+            numbers[name] = None
+    return numbers
+
+
+def _run_windows(
+    simulation: Simulation, run: DictConfig, directory: Path, report: Report
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Warm up, measure, drain. Returns how long that took, and the files that were written."""
+    phases = Phases.of(run, simulation.cycle_ns)
+    if phases.series_interval:
+        simulation.set_series_interval(phases.series_interval)
+    numbers = _advance(simulation, phases, run.drain, report)
+    files = {}
+    if run.series_interval_ns > 0:
+        files["series"] = "series.parquet"
+        write_table(directory / files["series"], simulation.series())
+    if run.channels:
+        files["channels"] = "channels.parquet"
+        channels = simulation.channels()
+        write_table(directory / files["channels"], channels | Names.of(simulation).of_channels(channels))
+    return numbers, files
+
+
+def _advance(simulation: Simulation, phases: Phases, drain: bool, report: Report) -> dict[str, Any]:
+    """Step through the phases; how long that took, the window's halves, and whether the network is empty at the end."""
+    expected = phases.warmup + phases.measure
+    cpu, wall = time.process_time(), time.perf_counter()
+
+    _run(simulation, phases.warmup, "warm-up", expected, report)
+    simulation.begin_window()
+    measure_cpu = time.process_time()
+    _run(simulation, phases.measure // 2, "measure", expected, report)
+    middle = simulation.statistics()
+    _run(simulation, phases.measure - phases.measure // 2, "measure", expected, report)
+    measure_cpu_seconds = time.process_time() - measure_cpu
+    simulation.end_window()
+    parts = halves(middle, simulation.statistics())
+
+    drained = None
+    if drain:
+        report("drain", 1.0)
+        simulation.stop_sources()
+        drained = simulation.drain(phases.drain_max)
+    return {
+        "cpu_seconds": time.process_time() - cpu,
+        "wall_seconds": time.perf_counter() - wall,
+        "measure_cpu_seconds": measure_cpu_seconds,
+        "drained": drained,
+        **parts,
+    }
+
+
+def _run(simulation: Simulation, cycles: int, phase: str, expected: int, report: Report) -> None:
+    chunk = _FIRST_CHUNK
+    end = simulation.now + cycles
+    while simulation.now < end:
+        report(phase, simulation.now / expected)
+        began, step = time.perf_counter(), min(chunk, end - simulation.now)
+        simulation.run(step)
+        # Never more than twice as long as the last one: a network fills up, and then takes longer.
+        speed = step / max(time.perf_counter() - began, 1e-6)
+        chunk = max(_FIRST_CHUNK, min(2 * step, round(speed * _CHUNK_SECONDS)))

@@ -1,0 +1,237 @@
+"""One forwarding table from a resolved configuration to its result: made or read, measured, written."""
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from omegaconf import DictConfig, OmegaConf
+
+from ...configs import core_failures
+from ...configs.routes import route_hash, table_label
+from ...simcore import (
+    Bisection,
+    ChannelGraph,
+    ConfigError,
+    Demand,
+    ForwardingTable,
+    Quality,
+    __version__,
+    read_demand,
+    read_flows,
+    registered,
+)
+from ..results.files import finished, require_writable, write_result, write_table
+from ..terminal.progress import Report
+
+KIND = "forwarding table"  # of a result, to tell it from that of a simulation
+_DUMP_LINES = 1_000_000  # the most that dump=auto writes
+
+# Of `Quality`, what a result has under the same name.
+_NUMBERS = (
+    *("terminal_forwarding_index", "load_mean", "load_least", "load_deviation", "load_mean_minimal"),
+    *("channels_unused", "hops_mean", "hops_max", "minimal", "layers", "acyclic", "cycle"),
+)
+
+
+def obtain(config: DictConfig, directory: Path, report: Report, keep_refusals: bool) -> tuple[dict[str, Any], bool]:
+    """The result of `config`: the one in `directory` if it is finished there, else a new one.
+
+    Args:
+        config: The resolved configuration, as `configs/route.yaml` has it.
+        directory: For the files.
+        report: Told of what is done.
+        keep_refusals: Of a sweep: that an engine refuses the network is a result, too (`routed` is false).
+
+    Returns:
+        The result, and whether it was made now.
+
+    Raises:
+        ConfigError: the network cannot be built, a file is none, or the engine makes no table of the network.
+        OSError: a file cannot be read or written; nothing half written is left.
+    """
+    if not config.overwrite:
+        known = finished(directory, route_hash(config), __version__)
+        if known is not None and (known["routed"] or keep_refusals):
+            return known, False
+    require_writable(directory)
+    try:
+        return _make(config, directory, report, keep_refusals), True
+    except BaseException:
+        with suppress(OSError):
+            directory.rmdir()  # unless there is something in it
+        raise
+
+
+def channel_graph(config: DictConfig) -> ChannelGraph:
+    """The network of a configuration, with what is out of use left out.
+
+    Raises:
+        ConfigError: it cannot be built.
+    """
+    topology: Any = OmegaConf.to_container(config.topology, resolve=True, throw_on_missing=True)
+    return ChannelGraph(topology, core_failures(config) or None)
+
+
+def files(config: DictConfig, graph: ChannelGraph) -> tuple[Demand | None, Any]:
+    """The matrix and the flows that a configuration names; None where it names none.
+
+    Raises:
+        ConfigError, OSError: one is none, or cannot be read.
+    """
+    demand = read_demand(config.demand, graph) if config.demand else None
+    return demand, read_flows(config.flows, graph) if config.flows else None
+
+
+def _make(config: DictConfig, directory: Path, report: Report, keep_refusals: bool) -> dict[str, Any]:
+    report("network", 0.0)
+    graph = channel_graph(config)
+    demand, flows = files(config, graph)
+    report("table", 0.05)
+    began = time.process_time()
+    try:
+        table = _table(config, graph, demand)
+    except ConfigError as error:
+        if not keep_refusals or config.file:
+            raise
+        result = {"routed": False, "note": str(error), **_about(config, graph)}
+        write_result(directory, result)
+        return result
+    seconds = time.process_time() - began
+    began = time.process_time()
+    report("loads", 0.5)
+    quality = table.quality()
+    under = table.quality(demand) if demand is not None else None
+    bisection = _bisection(config, table, report)
+    result = {
+        "routed": True,
+        "note": "",
+        **_numbers(quality),
+        "under_demand": _numbers(under) if under else None,
+        "ebb_mean": bisection.mean if bisection else None,
+        "ebb_standard_error": bisection.standard_error if bisection else None,
+        "ebb_patterns": config.patterns if bisection else 0,
+        "flows": None if flows is None else _congestion(table, flows),
+        "route_cpu_seconds": None if config.file else seconds,
+        "quality_cpu_seconds": time.process_time() - began,
+        **_about(config, graph),
+    }
+    report("files", 0.95)
+    result["files"] = _write(config, directory, table, under or quality, bisection, result)
+    write_result(directory, result)
+    return result
+
+
+def _table(config: DictConfig, graph: ChannelGraph, demand: Demand | None) -> ForwardingTable:
+    if config.file:
+        return ForwardingTable.load(config.file, graph)
+    engine: Any = OmegaConf.to_container(config.engine, resolve=True, throw_on_missing=True)
+    name = engine.pop("name")
+    # The others make the table that they make anyway; its loads are those of the matrix.
+    balances = name in (known := registered("engine")) and known[name]["facts"]["balances"]
+    return ForwardingTable.route(graph, name, engine, demand if balances else None)
+
+
+def _numbers(quality: Quality) -> dict[str, Any]:
+    whole = float(quality.edge_forwarding_index).is_integer()
+    index = quality.edge_forwarding_index
+    return {
+        "edge_forwarding_index": int(index) if whole else index,
+        **{name: getattr(quality, name) for name in _NUMBERS},
+        "routes": quality.routes,
+    }
+
+
+def _bisection(config: DictConfig, table: ForwardingTable, report: Report) -> Bisection | None:
+    # A single terminal, or none of the patterns: nobody sends.
+    if config.patterns == 0 or table.graph.terminals < 2:
+        return None
+    return table.effective_bisection(
+        config.patterns,
+        config.seed,
+        both_ways=config.both_ways,
+        report=lambda part: report("patterns", 0.6 + 0.35 * part),
+    )
+
+
+def _congestion(table: ForwardingTable, flows: Any) -> dict[str, Any]:
+    """Of the flows of a file: what is said of their routes, and apart from it of their ends."""
+    source, destination, weight = flows
+    found = table.congestion(source, destination, weight)
+    return {
+        "count": int(source.size),
+        "congestion_max": float(found["flow"].max()),
+        "congestion_mean": float(np.average(found["flow"], weights=weight)),
+        "bandwidth_mean": float(np.average(weight / found["flow"], weights=weight)),
+        "endpoint_congestion_max": float(found["endpoint"].max()),
+        "endpoint_congestion_mean": float(np.average(found["endpoint"], weights=weight)),
+    }
+
+
+def _about(config: DictConfig, graph: ChannelGraph) -> dict[str, Any]:
+    return {
+        "kind": KIND,
+        "table": table_label(config),
+        "switches": graph.switches,
+        "terminals": graph.terminals,
+        "channels": graph.channels,
+        "jobs": {},
+        "files": {},
+        "version": __version__,
+        "config_hash": route_hash(config),
+        "config": OmegaConf.to_container(config, resolve=True, throw_on_missing=True),
+    }
+
+
+def _write(
+    config: DictConfig,
+    directory: Path,
+    table: ForwardingTable,
+    quality: Quality,
+    bisection: Bisection | None,
+    result: Mapping[str, Any],
+) -> dict[str, str]:
+    """Everything but `result.json`, which is the mark that all is complete."""
+    # Matplotlib takes longer to import than a small table to make; whoever only reads what is finished needs none.
+    from ..plotting.drawing import save_figure
+    from .figure import draw
+    from .text import network_label
+
+    written = {"table": "table.npz", "loads": "loads.parquet"}
+    table.save(directory / written["table"])
+    write_table(directory / written["loads"], loads_by_channel(table.graph, quality))
+    if bisection is not None:
+        written["patterns"] = "patterns.parquet"
+        write_table(directory / written["patterns"], {"bandwidth": bisection.values})
+    if _wants_dump(config.dump, table.arrays()):
+        written["dump"] = "lfts.dump"
+        table.save_dump(directory / written["dump"])
+        if 1 < table.layers <= 16:
+            written["service_levels"] = "lfts.sl.csv"
+            table.save_service_levels(directory / written["service_levels"])
+    title = f"{result['table']} on {network_label(result).partition(':')[0]}"
+    written["figure"] = save_figure(draw(title, result, quality), directory / "loads", "loads", ["png"])[0].name
+    return written
+
+
+def _wants_dump(wanted: str, arrays: Mapping[str, Any]) -> bool:
+    if wanted == "auto":
+        return "port" in arrays and arrays["port"].size <= _DUMP_LINES and arrays["port"].shape[1] < 40_000
+    return wanted == "always"
+
+
+def loads_by_channel(graph: ChannelGraph, quality: Quality) -> dict[str, NDArray[Any]]:
+    """Columns of a table with a row per channel between switches, then per link from and to a terminal."""
+    arrays, names, hosts = graph.arrays(), graph.switch_names, graph.terminal_names
+    loads = quality.loads
+    homes = [names[s] for s in arrays["terminal_switch"]]
+    return {
+        "from": np.array([names[s] for s in arrays["from"]] + hosts + homes, dtype=str),
+        "to": np.array([names[s] for s in arrays["to"]] + homes + hosts, dtype=str),
+        "port": np.concatenate([arrays["port"], np.zeros(len(hosts), np.uint16), arrays["terminal_port"]]),
+        "kind": np.repeat(["channel", "from_terminal", "to_terminal"], [graph.channels, len(hosts), len(hosts)]),
+        "load": np.concatenate([loads["channel"], loads["from_terminal"], loads["to_terminal"]]),
+    }

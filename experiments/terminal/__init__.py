@@ -1,0 +1,1 @@
+"""What every command has in common at the terminal: its errors and exit codes, its progress, times in words."""

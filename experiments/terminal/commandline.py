@@ -1,0 +1,111 @@
+"""What every command does about errors: the user's own in one clear line, the program's with a traceback."""
+
+import io
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from hydra.errors import HydraException
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
+
+from ...configs import explain
+from ...configs.errors import is_of_composition, refuse_valueless_groups
+from ...simcore import ConfigError, CoreError
+from ..results.files import DamagedError
+
+EXIT_RUN_FAILED = 1
+EXIT_BAD_CONFIG = 2
+EXIT_INTERRUPTED = 130  # what shells expect of a program that Ctrl-C ended
+
+
+class CommandError(Exception):
+    """A command cannot do what was asked; the message says why and what would help."""
+
+
+class _PastHydraError(BaseException):
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+
+def of_run(own: Sequence[str], error: BaseException) -> ConfigError:
+    """The error for one of several runs.
+
+    Args:
+        own: The overrides that tell it from the others.
+        error: What is wrong with it.
+    """
+    return ConfigError(f"{' '.join(own)}: {explain(error)}" if own else explain(error))
+
+
+def say_damaged(name: str, damaged: Sequence[DamagedError]) -> None:
+    """Name the runs that a command leaves out, on stderr."""
+    for error in damaged:
+        print(f"{name}: left out: {error}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def past_hydra() -> Iterator[None]:
+    """Take the errors of a block past Hydra, which would print a line about them first, to `run_command`."""
+    try:
+        yield
+    except Exception as error:
+        raise _PastHydraError(error) from None
+
+
+def run_command(name: str, command: Callable[[], object]) -> int:
+    """Call `command` and turn what it raises into a message on stderr and an exit status.
+
+    Set HYDRA_FULL_ERROR=1 to see tracebacks instead.
+    """
+    # Imports are over: from here on there is something to clean up.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # A path may have bytes that are no text; shown, it is to have the same.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="surrogateescape")
+    # A batch system ends a job by SIGTERM: like Ctrl-C, so that nothing half done is left.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if os.environ.get("HYDRA_FULL_ERROR"):
+        _call(command)
+        return 0
+    # Hydra would print its own report and exit; with this it lets the exception through to us.
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    try:
+        refuse_valueless_groups(sys.argv[1:])
+        _call(command)
+    except (HydraException, OmegaConfBaseException, YAMLError, ConfigError, CommandError) as error:
+        return _fail(name, explain(error), EXIT_BAD_CONFIG)
+    except (CoreError, DamagedError) as error:
+        return _fail(name, str(error), EXIT_RUN_FAILED)
+    except OSError as error:
+        if error.errno is None and is_of_composition(error):
+            return _fail(name, explain(error), EXIT_BAD_CONFIG)
+        where = f": {error.filename}" if error.filename else ""
+        return _fail(name, f"{error.strerror or error}{where}", EXIT_RUN_FAILED)
+    except Exception as error:
+        # Hydra and those it asks have errors of many types for a configuration that cannot be read.
+        if not is_of_composition(error):
+            raise
+        return _fail(name, explain(error), EXIT_BAD_CONFIG)
+    except KeyboardInterrupt as interruption:
+        kept = str(interruption) or "finished runs are kept, start again to go on"
+        return _fail(name, f"interrupted; {kept}", EXIT_INTERRUPTED)
+    finally:
+        del os.environ["HYDRA_FULL_ERROR"]
+    return 0
+
+
+def _call(command: Callable[[], object]) -> None:
+    try:
+        command()
+    except _PastHydraError as past:
+        raise past.error from None
+
+
+def _fail(name: str, message: str, status: int) -> int:
+    print(f"{name}: {message}", file=sys.stderr)
+    return status

@@ -1,0 +1,101 @@
+"""The live line of a training: reward, latency, throughput, loss, and the time that is left."""
+
+import math
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from rich.progress import TextColumn
+
+from ..terminal.progress import bars
+
+_LINE_EVERY_SECONDS = 15
+_SHOWN = {
+    "reward": "reward {:.3f}",
+    "latency_ns": "latency {:,.0f} ns",
+    "throughput": "throughput {:.3f}",
+    "loss": "loss {:.4f}",
+}
+
+
+class TrainProgress:
+    """A bar on a terminal, a line now and then in a log file. A context manager.
+
+    Args:
+        description: Of the training.
+        rounds: It has in all.
+        done: Before this process took it up.
+        alone: Whether no other training shares the terminal; else there is no bar.
+    """
+
+    def __init__(self, description: str, rounds: int, done: int, alone: bool = True) -> None:
+        self._description, self._rounds = description, rounds
+        self._bars = bars() if alone and sys.stderr.isatty() else None
+        self._task = None
+        if self._bars is not None:
+            self._bars.columns = (*self._bars.columns, TextColumn("{task.fields[now]}"))
+            self._task = self._bars.add_task(description, total=rounds, completed=done, now="")
+        self._first, self._began, self._last_line = done, time.monotonic(), time.monotonic()
+        if done:
+            self.say(f"going on after round {done}")
+
+    def say(self, words: str) -> None:
+        """Show what is being done besides the rounds."""
+        if self._bars is not None and self._task is not None:
+            self._bars.update(self._task, now=words)
+        else:
+            print(f"{self._description}: {words}", file=sys.stderr, flush=True)
+
+    def update(self, done: int, metrics: Mapping[str, float]) -> None:
+        """Show the metrics of the round that is done."""
+        now = ", ".join(
+            form.format(metrics[key]) for key, form in _SHOWN.items() if math.isfinite(metrics.get(key, math.nan))
+        )
+        if self._bars is not None and self._task is not None:
+            self._bars.update(self._task, completed=done, now=now)
+        elif time.monotonic() - self._last_line > _LINE_EVERY_SECONDS or done == self._rounds:
+            self._last_line = time.monotonic()
+            left = (self._last_line - self._began) * (self._rounds - done) / max(done - self._first, 1)
+            print(
+                f"{self._description}: round {done} of {self._rounds}, {now}, about {left:.0f} s left",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def __enter__(self) -> "TrainProgress":
+        if self._bars is not None:
+            self._bars.start()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+
+class Stop:
+    """Ctrl-C or SIGTERM ends a training between two rounds, where it can be saved; a second one ends it at once.
+
+    A context manager. Outside the main thread, where signals cannot be caught, it does nothing.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[signal.Signals, Any] = {}
+
+    def _ask(self, number: int, frame: object) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        print("finishing this round; once more ends it at once", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> "Stop":
+        if threading.current_thread() is threading.main_thread():
+            self._before = {kind: signal.signal(kind, self._ask) for kind in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        for kind, handler in self._before.items():
+            signal.signal(kind, handler)

@@ -1,0 +1,162 @@
+"""What a training leaves behind: the policy, `training.json`, its figure, and a number that a sweeper can minimise."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from omegaconf import DictConfig
+
+from ...configs.training import mixture
+from ...experience.world import Mixture
+from ...simcore import CoreError, __version__
+from ..results.files import write_json
+from .comparison import COMPARED, LATENCY
+from .tracking import PROGRESS_FILE, read_progress
+
+POLICY_FILE = "policy.safetensors"
+TRAINING_FILE = "training.json"
+
+
+def finish(
+    config: DictConfig,
+    plain: Mapping[str, Any],
+    directory: Path,
+    policy: Any,
+    routing: Mapping[str, Any],
+    baselines: Mapping[str, Mapping[str, float]],
+    identity: str,
+    seconds: float,
+) -> dict[str, Any]:
+    """Write the policy, the figure and the result of a training whose rounds are all done; returns the result.
+
+    Args:
+        config: Of the training.
+        plain: The same, resolved.
+        directory: Of the training.
+        policy: Layers, as `save_policy` takes them.
+        routing: Parameters of `routing=policy`.
+        baselines: Their numbers, by name.
+        identity: Hash of the training.
+        seconds: It took.
+
+    Raises:
+        CoreError: no decision was ever paid.
+        OSError: a file cannot be written.
+    """
+    from ...agents.policy_file import save_policy
+
+    rows = read_progress(directory / PROGRESS_FILE)
+    if all(row.get("loss") is None for row in rows):
+        raise CoreError(
+            "nothing was learned: no decision was ever paid; is the load 0, do all packets have one way, or is "
+            "agent.run_ns * agent.record_part too small?"
+        )
+    save_policy(
+        directory / POLICY_FILE,
+        policy,
+        network=routing["network"],
+        slots=routing["slots"],
+        observation=routing["observation"],
+        topology=_trained_on(config),
+        relation=routing.get("relation", "widest"),
+        slots_by=routing.get("slots_by", "random"),
+    )
+    from .learning_curve import draw_learning_curve  # with Matplotlib, which takes long to import
+
+    draw_learning_curve(rows, baselines, directory / "training", str(config.agent.name))
+    result = {
+        "agent": config.agent.name,
+        "rounds": config.rounds,
+        "decisions": rows[-1].get("decisions"),
+        "wall_seconds": seconds,
+        "objective": objective(rows, baselines),
+        "policy": POLICY_FILE,
+        "last": rows[-1],
+        "baselines": baselines,
+        "training_hash": identity,
+        "version": __version__,
+        "config": plain,
+    }
+    write_json(directory / TRAINING_FILE, result)  # last, for it is the mark that the training is complete
+    return result
+
+
+def _trained_on(config: DictConfig) -> str:
+    """The one kind of network that a policy was trained on, or `any` where there were several."""
+    members = mixture(config)
+    if members is None:
+        return str(config.topology.name)
+    kinds = {str(world.sections["topology"]["name"]) for world in Mixture.composed(members).worlds}
+    return kinds.pop() if len(kinds) == 1 else "any"
+
+
+def finished(directory: Path, plain: Mapping[str, Any], identity: str) -> dict[str, Any] | None:
+    """The result in `directory`, if all of this very training is there: no round, no file and no comparison is missing.
+
+    Args:
+        directory: Of the training.
+        plain: Its resolved configuration.
+        identity: Its hash.
+    """
+    result = read_training(directory)
+    if result is None or result["training_hash"] != identity or result["version"] != __version__:
+        return None
+    if result["config"].get("evaluation") != plain["evaluation"] or not (directory / POLICY_FILE).is_file():
+        return None
+    rows = read_progress(directory / PROGRESS_FILE)
+    return result if len(rows) == plain["rounds"] and rows[-1] == result["last"] else None
+
+
+def read_training(directory: Path) -> dict[str, Any] | None:
+    """The `training.json` of a folder, or None if there is none that can be read."""
+    try:
+        result = json.loads((directory / TRAINING_FILE).read_bytes())
+    except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
+        return None
+    parts = {"agent": str, "rounds": int, "last": dict, "baselines": dict, "training_hash": str, "version": str}
+    parts["config"] = dict
+    whole = isinstance(result, dict) and all(isinstance(result.get(key), kind) for key, kind in parts.items())
+    return result if whole else None
+
+
+def objective(rows: Sequence[Mapping[str, Any]], baselines: Mapping[str, Mapping[str, float]]) -> float:
+    """How good a training became; less is better.
+
+    Where the policy was compared with baselines: its latency over that of the best of them, as geometric mean over the
+    loads (of a workload: communication time, over the jobs) of the last comparison; infinite if it delivered nothing.
+    Without a comparison: minus the mean reward of the last tenth of the rounds, which is the mean delay of a decision
+    in us if the reward is `hop_delay`.
+    """
+    compared = [row for row in rows if any(key.startswith(COMPARED) for key in row)]
+    ratios = []
+    for key, value in (compared[-1] if compared else {}).items():
+        known = [numbers.get(key) for numbers in baselines.values()] if key.startswith(COMPARED) else []
+        best = min((x for x in known if x is not None and math.isfinite(x)), default=None)
+        if best:
+            ratios.append(math.inf if value is None else value / best)
+    if ratios:
+        return float(np.exp(np.mean(np.log(ratios))))
+    rewards = [row["reward"] for row in rows[-max(1, len(rows) // 10) :] if row.get("reward") is not None]
+    return -float(np.mean(rewards)) if rewards else math.inf
+
+
+def summary(result: Mapping[str, Any], directory: Path) -> str:
+    """What a training came to, for the terminal."""
+    shown = directory.relative_to(Path.cwd()) if directory.is_relative_to(Path.cwd()) else directory
+    made = f"{result['rounds']} rounds, {result['decisions'] or 0:,.0f} decisions, {result['wall_seconds']:.0f} s"
+    lines = [f"{shown / POLICY_FILE}: {made}"]
+    baselines, last = result["baselines"], result["last"]
+    for key in (key for key in last if key.startswith(COMPARED)):
+        what, label = key.rsplit("@", 1)
+        parts = [f"{name} {_ns(values.get(key))}" for name, values in {"policy": last, **baselines}.items()]
+        title = f"load {label}: mean latency" if what == LATENCY else f"{label}: mean communication time"
+        lines.append(f"  {title} in ns: " + ", ".join(parts))
+    lines.append(f"use it: flitgym-simulate topology=... routing=policy routing.path={shown / POLICY_FILE}")
+    return "\n".join(lines)
+
+
+def _ns(value: float | None) -> str:
+    return "-" if value is None or not math.isfinite(value) else f"{value:,.0f}"

@@ -1,0 +1,232 @@
+"""The trainings of a study (`flitgym-train -m`) side by side: a row each, a table over seeds, their learning curves."""
+
+import csv
+import io
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hydra import compose
+from hydra.errors import HydraException
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig, OmegaConf
+
+from ...simcore import ConfigError
+from ...simcore._files import atomic_path
+from ..metrics import Interval, bootstrap_mean
+from ..results.rows import ROWS_FILE, row, write_rows
+from ..running.check import check
+from ..terminal.commandline import EXIT_BAD_CONFIG
+from .comparison import COMPARED
+from .result import TRAINING_FILE, read_training
+from .tracking import PROGRESS_FILE, read_progress
+
+STUDY = "trainings"  # .csv, .md, .png and .svg
+# Of the configuration, what does not tell one training from the other.
+_ALIKE = ("seed", "study", "overwrite", "track", "checkpoint_every", "threads", "device")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Trainings that differ in their seed alone.
+
+    Args:
+        label: What tells it from the others of the study, e.g. `agent.learning_rate=0.001`.
+        rows: One per training, as in `rows.parquet`.
+    """
+
+    label: str
+    rows: Sequence[Mapping[str, Any]]
+
+    def values(self, key: str) -> list[float]:
+        """The numbers of a column, NaN where there is none."""
+        return [math.nan if (value := entry.get(key)) is None else float(value) for entry in self.rows]
+
+
+class CheckTrainings(Callback):
+    """Hydra's hook at the start of a sweep: what cannot be trained stops it before its first training, not later."""
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """End the program with the message if a combination of the sweep cannot run."""
+        try:
+            check(list(config.hydra.overrides.task), prepare_training, {"agent"})
+        except HydraException:
+            return  # Hydra composes every training itself in a moment and says so
+        except ConfigError as error:
+            # Hydra turns the exceptions of its hooks into warnings, but lets an exit through.
+            print(f"flitgym-train: {error}", file=sys.stderr)
+            raise SystemExit(EXIT_BAD_CONFIG) from None
+
+
+class GatherTrainings(Callback):
+    """Hydra's hook at the end of a sweep."""
+
+    def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
+        """Gather every finished training of the study."""
+        directory = Path(config.hydra.sweep.dir)
+        for path in gather_trainings(directory):
+            print(path)
+
+
+def prepare_training(words: Sequence[str]) -> None:
+    """Refuse what can be refused of a training before its first round, but its baselines.
+
+    Args:
+        words: Overrides of `train.yaml`.
+
+    Raises:
+        ConfigError: it cannot be trained.
+    """
+    from ...agents import trainable
+    from ...configs.training import variation, world_sections
+    from ...experience.world import World
+
+    config = compose("train", overrides=list(words))
+    hyperparameters, agent_class = trainable()[config.agent.name]
+    settings = hyperparameters(**_plain(config.agent))
+    World(world_sections(config), variation(config)).simulation(
+        {**agent_class.routing(settings), "name": "policy"}, config.seed
+    )
+
+
+def gather_trainings(directory: Path) -> list[Path]:
+    """Write the rows, the table and the learning curves of every finished training below `directory`.
+
+    Returns:
+        The files written; none without a training. A `training.json` that cannot be read is named on stderr.
+    """
+    rows = []
+    for path in sorted(directory.glob(f"**/{TRAINING_FILE}")):
+        result = read_training(path.parent)
+        if result is None:
+            print(f"{path} is damaged and left out; its training, started again, writes it anew", file=sys.stderr)
+        else:
+            rows.append(training_row(result, path.parent))
+    if not rows:
+        return []
+    groups = grouped(rows)
+    write_rows(directory / ROWS_FILE, rows)
+    written = [directory / ROWS_FILE]
+    for suffix, text in (("csv", _csv(groups)), ("md", _markdown(groups))):
+        written.append(directory / f"{STUDY}.{suffix}")
+        with atomic_path(written[-1]) as temporary:
+            temporary.write_text(text)
+    from .learning_curve import draw_study  # with Matplotlib, which takes long to import
+
+    return [*written, *draw_study(groups, directory / STUDY)]
+
+
+def training_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
+    """One training as one flat row.
+
+    Its numbers, its configuration as `agent.learning_rate` and so on, the last round's metrics as `last.<metric>`, the
+    baselines' as `baselines.<name>.<metric>`, and all rounds as lists, `progress.<metric>`.
+
+    Args:
+        result: What `training.json` holds.
+        directory: Where it lies.
+    """
+    flat = row({key: value for key, value in result.items() if key not in ("last", "baselines", "agent")}, directory)
+    flat["directory"] = directory.name
+    flat |= {f"last.{key}": value for key, value in result["last"].items()}
+    for name, numbers in result["baselines"].items():
+        flat |= {f"baselines.{name}.{key}": value for key, value in numbers.items()}
+    progress = read_progress(directory / PROGRESS_FILE)
+    keys = dict.fromkeys(key for entry in progress for key in entry)
+    return flat | {f"progress.{key}": [_float(entry.get(key)) for entry in progress] for key in keys}
+
+
+def grouped(rows: Sequence[Mapping[str, Any]]) -> list[Group]:
+    """Trainings that differ in their seed alone, side by side; the best group, by `objective`, first."""
+    by_identity: dict[str, list[Mapping[str, Any]]] = {}
+    for entry in rows:
+        by_identity.setdefault(json.dumps(_identity(entry), sort_keys=True, default=str), []).append(entry)
+    members = list(by_identity.values())
+    labels = _labels([_identity(own[0]) for own in members])
+    groups = [Group(label, own) for label, own in zip(labels, members, strict=True)]
+    return sorted(groups, key=lambda group: (_sortable(bootstrap_mean(group.values("objective")).value), group.label))
+
+
+def _identity(entry: Mapping[str, Any]) -> dict[str, Any]:
+    sections = ("agent.", "topology.", "router.", "traffic.", "workload.", "evaluation.", "vary")
+    chosen = {key: value for key, value in entry.items() if key == "rounds" or key.startswith(sections)}
+    # A table has every column in every row: what a training has not is null there.
+    return {k: value for k, value in chosen.items() if value is not None and k.split(".", 1)[0] not in _ALIKE}
+
+
+def _labels(identities: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What differs, as on the command line: options if they say enough, else the keys that all have, else all keys."""
+    if len(identities) == 1:
+        return [f"{identities[0].get('agent.name')} on {identities[0].get('topology.name')}"]
+    common = [key for key in identities[0] if all(key in other for other in identities)]
+    every = list(dict.fromkeys(key for identity in identities for key in identity))
+    labels: list[str] = []
+    for keys in ([key for key in common if key.endswith(".name")], common, every):
+        differing = [key for key in keys if len({str(identity.get(key)) for identity in identities}) > 1]
+        labels = [
+            ", ".join(f"{key.removesuffix('.name')}={identity[key]}" for key in differing if key in identity)
+            for identity in identities
+        ]
+        if len(set(labels)) == len(labels):
+            break
+    return labels
+
+
+def _metrics(groups: Sequence[Group]) -> list[str]:
+    found = dict.fromkeys(key for group in groups for entry in group.rows for key in entry)
+    compared = tuple(f"last.{word}" for word in (*COMPARED, "accepted_load@"))
+    return ["objective", "last.reward", *(key for key in found if key.startswith(compared))]
+
+
+def _csv(groups: Sequence[Group]) -> str:
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(["trainings", "metric", "mean", "low", "high", "seeds", "missing"])
+    for group in groups:
+        for key in _metrics(groups):
+            values = group.values(key)
+            interval = bootstrap_mean(values)
+            known = sum(math.isfinite(value) for value in values)
+            cells = ["" if math.isnan(number) else f"{number:.6g}" for number in interval]
+            lines.writerow([group.label, key.removeprefix("last."), *cells, known, len(values) - known])
+    return text.getvalue()
+
+
+def _markdown(groups: Sequence[Group]) -> str:
+    metrics = _metrics(groups)
+    heads = ["trainings", "seeds", *(key.removeprefix("last.") for key in metrics)]
+    lines = [
+        "Mean over seeds and its 95 % bootstrap interval after the last round; `objective`: less is better.",
+        "",
+        f"| {' | '.join(heads)} |",
+        "|---" * len(heads) + "|",
+    ]
+    for group in groups:
+        seeds = ", ".join(str(entry.get("seed")) for entry in group.rows)
+        cells = [_cell(bootstrap_mean(group.values(key))) for key in metrics]
+        lines.append(f"| {' | '.join([group.label, seeds, *cells])} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(interval: Interval) -> str:
+    if math.isnan(interval.value):
+        return "-"
+    between = "" if math.isnan(interval.low) else f" [{interval.low:.4g}, {interval.high:.4g}]"
+    return f"{interval.value:.4g}{between}"
+
+
+def _sortable(value: float) -> float:
+    return math.inf if math.isnan(value) else value
+
+
+def _float(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _plain(node: DictConfig) -> dict[str, Any]:
+    plain: Any = OmegaConf.to_container(node, resolve=True, throw_on_missing=True)
+    return dict(plain)

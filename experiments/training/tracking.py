@@ -1,0 +1,187 @@
+"""Where the metrics of a training go: always a file of JSON lines, and W&B or TensorBoard if asked."""
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from ...configs import unknown
+from ...simcore import ConfigError
+from ...simcore._files import atomic_path
+
+PROGRESS_FILE = "progress.jsonl"
+CHOICES = ("wandb", "tensorboard", "none")
+
+
+class Tracker(Protocol):
+    """Takes the metrics of a round."""
+
+    def log(self, metrics: Mapping[str, float], step: int) -> None:
+        """Keep the finite numbers of one round."""
+
+    def close(self) -> None:
+        """Write what is left."""
+
+
+class JsonLines:
+    """`progress.jsonl`: one round per line.
+
+    Args:
+        path: Of the file. What it holds already is replaced; what is no part of a training is set aside under another
+            name, which is said on stderr.
+        lines: Of the rounds that are done, as the checkpoint has them.
+    """
+
+    def __init__(self, path: Path, lines: Sequence[str] = ()) -> None:
+        self.lines = list(lines)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _set_aside_unless_part(path, self.lines)
+        with atomic_path(path) as temporary:
+            temporary.write_text("".join(line + "\n" for line in self.lines))
+        self._path = path
+        self._file = path.open("a", buffering=1)
+
+    def log(self, metrics: Mapping[str, float], step: int) -> None:
+        """Append a line; what is not finite becomes null."""
+        row = {key: value if math.isfinite(value) else None for key, value in metrics.items()}
+        line = json.dumps({"round": step, **row})
+        self.lines.append(line)
+        try:
+            self._file.write(line + "\n")
+        except OSError as error:
+            error.filename = error.filename or str(self._path)
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        # After a write that failed, the same words are still waiting and would fail again.
+        with suppress(OSError):
+            self._file.close()
+
+
+def _set_aside_unless_part(path: Path, lines: Sequence[str]) -> None:
+    try:
+        found = path.read_bytes()
+    except FileNotFoundError:
+        return
+    # A crash may have cut the last line short.
+    complete = found.split(b"\n")[:-1]
+    known = [line.encode() for line in lines]
+    same = all(line == own for line, own in zip(complete, known, strict=False))
+    if same and len(parsed(complete[len(known) :], first=len(known) + 1)) == max(len(complete) - len(known), 0):
+        return
+    aside = path.with_name(f"{path.name}.damaged")
+    path.replace(aside)
+    where = "begun anew from the checkpoint" if lines else "begun anew"
+    print(f"{path} is damaged: set aside as {aside.name} and {where}", file=sys.stderr, flush=True)
+
+
+class _Wandb:
+    def __init__(self, directory: Path, config: Mapping[str, Any], project: str, online: bool) -> None:
+        import wandb
+
+        settings = wandb.Settings(silent=True)
+        arguments: dict[str, Any] = {
+            "project": project,
+            "name": directory.name,
+            "dir": str(directory),
+            # A training that goes on is the same run.
+            "id": directory.name[-64:],
+            "resume": "allow",
+            "config": dict(config),
+            "settings": settings,
+        }
+        if online:
+            try:
+                self._run = wandb.init(mode="online", **arguments)
+                return
+            except (wandb.errors.UsageError, wandb.errors.CommError) as error:
+                print(f"W&B: {error}; going on offline, `wandb sync` sends it later", file=sys.stderr)
+        self._run = wandb.init(mode="offline", **arguments)
+
+    def log(self, metrics: Mapping[str, float], step: int) -> None:
+        self._run.log({key: value for key, value in metrics.items() if math.isfinite(value)}, step=step)
+
+    def close(self) -> None:
+        self._run.finish()
+
+
+class _TensorBoard:
+    def __init__(self, directory: Path, rounds_done: int) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._writer = SummaryWriter(str(directory / "tensorboard"), purge_step=rounds_done + 1)
+
+    def log(self, metrics: Mapping[str, float], step: int) -> None:
+        for key, value in metrics.items():
+            if math.isfinite(value):
+                self._writer.add_scalar(key, value, step)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def trackers(
+    directory: Path,
+    to: str,
+    config: Mapping[str, Any],
+    lines: Sequence[str] = (),
+    project: str = "flitgym",
+    online: bool = False,
+) -> list[Tracker]:
+    """The trackers of a training that has done the rounds of `lines` already; the first is the `JsonLines`.
+
+    A tracker that is not installed is named on stderr and left out: nothing is lost, `progress.jsonl` has it all.
+
+    Raises:
+        ConfigError: `to` is none of `CHOICES`.
+    """
+    if to not in CHOICES:
+        raise ConfigError(unknown("track.to", to, CHOICES))
+    chosen: list[Tracker] = [JsonLines(directory / PROGRESS_FILE, lines)]
+    try:
+        if to == "wandb":
+            os.environ.setdefault("WANDB_SILENT", "true")
+            chosen.append(_Wandb(directory, config, project, online))
+        elif to == "tensorboard":
+            chosen.append(_TensorBoard(directory, len(lines)))
+    except ModuleNotFoundError as error:
+        extra = "wandb" if to == "wandb" else "learn"
+        print(
+            f"track.to={to}: {error.name} is not installed (pip install 'flitgym[{extra}]'); "
+            f"metrics go to {PROGRESS_FILE} alone",
+            file=sys.stderr,
+        )
+    return chosen
+
+
+def read_progress(path: Path) -> list[dict[str, Any]]:
+    """The rounds of a `progress.jsonl`, up to the first line that is none: a crash may have cut the last one short."""
+    return parsed(path.read_bytes().split(b"\n")) if path.exists() else []
+
+
+def parsed(lines: Iterable[bytes], first: int = 1) -> list[dict[str, Any]]:
+    """The rows of `progress.jsonl` in these lines, up to the first that is none or not of the next round.
+
+    Args:
+        lines: Without their ends.
+        first: Round of the first of them.
+    """
+    rows: list[dict[str, Any]] = []
+    for line in lines:
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):  # not UTF-8, no JSON, nested without end
+            break
+        if not isinstance(row, dict) or row.get("round") != first + len(rows) or not all(map(_is_metric, row.values())):
+            break
+        rows.append(row)
+    return rows
+
+
+def _is_metric(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))

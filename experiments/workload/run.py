@@ -1,0 +1,269 @@
+"""A workload from its first cycle until its jobs are done: who took how long, and who delayed whom."""
+
+import functools
+import json
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from omegaconf import DictConfig
+
+from ...configs import core_sections, unknown
+from ...simcore import ConfigError, CoreError, Simulation
+from ...simcore._core import Program
+from ..results.files import write_arrays, write_table
+from ..results.message_matrix import matrices
+from ..results.names import Names
+from ..terminal.progress import Report
+from .link_frames import LinkFrames, channel_groups
+
+_LOOK = 1024  # cycles; the core looks up so often, and chunks that are no multiples of it would move the run's end
+_CHUNK = 4 * _LOOK
+_LISTED_RANKS = 16
+_ENDINGS = ("all", "target")
+
+# Columns of `jobs()` that are arrays over its ranks, and their names in ranks.parquet.
+_RANKS = {
+    "rank_terminal": "terminal",
+    "rank_comm_time_ns": "comm_time_ns",
+    "rank_finish_ns": "finish_ns",
+    "rank_compute_ns": "compute_ns",
+    "rank_bytes_sent": "bytes_sent",
+    "rank_bytes_received": "bytes_received",
+}
+
+
+@dataclass
+class Limits:
+    """When a workload is over: its times in cycles of the router's clock, and the jobs that count."""
+
+    most: int
+    series_interval: int
+    map_interval: int  # a multiple of _LOOK, or 0
+    target_only: bool  # the first job ends the run
+
+    @classmethod
+    def of(cls, workload: DictConfig, simulation: Simulation) -> "Limits":
+        """Round the times of the `workload` section to cycles.
+
+        Raises:
+            ConfigError: a time is negative, below one cycle or beyond the end of simulated time; no such ending.
+        """
+        ending = workload.get("ends_with", "all")
+        if ending not in _ENDINGS:
+            raise ConfigError(unknown("workload.ends_with", str(ending), _ENDINGS, "word"))
+        end = simulation.facts()["end_of_time_cycles"]
+        most = workload.max_ns / simulation.cycle_ns
+        if not 1 <= most <= end:
+            raise ConfigError(
+                f"workload.max_ns: {workload.max_ns:g} ns is not between one cycle ({simulation.cycle_ns:g} ns) and "
+                f"the end of simulated time ({end * simulation.cycle_ns:g} ns)"
+            )
+        intervals = {}
+        for key in ("series_interval_ns", "map_interval_ns"):
+            intervals[key] = workload[key] / simulation.cycle_ns
+            if not (intervals[key] == 0 or 1 <= intervals[key] <= end):
+                raise ConfigError(
+                    f"workload.{key}: {workload[key]:g} ns is neither 0 nor at least one cycle "
+                    f"({simulation.cycle_ns:g} ns)"
+                )
+        return cls(
+            round(most),
+            round(intervals["series_interval_ns"]),
+            math.ceil(intervals["map_interval_ns"] / _LOOK) * _LOOK,
+            ending == "target",
+        )
+
+    def done(self, simulation: Simulation) -> bool:
+        """Whether the jobs that the run waits for are done."""
+        if simulation.workload_finished or not self.target_only:
+            return bool(simulation.workload_finished)
+        target = simulation.jobs()[0]
+        return bool(target["ranks_finished"] == target["ranks"])
+
+
+def bytes_of_jobs(config: Mapping[Any, Any]) -> list[int]:
+    """The bytes that each job of a workload will send, headers not counted."""
+    return [_bytes_sent(job) for job in core_sections(config)["workload"]["jobs"]]
+
+
+def run_workload(
+    simulation: Simulation, config: DictConfig, directory: Path, report: Report
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Run until the jobs are done, are stuck, or `max_ns` is over; what they did by then is written in any case.
+
+    Returns:
+        The numbers for `result.json`, and the files that were written beside it.
+    """
+    workload = config.workload
+    limits = Limits.of(workload, simulation)
+    if workload.network == "none":
+        limits.series_interval = limits.map_interval = 0  # there are no packets and no links
+    if limits.series_interval:
+        simulation.set_series_interval(limits.series_interval)
+    counted = bytes_of_jobs(config)[: 1 if limits.target_only else None]
+    timing, frames = _advance(simulation, limits, lambda phase: report(phase, _part(simulation, config, counted)))
+
+    jobs, blame = simulation.jobs(), simulation.blame()
+    names, called = [job["name"] for job in jobs], Names.of(simulation)
+    directory.mkdir(parents=True, exist_ok=True)
+    files = {"ranks": "ranks.parquet", "channels": "channels.parquet"}
+    write_table(directory / files["ranks"], rank_table(jobs, called))
+    write_table(directory / files["channels"], channel_table(simulation, blame, names))
+    if limits.series_interval:
+        files["job_series"] = "job_series.parquet"
+        series = simulation.job_series()
+        write_table(directory / files["job_series"], {**series, "job": np.array(names)[series["job"]]})
+    if frames:
+        files["links"] = "links.parquet"
+        write_table(directory / files["links"], frames.table(names))
+    if workload.message_matrix:
+        files["messages"] = "messages.npz"
+        write_arrays(directory / files["messages"], matrices(simulation, {job["name"]: job["ranks"] for job in jobs}))
+
+    return {
+        **timing,
+        "offered_load": None,  # jobs offer what they can
+        "workload_finished": limits.done(simulation),
+        "stuck": None if limits.done(simulation) else _unfinished(simulation, workload.max_ns),
+        "jobs": {job["name"]: job_numbers(job) for job in jobs},
+        "blame": blame_numbers(jobs, blame),
+        "mapping": simulation.mapping(),  # of workload.placement=mapped
+        "system_throughput_gb_per_ms": system_throughput(jobs, simulation.time_ns),
+    }, files
+
+
+def require_finished(result: Mapping[str, Any]) -> None:
+    """Raise if the jobs of a result were not done.
+
+    Raises:
+        CoreError: lists ranks and what they wait for.
+    """
+    if not result.get("workload_finished", True):
+        raise CoreError(result["stuck"])
+
+
+def _part(simulation: Simulation, config: DictConfig, counted: list[int]) -> float:
+    """The part of a workload that is done, by the bytes of the first jobs: messages that are under way count, too."""
+    if config.workload.network == "none" or not sum(counted):
+        return float(simulation.workload_progress)
+    flits = sum(job["flits"] for job, _ in zip(simulation.jobs(), counted, strict=False))
+    return float(min(flits * config.router.flit_bytes / sum(counted), 0.999))
+
+
+def _bytes_sent(job: Mapping[str, Any]) -> int:
+    if "program" in job:
+        return int(job["program"].totals()["bytes"])
+    parameters = {key: value for key, value in job.items() if key not in ("name", "motif", "terminals")}
+    return _bytes_of_motif(job["motif"], json.dumps(parameters))
+
+
+@functools.cache
+def _bytes_of_motif(motif: str, parameters: str) -> int:
+    return Program.motif(motif, json.loads(parameters)).totals()["bytes"]
+
+
+def _advance(
+    simulation: Simulation, limits: Limits, report: Callable[[str], None]
+) -> tuple[dict[str, float], LinkFrames | None]:
+    """Run to the end; how long the loop took, and the load of the links over time, if it was asked for."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    simulation.begin_window()
+    frames = LinkFrames(simulation, limits.map_interval) if limits.map_interval else None
+    while simulation.now < limits.most and not (limits.done(simulation) or simulation.workload_stuck):
+        report(f"{simulation.time_ns / 1e6:.2f} ms simulated")
+        until = min(simulation.now + _CHUNK, limits.most, frames.next if frames else limits.most)
+        simulation.run_workload(until - simulation.now)
+        if frames:
+            frames.look()
+    simulation.end_window()
+    return {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}, frames
+
+
+def _unfinished(simulation: Simulation, max_ns: float) -> str:
+    """Why the workload is not done, and what its ranks wait for."""
+    if simulation.workload_stuck:
+        why = f"ranks wait for ever; nothing is under way since {simulation.time_ns:,.0f} ns"
+    else:
+        why = f"the jobs are not done after workload.max_ns={max_ns:g}"
+    return f"{why}:{simulation.waiting(_LISTED_RANKS)}"
+
+
+def job_numbers(job: dict[str, Any]) -> dict[str, Any]:
+    """What `result.json` says of a job: totals, latencies, and its ranks' communication times as three numbers.
+
+    The last are None as long as not all ranks are done.
+    """
+    numbers = {key: value for key, value in job.items() if not key.startswith("rank_") and key != "name"}
+    times = job["rank_comm_time_ns"]
+    # Those of the ranks that are done would be the short ones.
+    done = times.size and job["ranks_finished"] == job["ranks"]
+    for which, measure in (("mean", np.mean), ("std", np.std), ("max", np.max)):
+        numbers[f"comm_time_{which}_ns"] = float(measure(times)) if done else None
+    finish = job["finish_ns"]
+    took = None if finish is None else finish - job["start_ns"]
+    numbers["injection_rate_gb_per_s"] = job["bytes"] / took if took else None
+    return numbers
+
+
+def blame_numbers(jobs: list[dict[str, Any]], blame: dict[str, NDArray[Any]]) -> dict[str, Any] | None:
+    """Who delayed whom, over all channels: ns that each packet of a job (row) was kept by each job (column).
+
+    None where the core kept no account (`workload.blame=false`).
+    """
+    if not blame["flits"].size:
+        return None
+    packets = np.array([[job["packets"]] for job in jobs], dtype=float)
+
+    def per_packet(total: NDArray[Any]) -> list[list[float | None]]:
+        return [
+            [float(ns / count[0]) if count[0] else None for ns in row]
+            for row, count in zip(total.sum(axis=0), packets, strict=True)
+        ]
+
+    return {
+        "jobs": [job["name"] for job in jobs],
+        "wait_ns_per_packet": per_packet(blame["wait_packet_ns"]),
+        "stall_ns_per_packet": per_packet(blame["stall_packet_ns"]),
+    }
+
+
+def system_throughput(jobs: list[dict[str, Any]], now_ns: float) -> float | None:
+    """Bytes that arrived, of all jobs, over the time from the first start to the last finish; GB/ms (= 1,000 GB/s)."""
+    finishes = [job["finish_ns"] for job in jobs]
+    end = now_ns if None in finishes else max(finishes)
+    took = end - min(job["start_ns"] for job in jobs)
+    return float(sum(job["bytes_received"] for job in jobs) / took / 1e3) if took > 0 else None
+
+
+def rank_table(jobs: list[dict[str, Any]], called: Names) -> dict[str, NDArray[Any]]:
+    """A row per rank of every job; `terminal_name` where terminals go by names."""
+    table = {
+        "job": np.repeat([job["name"] for job in jobs], [job["ranks"] for job in jobs]),
+        "rank": np.concatenate([np.arange(job["ranks"]) for job in jobs]),
+    }
+    table |= {column: np.concatenate([job[key] for job in jobs]) for key, column in _RANKS.items()}
+    return table | called.of_ranks(table["terminal"])
+
+
+def channel_table(simulation: Simulation, blame: dict[str, NDArray[Any]], names: list[str]) -> dict[str, NDArray[Any]]:
+    """A row per channel: its load, the groups and names at its ends, and what each job did and suffered there.
+
+    `group` is that of the router that sends; `peer_group` is -1 where a terminal receives.
+    """
+    channels = simulation.channels()
+    table = channels | Names.of(simulation).of_channels(channels)
+    table["group"], table["peer_group"] = channel_groups(simulation.routers()["group"], channels)
+    if not blame["flits"].size:
+        return table
+    for v, victim in enumerate(names):
+        for key in ("flits", "stall_ns"):
+            table[f"{key}.{victim}"] = blame[key][:, v]
+        for key in ("wait_packet_ns", "stall_packet_ns"):
+            table |= {f"{key}.{victim}.{culprit}": blame[key][:, v, c] for c, culprit in enumerate(names)}
+    return table
