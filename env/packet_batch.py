@@ -54,10 +54,11 @@ class PacketBatch:
 
     `copy.deepcopy`, pickle and `fork` give a batch that goes on by itself, at any time.
 
-    **Blocks from Python.** Observations and rewards that were registered by `flitgym.experience.blocks` are named as the
-    core's are, and `observation`, `seam` and `take()` show them in the same way. The core's rings know nothing of them:
-    `transitions(k)` and `ring(k)` then come without `observation` and `next_observation`, or without `reward`. With a
-    reward from Python `take()` has `next_decided`, too, the cycle of the packet's next decision (0: there is none).
+    **Blocks from Python.** Observations and rewards that were registered by `flitgym.experience.blocks` are named as
+    the core's are, and `observation`, `seam` and `take()` show them in the same way. The core's rings know nothing of
+    them: `transitions(k)` and `ring(k)` then come without `observation` and `next_observation`, or without `reward`.
+    With a reward from Python `take()` has `next_decided`, too, the cycle of the packet's next decision (0: there is
+    none).
 
     Args:
         num_envs: K.
