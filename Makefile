@@ -27,7 +27,7 @@ endif
 CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' \) 2>/dev/null)
 # The editable installation knows the packages by name: a folder that becomes one is installed anew.
 PACKAGES := $(shell find simcore env agents configs experiments -name __init__.py 2>/dev/null)
-CPP_FORMATTED := $(filter-out %/CMakeLists.txt,$(CPP_SOURCES))
+CPP_FORMATTED := $(filter-out %/CMakeLists.txt,$(CPP_SOURCES)) $(wildcard docs/extending/examples/*.cpp)
 
 .PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions docs reference format constraints clean
 
@@ -108,6 +108,8 @@ lint: $(VENV)/dependencies-dev
 	@$(BIN)/ruff format --check .
 	@echo "== clang-format"
 	@$(BIN)/clang-format --dry-run -Werror $(CPP_FORMATTED)
+	@echo "== line lengths"
+	@$(BIN)/python tests/project/long_lines.py
 
 # The checker sees the packages under the names users import: links stand in for the mapping that the build makes. The
 # benchmark's scripts import each other by their folder, as they do when they run.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from ..configs.errors import unknown
+from ..configs.policy_header import PROVENANCE, with_header
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
 
@@ -28,6 +30,7 @@ def save_policy(
     topology: str,
     relation: str = "widest",
     slots_by: str = "random",
+    provenance: Mapping[str, str] | None = None,
 ) -> None:
     """Write a policy, whole or not at all.
 
@@ -40,9 +43,11 @@ def save_policy(
         topology: kind of network it was trained on (`dragonfly`, `hyperx`), of whatever size; `any` if it fits all.
         relation: the candidates that its slots are drawn from.
         slots_by: which of them, where there are more: `random` or `estimate`.
+        provenance: what it comes from, under keys of `PROVENANCE`: the command, the hash of the training's
+            configuration, the version of flitgym. No date: the same training writes the same bytes.
 
     Raises:
-        ConfigError: a weight is not finite, or layers do not fit each other.
+        ConfigError: a weight is not finite, or layers do not fit each other; an unknown key of `provenance`.
         OSError: the file cannot be written; nothing is left behind.
     """
     tensors: dict[str, np.ndarray[Any, Any]] = {}
@@ -64,16 +69,18 @@ def save_policy(
     }
     if slots_by != "random":  # what files without the word mean
         metadata["slots_by"] = slots_by
+    for key, value in (provenance or {}).items():
+        if key not in PROVENANCE:
+            raise ConfigError(unknown("save_policy(): provenance", key, PROVENANCE, "key"))
+        metadata[key] = value.encode("unicode_escape").decode()  # the core's reader of headers knows plain text alone
     with atomic_path(path) as temporary:
         temporary.write_bytes(_in_order(save(tensors, metadata)))
 
 
 def _in_order(data: bytes) -> bytes:
     # The library writes its header in an order that changes from run to run; equal policies shall be equal files.
-    length = int.from_bytes(data[:8], "little")
-    header = json.dumps(json.loads(data[8 : 8 + length]), sort_keys=True, separators=(",", ":")).encode()
-    header += b" " * (-len(header) % 8)
-    return len(header).to_bytes(8, "little") + header + data[8 + length :]
+    numbers = 8 + int.from_bytes(data[:8], "little")
+    return with_header(json.loads(data[8:numbers]), data[numbers:])
 
 
 def load_policy(

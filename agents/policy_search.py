@@ -40,6 +40,8 @@ from __future__ import annotations
 
 import math
 import os
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,10 +55,11 @@ from ..experience.seeds import training_seed
 from ..experience.world import Mixture, World
 from ..simcore import ConfigError, Simulation, registered
 from . import stored
+from .abandonment import RoundAbandonedError
 from .bounds import check
 from .networks import Layers
 
-_CHUNK_NS = 5000  # between two looks whether the first job is done
+_CHUNK_NS = 5000  # between two looks whether the first job is done, or the round given up
 _MOST_COST = 1e6
 
 
@@ -137,6 +140,7 @@ class Agent:
         self.spread = torch.full_like(self.mean, config.spread)
         self.generator = torch.Generator().manual_seed(seed)
         self.round = self.decisions = 0
+        self._abandoned = threading.Event()
 
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:
@@ -146,15 +150,28 @@ class Agent:
     def _simulation(self, k: int, seed: int) -> Simulation:
         return self.mixture.worlds[k].simulation({**self.routing(self.config), "name": "policy"}, seed)
 
+    def abandon(self) -> None:
+        """Give up the round that is under way, and every later one: rounds take minutes. From any thread."""
+        self._abandoned.set()
+
     def train_round(self) -> dict[str, float]:
-        """Draw candidates, let each play an episode of every world, and fit mean and spread to the best."""
+        """Draw candidates, let each play an episode of every world, and fit mean and spread to the best.
+
+        Raises:
+            RoundAbandonedError: `abandon()` was called; nothing of this round is left in the agent.
+        """
         config, worlds = self.config, len(self.mixture.worlds)
+        before = self.generator.get_state()
         noise = torch.randn((config.population - 1, len(self.mean)), generator=self.generator, dtype=self.mean.dtype)
         drawn = torch.cat([self.mean[None], self.mean + self.spread * noise])
         drawn = drawn.clamp(-math.log(_MOST_COST), math.log(_MOST_COST))
         plays = [(logs, k) for logs in drawn for k in range(worlds)]
-        with ThreadPoolExecutor(config.threads or os.cpu_count() or 1) as pool:
-            played = list(pool.map(lambda play: self._play(*play), plays))
+        try:
+            with ThreadPoolExecutor(config.threads or os.cpu_count() or 1) as pool:
+                played = list(pool.map(lambda play: self._play(*play), plays))
+        except RoundAbandonedError:
+            self.generator.set_state(before)
+            raise
         self.next_seed += worlds
         self.decisions += sum(decisions for _, decisions in played)
         losses = torch.tensor([loss for loss, _ in played]).reshape(len(drawn), worlds).mean(1)
@@ -172,13 +189,18 @@ class Agent:
 
     def _play(self, logs: Tensor, k: int) -> tuple[float, int]:
         """The loss of an episode of world k, and its decisions."""
+        self._go_on()
         simulation = self._simulation(k, self.next_seed + k)
         simulation.set_policy(self._layers(logs))
         own = self.mixture.episode_ns[k]
         limit_ns = self.config.episode_ns if own is None else own
         jobs = "workload" in self.mixture.worlds[k].sections
-        loss = _loss_of_jobs(simulation, limit_ns) if jobs else _loss_of_traffic(simulation, limit_ns)
-        return loss, simulation.decision_count
+        loss_of = _loss_of_jobs if jobs else _loss_of_traffic
+        return loss_of(simulation, limit_ns, self._go_on), simulation.decision_count
+
+    def _go_on(self) -> None:
+        if self._abandoned.is_set():
+            raise RoundAbandonedError
 
     def _layers(self, logs: Tensor) -> Layers:
         weights = np.zeros((1, self.general + len(self.features)), np.float32)
@@ -217,9 +239,10 @@ class Agent:
         self.mean, self.spread = mean.clone(), spread.clone()
 
 
-def _loss_of_jobs(simulation: Simulation, limit_ns: float) -> float:
+def _loss_of_jobs(simulation: Simulation, limit_ns: float, go_on: Callable[[], None]) -> float:
     """Mean over the jobs of log(ns of communication per flit received); infinite if one has received none."""
     while simulation.time_ns < limit_ns and not (simulation.workload_finished or simulation.workload_stuck):
+        go_on()
         simulation.run_workload(simulation.cycles(min(_CHUNK_NS, limit_ns)))
         first = simulation.jobs()[0]
         if first["ranks_finished"] == first["ranks"]:
@@ -232,14 +255,21 @@ def _loss_of_jobs(simulation: Simulation, limit_ns: float) -> float:
     return sum(logs) / len(logs)
 
 
-def _loss_of_traffic(simulation: Simulation, limit_ns: float) -> float:
+def _loss_of_traffic(simulation: Simulation, limit_ns: float, go_on: Callable[[], None]) -> float:
     """log(mean latency in ns / part of the load that is accepted); infinite if nothing arrived."""
-    simulation.run_ns(limit_ns / 2)
+    _run(simulation, limit_ns / 2, go_on)
     simulation.begin_window()
-    simulation.run_ns(limit_ns / 2)
+    _run(simulation, limit_ns / 2, go_on)
     simulation.end_window()
     statistics = simulation.statistics()
     if not statistics["packets_delivered"] or not statistics["accepted_load"]:
         return math.inf
     part = statistics["accepted_load"] / statistics["offered_load"]
     return math.log(statistics["generation_latency_mean_ns"] / part)
+
+
+def _run(simulation: Simulation, ns: float, go_on: Callable[[], None]) -> None:
+    cycles, chunk = simulation.cycles(ns), max(1, simulation.cycles(_CHUNK_NS))
+    for begun in range(0, cycles, chunk):
+        go_on()
+        simulation.run(min(chunk, cycles - begun))

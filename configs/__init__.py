@@ -6,7 +6,7 @@ Importing this package registers the schema, so that every entry point and every
 from .added import refuse_added
 from .composition import CONFIG_DIR, compose
 from .errors import explain, unknown
-from .identity import config_hash, core_failures, core_sections, run_id
+from .identity import check_resources, config_hash, core_failures, core_sections, file_label, run_id
 from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, workload_label
 from .schema import FAILING, GROUPS, KINDS, register_schema
 from .warmup import cold_table
@@ -17,6 +17,7 @@ __all__ = [
     "GROUPS",
     "KINDS",
     "WINDOWS",
+    "check_resources",
     "cold_table",
     "compose",
     "config_hash",
@@ -24,6 +25,7 @@ __all__ = [
     "core_jobs",
     "core_sections",
     "explain",
+    "file_label",
     "has_workload",
     "refuse_added",
     "refuse_unused",

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from omegaconf import OmegaConf
 
 from ..simcore import ConfigError
 from .jobs import core_workload, file_hash, file_word, has_workload, workload_identity, workload_label
+from .policy_header import without_provenance
 
 # Keys that say where or whether a run is stored, not what it computes.
 _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads"}
@@ -20,6 +22,7 @@ _CAME_LATER: dict[str, dict[str, Any]] = {
 }
 # Of `run`, what a workload heeds.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
+_MOST_THREADS = 1024  # of the core
 _FILES_OF_ROUTING = ("path", "file", "demand")  # a policy, a forwarding table, the matrix it is balanced for
 _COMPONENTS = ("topology", "router", "routing")
 
@@ -59,10 +62,27 @@ def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[s
     return kept if seed_alone or set(kept) - {"seed"} else {}
 
 
+def check_resources(config: Mapping[Any, Any]) -> None:
+    """Refuse what a run may not be given of the machine: it is refused where the run is finished already, too.
+
+    Args:
+        config: As Hydra composes it, or resolved.
+
+    Raises:
+        ConfigError: names the key, its value and what is valid.
+    """
+    threads, most = config["run"]["threads"], config["run"]["max_memory_gb"]
+    if not 0 <= threads <= _MOST_THREADS:
+        raise ConfigError(f"run.threads: {threads} is not in [1, {_MOST_THREADS}], nor 0 = one for each core")
+    if not 0 <= most < math.inf:
+        raise ConfigError(f"run.max_memory_gb: {most:g} is no number from 0 on; 0 = what the machine has free")
+
+
 def config_hash(config: Mapping[Any, Any]) -> str:
     """Hash of everything that decides a run's numbers, 12 hexadecimal digits.
 
-    Files count by their content: the same path with another Q-table, policy or GOAL schedule is another run.
+    Files count by their content: the same path with another Q-table, policy or GOAL schedule is another run. What a
+    policy says of its training does not count.
 
     Args:
         config: As Hydra composes it, or resolved.
@@ -89,7 +109,8 @@ def config_hash(config: Mapping[Any, Any]) -> str:
     for key in _FILES_OF_ROUTING:
         path = identity["routing"].get(key)
         if path and ":" not in path:  # `motif:halo3d` is no file
-            identity["routing"] = {**identity["routing"], key: file_hash(f"routing.{key}", path)}
+            content = without_provenance if key == "path" else None
+            identity["routing"] = {**identity["routing"], key: file_hash(f"routing.{key}", path, content)}
     return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -110,7 +131,15 @@ def run_id(*, _root_: Mapping[Any, Any]) -> str:
     return f"{'_'.join(words)}_seed{seed}_{config_hash(_root_)}"
 
 
+def file_label(path: str) -> str:
+    """A policy or a table by its file; where the file is called as all of them are, by its folder."""
+    whole = Path(path).resolve()
+    return whole.parent.name if whole.stem in ("policy", "table") else whole.stem
+
+
 def _routing_label(routing: Mapping[Any, Any]) -> str:
+    if routing["name"] == "policy" and routing["path"]:
+        return f"policy-{file_label(str(routing['path']))}"
     if routing["name"] != "table":
         return str(routing["name"])
     return f"table-{Path(routing['file']).stem if routing['file'] else routing['engine']}"

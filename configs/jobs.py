@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -273,13 +273,19 @@ def _mappings(jobs: list[Any]) -> list[Section]:
     return jobs
 
 
-def file_hash(key: str, path: str) -> str:
+def file_hash(key: str, path: str, content: Callable[[bytes], bytes] | None = None) -> str:
     """A hash of what a file holds.
+
+    Args:
+        key: Of the configuration, for messages.
+        path: Of the file.
+        content: Gives the part of its bytes that counts; None: all.
 
     Raises:
         OSError: it cannot be read; names the key of the configuration, too.
     """
     try:
-        return hashlib.sha256(Path(str(path)).read_bytes()).hexdigest()
+        data = Path(str(path)).read_bytes()
     except OSError as error:
         raise OSError(error.errno, f"{key}: {error.strerror}", str(path)) from None
+    return hashlib.sha256(content(data) if content else data).hexdigest()

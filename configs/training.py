@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -149,6 +150,17 @@ def training_hash(config: DictConfig) -> str:
     if identity.get("worlds") is None:
         identity.pop("worlds", None)
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def training_command(words: Iterable[str]) -> str:
+    """The command that trains the same policy.
+
+    Args:
+        words: Overrides as they were typed; those that decide nothing of what is learned are left out.
+    """
+    keys = {word: word.lstrip("+~").partition("=")[0] for word in words}
+    kept = [word for word, key in keys.items() if key.partition(".")[0] not in _NOT_IDENTITY]
+    return shlex.join(["flitgym-train", *sorted(kept, key=lambda word: keys[word])])
 
 
 def train_id(*, _root_: DictConfig) -> str:

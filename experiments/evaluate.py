@@ -45,7 +45,8 @@ def app(config: DictConfig) -> None:
     """Evaluate in Hydra's run directory."""
     hydra_config = HydraConfig.get()
     if hydra_config.mode != RunMode.RUN:
-        raise CommandError("-m: an evaluation takes lists as they are; leave it out")
+        with past_hydra():
+            raise CommandError("-m: an evaluation takes lists as they are; leave it out")
     directory = Path(hydra_config.runtime.output_dir)
     words = list(hydra_config.overrides.task)
     common = [f"{group}={hydra_config.runtime.choices[group]}" for group in _OPTIONS]

@@ -213,9 +213,9 @@ def bootstrap_stratified(
     return Interval(value, *_percentiles(statistic(np.concatenate(drawn, axis=1)), most, confidence))
 
 
-def relative_difference(measured: float, published: float) -> float:
-    """`measured / published - 1`."""
-    return measured / published - 1
+def relative_difference(measured: float, expected: float) -> float:
+    """`measured / expected - 1`."""
+    return measured / expected - 1
 
 
 def _draws(size: int, resamples: int, rng_seed: int) -> NDArray[np.int64]:

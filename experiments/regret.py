@@ -29,6 +29,7 @@ from .hindsight.summary import Line, summarise
 from .hindsight.text import About, markdown, print_tables, write_csv
 from .results.files import finished, read_columns, require_writable
 from .results.rows import ROWS_FILE, row, write_rows
+from .running.launcher import refuse_launcher
 from .terminal.commandline import CommandError, past_hydra, run_command
 from .terminal.progress import SweepProgress
 
@@ -45,13 +46,15 @@ def app(config: DictConfig) -> None:
     """Run the study in Hydra's run directory."""
     hydra_config = HydraConfig.get()
     if hydra_config.mode != RunMode.RUN:
-        raise CommandError("-m: this study takes lists as they are; leave it out")
+        with past_hydra():
+            raise CommandError("-m: this study takes lists as they are; leave it out")
     directory = Path(hydra_config.runtime.output_dir)
     words = list(hydra_config.overrides.task)
     common = [f"{group}={hydra_config.runtime.choices[group]}" for group in _OPTIONS]
     common += [word for word in words if word.lstrip("+~").partition(".")[0] in _COMMON]
     try:
         with past_hydra():
+            refuse_launcher("the forks of each run fill the cores of this machine; threads=<n> takes so many of them")
             refuse_added(config)
             regret(config, common, directory, shlex.join(["flitgym-regret", *words]))
     except BaseException:

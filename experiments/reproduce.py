@@ -109,6 +109,8 @@ def reproduce(options: Options, launcher: Launcher = HERE) -> None:
         OSError: a file cannot be written; what was there before stays.
     """
     _check(options)
+    if options.redraw and launcher.kind:
+        raise CommandError("redraw=true runs nothing, which needs no launcher; leave hydra/launcher out")
     directory = Path(options.results) / f"{options.name}_{options.preset}"
     if options.redraw:
         for path in _draw_rows(options, directory):
@@ -228,7 +230,7 @@ def draw(
 def differences(
     figure: str, measured: Mapping[str, float | None], expected: Sequence[Mapping[str, Any]], preset: str = "quick"
 ) -> str:
-    """The Markdown table of measured against published numbers.
+    """The Markdown table of measured against expected numbers, each with its source: published, or another.
 
     Args:
         figure: For the title.
@@ -238,17 +240,17 @@ def differences(
         preset: Which one the numbers are of.
     """
     lines = [
-        f"# {figure}: measured and published\n",
-        "| quantity | published | measured | difference | within | source |",
+        f"# {figure}: measured and expected\n",
+        "| quantity | expected | measured | difference | within | source of what is expected |",
         "|---|---|---|---|---|---|",
     ]
     for entry in expected:
-        value, published = measured[entry["id"]], entry["value"]
+        value, wanted = measured[entry["id"]], entry["value"]
         bands = entry["band"]
         if isinstance(bands, Mapping) and preset not in bands:
             shown = "-" if value is None else _text(value)
             lines.append(
-                f"| {entry['what']} | {_text(published)} | {shown} | - | only {', '.join(bands)} | {entry['source']} |"
+                f"| {entry['what']} | {_text(wanted)} | {shown} | - | only {', '.join(bands)} | {entry['source']} |"
             )
             continue
         low, high = bands[preset] if isinstance(bands, Mapping) else bands
@@ -256,13 +258,11 @@ def differences(
         if value is None:
             shown, difference, verdict = "-", "-", f"not measured ({band})"
         else:
-            shown, difference = _text(value), f"{relative_difference(value, published):+.1%}"
+            shown, difference = _text(value), f"{relative_difference(value, wanted):+.1%}"
             verdict = (
                 f"{'yes' if (low is None or value >= low) and (high is None or value <= high) else '**no**'} ({band})"
             )
-        lines.append(
-            f"| {entry['what']} | {_text(published)} | {shown} | {difference} | {verdict} | {entry['source']} |"
-        )
+        lines.append(f"| {entry['what']} | {_text(wanted)} | {shown} | {difference} | {verdict} | {entry['source']} |")
     return "\n".join(lines) + "\n"
 
 
@@ -303,7 +303,7 @@ def _usage() -> str:
         "usage: flitgym-reproduce figure=<name> [preset=<preset>] [policies=[...]] [results=<folder>] [workers=<n>]",
         "       flitgym-reproduce study=<name> ...",
         "",
-        "Runs what is missing of the sweep, draws its figures and compares the numbers with the published ones.",
+        "Runs what is missing of the sweep, draws its figures and compares its numbers with published or known ones.",
         "On a cluster: hydra/launcher=ray hydra.launcher.address=host:port, or hydra/launcher=submitit_slurm.",
         "With redraw=true it runs nothing and draws the rows that are there: after an edit of a plot.",
         "Further policies may play where the folder's config.yaml says `policies: true`.",

@@ -19,6 +19,7 @@ from rich.console import Console
 from ..configs import CONFIG_DIR
 from ..configs.routes import check_route, register_routes
 from .running import grid, ray_launcher
+from .running.launcher import ONE_RUN, refuse_launcher
 from .running.parent import end_with_command, have_workers
 from .table_quality.one_table import obtain
 from .table_quality.text import headline, print_rows
@@ -44,6 +45,8 @@ def _route(config: DictConfig, in_sweep: bool) -> None:
     hydra_config = HydraConfig.get()
     directory = Path(hydra_config.runtime.output_dir)
     try:
+        if not in_sweep:
+            refuse_launcher(ONE_RUN)
         check_route(config, list(hydra_config.overrides.task))
         # The tables of a sweep share one terminal, and several bars at once would write over each other.
         with nullcontext() if in_sweep or not sys.stderr.isatty() else RunBar() as bar:

@@ -14,6 +14,7 @@ from ..configs import CONFIG_DIR, explain, has_workload, refuse_added, refuse_un
 from ..simcore import ConfigError, CoreError
 from .results.cautions import say_cautions
 from .running import grid, ray_launcher, sweep_forecast
+from .running.launcher import ONE_RUN, refuse_launcher
 from .running.one_run import obtain
 from .running.parent import end_with_command, have_workers
 from .terminal.commandline import past_hydra, run_command
@@ -41,6 +42,8 @@ def _simulate(config: DictConfig, number: int | None) -> None:
     directory = Path(hydra_config.runtime.output_dir)
     # The runs of a sweep share one terminal, and several bars at once would write over each other.
     try:
+        if number is None:
+            refuse_launcher(ONE_RUN)
         refuse_added(config)
         refuse_unused(config, hydra_config.overrides.task)
         with RunBar() if number is None and sys.stderr.isatty() else nullcontext() as bar:

@@ -4,7 +4,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -16,20 +16,22 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from ..agents import trainable
+from ..agents.abandonment import RoundAbandonedError
 from ..agents.divergence import DivergedError
-from ..configs import CONFIG_DIR
+from ..configs import CONFIG_DIR, explain, unknown
 from ..configs.training import mixture, register_training, training_hash, variation, world_sections
 from ..experience.world import Mixture, World
 from ..simcore import ConfigError, CoreError, __version__
 from .results.files import write_json
 from .running import grid, ray_launcher
+from .running.launcher import ONE_RUN, refuse_launcher
 from .running.locks import sole_owner
-from .terminal.commandline import EXIT_BAD_CONFIG, run_command
+from .terminal.commandline import EXIT_BAD_CONFIG, past_hydra, run_command
 from .training.checkpoints import CHECKPOINT_FILE, Checkpoint, damaged, load_checkpoint, save_checkpoint
 from .training.comparison import Comparison
 from .training.progress import Stop, TrainProgress
 from .training.result import finish, finished, summary
-from .training.tracking import JsonLines, parsed, trackers
+from .training.tracking import CHOICES, JsonLines, parsed, trackers
 
 DIVERGED_FILE = "diverged.json"
 
@@ -38,14 +40,26 @@ DIVERGED_FILE = "diverged.json"
 def app(config: DictConfig) -> float:
     """Train in Hydra's run directory; sweepers get the `objective` of the result, less is better."""
     hydra_config = HydraConfig.get()
-    directory = Path(hydra_config.runtime.output_dir)
-    # The trainings of a sweep share one terminal, and several bars at once would write over each other.
-    label = f"#{hydra_config.job.num} " if hydra_config.mode == RunMode.MULTIRUN else None
+    if hydra_config.mode == RunMode.RUN:
+        with past_hydra():
+            return _app(config, None)
+    return _app(config, int(hydra_config.job.num))
+
+
+def _app(config: DictConfig, number: int | None) -> float:
+    # A training of a sweep has a number. They share one terminal, and several bars at once would write over each other.
+    directory = Path(HydraConfig.get().runtime.output_dir)
     try:
-        result = train(config, directory, label=label)
-    except BaseException:
+        if number is None:
+            refuse_launcher(ONE_RUN)
+        words = list(HydraConfig.get().overrides.task)
+        result = train(config, directory, label=None if number is None else f"#{number} ", words=words)
+    except BaseException as error:
         with suppress(OSError):
             directory.rmdir()  # unless there is something in it
+        if number is not None and isinstance(error, (ConfigError, CoreError)):
+            kind = ConfigError if isinstance(error, ConfigError) else CoreError
+            raise kind(f"{directory.name}: {explain(error)}") from error
         raise
     print(summary(result, directory), flush=True)
     value = result["objective"]
@@ -57,6 +71,7 @@ def train(
     directory: Path,
     after_round: Callable[[int], None] = lambda done: None,
     label: str | None = None,
+    words: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Train, or go on from the checkpoint in `directory`, and export the policy. What is finished is only read.
 
@@ -65,6 +80,7 @@ def train(
         directory: For checkpoint, metrics, figure, policy and result.
         after_round: Called with the number of rounds done.
         label: Of one training among several: it shows lines that begin so, and no bar.
+        words: Overrides that `config` was composed with, for the policy's file to name.
 
     Returns:
         The result, as in `training.json`.
@@ -81,7 +97,7 @@ def train(
         return known
     with sole_owner(directory):
         try:
-            return _train(config, plain, directory, identity, after_round, label)
+            return _train(config, plain, directory, identity, after_round, label, words)
         except OSError as error:
             if error.errno is None:  # Hydra's words for an option that does not exist are one, too
                 raise
@@ -96,6 +112,7 @@ def _train(
     identity: str,
     after_round: Callable[[int], None],
     label: str | None,
+    words: Sequence[str] | None,
 ) -> dict[str, Any]:
     checkpoint = directory / CHECKPOINT_FILE
     known = None
@@ -122,15 +139,25 @@ def _train(
         where = config.topology.name if config.worlds is None else f"{len(config.worlds)} worlds"
         title = f"{config.agent.name} on {where}"
         began = time.monotonic() - seconds
+
+        def save(rounds: int, took: float) -> None:
+            state = Checkpoint(agent.state(), rounds, took, "\n".join(progress_lines))
+            save_checkpoint(checkpoint, state, identity)
+
         progress = resources.enter_context(TrainProgress((label or "") + title, config.rounds, done, label is None))
-        stop = resources.enter_context(Stop())
-        comparison.prepare(progress.say)
+        comparison.prepare(progress.say)  # what is measured again loses nothing: Ctrl-C may end it at once
+        stop = resources.enter_context(Stop(getattr(agent, "abandon", None)))
+        saved = done
         while done < config.rounds:
             try:
                 metrics = agent.train_round()
                 _require_finite(agent.policy())
             except DivergedError as error:
                 raise _diverged(error, done + 1, directory, identity) from error
+            except RoundAbandonedError:
+                if saved < done:
+                    save(done, seconds)
+                raise _interrupted(done) from None
             done += 1
             if comparison.due(done, config.rounds):
                 progress.say("comparing with the baselines")
@@ -140,14 +167,14 @@ def _train(
                 log.log(metrics, done)
             asked = stop.asked  # read once: what is said to be saved has been
             if done % config.checkpoint_every == 0 or done == config.rounds or asked:
-                state = Checkpoint(agent.state(), done, seconds, "\n".join(progress_lines))
-                save_checkpoint(checkpoint, state, identity)
+                save(done, seconds)
+                saved = done
             progress.update(done, metrics)
             after_round(done)
             if asked and done < config.rounds:
-                raise KeyboardInterrupt(f"round {done} is saved, start again to go on")
+                raise _interrupted(done)
         policy = agent.policy()
-    return finish(config, plain, directory, policy, routing, comparison.baselines, identity, seconds)
+    return finish(config, plain, directory, policy, routing, comparison.baselines, identity, seconds, words)
 
 
 def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -208,6 +235,11 @@ def _refuse_diverged(directory: Path, identity: str) -> None:
         raise CoreError(f"{said}. It does so every time: change that, or begin anew with overwrite=true ({directory})")
 
 
+def _interrupted(done: int) -> KeyboardInterrupt:
+    said = f"round {done} is saved, start again to go on" if done else "no round was finished yet, start again to begin"
+    return KeyboardInterrupt(said)
+
+
 def _exists(path: Path) -> bool:
     with suppress(OSError):
         return path.exists()
@@ -218,6 +250,8 @@ def _check(config: DictConfig) -> None:
     for key in ("rounds", "threads", "checkpoint_every"):
         if config[key] < 1:
             raise ConfigError(f"{key}: {config[key]} is less than 1")
+    if config.track.to not in CHOICES:  # also where there is nothing left to track
+        raise ConfigError(unknown("track.to", config.track.to, CHOICES))
     if config.seed < 0:
         raise ConfigError(f"seed: {config.seed} is negative")
     evaluation = config.evaluation

@@ -10,12 +10,15 @@ import dataclasses
 import inspect
 import io
 import re
+import textwrap
 import tokenize
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
+from command_keys import PAGES as PAGES_OF_GROUPS
+from command_keys import ROOTS, Key, keys_of, options_of
 from flitgym.agents import trainable
 from flitgym.configs import CONFIG_DIR
 from flitgym.simcore import Simulation, registered
@@ -23,6 +26,7 @@ from result_fields import COLUMNS, FIELDS, JOB_FIELDS, ROW_NOTE, ROWS_NOTE
 
 PAGES = Path(__file__).resolve().parent.parent / "reference"
 _MADE = "<!-- Made by docs/_ext/reference_tables.py: `make reference`. Edits here are lost. -->\n"
+_COLUMNS = 120
 _SMALL = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
 
 
@@ -281,6 +285,40 @@ def results() -> str:
     return text + f"\n{ROWS_NOTE}\n"
 
 
+def commands() -> str:
+    """Page of the keys of commands."""
+    text = (
+        "# Commands\n\nOverrides are words `key=value`. Some keys name an option of a group, whose own keys stand "
+        "behind it (`topology=dragonfly topology.groups=9`) and on its page; the others are below, with defaults. "
+        "`flitgym-benchmark`, `flitgym-reproduce`, `flitgym-gather` and `flitgym-report` tell theirs by "
+        "`--help`.\n"
+    )
+    for root, command in ROOTS.items():
+        path = Path(CONFIG_DIR) / f"{root}.yaml"
+        text += f"\n## `{command}`\n\n[configs/{path.name}](../../configs/{path.name})\n\n"
+        options = [(f"`{key.name}`", f"`{key.default}`", _option(key)) for key in options_of(path)]
+        text += table(("group", "option", ""), options) + "\n"
+        text += table(("key", "default", "meaning"), map(_key, keys_of(path)))
+    path = Path(CONFIG_DIR) / "run" / "standard.yaml"
+    text += "\n## Of a run\n\nKeys of simulations, behind `run.`; times are simulated ones.\n\n"
+    text += table(("key", "default", "meaning"), map(_key, keys_of(path)))
+    return text + "\nPresets (`run=settled`):\n\n" + presets("run")
+
+
+def _option(key: Key) -> str:
+    page = PAGES_OF_GROUPS.get(key.name)
+    return "; ".join(filter(None, (_words(key.words), f"[{page}]({page}.md)" if page else "")))
+
+
+def _key(key: Key) -> tuple[str, str, str]:
+    return f"`{key.name}`", f"`{key.default}`" if key.default else "", _words(key.words)
+
+
+def _words(text: str) -> str:
+    """Words of a file of configuration as Markdown: what stands in backticks is code, nothing else is markup."""
+    return "".join(part if part.startswith("`") else _plain(part) for part in re.split(r"(`[^`]*`)", text))
+
+
 MAKERS: dict[str, Callable[[], str]] = {
     "topologies": topologies,
     "routers": routers,
@@ -290,6 +328,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "learning": learning,
     "engines": engines,
     "agents": agents,
+    "commands": commands,
     "results": results,
 }
 
@@ -297,7 +336,13 @@ MAKERS: dict[str, Callable[[], str]] = {
 def page(name: str) -> str:
     """The whole text of a page."""
     title, _, rest = MAKERS[name]().partition("\n")
-    return f"{title}\n\n{_MADE}{rest}"
+    return "\n".join(map(_folded, f"{title}\n\n{_MADE}{rest}".split("\n")))
+
+
+def _folded(line: str) -> str:
+    if line.startswith("|") or len(line) <= _COLUMNS:
+        return line
+    return textwrap.fill(line, _COLUMNS, break_long_words=False, break_on_hyphens=False)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,8 @@ from typing import Any, Literal
 from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
-from ...configs import WINDOWS, explain, unknown
+from ...configs import WINDOWS, explain, file_label, unknown
 from ...simcore import ConfigError
-from ..plotting.players import file_name
 from ..running.one_run import prepare
 from ..running.sweep import Assemblies, PlannedRun, expand
 
@@ -223,8 +222,8 @@ def _policy_name(word: str, params: Mapping[str, Any]) -> str:
     rest = dict(params)
     label = rest.pop("file", None) or rest.pop("engine", None) if word == "table" else None
     if label is not None:
-        return _with_params(f"table-{file_name(str(label))}", rest)
-    return _with_params(file_name(word) if word.endswith(_POLICY_SUFFIX) else word, params)
+        return _with_params(f"table-{file_label(str(label))}", rest)
+    return _with_params(file_label(word) if word.endswith(_POLICY_SUFFIX) else word, params)
 
 
 def _with_params(name: str, params: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from hydra.core.plugins import Plugins
+from hydra.core.utils import JobReturn, JobStatus
 from hydra.errors import HydraException
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
@@ -41,6 +42,7 @@ class GridSweeper(Sweeper):
         """
         require_slurm(config.hydra.launcher)
         self._basic.setup(hydra_context=hydra_context, task_function=task_function, config=config)
+        self._basic.launcher = _Raising(self._basic.launcher)  # type: ignore[assignment]
         root = ROOTS.get(config.hydra.job.config_name)
         if root is not None:
             assembly = Assembly(root)
@@ -49,6 +51,24 @@ class GridSweeper(Sweeper):
     def sweep(self, arguments: list[str]) -> Any:
         """Hydra's hook for the sweep itself."""
         return self._basic.sweep(arguments)
+
+
+class _Raising:
+    """A launcher for a sweep that ends with the error of its first failed run.
+
+    Whoever reads the value of a failed run from Hydra makes it print a line about the run before our own.
+    """
+
+    def __init__(self, launcher: Any) -> None:
+        self._launcher = launcher
+
+    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
+        """Hydra's hook for the runs of a batch."""
+        done: Sequence[JobReturn] = self._launcher.launch(job_overrides, initial_job_idx=initial_job_idx)
+        for run in done:
+            if run.status == JobStatus.FAILED:
+                raise run._return_value
+        return done
 
 
 def check_batch(assembly: Assembly, batch: Sequence[Sequence[str]]) -> None:

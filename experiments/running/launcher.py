@@ -83,6 +83,7 @@ class Launcher:
 
 
 HERE = Launcher()
+ONE_RUN = "a run alone is done by this process; with -m, the runs of a sweep go to a launcher"
 
 
 def launcher_of(words: Sequence[str]) -> tuple[Launcher, list[str]]:
@@ -92,7 +93,7 @@ def launcher_of(words: Sequence[str]) -> tuple[Launcher, list[str]]:
         hydra.errors.HydraException: no such launcher, or none of its keys; see `explain`.
         CommandError: what the launcher needs is not here.
     """
-    own = [word for word in words if word.lstrip("+~").partition("=")[0] == _GROUP or word.startswith(_SECTION)]
+    own = [word for word in words if _is_of_launcher(word)]
     if not own:
         return HERE, list(words)
     ray_launcher.register()
@@ -121,6 +122,24 @@ def launcher_of_app() -> Launcher:
     """
     config = HydraConfig.get()
     return _launcher(config.launcher, config.overrides.hydra)
+
+
+def refuse_launcher(why: str) -> None:
+    """Refuse what the words of this process, which is a Hydra application, say of launchers: it has no use for one.
+
+    Args:
+        why: And what is valid.
+
+    Raises:
+        CommandError: there are such words.
+    """
+    own = [word for word in HydraConfig.get().overrides.hydra if _is_of_launcher(word)]
+    if own:
+        raise CommandError(f"{own[0]}: {why}")
+
+
+def _is_of_launcher(word: str) -> bool:
+    return word.lstrip("+~").partition("=")[0] == _GROUP or word.startswith(_SECTION)
 
 
 def _launcher(section: DictConfig, words: Sequence[str]) -> Launcher:

@@ -10,7 +10,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ...configs import config_hash, core_sections, has_workload
+from ...configs import check_resources, config_hash, core_sections, has_workload
 from ...simcore import ConfigError, Simulation, __version__, registered, results_version
 from ..results.cautions import cautions, halves
 from ..results.files import finished, require_writable, write_result, write_table
@@ -74,6 +74,7 @@ def obtain(config: DictConfig, directory: Path, report: Report) -> tuple[dict[st
         CoreError: the simulation ended itself, e.g. in a deadlock.
         OSError: the result cannot be written; nothing half written is left.
     """
+    check_resources(config)  # a result that is there says nothing of them
     if not config.run.overwrite:
         known = finished(directory, config_hash(config), __version__, results_version)
         if known is not None:
@@ -145,11 +146,9 @@ def prepare(config: DictConfig) -> Simulation:
     """
     if config.routing.name == "policy" and not config.routing.path:
         raise ConfigError("routing.path: name a policy file (flitgym-train makes one), or use routing=dqn_dragonfly")
+    check_resources(config)
     simulation = Simulation({**core_sections(config), "max_memory_gb": config.run.max_memory_gb})
-    try:
-        simulation.threads = config.run.threads or cores_of_a_run()
-    except ConfigError as error:
-        raise ConfigError(f"run.{error}") from error
+    simulation.threads = config.run.threads or cores_of_a_run()
     if has_workload(config):
         Limits.of(config.workload, simulation)
     else:

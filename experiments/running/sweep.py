@@ -18,7 +18,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ...configs import config_hash, explain, has_workload, run_id
+from ...configs import check_resources, config_hash, explain, has_workload, run_id
 from ...configs.assembly import SIMULATION, TABLE, Assembly
 from ...configs.routes import route_hash, route_id
 from ...simcore import ConfigError, CoreError, __version__, results_version
@@ -101,7 +101,7 @@ def expand(
 
     Raises:
         hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: unknown option, key or type.
-        ConfigError: the jobs of a workload do not fit the network.
+        ConfigError: the jobs of a workload do not fit the network, or a run may not be given what it asks for.
     """
     made_of = assemblies or Assemblies()
     wanted = [run for block in blocks for run in _wanted(common, block, made_of)]
@@ -113,6 +113,7 @@ def expand(
         if is_table(plain):
             planned.append(PlannedRun(plain, directory / route_id(_root_=plain), _COST_OF_TABLE))
         else:
+            check_resources(plain)
             planned.append(PlannedRun(plain, directory / run_id(_root_=plain), _cost(plain)))
     return planned
 

@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rich.progress import TextColumn
@@ -79,17 +79,23 @@ class Stop:
     """Ctrl-C or SIGTERM ends a training between two rounds, where it can be saved; a second one ends it at once.
 
     A context manager. Outside the main thread, where signals cannot be caught, it does nothing.
+
+    Args:
+        abandon: Gives up the round that is under way; None: rounds are short, and this one is finished.
     """
 
-    def __init__(self) -> None:
-        self.asked = False
+    def __init__(self, abandon: Callable[[], None] | None = None) -> None:
+        self.asked, self._abandon = False, abandon
         self._before: dict[signal.Signals, Any] = {}
 
     def _ask(self, number: int, frame: object) -> None:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
-        print("finishing this round; once more ends it at once", file=sys.stderr, flush=True)
+        what = "finishing this round" if self._abandon is None else "giving up this round"
+        print(f"{what}; once more ends it at once", file=sys.stderr, flush=True)
+        if self._abandon is not None:
+            self._abandon()
 
     def __enter__(self) -> "Stop":
         if threading.current_thread() is threading.main_thread():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from omegaconf import DictConfig
 
-from ...configs.training import mixture
+from ...configs.training import mixture, training_command
 from ...experience.world import Mixture
 from ...simcore import CoreError, __version__
 from ..results.files import write_json
@@ -29,6 +29,7 @@ def finish(
     baselines: Mapping[str, Mapping[str, float]],
     identity: str,
     seconds: float,
+    words: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Write the policy, the figure and the result of a training whose rounds are all done; returns the result.
 
@@ -41,6 +42,7 @@ def finish(
         baselines: Their numbers, by name.
         identity: Hash of the training.
         seconds: It took.
+        words: Overrides of the command; None: it was called from Python.
 
     Raises:
         CoreError: no decision was ever paid.
@@ -54,6 +56,7 @@ def finish(
             "nothing was learned: no decision was ever paid; is the load 0, do all packets have one way, or is "
             "agent.run_ns * agent.record_part too small?"
         )
+    trained_by = {} if words is None else {"trained_by": training_command(words)}
     save_policy(
         directory / POLICY_FILE,
         policy,
@@ -63,6 +66,7 @@ def finish(
         topology=_trained_on(config),
         relation=routing.get("relation", "widest"),
         slots_by=routing.get("slots_by", "random"),
+        provenance={**trained_by, "training_hash": identity, "version": __version__},
     )
     from .learning_curve import draw_learning_curve  # with Matplotlib, which takes long to import
 

@@ -17,6 +17,18 @@ inline Config seam_on_hyperx(const Section& routing, const Values& router = sc19
                 {"mixed", {{"load", load}, {"packet_flits_max", i64{8}}}}, seed);
 }
 
+// Both with either kind of router, loaded to the full.
+inline std::vector<std::pair<std::string, Config>> loaded(const Section& routing) {
+  return {
+      {"dragonfly, input-queued",
+       seam_on_dragonfly(routing, merge(input_queued(), {{"input_buffer_flits", i64{16}}}), 1.0)},
+      {"dragonfly, output queues", seam_on_dragonfly(routing, hpdc21(), 1.0)},
+      {"hyperx, input-queued", seam_on_hyperx(routing, merge(input_queued(), {{"input_buffer_flits", i64{16}}}), 1.0)},
+      {"hyperx, output queues",
+       seam_on_hyperx(routing, merge(sc19(), {{"input_buffer_flits", i64{24}}, {"output_buffer_flits", i64{16}}}),
+                      1.0)}};
+}
+
 // One cycle; choose(j) names the slot of decision j.
 template <class Choose>
 void advance(Simulation& sim, Choose&& choose) {

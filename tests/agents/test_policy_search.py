@@ -1,11 +1,13 @@
 """`agent=policy_search`: it finds what is cheap, goes on where it stopped, and refuses what is none of its own."""
 
 import math
+import threading
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from flitgym.agents.abandonment import RoundAbandonedError
 from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs
 from flitgym.experience.world import Mixture
 from flitgym.simcore import ConfigError
@@ -56,11 +58,25 @@ def test_threads_change_nothing_and_a_stopped_search_goes_on_as_if_it_had_not_be
     assert metrics[1]["decisions"] > metrics[0]["decisions"] > 0
 
 
+def test_a_round_that_is_given_up_leaves_nothing_behind(mixture: Mixture) -> None:
+    """An episode of a second of simulated traffic takes hours; it ends within a few us of it."""
+    agent = Agent(Config(**{**_SMALL, "episode_ns": 1e9}, threads=2), mixture, rounds=1, seed=1)
+    before = agent.state()
+    threading.Timer(0.5, agent.abandon).start()
+    with pytest.raises(RoundAbandonedError):
+        agent.train_round()
+    after = agent.state()
+    assert torch.equal(before.pop("generator"), after.pop("generator"))
+    assert torch.equal(before.pop("mean"), after.pop("mean"))
+    assert torch.equal(before.pop("spread"), after.pop("spread"))
+    assert before == after
+
+
 def test_the_loss_of_jobs_is_their_mean_time_per_flit(mixture: Mixture) -> None:
     agent = Agent(Config(**_SMALL), mixture, rounds=1, seed=1)
     simulation = agent._simulation(1, 5)
     simulation.set_policy(agent.policy())
-    loss = _loss_of_jobs(simulation, 1e7)
+    loss = _loss_of_jobs(simulation, 1e7, lambda: None)
     target, background = simulation.jobs()
     assert target["ranks_finished"] == target["ranks"]
     assert background["ranks_finished"] < background["ranks"]  # the episode ended with the first job

@@ -4,21 +4,27 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from docs_pages import DOCS, README
 from flitgym.agents import trainable
-from flitgym.configs import compose
+from flitgym.configs import CONFIG_DIR, compose
+from flitgym.configs.composition import compose_root
+from flitgym.configs.routes import register_routes
+from flitgym.configs.training import register_training
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.progress import no_report
+from omegaconf import OmegaConf
 
 sys.path.insert(0, str(DOCS / "_ext"))
 tables = importlib.import_module("reference_tables")
 fields = importlib.import_module("result_fields")
+keys = importlib.import_module("command_keys")
 
 
 @pytest.mark.parametrize("name", tables.MAKERS)
@@ -39,6 +45,31 @@ def test_readme_counts() -> None:
         assert number is not None
         assert words in text
         assert int(number[0]) == len(tables.registered(kind)), f"README.md: {words}"
+
+
+def _flat(config: Mapping[str, Any], left_out: Collection[str]) -> dict[str, Any]:
+    """Values by key, those of a section by `section.key`."""
+    found = {}
+    for key, value in config.items():
+        if key not in left_out:
+            found |= (
+                {f"{key}.{own}": inner for own, inner in value.items()}
+                if value and isinstance(value, dict)
+                else {key: value}
+            )
+    return found
+
+
+@pytest.mark.parametrize("root", keys.ROOTS)
+def test_every_key_of_a_command_is_listed_with_its_default(root: str) -> None:
+    register_training(trainable())
+    register_routes()
+    composed: Any = OmegaConf.to_container(compose_root(root, []))
+    path = CONFIG_DIR / f"{root}.yaml"
+    groups = {option.name for option in keys.options_of(path)}
+    listed = {key.name: yaml.safe_load(key.default) for key in keys.keys_of(path) if key.default}
+    assert listed == _flat(composed, groups - {"worlds"})  # a group whose option is a key
+    assert {key.name for key in keys.keys_of(CONFIG_DIR / "run" / "standard.yaml")} == set(compose([]).run)
 
 
 def _of(names: Sequence[str], found: Sequence[str]) -> None:

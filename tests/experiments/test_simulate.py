@@ -1,6 +1,7 @@
 """`flitgym-simulate` as users call it: what it writes, what it refuses, what it does not run again."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -15,8 +16,10 @@ from conftest import Command
 from flitgym.configs import compose, run_id
 from flitgym.experiments.gather import GatherAfterSweep
 from flitgym.experiments.results.rows import read_rows
-from flitgym.experiments.running.one_run import execute
+from flitgym.experiments.running.one_run import execute, obtain
+from flitgym.experiments.running.sweep import expand
 from flitgym.experiments.terminal.progress import no_report
+from flitgym.simcore import ConfigError
 from omegaconf import OmegaConf
 
 # What every result holds; docs/reference/results.md lists all of it.
@@ -73,6 +76,48 @@ def test_threads_change_no_result(command: Command, tmp_path: Path) -> None:
     assert (one["config"]["run"]["threads"], two["config"]["run"]["threads"]) == (1, 2)
     assert one["facts"]["partitions"] > 1
     assert two["state_hash"] == one["state_hash"]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("run.threads=-1", "run.threads: -1 is not in"),
+        ("run.threads=1025", "run.threads: 1025 is not in"),
+        ("run.max_memory_gb=-2", "run.max_memory_gb: -2"),
+        ("run.max_memory_gb=nan", "run.max_memory_gb: nan"),
+    ],
+)
+def test_what_could_not_run_is_refused_where_it_is_finished_too(
+    small: Sequence[str], tmp_path: Path, word: str, said: str
+) -> None:
+    config = compose([*small, "run.threads=1024"])
+    assert obtain(config, tmp_path, no_report)[1]
+    assert not obtain(compose(small), tmp_path, no_report)[1]  # it is there
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        obtain(compose([*small, word]), tmp_path, no_report)
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        expand([*small, word], [{"overrides": [], "sweep": {}}], tmp_path)
+
+
+def test_a_run_that_fails_in_a_sweep_is_told_in_our_words_alone(command: Command, small: Sequence[str]) -> None:
+    done = command("simulate", "-m", "hydra/launcher=basic", *small, "traffic.load=0.2,7")  # the second is impossible
+    assert done.returncode == 2
+    assert "Error executing job" not in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("flitgym-simulate: dragonfly_minimal_uniform_load7_seed1_")
+    assert "traffic.load: 7" in last
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"), [("simulate", "with -m"), ("route", "with -m"), ("regret", "threads=<n>")]
+)
+def test_a_launcher_without_use_is_refused(command: Command, tmp_path: Path, name: str, instead: str) -> None:
+    done = command(name, "hydra/launcher=joblib")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"flitgym-{name}: hydra/launcher=joblib: ")
+    assert instead in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not list(tmp_path.glob("results/*/*"))
 
 
 def test_series_and_channels_on_request(command: Command, small: Sequence[str], tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
 import json
+import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from flitgym.agents import dqn, ppo, trainable
+from flitgym.agents import dqn, policy_search, ppo, trainable
 from flitgym.agents.divergence import DivergedError, require_finite
 from flitgym.agents.policy_file import load_policy
 from flitgym.configs import CONFIG_DIR, explain
@@ -19,7 +21,7 @@ from flitgym.configs.training import register_training
 from flitgym.env import World
 from flitgym.experiments.train import train as run_training
 from flitgym.experiments.training.tracking import read_progress, trackers
-from flitgym.simcore import ConfigError, CoreError
+from flitgym.simcore import ConfigError, CoreError, __version__
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra.errors import HydraException
@@ -79,7 +81,7 @@ def compose_and_train(words: list[str], directory: Path, rounds: list[int]) -> N
     register_training(trainable())
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         config = hydra_compose("train", overrides=words)
-    run_training(config, directory, rounds.append)
+    run_training(config, directory, rounds.append, words=words)
 
 
 @pytest.mark.parametrize("agent", ["dqn", "ppo"])
@@ -132,6 +134,10 @@ def test_writes_policy_result_curve_and_comparison(tmp_path: Path):
     assert (run / "training.png").stat().st_size > 10_000
     layers, metadata = load_policy(run / "policy.safetensors")
     assert metadata["topology"] == "dragonfly"
+    # The command that trains it again; what decides nothing of what is learned is not in it.
+    learned = sorted((*SMALL[:-3], *OWN["dqn"], "rounds=4", SMALL[-1]), key=lambda word: word.partition("=")[0])
+    assert metadata["trained_by"] == shlex.join(["flitgym-train", *learned])
+    assert (metadata["training_hash"], metadata["version"]) == (result["training_hash"], __version__)
     assert [weight.shape[0] for weight, _ in layers] == [32, 32, 1]
     # The policy runs in the core, by the command that the summary names.
     simulate = [sys.executable, "-m", "flitgym.experiments.simulate", "topology=dragonfly_72", "routing=policy",
@@ -183,6 +189,12 @@ def test_wrong_argument_on_the_command_line(tmp_path: Path):
     assert done.returncode == 2
     assert "did you mean 'dqn'" in done.stderr
     assert "Traceback" not in done.stderr
+    # What Hydra has composed before it is refused: one line, as of all others.
+    for words, said in ((["seed=-2"], "seed: -2"), (["hydra/launcher=ray"], "hydra/launcher=ray: a run alone")):
+        done = train(tmp_path, *SMALL, "rounds=2", *words)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"flitgym-train: {said}"), done.stderr
+        assert len(done.stderr.splitlines()) == 1
     assert not list(tmp_path.glob("results/training/*"))
 
 
@@ -310,6 +322,36 @@ def test_ctrl_c_saves_the_round(tmp_path: Path):
     rounds = len(read_progress(only_run(tmp_path) / "progress.jsonl"))
     assert f"round {rounds} is saved" in said
     assert (only_run(tmp_path) / "checkpoint.pt").exists()
+
+
+def test_ctrl_c_gives_up_a_long_round_and_saves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    play = policy_search.Agent._play
+
+    begun: list[int] = []
+
+    def stuck(self: policy_search.Agent, logs: torch.Tensor, k: int) -> tuple[float, int]:
+        if self.round == 2 and not begun:
+            begun.append(k)
+            os.kill(os.getpid(), signal.SIGINT)  # once: a second one ends it at once
+        while self.round == 2:  # as if it took minutes, in which it looks up now and then
+            time.sleep(0.05)
+            self._go_on()
+        return play(self, logs, k)
+
+    words = ["rounds=4", "checkpoint_every=100", "agent.population=3", "agent.elite=1", "agent.episode_ns=2000"]
+    words = [*SMALL[:5], *SMALL[-3:], "agent=policy_search", *words]
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    compose_and_train(words, whole, [])
+    rounds: list[int] = []
+    monkeypatch.setattr(policy_search.Agent, "_play", stuck)
+    with pytest.raises(KeyboardInterrupt, match="round 2 is saved, start again to go on"):
+        compose_and_train(words, stopped, rounds)
+    monkeypatch.undo()
+    assert rounds == [1, 2]
+    compose_and_train(words, stopped, rounds)
+    assert rounds == [1, 2, 3, 4]
+    assert (stopped / "policy.safetensors").read_bytes() == (whole / "policy.safetensors").read_bytes()
+    assert rows_without_time(stopped) == rows_without_time(whole)
 
 
 def test_jobs_of_a_goal_file_are_a_world(tmp_path: Path):

@@ -28,4 +28,6 @@ def test_license_and_version_are_the_same_everywhere():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert (citation["version"], citation["license"]) == (PROJECT["version"], PROJECT["license"])
     assert (ROOT / "LICENSE").read_text().startswith("BSD 3-Clause License")
-    assert f"## [{PROJECT['version']}]" in (ROOT / "CHANGELOG.md").read_text()
+    changed = re.search(rf"^## \[{re.escape(PROJECT['version'])}\] - (\S+)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert changed is not None
+    assert changed[1] in ("unreleased", str(citation["date-released"]))

@@ -1,0 +1,65 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flitgym.agents.policy_file import load_policy, save_policy
+from flitgym.configs import compose, config_hash, run_id
+from flitgym.configs.policy_header import without_provenance
+from flitgym.configs.schema import shipped_policy
+from flitgym.simcore import ConfigError, Simulation
+
+KIND = {"network": "slots", "slots": 4, "observation": "progress+path", "topology": "dragonfly"}
+
+
+def saved(path: Path, weight: float = 1.0, **provenance: str) -> str:
+    layers = [(np.full((1, 9), weight, np.float32), np.zeros(1, np.float32))]
+    save_policy(path, layers, **KIND, provenance=provenance)
+    return str(path)
+
+
+def test_what_trained_a_policy_is_in_its_file_and_no_part_of_what_it_plays(tmp_path: Path) -> None:
+    plain = saved(tmp_path / "plain.safetensors")
+    told = saved(tmp_path / "told.safetensors", trained_by="flitgym-train 'vary={a: \"é\\\\\"}'\n", version="0.1.0+x")
+    other = saved(tmp_path / "other.safetensors", 2.0, version="0.1.0+x")
+    _, metadata = load_policy(told)
+    assert metadata["version"] == "0.1.0+x"
+    assert metadata["trained_by"].encode().decode("unicode_escape") == "flitgym-train 'vary={a: \"é\\\\\"}'\n"
+    assert without_provenance(Path(told).read_bytes()) == Path(plain).read_bytes()
+    # The core reads it, and it is the same run as without these words.
+    configs = [
+        compose(["topology=dragonfly_72", "routing=policy", f"routing.path={path}"]) for path in (plain, told, other)
+    ]
+    assert config_hash(configs[0]) == config_hash(configs[1]) != config_hash(configs[2])
+    hashes = set()
+    for path in (plain, told):
+        routing = {"name": "policy", "path": path}
+        simulation = Simulation({"topology": "dragonfly", "routing": routing, "traffic": "uniform", "seed": 1})
+        simulation.run(500)
+        hashes.add(simulation.state_hash())
+    assert len(hashes) == 1
+
+
+def test_what_is_no_policy_counts_as_it_is() -> None:
+    for data in (b"", b"hello", b"\x02\0\0\0\0\0\0\0[]", b"\x16\0\0\0\0\0\0\0" + b'{"__metadata__":"word"}'[:22]):
+        assert without_provenance(data) == data
+
+
+def test_unknown_words_on_what_trained_it_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="did you mean 'trained_by'"):
+        saved(tmp_path / "p.safetensors", trained_from="x")
+
+
+@pytest.mark.parametrize("name", ["dqn_dragonfly", "search_jobs", "universal"])
+def test_policies_that_come_with_flitgym_say_what_trained_them(name: str) -> None:
+    _, metadata = load_policy(shipped_policy(name))
+    assert metadata["trained_by"].startswith("flitgym-train ")
+
+
+def test_folders_of_runs_are_named_by_the_policy_s_file(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    paths = [saved(tmp_path / "good.safetensors"), saved(tmp_path / "mine" / "policy.safetensors", 2.0)]
+    names = [
+        run_id(_root_=compose(["topology=dragonfly_72", "routing=policy", f"routing.path={path}"])) for path in paths
+    ]
+    assert names[0].startswith("dragonfly_policy-good_uniform_")
+    assert names[1].startswith("dragonfly_policy-mine_uniform_")  # as every training calls it, so by its folder

@@ -1,0 +1,340 @@
+"""Forwarding tables, matrices and flows from files: what is written is read again, and what is none is refused."""
+
+import csv
+import gzip
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flitgym.simcore import NO_PORT, ChannelGraph, ConfigError, ForwardingTable, Simulation, read_demand, read_flows
+from table_scenes import DRAGONFLY, HYPERX, TOPOLOGIES, hyperx_table, paths
+
+
+@pytest.fixture(scope="module")
+def hyperx() -> ForwardingTable:
+    return hyperx_table()
+
+
+# --- Files ---------------------------------------------------------------------------------------------------------
+
+
+def test_saved_and_loaded_again(hyperx: ForwardingTable, tmp_path: Path) -> None:
+    hyperx.save(tmp_path / "table.npz")
+    again = ForwardingTable.load(tmp_path / "table.npz", hyperx.graph)
+    np.testing.assert_array_equal(again.port, hyperx.port)
+    assert again.engine == "min_hop"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_files_that_are_no_table_are_refused(hyperx: ForwardingTable, tmp_path: Path) -> None:
+    whole = tmp_path / "whole.npz"
+    hyperx.save(whole)
+
+    def refused(name: str, content: bytes, *words: str) -> None:
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(ConfigError) as error:
+            ForwardingTable.load(path, hyperx.graph)
+        assert all(word in str(error.value) for word in words), str(error.value)
+
+    content = whole.read_bytes()
+    refused("short.npz", content[: len(content) // 2], "short.npz", "damaged")
+    refused("empty.npz", b"", "empty.npz")
+    refused("text.npz", b"hello", "text.npz")
+    with pytest.raises(ConfigError, match=r"another network"):
+        ForwardingTable.load(whole, ChannelGraph(DRAGONFLY))
+    arrays = {name: np.array(value) for name, value in hyperx.arrays().items()}
+    for change, word in (
+        ({"port": arrays["port"][:-1]}, "shape"),
+        ({"port": np.where(arrays["port"] == arrays["port"][0, 5], NO_PORT, arrays["port"])}, "no port"),
+        ({"port": np.full_like(arrays["port"], 77)}, "port 77"),
+        ({"lanes_": np.zeros(3, int)}, "did you mean 'lanes'"),
+        ({"layers": 0}, "layers"),
+        ({"layer_by": "source"}, "layer_by"),
+    ):
+        changed = {**arrays, **change}
+        np.savez(tmp_path / "changed.npz", format=np.array("flitgym forwarding table 1"), **changed)
+        with pytest.raises(ConfigError, match=word):
+            ForwardingTable.load(tmp_path / "changed.npz", hyperx.graph)
+    np.savez(tmp_path / "older.npz", format=np.array("flitgym forwarding table 0"), **arrays)
+    with pytest.raises(ConfigError, match="this version"):
+        ForwardingTable.load(tmp_path / "older.npz", hyperx.graph)
+    with pytest.raises(OSError, match="nowhere"):
+        ForwardingTable.load(tmp_path / "nowhere.npz", hyperx.graph)
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES, ids=lambda topology: topology["name"])
+def test_dump_comes_back(topology: dict[str, Any], tmp_path: Path) -> None:
+    graph = ChannelGraph(topology)
+    table = ForwardingTable.route(graph, "min_hop")
+    table.save_dump(tmp_path / "lfts.dump")
+    np.testing.assert_array_equal(ForwardingTable.load(tmp_path / "lfts.dump", graph).port, table.port)
+    (tmp_path / "lfts.dump.gz").write_bytes(gzip.compress((tmp_path / "lfts.dump").read_bytes()))
+    np.testing.assert_array_equal(ForwardingTable.load(tmp_path / "lfts.dump.gz", graph).port, table.port)
+    several = ForwardingTable(graph, np.repeat(table.port, 4, axis=1), lmc=2)
+    several.save_dump(tmp_path / "lmc.dump")
+    again = ForwardingTable.load(tmp_path / "lmc.dump", graph)
+    assert int(again.arrays()["lmc"]) == 2
+    np.testing.assert_array_equal(again.port, several.port)
+    # ibroute names a host at its first LID alone.
+    text = (tmp_path / "lmc.dump").read_text()
+    later = re.compile(r"(0x[0-9a-f]{3}[1-35-79-bd-f] \d+) # Channel Adapter (portguid 0x[0-9a-f]+): '.*'")
+    (tmp_path / "paths.dump").write_text(later.sub(r"\1 : (path #2 out of 4: \2)", text))
+    assert (tmp_path / "paths.dump").read_text() != text
+    np.testing.assert_array_equal(ForwardingTable.load(tmp_path / "paths.dump", graph).port, several.port)
+
+
+def ring_of_three(tmp_path: Path) -> ChannelGraph:
+    """Three switches in a ring, a host each, ports from 1 on as InfiniBand counts them."""
+    path = tmp_path / "ring.csv"
+    path.write_text(
+        "node_a,port_a,node_b,port_b\nhost a,1,left,1\nhost b,1,right,1\nhost c,1,top,1\n"
+        "left,2,right,3\nright,2,top,3\ntop,2,left,3\n".replace("node_a,port_a,node_b,port_b", "a,a_port,b,b_port")
+    )
+    lines = path.read_text().splitlines()
+    typed = [f"{lines[0]},a_type,b_type"] + [
+        f"{x},{'host' if x.startswith('host') else 'switch'},switch" for x in lines[1:]
+    ]
+    path.write_text("\n".join(typed) + "\n")
+    return ChannelGraph({"name": "graph", "file": str(path)})
+
+
+DUMP = """Unicast lids [0-6] of switch Lid 1 guid 0x0000000000010000 ('left'):
+0x0001 000 # Switch portguid 0x0000000000010000: 'left'
+0x0002 002 # Switch portguid 0x0000000000010001: 'right'
+0x0003 003 # Switch portguid 0x0000000000010002: 'top'
+0x0004 001 # Channel Adapter portguid 0x0000000000200001: 'host a'
+0x0005 002 # Channel Adapter portguid 0x0000000000200003: 'host b'
+0x0006 003 # Channel Adapter portguid 0x0000000000200005: 'host c'
+6 lids dumped
+Unicast lids [0-6] of switch Lid 2 guid 0x0000000000010001 ('right'):
+0x0004 003 # Channel Adapter portguid 0x0000000000200001: 'host a'
+0x0005 001 # Channel Adapter portguid 0x0000000000200003: 'host b'
+0x0006 002 # Channel Adapter portguid 0x0000000000200005: 'host c'
+6 lids dumped
+Unicast lids [0-6] of switch Lid 3 guid 0x0000000000010002 ('top'):
+0x0004 002 # Channel Adapter portguid 0x0000000000200001: 'host a'
+0x0005 003 # Channel Adapter portguid 0x0000000000200003: 'host b'
+0x0006 001 # Channel Adapter portguid 0x0000000000200005: 'host c'
+6 lids dumped
+"""
+PORTS = [[1, 2, 3], [3, 1, 2], [2, 3, 1]]
+# The same by `ibroute`, one switch by its path and nodes called by the diagnostic's own words.
+IBROUTE = """Unicast lids [0x0-0x6] of switch Lid 1 guid 0x0000000000010000 (left):
+  Lid  Out   Destination
+       Port     Info
+0x0001 000 : (Switch portguid 0x0000000000010000: 'left')
+0x0004 001 : (Channel Adapter portguid 0x0000000000200001: 'host a')
+0x0005 002 : (Channel Adapter portguid 0x0000000000200003: 'host b')
+0x0006 003 : (Channel Adapter portguid 0x0000000000200005: 'host c')
+4 valid lids dumped
+Unicast lids [0x0-0x6] of switch DR path slid 0; dlid 0; 0,2 guid 0x0000000000010001 (right):
+  Lid  Out   Destination
+       Port     Info
+0x0004 003 : (Channel Adapter portguid 0x0000000000200001: 'host a')
+0x0005 001 : (Channel Adapter portguid 0x0000000000200003: 'host b')
+0x0006 002 : (Channel Adapter portguid 0x0000000000200005: 'host c')
+3 valid lids dumped
+Unicast lids [0x0-0x6] of switch Lid 3 guid 0x0000000000010002 (top):
+  Lid  Out   Destination
+       Port     Info
+0x0004 002 : (Channel Adapter portguid 0x0000000000200001: 'host a')
+0x0005 003 : (Channel Adapter portguid 0x0000000000200003: 'host b')
+0x0006 001 : (Channel Adapter portguid 0x0000000000200005: 'host c')
+3 valid lids dumped
+"""
+FDBS = """dump_ucast_routes: Switch 0x0000000000010000
+LID    : Port : Hops : Optimal
+0x0001 : 000  : 00   : yes
+0x0002 : UNREACHABLE
+0x0003 : UNREACHABLE
+0x0004 : 001  : 01   : yes
+0x0005 : 002  : 02   : yes
+0x0006 : 003  : 02   : yes
+dump_ucast_routes: Switch 0x0000000000010001
+LID    : Port : Hops : Optimal
+0x0001 : 003  : 01   : yes
+0x0002 : 000  : 00   : yes
+0x0003 : UNREACHABLE
+0x0004 : 003  : 02   : yes
+0x0005 : 001  : 01   : yes
+0x0006 : 002  : 02   : yes
+dump_ucast_routes: Switch 0x0000000000010002
+LID    : Port : Hops : Optimal
+0x0001 : 002  : 01   : yes
+0x0002 : 003  : 01   : yes
+0x0003 : 000  : 00   : yes
+0x0004 : 002  : 02   : yes
+0x0005 : 003  : 02   : yes
+0x0006 : 001  : 01   : yes
+"""
+
+
+@pytest.mark.parametrize("text", [DUMP, IBROUTE, FDBS], ids=["opensm-lfts.dump", "ibroute", "opensm.fdbs"])
+def test_dumps_of_a_subnet_manager(text: str, tmp_path: Path) -> None:
+    graph = ring_of_three(tmp_path)
+    (tmp_path / "dump").write_text(text)
+    table = ForwardingTable.load(tmp_path / "dump", graph)
+    order = [graph.switch_names.index(name) for name in ("left", "right", "top")]
+    np.testing.assert_array_equal(table.port[order], PORTS)
+    assert table.quality().edge_forwarding_index == 1
+    # Written again, it says the same.
+    table.save_dump(tmp_path / "again")
+    written = (tmp_path / "again").read_text()
+    assert all(line in written for line in DUMP.splitlines() if "Channel Adapter" in line)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "0x0006 002 # Channel Adapter portguid 0x0000000000200005: 'host c'\n6 lids dumped\n",
+            "",
+            ["right", "line 9"],
+        ),
+        (DUMP[DUMP.rindex("Unicast") :], "", ["2 of 3 switches", "top"]),
+        (DUMP[DUMP.rindex("0x0005") :], "", ["top", "LID 0x0004", "cut short"]),
+        ("0x0005 001 # Channel Adapter portguid 0x0000000000200003: 'host b'\n", "", ["right", "no line", "host b"]),
+        ("('top')", "('bottom')", ["another network", "bottom", "left"]),
+        ("'host c'", "'host d'", []),  # told by where it hangs
+        ("0x0004 001", "0x0004 002", ["another network", "host a", "left"]),
+        ("0x0004 002", "0x0004 009", ["top", "port 9"]),
+        ("0x0006 003", "0x0005 003", ["left", "0x0005 twice"]),
+    ],
+)
+def test_dumps_with_a_flaw_are_refused_by_name(old: str, new: str, words: list[str], tmp_path: Path) -> None:
+    graph = ring_of_three(tmp_path)
+    assert old in DUMP
+    (tmp_path / "dump").write_text(DUMP.replace(old, new))
+    if not words:
+        ForwardingTable.load(tmp_path / "dump", graph)
+        return
+    with pytest.raises(ConfigError) as error:
+        ForwardingTable.load(tmp_path / "dump", graph)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_a_dump_with_a_loop_is_refused(tmp_path: Path) -> None:
+    graph = ring_of_three(tmp_path)
+    swapped = DUMP.replace("0x0006 003", "0x0006 *").replace("0x0006 002", "0x0006 003").replace("*", "002")
+    (tmp_path / "dump").write_text(DUMP.replace("0x0006 003", "0x0006 002"))
+    ForwardingTable.load(tmp_path / "dump", graph)  # the long way round is one, too
+    (tmp_path / "dump").write_text(swapped)
+    with pytest.raises(ConfigError, match=r"host c go round in a loop: left -> right -> left"):
+        ForwardingTable.load(tmp_path / "dump", graph)
+
+
+def test_a_list_with_its_service_levels(tmp_path: Path) -> None:
+    graph = ring_of_three(tmp_path)
+    rows = [
+        f"{s},{h},{PORTS[i][k]}"
+        for i, s in enumerate(("left", "right", "top"))
+        for k, h in enumerate(("host a", "host b", "host c"))
+    ]
+    listed = tmp_path / "mine.lft.csv"
+    listed.write_text("\n".join(["switch,host,port", *rows]) + "\n")
+    table = ForwardingTable.load(listed, graph)
+    order = [graph.switch_names.index(name) for name in ("left", "right", "top")]
+    np.testing.assert_array_equal(table.port[order], PORTS)
+    assert table.layers == 1
+    (tmp_path / "mine.sl.csv").write_text(
+        "host,service_level_per_destination_host\nhost a,-37\nhost b,7-3\nhost c,33-\n"
+    )
+    table = ForwardingTable.load(listed, graph)
+    assert (table.engine, table.layers) == ("mine", 2)
+    np.testing.assert_array_equal(table.service_levels[~np.eye(3, dtype=bool)], [0, 1, 1, 0, 0, 0])
+    table.save_service_levels(tmp_path / "again.sl.csv")
+    assert (tmp_path / "again.sl.csv").read_text().splitlines()[1:] == ["host a,-01", "host b,1-0", "host c,00-"]
+    (tmp_path / "mine.sl.csv").write_text("host,service_level_per_destination_host\nhost a,-37\n")
+    with pytest.raises(ConfigError, match="cut short: no service levels of 2 of 3"):
+        ForwardingTable.load(listed, graph)
+    (tmp_path / "mine.sl.csv").unlink()
+    for text, words in (
+        ("\n".join(["switch,host,port", *rows[:-1]]), "top has no line for 1 of 3 hosts: host c"),
+        ("\n".join(["switch,host,port", *rows, "top,host z,1"]), "no host host z"),
+        ("\n".join(["switch,host,port", *rows, "top,host a,2"]), "already"),
+        ("\n".join(["switch,host,port", *rows[:-1], "top,host"]), "line 10"),
+    ):
+        listed.write_text(text)
+        with pytest.raises(ConfigError, match=words):
+            ForwardingTable.load(listed, graph)
+
+
+def test_a_table_from_a_file_runs(hyperx: ForwardingTable, tmp_path: Path) -> None:
+    hyperx.save_dump(tmp_path / "lfts.dump")
+    sections = {"topology": HYPERX, "traffic": {"name": "uniform", "load": 0.2}, "seed": 3}
+    runs = [
+        Simulation({**sections, "routing": {"name": "table", "allow_cycles": True, **how}})
+        for how in ({"file": str(tmp_path / "lfts.dump")}, {"engine": "min_hop"}, {"table": hyperx})
+    ]
+    hashes = set()
+    for simulation in runs:
+        simulation.run(2000)
+        hashes.add(simulation.state_hash())
+    assert len(hashes) == 1
+
+
+def test_more_ports_than_infiniband_has(tmp_path: Path) -> None:
+    links = [end for leaf in range(1, 261) for end in (0, leaf)]
+    graph = ChannelGraph({"name": "graph", "links": links, "terminals_per_router": 1})
+    with pytest.raises(ConfigError, match="InfiniBand has 254"):
+        ForwardingTable.route(graph, "min_hop").save_dump(tmp_path / "lfts.dump")
+    assert not list(tmp_path.iterdir())
+
+
+# --- Matrices ------------------------------------------------------------------------------------------------------
+
+
+def test_matrices_in_every_form_are_the_same(hyperx: ForwardingTable, tmp_path: Path) -> None:
+    graph = hyperx.graph
+    rng = np.random.default_rng(3)
+    matrix = rng.random((graph.terminals, graph.terminals)) * (rng.random((graph.terminals, graph.terminals)) < 0.3)
+    np.fill_diagonal(matrix, 0)
+    np.save(tmp_path / "dense.npy", matrix)
+    np.savez(tmp_path / "dense.npz", matrix)
+    with (tmp_path / "list.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["source", "destination", "weight"])
+        writer.writerows((s, d, repr(float(matrix[s, d]))) for s, d in zip(*np.nonzero(matrix), strict=True))
+    names = ["dense.npy", "dense.npz", "list.csv"]
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    from scipy.io import mmwrite
+
+    for kind in ("csr", "csc"):
+        scipy_sparse.save_npz(tmp_path / f"{kind}.npz", scipy_sparse.coo_array(matrix).asformat(kind))
+    mmwrite(tmp_path / "matrix.mtx", scipy_sparse.coo_matrix(matrix), precision=17)
+    names += ["csr.npz", "csc.npz", "matrix.mtx"]
+    wanted = np.zeros(graph.channels)
+    for s, d, channels in paths(hyperx):
+        wanted[channels] += matrix[s, d]
+    for name in names:
+        np.testing.assert_allclose(hyperx.loads(read_demand(tmp_path / name, graph))["channel"], wanted, err_msg=name)
+    np.save(tmp_path / "small.npy", matrix[:5, :5])
+    for name, words in (("small.npy", "5 x 5 for 24 terminals"), ("a.txt", "no .csv"), ("list.npz", "damaged")):
+        if name == "list.npz":
+            (tmp_path / name).write_bytes(b"PK no zip")
+        with pytest.raises(ConfigError, match=words):
+            read_demand(tmp_path / name, graph)
+
+
+def test_flows_of_a_file(tmp_path: Path) -> None:
+    graph = ring_of_three(tmp_path)
+    path = tmp_path / "flows.csv"
+    path.write_text("source,destination,weight\nhost a,host b,2\n0,2,0.5\n")
+    source, destination, weight = read_flows(path, graph)
+    names = graph.terminal_names
+    assert [names[t] for t in source] == ["host a", names[0]]
+    assert [names[t] for t in destination] == ["host b", names[2]]
+    assert weight.tolist() == [2, 0.5]
+    for text, words in (
+        ("0,1\n", "header"),
+        ("source,destination\nhost a,host x\n", "line 2.*no terminal 'host x'"),
+        ("source,destination\n0,1,2\n", "line 2: 3 columns"),
+        ("source,destination,weight\n0,1,much\n", "weight 'much'"),
+        ("source,destination\n", "no flow"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ConfigError, match=words):
+            read_flows(path, graph)
