@@ -116,7 +116,7 @@ lint: $(VENV)/dependencies-dev
 types: dev
 	@echo "== mypy"
 	@mkdir -p build/types/flitgym
-	@for package in simcore env agents configs experiments; do ln -sfn ../../../$$package build/types/flitgym/$$package; done
+	@for package in simcore experience env agents configs experiments; do ln -sfn ../../../$$package build/types/flitgym/$$package; done
 	@MYPYPATH=build/types:simcore/bench $(BIN)/mypy -p flitgym
 
 test-cpp:

@@ -7,7 +7,16 @@ place of `traffic`, `workload` has jobs: registered motifs, or a `Program` each.
 
 from __future__ import annotations
 
-from ._core import ConfigError, CoreError, Demand, Worlds, __version__, available_memory, registered, results_version
+from ._core import (
+    ConfigError,
+    CoreError,
+    Demand,
+    SimulationBatch,
+    __version__,
+    available_memory,
+    registered,
+    results_version,
+)
 from ._demand import read_demand, read_flows
 from ._mapping import exchange_of, read_matrix_market
 from ._marginal_cost import MarginalCost
@@ -32,7 +41,7 @@ __all__ = [
     "Program",
     "Quality",
     "Simulation",
-    "Worlds",
+    "SimulationBatch",
     "__version__",
     "available_memory",
     "exchange_of",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..configs import file_label
+from ...configs import file_label
 
 
 def player(routing: Mapping[str, Any]) -> str:

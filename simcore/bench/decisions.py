@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from flitgym import agents
-from flitgym.simcore import MarginalCost, Simulation, Worlds
+from flitgym.simcore import MarginalCost, Simulation, SimulationBatch
 
 _WARMUP, _CYCLES = 1000, 800
 _LABELLED = 400  # decisions per measurement
@@ -63,20 +63,20 @@ def inside(routing: str | dict[str, Any]) -> tuple[float, float]:
 
 def batched() -> float:
     """Decisions per CPU second of a random policy in Python, over the core's own arrays."""
-    worlds = Worlds([network({"name": "agent"})])
+    batch = SimulationBatch([network({"name": "agent"})])
     random = np.random.default_rng(1)
-    observation, mask = worlds.observation, worlds.mask
+    observation, mask = batch.observation, batch.mask
     address = observation.__array_interface__["data"][0]
     made, began = 0, 0.0
     for cycle in range(_WARMUP + _CYCLES):
         if cycle == _WARMUP:
             made, began = 0, time.process_time()
-        count = worlds.collect(1000)
+        count = batch.collect(1000)
         slots = np.count_nonzero(mask[:count], axis=1)
-        worlds.apply((random.random(count) * slots).astype(np.int64))
+        batch.apply((random.random(count) * slots).astype(np.int64))
         made += count
     seconds = time.process_time() - began
-    assert worlds.observation.__array_interface__["data"][0] == address, "the rows have moved"
+    assert batch.observation.__array_interface__["data"][0] == address, "the rows have moved"
     return made / seconds
 
 
