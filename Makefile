@@ -24,10 +24,10 @@ export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
 export CCACHE_SLOPPINESS ?= pch_defines,time_macros,include_file_mtime,include_file_ctime
 endif
 
-CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' \) 2>/dev/null)
+CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' -o -path 'simcore/cmake/*' \) 2>/dev/null)
 # The editable installation knows the packages by name: a folder that becomes one is installed anew.
-PACKAGES := $(shell find simcore env agents configs experiments -name __init__.py 2>/dev/null)
-CPP_FORMATTED := $(filter-out %/CMakeLists.txt,$(CPP_SOURCES)) $(wildcard docs/extending/examples/*.cpp)
+PACKAGES := $(shell find simcore experience env agents configs experiments plugins -name __init__.py 2>/dev/null)
+CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP_SOURCES)) $(wildcard docs/extending/examples/*.cpp docs/extending/example_plugin/src/*.cpp)
 
 .PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions docs reference format constraints clean
 
@@ -116,7 +116,7 @@ lint: $(VENV)/dependencies-dev
 types: dev
 	@echo "== mypy"
 	@mkdir -p build/types/flitgym
-	@for package in simcore experience env agents configs experiments; do ln -sfn ../../../$$package build/types/flitgym/$$package; done
+	@for package in simcore experience env agents configs experiments plugins; do ln -sfn ../../../$$package build/types/flitgym/$$package; done
 	@MYPYPATH=build/types:simcore/bench $(BIN)/mypy -p flitgym
 
 test-cpp:
@@ -172,7 +172,7 @@ $(VENV)/dependencies-docs: $(VENV)/dependencies
 	@touch $@
 
 reference: dev ## write the tables of docs/reference anew, from what the core and the code register
-	@$(BIN)/python docs/_ext/reference_tables.py
+	@FLITGYM_PLUGINS=none $(BIN)/python docs/_ext/reference_tables.py
 
 docs: $(VENV)/dependencies-docs $(VENV)/installed ## build the documentation into build/docs (a warning ends it)
 	@echo "== sphinx"

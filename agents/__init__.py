@@ -1,7 +1,8 @@
 """Agents that decide in the place of routers: one readable file per algorithm.
 
 A file with a dataclass `Config`, whose field `name` is the file's name, and a class `Agent` is a choice of
-`flitgym-train`. Those of RLlib are listed in rllib.py, so that Ray is imported only when one is chosen.
+`flitgym-train`. Those of RLlib are listed in rllib.py, so that Ray is imported only when one is chosen. Plugins have
+more, in a folder `agents` of theirs.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+from ..plugins import Plugin, load, modules, refuse_taken
 from ..simcore import ConfigError
 
 
@@ -17,7 +19,7 @@ def trainable() -> dict[str, tuple[type[Any], type[Any]]]:
     """Hyperparameters and class of every agent that `flitgym-train` can train, by name. Imports torch.
 
     Raises:
-        ConfigError: torch is not installed.
+        ConfigError: torch is not installed; a plugin's agent cannot be imported, or has a name that is taken.
     """
     found: dict[str, tuple[type[Any], type[Any]]] = {}
     try:
@@ -32,4 +34,17 @@ def trainable() -> dict[str, tuple[type[Any], type[Any]]]:
         raise ConfigError(
             f"agents learn with {error.name}, which is not installed: pip install 'flitgym[learn]'"
         ) from error
+    by: dict[str, Plugin] = {}
+    for plugin, module_name in modules("agents"):
+        module = load(plugin, module_name)
+        if hasattr(module, "Config") and hasattr(module, "Agent"):
+            name = module.Config().name
+            if name in found:
+                refuse_taken(plugin, f"agent '{name}' of {module_name}", by.get(name))
+            found[name], by[name] = (module.Config, module.Agent), plugin
     return found
+
+
+def plugin_of(agent: type[Any]) -> str:
+    """The name of the plugin that an agent comes from, by its class; empty: flitgym's own."""
+    return next((plugin.name for plugin, module in modules("agents") if module == agent.__module__), "")

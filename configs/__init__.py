@@ -8,6 +8,7 @@ from .composition import CONFIG_DIR, compose
 from .errors import explain, unknown
 from .identity import check_resources, config_hash, core_failures, core_sections, file_label, run_id
 from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, workload_label
+from .plugin_presets import register_presets
 from .schema import FAILING, GROUPS, KINDS, register_schema
 from .warmup import cold_table
 
@@ -36,3 +37,4 @@ __all__ = [
 ]
 
 register_schema()
+register_presets(CONFIG_DIR)

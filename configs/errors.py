@@ -15,6 +15,7 @@ from omegaconf.errors import ConfigKeyError, InterpolationResolutionError, KeyVa
 from yaml import MarkedYAMLError, YAMLError
 
 from ..simcore import ConfigError, registered
+from .plugin_presets import options as plugin_options
 
 # What reads the configuration, and whose errors are about it: by the first part of a module's name.
 _READERS = {"hydra", "omegaconf", "yaml", "antlr4"}
@@ -126,7 +127,8 @@ def _options(group: str) -> list[str]:
         return []
     store = ConfigStore.instance()
     registered = [name.removesuffix(".yaml") for name in store.list(group)] if group in store.repo else []
-    return registered + [path.stem for path in Path(__file__).parent.glob(f"{group}/*.yaml")]
+    own = [path.stem for path in Path(__file__).parent.glob(f"{group}/*.yaml")]
+    return registered + own + plugin_options(group)
 
 
 def _in_file(error: BaseException, text: str) -> str:

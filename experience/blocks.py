@@ -14,7 +14,9 @@
 
 They are named as the core's blocks are, in any order, and stand in `seam` in that order: `general` features first, then
 those of slot 0, slot 1, ... `PacketBatch` takes both; `PacketRoutingEnv` and `PacketRoutingVecEnv` take observations.
-Policies that run inside the core (`routing=policy`, `flitgym-train` and its rollouts) see the core's blocks alone.
+An installed package brings such modules in its folder `blocks` (`flitgym.plugins`); they are imported when a name asks
+for it. Policies that run inside the core (`routing=policy`, `flitgym-train` and its rollouts) see the core's blocks
+alone.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..configs import unknown
+from ..plugins import load_all
 from ..simcore import ConfigError, Simulation, registered
 from .asked import Asked, Tables
 from .ring import Rows
@@ -195,6 +198,7 @@ class Parts:
             ConfigError: a name that nobody has registered, or one that stands there twice.
         """
         named, core = tuple(observation.split("+")), registered("observation")
+        _look_in_plugins(named, reward)
         for name in named:
             if name not in core and name not in OBSERVATIONS:
                 raise ConfigError(unknown("observation", name, {*core, *OBSERVATIONS}, "block"))
@@ -259,7 +263,9 @@ def refuse_in_core(routing: Mapping[str, Any]) -> None:
     Raises:
         ConfigError: names the block, and what to do.
     """
-    named = [("observation", name) for name in str(routing.get("observation", "")).split("+") if name in OBSERVATIONS]
+    asked = str(routing.get("observation", "")).split("+") if routing.get("observation") else []
+    _look_in_plugins(asked, str(routing.get("reward", "")))
+    named = [("observation", name) for name in asked if name in OBSERVATIONS]
     if str(routing.get("reward", "")) in REWARDS:
         named.append(("reward", str(routing["reward"])))
     for kind, name in named:
@@ -292,6 +298,13 @@ def _paid(block: RewardBlock, rows: Rows, simulation: Simulation, network: int) 
             f"{rows['router'][i]}); rewards are finite"
         )
     return paid.astype(np.float32)
+
+
+def _look_in_plugins(observations: Sequence[str], reward: str) -> None:
+    # Blocks of plugins are registered when somebody asks for a name that nobody has.
+    blocks = all(name in OBSERVATIONS or name in registered("observation") for name in observations)
+    if not (blocks and (not reward or reward in REWARDS or reward in registered("reward"))):
+        load_all("blocks")
 
 
 def _check_name(kind: str, name: str) -> None:

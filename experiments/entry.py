@@ -2,6 +2,7 @@
 
 import importlib
 import signal
+import sys
 
 
 def simulate() -> None:
@@ -53,4 +54,13 @@ def _begin(module: str) -> None:
     # While modules are imported there is nothing to clean up: Ctrl-C may end the process as it ends any other.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # a background job of a shell without job control
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    importlib.import_module(f".{module}", __package__).main()
+    try:
+        command = importlib.import_module(f".{module}", __package__).main
+    except ValueError as error:
+        # The core loads plugins when it is imported, and says in one sentence what is wrong with one.
+        core = sys.modules.get("flitgym.simcore._core")
+        if core is None or not isinstance(error, core.ConfigError):
+            raise
+        print(f"flitgym-{module.partition('.')[0]}: {error}", file=sys.stderr)
+        sys.exit(2)
+    command()

@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ..configs import explain, unknown
+from ..plugins import Plugin, entries, load
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
 from .evaluation.plan import Policy, policies_of
@@ -33,8 +34,46 @@ FIGURES = Path(__file__).parent / "figures"
 STUDIES = Path(__file__).parent / "studies"
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a figure or a study is.
+
+    Args:
+        folder: Of its `config.yaml`.
+        package: Of its script.
+        plugin: That brought it; None: flitgym itself.
+    """
+
+    folder: Path
+    package: str
+    plugin: Plugin | None = None
+
+    def script(self, name: str) -> Any:
+        """Import a script of it."""
+        module = f"{self.package}.{name}"
+        return importlib.import_module(module) if self.plugin is None else load(self.plugin, module)
+
+    def load(self, file: str = "config.yaml") -> DictConfig:
+        """Read a file of it."""
+        return _load(self.folder / file)
+
+
+def places(folder: Path = FIGURES) -> dict[str, Place]:
+    """Every figure (or study) by name, those of plugins behind flitgym's own. A folder with a `config.yaml` is one."""
+    own = {path.parent.name: path.parent for path in sorted(folder.glob("*/config.yaml"))}
+    found = {name: Place(path, f"{__package__}.{folder.name}.{name}") for name, path in own.items()}
+    for name, (plugin, path) in entries(folder.name, "*/config.yaml", own).items():
+        found[name] = Place(path, f"{plugin.package}.{folder.name}.{name}", plugin)
+    return found
+
+
+def _figure_file(word: str) -> str:
+    figure, _, file = word.partition("/")
+    return str(places()[figure].folder / file)
+
+
 # The path of a file in the folders of the figures, for a sweep: ${figure_file:effective_bisection/moench.csv}.
-OmegaConf.register_new_resolver("figure_file", lambda name: str(FIGURES / name), replace=True)
+OmegaConf.register_new_resolver("figure_file", _figure_file, replace=True)
 
 
 @dataclass
@@ -67,19 +106,19 @@ class Options:
 
 
 def available(folder: Path = FIGURES) -> dict[str, list[str]]:
-    """Every figure (or study) with its presets. A folder with a `config.yaml` is one."""
-    return {path.parent.name: list(map(str, _load(path).presets)) for path in sorted(folder.glob("*/config.yaml"))}
+    """Every figure (or study) with its presets."""
+    return {name: list(map(str, place.load().presets)) for name, place in places(folder).items()}
 
 
 def plan(name: str, preset: str, directory: Path, folder: Path = FIGURES) -> list[PlannedRun]:
     """The runs of a figure or study, from its `config.yaml` alone."""
-    common, blocks = _sweep(folder / name, preset)
+    common, blocks = _sweep(places(folder)[name], preset)
     return expand(common, blocks, directory)
 
 
 def plan_of(policy: Policy, name: str, preset: str, directory: Path, folder: Path = STUDIES) -> list[PlannedRun]:
     """The runs of a figure or study once more, with a policy in the place of its routings."""
-    common, blocks = _sweep(folder / name, preset)
+    common, blocks = _sweep(places(folder)[name], preset)
     played = [
         {
             **block,
@@ -92,8 +131,8 @@ def plan_of(policy: Policy, name: str, preset: str, directory: Path, folder: Pat
     return expand(common, played, directory)
 
 
-def _sweep(folder: Path, preset: str) -> tuple[list[str], list[dict[str, Any]]]:
-    config = _load(folder / "config.yaml")
+def _sweep(place: Place, preset: str) -> tuple[list[str], list[dict[str, Any]]]:
+    config = place.load()
     config.preset = config.presets[preset]
     sweep: Any = OmegaConf.to_container(config, resolve=True)
     return [*sweep["common"], *sweep["preset"].get("overrides", ())], sweep["runs"]
@@ -172,11 +211,11 @@ def _check_rows(options: Options, rows: Sequence[Mapping[str, Any]], path: Path)
 
 def _of_jobs(options: Options) -> bool:
     """Whether its rows hold what `workload_row` adds."""
-    return bool(_load(options.home / options.name / "config.yaml").get("rows_of_jobs", False))
+    return bool(places(options.home)[options.name].load().get("rows_of_jobs", False))
 
 
-def _takes_policies(folder: Path) -> bool:
-    return bool(_load(folder / "config.yaml").get("policies", False))
+def _takes_policies(place: Place) -> bool:
+    return bool(place.load().get("policies", False))
 
 
 def _further(options: Options, runs: Sequence[PlannedRun], directory: Path) -> list[tuple[Policy, list[PlannedRun]]]:
@@ -213,13 +252,14 @@ def draw(
     # Matplotlib takes as long to import as all the rest; whoever plans or asks for help needs none.
     from .plotting.drawing import save_figure
 
-    script = importlib.import_module(f".{folder.name}.{name}.plot", __package__)
-    expected: Any = OmegaConf.to_container(_load(folder / name / "expected.yaml"))
+    place = places(folder)[name]
+    script = place.script("plot")
+    expected: Any = OmegaConf.to_container(place.load("expected.yaml"))
     drawn = script.draw(rows, expected)
     figures = drawn if isinstance(drawn, Mapping) else {name: drawn}
     written = [path for stem, one in figures.items() for path in save_figure(one, directory / stem, salt=name)]
     # A preset that is part of another one is held against its numbers.
-    bands = _load(folder / name / "config.yaml").presets[preset].get("bands", preset)
+    bands = place.load().presets[preset].get("bands", preset)
     table = directory / "differences.md"
     with atomic_path(table) as temporary:
         compared = differences(name, script.measured(rows), expected["numbers"], bands)
@@ -286,9 +326,11 @@ def _check(options: Options) -> None:
     presets = (studies if options.study else figures)[options.name]
     if options.preset not in presets:
         raise CommandError(unknown("preset", options.preset, presets))
-    if options.policies and not _takes_policies(options.home / options.name):
-        homes = (("figure", FIGURES, figures), ("study", STUDIES, studies))
-        open_ones = [f"{kind}={name}" for kind, home, names in homes for name in names if _takes_policies(home / name)]
+    if options.policies and not _takes_policies(places(options.home)[options.name]):
+        homes = (("figure", FIGURES), ("study", STUDIES))
+        open_ones = [
+            f"{kind}={name}" for kind, home in homes for name, place in places(home).items() if _takes_policies(place)
+        ]
         raise CommandError(
             f"policies: {options.word} has no place for further ones; these have: {', '.join(open_ones)}"
         )

@@ -15,12 +15,13 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from ..agents import trainable
+from ..agents import plugin_of, trainable
 from ..agents.abandonment import RoundAbandonedError
 from ..agents.divergence import DivergedError
 from ..configs import CONFIG_DIR, explain, unknown
 from ..configs.training import mixture, register_training, training_hash, variation, world_sections
 from ..experience.world import Mixture, World
+from ..plugins import mentioned, versions
 from ..simcore import ConfigError, CoreError, __version__
 from .results.files import write_json
 from .running import grid, ray_launcher
@@ -92,7 +93,8 @@ def train(
         OSError: a file cannot be written; the last checkpoint stays good.
     """
     _check(config)
-    identity, plain = training_hash(config), _plain(config)
+    plain = _plain(config)
+    identity = _identity(config, plain)
     if not config.overwrite and (known := finished(directory, plain, identity)) is not None:
         return known
     with sole_owner(directory):
@@ -103,6 +105,14 @@ def train(
                 raise
             kept = "; the last checkpoint is good, start again to go on" if _exists(directory / CHECKPOINT_FILE) else ""
             raise OSError(error.errno, f"{error.strerror or error}{kept}", error.filename) from error
+
+
+def _identity(config: DictConfig, plain: Mapping[str, Any]) -> str:
+    """Equal for trainings that go on from each other: the configuration, and the plugins that take part."""
+    learned_on = {key: value for key, value in plain.items() if key not in ("evaluation", "track")}
+    names = {plugin_of(trainable()[config.agent.name][1]), *mentioned(learned_on)}
+    words = (f"{name}={version}" for name, version in versions(sorted(names)).items())
+    return " ".join((training_hash(config), *words))
 
 
 def _train(

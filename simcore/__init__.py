@@ -3,10 +3,14 @@
 A `Simulation` is built from a mapping of sections (`topology`, `router`, `routing`, `traffic`, each with a `name` and
 parameters, and a `seed`); `registered(kind)` lists the names of a kind with their parameters, units and ranges. In the
 place of `traffic`, `workload` has jobs: registered motifs, or a `Program` each.
+
+Importing it loads the components in C++ of plugins (`flitgym.plugins`).
 """
 
 from __future__ import annotations
 
+from ..plugins import load_libraries
+from . import _core
 from ._core import (
     ConfigError,
     CoreError,
@@ -51,3 +55,5 @@ __all__ = [
     "registered",
     "results_version",
 ]
+
+load_libraries(_core.load_plugin)

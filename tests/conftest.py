@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+os.environ["FLITGYM_PLUGINS"] = "none"  # what is tested is flitgym alone, whatever else is installed
+
 # The smallest preset and short windows.
 SMALL = ("topology=dragonfly_72", "router=input_queued", "routing=minimal", "run.warmup_ns=500", "run.measure_ns=1000")
 

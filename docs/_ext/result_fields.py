@@ -50,6 +50,10 @@ FIELDS: list[tuple[str, str]] = [
         "of the results that the core is tested to give: a run of another commit with the same one counts as finished; "
         "empty where the core was built from uncommitted files",
     ),
+    (
+        "plugins",
+        "those whose components in C++ took part, with their versions; the run counts while they are unchanged",
+    ),
     ("config_hash", "of the configuration without what changes no result; part of the folder's name"),
     ("config", "the resolved configuration"),
     (

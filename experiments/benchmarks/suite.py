@@ -10,6 +10,7 @@ from typing import Any, Literal
 import yaml
 
 from ...configs import unknown
+from ...plugins import entries
 from ...simcore import ConfigError
 from ..evaluation.plan import Policy, Scenario, policies_of
 
@@ -98,8 +99,9 @@ class Suite:
 
 
 def available() -> dict[str, Path]:
-    """The suites that come with flitgym, by name."""
-    return {path.stem: path for path in sorted(SUITES.glob("*.yaml"))}
+    """The suites that come with flitgym and with plugins, by name."""
+    own = {path.stem: path for path in sorted(SUITES.glob("*.yaml"))}
+    return own | {name: path for name, (_, path) in entries("suites", "*.yaml", own).items()}
 
 
 def load_suite(word: str) -> Suite:

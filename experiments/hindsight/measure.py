@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs import config_hash, unknown
+from ...plugins import versions
 from ...simcore import ConfigError, MarginalCost, __version__
 from ..results.files import require_writable, write_result, write_table
 from ..running.one_run import prepare
@@ -111,6 +112,7 @@ def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, r
         "simulated_ns": simulation.time_ns,
         "jobs": {},
         "version": __version__,
+        "plugins": versions(simulation.facts()["plugins"]),
         "files": {"decisions": "decisions.parquet"},
         "facts": simulation.facts(),
         "config_hash": identity(config, trying),

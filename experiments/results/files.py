@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from ...plugins import same as same_plugins
 from ...simcore._files import atomic_path
 
 RESULT_FILE = "result.json"
@@ -173,7 +174,8 @@ def check_table(result: Mapping[str, Any], directory: Path, key: str) -> None:
 def finished(directory: Path, config_hash: str, version: str, results_version: str = "") -> dict[str, Any] | None:
     """The result in `directory` if it is of this very configuration, made by this core or by one with the same results.
 
-    That of a workload counts only if all its jobs were done. A damaged one does not count; stderr says so.
+    That of a workload counts only if all its jobs were done, that of plugins only if they are here and unchanged. A
+    damaged one does not count; stderr says so.
 
     Args:
         directory: Where it lies.
@@ -187,7 +189,7 @@ def finished(directory: Path, config_hash: str, version: str, results_version: s
         if result is None or result.get("config_hash") != config_hash:
             return None
         same = results_version != "" and result.get("results_version") == results_version
-        if not same and result.get("version") != version:
+        if (not same and result.get("version") != version) or not same_plugins(result.get("plugins", {})):
             return None
         with read_with_care(directory / RESULT_FILE):
             for name in result.get("files", {}).values():

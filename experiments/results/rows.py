@@ -41,7 +41,7 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
                 flat.update(_flatten(value))
             elif key == "jobs":
                 flat.update(_flatten(value, "jobs."))
-            elif key in ("warnings", "mapping", "flows"):
+            elif key in ("warnings", "mapping", "flows", "plugins"):
                 flat.update(_flatten(value or {}, f"{key}."))
             elif key not in _NOT_COLUMNS:
                 flat[key] = value

@@ -11,6 +11,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs import check_resources, config_hash, core_sections, has_workload
+from ...plugins import versions
 from ...simcore import ConfigError, Simulation, __version__, registered, results_version
 from ..results.cautions import cautions, halves
 from ..results.files import finished, require_writable, write_result, write_table
@@ -128,6 +129,7 @@ def _execute(
         "state_hash": simulation.state_hash(),
         "version": __version__,
         "results_version": results_version,
+        "plugins": versions(simulation.facts()["plugins"]),
         "files": files,
         "facts": simulation.facts(),
         "config_hash": config_hash(config),

@@ -12,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ...configs import core_failures
 from ...configs.routes import route_hash, table_label
+from ...plugins import mentioned, versions
 from ...simcore import (
     Bisection,
     ChannelGraph,
@@ -172,6 +173,7 @@ def _congestion(table: ForwardingTable, flows: Any) -> dict[str, Any]:
 
 
 def _about(config: DictConfig, graph: ChannelGraph) -> dict[str, Any]:
+    plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     return {
         "kind": KIND,
         "table": table_label(config),
@@ -181,8 +183,9 @@ def _about(config: DictConfig, graph: ChannelGraph) -> dict[str, Any]:
         "jobs": {},
         "files": {},
         "version": __version__,
+        "plugins": versions(mentioned(plain)),
         "config_hash": route_hash(config),
-        "config": OmegaConf.to_container(config, resolve=True, throw_on_missing=True),
+        "config": plain,
     }
 
 

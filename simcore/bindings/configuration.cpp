@@ -327,12 +327,14 @@ py::dict describe(const ParamSpec& spec) {
   return d;
 }
 
-py::dict describe(const std::string& summary, const std::vector<ParamSpec>& params, const py::dict& facts) {
+py::dict describe(const std::string& summary, const std::vector<ParamSpec>& params, const py::dict& facts,
+                  const std::string& plugin = "") {
   py::dict d, p;
   for (const ParamSpec& spec : params) p[py::str(spec.key)] = describe(spec);
   d["summary"] = summary;
   d["params"] = p;
   d["facts"] = facts;
+  d["plugin"] = plugin;  // that brought it; "": flitgym itself
   return d;
 }
 
@@ -359,7 +361,7 @@ py::dict registered(const std::string& kind) {
   py::dict out;
   if (kind == "topology") {
     for (const auto& [name, spec] : registry<TopologySpec>())
-      out[py::str(name)] = describe(spec.summary, spec.params, py::dict());
+      out[py::str(name)] = describe(spec.summary, spec.params, py::dict(), spec.plugin);
   } else if (kind == "routing") {
     // Files of one name are one choice: the keys of all of them, on the topologies of all of them.
     for (const std::string& name : registered_names<RoutingSpec>()) {
@@ -383,7 +385,7 @@ py::dict registered(const std::string& kind) {
       facts["topologies"] = topologies;
       facts["learns"] = learns;
       facts["external"] = external;
-      out[py::str(name)] = describe(summary, params, facts);
+      out[py::str(name)] = describe(summary, params, facts, first->second.plugin);
     }
   } else if (kind == "traffic") {
     for (const auto& [name, spec] : registry<TrafficSpec>()) {
@@ -391,13 +393,13 @@ py::dict registered(const std::string& kind) {
       params.insert(params.end(), spec.params.begin(), spec.params.end());
       py::dict facts;
       facts["topologies"] = spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
-      out[py::str(name)] = describe(spec.summary, params, facts);
+      out[py::str(name)] = describe(spec.summary, params, facts, spec.plugin);
     }
   } else if (kind == "motif") {
     for (const auto& [name, spec] : registry<MotifSpec>()) {
       std::vector<ParamSpec> params = common_motif_params();
       params.insert(params.end(), spec.params.begin(), spec.params.end());
-      out[py::str(name)] = describe(spec.summary, params, py::dict());
+      out[py::str(name)] = describe(spec.summary, params, py::dict(), spec.plugin);
     }
   } else if (kind == "workload") {
     out["workload"] = describe("jobs that share the network: placement, hosts, packets", workload_params(), py::dict());
@@ -409,26 +411,27 @@ py::dict registered(const std::string& kind) {
         for (const Feature& f : *features) docs[py::str(f.name)] = f.doc;
         facts[key] = docs;
       }
-      out[py::str(name)] = describe(spec.summary, {}, facts);
+      out[py::str(name)] = describe(spec.summary, {}, facts, spec.plugin);
     }
   } else if (kind == "reward") {
     for (const auto& [name, spec] : registry<RewardSpec>()) {
       py::dict facts;
       facts["at_next_decision"] = spec.at_next_decision;
-      out[py::str(name)] = describe(spec.summary, {}, facts);
+      out[py::str(name)] = describe(spec.summary, {}, facts, spec.plugin);
     }
   } else if (kind == "relation") {
     for (const auto& [name, spec] : registry<RelationSpec>()) {
       py::dict facts;
       facts["topologies"] = spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
-      out[py::str(name)] = describe(spec.summary, spec.params, facts);
+      out[py::str(name)] = describe(spec.summary, spec.params, facts, spec.plugin);
     }
   } else if (kind == "engine") {
     for (const auto& [name, spec] : registry<EngineSpec>()) {
       py::dict facts;
       facts["topologies"] = spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
       facts["balances"] = spec.balances;
-      out[py::str(name)] = describe(spec.summary, spec.passes_on ? all_engine_params() : spec.params, facts);
+      out[py::str(name)] =
+          describe(spec.summary, spec.passes_on ? all_engine_params() : spec.params, facts, spec.plugin);
     }
   } else if (kind == "failures") {
     out["failures"] = describe("links, routers and terminals that are out of use", failure_params(), py::dict());

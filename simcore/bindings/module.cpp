@@ -24,6 +24,7 @@
 #include "pickling.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
+#include "simcore/plugins.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/simulation.hpp"
 #include "simcore/workload.hpp"
@@ -116,6 +117,7 @@ py::dict facts(const Simulation& sim) {
   d["damaged"] = net.damaged;
   d["failed_links"] = net.failed_links;
   d["routing_replaced"] = net.replaced;
+  d["plugins"] = net.plugins;                 // whose components it is made of
   d["link_changes"] = net.graphs.size() - 1;  // times at which links go down or come up
   return d;
 }
@@ -352,6 +354,8 @@ PYBIND11_MODULE(_core, m) {
     }
   });
   m.def("registered", &registered, py::arg("kind"));
+  m.def("load_plugin", &load_plugin, py::arg("name"), py::arg("path"));
+  m.def("core_described", &core_described);
   const auto ranks = [](const std::string& name, u32 most) {
     return without_gil([&] { return motif_ranks(name, most); });
   };

@@ -11,6 +11,7 @@
 #include "simcore/learning.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/network.hpp"
+#include "simcore/plugins.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/state.hpp"
@@ -54,7 +55,7 @@ const Spec& find(const std::string& kind, const std::string& name, const Network
     if (runs(at->second, net) && (!found || found->topologies.empty())) found = &at->second;
     accepted.insert(accepted.end(), at->second.topologies.begin(), at->second.topologies.end());
   }
-  if (found) return *found;
+  if (found) return noted(*found);
   for (const auto& [other, spec] : registry<Spec>())
     if (runs(spec, net) && (others.empty() || others.back() != other)) others.push_back(other);
   if (net.damaged && std::find(accepted.begin(), accepted.end(), topology) != accepted.end())
@@ -89,7 +90,7 @@ Values without_defaults_of_others(const RoutingSpec& spec, const Values& given) 
 // Returns the links that will go down.
 std::vector<Outage> wire(const Config& config, Network& net) {
   check_name<TopologySpec>("topology", config.topology.name);
-  const TopologySpec& spec = registry<TopologySpec>().find(config.topology.name)->second;
+  const TopologySpec& spec = noted(registry<TopologySpec>().find(config.topology.name)->second);
   const Params params("topology." + spec.name, spec.params, config.topology.values);
   Wiring wiring;
   spec.wire(params, wiring);
@@ -512,6 +513,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
     throw ConfigError("max_memory_gb: " + text(config.max_memory_gb) +
                       " is not a number from 0 on; 0 = what the machine has free");
   const LimitScope scope(keep_going, config.max_memory_gb);
+  const PluginsUsed used;
   auto net = std::make_shared<Network>();
   net->seed = config.seed;
   if (config.router.name != "vc_router")
@@ -553,6 +555,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
                "the buffers of " + std::to_string(net->routers) + " routers and " + std::to_string(net->terminals) +
                    " terminals");
   net->memory_bytes = scope.claimed();
+  net->plugins.assign(used.names().begin(), used.names().end());
   return net;
 }
 

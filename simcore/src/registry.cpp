@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "loading.hpp"
 #include "mapping/problem.hpp"
 #include "simcore/learning.hpp"
 #include "tables/engine.hpp"
@@ -17,6 +18,7 @@ std::multimap<std::string, Spec>& registry() {
 
 template <class Spec>
 Register<Spec>::Register(Spec spec) {
+  if (wait_for_check(spec)) return;
   std::string name = spec.name;
   registry<Spec>().emplace(std::move(name), std::move(spec));
 }

@@ -41,7 +41,7 @@ class Block:
 
 def pages() -> list[Path]:
     """README and every page of docs/; what lies among examples is part of them."""
-    return [README, *sorted(path for path in DOCS.rglob("*.md") if "examples" not in path.parts)]
+    return [README, *sorted(path for path in DOCS.rglob("*.md") if not {"examples", "example_plugin"} & {*path.parts})]
 
 
 def blocks(page: Path) -> Iterator[Block]:

@@ -31,16 +31,17 @@ class Checkout:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        for package in ("agents", "configs", "env", "experience", "experiments", "simcore"):
+        for package in ("agents", "configs", "env", "experience", "experiments", "plugins", "simcore"):
             shutil.copytree(
                 REPOSITORY / package,
                 path / "flitgym" / package,
                 copy_function=os.symlink,
-                ignore=shutil.ignore_patterns("__pycache__", "src", "include", "tests", "bench", "bindings"),
+                ignore=shutil.ignore_patterns("__pycache__", "src", "include", "tests", "bench", "bindings", "cmake"),
             )
         core = Path(flitgym.simcore._core.__file__)
-        if not (path / "flitgym" / "simcore" / core.name).exists():
-            (path / "flitgym" / "simcore" / core.name).symlink_to(core)
+        for compiled in (core, *core.parent.glob("libflitgym_core.*")):
+            if not (path / "flitgym" / "simcore" / compiled.name).exists():
+                (path / "flitgym" / "simcore" / compiled.name).symlink_to(compiled)
 
     def add(self, name: str) -> None:
         """Put an example where its page says that it goes."""

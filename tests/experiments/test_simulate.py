@@ -26,7 +26,7 @@ from omegaconf import OmegaConf
 FIELDS = (
     *("offered_load", "accepted_load", "hops_mean", "packets_delivered", "flits_delivered", "flit_hops", "cycles"),
     *("simulated_ns", "cpu_seconds", "wall_seconds", "build_cpu_seconds", "peak_rss_mb", "state_hash", "version"),
-    *("results_version",),
+    *("results_version", "plugins"),
     *("latency_reference", "jobs", "config", "config_hash", "facts"),
     *(f"packet_latency_{which}_ns" for which in ("mean", "p50", "p95", "p99", "max")),
 )

@@ -7,13 +7,16 @@
 
 namespace flitgym {
 
+// Both are known by one name on either side of a shared library, whatever else its build hides.
+#define FLITGYM_SHARED __attribute__((visibility("default")))
+
 // The configuration cannot be built or a call was given a wrong argument. Thrown before cycle 0, names key and value.
-struct ConfigError : std::invalid_argument {
+struct FLITGYM_SHARED ConfigError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
 // The simulation itself cannot go on (deadlock, end of time).
-struct CoreError : std::runtime_error {
+struct FLITGYM_SHARED CoreError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 

@@ -44,6 +44,7 @@ struct ObservationSpec {
   // Before the rows of a cycle: every request, decision or not. `own` as in Asked.
   void (*prepare)(const Network&, State&, const Batch&, const ComponentData* own) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;  // feedback from downstream
+  std::string plugin = {};  // that brought it; empty: flitgym itself
 };
 
 // What a decision is paid: one file in src/learning/reward. A reward closes a decision either when the packet comes to
@@ -61,7 +62,8 @@ struct RewardSpec {
   // Called once at build: declares what the reward keeps. What it returns is Seam::reward_data.
   std::shared_ptr<const ComponentData> (*setup)(Network&) = nullptr;
   void (*delivered)(const Network&, State&, const Packet&) = nullptr;  // of any packet, before its decisions are closed
-  bool tolled = false;  // it takes Seam::toll and is told Closing::way_ns
+  bool tolled = false;      // it takes Seam::toll and is told Closing::way_ns
+  std::string plugin = {};  // that brought it; empty: flitgym itself
 };
 
 // Multi-layer perceptron with rectified linear units. `slots`: the same network scores every slot from the general

@@ -231,9 +231,10 @@ struct Network {
   // jobs whose use of every channel is accounted for (src/workload/blame.hpp)
   u32 accounted_jobs = 0;
   std::string topology_name, routing_name, traffic_name;
-  std::string fingerprint;  // topology and its parameters: what a saved Q-table must match
-  std::string identity;     // the whole configuration: what a snapshot must match
-  u64 memory_bytes = 0;     // what a simulation of it needs to begin with, as build() has counted it
+  std::string fingerprint;           // topology and its parameters: what a saved Q-table must match
+  std::string identity;              // the whole configuration: what a snapshot must match
+  std::vector<std::string> plugins;  // whose components it is made of
+  u64 memory_bytes = 0;              // what a simulation of it needs to begin with, as build() has counted it
   RoutingFacts routing_facts{};
   // [radix] with bubble flow control: the ring whose packets leave by a router-local port, and the one whose packets
   // come in there

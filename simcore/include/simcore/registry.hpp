@@ -42,6 +42,7 @@ struct TopologySpec {
   void (*wire)(const Params&, Wiring&);
   // parameters of an instance of some ten routers: the tests run every routing on it
   Values small;
+  std::string plugin = {};  // that brought it; empty: flitgym itself
 };
 
 // One name may stand for several files, one per topology: `minimal` on a Dragonfly and on any graph; the one that names
@@ -64,6 +65,7 @@ struct RoutingSpec {
   bool graph = false;   // it goes by the graph that is there, and so around links that are missing
   bool widest = false;  // what relation=widest means on its topologies
   std::vector<ParamSpec> (*more_params)() = nullptr;  // beside `params`: those that other files declare
+  std::string plugin = {};                            // that brought it; empty: flitgym itself
 };
 
 std::vector<ParamSpec> params_of(const RoutingSpec& spec);  // all of them
@@ -77,8 +79,9 @@ struct RelationSpec {
   std::vector<ParamSpec> params = {};        // of those in relation_params() (src/routing/relation.hpp)
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*candidates)(const Network&, State&, Batch&);
-  bool widest = false;  // what relation=widest means on these topologies
-  bool graph = false;   // as above
+  bool widest = false;      // what relation=widest means on these topologies
+  bool graph = false;       // as above
+  std::string plugin = {};  // that brought it; empty: flitgym itself
 };
 
 struct TrafficSpec {
@@ -89,6 +92,7 @@ struct TrafficSpec {
   u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index);
   u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;
   double (*mean_round_size)(const Network&) = nullptr;
+  std::string plugin = {};  // that brought it; empty: flitgym itself
 };
 
 // An application: its parameters make the program of every rank. `ranks` = 0 asks for the motif's own number.
@@ -97,11 +101,12 @@ struct MotifSpec {
   std::vector<ParamSpec> params = {};  // besides the common ones (ranks, scale)
   // `scale` shortens the number of iterations (see scaled() in workload/motif.hpp). Throws ConfigError.
   std::shared_ptr<const Program> (*build)(const Params&, u32 ranks, double scale);
-  bool cubic = false;  // runs on a cube of ranks unless told otherwise
+  bool cubic = false;       // runs on a cube of ranks unless told otherwise
+  std::string plugin = {};  // that brought it; empty: flitgym itself
 };
 
 // Defined in src/registry.cpp for every kind of Spec, so that each file that registers something does not compile them
-// anew.
+// anew. A library that is loaded later (plugins.hpp) registers in the same way.
 template <class Spec>
 std::multimap<std::string, Spec>& registry();
 

@@ -10,6 +10,7 @@
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/limits.hpp"
+#include "simcore/plugins.hpp"
 #include "topology/graph.hpp"
 
 namespace flitgym {
@@ -33,7 +34,7 @@ const Spec& named(const std::string& where, const std::string& name) {
   if (found == registry<Spec>().end())
     throw ConfigError(where + ": unknown value '" + name + "'" + did_you_mean(name, names) +
                       "; valid values: " + join(names));
-  return found->second;
+  return noted(found->second);
 }
 
 // What leads where, and how fast.

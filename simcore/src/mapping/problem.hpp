@@ -57,6 +57,7 @@ using Mapping = std::vector<u32>;  // [ranks] slot of each; no two have the same
 struct MapperSpec {
   std::string name, summary;
   Mapping (*map)(const MappingProblem&);
+  std::string plugin = {};  // that brought it; empty: flitgym itself
 };
 
 // Bytes x hops of all that is exchanged, both ways.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simcore/error.hpp"
+#include "simcore/plugins.hpp"
 
 namespace flitgym {
 
@@ -14,7 +15,7 @@ bool takes(const std::vector<ParamSpec>& specs, const std::string& key) {
 
 // What a relation is, whichever registry it stands in.
 struct Found {
-  std::string name;
+  std::string name, plugin;
   std::vector<ParamSpec> params;
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*candidates)(const Network&, State&, Batch&);
@@ -39,7 +40,7 @@ std::map<std::string, Found> relations(const Network& net) {
   const auto add = [&](const auto& name, const auto& spec, std::vector<ParamSpec> params, auto chosen) {
     const bool own = !spec.topologies.empty();
     if (all.contains(name) && (of_topology[name] || !own)) return;
-    all[name] = {name, std::move(params), spec.setup, spec.candidates, chosen};
+    all[name] = {name, spec.plugin, std::move(params), spec.setup, spec.candidates, chosen};
     of_topology[name] = own;
   };
   for (const auto& [name, spec] : registry<RoutingSpec>())
@@ -79,7 +80,7 @@ RoutingFacts take_relation(const Params& params, Network& net) {
                       "; on topology '" + net.topology_name + "'" + (net.damaged ? " with failed links" : "") +
                       " there are " + join(valid));
   }
-  const Found& relation = found->second;
+  const Found& relation = noted(found->second);
   Values values;
   for (const ParamSpec& p : relation_params()) {
     if (p.key == "relation") continue;

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "simcore/error.hpp"
+#include "simcore/plugins.hpp"
 #include "simcore/rng.hpp"
 
 namespace flitgym {
@@ -35,7 +36,7 @@ const EngineSpec& find_engine(const std::string& where, const std::string& name,
   if (!std::count(valid.begin(), valid.end(), name))
     throw ConfigError(where + ".engine: unknown name '" + name + "'" + did_you_mean(name, valid) +
                       "; valid names: " + join(valid));
-  const EngineSpec& spec = registry<EngineSpec>().find(name)->second;
+  const EngineSpec& spec = noted(registry<EngineSpec>().find(name)->second);
   if (spec.topologies.empty() || std::count(spec.topologies.begin(), spec.topologies.end(), g.topology_name))
     return spec;
   std::vector<std::string> others;

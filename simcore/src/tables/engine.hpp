@@ -30,8 +30,9 @@ struct EngineSpec {
   std::vector<std::string> topologies = {};  // those it accepts; none = any
   std::vector<ParamSpec> params = {};        // of one key have, in all engines, one type and one meaning
   ForwardingTable (*make)(const Params&, const ChannelGraph&, const Demand&);
-  bool balances = false;   // it takes a demand
-  bool passes_on = false;  // it takes the parameters of all engines, for the one that it starts from
+  bool balances = false;    // it takes a demand
+  bool passes_on = false;   // it takes the parameters of all engines, for the one that it starts from
+  std::string plugin = {};  // that brought it; empty: flitgym itself
 };
 
 struct EngineChoice {

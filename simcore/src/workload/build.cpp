@@ -7,6 +7,7 @@
 
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
+#include "simcore/plugins.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/state.hpp"
 #include "workload/build.hpp"
@@ -120,7 +121,7 @@ std::shared_ptr<const Program> motif_program(const Section& section, const std::
   if (found == registry<MotifSpec>().end())
     throw ConfigError(where + ".motif: unknown name '" + section.name + "'" + did_you_mean(section.name, names) +
                       "; valid names: " + join(names));
-  const MotifSpec& spec = found->second;
+  const MotifSpec& spec = noted(found->second);
   std::vector<ParamSpec> specs = common_motif_params();
   specs.insert(specs.end(), spec.params.begin(), spec.params.end());
   const Params params(where + "." + spec.name, specs, section.values);

@@ -7,6 +7,7 @@
 #include "mapping/problem.hpp"
 #include "mapping/quality.hpp"
 #include "simcore/error.hpp"
+#include "simcore/plugins.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym {
@@ -90,7 +91,7 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
   auto facts = std::make_shared<MappingFacts>();
   facts->mapper = params.text("mapping");
   if (mapping_library().load) mapping_library().load(facts->mapper);
-  const MapperSpec& mapper = registry<MapperSpec>().find(facts->mapper)->second;
+  const MapperSpec& mapper = noted(registry<MapperSpec>().find(facts->mapper)->second);
   const bool refine = params.text("mapping_refine") == "threshold_accepting";
   const Refinement how{static_cast<u64>(params.integer("mapping_steps")), params.real("mapping_time_s")};
   double start = 0, refined = 0;  // bytes x hops

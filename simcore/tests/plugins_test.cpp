@@ -1,0 +1,76 @@
+// Libraries that are refused before they are loaded, and whose components a network is made of. Libraries that are
+// loaded are tested with the example of docs/extending (tests/plugins).
+#include "simcore/plugins.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "simcore/error.hpp"
+#include "simcore/network.hpp"
+#include "simcore/registry.hpp"
+#include "test.hpp"
+
+using namespace flitgym;
+
+namespace {
+
+std::string refused(const std::string& bytes) {
+  static int number = 0;
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("flitgym_plugin_" + std::to_string(getpid()) + "_" + std::to_string(number++) + ".so");
+  std::ofstream(path, std::ios::binary) << bytes;
+  std::string said;
+  try {
+    load_plugin("other", path.string());
+  } catch (const ConfigError& error) {
+    said = error.what();
+  }
+  std::filesystem::remove(path);
+  return said;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+}  // namespace
+
+TEST(plugins_of_another_core_are_refused_with_both_versions) {
+  const std::string said = refused(
+      "\x7f"
+      "ELF flitgym-plugin|0123456789ab|libstdc++ cxx11|9.9.9+abc\n and more");
+  CHECK(has(said, "plugin 'other': "));
+  CHECK(has(said, "was built against flitgym 9.9.9+abc (headers 0123456789ab, libstdc++ cxx11)"));
+  CHECK(has(said, "and this is " + core_described()));
+}
+
+TEST(plugins_without_a_whole_mark_are_none) {
+  for (const char* bytes : {"",
+                            "\x7f"
+                            "ELF",
+                            "flitgym-plugin|", "flitgym-plugin|a|b", "flitgym-plugin|a\n|b|c\n"}) {
+    const std::string said = refused(bytes);
+    CHECK(has(said, *bytes ? "is no plugin of flitgym" : "cannot be read, or is empty"));
+  }
+}
+
+TEST(plugins_used_are_noted_for_the_network_they_were_used_for) {
+  TopologySpec spec = registry<TopologySpec>().find("slim_fly")->second;
+  spec.name = "of_a_plugin";
+  spec.plugin = "a_plugin";
+  registry<TopologySpec>().emplace(spec.name, spec);
+  const auto built = [](const std::string& topology) {
+    Config config;
+    config.topology = {topology, registry<TopologySpec>().find(topology)->second.small};
+    config.router.name = "vc_router";
+    config.routing.name = "minimal";
+    config.traffic.name = "uniform";
+    return build(config)->plugins;
+  };
+  const PluginsUsed all;
+  CHECK(built("slim_fly").empty());
+  CHECK(built("of_a_plugin") == std::vector<std::string>{"a_plugin"});
+  CHECK(built("slim_fly").empty());
+  CHECK(all.names().count("a_plugin") == 1);
+  registry<TopologySpec>().erase("of_a_plugin");
+}

@@ -1,0 +1,86 @@
+"""A virtual environment with flitgym as a wheel has it, and what else is needed; no compiler runs for that.
+
+What is compiled comes from the environment that the tests run in, the rest from this checkout; or all of it from the
+wheel that FLITGYM_WHEEL names. Dependencies are those of the environment of the tests.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import venv
+from pathlib import Path
+
+import flitgym.simcore
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "docs" / "extending" / "example_plugin"
+
+
+class Environment:
+    """A fresh virtual environment at `path`, with flitgym in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        venv.create(path / "venv", symlinks=True)
+        self.bin = path / "venv" / "bin"
+        self.packages = Path(self.ask("import sysconfig; print(sysconfig.get_path('purelib'))"))
+        wheel = os.environ.get("FLITGYM_WHEEL")
+        if wheel:
+            self.pip(wheel)
+        else:
+            self._copy()
+        # Last: whatever is here already goes first.
+        others = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+        (self.packages / "dependencies.pth").write_text("\n".join(others) + "\n")
+
+    def _copy(self) -> None:
+        compiled = Path(flitgym.simcore._core.__file__).parents[1]
+        shutil.copytree(compiled, self.packages / "flitgym", ignore=shutil.ignore_patterns("__pycache__"))
+        build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["scikit-build"]["wheel"]
+        for package, folder in build["packages"].items():
+            left_out = {
+                Path(word.removesuffix("/**")).name for word in build["exclude"] if word.startswith(f"{package}/")
+            }
+            shutil.copytree(
+                ROOT / folder,
+                self.packages / package,
+                dirs_exist_ok=True,
+                ignore=shutil.ignore_patterns("__pycache__", *left_out),
+            )
+
+    def pip(self, *words: str) -> None:
+        """Install something, from what is here alone."""
+        command = [sys.executable, "-m", "pip", "--python", str(self.bin / "python"), "install", "--quiet"]
+        self.checked([*command, "--no-deps", "--no-index", "--no-build-isolation", *words])
+
+    def run(self, *command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+        """A command, with this environment on the path, in its folder."""
+        environment = {
+            k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "HYDRA_FULL_ERROR", "FLITGYM_PLUGINS")
+        }
+        return subprocess.run(
+            command,
+            cwd=self.path,
+            env={**environment, "PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}", **variables},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+
+    def checked(self, command: list[str], **variables: str) -> str:
+        """The output of a command that has to succeed."""
+        done = self.run(*command, **variables)
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def ask(self, code: str, **variables: str) -> str:
+        """What a program in Python prints."""
+        return self.checked([str(self.bin / "python"), "-c", code], **variables).strip()
+
+    def flitgym(self, command: str, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+        """`flitgym-<command> <arguments>`."""
+        code = f"import sys; from flitgym.experiments import entry; sys.argv[0] = 'x'; entry.{command}()"
+        return self.run(str(self.bin / "python"), "-c", code, *arguments, **variables)

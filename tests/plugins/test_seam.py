@@ -1,0 +1,192 @@
+"""How plugins are found and what is said of those that are wrong, with packages that need no compiler."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from flitgym import plugins
+from flitgym.agents import trainable
+from flitgym.env import blocks
+from flitgym.env.blocks import Parts
+from flitgym.experiments import reproduce
+from flitgym.experiments.benchmarks import suite
+from flitgym.simcore import ConfigError
+
+
+def written(folder: Path, **files: str) -> Path:
+    """A package with such files; `__` stands for a slash, `_yaml` and `_py` for endings."""
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_yaml", ".yaml").replace("_py", ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch):
+    """Set FLITGYM_PLUGINS to some paths, in the place of what is installed."""
+
+    def use(*paths: object) -> None:
+        monkeypatch.setenv("FLITGYM_PLUGINS", os.pathsep.join(["none", *map(str, paths)]))
+
+    yield use
+    plugins.load_all.__globals__["_loaded"].cache_clear()
+
+
+def simulate(*words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    code = "from flitgym.experiments.entry import simulate; simulate()"
+    environment = {key: value for key, value in os.environ.items() if key != "HYDRA_FULL_ERROR"}
+    return subprocess.run(
+        [sys.executable, "-c", code, *words],
+        env={**environment, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+AGENT = """
+from dataclasses import dataclass
+
+@dataclass
+class Config:
+    name: str = "NAME"
+
+class Agent:
+    pass
+"""
+
+
+def test_paths_that_are_none(use) -> None:
+    for wrong in ("/nowhere/x.so", __file__):
+        use(wrong)
+        with pytest.raises(ConfigError, match=r"FLITGYM_PLUGINS: '.*' is neither a library \(\*\.so\) nor the folder"):
+            plugins.installed()
+    use()
+    assert plugins.installed() == ()
+
+
+def test_two_of_one_name(use, tmp_path: Path) -> None:
+    first, second = (written(tmp_path / k / "twin_plugin", agents__x_py="") for k in "ab")
+    use(first, second)
+    with pytest.raises(ConfigError, match=r"'twin_plugin' \(FLITGYM_PLUGINS=.*/b/twin_plugin\): the name is taken by "):
+        plugins.installed()
+    use(first, first)
+    assert [plugin.name for plugin in plugins.installed()] == ["twin_plugin"]
+
+
+def test_agents_of_plugins(use, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    good = written(tmp_path / "good_plugin", agents__mine_py=AGENT.replace("NAME", "mine"))
+    use(good)
+    assert trainable()["mine"][1].__module__ == "good_plugin.agents.mine"
+    same = written(tmp_path / "same_plugin", agents__other_py=AGENT.replace("NAME", "mine"))
+    use(good, same)
+    taken = (
+        r"plugin 'same_plugin' \(.*\): agent 'mine' of same_plugin.agents.other: the name is taken by plugin 'good_pl"
+    )
+    with pytest.raises(ConfigError, match=taken):
+        trainable()
+    use(written(tmp_path / "dqn_plugin", agents__x_py=AGENT.replace("NAME", "dqn")))
+    with pytest.raises(
+        ConfigError, match=r"agent 'dqn' of dqn_plugin\.agents\.x: the name is taken by flitgym; choose"
+    ):
+        trainable()
+    use(written(tmp_path / "broken_plugin", agents__x_py="import surely_not_there"))
+    said = r"'broken_plugin'.*broken_plugin.agents.x cannot be imported: ModuleNotFoundError: No module named.*none"
+    with pytest.raises(ConfigError, match=said):
+        trainable()
+
+
+def test_blocks_are_imported_when_they_are_asked_for(use, tmp_path: Path) -> None:
+    text = "from flitgym.env import Feature, blocks\n@blocks.observation('ones', general=[Feature('one', 1, 1, '')])\n"
+    use(
+        written(
+            tmp_path / "ones_plugin", blocks__x_py=text + "def ones(asked, general, per_slot):\n    general[:] = 1\n"
+        )
+    )
+    Parts.of("progress+path", "hop_delay")
+    assert "ones_plugin.blocks.x" not in sys.modules
+    with pytest.raises(ConfigError, match=r"unknown block 'onse'; did you mean 'ones'\?"):
+        Parts.of("progress+onse", "hop_delay")
+    try:
+        assert Parts.of("progress+ones", "hop_delay").core == "progress"
+        with pytest.raises(ConfigError, match="'ones' is made in Python"):
+            blocks.refuse_in_core({"name": "policy", "observation": "path+ones"})
+    finally:
+        blocks.OBSERVATIONS.pop("ones")
+
+
+def test_figures_and_suites_of_plugins(use, tmp_path: Path) -> None:
+    config = "common: []\npresets: {tiny: {}}\npreset: ???\nruns: []\n"
+    plot = "def measured(rows):\n    return {}\n"
+    mine = written(
+        tmp_path / "figure_plugin",
+        figures__mine__config_yaml=config,
+        figures__mine__plot_py=plot,
+        studies__wide__config_yaml=config,
+        suites__own_yaml="x: 1",
+    )
+    use(mine)
+    assert reproduce.available()["mine"] == ["tiny"]
+    assert reproduce.available(reproduce.STUDIES)["wide"] == ["tiny"]
+    assert reproduce.places()["mine"].script("plot").measured([]) == {}
+    assert suite.available()["own"] == mine / "suites" / "own.yaml"
+    use(written(tmp_path / "look_plugin", figures__first_look__config_yaml=config))
+    with pytest.raises(ConfigError, match=r"'look_plugin'.*figures/first_look: the name is taken by flitgym"):
+        reproduce.available()
+    use(mine, written(tmp_path / "also_plugin", figures__mine__config_yaml=config))
+    with pytest.raises(ConfigError, match="figures/mine: the name is taken by plugin 'also_plugin'"):
+        reproduce.available()
+
+
+def test_presets_of_plugins(tmp_path: Path) -> None:
+    preset = "# x\ndefaults: [dragonfly_72, _self_]\n"
+    mine = written(tmp_path / "preset_plugin", configs__topology__mine_yaml=preset)
+    word = "topology=mime"
+    said = simulate(word, FLITGYM_PLUGINS=f"none:{mine}").stderr
+    assert said.startswith("flitgym-simulate: topology: unknown name 'mime'; did you mean 'mine'?")
+    for option in ("topology/dragonfly_72", "routing/par"):  # a preset, and what the core has registered
+        other = written(tmp_path / "other_plugin", **{f"configs/{option}.yaml": preset})
+        done = simulate("--help", FLITGYM_PLUGINS=f"none:{other}")
+        assert done.returncode == 2
+        assert f"configs/{option}.yaml: the name is taken by flitgym; choose another one" in done.stderr
+        (other / "configs" / f"{option}.yaml").unlink()
+    also = written(tmp_path / "second_plugin", configs__topology__mine_yaml=preset)
+    done = simulate("--help", FLITGYM_PLUGINS=f"none:{mine}:{also}")
+    assert "configs/topology/mine.yaml: the name is taken by plugin 'preset_plugin'" in done.stderr
+
+
+def test_an_installed_package_that_is_not_there(tmp_path: Path) -> None:
+    about = tmp_path / "gone-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: gone\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[flitgym.plugins]\nlost = lost_package\n")
+    done = simulate("--help", PYTHONPATH=str(tmp_path), FLITGYM_PLUGINS="")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "flitgym-simulate: plugin 'lost' (gone 1.0): its package 'lost_package' is not there; FLITGYM_PLUGINS=none "
+        "leaves installed plugins out\n"
+    )
+    assert simulate("--help", PYTHONPATH=str(tmp_path), FLITGYM_PLUGINS="none").returncode == 0
+
+
+def test_the_seam_alone_is_light() -> None:
+    code = "import sys, flitgym.plugins as p; p.get_cmake_dir(); print({'numpy', 'flitgym.simcore'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "set()\n", done.stderr
+
+
+def test_versions(use, tmp_path: Path) -> None:
+    assert plugins.same({})
+    assert not plugins.same({"nobody": "1.0"})
+    assert not plugins.same(None)
+    (tmp_path / "a.so").write_bytes(b"one")
+    use(tmp_path / "a.so")
+    (plugin,) = plugins.installed()
+    recorded = plugins.versions(["a"])
+    assert recorded == {"a": plugin.version}
+    assert plugins.same(recorded)
+    assert not plugins.same({"a": "0+00000000"})
