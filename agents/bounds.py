@@ -3,45 +3,81 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import Any
 
+from ..configs.errors import unknown
 from ..simcore import ConfigError, registered
+
+# What the core takes: one statement of it, in simcore/src/learning/seam.cpp and simcore/src/routing/policy.cpp.
+_CORE: dict[str, dict[str, Any]] = registered("routing")["policy"]["params"]
+SLOTS: tuple[float, float] = (_CORE["slots"]["min"], _CORE["slots"]["max"])
+CAPACITY: tuple[float, float] = (1, _CORE["record"]["max"])
+
+# What agents that learn by gradients have in common; times in ns.
+LEARNING: dict[str, tuple[float, float]] = {
+    "episode_ns": (1, 1e12),
+    "learning_rate": (0, 1),
+    "discount": (0, 1),
+    "gradient_norm": (1e-12, 1e12),
+}
+
+# Those that learn from `Rollouts`.
+ROLLOUTS: dict[str, tuple[float, float]] = {
+    "networks": (1, 1024),
+    "run_ns": (1, 1e9),
+    "capacity": CAPACITY,
+    "record_part": (1e-6, _CORE["record_part"]["max"]),
+    "tail_ns": (0, 1e9),
+}
 
 
 def check(config: Any, **bounds: tuple[float, float]) -> None:
     """Refuse what no training can run with.
+
+    A hyperparameter that has the name of a parameter of `routing=policy` (`slots`, `hidden`, `network` ...) is checked
+    by what the core declares of that one, unless `bounds` say otherwise.
 
     Args:
         config: A dataclass of hyperparameters.
         bounds: least and greatest value of each key, both allowed.
 
     Raises:
-        ConfigError: a value is outside, or no number.
+        ConfigError: a value is outside, no number, or none of the choices.
     """
+    for key in (field.name for field in fields(config)):
+        if key in _CORE and key not in bounds:
+            _check_as_core(key, getattr(config, key), _CORE[key])
     for key, (low, high) in bounds.items():
-        value = getattr(config, key)
-        if not (math.isfinite(value) and low <= value <= high):
-            raise ConfigError(f"agent.{key}: {value} is outside {low:g} .. {high:g}")
-    hidden = list(config.hidden)
-    if not all(1 <= units <= 4096 for units in hidden):
-        raise ConfigError(f"agent.hidden: {hidden}; a layer has 1 to 4096 units")
+        _check(f"agent.{key}", getattr(config, key), low, high)
 
 
-# What the core takes: one statement of it, in simcore/src/learning/seam.cpp.
-_SEAM: dict[str, dict[str, Any]] = registered("routing")["agent"]["params"]
-SLOTS: tuple[float, float] = (_SEAM["slots"]["min"], _SEAM["slots"]["max"])
-CAPACITY: tuple[float, float] = (1, _SEAM["record"]["max"])
+def require(config: Any, kind: type[Any], agent: str) -> None:
+    """Refuse the hyperparameters of another version of an algorithm.
 
-# What the agents that learn from `Rollouts` have in common; times in ns.
-ROLLOUTS: dict[str, tuple[float, float]] = {
-    "slots": SLOTS,
-    "networks": (1, 1024),
-    "run_ns": (1, 1e9),
-    "episode_ns": (1, 1e12),
-    "capacity": CAPACITY,
-    "record_part": (1e-6, _SEAM["record_part"]["max"]),
-    "tail_ns": (0, 1e9),
-    "learning_rate": (0, 1),
-    "discount": (0, 1),
-    "gradient_norm": (1e-12, 1e12),
-}
+    Raises:
+        ConfigError: `config` is no `kind`; names what it has and `kind` does not.
+    """
+    if not isinstance(config, kind):
+        known = {field.name for field in fields(kind)}
+        strange = sorted({field.name for field in fields(config)} - known)
+        raise ConfigError(
+            f"{agent} takes {kind.__module__}.{kind.__qualname__}, not {type(config).__module__}."
+            f"{type(config).__qualname__}, whose {', '.join(strange) or 'values'} it does not know"
+        )
+
+
+def _check_as_core(key: str, value: Any, param: dict[str, Any]) -> None:
+    if param["type"] == "str":
+        if param["choices"] and value not in param["choices"]:
+            raise ConfigError(unknown(f"agent.{key}", str(value), param["choices"], "choice"))
+    elif param["type"].startswith("list"):
+        for item in value:
+            _check(f"agent.{key}: {list(value)}", item, param["min"], param["max"])
+    elif param["type"] != "bool":
+        _check(f"agent.{key}", value, param["min"], param["max"])
+
+
+def _check(what: str, value: float, low: float, high: float) -> None:
+    if not (math.isfinite(value) and low <= value <= high):
+        raise ConfigError(f"{what}: {value} is outside {low:g} .. {high:g}")

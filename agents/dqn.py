@@ -46,12 +46,12 @@ import torch
 from torch import Tensor, nn
 
 from ..configs.errors import unknown
-from ..env.world import Mixture, World
+from ..experience.world import Mixture, World
 from ..simcore import ConfigError
 from . import stored
-from .bounds import ROLLOUTS, check
+from .bounds import LEARNING, ROLLOUTS, check, require
 from .divergence import require_finite
-from .networks import Layers, SlotScores, StateValue
+from .networks import Layers, QNetwork
 from .replay import Replay
 from .rollouts import SEEN, Rollouts
 
@@ -59,10 +59,9 @@ _REPLAYS = ("networks", "transitions")
 
 
 @dataclass
-class Config:
-    """Hyperparameters; times in ns."""
+class Hyperparameters:
+    """Of double DQN, flitgym's own and RLlib's (rllib_dqn.py); times in ns."""
 
-    name: str = "dqn"
     # what the routers see and are paid
     network: str = "slots"  # or flat
     hidden: list[int] = field(default_factory=lambda: [32, 32])
@@ -72,9 +71,29 @@ class Config:
     slots: int = 8
     slots_by: str = "random"  # or estimate: which candidates where there are more than slots
     # experience
+    episode_ns: float = 60000
+    epsilon_first: float = 0.5
+    epsilon_last: float = 0.02
+    # learning
+    learning_rate: float = 1e-3
+    batch: int = 1024
+    discount: float = 1.0
+    double: bool = True
+    dueling: bool = False
+    gradient_norm: float = 10.0
+
+    def __post_init__(self) -> None:
+        check(self, **LEARNING, epsilon_first=(0, 1), epsilon_last=(0, 1), batch=(1, 1 << 24))
+
+
+@dataclass
+class Config(Hyperparameters):
+    """`networks` and what follows are this version's alone, the others RLlib's, too; times in ns."""
+
+    name: str = "dqn"
+    # experience
     networks: int = 4  # simulated side by side
     run_ns: float = 2000  # between two rounds of learning
-    episode_ns: float = 60000
     capacity: int = 16384  # transitions kept of each network
     # What a batch is drawn from. networks: the present episodes, an equal part from each network, however few it has;
     # transitions: the latest of all networks, episodes that are over included, each as likely.
@@ -83,31 +102,21 @@ class Config:
     # the end are never learned from, and they are the slow ones; it takes replay=transitions.
     tail_ns: float = 0.0
     record_part: float = 0.3  # part of the packets whose decisions are kept
-    epsilon_first: float = 0.5
-    epsilon_last: float = 0.02
     epsilon_part: float = 0.5  # of the training, in which epsilon falls
     # learning
-    learning_rate: float = 1e-3
-    batch: int = 1024
     updates: int = 20  # per round
-    discount: float = 1.0
     target_rate: float = 0.01  # of the target network's following, per update
-    double: bool = True
-    dueling: bool = False
     hysteresis: float = 1.0  # weight of the errors of news that are worse than expected; 1 = as all others
     # Errors count by their square up to here and in proportion beyond, which draws the values of widely spread delays
     # (those of a saturated network) from their mean towards their median. In mean hops with reward=relative_delay.
     huber_us: float = 1.0
-    gradient_norm: float = 10.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check(
             self,
             **ROLLOUTS,
-            epsilon_first=(0, 1),
-            epsilon_last=(0, 1),
             epsilon_part=(0, 1),
-            batch=(1, 1 << 24),
             updates=(1, 1 << 20),
             target_rate=(0, 1),
             hysteresis=(0, 1e6),
@@ -122,34 +131,17 @@ class Config:
 _STORED = ("online", "target", "optimiser", "generator", "round", "rollouts", "replay")
 
 
-class QNetwork(nn.Module):
-    """Q of every slot: [n, width], [n, slots] -> [n, slots]."""
-
-    def __init__(self, seam: dict[str, Any], config: Config) -> None:
-        super().__init__()
-        self.scores = SlotScores(seam, config.hidden, config.network)
-        self.value = StateValue(seam, config.hidden) if config.dueling else None
-
-    def forward(self, observation: Tensor, mask: Tensor) -> Tensor:
-        """The scores themselves, or as advantages around the state's value."""
-        scores: Tensor = self.scores(observation)
-        if self.value is None:
-            return scores
-        mean = (scores * mask).sum(1) / mask.sum(1).clamp(min=1)
-        value: Tensor = self.value(observation, mask)
-        return value[:, None] + scores - mean[:, None]
-
-
 class Agent:
     """Trains a `QNetwork` on a world. The core follows the scores alone: the state's value moves all slots alike."""
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
+        require(config, Config, "agent=dqn")
         self.config, self.rounds, self.device = config, rounds, device
         self.rollouts = rollouts = Rollouts.of(config, self.routing(config), world, seed)
         self.seam = rollouts.seam
         torch.manual_seed(seed)
-        self.online = QNetwork(rollouts.seam, config).to(device)
-        self.target = QNetwork(rollouts.seam, config).to(device)
+        shape = (rollouts.seam, config.hidden, config.network, config.dueling)
+        self.online, self.target = QNetwork(*shape).to(device), QNetwork(*shape).to(device)
         self.target.load_state_dict(self.online.state_dict())
         self.optimiser = torch.optim.Adam(self.online.parameters(), config.learning_rate)
         self.generator = torch.Generator().manual_seed(seed)

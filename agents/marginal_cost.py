@@ -35,10 +35,11 @@ import torch
 from torch import Tensor, nn
 
 from ..configs.errors import unknown
-from ..env.world import Mixture, World
+from ..experience.seeds import training_seed
+from ..experience.world import Mixture, World
 from ..simcore import ConfigError, MarginalCost
 from . import stored
-from .bounds import SLOTS, check
+from .bounds import check
 from .divergence import require_finite
 from .networks import Layers, SlotScores
 from .replay import Replay
@@ -75,7 +76,6 @@ class Config:
     def __post_init__(self) -> None:
         check(
             self,
-            slots=SLOTS,
             networks=(1, 1024),
             warmup_ns=(0, 1e9),
             decisions=(1, 1 << 20),
@@ -105,7 +105,7 @@ class Agent:
                 "worlds: agent=marginal_cost trains on one world (topology=..., vary=...); dqn and ppo take several"
             )
         self.config, self.world, self.rounds, self.device = config, world, rounds, device
-        self.next_seed = 1_000_000 * (seed + 1)  # the episodes of one training never have the seeds of another's
+        self.next_seed = training_seed(seed)
         self.seam = world.simulation({**self.routing(config), "name": "policy"}, self.next_seed).seam()
         torch.manual_seed(seed)
         self.online = SlotScores(self.seam, config.hidden, config.network).to(device)

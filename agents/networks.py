@@ -1,8 +1,11 @@
-"""The networks that agents learn with. The scoring one has a twin in the core (simcore/src/learning/perceptron.cpp)."""
+"""The networks that agents learn with, flitgym's own and RLlib's.
+
+The scoring one has a twin in the core (simcore/src/learning/perceptron.cpp).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -39,7 +42,7 @@ class SlotScores(nn.Module):
             knows no order of the slots; `flat`: one network sees the whole row.
     """
 
-    def __init__(self, seam: dict[str, Any], hidden: Sequence[int], network: str = "slots") -> None:
+    def __init__(self, seam: Mapping[str, Any], hidden: Sequence[int], network: str = "slots") -> None:
         super().__init__()
         self.general, self.per_slot = len(seam["general"]), len(seam["per_slot"])
         self.slots, self.network = int(seam["slots"]), network
@@ -67,7 +70,7 @@ class SlotScores(nn.Module):
 class StateValue(nn.Module):
     """One number per observation, from the general features and the mean and the least of each slot feature."""
 
-    def __init__(self, seam: dict[str, Any], hidden: Sequence[int]) -> None:
+    def __init__(self, seam: Mapping[str, Any], hidden: Sequence[int]) -> None:
         super().__init__()
         self.general, self.per_slot, self.slots = len(seam["general"]), len(seam["per_slot"]), int(seam["slots"])
         self.perceptron = Perceptron([self.general + 3 * self.per_slot, *hidden, 1])
@@ -80,3 +83,30 @@ class StateValue(nn.Module):
         least = own.masked_fill(~valid, torch.inf).amin(1).nan_to_num(posinf=0)
         value: Tensor = self.perceptron(torch.cat([observation[:, : self.general], own[:, 0], mean, least], dim=1))
         return value.squeeze(1)
+
+
+class QNetwork(nn.Module):
+    """Q of every slot; the core follows the scores alone, for the state's value moves all slots alike.
+
+    Args:
+        seam: as of `SlotScores`.
+        hidden: likewise.
+        network: likewise.
+        dueling: the scores are advantages around the state's value (Wang et al., ICML 2016).
+    """
+
+    def __init__(
+        self, seam: Mapping[str, Any], hidden: Sequence[int], network: str = "slots", dueling: bool = False
+    ) -> None:
+        super().__init__()
+        self.scores = SlotScores(seam, hidden, network)
+        self.value = StateValue(seam, hidden) if dueling else None
+
+    def forward(self, observation: Tensor, mask: Tensor) -> Tensor:
+        """[n, width], [n, slots] -> [n, slots]."""
+        scores: Tensor = self.scores(observation)
+        if self.value is None:
+            return scores
+        mean = (scores * mask).sum(1) / mask.sum(1).clamp(min=1)
+        value: Tensor = self.value(observation, mask)
+        return value[:, None] + scores - mean[:, None]

@@ -51,8 +51,9 @@ import torch
 from torch import Tensor
 
 from ..configs.errors import unknown
-from ..env.world import Mixture, World
-from ..simcore import ConfigError, Simulation
+from ..experience.seeds import training_seed
+from ..experience.world import Mixture, World
+from ..simcore import ConfigError, Simulation, registered
 from . import stored
 from .abandonment import RoundAbandonedError
 from .bounds import check
@@ -75,7 +76,7 @@ class Config:
     slots: int = 6
     slots_by: str = "estimate"  # or random: which candidates where there are more than slots
     # the search
-    start: dict[str, float] = field(default_factory=dict)  # costs of features by name; 1 where nothing is said
+    start: dict[str, float] = field(default_factory=dict)  # costs of features of `observation` by name, 1 unless said
     spread: float = 0.7  # standard deviation of the logarithms of costs at the start
     least_spread: float = 0.1
     population: int = 12  # candidates per round, the mean among them
@@ -87,7 +88,6 @@ class Config:
     def __post_init__(self) -> None:
         check(
             self,
-            slots=(2, 16),
             spread=(0, 10),
             least_spread=(0, 10),
             population=(2, 4096),
@@ -100,7 +100,10 @@ class Config:
             raise ConfigError("agent.network, agent.hidden: policy_search has a linear score of slots: slots, []")
         if self.elite > self.population:
             raise ConfigError(f"agent.elite: {self.elite} of a population of {self.population}")
+        features = slot_features(self.observation)
         for name, cost in self.start.items():
+            if name not in features:
+                raise ConfigError(unknown("agent.start", name, features, "feature"))
             if not (math.isfinite(cost) and 1 / _MOST_COST <= cost <= _MOST_COST):
                 raise ConfigError(f"agent.start.{name}: {cost} is outside {1 / _MOST_COST:g} .. {_MOST_COST:g}")
 
@@ -109,19 +112,29 @@ _STORED = ("mean", "spread", "generator", "round", "next_seed", "decisions")
 _PARAMETERS = ("network", "hidden", "observation", "relation", "slots", "slots_by")
 
 
+def slot_features(observation: str) -> list[str]:
+    """Names of what an observation says of each slot, without those of their blocks.
+
+    Raises:
+        ConfigError: a block that the core does not have.
+    """
+    blocks = registered("observation")
+    for block in observation.split("+"):
+        if block not in blocks:
+            raise ConfigError(unknown("agent.observation", block, blocks, "block"))
+    return [name for block in observation.split("+") for name in blocks[block]["facts"]["per_slot"]]
+
+
 class Agent:
     """Searches the costs of slot features on a world, or a mixture of which every round plays each world once."""
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         self.config, self.rounds = config, rounds
         self.mixture = world if isinstance(world, Mixture) else Mixture.alone(world)
-        self.next_seed = 1_000_000 * (seed + 1)  # the episodes of one training never have the seeds of another's
+        self.next_seed = training_seed(seed)
         seam = self._simulation(0, self.next_seed).seam()
         self.general = len(seam["general"])
         self.features = [feature["name"].rpartition(".")[2] for feature in seam["per_slot"]]
-        for name in config.start:
-            if name not in self.features:
-                raise ConfigError(unknown("agent.start", name, self.features, "feature"))
         costs = torch.tensor([float(config.start.get(name, 1.0)) for name in self.features], dtype=torch.float64)
         self.mean = costs.log()  # of the logarithms of the costs
         self.spread = torch.full_like(self.mean, config.spread)

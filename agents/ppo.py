@@ -17,19 +17,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..env.world import Mixture, World
+from ..experience.world import Mixture, World
 from . import stored
-from .bounds import ROLLOUTS, check
+from .advantages import generalised_advantages, successors
+from .bounds import LEARNING, ROLLOUTS, check, require
 from .divergence import require_finite
 from .networks import Layers, SlotScores, StateValue
 from .rollouts import SEEN, Rollouts
 
 
 @dataclass
-class Config:
-    """Hyperparameters; times in ns."""
+class Hyperparameters:
+    """Of PPO, flitgym's own and RLlib's (rllib_ppo.py); times in ns."""
 
-    name: str = "ppo"
     # what the routers see and are paid
     network: str = "slots"  # or flat
     hidden: list[int] = field(default_factory=lambda: [32, 32])
@@ -39,12 +39,7 @@ class Config:
     slots: int = 8
     slots_by: str = "random"  # or estimate: which candidates where there are more than slots
     # experience
-    networks: int = 4
-    run_ns: float = 4000
     episode_ns: float = 60000
-    capacity: int = 16384
-    record_part: float = 0.3
-    tail_ns: float = 0.0  # for which an episode is carried on, for the sake of decisions made before its end
     # learning
     learning_rate: float = 1e-3
     epochs: int = 4
@@ -59,7 +54,7 @@ class Config:
     def __post_init__(self) -> None:
         check(
             self,
-            **ROLLOUTS,
+            **LEARNING,
             epochs=(1, 1000),
             minibatch=(1, 1 << 24),
             gae_lambda=(0, 1),
@@ -69,6 +64,24 @@ class Config:
         )
 
 
+@dataclass
+class Config(Hyperparameters):
+    """`networks` and what follows are this version's alone, the others RLlib's, too; times in ns."""
+
+    name: str = "ppo"
+    # experience
+    networks: int = 4
+    run_ns: float = 4000
+    capacity: int = 16384
+    record_part: float = 0.3
+    tail_ns: float = 0.0  # for which an episode is carried on, for the sake of decisions made before its end
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check(self, **ROLLOUTS)
+
+
+CRITIC = (64, 64)  # units of the critic's hidden layers
 _STORED = ("actor", "critic", "optimiser", "generator", "round", "rollouts")
 
 
@@ -76,12 +89,13 @@ class Agent:
     """Trains actor and critic on a world."""
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
+        require(config, Config, "agent=ppo")
         self.config, self.rounds, self.device = config, rounds, device
         self.rollouts = rollouts = Rollouts.of(config, self.routing(config), world, seed)
         self.seam = rollouts.seam
         torch.manual_seed(seed)
         self.actor = SlotScores(rollouts.seam, config.hidden, config.network).to(device)
-        self.critic = StateValue(rollouts.seam, [64, 64]).to(device)
+        self.critic = StateValue(rollouts.seam, CRITIC).to(device)
         self.optimiser = torch.optim.Adam([*self.actor.parameters(), *self.critic.parameters()], config.learning_rate)
         self.generator = torch.Generator().manual_seed(seed)
         self.round = 0
@@ -128,18 +142,14 @@ class Agent:
         value = self.critic(batch["observation"], batch["mask"])
         goes_on = batch["next_mask"].any(1) & ~batch["done"]
         following = torch.where(goes_on, self.critic(batch["next_observation"], batch["next_mask"]), 0.0)
-        delta = batch["reward"] + config.discount * following - value
-        # The row of a packet's next decision, if it is here: numbers are unique within a network.
-        many = int(max(batch["decision"].max(), batch["next_decision"].max())) + 2
-        own = batch["network"] * many + batch["decision"]
-        sorted_own, order = own.sort()
-        wanted = batch["network"] * many + batch["next_decision"]
-        place = torch.searchsorted(sorted_own, wanted).clamp(max=len(own) - 1)
-        known = goes_on & (sorted_own[place] == wanted)
-        successor = order[place]
-        advantage = delta
-        for _ in range(16):  # longer than any packet's list of decisions
-            advantage = delta + torch.where(known, config.discount * config.gae_lambda * advantage[successor], 0.0)
+        advantage = generalised_advantages(
+            batch["reward"],
+            value,
+            following,
+            torch.where(goes_on, successors(batch), -1),
+            config.discount,
+            config.gae_lambda,
+        )
         return advantage, advantage + value
 
     def update(self, batch: dict[str, Tensor], advantage: Tensor, goal: Tensor) -> tuple[float, float]:

@@ -7,66 +7,20 @@ from __future__ import annotations
 
 import importlib
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 
-from ..env.world import Mixture, World
+from ..experience.seeds import episode_seed
+from ..experience.world import Mixture, World
 from ..simcore import ConfigError, CoreError
 from . import stored
 from .networks import Layers
 from .ray_cluster import join, require_cpus
-
-
-@dataclass
-class PpoConfig:
-    """Hyperparameters of RLlib's PPO, and where it runs."""
-
-    name: str = "rllib_ppo"
-    # where it runs: numbers of Ray's processes, 0 = in the training process itself
-    env_runners: int = 0
-    learners: int = 0
-    gpus_per_learner: float = 0
-    # Of a running Ray cluster; auto: that of RAY_ADDRESS or of this machine; null: Ray starts here.
-    address: str | None = None
-    # what the routers see and are paid
-    hidden: list[int] = field(default_factory=lambda: [64, 64])
-    observation: str = "progress+router+queues+path+q_values"
-    reward: str = "hop_delay"
-    slots: int = 8
-    episode_ns: float = 60000
-    # learning
-    learning_rate: float = 1e-3
-    batch: int = 8192  # decisions per round
-    minibatch: int = 1024
-    epochs: int = 4
-    gamma: float = 1.0
-    lambda_: float = 0.95
-    clip: float = 0.2
-    entropy: float = 0.003
-
-
-@dataclass
-class DqnConfig:
-    """Hyperparameters of RLlib's DQN, and where it runs."""
-
-    name: str = "rllib_dqn"
-    env_runners: int = 0
-    learners: int = 0
-    gpus_per_learner: float = 0
-    address: str | None = None
-    hidden: list[int] = field(default_factory=lambda: [64, 64])
-    observation: str = "progress+router+queues+path+q_values"
-    reward: str = "hop_delay"
-    slots: int = 8
-    episode_ns: float = 60000
-    learning_rate: float = 1e-3
-
-
-_MACHINES = ("env_runners", "learners", "gpus_per_learner", "address")
-_SEAM = ("observation", "reward", "slots")
+from .rllib_config import DqnConfig, PpoConfig
+from .rollouts import SEEN
 
 
 class Agent:
@@ -84,13 +38,12 @@ class Agent:
         self.config, self.world, self.seed = config, world, seed
         self._module = importlib.import_module(f".{config.name}", __package__)
         self._training = importlib.import_module(".rllib_training", __package__)
-        self._machines = self._training.Machines(**{key: getattr(config, key) for key in _MACHINES})
         self.seam = world.simulation({**self.routing(config), "name": "policy"}, seed).seam()
         where = f"joining the Ray cluster at {config.address}" if config.address else "starting Ray"
         print(f"{config.name}: {where}", file=sys.stderr, flush=True)
         join(config.address, "agent.address", include_dashboard=False, log_to_driver=False)
         # RLlib would wait for CPUs that do not come, without a word.
-        require_cpus(self._machines.cpus, "agent.env_runners + agent.learners")
+        require_cpus(config.cpus, "agent.env_runners + agent.learners")
         self._before, self._steps, self.round = 0.0, 0.0, 0
         self._built: Any = None
 
@@ -102,21 +55,20 @@ class Agent:
         return self._built
 
     def _build(self) -> Any:
-        given = {key: value for key, value in vars(self.config).items() if key not in (*_MACHINES, *_SEAM, "name")}
-        parameters = self._module.Hyperparameters(**given, seam={key: getattr(self.config, key) for key in _SEAM})
-        if self._before and hasattr(parameters, "epsilon"):  # where it had come to
-            first, last = parameters.epsilon
-            part = min(1.0, self._before / parameters.epsilon_decisions)
-            left = max(1, int(parameters.epsilon_decisions - self._before))
-            parameters = replace(parameters, epsilon=(first + (last - first) * part, last), epsilon_decisions=left)
-        # Episodes are numbered from the seed: what goes on must not repeat them.
-        seed = self.seed + 1_000_003 * self.round
-        return self._module.algorithm_config(self.world, parameters, self._machines, seed).build_algo()
+        config = self.config
+        if self._before and isinstance(config, DqnConfig):  # where it had come to
+            part = min(1.0, self._before / config.epsilon_decisions)
+            first = config.epsilon_first + (config.epsilon_last - config.epsilon_first) * part
+            left = max(1, int(config.epsilon_decisions - self._before))
+            config = replace(config, epsilon_first=first, epsilon_decisions=left)
+        # What goes on must not repeat the episodes that were. RLlib takes seeds below 2^32, and adds to them.
+        seed = episode_seed(self.seed, self.round) // 2 if self.round else self.seed
+        return self._module.algorithm_config(self.world, config, seed).build_algo()
 
     @staticmethod
     def routing(config: Any) -> dict[str, Any]:
         """Parameters of `routing=policy`."""
-        return {"network": "flat", "hidden": list(config.hidden), **{key: getattr(config, key) for key in _SEAM}}
+        return {key: getattr(config, key) for key in SEEN}
 
     def train_round(self) -> dict[str, float]:
         """One iteration of RLlib.

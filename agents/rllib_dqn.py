@@ -11,16 +11,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..env import World
+from ..experience.world import World
 from ..simcore import ConfigError
-from .rllib_modules import Layers, MaskedQNetwork
-from .rllib_training import Machines, configure, learn
+from .bounds import require
+from .networks import Layers
+from .rllib_config import DqnConfig
+from .rllib_modules import MaskedQNetwork
+from .rllib_training import configure, learn
+from .rollouts import SEEN
 
 try:
     import torch
@@ -36,42 +39,6 @@ except ImportError as error:
     raise ConfigError(f"flitgym.agents.rllib_dqn needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
 
 from ..env.rllib_runner import DELIVERED, NEXT_ROW, Rollout
-
-
-@dataclass(frozen=True)
-class Hyperparameters:
-    """Of DQN, and of the network.
-
-    Args:
-        hidden: units of the hidden layers.
-        learning_rate: of Adam.
-        fragment: decisions per call to a runner.
-        buffer: transitions kept.
-        batch: transitions per gradient step.
-        updates_per_decision: replayed over sampled transitions.
-        begin: decisions before learning begins.
-        target_update: decisions from one copy of the network to the next.
-        gamma: discount per decision; 1: a value is the whole delay still to come.
-        epsilon: probability of a random slot, at first and at last.
-        epsilon_decisions: decisions from the first to the last.
-        gradient_clip: norm above which a gradient is shortened.
-        episode_ns: simulated time until a new world is drawn.
-    """
-
-    hidden: Sequence[int] = (64, 64)
-    learning_rate: float = 5e-4
-    fragment: int = 2048
-    buffer: int = 200_000
-    batch: int = 512
-    updates_per_decision: float = 1.0
-    begin: int = 4096
-    target_update: int = 8192
-    gamma: float = 1.0
-    epsilon: tuple[float, float] = (1.0, 0.02)
-    epsilon_decisions: int = 100_000
-    gradient_clip: float = 10.0
-    episode_ns: float = 100_000.0
-    seam: Mapping[str, Any] = field(default_factory=dict)
 
 
 class TransitionBuffer(EpisodeReplayBuffer):
@@ -131,7 +98,7 @@ class TransitionBuffer(EpisodeReplayBuffer):
         self.rng.bit_generator.state = state["rng"]
 
 
-class TransitionBatch(ConnectorV2):
+class DqnTrainBatch(ConnectorV2):
     """Learner connector: from the buffer's arrays straight to DQN's train batch."""
 
     def __call__(self, *, rl_module: Any, episodes: Sequence[Any], **_: Any) -> dict[str, Any]:
@@ -158,63 +125,60 @@ class TransitionBatch(ConnectorV2):
         }
 
 
-def rollout_of(world: World, parameters: Hyperparameters) -> Rollout:
+def rollout_of(world: World, config: DqnConfig) -> Rollout:
     """What each runner samples."""
     return Rollout(
         world,
-        seam=parameters.seam,
-        hidden=tuple(parameters.hidden),
-        fragment=parameters.fragment,
+        routing={key: getattr(config, key) for key in SEEN},
+        fragment=config.fragment,
         chains=False,
-        epsilon=parameters.epsilon,
-        epsilon_decisions=parameters.epsilon_decisions,
-        episode_ns=parameters.episode_ns,
+        epsilon=(config.epsilon_first, config.epsilon_last),
+        epsilon_decisions=config.epsilon_decisions,
+        episode_ns=config.episode_ns,
     )
 
 
-def algorithm_config(
-    world: World, parameters: Hyperparameters | None = None, machines: Machines | None = None, seed: int = 0
-) -> Any:
+def algorithm_config(world: World, config: DqnConfig | None = None, seed: int = 0) -> Any:
     """RLlib's `DQNConfig`, ready for `build_algo()`."""
-    parameters, machines = parameters or Hyperparameters(), machines or Machines()
-    config: Any = DQNConfig()  # type: ignore[no-untyped-call]
-    config.training(
-        lr=parameters.learning_rate,
-        train_batch_size_per_learner=parameters.batch // max(1, machines.learners),
+    config = config or DqnConfig()
+    require(config, DqnConfig, "rllib_dqn")
+    algorithm: Any = DQNConfig()  # type: ignore[no-untyped-call]
+    algorithm.training(
+        lr=config.learning_rate,
+        train_batch_size_per_learner=config.batch // max(1, config.learners),
         # By its name: RLlib looks for words in it.
         replay_buffer_config={
             "type": f"{__name__}.{TransitionBuffer.__name__}",
-            "capacity": parameters.buffer,
+            "capacity": config.buffer,
             "seed": seed,
         },
-        num_steps_sampled_before_learning_starts=parameters.begin,
-        target_network_update_freq=parameters.target_update,
-        training_intensity=parameters.updates_per_decision,
-        gamma=parameters.gamma,
-        grad_clip=parameters.gradient_clip,
+        num_steps_sampled_before_learning_starts=config.begin,
+        target_network_update_freq=config.target_update,
+        training_intensity=config.updates_per_decision,
+        gamma=config.discount,
+        grad_clip=config.gradient_norm,
         n_step=1,
-        double_q=True,
-        dueling=False,
+        double_q=config.double,
+        dueling=False,  # of RLlib's own networks; here it is the module's
         num_atoms=1,
     )
-    config.learners(
+    algorithm.learners(
         add_default_connectors_to_learner_pipeline=False,
         # DQN's learner puts a piece behind the first of these, so that one has to be there; the second makes the batch.
         learner_connector=lambda *spaces: [
             AddObservationsFromEpisodesToBatch(*spaces, as_learner_connector=True),
-            TransitionBatch(*spaces),
+            DqnTrainBatch(*spaces),
         ],
     )
-    config.env_runners(rollout_fragment_length=parameters.fragment)
-    return configure(config, rollout_of(world, parameters), MaskedQNetwork, machines, seed)
+    algorithm.env_runners(rollout_fragment_length=config.fragment)
+    return configure(algorithm, rollout_of(world, config), MaskedQNetwork, config, seed)
 
 
 def train(
     world: World,
     steps: int,
     *,
-    parameters: Hyperparameters | None = None,
-    machines: Machines | None = None,
+    config: DqnConfig | None = None,
     seed: int = 0,
     policy_path: str | os.PathLike[str] | None = None,
     report: Callable[[Mapping[str, float]], object] = print,
@@ -224,8 +188,7 @@ def train(
     Args:
         world: networks and traffic.
         steps: decisions to sample, at least.
-        parameters: of the algorithm.
-        machines: runners, learners, GPUs, and the Ray cluster.
+        config: hyperparameters, and where it runs: processes, GPUs, and the Ray cluster.
         seed: of worlds, weights and replay.
         policy_path: where to write the policy (safetensors), for `routing=policy`.
         report: gets the numbers of each iteration.
@@ -233,6 +196,6 @@ def train(
     Raises:
         ConfigError: the world cannot be built, or nothing is decided in it.
     """
-    parameters, machines = parameters or Hyperparameters(), machines or Machines()
-    config = algorithm_config(world, parameters, machines, seed)
-    return learn(config, rollout_of(world, parameters), machines, steps, policy_path, report)
+    config = config or DqnConfig()
+    algorithm = algorithm_config(world, config, seed)
+    return learn(algorithm, rollout_of(world, config), config, steps, policy_path, report)

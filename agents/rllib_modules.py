@@ -1,18 +1,16 @@
-"""RLModules whose policy is a network that the core can run: linear layers and rectified linear units, masked slots.
+"""RLModules around the networks of `flitgym.agents.networks`, whose policy the core can run.
 
-Both see rows as `flitgym.env.rllib_runner.rows_with_mask` makes them: the observation, then 1 or 0 per slot.
+They see rows as `flitgym.experience.bounds.seen` makes them: the observation, then 1 or 0 per slot.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..simcore import ConfigError
+from .networks import Layers, QNetwork, SlotScores, StateValue
+from .ppo import CRITIC
 
 try:
     import torch
@@ -25,76 +23,80 @@ try:
 except ImportError as error:
     raise ConfigError(f"flitgym.agents.rllib_modules needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
 
-Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
-
-
-def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequential:
-    """Linear layers with rectified linear units between them: the shape of the core's own network."""
-    sizes = [inputs, *hidden]
-    parts: list[nn.Module] = []
-    for a, b in itertools.pairwise(sizes):
-        parts += [nn.Linear(a, b), nn.ReLU()]
-    return nn.Sequential(*parts, nn.Linear(sizes[-1], outputs))
-
-
-def layers_of(network: nn.Sequential) -> Layers:
-    """Its weights [outputs, inputs] and biases, as `Simulation.set_policy` and the policy file take them."""
-    linear = [part for part in network if isinstance(part, nn.Linear)]
-    return [(x.weight.detach().cpu().numpy().copy(), x.bias.detach().cpu().numpy().copy()) for x in linear]
-
 
 class _Masked(TorchRLModule):
-    """What the two have in common: `model_config` says `hidden`, the spaces say the rest."""
-
-    policy: nn.Sequential
+    """What the two have in common: `model_config` holds the `seam`, `hidden`, `network` and, of DQN, `dueling`."""
 
     def setup(self) -> None:
-        """Build the network that decides."""
-        row: Any = self.observation_space
-        action: Any = self.action_space
+        """How a row is divided."""
         settings: Any = self.model_config
-        self.hidden: list[int] = settings["hidden"]
-        self.slots = int(action.n)
-        self.width = int(row.shape[0]) - self.slots
-        self.policy = perceptron(self.width, self.hidden, self.slots)
+        self.seam: Mapping[str, Any] = settings["seam"]
+        self.hidden, self.network = settings["hidden"], settings["network"]
+        self.width = int(self.seam["width"])
 
-    def scores(self, network: nn.Module, rows: torch.Tensor) -> torch.Tensor:
-        """A score per slot; minus infinity (nearly, so that gradients stay finite) where there is no candidate."""
-        scores: torch.Tensor = network(rows[..., : self.width])
-        return scores.masked_fill(rows[..., self.width :] == 0, torch.finfo(scores.dtype).min)
+    def divided(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Observation [n, width] and mask [n, slots] of rows."""
+        return rows[..., : self.width], rows[..., self.width :] > 0
 
     def core_layers(self) -> Layers:
         """The weights that decide."""
-        return layers_of(self.policy)
+        raise NotImplementedError
+
+
+def _masked(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Minus infinity (nearly, so that gradients stay finite) where there is no candidate."""
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
 
 class MaskedActorCritic(_Masked, InferenceOnlyAPI, ValueFunctionAPI):
-    """For PPO: a policy, and a value function of its own."""
+    """For PPO: actor and critic of `flitgym.agents.ppo`."""
 
     def setup(self) -> None:
-        """Build both networks; a policy that starts near uniform explores."""
+        """Build both networks."""
         super().setup()
-        self.value = perceptron(self.width, self.hidden, 1)
-        with torch.no_grad():
-            self.policy[-1].weight.mul_(0.1)  # type: ignore[operator]
+        self.actor = SlotScores(self.seam, self.hidden, self.network)
+        self.critic = StateValue(self.seam, CRITIC)
+
+    def core_layers(self) -> Layers:
+        """The weights that decide."""
+        return self.actor.export()
 
     def get_non_inference_attributes(self) -> list[str]:
-        """The value function only learns."""
-        return ["value"]
+        """The critic only learns."""
+        return ["critic"]
+
+    def scores(self, rows: torch.Tensor) -> torch.Tensor:
+        """Of every slot, [n, slots]."""
+        observation, mask = self.divided(rows)
+        return _masked(self.actor(observation), mask)
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
-        return {Columns.ACTION_DIST_INPUTS: self.scores(self.policy, batch[Columns.OBS])}
+        return {Columns.ACTION_DIST_INPUTS: self.scores(batch[Columns.OBS])}
 
     def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> torch.Tensor:
         """The expected return of each row."""
-        values: torch.Tensor = self.value(batch[Columns.OBS][..., : self.width])
-        return values.squeeze(-1)
+        values: torch.Tensor = self.critic(*self.divided(batch[Columns.OBS]))
+        return values
 
 
 class MaskedQNetwork(_Masked, InferenceOnlyAPI, QNetAPI, TargetNetworkAPI):
-    """For DQN: a value per slot, and a slower copy of the network for targets."""
+    """For DQN: the network of `flitgym.agents.dqn`, and a slower copy of it for targets."""
 
     target: nn.Module
+
+    def setup(self) -> None:
+        """Build the network."""
+        super().setup()
+        settings: Any = self.model_config
+        self.online = QNetwork(self.seam, self.hidden, self.network, settings["dueling"])
+
+    def core_layers(self) -> Layers:
+        """The weights that decide."""
+        return self.online.scores.export()
+
+    def _values(self, network: nn.Module, rows: torch.Tensor) -> torch.Tensor:
+        observation, mask = self.divided(rows)
+        return _masked(network(observation, mask), mask)
 
     def get_non_inference_attributes(self) -> list[str]:
         """The slower copy only learns."""
@@ -102,19 +104,19 @@ class MaskedQNetwork(_Masked, InferenceOnlyAPI, QNetAPI, TargetNetworkAPI):
 
     def make_target_networks(self) -> None:
         """Copy the network."""
-        self.target = make_target_network(self.policy)
+        self.target = make_target_network(self.online)
 
     def get_target_network_pairs(self) -> list[tuple[nn.Module, nn.Module]]:
         """Which network follows which."""
-        return [(self.policy, self.target)]
+        return [(self.online, self.target)]
 
     def compute_q_values(self, batch: dict[str, Any]) -> dict[str, Any]:
         """By the network itself."""
-        return {QF_PREDS: self.scores(self.policy, batch[Columns.OBS])}
+        return {QF_PREDS: self._values(self.online, batch[Columns.OBS])}
 
     def forward_target(self, batch: dict[str, Any]) -> dict[str, Any]:
         """By its slower copy."""
-        return {QF_PREDS: self.scores(self.target, batch[Columns.OBS])}
+        return {QF_PREDS: self._values(self.target, batch[Columns.OBS])}
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
         return {Columns.ACTIONS: self.compute_q_values(batch)[QF_PREDS].argmax(dim=-1)}

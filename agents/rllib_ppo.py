@@ -11,16 +11,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..env import World
+from ..experience.world import World
 from ..simcore import ConfigError
-from .rllib_modules import Layers, MaskedActorCritic
-from .rllib_training import Machines, configure, learn
+from .advantages import generalised_advantages
+from .bounds import require
+from .networks import Layers
+from .rllib_config import PpoConfig
+from .rllib_modules import MaskedActorCritic
+from .rllib_training import configure, learn
+from .rollouts import SEEN
 
 try:
     import torch
@@ -35,75 +39,35 @@ except ImportError as error:
 from ..env.rllib_runner import DELIVERED, Rollout
 
 
-@dataclass(frozen=True)
-class Hyperparameters:
-    """Of PPO, and of the network.
-
-    Args:
-        hidden: units of the hidden layers, of the policy and of the value function.
-        learning_rate: of Adam.
-        batch: decisions per iteration, of all runners together.
-        minibatch: decisions per gradient step.
-        epochs: passes over a batch.
-        gamma: discount per decision; 1: the return is the packet's whole delay.
-        lambda_: of GAE; 1: nothing but what was measured.
-        clip: of the ratio of probabilities.
-        entropy: weight of the policy's entropy.
-        value_clip: squared errors of the value function (us^2) above this have no gradient.
-        gradient_clip: norm above which a gradient is shortened.
-        episode_ns: simulated time until a new world is drawn.
-    """
-
-    hidden: Sequence[int] = (64, 64)
-    learning_rate: float = 1e-3
-    batch: int = 8192
-    minibatch: int = 1024
-    epochs: int = 4
-    gamma: float = 1.0
-    lambda_: float = 0.95
-    clip: float = 0.2
-    entropy: float = 0.003
-    value_clip: float = 100.0
-    gradient_clip: float = 0.5
-    episode_ns: float = 100_000.0
-    seam: Mapping[str, Any] = field(default_factory=dict)
-
-
 def advantages(
     rewards: NDArray[np.float32],
     values: NDArray[np.float32],
     delivered: NDArray[np.bool_],
-    gamma: float,
-    lambda_: float,
+    discount: float,
+    gae_lambda: float,
 ) -> NDArray[np.float32]:
     """GAE over packets that stand one behind the other, each ending with `delivered`.
 
     Decisions behind the last end (a packet that was cut where learners share a batch) get 0.
     """
     ends = np.flatnonzero(delivered)
-    number = np.arange(len(rewards))
-    whole = number <= (ends[-1] if len(ends) else -1)
-    left = (
-        np.where(whole, ends[np.minimum(np.searchsorted(ends, number), len(ends) - 1)] - number, -1)
-        if len(ends)
-        else -1
-    )
+    whole = int(ends[-1]) + 1 if len(ends) else 0
+    successor = np.where(delivered[:whole], -1, np.arange(1, whole + 1))
+    reward, value = (torch.from_numpy(np.asarray(column[:whole])) for column in (rewards, values))
+    next_value = torch.where(torch.from_numpy(delivered[:whole]), 0.0, value.roll(-1))
     result = np.zeros(len(rewards), np.float32)
-    # All last decisions at once, then all but last ones, ...: a packet has few.
-    for distance in range(int(np.max(left)) + 1):
-        at = np.flatnonzero(left == distance)
-        result[at] = rewards[at] - values[at]
-        if distance:
-            result[at] += gamma * (values[at + 1] + lambda_ * result[at + 1])
+    result[:whole] = generalised_advantages(
+        reward, value, next_value, torch.from_numpy(successor), discount, gae_lambda
+    ).numpy()
     return result
 
 
-class PacketBatch(ConnectorV2):
+class PpoTrainBatch(ConnectorV2):
     """Learner connector: from the runners' arrays straight to PPO's train batch, in the place of RLlib's own pieces."""
 
-    def __init__(self, *spaces: Any, gamma: float, lambda_: float, **kwargs: Any) -> None:
+    def __init__(self, *spaces: Any, discount: float, gae_lambda: float, **kwargs: Any) -> None:
         super().__init__(*spaces, **kwargs)
-        self.gamma, self.lambda_ = gamma, lambda_
+        self.discount, self.gae_lambda = discount, gae_lambda
 
     def __call__(self, *, rl_module: Any, episodes: Sequence[Any], **_: Any) -> dict[str, Any]:
         """The batch of one module, on its device."""
@@ -120,9 +84,9 @@ class PacketBatch(ConnectorV2):
         rows = torch.as_tensor(column(lambda e: e.get_observations(slice(0, len(e)))), device=device)
         with torch.no_grad():
             values = module.compute_values({Columns.OBS: rows})
-            scores = module.scores(module.policy, rows)
+            scores = module.scores(rows)
         rewards = column(lambda e: e.get_rewards(slice(0, len(e))))
-        gained = advantages(rewards, values.cpu().numpy(), extra(DELIVERED), self.gamma, self.lambda_)
+        gained = advantages(rewards, values.cpu().numpy(), extra(DELIVERED), self.discount, self.gae_lambda)
         targets = values + torch.as_tensor(gained, device=device)
         gained = (gained - gained.mean()) / max(1e-4, float(gained.std()))
         return {
@@ -137,54 +101,52 @@ class PacketBatch(ConnectorV2):
         }
 
 
-def rollout_of(world: World, parameters: Hyperparameters, machines: Machines) -> Rollout:
+def rollout_of(world: World, config: PpoConfig) -> Rollout:
     """What each runner samples."""
     return Rollout(
         world,
-        seam=parameters.seam,
-        hidden=tuple(parameters.hidden),
-        fragment=-(-parameters.batch // max(1, machines.env_runners)),
+        routing={key: getattr(config, key) for key in SEEN},
+        fragment=-(-config.batch // max(1, config.env_runners)),
         chains=True,
         temperature=1.0,
-        episode_ns=parameters.episode_ns,
+        episode_ns=config.episode_ns,
     )
 
 
-def algorithm_config(
-    world: World, parameters: Hyperparameters | None = None, machines: Machines | None = None, seed: int = 0
-) -> Any:
+def algorithm_config(world: World, config: PpoConfig | None = None, seed: int = 0) -> Any:
     """RLlib's `PPOConfig`, ready for `build_algo()`."""
-    parameters, machines = parameters or Hyperparameters(), machines or Machines()
-    gamma, lambda_ = parameters.gamma, parameters.lambda_
-    config: Any = PPOConfig()  # type: ignore[no-untyped-call]
-    config.training(
-        lr=parameters.learning_rate,
-        train_batch_size_per_learner=parameters.batch // max(1, machines.learners),
-        minibatch_size=parameters.minibatch,
-        num_epochs=parameters.epochs,
-        gamma=gamma,
-        lambda_=lambda_,
-        clip_param=parameters.clip,
-        entropy_coeff=parameters.entropy,
-        vf_clip_param=parameters.value_clip,
-        vf_loss_coeff=0.5,
-        grad_clip=parameters.gradient_clip,
+    config = config or PpoConfig()
+    require(config, PpoConfig, "rllib_ppo")
+    discount, gae_lambda = config.discount, config.gae_lambda
+    algorithm: Any = PPOConfig()  # type: ignore[no-untyped-call]
+    algorithm.training(
+        lr=config.learning_rate,
+        train_batch_size_per_learner=config.batch // max(1, config.learners),
+        # Of at most so many, as flitgym's own takes it; RLlib refuses one that is larger than the batch.
+        minibatch_size=min(config.minibatch, config.batch // max(1, config.learners)),
+        num_epochs=config.epochs,
+        gamma=discount,
+        lambda_=gae_lambda,
+        clip_param=config.clip,
+        entropy_coeff=config.entropy,
+        vf_clip_param=config.value_clip,
+        vf_loss_coeff=config.critic_weight,
+        grad_clip=config.gradient_norm,
         # The old distribution is not kept (its log-probabilities are), so there is no divergence to penalise.
         use_kl_loss=False,
     )
-    config.learners(
+    algorithm.learners(
         add_default_connectors_to_learner_pipeline=False,
-        learner_connector=lambda *spaces: PacketBatch(*spaces, gamma=gamma, lambda_=lambda_),
+        learner_connector=lambda *spaces: PpoTrainBatch(*spaces, discount=discount, gae_lambda=gae_lambda),
     )
-    return configure(config, rollout_of(world, parameters, machines), MaskedActorCritic, machines, seed)
+    return configure(algorithm, rollout_of(world, config), MaskedActorCritic, config, seed)
 
 
 def train(
     world: World,
     steps: int,
     *,
-    parameters: Hyperparameters | None = None,
-    machines: Machines | None = None,
+    config: PpoConfig | None = None,
     seed: int = 0,
     policy_path: str | os.PathLike[str] | None = None,
     report: Callable[[Mapping[str, float]], object] = print,
@@ -194,8 +156,7 @@ def train(
     Args:
         world: networks and traffic.
         steps: decisions to sample, at least.
-        parameters: of the algorithm.
-        machines: runners, learners, GPUs, and the Ray cluster.
+        config: hyperparameters, and where it runs: processes, GPUs, and the Ray cluster.
         seed: of worlds, weights and minibatches.
         policy_path: where to write the policy (safetensors), for `routing=policy`.
         report: gets the numbers of each iteration.
@@ -203,6 +164,6 @@ def train(
     Raises:
         ConfigError: the world cannot be built, or nothing is decided in it.
     """
-    parameters, machines = parameters or Hyperparameters(), machines or Machines()
-    config = algorithm_config(world, parameters, machines, seed)
-    return learn(config, rollout_of(world, parameters, machines), machines, steps, policy_path, report)
+    config = config or PpoConfig()
+    algorithm = algorithm_config(world, config, seed)
+    return learn(algorithm, rollout_of(world, config), config, steps, policy_path, report)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..env.rllib_runner import LATENCY, CoreEnvRunner, Rollout, spaces_of
 from ..simcore import ConfigError
+from .networks import Layers
 from .ray_cluster import join, require_cpus
-from .rllib_modules import Layers
+from .rllib_config import DqnConfig, Machines, PpoConfig
 
 try:
     from ray.rllib.core import DEFAULT_MODULE_ID
@@ -26,37 +27,22 @@ except ImportError as error:
     raise ConfigError(f"flitgym.agents.rllib_training needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
 
 
-@dataclass(frozen=True)
-class Machines:
-    """Where the work is done, in Ray's terms.
-
-    Args:
-        env_runners: processes that simulate; 0: the training process itself.
-        learners: processes that learn; 0: the training process itself.
-        gpus_per_learner: GPUs of each learner (of the training process, if `learners` is 0).
-        address: of a running Ray cluster ("auto": the one that RAY_ADDRESS names or that this machine belongs to);
-            None: Ray starts here, if it does not run yet.
-    """
-
-    env_runners: int = 0
-    learners: int = 0
-    gpus_per_learner: float = 0
-    address: str | None = None
-
-    @property
-    def cpus(self) -> int:
-        """CPUs of the cluster that are taken: one by each that simulates, and by each learner without a GPU."""
-        return self.env_runners + (0 if self.gpus_per_learner else self.learners)
-
-
-def configure(config: Any, rollout: Rollout, module: type, machines: Machines, seed: int) -> Any:
+def configure(config: Any, rollout: Rollout, module: type, given: PpoConfig | DqnConfig, seed: int) -> Any:
     """Give an `AlgorithmConfig` the core as its world and `module` as its network."""
-    observation, action = spaces_of(rollout.simulation(seed).seam())
+    seam = rollout.simulation(seed).seam()
+    observation, action = spaces_of(seam)
+    keys = ("general", "per_slot", "slots", "width")
+    model = {
+        "seam": {key: seam[key] for key in keys},
+        "hidden": list(given.hidden),
+        "network": given.network,
+        "dueling": getattr(given, "dueling", False),  # PPO has none
+    }
     return (
         config.environment(observation_space=observation, action_space=action, env_config={"rollout": rollout})
-        .env_runners(env_runner_cls=CoreEnvRunner, num_env_runners=machines.env_runners)
-        .learners(num_learners=machines.learners, num_gpus_per_learner=machines.gpus_per_learner)
-        .rl_module(rl_module_spec=RLModuleSpec(module_class=module, model_config={"hidden": list(rollout.hidden)}))
+        .env_runners(env_runner_cls=CoreEnvRunner, num_env_runners=given.env_runners)
+        .learners(num_learners=given.learners, num_gpus_per_learner=given.gpus_per_learner)
+        .rl_module(rl_module_spec=RLModuleSpec(module_class=module, model_config=model))
         .debugging(seed=seed, log_level="ERROR")
         .reporting(min_time_s_per_iteration=None, min_sample_timesteps_per_iteration=0)
     )
@@ -75,8 +61,8 @@ def learn(
     `report` gets, per iteration, `steps` (decisions so far), `return` (a packet's rewards added up), `latency_ns` (mean
     packet latency) and the learner's own numbers as `learner/...`.
     """
-    join(machines.address, "Machines.address", include_dashboard=False, log_to_driver=False)
-    require_cpus(machines.cpus, "Machines: env_runners + learners")
+    join(machines.address, "address", include_dashboard=False, log_to_driver=False)
+    require_cpus(machines.cpus, "env_runners + learners")
     algorithm = config.build_algo()
     try:
         done = 0
@@ -107,8 +93,10 @@ def numbers(result: Mapping[str, Any]) -> dict[str, float]:
 def core_layers(algorithm: Any) -> Layers:
     """The learners' present policy, as the core takes it."""
     weights = algorithm.learner_group.get_weights()[DEFAULT_MODULE_ID]
-    numbers = sorted(int(name.split(".")[1]) for name in weights if name.startswith("policy.") and "bias" in name)
-    return [(weights[f"policy.{n}.weight"], weights[f"policy.{n}.bias"]) for n in numbers]
+    # The scores of actor (PPO) or online network (DQN), not those of the target network.
+    found = (re.fullmatch(r"((?:actor|online\.scores)\.perceptron\.layers\.(\d+)\.)bias", name) for name in weights)
+    layers = sorted((int(one[2]), one[1]) for one in found if one)
+    return [(weights[f"{layer}weight"], weights[f"{layer}bias"]) for _, layer in layers]
 
 
 def export(path: str | os.PathLike[str], layers: Layers, rollout: Rollout) -> None:
@@ -119,9 +107,10 @@ def export(path: str | os.PathLike[str], layers: Layers, rollout: Rollout) -> No
     save_policy(
         Path(path),
         layers,
-        network="flat",
+        network=rollout.routing.get("network", "slots"),
         slots=facts["slots"],
         observation=facts["observation"],
         topology=facts["topology"],
-        relation=rollout.seam.get("relation", "widest"),
+        relation=rollout.routing.get("relation", "widest"),
+        slots_by=rollout.routing.get("slots_by", "random"),
     )

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from ..env.ring import Ring
-from ..env.world import Mixture, World
+from ..experience.ring import Ring, Rows
+from ..experience.seeds import training_seed
+from ..experience.world import Mixture, World
 from ..simcore import ConfigError, Simulation
 from . import stored
 from .networks import Layers
@@ -71,10 +71,7 @@ class Rollouts:
 
     @classmethod
     def of(cls, config: Any, routing: Mapping[str, Any], world: World | Mixture, seed: int) -> Rollouts:
-        """As the hyperparameters of an agent say; `seed` is that of the training.
-
-        The episodes of one training never have the seeds of another's.
-        """
+        """As the hyperparameters of an agent say; `seed` is that of the training."""
         return cls(
             world,
             routing,
@@ -82,7 +79,7 @@ class Rollouts:
             episode_ns=config.episode_ns,
             capacity=config.capacity,
             record_part=config.record_part,
-            seed=1_000_000 * (seed + 1),
+            seed=training_seed(seed),
             tail_ns=config.tail_ns,
         )
 
@@ -139,18 +136,16 @@ class Rollouts:
         stop_ns = simulation.time_ns + self.tail_ns
         while simulation.time_ns < stop_ns:
             simulation.run_ns(min(step_ns, self.tail_ns))
-            for rows in self._new(k):
-                early = np.flatnonzero(simulation.transitions()["decided"][rows] < end) + rows.start
-                self.late.append(self._part(k, early, len(self.simulations) + k))
+            rows = self._read(k, (*_TAKEN, "decided"))
+            early = rows.pop("decided") < end
+            if early.any():
+                part = {name: column[early] for name, column in rows.items()}
+                self.late.append(_labelled(part, len(self.rings) + k))
 
     def no_rows(self) -> dict[str, Tensor]:
         """What `take` returns, without any row: names, types and shapes."""
-        return self._part(0, slice(0, 0), 0)
-
-    def _part(self, k: int, rows: NDArray[Any] | slice, label: int) -> dict[str, Tensor]:
-        part = _columns(self.simulations[k], rows, ("decision", "next_decision"))
-        part["network"] = torch.full((len(part["action"]),), label)
-        return part
+        nothing = np.empty(0, np.int64)
+        return _labelled(self.rings[0].pick(nothing, _TAKEN), 0)
 
     def sample(self, count: int, generator: torch.Generator) -> dict[str, Tensor]:
         """Transitions at random, as many from each network however few it has; from those it still keeps.
@@ -160,14 +155,12 @@ class Rollouts:
             `log_probability` [n]; n is `count`, or less while some network has no transition yet; empty if none has.
         """
         parts = []
-        for simulation in self.simulations:
-            filed = simulation.transition_count
-            kept = min(filed, self.capacity)
-            if kept == 0:
-                continue
-            share = -(-count // len(self.simulations))
-            rows = (filed - kept + torch.randint(kept, (share,), generator=generator)) % self.capacity
-            parts.append(_columns(simulation, rows.numpy()))
+        share = -(-count // len(self.rings))
+        for ring in self.rings:
+            kept = ring.kept
+            if kept:
+                numbers = kept.start + torch.randint(len(kept), (share,), generator=generator)
+                parts.append(_tensors(ring.pick(numbers.numpy(), _SAMPLED)))
         return {name: column[:count] for name, column in _joined(parts).items()}
 
     def take(self) -> dict[str, Tensor]:
@@ -180,12 +173,14 @@ class Rollouts:
         """
         parts, self.late = self.late, []
         for k in range(len(self.rings)):
-            parts += [self._part(k, rows, k) for rows in self._new(k)]
+            rows = self._read(k, _TAKEN)
+            if len(rows["action"]):
+                parts.append(_labelled(rows, k))
         return _joined(parts)
 
-    def _new(self, k: int) -> list[slice]:
+    def _read(self, k: int, names: tuple[str, ...]) -> Rows:
         try:
-            return self.rings[k].new()
+            return self.rings[k].take(names)
         except ConfigError as error:
             raise ConfigError(f"{error} (agent.capacity), or run less: agent.run_ns, agent.record_part") from None
 
@@ -245,13 +240,19 @@ _SAMPLED = (
 )
 
 
-def _columns(simulation: Simulation, rows: NDArray[Any] | slice, more: tuple[str, ...] = ()) -> dict[str, Tensor]:
-    ring = simulation.transitions()
-    # Copies: the ring goes on, and its memory is the core's to write.
-    columns = {name: torch.from_numpy(np.array(ring[name][rows])) for name in _SAMPLED}
+_TAKEN = (*_SAMPLED, "decision", "next_decision")
+
+
+def _tensors(rows: Rows) -> dict[str, Tensor]:
     # Numbers of decisions are unsigned; torch has no such integers that it can compare. "None" becomes -1.
-    columns.update({name: torch.from_numpy(np.array(ring[name][rows]).view(np.int64)) for name in more})
-    return columns
+    signed = {name: column.view(np.int64) if column.dtype == np.uint64 else column for name, column in rows.items()}
+    return {name: torch.from_numpy(column) for name, column in signed.items()}
+
+
+def _labelled(rows: Rows, label: int) -> dict[str, Tensor]:
+    part = _tensors(rows)
+    part["network"] = torch.full((len(part["action"]),), label)
+    return part
 
 
 def _joined(parts: list[dict[str, Tensor]]) -> dict[str, Tensor]:

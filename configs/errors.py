@@ -7,9 +7,9 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
-from hydra.core.config_store import ConfigStore
+from hydra.core.config_store import ConfigNode, ConfigStore
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
-from omegaconf import ListConfig
+from omegaconf import DictConfig, ListConfig
 from omegaconf.errors import ConfigAttributeError as ConfigAttrError
 from omegaconf.errors import ConfigKeyError, InterpolationResolutionError, KeyValidationError, OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
@@ -156,7 +156,18 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
         return f"{parent} is a list where a mapping of keys belongs"
     if error.key == "name" and section and "name" not in (parent or {}):
         return f"{section}: it has no 'name'; begin a preset with `defaults: [<registered name>, _self_]`"
-    return unknown(section or "configuration", str(error.key), valid, "key")
+    return unknown(section or "configuration", str(error.key), valid, "key") + _elsewhere(section, str(error.key))
+
+
+def _elsewhere(section: str, key: str) -> str:
+    """Which other options of a section have the key, e.g. other agents."""
+    options = ConfigStore.instance().repo.get(section, {})
+    having = [
+        f"{section}={name.removesuffix('.yaml')}"
+        for name, option in options.items()
+        if isinstance(option, ConfigNode) and isinstance(option.node, DictConfig) and key in option.node
+    ]
+    return f"; {' and '.join(sorted(having))} have it" if having else ""
 
 
 def _no_list(error: HydraException) -> str:

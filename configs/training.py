@@ -76,7 +76,12 @@ def register_training(agents: Mapping[str, tuple[type[Any], type[Any]]]) -> None
     }
     store.store(group="hydra/callbacks", name="trainings", node=callbacks)
     for name, (hyperparameters, _) in agents.items():
-        store.store(group="agent", name=name, node=hyperparameters)
+        node = OmegaConf.structured(hyperparameters)
+        for key in node:
+            # A mapping has keys of its own, which the agent checks: `agent.start.lost=2` needs no +.
+            if isinstance(node[key], DictConfig):
+                OmegaConf.set_struct(node[key], False)
+        store.store(group="agent", name=name, node=node)
 
 
 def world_sections(config: DictConfig) -> dict[str, Any]:

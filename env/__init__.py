@@ -1,4 +1,6 @@
-"""Gymnasium, PettingZoo and RLlib faces of the core. No algorithms; those are in `flitgym.agents`.
+"""The faces of the core: Gymnasium, PettingZoo, Stable-Baselines3, RLlib, and `PacketBatch`.
+
+There are no algorithms here; those are in `flitgym.agents`. What all faces are made of is `flitgym.experience`.
 
 Importing this package registers the ids `flitgym/...` with Gymnasium;
 `gymnasium.make("flitgym.env:flitgym/PacketRouting-v1")` imports it by itself.
@@ -9,19 +11,15 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ..experience import Asked, Feature, Mixture, Ring, Tables, World, blocks
 from ..simcore import NO_DECISION
-from . import blocks
-from .asked import Asked, Tables
-from .blocks import Feature
 from .packet_batch import PacketBatch
-from .packet_network import Choose, PacketOptions
+from .packet_options import Choose, PacketOptions
 from .packet_routing import PacketRoutingEnv
 from .packet_routing_vec import PacketRoutingVecEnv
 from .playing import play
 from .registration import register_envs
-from .ring import Ring
 from .sanity import SANITY, SanityWorld
-from .world import World
 
 if TYPE_CHECKING:
     from .router_parallel import RouterParallelEnv
@@ -32,6 +30,7 @@ __all__ = [
     "Asked",
     "Choose",
     "Feature",
+    "Mixture",
     "PacketBatch",
     "PacketOptions",
     "PacketRoutingEnv",

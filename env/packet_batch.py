@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..configs import unknown
-from ..simcore import ConfigError, CoreError, Simulation, Worlds
-from .block_rows import BlockRows
-from .chains import horizon_cycles
-from .own_columns import OwnColumns
-from .packet_network import PacketOptions, check_room, episode_seed
-from .ring import Ring, Rows
+from ..experience.block_rows import BlockRows
+from ..experience.chains import horizon_cycles
+from ..experience.own_columns import OwnColumns
+from ..experience.ring import Ring, Rows
+from ..experience.seeds import Episodes
+from ..simcore import ConfigError, CoreError, Simulation, SimulationBatch
+from .packet_options import PacketOptions, check_room
 
 _OBSERVATIONS = ("observation", "next_observation")
-_VIEWS = ("_worlds", "observation", "mask", "network", "router", "decision")
+_VIEWS = ("_batch", "observation", "mask", "network", "router", "decision")
 
 
 class PacketBatch:
@@ -53,10 +54,11 @@ class PacketBatch:
 
     `copy.deepcopy`, pickle and `fork` give a batch that goes on by itself, at any time.
 
-    **Blocks from Python.** Observations and rewards that were registered by `flitgym.env.blocks` are named as the
-    core's are, and `observation`, `seam` and `take()` show them in the same way. The core's rings know nothing of them:
-    `transitions(k)` and `ring(k)` then come without `observation` and `next_observation`, or without `reward`. With a
-    reward from Python `take()` has `next_decided`, too, the cycle of the packet's next decision (0: there is none).
+    **Blocks from Python.** Observations and rewards that were registered by `flitgym.experience.blocks` are named as
+    the core's are, and `observation`, `seam` and `take()` show them in the same way. The core's rings know nothing of
+    them: `transitions(k)` and `ring(k)` then come without `observation` and `next_observation`, or without `reward`.
+    With a reward from Python `take()` has `next_decided`, too, the cycle of the packet's next decision (0: there is
+    none).
 
     Args:
         num_envs: K.
@@ -86,8 +88,8 @@ class PacketBatch:
         self.options = PacketOptions.read(keywords, type(self).__name__)
         self._parts = self.options.parts()
         self.simulations: list[Simulation] = []
-        self._worlds: Worlds | None = None
-        self._number, self._seed = 0, 0
+        self._batch: SimulationBatch | None = None
+        self._episodes = Episodes(0)
 
     def reset(self, seed: int | None = None) -> None:
         """Draw K new networks: network k is that of `PacketRoutingEnv` with seed + k, of its next episode.
@@ -95,16 +97,13 @@ class PacketBatch:
         Args:
             seed: starts anew with this seed; none goes on.
         """
-        if seed is not None:
-            self._seed, self._number = seed, 0
+        self._episodes.begin(seed)
         routing, world = self.options.routing(), self.options.world
-        numbers = (episode_seed(self._seed + k, self._number) for k in range(self.num_envs))
         self.simulations = []
-        for number in numbers:
+        for number in self._episodes.next_of(self.num_envs):
             self.simulations.append(world.simulation(routing, number))
             if len(self.simulations) == 1:
                 check_room(self.simulations[0], self.num_envs)
-        self._number += 1
         parts = self._parts
         self._rings = [Ring(simulation, _OBSERVATIONS if parts.observations else ()) for simulation in self.simulations]
         horizons = np.array([horizon_cycles(simulation) for simulation in self.simulations], np.int64)
@@ -131,12 +130,12 @@ class PacketBatch:
                 a block from Python wrote what it must not; names the block, the feature and its value. Then only
                 `reset()` goes on.
         """
-        worlds = self._built()
-        self._count = worlds.collect(max_cycles)
-        if worlds.most_filed > self.options.record:
+        batch = self._built()
+        self._count = batch.collect(max_cycles)
+        if batch.most_filed > self.options.record:
             raise ConfigError(
-                f"record: {worlds.most_filed} transitions came in one step and the ring holds {self.options.record}; "
-                f"set record to {worlds.most_filed} or more"
+                f"record: {batch.most_filed} transitions came in one step and the ring holds {self.options.record}; "
+                f"set record to {batch.most_filed} or more"
             )
         if self._blocks is not None:
             self._blocks.write(self._count)
@@ -156,7 +155,7 @@ class PacketBatch:
             ConfigError: a slot without a candidate, a column of the wrong length or another shape than before, or
                 columns that pile up because nobody calls `take()`; nothing is decided then.
         """
-        worlds, n = self._built(), self._count
+        batch, n = self._built(), self._count
         actions = np.asarray(actions)
         if actions.dtype.kind not in "iu" and len(actions):
             raise ConfigError(f"actions: {actions.dtype}; slots are whole numbers")
@@ -166,7 +165,7 @@ class PacketBatch:
         if self._added is not None:
             noted.append((self._added, self._addition(n)))
         if not noted:
-            worlds.apply(actions, log_probability)
+            batch.apply(actions, log_probability)
             return
         if not all(own.has_room(n) for own, _ in noted):
             self._check_rings()
@@ -174,7 +173,7 @@ class PacketBatch:
         try:
             for own, given in noted:
                 own.add(self.network[:n], self.decision[:n], given)
-            worlds.apply(actions, log_probability)
+            batch.apply(actions, log_probability)
         except BaseException:
             for own, count in before:
                 if len(own) > count:
@@ -216,7 +215,8 @@ class PacketBatch:
 
     def filed(self, k: int) -> int:
         """Transitions of network k that were ever filed; number i, from 0, lies in row i mod record."""
-        return self.simulations[k].transition_count
+        self._built()
+        return self._rings[k].filed
 
     def ring(self, k: int) -> Ring:
         """A reader of network k's ring from here on; it knows nothing of `take()`, nor that of it."""
@@ -235,17 +235,17 @@ class PacketBatch:
         self._built()
         return self._parts.seam(self.simulations[0].seam())
 
-    def _built(self) -> Worlds:
-        if self._worlds is None:
+    def _built(self) -> SimulationBatch:
+        if self._batch is None:
             raise CoreError("PacketBatch: there are no networks yet; call reset() first")
-        return self._worlds
+        return self._batch
 
     def _look(self) -> None:
-        self._worlds = worlds = Worlds(list(self.simulations))
-        self.observation, self.mask, self.decision = worlds.observation, worlds.mask, worlds.decision
-        self.network, self.router = worlds.network, worlds.router
+        self._batch = batch = SimulationBatch(list(self.simulations))
+        self.observation, self.mask, self.decision = batch.observation, batch.mask, batch.decision
+        self.network, self.router = batch.network, batch.router
         if self._blocks is not None:
-            self._blocks.look(worlds)
+            self._blocks.look(batch)
             self.observation = self._blocks.observation
 
     def _addition(self, n: int) -> dict[str, ArrayLike]:
@@ -273,15 +273,14 @@ class PacketBatch:
             rows["reward"] = self._parts.rewards(rows, self.simulations)
 
     def _outrun(self) -> bool:
-        return any(ring.simulation.transition_count - ring.read > ring.capacity for ring in self._rings)
+        return any(ring.unread > ring.capacity for ring in self._rings)
 
     def _check_rings(self) -> None:
         for k, ring in enumerate(self._rings):
-            new = self.simulations[k].transition_count - ring.read
-            if new > ring.capacity:
+            if ring.unread > ring.capacity:
                 raise ConfigError(
-                    f"record: {new} transitions of network {k} came since the last take() and the ring holds "
-                    f"{ring.capacity}; set record to {new} or more, or call take() more often"
+                    f"record: {ring.unread} transitions of network {k} came since the last take() and the ring holds "
+                    f"{ring.capacity}; set record to {ring.unread} or more, or call take() more often"
                 )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -289,6 +288,6 @@ class PacketBatch:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._worlds = None
+        self._batch = None
         if self.simulations:
             self._look()

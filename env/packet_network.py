@@ -2,219 +2,22 @@
 
 from __future__ import annotations
 
-import functools
-import operator
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..configs import unknown
-from ..simcore import ConfigError, CoreError, Simulation, Worlds, available_memory
-from .block_rows import BlockRows
-from .blocks import Parts
-from .ring import Ring
-from .world import World
+from ..experience.block_rows import BlockRows
+from ..experience.ring import Ring
+from ..experience.seeds import Episodes
+from ..simcore import ConfigError, CoreError, Simulation, SimulationBatch
+from .packet_options import PacketOptions
 
-Choose = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.integer[Any]]]
-"""A rule: observations [n, width] and masks [n, slots] to n slots. The arrays are views: read them, keep none."""
-
-OBSERVATION = "progress+router+queues+path+q_values"
-DEFAULT_WORLD = ("topology=dragonfly_72", "traffic=mixed", "traffic.load=0.3")
-
-_CONTROLS = ("decision", "all", "packet")
-_INVALID = ("error", "minimal")
-_BACKGROUNDS = ("minimal", "random")
 # Cycles that are run at once while nothing is asked: often enough for the end of a workload to be seen.
 _STRIDE = 1024
 _LOOK_EVERY = 16
 # Least and most that a packet of a job counts with reward=job_slowdown (simcore/src/learning/reward/job_slowdown.cpp).
 _JOB_WEIGHTS = (0.1, 10.0)
-
-
-class PacketKeywords(TypedDict, total=False):
-    """The keywords of the environments of packets; see `PacketOptions`."""
-
-    world: World | Mapping[str, Any]
-    overrides: Sequence[str]
-    vary: Mapping[str, Sequence[Any] | Mapping[str, float]]
-    slots: int
-    observation: str
-    reward: str
-    relation: str
-    record: int
-    control: str
-    background: str | Choose
-    invalid: str
-    episode_ns: float
-    episode_decisions: int
-    warmup_ns: float
-
-
-@dataclass(frozen=True)
-class PacketOptions:
-    """What an environment of packets is made of.
-
-    Args:
-        world: a `World`, or a mapping of its sections; none = Dragonfly of 72 terminals with mixed traffic of load 0.3.
-        overrides: instead of `world`, any configuration of the framework, as after `flitgym-simulate`.
-        vary: with `overrides` or a mapping: what is drawn anew per network; see `World`.
-        slots: candidates that are seen of each decision, 2 to 16.
-        observation: blocks of features, joined by +: the core's, and those from Python (`flitgym.env.blocks`).
-        reward: what the core's transitions are paid, in us; see `flitgym-simulate --help` for the choices; in
-            `PacketBatch` one from Python, too. With control=all, `job_slowdown` charges the packets of slowed-down jobs
-            more; the others charge all alike.
-        relation: HyperX: whose candidates are offered.
-        record: transitions that the core keeps; more than arrive in one step.
-        control: what an episode is. `decision`: every decision of the network is the agent's, and an episode of its
-            own, paid at once with the delay along the way that it has taken; `all`: they make one episode, charged for
-            every packet that is due and not delivered; `packet`: those of one packet at a time, from its first decision
-            to its delivery, while `background` decides for the others.
-        background: `minimal` (slot 0), `random`, or a rule that chooses for n decisions at once.
-        invalid: an action outside the mask is replaced by slot 0 and counted (`minimal`), or is an `error`.
-        episode_ns: simulated time of a network, after the warm-up.
-        episode_decisions: or the agent's decisions in it, if they come first; 0 = no such limit.
-        warmup_ns: simulated time in which `background` decides for all, before the first episode of a network.
-    """
-
-    world: World
-    slots: int = 8
-    observation: str = OBSERVATION
-    reward: str = "hop_delay"
-    relation: str = "widest"
-    record: int = 8192
-    control: str = "decision"
-    background: str | Choose = "minimal"
-    invalid: str = "minimal"
-    episode_ns: float = 10_000.0
-    episode_decisions: int = 0
-    warmup_ns: float = 0.0
-
-    def __post_init__(self) -> None:
-        for key, valid in (("control", _CONTROLS), ("invalid", _INVALID)):
-            if getattr(self, key) not in valid:
-                raise ConfigError(unknown(key, str(getattr(self, key)), valid, "value"))
-        if not callable(self.background) and self.background not in _BACKGROUNDS:
-            raise ConfigError(unknown("background", str(self.background), _BACKGROUNDS, "value") + ", or a rule")
-        if not self.episode_ns > 0 or self.episode_decisions < 0 or self.warmup_ns < 0 or self.record < 1:
-            raise ConfigError(
-                f"episode_ns ({self.episode_ns}) and record ({self.record}) must be above 0, episode_decisions "
-                f"({self.episode_decisions}) and warmup_ns ({self.warmup_ns}) at least 0"
-            )
-        self.parts()
-
-    @classmethod
-    def read(cls, keywords: Mapping[str, Any], environment: str) -> PacketOptions:
-        """Check the keywords of an environment.
-
-        Raises:
-            ConfigError: unknown keyword, contradiction, or a world that does not exist.
-        """
-        valid = PacketKeywords.__annotations__
-        for key in keywords:
-            if key not in valid:
-                raise ConfigError(unknown(environment, key, valid, "keyword"))
-        own = {field.name for field in fields(cls)} - {"world"}
-        world = world_of(keywords.get("world"), keywords.get("overrides"), keywords.get("vary"))
-        return cls(world, **{key: value for key, value in keywords.items() if key in own})
-
-    def parts(self) -> Parts:
-        """What of observation and reward is the core's, and what is Python's.
-
-        Raises:
-            ConfigError: nobody has registered what one of them names.
-        """
-        return Parts.of(self.observation, self.reward)
-
-    def routing(self) -> dict[str, Any]:
-        """The section `routing` of the simulations: what the core does of it."""
-        parts = self.parts()
-        keys = ("slots", "relation", "record")
-        own = {key: getattr(self, key) for key in keys}
-        return {"name": "agent", "observation": parts.core, "reward": parts.core_reward, **own}
-
-
-def world_of(
-    world: World | Mapping[str, Any] | None,
-    overrides: Sequence[str] | None,
-    vary: Mapping[str, Sequence[Any] | Mapping[str, float]] | None,
-) -> World:
-    """The world that the keywords `world`, `overrides` and `vary` describe.
-
-    Raises:
-        ConfigError: they contradict each other, or there is no such world.
-    """
-    if isinstance(overrides, str):
-        raise ConfigError(f"overrides: takes a list, e.g. ['{overrides}']")
-    if world is not None and overrides is not None:
-        raise ConfigError("world and overrides both say what the network is; give one of them")
-    if isinstance(world, World):
-        if vary is not None:
-            raise ConfigError("vary: the World says itself what varies; give it there")
-        return world
-    if world is not None:
-        return World(world, vary or {})
-    if overrides is None and vary is None:
-        return _default_world()
-    return World.composed(DEFAULT_WORLD if overrides is None else overrides, vary)
-
-
-@functools.cache
-def _default_world() -> World:
-    return World.composed(DEFAULT_WORLD)
-
-
-def episode_seed(seed: int, episode: int) -> int:
-    """The seed of the network of an episode; a number of its own for each pair."""
-    return int(np.random.SeedSequence((seed, episode)).generate_state(1)[0])
-
-
-def check_room(one: Simulation, networks: int) -> None:
-    """Whether so many networks like this one, which is built already, find room.
-
-    Raises:
-        ConfigError: they need more memory than the machine has free; both numbers.
-    """
-    need, free = (networks - 1) * int(one.facts()["memory_estimate_bytes"]), available_memory()
-    if need > free:
-        raise ConfigError(
-            f"num_envs: {networks} networks take {(need * networks / max(networks - 1, 1)) / 1e9:.3g} GB of memory and "
-            f"the machine has {free / 1e9:.3g} GB free"
-        )
-
-
-def whole(action: Any) -> int:
-    """The slot that an action names.
-
-    Raises:
-        ConfigError: it is no whole number.
-    """
-    try:
-        return operator.index(action)
-    except TypeError as error:
-        raise ConfigError(f"action: {action!r} is no whole number; actions are slots, from 0 on") from error
-
-
-def check_options(options: Mapping[str, Any] | None, valid: Sequence[str] = ()) -> None:
-    """Refuse what `reset(options=...)` does not know.
-
-    Raises:
-        ConfigError: names the option and the valid ones.
-    """
-    for key in options or ():
-        if not valid:
-            raise ConfigError(f"reset(): unknown option '{key}'; there are none")
-        if key not in valid:
-            raise ConfigError(unknown("reset()", str(key), valid, "option"))
-
-
-def bounds(seam: Mapping[str, Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The lowest and highest value of each number of an observation, [width] both; slots without a candidate hold 0."""
-    features = [*seam["general"], *seam["per_slot"] * seam["slots"]]
-    low = np.array([min(feature["low"], 0.0) for feature in features], np.float32)
-    return low, np.array([max(feature["high"], 0.0) for feature in features], np.float32)
 
 
 class PacketNetwork:
@@ -249,8 +52,7 @@ class PacketNetwork:
         self.slots, self.width = int(self.seam["slots"]), int(self.seam["width"])
         self.invalid_actions = 0
         self._at = -1  # the row that is asked; -1: none
-        self._seed: int | None = None
-        self._network = 0  # how many networks were drawn of this seed
+        self._episodes = Episodes()
         self._over = True  # the next episode needs a new network
         self._cut: tuple[NDArray[np.float32], NDArray[np.bool_]] | None = None  # what a packet saw that was cut off
 
@@ -306,10 +108,7 @@ class PacketNetwork:
             seed: starts the sequence of networks of this seed; none goes on in the present sequence.
             fallback: the seed where none was ever given.
         """
-        if seed is not None:
-            self._seed, self._network, self._over = seed, 0, True
-        elif self._seed is None:
-            self._seed = fallback
+        self._over |= self._episodes.begin(seed, fallback)
         self._cut = None
         if self.options.control == "decision" and not self._over and self._at >= 0:
             return  # the network goes on, and asks for its next packet
@@ -328,12 +127,9 @@ class PacketNetwork:
             self.reset(None, fallback)
 
     def _draw(self) -> None:
-        options = self.options
-        assert self._seed is not None
-        number = episode_seed(self._seed, self._network)
-        self._network += 1
-        self._random = np.random.default_rng([number, 1])
-        self.simulation = options.world.simulation(options.routing(), number)
+        options, seed = self.options, self._episodes.next()
+        self._random = np.random.default_rng([seed, 1])
+        self.simulation = options.world.simulation(options.routing(), seed)
         self._blocks = BlockRows(self.parts, [self.simulation]) if self.parts.observations else None
         self._look()
         self._actions = np.zeros(len(self._rows), np.int64)
@@ -354,16 +150,16 @@ class PacketNetwork:
         self._charged = self._accrued()
 
     def _look(self) -> None:
-        self._worlds = Worlds([self.simulation])
-        self._rows, self._masks, self._routers = self._worlds.observation, self._worlds.mask, self._worlds.router
-        self._path_us = self._worlds.path_delay_us()
+        self._batch = SimulationBatch([self.simulation])
+        self._rows, self._masks, self._routers = self._batch.observation, self._batch.mask, self._batch.router
+        self._path_us = self._batch.path_delay_us()
         if self._blocks is not None:
-            self._blocks.look(self._worlds)
+            self._blocks.look(self._batch)
             self._rows = self._blocks.observation
 
     # Views of the core's memory are no part of a copy, which looks at its own.
     def __getstate__(self) -> dict[str, Any]:
-        views = ("_worlds", "_rows", "_masks", "_routers", "_path_us")
+        views = ("_batch", "_rows", "_masks", "_routers", "_path_us")
         return {key: value for key, value in self.__dict__.items() if key not in views}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -507,18 +303,18 @@ class PacketNetwork:
     def _collect(self, end: int) -> int:
         """Go on to the next cycle with decisions, before cycle `end`; their number."""
         while self.simulation.now < end and not self._finished():
-            self._count = self._worlds.collect(min(_STRIDE, end - self.simulation.now))
+            self._count = self._batch.collect(min(_STRIDE, end - self.simulation.now))
             if self._count:
                 if self._blocks is not None:
                     self._blocks.write(self._count)
                 if self.options.control == "decision":
-                    self._path_us = self._worlds.path_delay_us()
+                    self._path_us = self._batch.path_delay_us()
                 return self._count
         self._count = 0
         return 0
 
     def _apply(self) -> None:
-        self._worlds.apply(self._actions[: self._count])
+        self._batch.apply(self._actions[: self._count])
         self._count = 0
 
     def _background(self) -> None:

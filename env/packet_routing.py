@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..configs import unknown
+from ..experience.bounds import bounds_of
 from ..simcore import ConfigError, Simulation
-from .packet_network import PacketKeywords, PacketNetwork, PacketOptions, bounds, check_options, whole
+from .packet_network import PacketNetwork
+from .packet_options import PacketKeywords, PacketOptions, check_options, whole
 
 
 class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
@@ -68,7 +70,7 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             raise ConfigError(unknown("render_mode", str(render_mode), self.metadata["render_modes"], "mode"))
         self.render_mode = render_mode
         self._network = PacketNetwork(self.options)
-        low, high = bounds(self._network.seam)
+        low, high = bounds_of(self._network.seam)
         self.observation_space = gymnasium.spaces.Box(low, high, dtype=np.float32)
         self.action_space = gymnasium.spaces.Discrete(self._network.slots)
 

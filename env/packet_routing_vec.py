@@ -11,8 +11,10 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from ..configs import unknown
+from ..experience.bounds import bounds_of
 from ..simcore import ConfigError, CoreError, Simulation
-from .packet_network import PacketKeywords, PacketNetwork, PacketOptions, bounds, check_options, check_room
+from .packet_network import PacketNetwork
+from .packet_options import PacketKeywords, PacketOptions, check_options, check_room
 
 _Arrays = NDArray[Any]
 
@@ -78,7 +80,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         check_room(self.options.world.simulation(self.options.routing(), 0), num_envs)
         self._networks = [PacketNetwork(self.options) for _ in range(num_envs)]
         width, slots = self._networks[0].width, self._networks[0].slots
-        low, high = bounds(self._networks[0].seam)
+        low, high = bounds_of(self._networks[0].seam)
         self.single_observation_space = gymnasium.spaces.Box(low, high, dtype=np.float32)
         self.single_action_space = gymnasium.spaces.Discrete(slots)
         self.observation_space = batch_space(self.single_observation_space, num_envs)

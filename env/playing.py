@@ -10,10 +10,11 @@ from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
 from ..configs import compose, core_sections, explain
+from ..experience.seeds import episode_seed
+from ..experience.world import World
 from ..simcore import ConfigError, Simulation
 from .packet_batch import PacketBatch
-from .packet_network import Choose, episode_seed, world_of
-from .world import World
+from .packet_options import Choose, world_of
 
 MEASURED = ("packet_latency_mean_ns", "packet_latency_p99_ns", "accepted_load", "offered_load", "hops_mean")
 

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..experience.bounds import seen
+from ..experience.ring import Ring
+from ..experience.seeds import Episodes
+from ..experience.world import World
 from ..simcore import ConfigError
-from .ring import Ring
-from .rllib_runner import rows_with_mask, spaces_of
-from .world import World
+from .rllib_runner import spaces_of
 
 try:
     from ray.rllib.env.multi_agent_env import MultiAgentEnv
@@ -50,8 +52,8 @@ class RoutersEnv(MultiAgentEnv):
         self.world: World = config["world"]
         self.episode_ns = float(config.get("episode_ns", 10_000))
         self.routing = {"name": "agent", "record": 1 << 14, **config.get("seam", {})}
-        self.seed = int(config.get("seed", 0))
-        self.simulation = self.world.simulation(self.routing, self.seed)
+        self.episodes = Episodes(int(config.get("seed", 0)))
+        self.simulation = self.world.simulation(self.routing, 0)  # for its sizes
         routers = self.simulation.facts()["routers"]
         if routers > _MOST_ROUTERS:
             raise ConfigError(
@@ -65,8 +67,8 @@ class RoutersEnv(MultiAgentEnv):
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[ByAgent, ByAgent]:
         """A new network of the world; the routers that have a decision to make."""
-        self.seed = self.seed + 1 if seed is None else seed
-        self.simulation = self.world.simulation(self.routing, self.seed)
+        self.episodes.begin(seed)
+        self.simulation = self.world.simulation(self.routing, self.episodes.next())
         self.reader = Ring(self.simulation)
         self.earned = dict.fromkeys(self.possible_agents, 0.0)
         self.last: dict[str, Row] = {}
@@ -96,7 +98,7 @@ class RoutersEnv(MultiAgentEnv):
         while self.simulation.time_ns < self.episode_ns and not self.simulation.workload_finished:
             if self.simulation.collect():
                 decisions = self.simulation.decisions()
-                self.rows = rows_with_mask(decisions["observation"], decisions["mask"])
+                self.rows = seen(decisions["observation"], decisions["mask"])
                 self.mask = decisions["mask"].copy()
                 self.choices = np.zeros(len(self.rows), np.uint32)
                 for number, router in enumerate(decisions["router"].tolist()):

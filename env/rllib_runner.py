@@ -1,9 +1,9 @@
 """RLlib's `EnvRunner` for the core: whole rollouts as flat arrays, without Python work per step or per packet.
 
-The simulation runs inside C++ with the weights of the RLModule (`routing=policy`, network `flat`). What its routers
-have learned of their decisions comes back as rows, and all rows of a call to `sample()` make one numpy-ised
-`SingleAgentEpisode`: an object per packet would cost many times the simulation itself. Where one packet ends and the
-next begins is said by the column `delivered`, which the learner connectors of `flitgym.agents` heed.
+The simulation runs inside C++ with the weights of the RLModule (`routing=policy`). What its routers have learned of
+their decisions comes back as rows, and all rows of a call to `sample()` make one numpy-ised `SingleAgentEpisode`: an
+object per packet would cost many times the simulation itself. Where one packet ends and the next begins is said by the
+column `delivered`, which the learner connectors of `flitgym.agents` heed.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 
+from ..experience.bounds import seen, seen_bounds_of
+from ..experience.chains import Chains, horizon_cycles
+from ..experience.ring import Ring, Rows
+from ..experience.seeds import Episodes
+from ..experience.world import World
 from ..simcore import ConfigError, Simulation
-from .chains import Chains, horizon_cycles
-from .ring import Ring, Rows
-from .world import World
 
 try:
     import ray
@@ -58,8 +59,7 @@ class Rollout:
 
     Args:
         world: networks and traffic; a new one is drawn every `episode_ns`.
-        seam: parameters of the seam, as routing=policy takes them: relation, slots, observation, reward, record_part.
-        hidden: units of the policy network's hidden layers.
+        routing: parameters of `routing=policy`: network, hidden, observation, reward, slots ...
         fragment: decisions per call to `sample()`, at least.
         chains: hand out whole packets, in order (on-policy); else single transitions, as they come (replay).
         temperature: of the softmax from which a slot is drawn; 0: the best.
@@ -70,8 +70,7 @@ class Rollout:
     """
 
     world: World
-    seam: Mapping[str, Any] = field(default_factory=dict)
-    hidden: tuple[int, ...] = (32, 32)
+    routing: Mapping[str, Any] = field(default_factory=dict)
     fragment: int = 4000
     chains: bool = True
     temperature: float = 0.0
@@ -82,25 +81,14 @@ class Rollout:
 
     def simulation(self, seed: int) -> Simulation:
         """A fresh world in which the policy's network decides; its weights are zeros."""
-        routing = {"name": "policy", "network": "flat", "hidden": list(self.hidden), "record": self.record}
-        routing |= {"temperature": self.temperature, "epsilon": self.epsilon[0], **self.seam}
-        return self.world.simulation(routing, seed)
+        own = {"record": self.record, "temperature": self.temperature, "epsilon": self.epsilon[0]}
+        return self.world.simulation({**own, **self.routing, "name": "policy"}, seed)
 
 
-def rows_with_mask(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """What an RLModule sees: the observation, and behind it 1 for each slot that has a candidate."""
-    return np.concatenate([observation, mask.astype(np.float32)], axis=-1)
-
-
-def spaces_of(facts: Mapping[str, Any]) -> tuple[gym.spaces.Box, gym.spaces.Discrete[Any]]:
-    """Observation space (`rows_with_mask`) and action space of a seam, from `Simulation.seam()`."""
-    features = [*facts["general"], *facts["per_slot"] * facts["slots"]]
-    zeros = [0.0] * (facts["slots"] * len(facts["per_slot"]))  # a slot without candidate is all zeros
-    zeros = [float("inf")] * len(facts["general"]) + zeros
-    low = [min(f["low"], zero) for f, zero in zip(features, zeros, strict=True)] + [0.0] * facts["slots"]
-    high = [f["high"] for f in features] + [1.0] * facts["slots"]
-    box = gym.spaces.Box(np.array(low, np.float32), np.array(high, np.float32), dtype=np.float32)
-    return box, gym.spaces.Discrete(facts["slots"])
+def spaces_of(seam: Mapping[str, Any]) -> tuple[gym.spaces.Box, gym.spaces.Discrete[Any]]:
+    """Observation space (rows of `flitgym.experience.bounds.seen`) and action space, from `Simulation.seam()`."""
+    low, high = seen_bounds_of(seam)
+    return gym.spaces.Box(low, high, dtype=np.float32), gym.spaces.Discrete(seam["slots"])
 
 
 class CoreEnvRunner(EnvRunner, Checkpointable):
@@ -109,7 +97,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
     def __init__(self, *, config: Any, **kwargs: Any) -> None:
         super().__init__(config=config, **kwargs)
         self.rollout: Rollout = self.config.env_config["rollout"]
-        self._seeds = np.random.SeedSequence([self._seed or 0, self.worker_index or 0])
+        self._episodes = Episodes(self.config.seed or 0, self.worker_index or 0)
         self._weights_seq_no = 0
         self._empty = 0
         self._delivered, self._latency_ns = 0.0, 0.0  # since the last call to sample(), over all episodes
@@ -122,8 +110,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
 
     def _begin_episode(self) -> None:
         """A new world. Packets that are still under way in the old one are dropped: nobody will know their delay."""
-        seed = int(self._seeds.spawn(1)[0].generate_state(1)[0])
-        self.simulation = self.rollout.simulation(seed)
+        self.simulation = self.rollout.simulation(self._episodes.next())
         unseen = ("next_observation", "next_mask") if self.rollout.chains else ()
         self.reader = Ring(self.simulation, unseen)
         self.chains = Chains(horizon_cycles(self.simulation))
@@ -193,21 +180,21 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
         return [episode]
 
     def _episode(self, rows: Rows) -> Any:
-        seen = rows_with_mask(rows["observation"], rows["mask"])
+        observed = seen(rows["observation"], rows["mask"])
         extra = {
             Columns.ACTION_LOGP: rows["log_probability"],
             DELIVERED: rows["done"],
-            WEIGHTS_SEQ_NO: np.full(len(seen), self._weights_seq_no),
+            WEIGHTS_SEQ_NO: np.full(len(observed), self._weights_seq_no),
         }
         if not self.rollout.chains:
-            extra[NEXT_ROW] = rows_with_mask(rows["next_observation"], rows["next_mask"])
+            extra[NEXT_ROW] = seen(rows["next_observation"], rows["next_mask"])
         space, actions = self.spaces
         return SingleAgentEpisode(
             # RLlib wants an observation behind the last step; nobody looks at it.
-            observations=InfiniteLookbackBuffer(np.concatenate([seen, seen[-1:]]), 0, space),
+            observations=InfiniteLookbackBuffer(np.concatenate([observed, observed[-1:]]), 0, space),
             actions=InfiniteLookbackBuffer(rows["action"], 0, actions),
             rewards=InfiniteLookbackBuffer(rows["reward"], 0),
-            infos=InfiniteLookbackBuffer([{}] * (len(seen) + 1), 0),
+            infos=InfiniteLookbackBuffer([{}] * (len(observed) + 1), 0),
             extra_model_outputs={name: InfiniteLookbackBuffer(column, 0) for name, column in extra.items()},
             observation_space=space,
             action_space=actions,

@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..configs import unknown
+from ..experience.ring import Ring
+from ..experience.seeds import Episodes
+from ..experience.world import World
 from ..simcore import ConfigError, CoreError, Simulation, registered
 
 try:
@@ -17,9 +20,7 @@ try:
 except ImportError as error:
     raise ConfigError("RouterParallelEnv needs PettingZoo: pip install 'flitgym[learn]'") from error
 
-from .packet_network import episode_seed, world_of
-from .ring import Ring
-from .world import World
+from .packet_options import world_of
 
 _REWARDS = ("team", "local")
 _MOST_LOAD, _MOST_DELAY_US, _MOST_NEWS = 32.0, 100.0, 1000.0
@@ -111,8 +112,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             "reward": "end_to_end_delay",
         }
         self._random = np.random.default_rng()
-        self._seed: int | None = None
-        self._episode = 0
+        self._episodes = Episodes()
         self._seen: NDArray[np.float32] | None = None
 
         # The sizes of the network are those of every episode.
@@ -159,11 +159,8 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             seed: starts the sequence of networks of this seed; none goes on in the present one.
             options: not looked at; PettingZoo's contract wants any accepted.
         """
-        if seed is not None:
-            self._seed, self._episode = seed, 0
-        elif self._seed is None:
-            self._seed = int(self._random.integers(2**31))
-        self._draw(episode_seed(self._seed, self._episode))
+        self._episodes.begin(seed, fallback=int(self._random.integers(2**31)))
+        self._draw(self._episodes.next())
         if len(self.possible_agents) != self._routers:
             raise ConfigError(
                 f"world: networks of {len(self.possible_agents)} and of {self._routers} routers; the agents of an "
@@ -174,7 +171,6 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
                 f"world: networks whose routers have {self._ports} and {self._span} ports; the observations of an "
                 "environment are of one size in every episode"
             )
-        self._episode += 1
         self._steps = 0
         self._charged = self._accrued()
         self.agents = list(self.possible_agents)

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..simcore import Simulation, Worlds
-from .packet_network import OBSERVATION, Choose
-from .world import World
+from ..experience.world import World
+from ..simcore import Simulation, SimulationBatch
+from .packet_options import OBSERVATION, Choose
 
 SLOTS = 8
 # The full observation, as these rules and an agent by default see it.
@@ -91,18 +91,18 @@ class SanityWorld:
             simulation: of this world; runs on from where it is: first `warmup_ns`, then `measure_ns`.
             choose: who decides, if the routing is `agent`.
         """
-        worlds = Worlds([simulation]) if choose else None
+        batch = SimulationBatch([simulation]) if choose else None
         for span, window in ((self.warmup_ns, False), (self.measure_ns, True)):
             if window:
                 simulation.begin_window()
             end = simulation.now + simulation.cycles(span)
-            if worlds is None or choose is None:
+            if batch is None or choose is None:
                 simulation.run(end - simulation.now)
                 continue
-            rows, masks = worlds.observation, worlds.mask
+            rows, masks = batch.observation, batch.mask
             while simulation.now < end:
-                if n := worlds.collect(end - simulation.now):
-                    worlds.apply(choose(rows[:n], masks[:n]))
+                if n := batch.collect(end - simulation.now):
+                    batch.apply(choose(rows[:n], masks[:n]))
         return float(simulation.statistics()["packet_latency_mean_ns"])
 
 

@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from ..simcore import ConfigError
-from .packet_network import PacketKeywords
+from .packet_options import PacketKeywords
 from .packet_routing_vec import PacketRoutingVecEnv
 
 try:

@@ -20,7 +20,7 @@ from ..agents.abandonment import RoundAbandonedError
 from ..agents.divergence import DivergedError
 from ..configs import CONFIG_DIR, explain, unknown
 from ..configs.training import mixture, register_training, training_hash, variation, world_sections
-from ..env.world import Mixture, World
+from ..experience.world import Mixture, World
 from ..plugins import mentioned, versions
 from ..simcore import ConfigError, CoreError, __version__
 from .results.files import write_json

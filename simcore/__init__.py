@@ -11,7 +11,16 @@ from __future__ import annotations
 
 from ..plugins import load_libraries
 from . import _core
-from ._core import ConfigError, CoreError, Demand, Worlds, __version__, available_memory, registered, results_version
+from ._core import (
+    ConfigError,
+    CoreError,
+    Demand,
+    SimulationBatch,
+    __version__,
+    available_memory,
+    registered,
+    results_version,
+)
 from ._demand import read_demand, read_flows
 from ._mapping import exchange_of, read_matrix_market
 from ._marginal_cost import MarginalCost
@@ -36,7 +45,7 @@ __all__ = [
     "Program",
     "Quality",
     "Simulation",
-    "Worlds",
+    "SimulationBatch",
     "__version__",
     "available_memory",
     "exchange_of",

@@ -31,6 +31,11 @@ class MarginalCost(_core.MarginalCost):
     A network is chaotic then: one detour moves queues, these turn decisions of others, and after some round trips the
     difference of two runs is mostly noise, though its mean may be small.
 
+    Forks hold and run only the routers at which they differ from the run, where packets are of one flit, others keep
+    their routes, and the network is in one partition, without failures to come and without an oracle (`ugal_global`)
+    or decisions that count each other (`allocation=sequential`); else each is a copy of the whole network, and some
+    two to three times as slow. Both give the same costs.
+
     The simulation may have any routing of the core that picks among several candidates: its own list of candidates
     where it has one (`ugal_l`, `par`, `dim_war`, ...), the relation of its name otherwise (`q_adaptive`, `q_routing`),
     the slots of its decisions for `policy`, `random` and `biased`. Traffic is a pattern; `routing.record` is 0.
@@ -42,8 +47,8 @@ class MarginalCost(_core.MarginalCost):
         slots: candidates tried per decision (2 to 64): the minimal one, the one taken, and of more others at random. A
             routing that decides by slots (`policy`, ...) has its own number.
         threads: that forks run on; 0 = one per core.
-        forks: states held at once to be tried together; each takes `facts()["memory_bytes"]`.
-        check_cycles: from one look whether a fork has become equal to the next; 0 = never look.
+        forks: held at once to be tried together; each takes up to `facts()["memory_bytes"]`.
+        check_cycles: from one look whether a whole fork has become equal to the next; 0 = never look.
         seed: of the sample. The labels do not depend on `threads` and `forks`.
         reroute: whether the routing decides anew on all packets in a fork.
 
@@ -58,7 +63,7 @@ class MarginalCost(_core.MarginalCost):
         horizon_ns: float = 1500,
         slots: int = 8,
         threads: int = 0,
-        forks: int = 64,
+        forks: int = 128,
         check_cycles: int = 64,
         seed: int = 0,
         reroute: bool = False,

@@ -83,7 +83,7 @@ def prepare_training(words: Sequence[str]) -> None:
     """
     from ...agents import trainable
     from ...configs.training import variation, world_sections
-    from ...env.world import World
+    from ...experience.world import World
 
     config = compose("train", overrides=list(words))
     hyperparameters, agent_class = trainable()[config.agent.name]

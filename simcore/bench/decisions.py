@@ -1,9 +1,13 @@
-"""What it costs to let an agent decide: decisions per CPU second, and a network of weights inside the core.
+"""What it costs to let an agent decide: decisions per CPU second, a network of weights inside the core, and labels.
 
     python simcore/bench/decisions.py [--repeats 5] [--save NAME]
 
 Each pair is measured in turn and its ratio taken, so that a machine whose speed drifts does not decide the result.
 Scenes: 1,056 terminals, classic router (dragonfly defaults), uniform load 0.5, one network.
+
+A labelled decision is one decision with the marginal costs of all its candidates (`MarginalCost`, forks of 1,500 ns,
+the others keep their ways): 72 terminals, the router of `configs/router/hpdc21.yaml`, uniform traffic, one decision of
+fifty sampled, per second of wall time on so many threads.
 """
 
 from __future__ import annotations
@@ -16,10 +20,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from flitgym.simcore import Simulation, Worlds
+from flitgym import agents
+from flitgym.simcore import MarginalCost, Simulation, SimulationBatch
 
 _WARMUP, _CYCLES = 1000, 800
+_LABELLED = 400  # decisions per measurement
 RESULTS = Path(__file__).parent / "results"
+SHIPPED = Path(agents.__file__).parent / "policies" / "universal.safetensors"
+
+_SMALL = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
+_HPDC21 = {
+    "name": "vc_router", "cycle_ns": 1.6, "flit_bytes": 128.0, "link_bandwidth_gb_per_s_host": 4.0,
+    "link_bandwidth_gb_per_s_local": 4.0, "link_bandwidth_gb_per_s_global": 4.0, "crossbar_bandwidth_gb_per_s": 40.0,
+    "link_latency_ns_host": 10.0, "link_latency_ns_local": 30.0, "link_latency_ns_global": 300.0,
+    "input_latency_ns": 10.0, "output_latency_ns": 10.0, "pipeline_ns": 1.6, "input_buffer_flits": 20,
+    "output_buffer_flits": 20, "nic_buffer_flits": 20, "arbiter": "least_recently_served",
+    "credit_granularity": "packet", "output_wake_flits": 1.0, "latency_from": "nic", "source_backlog": "lost",
+}  # fmt: skip
+_LABELS: dict[str, dict[str, Any]] = {
+    "PAR": {"name": "par"},
+    "Q-adaptive": {"name": "q_adaptive"},
+    "the shipped policy": {"name": "policy", "path": str(SHIPPED)},
+}
 
 
 def network(routing: str | dict[str, Any]) -> Simulation:
@@ -41,21 +63,32 @@ def inside(routing: str | dict[str, Any]) -> tuple[float, float]:
 
 def batched() -> float:
     """Decisions per CPU second of a random policy in Python, over the core's own arrays."""
-    worlds = Worlds([network({"name": "agent"})])
+    batch = SimulationBatch([network({"name": "agent"})])
     random = np.random.default_rng(1)
-    observation, mask = worlds.observation, worlds.mask
+    observation, mask = batch.observation, batch.mask
     address = observation.__array_interface__["data"][0]
     made, began = 0, 0.0
     for cycle in range(_WARMUP + _CYCLES):
         if cycle == _WARMUP:
             made, began = 0, time.process_time()
-        count = worlds.collect(1000)
+        count = batch.collect(1000)
         slots = np.count_nonzero(mask[:count], axis=1)
-        worlds.apply((random.random(count) * slots).astype(np.int64))
+        batch.apply((random.random(count) * slots).astype(np.int64))
         made += count
     seconds = time.process_time() - began
-    assert worlds.observation.__array_interface__["data"][0] == address, "the rows have moved"
+    assert batch.observation.__array_interface__["data"][0] == address, "the rows have moved"
     return made / seconds
+
+
+def labelled(routing: dict[str, Any], load: float, threads: int) -> tuple[float, float]:
+    """Labelled decisions per second of wall time, and how many candidates they have."""
+    traffic = {"name": "uniform", "load": load}
+    simulation = Simulation({"topology": _SMALL, "router": _HPDC21, "routing": routing, "traffic": traffic, "seed": 1})
+    simulation.run_ns(20_000)
+    costs = MarginalCost(simulation, threads=threads)
+    began = time.perf_counter()
+    labels = costs.label(_LABELLED, part=0.02)
+    return _LABELLED / (time.perf_counter() - began), float(labels["tried"].mean())
 
 
 def main() -> None:
@@ -85,11 +118,19 @@ def main() -> None:
             "UGAL / MLP 64-64 (goal at most 3)": ugal / flat,
             "UGAL / the same without what neighbours report": ugal / deaf,
             "UGAL / MLP 32-32 per slot": ugal / slots,
+            **{
+                f"labelled decisions/s, {name}, load {load:g}, {threads} thread{'s' * (threads > 1)}": labelled(
+                    routing, load, threads
+                )[0]
+                for name, routing in _LABELS.items()
+                for load in (0.1, 0.3, 0.5)
+                for threads in (1, 2)
+            },
         }.items():
             rows.setdefault(key, []).append(value)
     medians = {key: statistics.median(values) for key, values in rows.items()}
     for key, value in medians.items():
-        print(f"{key:55s} {value:14,.2f}" if value < 1000 else f"{key:55s} {value:14,.0f}")
+        print(f"{key:62s} {value:14,.2f}" if value < 1000 else f"{key:62s} {value:14,.0f}")
     if options.save:
         (RESULTS / f"{options.save}.json").write_text(json.dumps(medians, indent=2) + "\n")
 

@@ -114,7 +114,7 @@ Raises:
 const char* const kDecisionsDoc = R"(The decisions of this cycle, between `collect()` and `apply()`.
 
 Row j is decision number `decision_count` + j. `observation`, `mask`, `slots` and `port` are views that are good until
-`apply()` (of a simulation in `Worlds` the first two are copies), the others copies.
+`apply()` (of a simulation in `SimulationBatch` the first two are copies), the others copies.
 
     observation  float32 [n, width]  `seam()` names the features
     mask         bool    [n, slots]  slots that hold a candidate; those come first
@@ -132,7 +132,7 @@ Raises:
 )";
 
 // The decisions between collect() and apply(); the rows keep their place from cycle to cycle. Where they lie in the
-// memory of Worlds, which may go before the simulation does or after it, they are copies.
+// memory of SimulationBatch, which may go before the simulation does or after it, they are copies.
 py::dict decisions(const Live<Simulation>& live) {
   const Exclusive held(*live);
   Simulation& sim = *live;

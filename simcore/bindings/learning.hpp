@@ -1,5 +1,5 @@
 // The Python face of the learning seam: decisions, transitions and the weights of a policy (learning.cpp), and several
-// networks in one batch (worlds.cpp), and what choices cost others (marginal_cost.cpp).
+// networks in one batch (simulation_batch.cpp), and what choices cost others (marginal_cost.cpp).
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -18,5 +18,5 @@ inline const flitgym::Seam& seam_of(const flitgym::Simulation& sim, const char* 
 }
 
 void bind_learning(pybind11::class_<flitgym::Simulation>& simulation);
-void bind_worlds(pybind11::module_& m);
+void bind_simulation_batch(pybind11::module_& m);
 void bind_marginal_cost(pybind11::module_& m);

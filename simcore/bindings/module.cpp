@@ -526,7 +526,7 @@ PYBIND11_MODULE(_core, m) {
   bind_mapping(simulation);
   bind_learning(simulation);
   bind_memory(simulation);
-  bind_worlds(m);
+  bind_simulation_batch(m);
   bind_marginal_cost(m);
   bind_tables(m);
   bind_quality(m);

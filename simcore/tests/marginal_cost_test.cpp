@@ -95,6 +95,7 @@ TEST(marginal_costs_of_settled_forks_are_final) {
     two.run(2000);
     MarginalCostRule early = rule(others, 4), late = rule(others, 0);
     early.horizon = late.horizon = 2000;
+    late.whole = true;
     const LabelledDecisions a = labels(one, early, 30, 1), b = labels(two, late, 30, 1);
     CHECK_FOR(a.cost == b.cost, name);
     for (u32 k = 0; k < a.count * a.slots; k++) settled += a.settled[k] && a.cycles[k] > 0;
@@ -110,6 +111,56 @@ TEST(marginal_costs_of_settled_forks_are_final) {
     compare("trains", config(small_network(), packet_crossbar(sc22()), {"par", {}}, {"uniform", trains}, 3), others);
   }
   CHECK(settled > 60);
+}
+
+// Forks that hold only the routers at which they differ say what whole ones say, to the last bit.
+TEST(marginal_costs_of_branches_are_those_of_whole_forks) {
+  u32 settled = 0, differing = 0;
+  const auto compare = [&](const std::string& name, const Config& made, double part = 0.1) {
+    Simulation one(made), two(made);
+    one.run(1500);
+    two.run(1500);
+    CHECK_FOR(branches_can_follow(one.network()), name);
+    MarginalCostRule branches = rule(Ahead::kKnown), whole = branches;
+    branches.horizon = whole.horizon = 900;
+    branches.forks = whole.forks = 256;  // in one stretch: what is known of the run is the same
+    whole.whole = true;
+    const LabelledDecisions a = labels(one, branches, 12, part), b = labels(two, whole, 12, part);
+    CHECK_FOR(a.count > 0 && a.count == b.count, name);
+    CHECK_FOR(a.router == b.router && a.sequence == b.sequence && a.taken == b.taken && a.port == b.port, name);
+    CHECK_FOR(a.cost == b.cost, name);
+    CHECK_FOR(one.hash() == two.hash(), name);
+    for (u32 k = 0; k < a.count * a.slots; k++) {
+      // A branch looks once in a block and waits for what is under way; where packets carry feedback, also until
+      // they carry the same again.
+      const u32 late = 128 + one.network().longest_delay;
+      if (b.settled[k] && !one.network().learns && b.cycles[k] + late < whole.horizon) {
+        CHECK_FOR(a.settled[k], name);
+        CHECK_FOR(a.cycles[k] <= b.cycles[k] + late, name);
+      }
+      settled += a.settled[k] && a.cycles[k] > 0;
+      differing += a.cost[k] != 0;
+    }
+  };
+  const auto greedy = [](double load) {
+    return config(hyperx_section({4, 3}, 3), sc19(), {"omni_war", {{"allocation", std::string("greedy")}}},
+                  {"uniform", {{"load", load}}}, 3);
+  };
+  for (const double load : {0.05, 0.4}) {
+    for (const std::string routing : {"ugal_group", "par", "q_adaptive", "random"})
+      compare("hpdc21 " + routing, lively(routing, load));
+    compare("input_queued par", lively("par", load, {}, input_queued()));
+    compare("policy with tables", lively("policy", load, {{"observation", "progress+queues+q_values"}}));
+    compare("hyperx q_adaptive", lively_hyperx("q_adaptive", load));
+    compare("hyperx omni_war", greedy(load));
+  }
+  Values by_age = hpdc21();
+  by_age["arbiter"] = std::string("age");
+  compare("by age", lively("par", 0.4, {}, by_age));
+  compare("saturated", lively("par", 0.9));
+  compare("saturated, input_queued", lively("par", 0.9, {}, input_queued()), 0.02);
+  CHECK(settled > 20);
+  CHECK(differing > 200);
 }
 
 // Where the others keep their ways, only queues differ; where they are routed anew, one detour leads to another.

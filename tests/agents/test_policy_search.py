@@ -9,7 +9,7 @@ import pytest
 import torch
 from flitgym.agents.abandonment import RoundAbandonedError
 from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs
-from flitgym.env.world import Mixture
+from flitgym.experience.world import Mixture
 from flitgym.simcore import ConfigError
 
 _SMALL: dict[str, Any] = {"population": 3, "elite": 1, "episode_ns": 3000}

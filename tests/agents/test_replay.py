@@ -56,7 +56,7 @@ def lost(tail_ns: float) -> tuple[set[int], dict[int, float]]:
     rollouts = Rollouts(
         JAMMED, routing, networks=1, episode_ns=600, capacity=16384, record_part=1.0, seed=1, tail_ns=tail_ns
     )
-    layers = dqn.QNetwork(rollouts.seam, dqn.Config(hidden=[4])).scores.export()
+    layers = dqn.QNetwork(rollouts.seam, [4]).scores.export()
     layers = [(np.zeros_like(weight), np.zeros_like(bias)) for weight, bias in layers]
     rollouts.run(600, layers)
     made = rollouts.simulations[0].decision_count

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from env_scenes import JOBS, TRIANGLE
 from flitgym.env import PacketBatch, PacketRoutingEnv, PacketRoutingVecEnv, Ring, RouterParallelEnv, World
-from flitgym.simcore import CALC, RECEIVE, SEND, CoreError, Program, Simulation, Worlds
+from flitgym.simcore import CALC, RECEIVE, SEND, CoreError, Program, Simulation, SimulationBatch
 
 DRAGONFLY = ("topology=dragonfly_72", "router=input_queued", "traffic=adversarial", "traffic.load=0.05")
 
@@ -149,12 +149,12 @@ def test_the_configuration_is_kept_as_it_was(copied: Callable[[Any], Any]) -> No
     assert simulation.state_hash() == other.state_hash()
 
 
-def test_worlds_take_over_what_is_asked() -> None:
+def test_a_batch_takes_over_what_is_asked() -> None:
     batch = PacketBatch(3, world=TRIANGLE)
     batch.reset(seed=1)
     n = batch.collect()
     forks = [simulation.fork() for simulation in batch.simulations]
-    worlds = Worlds(forks)
+    worlds = SimulationBatch(forks)
     assert worlds.count == n
     for name in ("observation", "mask", "network", "router", "decision"):
         assert same(getattr(worlds, name)[:n], getattr(batch, name)[:n])

@@ -7,7 +7,7 @@ import pytest
 import torch
 from env_scenes import JOBS, TRIANGLE
 from flitgym.env import NO_DECISION, PacketBatch, PacketRoutingEnv, Ring
-from flitgym.simcore import ConfigError, CoreError, Simulation, Worlds, registered
+from flitgym.simcore import ConfigError, CoreError, Simulation, SimulationBatch, registered
 
 K = 3
 # Packets of a Dragonfly decide more than once.
@@ -85,9 +85,9 @@ def test_batch_is_the_same_network_as_the_environment() -> None:
     assert batch.seam["slots"] == 8
 
 
-def test_worlds_hold_their_simulations() -> None:
+def test_a_batch_holds_its_simulations() -> None:
     simulations = [PacketBatch(1, world=TRIANGLE).options.world.simulation("agent", seed) for seed in range(3)]
-    worlds = Worlds(simulations)
+    worlds = SimulationBatch(simulations)
     simulations.clear()
     worlds.simulations.clear()
     assert len(worlds.simulations) == 3

@@ -12,11 +12,10 @@ ray = pytest.importorskip("ray")
 torch = pytest.importorskip("torch")
 
 from flitgym.agents import rllib_dqn, rllib_ppo, trainable  # noqa: E402
+from flitgym.agents.rllib_config import DqnConfig, PpoConfig  # noqa: E402
 from flitgym.agents.rllib_modules import MaskedActorCritic  # noqa: E402
-from flitgym.agents.rllib_training import Machines, core_layers  # noqa: E402
+from flitgym.agents.rllib_training import core_layers  # noqa: E402
 from flitgym.env import World  # noqa: E402
-from flitgym.env.chains import Chains, horizon_cycles  # noqa: E402
-from flitgym.env.ring import Ring  # noqa: E402
 from flitgym.env.rllib_multi_agent import RoutersEnv  # noqa: E402
 from flitgym.env.rllib_runner import DELIVERED, CoreEnvRunner, Rollout  # noqa: E402
 from flitgym.simcore import ConfigError  # noqa: E402
@@ -25,7 +24,7 @@ from ray.rllib.core.columns import Columns  # noqa: E402
 TINY = {"name": "dragonfly", "terminals_per_router": 1, "routers_per_group": 3, "global_ports": 1, "groups": 4}
 # At light load minimal paths are best, and an untrained policy takes detours: there is something to learn.
 WORLD = World({"topology": TINY, "traffic": {"name": "uniform", "load": 0.3}})
-SEAM = {"slots": 4, "observation": "progress+queues+path"}
+SEAM: dict[str, Any] = {"slots": 4, "observation": "progress+queues+path"}
 
 
 @pytest.fixture(scope="module")
@@ -91,52 +90,6 @@ def test_environment_repeats_and_knows_its_limits() -> None:
         environment(world=large)
 
 
-# --- Chains ----------------------------------------------------------------------------------------------------------
-
-
-def rows(*triples: tuple[int, int, bool, int]) -> dict[str, Any]:
-    decision, following, done, decided = zip(*triples, strict=True)
-    return {
-        "decision": np.array(decision, np.uint64),
-        "next_decision": np.array([x % 2**64 for x in following], np.uint64),
-        "done": np.array(done),
-        "decided": np.array(decided, np.uint32),
-    }
-
-
-def test_chains_wait_until_they_are_whole() -> None:
-    chains = Chains(horizon=100)
-    # Packet A: decisions 0, 3, 5; packet B: 1; packet C: 2, 4. The last of A comes first.
-    chains.add(rows((5, -1, True, 30), (1, -1, True, 10)))
-    assert not chains.take(105)["decision"].size  # nobody can know yet that 1 has no earlier one
-    assert chains.take(110)["decision"].tolist() == [1]
-    chains.add(rows((0, 3, False, 5), (2, 4, False, 12)))
-    assert not chains.take(129)["decision"].size  # 3 is missing between 0 and 5, 4 behind 2
-    chains.add(rows((4, -1, True, 29), (3, 5, False, 20)))
-    assert chains.take(129)["decision"].tolist() == [0, 3, 5, 2, 4]
-    assert chains.waiting == 0
-
-
-def test_chains_of_a_simulation_lose_nothing() -> None:
-    rollout = Rollout(WORLD, seam=SEAM, hidden=(8,), temperature=1.0)
-    simulation = rollout.simulation(1)
-    reader, chains, whole = Ring(simulation), Chains(horizon_cycles(simulation)), []
-    for _ in range(60):
-        simulation.run(50)
-        chains.add(reader.take())
-        whole.append(chains.take(simulation.now))
-    taken = {name: np.concatenate([piece[name] for piece in whole]) for name in whole[0]}
-    assert len(taken["decision"]) + chains.waiting == simulation.transition_count > 500
-    assert len(taken["decision"]) > 0.8 * simulation.transition_count
-    assert taken["done"][-1]
-    inner = ~taken["done"]
-    assert inner.sum() > 20
-    np.testing.assert_array_equal(taken["next_decision"][:-1][inner[:-1]], taken["decision"][1:][inner[:-1]])
-    # Nobody's first decision is another's next.
-    firsts = np.concatenate([[True], taken["done"][:-1]])
-    assert not np.isin(taken["decision"][firsts], taken["next_decision"]).any()
-
-
 # --- The runner ------------------------------------------------------------------------------------------------------
 
 
@@ -150,13 +103,14 @@ def columns(episode: Any) -> dict[str, Any]:
     return {**extra, "obs": episode.get_observations(every), "actions": episode.get_actions(every)}
 
 
-def test_log_probabilities_are_what_rllib_computes(cluster: None) -> None:
-    small = rllib_ppo.Hyperparameters(hidden=(16, 16), batch=1500, seam=SEAM)
+@pytest.mark.parametrize(("network", "spread"), [("slots", 1.0), ("flat", 0.3)])
+def test_log_probabilities_are_what_rllib_computes(cluster: None, network: str, spread: float) -> None:
+    small = PpoConfig(**SEAM, network=network, hidden=[16, 16], batch=1500)
     sampler = runner(rllib_ppo.algorithm_config(WORLD, small))
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():  # far from uniform, so that a wrong layer or mask shows
-        for parameter in sampler.module.policy.parameters():
-            parameter.copy_(0.3 * torch.randn(parameter.shape, generator=generator))
+        for parameter in sampler.module.actor.parameters():
+            parameter.copy_(spread * torch.randn(parameter.shape, generator=generator))
     sampler.set_state({"rl_module": sampler.module.get_state()})
     (episode,) = sampler.sample()
     data = columns(episode)
@@ -183,16 +137,16 @@ def test_advantages_end_with_the_packet() -> None:
     reward = np.array([-1, -2, -3, -5], np.float32)
     value = np.array([-6, -4, -3.5, 10], np.float32)
     delivered = np.array([False, True, True, False])  # the last packet is cut
-    plain = rllib_ppo.advantages(reward, value, delivered, gamma=1.0, lambda_=1.0)
+    plain = rllib_ppo.advantages(reward, value, delivered, discount=1.0, gae_lambda=1.0)
     assert plain.tolist() == [-1 - 2 + 6, -2 + 4, -3 + 3.5, 0]
-    mixed = rllib_ppo.advantages(reward, value, delivered, gamma=0.5, lambda_=0.5)
+    mixed = rllib_ppo.advantages(reward, value, delivered, discount=0.5, gae_lambda=0.5)
     assert mixed.tolist() == [-1 + 0.5 * -4 + 6 + 0.25 * (-2 + 4), -2 + 4, -3 + 3.5, 0]
     assert rllib_ppo.advantages(reward, value, np.zeros(4, bool), 1.0, 1.0).tolist() == [0, 0, 0, 0]
 
 
 def test_a_world_without_decisions_is_refused(cluster: None) -> None:
     silent = World({"topology": TINY, "traffic": {"name": "uniform", "load": 0.0}})
-    small = rllib_ppo.Hyperparameters(hidden=(8,), batch=100, episode_ns=500, seam=SEAM)
+    small = PpoConfig(**SEAM, hidden=[8], batch=100, episode_ns=500)
     with pytest.raises(ConfigError, match="without a decision"):
         runner(rllib_ppo.algorithm_config(silent, small)).sample()
 
@@ -202,10 +156,10 @@ def test_a_world_without_decisions_is_refused(cluster: None) -> None:
 
 def test_ppo_learns(cluster: None) -> None:
     history: list[dict[str, float]] = []
-    parameters = rllib_ppo.Hyperparameters(
-        hidden=(32,), batch=4000, minibatch=500, learning_rate=3e-3, episode_ns=8000, seam=SEAM
+    config = PpoConfig(
+        **SEAM, network="flat", hidden=[32], batch=4000, minibatch=500, learning_rate=3e-3, episode_ns=8000
     )
-    layers = rllib_ppo.train(WORLD, 32_000, parameters=parameters, seed=1, report=lambda x: history.append(dict(x)))
+    layers = rllib_ppo.train(WORLD, 32_000, config=config, seed=1, report=lambda x: history.append(dict(x)))
     assert [bias.shape for _, bias in layers] == [(32,), (4,)]
     assert len(history) >= 5
     assert all(np.isfinite(x["learner/total_loss"]) for x in history)
@@ -213,16 +167,18 @@ def test_ppo_learns(cluster: None) -> None:
     assert np.mean(latencies[-2:]) < 0.85 * np.mean(latencies[:2]), latencies
     assert history[-1]["return"] > history[0]["return"]
     # What comes out is what the core can run.
-    simulation = Rollout(WORLD, seam=SEAM, hidden=(32,)).simulation(2)
+    simulation = Rollout(WORLD, rllib_ppo.rollout_of(WORLD, config).routing).simulation(2)
     simulation.set_policy(layers)
     simulation.run(500)
     assert simulation.decision_count > 0
 
 
-def test_dqn_learns(cluster: None) -> None:
+@pytest.mark.parametrize("dueling", [False, True])
+def test_dqn_learns(cluster: None, dueling: bool) -> None:
     history: list[dict[str, float]] = []
-    parameters = rllib_dqn.Hyperparameters(
-        hidden=(32,),
+    config = DqnConfig(
+        **SEAM,
+        hidden=[32],
         fragment=1024,
         batch=256,
         begin=2048,
@@ -230,9 +186,10 @@ def test_dqn_learns(cluster: None) -> None:
         epsilon_decisions=20_000,
         learning_rate=2e-3,
         episode_ns=8000,
-        seam=SEAM,
+        epsilon_first=1.0,
+        dueling=dueling,
     )
-    rllib_dqn.train(WORLD, 40_000, parameters=parameters, seed=1, report=lambda x: history.append(dict(x)))
+    rllib_dqn.train(WORLD, 40_000, config=config, seed=1, report=lambda x: history.append(dict(x)))
     losses = [x["learner/total_loss"] for x in history if "learner/total_loss" in x]
     assert len(losses) > 20
     assert np.isfinite(losses).all()
@@ -241,8 +198,8 @@ def test_dqn_learns(cluster: None) -> None:
 
 
 def test_remote_runners_get_the_weights(cluster: None) -> None:
-    parameters = rllib_ppo.Hyperparameters(hidden=(8,), batch=600, minibatch=300, episode_ns=4000, seam=SEAM)
-    algorithm = rllib_ppo.algorithm_config(WORLD, parameters, Machines(env_runners=1), seed=3).build_algo()
+    config = PpoConfig(**SEAM, hidden=[8], batch=600, minibatch=300, episode_ns=4000, env_runners=1)
+    algorithm = rllib_ppo.algorithm_config(WORLD, config, seed=3).build_algo()
     try:
         algorithm.train()
         remote = algorithm.env_runner_group.foreach_env_runner(

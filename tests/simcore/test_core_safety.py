@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from core_scenes import SMALL, SYSTEM, config, dragonfly, traffic
-from flitgym.simcore import ConfigError, CoreError, Program, Simulation, Worlds, _core
+from flitgym.simcore import ConfigError, CoreError, Program, Simulation, SimulationBatch, _core
 
 JOB = {"name": "a", "motif": "ur", "ranks": 8, "iterations": 4}
 
@@ -48,13 +48,17 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "check": (GRAPH,),
     "cycle": (GRAPH,),
 }
-WORLDS_ARGUMENTS: dict[str, tuple[object, ...]] = {"collect": (1,), "apply": (np.zeros(1, np.int64),)}
+BATCH_ARGUMENTS: dict[str, tuple[object, ...]] = {"collect": (1,), "apply": (np.zeros(1, np.int64),)}
 
 
 def use(owner: object, name: str) -> object:
     """Read the member of an object, or call it."""
     given = (
-        WORLDS_ARGUMENTS if isinstance(owner, Worlds) else {"check": ()} if isinstance(owner, Program) else ARGUMENTS
+        BATCH_ARGUMENTS
+        if isinstance(owner, SimulationBatch)
+        else {"check": ()}
+        if isinstance(owner, Program)
+        else ARGUMENTS
     )
     member = getattr(owner, name)
     return member(*given.get(name, ())) if callable(member) else member
@@ -63,7 +67,7 @@ def use(owner: object, name: str) -> object:
 MAKERS = ("motif", "goal", "exchange", "make", "_pybind11_conduit_v1_", "_config", "_hold")
 MEMBERS = [
     (kind, name)
-    for kind in (Simulation, Worlds, Program, _core.ChannelGraph, _core.ForwardingTable, _core.Demand)
+    for kind in (Simulation, SimulationBatch, Program, _core.ChannelGraph, _core.ForwardingTable, _core.Demand)
     for name in dir(kind)
     if not name.startswith("__") and name not in MAKERS
 ]
@@ -80,11 +84,11 @@ def test_an_object_that_was_never_initialised_is_refused(kind: type, name: str) 
 def test_half_made_objects_as_arguments_are_refused() -> None:
     hollow = Simulation.__new__(Simulation)
     with pytest.raises(CoreError, match=r"simulation 1.*never initialised"):
-        Worlds([agent(), hollow])
+        SimulationBatch([agent(), hollow])
     with pytest.raises(CoreError, match="never initialised"):
         Simulation(hollow)
     with pytest.raises(ConfigError, match=r"simulation 0.*str.*Simulation"):
-        Worlds(["no simulation"])
+        SimulationBatch(["no simulation"])
     jobs = [{"name": "a", "program": Program.__new__(Program)}]
     with pytest.raises((ConfigError, CoreError), match="never"):
         workload(jobs=jobs)
@@ -110,10 +114,10 @@ def views() -> Iterator[tuple[str, np.ndarray]]:
         yield from table.items()
     paid = Simulation(config({"name": "agent", "reward": "job_slowdown"}, traffic("uniform", 0.3)))
     yield "job_slowdown", paid.memory("job_slowdown")
-    worlds = Worlds([agent(seed=2)])
-    worlds.collect(1000)
+    batch = SimulationBatch([agent(seed=2)])
+    batch.collect(1000)
     for name in ("network", "router"):
-        yield name, getattr(worlds, name)
+        yield name, getattr(batch, name)
     yield from workload().arrays().items()
 
 
@@ -188,31 +192,31 @@ def test_a_table_that_is_written_to_while_it_is_used_ends_in_an_error() -> None:
         thread.join()
 
 
-def test_rows_of_decisions_outlive_their_worlds_and_their_simulation() -> None:
+def test_rows_of_decisions_outlive_their_batch_and_their_simulation() -> None:
     for order in range(2):
         sim = agent()
-        worlds = Worlds([sim])
-        worlds.collect(2000)
+        batch = SimulationBatch([sim])
+        batch.collect(2000)
         rows = sim.decisions()["observation"]
-        kept, own = rows.copy(), worlds.observation
+        kept, own = rows.copy(), batch.observation
         if order:
-            del worlds
+            del batch
         else:
             del sim
         gc.collect()
         _ = [np.full(rows.shape, 7.0, np.float32) for _ in range(50)]  # would land in memory given back
         np.testing.assert_array_equal(rows, kept)
         np.testing.assert_array_equal(own[: len(kept)], kept)
-    # Rows from before there were Worlds stay where they are, too.
+    # Rows from before there were SimulationBatch stay where they are, too.
     sim = agent()
     while not sim.collect():
         sim.apply()
     rows = sim.decisions()["observation"]
     kept = rows.copy()
     sim.apply(np.zeros(len(rows), np.uint32))
-    worlds = Worlds([sim])
-    worlds.collect(2000)
-    del worlds
+    batch = SimulationBatch([sim])
+    batch.collect(2000)
+    del batch
     gc.collect()
     _ = [np.full((4096,), 7.0, np.float32) for _ in range(50)]
     assert not (rows == 7.0).all()
@@ -301,65 +305,65 @@ def test_a_process_forked_while_a_thread_runs() -> None:
     sim.run(10)
 
 
-# ---- Worlds ----
+# ---- SimulationBatch ----
 
 
 def test_ctrl_c_ends_a_collect_that_finds_nothing() -> None:
-    worlds = Worlds([agent(0.9), agent(0.0)])
+    batch = SimulationBatch([agent(0.9), agent(0.0)])
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        worlds.collect(2**40)
+        batch.collect(2**40)
     assert time.monotonic() - begin < 10
     # The first one's decisions stand, and are what the next call finds.
-    first = worlds.simulations[0]
+    first = batch.simulations[0]
     asked = first.decisions()["observation"]
-    assert worlds.collect(10) == len(asked) > 0
-    np.testing.assert_array_equal(worlds.observation[: len(asked)], asked)
-    worlds.apply(np.zeros(len(asked), np.int64))
+    assert batch.collect(10) == len(asked) > 0
+    np.testing.assert_array_equal(batch.observation[: len(asked)], asked)
+    batch.apply(np.zeros(len(asked), np.int64))
     first.check_conservation()
 
 
-def test_worlds_go_on_after_one_of_them_has_raised() -> None:
+def test_a_batch_goes_on_after_one_of_them_has_raised() -> None:
     sims = [agent(seed=k) for k in range(3)]
-    worlds = Worlds(sims)
+    batch = SimulationBatch(sims)
     for _ in range(20):
-        worlds.apply(np.zeros(worlds.collect(1000), np.int64))
+        batch.apply(np.zeros(batch.collect(1000), np.int64))
     kept = sims[1].snapshot()
-    count = worlds.collect(1000)
+    count = batch.collect(1000)
     sims[1].restore(kept)  # behind its back
     with pytest.raises(CoreError, match=r"network 1 .*collect"):
-        worlds.apply(np.zeros(count, np.int64))
+        batch.apply(np.zeros(count, np.int64))
     for _ in range(20):
-        count = worlds.collect(1000)
-        assert set(worlds.network[:count]) == {0, 1, 2}
+        count = batch.collect(1000)
+        assert set(batch.network[:count]) == {0, 1, 2}
         for k, sim in enumerate(sims):
             own = sim.decisions()
-            np.testing.assert_array_equal(worlds.observation[:count][worlds.network[:count] == k], own["observation"])
-        worlds.apply(np.zeros(count, np.int64))
+            np.testing.assert_array_equal(batch.observation[:count][batch.network[:count] == k], own["observation"])
+        batch.apply(np.zeros(count, np.int64))
     for sim in sims:
         sim.check_conservation()
 
 
 def test_a_member_that_runs_elsewhere_leaves_the_others_untouched() -> None:
     other, silent = agent(seed=2), agent(0.0)
-    worlds, alone = Worlds([other, silent]), Worlds([silent])
+    batch, alone = SimulationBatch([other, silent]), SimulationBatch([silent])
     thread = threading.Thread(target=lambda: alone.collect(400_000))
     before, refused = other.state_hash(), 0
     thread.start()
     while thread.is_alive():
         try:
-            worlds.collect(1)
+            batch.collect(1)
             break
         except CoreError:
             refused += 1
             assert other.state_hash() == before
     thread.join()
     assert refused > 0
-    count = worlds.count or worlds.collect(1000)
+    count = batch.count or batch.collect(1000)
     assert count > 0
-    worlds.apply(np.zeros(count, np.int64))
+    batch.apply(np.zeros(count, np.int64))
     other.check_conservation()
 
 

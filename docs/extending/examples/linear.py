@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..env.world import Mixture, World
+from ..experience.world import Mixture, World
 from . import stored
-from .bounds import check
+from .bounds import CAPACITY, check
 from .networks import Layers
 from .rollouts import SEEN, Rollouts
 
@@ -50,11 +50,10 @@ class Config:
     def __post_init__(self) -> None:
         check(
             self,
-            slots=(2, 16),
             networks=(1, 1024),
             run_ns=(1, 1e9),
             episode_ns=(1, 1e12),
-            capacity=(1, 1 << 24),
+            capacity=CAPACITY,
             record_part=(1e-6, 1),
             tail_ns=(0, 1e9),
             epsilon=(0, 1),

@@ -14,15 +14,20 @@
 // noise.
 //
 // The run that goes on as it was is one for all decisions, and gives the taken candidate's side of each difference. A
-// fork ends after `horizon` cycles, or once its future is that of the run (learning/future.hpp): from there on the
-// difference is 0.
+// fork ends after `horizon` cycles, or once its future is that of the run: from there on the difference is 0.
+//
+// Where the others keep their ways, forks hold no more than the routers at which they differ from the run
+// (learning/branches.hpp), if the network lets them; else each is a whole state that is looked at now and then
+// (learning/future.hpp). Both come to the same labels.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "learning/branches.hpp"
 #include "learning/future.hpp"
+#include "learning/ways.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/simulation.hpp"
 
@@ -32,10 +37,11 @@ struct MarginalCostRule {
   u32 horizon = 0;  // cycles that a fork runs at most
   u32 slots = 8;    // candidates of a decision that are tried: the minimal one, the one taken, and others drawn
   u32 threads = 1;
-  u32 forks = 64;                // states kept at once, to be tried together
-  u32 check = 64;                // cycles between two looks whether a fork's future is the run's; 0: none
+  u32 forks = 128;               // kept at once, to be tried together
+  u32 check = 64;                // cycles between two looks whether a whole fork's future is the run's; 0: none
   u64 seed = 0;                  // of the sample
   Ahead others = Ahead::kKnown;  // keep their ways of the run, or are routed anew
+  bool whole = false;            // forks hold the whole network also where branches would do
 };
 
 // Parallel arrays, one row per decision.
@@ -67,48 +73,50 @@ class MarginalCost {
                           const KeepGoing& keep_going = {});
 
  private:
-  struct Moment;
-  struct Worker;
+  // A cycle in which decisions were sampled, cut where they are made: the state, and the requests.
+  struct Moment {
+    State state;
+    Batch batch;
+    u64 delivered = 0;  // before
+    u32 trials = 0;     // number of the first that begins here or later
+  };
+  struct Worker {
+    State state;
+    Workspace workspace;
+    std::unique_ptr<Branches> branches;
+  };
   struct Way;
   struct Found;
   struct Trial {
-    u32 row, slot, moment, request;
+    u32 row, slot, moment, request, input_vc;
+    Cycle at;
   };
   // The run at the beginning of a cycle: packets delivered so far and under way; of some cycles also hashes.
   struct RunPoint {
     u64 delivered, in_network, loads, future;
   };
 
-  // The ways of the run: what was decided on a packet at its n-th router, and what the routing kept of it.
-  struct Step {
-    u64 key;
-    u32 router, kept;  // where its memories stand in kept_
-    u16 port, vc_class;
-    u8 phase, nonminimal;
-    u32 row;  // what it answers upstream, as in PacketDetail
-    float value;
-    Cycle arrived;  // likewise: a routing may start the clock anew when it decides
-  };
-
   static u32 slots_of(std::vector<Way>& ways, Way took, u32 slots, u64 bits);
   bool looks_at(Cycle now) const { return can_meet_ && now % rule_.check == 0; }
+  bool full(u32 share) const;
+  void keep_share(const State& state, u32 share);
+  Moment& next_moment(const State& state);
   void sample(Simulation& simulation, u32 most, double part, LabelledDecisions& out);
   void list(State& state);
-  void note_decision(const Found& one, u32 taken, const float* observation, LabelledDecisions& out);
+  void note_decision(const State& state, const Batch& decided, const Found& one, u32 taken, const float* observation,
+                     LabelledDecisions& out);
   void note_run(const State& state);
   void note_ways(const State& state, const Batch& decided);
-  Step& place_of(u64 key);
-  const Step* way_of(const Packet& packet) const;
-  void follow_run(State& state, Batch& batch, u32 but) const;
   void finish_run(const State& now);
   void try_all(LabelledDecisions& out);
   void try_one(Worker& worker, const Trial& trial, LabelledDecisions& out) const;
+  void try_branches(Worker& worker, u32 moment, LabelledDecisions& out) const;
 
   const MarginalCostRule rule_;
   std::unique_ptr<Simulation> own_;  // holds the network; the run goes on in its state
   std::unique_ptr<const Network> copy_;
   const Network* listing_;  // whose candidates() says what there is to choose from
-  bool can_meet_ = false;
+  bool can_meet_ = false, branching_ = false;
   Batch listed_;
   std::vector<std::unique_ptr<Moment>> moments_;  // buffers; the first used_ are in use
   u32 used_ = 0;
@@ -117,9 +125,10 @@ class MarginalCost {
   std::vector<Trial> trials_;
   Cycle run_from_ = 0;
   std::vector<RunPoint> run_;  // from cycle run_from_ on
-  std::vector<Step> ways_;     // open addressing, a power of two; key 0: free
-  u32 ways_used_ = 0;
-  std::vector<u8> kept_;
+  Ways ways_;
 };
+
+void copy_requests(const Batch& from, Batch& to);
+u64 packets_delivered(const State& state);
 
 }  // namespace flitgym

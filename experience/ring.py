@@ -1,4 +1,4 @@
-"""Reading the core's ring of transitions as it is filled."""
+"""Reading the core's ring of transitions as it is filled: everything in Python that reads it does so here."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ Rows = dict[str, NDArray[Any]]
 class Ring:
     """Hands out each transition of a simulation once, in the order in which their news came.
 
+    Transitions are numbered from 0 in that order; number i lies in row i mod `capacity`, until it is overwritten.
+
     Args:
         simulation: its routing keeps transitions (`routing.record` > 0).
         without: columns that are not wanted.
 
     Attributes:
-        columns: views [capacity, ...] of the core's memory, see `Simulation.transitions()`; transition k lies in row k
-            mod capacity.
+        columns: views [capacity, ...] of the core's memory, see `Simulation.transitions()`.
         capacity: rows.
         read: transitions read so far; at first those that are there already.
     """
@@ -37,9 +38,25 @@ class Ring:
         self._without = tuple(without)
         self._look()
 
+    @property
+    def filed(self) -> int:
+        """Transitions that were ever filed."""
+        return self.simulation.transition_count
+
+    @property
+    def kept(self) -> range:
+        """Numbers of those that are still there, oldest first; whether they were read does not matter."""
+        filed = self.filed
+        return range(filed - min(filed, self.capacity), filed)
+
+    @property
+    def unread(self) -> int:
+        """How many were filed since the last look; if that is more than `capacity`, some are lost."""
+        return self.filed - self.read
+
     def skip(self) -> None:
         """Take what was filed so far for read."""
-        self.read = self.simulation.transition_count
+        self.read = self.filed
 
     def new(self) -> list[slice]:
         """Rows of what was filed since the last call, oldest first; two slices where the ring begins anew in between.
@@ -47,28 +64,41 @@ class Ring:
         Raises:
             ConfigError: more was filed than the ring holds, so that some of it is lost.
         """
-        filed, first = self.simulation.transition_count, self.read
-        self.read = filed
-        if filed == first:
+        first, unread = self.read, self.unread
+        self.skip()
+        if unread == 0:
             return []
-        if filed - first > self.capacity:
+        if unread > self.capacity:
             raise ConfigError(
-                f"record: {filed - first} transitions came since the last look and the ring holds {self.capacity}; set "
-                f"record to {filed - first} or more (routing.record), lower routing.record_part, or look more often"
+                f"record: {unread} transitions came since the last look and the ring holds {self.capacity}; set "
+                f"record to {unread} or more (routing.record), lower routing.record_part, or look more often"
             )
-        begin, end = first % self.capacity, filed % self.capacity
+        begin, end = first % self.capacity, self.read % self.capacity
         if begin < end:
             return [slice(begin, end)]
         return [part for part in (slice(begin, self.capacity), slice(0, end)) if part.start < part.stop]
 
-    def take(self) -> Rows:
+    def take(self, names: Sequence[str] | None = None) -> Rows:
         """The transitions that were filed since the last call, as copies.
+
+        Args:
+            names: of the columns that are wanted; none = all.
 
         Raises:
             ConfigError: see `new`.
         """
         parts = self.new() or [slice(0, 0)]
-        return {name: np.concatenate([column[part] for part in parts]) for name, column in self.columns.items()}
+        return {name: np.concatenate([self.columns[name][part] for part in parts]) for name in names or self.columns}
+
+    def pick(self, numbers: NDArray[np.integer[Any]], names: Sequence[str] | None = None) -> Rows:
+        """Transitions by their numbers, as copies.
+
+        Args:
+            numbers: among `kept`, [n].
+            names: of the columns that are wanted; none = all.
+        """
+        rows = numbers % self.capacity
+        return {name: self.columns[name][rows] for name in names or self.columns}
 
     def _look(self) -> None:
         columns: Rows = self.simulation.transitions()

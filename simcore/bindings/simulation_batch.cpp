@@ -19,25 +19,26 @@ namespace {
 
 // Several networks whose decisions stand in one batch. Each goes on to its next cycle with a decision; they need not be
 // at the same cycle.
-class Worlds {
+class SimulationBatch {
  public:
   // The list is the caller's and may change; the simulations are held one by one.
-  explicit Worlds(const py::list& simulations) {
-    if (simulations.empty()) throw ConfigError("Worlds(): no simulation");
+  explicit SimulationBatch(const py::list& simulations) {
+    if (simulations.empty()) throw ConfigError("SimulationBatch(): no simulation");
     std::size_t most = 0;
     for (const py::handle& item : simulations) {
-      auto& sim = built<Simulation>(item, "Worlds(): simulation " + std::to_string(sims_.size()));
+      auto& sim = built<Simulation>(item, "SimulationBatch(): simulation " + std::to_string(sims_.size()));
       const Exclusive alone(sim);
-      const Seam& seam = seam_of(sim, "Worlds()");
+      const Seam& seam = seam_of(sim, "SimulationBatch()");
       if (sim.network().decider != Decider::kSlots)
-        throw ConfigError("Worlds(): routing." + sim.network().routing_name + " decides by itself; use routing=agent");
+        throw ConfigError("SimulationBatch(): routing." + sim.network().routing_name +
+                          " decides by itself; use routing=agent");
       if (sims_.empty()) slots_ = seam.slots, width_ = seam.width;
       if (seam.slots != slots_ || seam.width != width_)
-        throw ConfigError("Worlds(): networks with " + std::to_string(slots_) + " and " + std::to_string(seam.slots) +
-                          " slots, " + std::to_string(width_) + " and " + std::to_string(seam.width) +
-                          " features; they must agree");
+        throw ConfigError("SimulationBatch(): networks with " + std::to_string(slots_) + " and " +
+                          std::to_string(seam.slots) + " slots, " + std::to_string(width_) + " and " +
+                          std::to_string(seam.width) + " features; they must agree");
       for (const Simulation* other : sims_)
-        if (other == &sim) throw ConfigError("Worlds(): the same simulation twice; use fork()");
+        if (other == &sim) throw ConfigError("SimulationBatch(): the same simulation twice; use fork()");
       sims_.push_back(&sim);
       held_.append(item);
       most += sim.batch().input_vc.size();
@@ -52,18 +53,18 @@ class Worlds {
     waiting_ = count_ > 0;
   }
   // The simulations outlive it and must not write into its memory.
-  ~Worlds() {
+  ~SimulationBatch() {
     for (Simulation* sim : sims_)
       if (is_ours(*sim)) own_rows(sim->network(), sim->batch());
   }
-  Worlds(const Worlds&) = delete;
-  Worlds& operator=(const Worlds&) = delete;
+  SimulationBatch(const SimulationBatch&) = delete;
+  SimulationBatch& operator=(const SimulationBatch&) = delete;
 
   // When a network raises, or Ctrl-C gets in, the others stay where they are: the next call takes the decisions that
   // stand.
   u32 collect(u64 most_cycles) {
     const Busy busy(*this);
-    if (waiting_) throw CoreError("Worlds.collect() was called twice without apply()");
+    if (waiting_) throw CoreError("SimulationBatch.collect() was called twice without apply()");
     count_ = 0;
     most_filed_ = 0;
     std::vector<std::unique_ptr<Exclusive>> held = hold();
@@ -76,7 +77,7 @@ class Worlds {
         advance(k, most_cycles);
       } catch (const CoreError& error) {
         count_ = 0;
-        throw CoreError("Worlds: network " + std::to_string(k) + ": " + error.what());
+        throw CoreError("SimulationBatch: network " + std::to_string(k) + ": " + error.what());
       } catch (...) {
         count_ = 0;
         throw;
@@ -96,18 +97,18 @@ class Worlds {
   void apply(const py::array_t<T, py::array::c_style>& choices,
              const std::optional<LogProbabilities>& log_probability) {
     const Busy busy(*this);
-    if (!waiting_) throw CoreError("Worlds.apply() without decisions; call collect() first");
+    if (!waiting_) throw CoreError("SimulationBatch.apply() without decisions; call collect() first");
     if (choices.ndim() != 1 || choices.shape(0) != static_cast<py::ssize_t>(count_))
-      throw ConfigError("Worlds.apply(): " + std::to_string(choices.size()) + " choices for " + std::to_string(count_) +
-                        " decisions");
+      throw ConfigError("SimulationBatch.apply(): " + std::to_string(choices.size()) + " choices for " +
+                        std::to_string(count_) + " decisions");
     std::vector<std::unique_ptr<Exclusive>> held = hold();
     for (u32 k = 0; k < sims_.size(); k++) check_stands(k);
     const T* const given = choices.data();
     for (u32 j = 0, k = 0, at = 0; j < count_; j++) {
       while (j >= at + counts_[k]) at += counts_[k++];
       if (given[j] < 0 || static_cast<u64>(given[j]) >= sims_[k]->batch().decisions.slot_count[j - at])
-        throw ConfigError("Worlds.apply(): slot " + std::to_string(given[j]) + " of decision " + std::to_string(j) +
-                          " is masked out");
+        throw ConfigError("SimulationBatch.apply(): slot " + std::to_string(given[j]) + " of decision " +
+                          std::to_string(j) + " is masked out");
       actions_[j] = static_cast<u32>(given[j]);
     }
     const float* const told = log_probability ? log_probability->data() : nullptr;
@@ -121,7 +122,8 @@ class Worlds {
       try {
         sims_[k]->apply(&actions_[at], counts_[k], told ? told + at : nullptr);
       } catch (const CoreError& error) {
-        raised += (raised.empty() ? "" : "\n") + ("Worlds: network " + std::to_string(k) + ": ") + error.what();
+        raised +=
+            (raised.empty() ? "" : "\n") + ("SimulationBatch: network " + std::to_string(k) + ": ") + error.what();
       }
       at += counts_[k];
     }
@@ -157,10 +159,10 @@ class Worlds {
   py::list simulations() const { return py::list(held_[py::slice(0, static_cast<py::ssize_t>(held_.size()), 1)]); }
 
  private:
-  // Two threads in one Worlds would share its rows.
+  // Two threads in one SimulationBatch would share its rows.
   struct Busy {
-    explicit Busy(Worlds& worlds) : busy(worlds.busy_) {
-      if (busy) throw CoreError("this Worlds is busy in another thread; wait until it is done");
+    explicit Busy(SimulationBatch& batch) : busy(batch.busy_) {
+      if (busy) throw CoreError("this SimulationBatch is busy in another thread; wait until it is done");
       busy = true;
     }
     ~Busy() { busy = false; }
@@ -219,7 +221,7 @@ class Worlds {
     Simulation& sim = *sims_[k];
     if (sim.state().part.totals.collected && sim.batch().decisions.count == counts_[k] && is_ours(sim)) return;
     waiting_ = false;
-    throw CoreError("Worlds.apply(): network " + std::to_string(k) +
+    throw CoreError("SimulationBatch.apply(): network " + std::to_string(k) +
                     " no longer stands where collect() left it; call collect() again");
   }
 
@@ -252,12 +254,12 @@ class Worlds {
   }
   void check_log_probabilities(const LogProbabilities& given) const {
     if (given.ndim() != 1 || given.shape(0) != static_cast<py::ssize_t>(count_))
-      throw ConfigError("Worlds.apply(): " + std::to_string(given.size()) + " log-probabilities for " +
+      throw ConfigError("SimulationBatch.apply(): " + std::to_string(given.size()) + " log-probabilities for " +
                         std::to_string(count_) + " decisions");
     for (u32 j = 0; j < count_; j++)  // what rounding makes of a certain one is let through
       if (!(given.data()[j] <= 1e-4f))
-        throw ConfigError("Worlds.apply(): log_probability " + std::to_string(given.data()[j]) + " of decision " +
-                          std::to_string(j) + " is not the logarithm of a probability");
+        throw ConfigError("SimulationBatch.apply(): log_probability " + std::to_string(given.data()[j]) +
+                          " of decision " + std::to_string(j) + " is not the logarithm of a probability");
   }
   py::ssize_t rows() const { return static_cast<py::ssize_t>(network_.size()); }
 
@@ -276,33 +278,37 @@ class Worlds {
 
 template <class T>
 using Choices = py::array_t<T, py::array::c_style>;
-using Told = std::optional<Worlds::LogProbabilities>;
+using Told = std::optional<SimulationBatch::LogProbabilities>;
 
 }  // namespace
 
-void bind_worlds(py::module_& m) {
-  py::class_<Worlds>(m, "Worlds")
+void bind_simulation_batch(py::module_& m) {
+  py::class_<SimulationBatch>(m, "SimulationBatch")
       .def(py::init<const py::list&>(), py::arg("simulations"))
       .def(
-          "collect", [](Live<Worlds> w, u64 most_cycles) { return w->collect(most_cycles); }, py::arg("max_cycles"))
+          "collect", [](Live<SimulationBatch> w, u64 most_cycles) { return w->collect(most_cycles); },
+          py::arg("max_cycles"))
       .def(
-          "apply", [](Live<Worlds> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); },
+          "apply",
+          [](Live<SimulationBatch> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); },
           py::arg("actions").noconvert(), py::arg("log_probability") = py::none())
       .def(
-          "apply", [](Live<Worlds> w, const Choices<i32>& choices, const Told& told) { w->apply(choices, told); },
+          "apply",
+          [](Live<SimulationBatch> w, const Choices<i32>& choices, const Told& told) { w->apply(choices, told); },
           py::arg("actions").noconvert(), py::arg("log_probability") = py::none())
       .def(
-          "apply", [](Live<Worlds> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); },
+          "apply",
+          [](Live<SimulationBatch> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); },
           py::arg("actions"), py::arg("log_probability") = py::none())
       .def(
-          "path_delay_us", [](Live<Worlds> w) { return w->path_delay(w.owner()); },
+          "path_delay_us", [](Live<SimulationBatch> w) { return w->path_delay(w.owner()); },
           "Of each slot of each decision, [rows, slots] float32: us to the destination if every queue stood still.")
-      .def_property_readonly("count", [](Live<Worlds> w) { return w->count(); })
-      .def_property_readonly("most_filed", [](Live<Worlds> w) { return w->most_filed(); })
-      .def_property_readonly("observation", [](Live<Worlds> w) { return w->observation(w.owner()); })
-      .def_property_readonly("mask", [](Live<Worlds> w) { return w->mask(w.owner()); })
-      .def_property_readonly("network", [](Live<Worlds> w) { return w->network(w.owner()); })
-      .def_property_readonly("router", [](Live<Worlds> w) { return w->router(w.owner()); })
-      .def_property_readonly("decision", [](Live<Worlds> w) { return w->decision(w.owner()); })
-      .def_property_readonly("simulations", [](Live<Worlds> w) { return w->simulations(); });
+      .def_property_readonly("count", [](Live<SimulationBatch> w) { return w->count(); })
+      .def_property_readonly("most_filed", [](Live<SimulationBatch> w) { return w->most_filed(); })
+      .def_property_readonly("observation", [](Live<SimulationBatch> w) { return w->observation(w.owner()); })
+      .def_property_readonly("mask", [](Live<SimulationBatch> w) { return w->mask(w.owner()); })
+      .def_property_readonly("network", [](Live<SimulationBatch> w) { return w->network(w.owner()); })
+      .def_property_readonly("router", [](Live<SimulationBatch> w) { return w->router(w.owner()); })
+      .def_property_readonly("decision", [](Live<SimulationBatch> w) { return w->decision(w.owner()); })
+      .def_property_readonly("simulations", [](Live<SimulationBatch> w) { return w->simulations(); });
 }

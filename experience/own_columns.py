@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..simcore import NO_DECISION, ConfigError
+from .chains import find, keys_of
 from .ring import Rows
 
 _FIRST_ROOM = 1024
@@ -87,11 +88,10 @@ class OwnColumns:
         """
         # Within a network they come in the order of their numbers.
         order = np.argsort(self._network[: self._count].astype(np.min_scalar_type(len(now))), kind="stable")
-        keys = _key(self._network[order], self._decision[order])
-        own, known = self._places(keys, order, rows["decision"], rows["network"])
-        following, follows = self._places(keys, order, rows["next_decision"], rows["network"])
-        linked = rows["next_decision"] != NO_DECISION
-        follows &= linked
+        keys = keys_of(self._network[order], self._decision[order])
+        own = find(keys_of(rows["network"], rows["decision"]), keys, order)
+        following = find(keys_of(rows["network"], rows["next_decision"]), keys, order)
+        known, follows, linked = own >= 0, following >= 0, rows["next_decision"] != NO_DECISION
 
         joined: Rows = {}
         for name, column in self._columns.items():
@@ -104,15 +104,6 @@ class OwnColumns:
         self._filed[own[known]] = now[rows["network"][known]]
         self._forget(now)
         return joined
-
-    def _places(
-        self, keys: NDArray[np.uint64], order: NDArray[np.intp], decision: NDArray[Any], network: NDArray[Any]
-    ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        wanted = _key(network, decision)
-        if not len(keys):
-            return np.zeros(len(wanted), np.intp), np.zeros(len(wanted), np.bool_)
-        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return order[at], keys[at] == wanted
 
     def _forget(self, now: NDArray[np.int64]) -> None:
         filed = self._filed[: self._count]
@@ -160,11 +151,6 @@ class OwnColumns:
         self._network, self._decision = larger(self._network), larger(self._decision)
         self._filed = larger(self._filed)
         self._columns = {name: larger(column) for name, column in self._columns.items()}
-
-
-def _key(network: NDArray[Any], decision: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """In the order of networks, and of the numbers within each. "None" gives the number of no decision."""
-    return network.astype(np.uint64) << np.uint64(40) | decision
 
 
 def _nothing(dtype: np.dtype[Any]) -> float:

@@ -8,9 +8,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..simcore import ConfigError, Simulation, Worlds
+from ..simcore import ConfigError, Simulation, SimulationBatch
 from .asked import Asked, Tables
 from .blocks import Feature, ObservationBlock, Parts
+from .bounds import finite_bounds
 
 _Floats = NDArray[np.float32]
 _Runs = list[tuple[slice, slice]]
@@ -34,14 +35,14 @@ class BlockRows:
         self.parts = parts
         self._tables = [Tables(simulation) for simulation in simulations]
         self._own = [[_own(block, tables) for block in parts.observations] for tables in self._tables]
-        self._bounds = [(_bounds(block.general), _bounds(block.per_slot)) for block in parts.observations]
+        self._bounds = [(finite_bounds(block.general), finite_bounds(block.per_slot)) for block in parts.observations]
         self._count = 0
         self._kept: _Floats | None = None  # rows of a copy, until it has memory of its own
 
-    def look(self, worlds: Worlds) -> None:
+    def look(self, batch: SimulationBatch) -> None:
         """Make rows beside those of the core."""
-        self._seen, self._mask = worlds.observation, worlds.mask
-        self._network, self._router = worlds.network, worlds.router
+        self._seen, self._mask = batch.observation, batch.mask
+        self._network, self._router = batch.network, batch.router
         core = self._tables[0].simulation.seam()
         whole = self.parts.seam(core)
         rows, slots = self._mask.shape
@@ -179,10 +180,3 @@ def _places(seam: dict[str, Any], block: str) -> tuple[slice, slice]:
         return slice(own[0], own[-1] + 1) if own else slice(0, 0)
 
     return place(seam["general"]), place(seam["per_slot"])
-
-
-def _bounds(features: Sequence[Feature]) -> tuple[_Floats, _Floats]:
-    # No value is infinite, also where there is no bound.
-    limits = np.finfo(np.float32)
-    low = np.array([max(feature.low, limits.min) for feature in features], np.float32)
-    return low, np.array([min(feature.high, limits.max) for feature in features], np.float32)

@@ -1,0 +1,198 @@
+"""The keywords of the environments of packets, and what they have to be."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..configs import unknown
+from ..experience.blocks import Parts
+from ..experience.world import World
+from ..simcore import ConfigError, Simulation, available_memory
+
+Choose = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.integer[Any]]]
+"""A rule: observations [n, width] and masks [n, slots] to n slots. The arrays are views: read them, keep none."""
+
+OBSERVATION = "progress+router+queues+path+q_values"
+DEFAULT_WORLD = ("topology=dragonfly_72", "traffic=mixed", "traffic.load=0.3")
+
+_CONTROLS = ("decision", "all", "packet")
+_INVALID = ("error", "minimal")
+_BACKGROUNDS = ("minimal", "random")
+
+
+class PacketKeywords(TypedDict, total=False):
+    """The keywords of the environments of packets; see `PacketOptions`."""
+
+    world: World | Mapping[str, Any]
+    overrides: Sequence[str]
+    vary: Mapping[str, Sequence[Any] | Mapping[str, float]]
+    slots: int
+    observation: str
+    reward: str
+    relation: str
+    record: int
+    control: str
+    background: str | Choose
+    invalid: str
+    episode_ns: float
+    episode_decisions: int
+    warmup_ns: float
+
+
+@dataclass(frozen=True)
+class PacketOptions:
+    """What an environment of packets is made of.
+
+    Args:
+        world: a `World`, or a mapping of its sections; none = Dragonfly of 72 terminals with mixed traffic of load 0.3.
+        overrides: instead of `world`, any configuration of the framework, as after `flitgym-simulate`.
+        vary: with `overrides` or a mapping: what is drawn anew per network; see `World`.
+        slots: candidates that are seen of each decision, 2 to 16.
+        observation: blocks of features, joined by +: the core's, and those from Python (`flitgym.experience.blocks`).
+        reward: what the core's transitions are paid, in us; see `flitgym-simulate --help` for the choices; in
+            `PacketBatch` one from Python, too. With control=all, `job_slowdown` charges the packets of slowed-down jobs
+            more; the others charge all alike.
+        relation: HyperX: whose candidates are offered.
+        record: transitions that the core keeps; more than arrive in one step.
+        control: what an episode is. `decision`: every decision of the network is the agent's, and an episode of its
+            own, paid at once with the delay along the way that it has taken; `all`: they make one episode, charged for
+            every packet that is due and not delivered; `packet`: those of one packet at a time, from its first decision
+            to its delivery, while `background` decides for the others.
+        background: `minimal` (slot 0), `random`, or a rule that chooses for n decisions at once.
+        invalid: an action outside the mask is replaced by slot 0 and counted (`minimal`), or is an `error`.
+        episode_ns: simulated time of a network, after the warm-up.
+        episode_decisions: or the agent's decisions in it, if they come first; 0 = no such limit.
+        warmup_ns: simulated time in which `background` decides for all, before the first episode of a network.
+    """
+
+    world: World
+    slots: int = 8
+    observation: str = OBSERVATION
+    reward: str = "hop_delay"
+    relation: str = "widest"
+    record: int = 8192
+    control: str = "decision"
+    background: str | Choose = "minimal"
+    invalid: str = "minimal"
+    episode_ns: float = 10_000.0
+    episode_decisions: int = 0
+    warmup_ns: float = 0.0
+
+    def __post_init__(self) -> None:
+        for key, valid in (("control", _CONTROLS), ("invalid", _INVALID)):
+            if getattr(self, key) not in valid:
+                raise ConfigError(unknown(key, str(getattr(self, key)), valid, "value"))
+        if not callable(self.background) and self.background not in _BACKGROUNDS:
+            raise ConfigError(unknown("background", str(self.background), _BACKGROUNDS, "value") + ", or a rule")
+        if not self.episode_ns > 0 or self.episode_decisions < 0 or self.warmup_ns < 0 or self.record < 1:
+            raise ConfigError(
+                f"episode_ns ({self.episode_ns}) and record ({self.record}) must be above 0, episode_decisions "
+                f"({self.episode_decisions}) and warmup_ns ({self.warmup_ns}) at least 0"
+            )
+        self.parts()
+
+    @classmethod
+    def read(cls, keywords: Mapping[str, Any], environment: str) -> PacketOptions:
+        """Check the keywords of an environment.
+
+        Raises:
+            ConfigError: unknown keyword, contradiction, or a world that does not exist.
+        """
+        valid = PacketKeywords.__annotations__
+        for key in keywords:
+            if key not in valid:
+                raise ConfigError(unknown(environment, key, valid, "keyword"))
+        own = {field.name for field in fields(cls)} - {"world"}
+        world = world_of(keywords.get("world"), keywords.get("overrides"), keywords.get("vary"))
+        return cls(world, **{key: value for key, value in keywords.items() if key in own})
+
+    def parts(self) -> Parts:
+        """What of observation and reward is the core's, and what is Python's.
+
+        Raises:
+            ConfigError: nobody has registered what one of them names.
+        """
+        return Parts.of(self.observation, self.reward)
+
+    def routing(self) -> dict[str, Any]:
+        """The section `routing` of the simulations: what the core does of it."""
+        parts = self.parts()
+        keys = ("slots", "relation", "record")
+        own = {key: getattr(self, key) for key in keys}
+        return {"name": "agent", "observation": parts.core, "reward": parts.core_reward, **own}
+
+
+def world_of(
+    world: World | Mapping[str, Any] | None,
+    overrides: Sequence[str] | None,
+    vary: Mapping[str, Sequence[Any] | Mapping[str, float]] | None,
+) -> World:
+    """The world that the keywords `world`, `overrides` and `vary` describe.
+
+    Raises:
+        ConfigError: they contradict each other, or there is no such world.
+    """
+    if isinstance(overrides, str):
+        raise ConfigError(f"overrides: takes a list, e.g. ['{overrides}']")
+    if world is not None and overrides is not None:
+        raise ConfigError("world and overrides both say what the network is; give one of them")
+    if isinstance(world, World):
+        if vary is not None:
+            raise ConfigError("vary: the World says itself what varies; give it there")
+        return world
+    if world is not None:
+        return World(world, vary or {})
+    if overrides is None and vary is None:
+        return _default_world()
+    return World.composed(DEFAULT_WORLD if overrides is None else overrides, vary)
+
+
+@functools.cache
+def _default_world() -> World:
+    return World.composed(DEFAULT_WORLD)
+
+
+def check_room(one: Simulation, networks: int) -> None:
+    """Whether so many networks like this one, which is built already, find room.
+
+    Raises:
+        ConfigError: they need more memory than the machine has free; both numbers.
+    """
+    need, free = (networks - 1) * int(one.facts()["memory_estimate_bytes"]), available_memory()
+    if need > free:
+        raise ConfigError(
+            f"num_envs: {networks} networks take {(need * networks / max(networks - 1, 1)) / 1e9:.3g} GB of memory and "
+            f"the machine has {free / 1e9:.3g} GB free"
+        )
+
+
+def whole(action: Any) -> int:
+    """The slot that an action names.
+
+    Raises:
+        ConfigError: it is no whole number.
+    """
+    try:
+        return operator.index(action)
+    except TypeError as error:
+        raise ConfigError(f"action: {action!r} is no whole number; actions are slots, from 0 on") from error
+
+
+def check_options(options: Mapping[str, Any] | None, valid: Sequence[str] = ()) -> None:
+    """Refuse what `reset(options=...)` does not know.
+
+    Raises:
+        ConfigError: names the option and the valid ones.
+    """
+    for key in options or ():
+        if not valid:
+            raise ConfigError(f"reset(): unknown option '{key}'; there are none")
+        if key not in valid:
+            raise ConfigError(unknown("reset()", str(key), valid, "option"))

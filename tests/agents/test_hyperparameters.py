@@ -1,0 +1,125 @@
+"""Hyperparameters are said once for flitgym's own version of an algorithm and RLlib's, and within the core's bounds."""
+
+from dataclasses import asdict, fields
+from typing import Any
+
+import pytest
+import torch
+from flitgym.agents import dqn, policy_search, ppo, trainable
+from flitgym.agents.advantages import generalised_advantages, successors
+from flitgym.agents.bounds import require
+from flitgym.agents.rllib_config import DqnConfig, Machines, PpoConfig
+from flitgym.configs import CONFIG_DIR, explain
+from flitgym.configs.training import register_training
+from flitgym.env import World
+from flitgym.simcore import ConfigError, registered
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir
+
+TWINS = [
+    pytest.param(ppo.Hyperparameters, ppo.Config, PpoConfig, id="ppo"),
+    pytest.param(dqn.Hyperparameters, dqn.Config, DqnConfig, id="dqn"),
+]
+
+
+@pytest.mark.parametrize(("shared", "own", "rllib"), TWINS)
+def test_versions_agree_in_what_both_understand(shared: type[Any], own: type[Any], rllib: type[Any]) -> None:
+    names = {field.name for field in fields(shared)}
+    assert {"network", "hidden", "learning_rate", "discount", "gradient_norm"} <= names
+    assert {name: asdict(own())[name] for name in names} == {name: asdict(rllib())[name] for name in names}
+    # What stands in both versions, stands in what they share.
+    assert {field.name for field in fields(own)} & {field.name for field in fields(rllib)} == names | {"name"}
+    assert {field.name for field in fields(Machines)} <= {field.name for field in fields(rllib)}
+
+
+@pytest.mark.parametrize(("shared", "own", "rllib"), TWINS)
+def test_one_version_refuses_the_other_s(shared: type[Any], own: type[Any], rllib: type[Any]) -> None:
+    require(own(), own, "agent")
+    with pytest.raises(ConfigError, match=rf"it takes .*{own.__qualname__}, not .*whose address, .* it does not know"):
+        require(rllib(), own, "it")
+    with pytest.raises(ConfigError, match=r"not .*Config, whose capacity, .*run_ns, .* it does not know"):
+        require(own(), rllib, "it")
+    module = {ppo.Config: ppo, dqn.Config: dqn}[own]
+    with pytest.raises(ConfigError, match=f"agent={own().name} takes"):
+        module.Agent(rllib(), World({"topology": "dragonfly"}), rounds=1, seed=1)
+
+
+@pytest.mark.parametrize("kind", [ppo.Config, dqn.Config, PpoConfig, DqnConfig])
+def test_the_core_s_bounds_hold(kind: type[Any]) -> None:
+    core = registered("routing")["policy"]["params"]
+    for key in ("slots", "toll"):
+        beyond = core[key]["max"] + 1
+        with pytest.raises(ConfigError, match=rf"agent\.{key}: {beyond:g}.* is outside {core[key]['min']:g} \.\. "):
+            kind(**{key: type(core[key]["default"])(beyond)})
+    with pytest.raises(ConfigError, match=r"agent\.hidden: \[32, 0\]: 0 is outside 1 \.\. 4096"):
+        kind(hidden=[32, 0])
+    with pytest.raises(ConfigError, match=r"agent\.network: .*did you mean 'flat'"):
+        kind(network="flatt")
+
+
+# ---- As a user types them ----
+
+
+def composed(*words: str) -> Any:
+    register_training(trainable())
+    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+        return hydra_compose("train", overrides=list(words)).agent
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["agent=rllib_ppo", "agent.run_ns=5"], "unknown key 'run_ns'; agent=dqn and agent=ppo have it"),
+        (["agent=ppo", "agent.env_runners=2"], "agent=rllib_dqn and agent=rllib_ppo have it"),
+        (["agent=rllib_dqn", "agent.target_rate=0.1"], "agent=dqn have it"),
+        (["agent=ppo", "agent.clop=0.1"], "did you mean 'clip'"),
+    ],
+)
+def test_a_key_of_another_agent_is_said_to_be_one(words: list[str], said: str) -> None:
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - which exception it is, is Hydra's business
+        composed(*words)
+    message = explain(raised.value)
+    for part in said.split("; "):
+        assert part in message
+
+
+def test_costs_of_features_are_plain_overrides() -> None:
+    agent = composed("agent=policy_search", "agent.start.more_time=2", "agent.start={lost: 3}")
+    assert dict(agent.start) == {"more_time": 2.0, "lost": 3.0}
+    config = policy_search.Config(**{**agent, "start": dict(agent.start), "hidden": list(agent.hidden)})
+    assert config.start == {"more_time": 2.0, "lost": 3.0}
+    assert dict(composed("agent=policy_search").start) == {}
+    with pytest.raises(ConfigError, match=r"agent\.start: unknown feature 'more_tine'; did you mean 'more_time'"):
+        policy_search.Config(start={"more_tine": 2.0})
+    with pytest.raises(ConfigError, match=r"agent\.start: unknown feature 'more_time'; .*valid features: .*link"):
+        policy_search.Config(observation="queues", start={"more_time": 2.0})
+    with pytest.raises(ConfigError, match="did you mean 'queues'"):
+        policy_search.Config(observation="queue", start={"more_time": 2.0})
+
+
+# ---- Advantages ----
+
+
+def test_advantages_follow_chains_of_any_length() -> None:
+    # A packet of 40 decisions whose rows stand in any order, one of network 1 with the same numbers, and a loose end.
+    torch.manual_seed(1)
+    count = 40
+    order = torch.randperm(count)
+    decision = torch.cat([order, torch.tensor([3, 50])])
+    following = torch.where(decision[:count] + 1 < count, decision[:count] + 1, -1)
+    rows = {
+        "decision": decision,
+        "next_decision": torch.cat([following, torch.tensor([4, 51])]),
+        "network": torch.tensor([0] * count + [1, 0]),
+    }
+    successor = successors(rows)
+    assert successor[count:].tolist() == [-1, -1]
+    reward, value = torch.rand(count + 2), torch.rand(count + 2)
+    next_value = torch.where(successor >= 0, value[successor], 0.0)
+    found = generalised_advantages(reward, value, next_value, successor, 0.9, 0.8)
+    expected = torch.zeros(count + 2)
+    for row in [*order.argsort().flip(0).tolist(), count, count + 1]:  # from the last decision to the first
+        after = int(successor[row])
+        delta = reward[row] + 0.9 * next_value[row] - value[row]
+        expected[row] = delta if after < 0 else delta + 0.9 * 0.8 * expected[after]
+    torch.testing.assert_close(found, expected)
