@@ -1,11 +1,15 @@
-"""Cross-entropy search for a linear policy: whole runs are judged, not single decisions.
+"""Cross-entropy search for a policy of few costs: whole runs are judged, not single decisions.
 
 A decision's own delay says nothing of what a detour costs others. Beside a job that floods the network every packet
 that goes around, because it is faster for itself, fills the buffers of links that others need; rewards by packet make
 the flood spread. Here a candidate policy plays whole episodes, and what it is judged by contains all of that: of jobs,
 how fast each of them communicates.
 
-A score is minus a sum of costs, one per feature of the slot and all positive; the search is over their logarithms.
+A score is minus a sum of costs, one per feature of the slot and all positive; the search is over their logarithms. A
+way with more hops than the least may pay for a feature once more (`tolls`), which no linear score can say: what a
+detour takes from others, by holding links that they need, grows with how much is lost there (marginal-cost pricing:
+Beckmann, McGuire, Winsten 1956). A constant price of detours (`more_hops`) that is high enough to keep jobs apart where
+one floods the network keeps light adversarial traffic on its minimal links until they are full; a toll does not.
 
     Rubinstein, Methodology and Computing in Applied Probability 1 (1999)   draw, keep the elite, fit, draw again
     Szita and Lorincz, Neural Computation 18 (2006)                         policies by this method
@@ -41,7 +45,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,6 +65,7 @@ from .networks import Layers
 
 _CHUNK_NS = 5000  # between two looks whether the first job is done, or the round given up
 _MOST_COST = 1e6
+_FAR = 1024.0  # more than twice what any feature of a slot comes to
 
 
 @dataclass
@@ -75,8 +80,9 @@ class Config:
     relation: str = "widest"
     slots: int = 6
     slots_by: str = "estimate"  # or random: which candidates where there are more than slots
+    tolls: list[str] = field(default_factory=list)  # features that ways with more hops pay for once more
     # the search
-    start: dict[str, float] = field(default_factory=dict)  # costs of features of `observation` by name, 1 unless said
+    start: dict[str, float] = field(default_factory=dict)  # costs by feature, or feature_toll; 1 unless said
     spread: float = 0.7  # standard deviation of the logarithms of costs at the start
     least_spread: float = 0.1
     population: int = 12  # candidates per round, the mean among them
@@ -97,13 +103,21 @@ class Config:
             threads=(0, 1024),
         )
         if self.network != "slots" or list(self.hidden):
-            raise ConfigError("agent.network, agent.hidden: policy_search has a linear score of slots: slots, []")
+            raise ConfigError("agent.network, agent.hidden: policy_search has a score of slots of its own: slots, []")
         if self.elite > self.population:
             raise ConfigError(f"agent.elite: {self.elite} of a population of {self.population}")
         features = slot_features(self.observation)
-        for name, cost in self.start.items():
+        for name in self.tolls:
             if name not in features:
-                raise ConfigError(unknown("agent.start", name, features, "feature"))
+                raise ConfigError(unknown("agent.tolls", name, features, "feature"))
+        if len(set(self.tolls)) < len(self.tolls):
+            raise ConfigError(f"agent.tolls: {list(self.tolls)} names a feature twice")
+        if self.tolls and "more_hops" not in features:
+            raise ConfigError(f"agent.tolls: agent.observation={self.observation} does not tell more_hops")
+        costs = [*features, *_tolls(self.tolls)]
+        for name, cost in self.start.items():
+            if name not in costs:
+                raise ConfigError(unknown("agent.start", name, costs, "feature"))
             if not (math.isfinite(cost) and 1 / _MOST_COST <= cost <= _MOST_COST):
                 raise ConfigError(f"agent.start.{name}: {cost} is outside {1 / _MOST_COST:g} .. {_MOST_COST:g}")
 
@@ -125,6 +139,10 @@ def slot_features(observation: str) -> list[str]:
     return [name for block in observation.split("+") for name in blocks[block]["facts"]["per_slot"]]
 
 
+def _tolls(features: Sequence[str]) -> list[str]:
+    return [f"{name}_toll" for name in features]
+
+
 class Agent:
     """Searches the costs of slot features on a world, or a mixture of which every round plays each world once."""
 
@@ -135,7 +153,8 @@ class Agent:
         seam = self._simulation(0, self.next_seed).seam()
         self.general = len(seam["general"])
         self.features = [feature["name"].rpartition(".")[2] for feature in seam["per_slot"]]
-        costs = torch.tensor([float(config.start.get(name, 1.0)) for name in self.features], dtype=torch.float64)
+        self.costs = [*self.features, *_tolls(config.tolls)]
+        costs = torch.tensor([float(config.start.get(name, 1.0)) for name in self.costs], dtype=torch.float64)
         self.mean = costs.log()  # of the logarithms of the costs
         self.spread = torch.full_like(self.mean, config.spread)
         self.generator = torch.Generator().manual_seed(seed)
@@ -145,7 +164,8 @@ class Agent:
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:
         """Parameters of `routing=policy`."""
-        return {key: getattr(config, key) for key in _PARAMETERS}
+        hidden = [3 + len(config.tolls)] if config.tolls else []  # see _layers()
+        return {**{key: getattr(config, key) for key in _PARAMETERS}, "hidden": hidden}
 
     def _simulation(self, k: int, seed: int) -> Simulation:
         return self.mixture.worlds[k].simulation({**self.routing(self.config), "name": "policy"}, seed)
@@ -184,7 +204,7 @@ class Agent:
             "loss_elite": float(losses.sort().values[: config.elite].mean()),
             "spread": float(self.spread.mean()),
             "decisions": float(self.decisions),
-            **{f"cost.{name}": math.exp(value) for name, value in zip(self.features, self.mean.tolist(), strict=True)},
+            **{f"cost.{name}": math.exp(value) for name, value in zip(self.costs, self.mean.tolist(), strict=True)},
         }
 
     def _play(self, logs: Tensor, k: int) -> tuple[float, int]:
@@ -203,9 +223,24 @@ class Agent:
             raise RoundAbandonedError
 
     def _layers(self, logs: Tensor) -> Layers:
+        costs = logs.exp().numpy()
         weights = np.zeros((1, self.general + len(self.features)), np.float32)
-        weights[0, self.general :] = -logs.exp().numpy()
-        return [(weights, np.zeros(1, np.float32))]
+        weights[0, self.general :] = -costs[: len(self.features)]
+        if not self.config.tolls:
+            return [(weights, np.zeros(1, np.float32))]
+        # Rectified units: the sum of the costs (whichever sign it has), x + F (h - 1/2) of each x with a toll, and
+        # F (h - 1/2); h = more_hops is 0 or less on shortest ways and 1/2 or more on others. F is so large that the
+        # difference of the last two is 0 there and x here.
+        tolls = costs[len(self.features) :].astype(np.float32)
+        longer = np.zeros_like(weights)
+        longer[0, self.general + self.features.index("more_hops")] = _FAR
+        tolled = np.repeat(longer, len(tolls), axis=0)
+        for row, name in zip(tolled, self.config.tolls, strict=True):
+            row[self.general + self.features.index(name)] += 1
+        first = np.concatenate([-weights, weights, tolled, longer])
+        bias = np.array([0, 0] + [-_FAR / 2] * (len(tolls) + 1), np.float32)
+        second = np.array([[-1, 1, *-tolls, tolls.sum()]], np.float32)
+        return [(first, bias), (second, np.zeros(1, np.float32))]
 
     def policy(self) -> Layers:
         """The network that the core follows: the mean."""
@@ -229,7 +264,7 @@ class Agent:
             ConfigError: it is none of this agent, or damaged; the message names the piece.
         """
         given = stored.entries(state, "agent", _STORED)
-        shape = [len(self.features)]
+        shape = [len(self.costs)]
         mean = stored.tensor(given["mean"], "agent.mean", torch.float64, shape)
         spread = stored.tensor(given["spread"], "agent.spread", torch.float64, shape)
         self.generator.set_state(stored.generator(given["generator"], "agent.generator"))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from flitgym.agents.abandonment import RoundAbandonedError
-from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs
+from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, slot_features
 from flitgym.experience.world import Mixture
 from flitgym.simcore import ConfigError
 
@@ -43,6 +43,42 @@ def test_it_fits_costs_to_the_best_of_what_it_drew(mixture: Mixture, monkeypatch
     layer, _ = agent.policy()[0]
     assert np.allclose(layer[0, : agent.general], 0)  # what is the same for all slots moves none of them
     assert np.allclose(np.log(-layer[0, agent.general :]), goal, atol=0.5)
+
+
+def test_a_toll_is_paid_by_longer_ways_alone(mixture: Mixture) -> None:
+    """The network of costs with tolls says what they say: the sum, and the toll where there are more hops."""
+    config = Config(**_SMALL, tolls=["lost", "queued"])
+    agent = Agent(config, mixture, rounds=1, seed=1)
+    assert agent.costs == [*agent.features, "lost_toll", "queued_toll"]
+    draws = np.random.default_rng(3)
+    logs = torch.tensor(draws.normal(size=len(agent.costs)))
+    (first, bias), (second, last) = agent._layers(logs)
+    x = draws.uniform(0, 100, (200, first.shape[1])).astype(np.float32)
+    column = {name: agent.general + k for k, name in enumerate(agent.features)}
+    x[:, column["more_time"]] = draws.uniform(-8, 8, 200)
+    x[:, column["more_hops"]] = draws.choice([-0.5, 0, 0.5, 1, 1.5], 200)
+    scores = np.maximum(x @ first.T + bias, 0) @ second.T + last
+    costs = np.exp(logs.numpy())
+    longer = x[:, column["more_hops"]] > 0
+    tolled = costs[-2] * x[:, column["lost"]] + costs[-1] * x[:, column["queued"]]
+    wanted = -(x[:, agent.general :] @ costs[:-2]) - np.where(longer, tolled, 0)
+    assert np.allclose(scores[:, 0], wanted, rtol=1e-3, atol=0.5)
+    assert 0 < longer.sum() < len(longer)
+    assert math.isfinite(agent.train_round()["loss"])  # the core takes it
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"tolls": ["losst"]}, "agent.tolls: unknown feature 'losst'"),
+        ({"tolls": ["lost", "lost"]}, "names a feature twice"),
+        ({"tolls": ["lost"], "start": {"queued_toll": 1}}, "agent.start: unknown feature 'queued_toll'"),
+        ({"tolls": slot_features("queues")[:1], "observation": "queues"}, "does not tell more_hops"),
+    ],
+)
+def test_tolls_that_mean_nothing_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Config(**given)
 
 
 def test_threads_change_nothing_and_a_stopped_search_goes_on_as_if_it_had_not_been(mixture: Mixture) -> None:

@@ -9,7 +9,7 @@ import pytest
 from flitgym import plugins
 from flitgym.agents import trainable
 from flitgym.env import blocks
-from flitgym.env.blocks import Parts
+from flitgym.experience.blocks import Parts
 from flitgym.experiments import reproduce
 from flitgym.experiments.benchmarks import suite
 from flitgym.simcore import ConfigError

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ...benchmarks.measures import recovery
-from ...drawing import Row, key_line, latency_axis, polish, select, style_of, title_of
+from ...plotting.drawing import Row, key_line, latency_axis, polish, select, style_of
+from ...plotting.patterns import title_of
 
 ROUTINGS = ("ugal", "q_adaptive", "universal")
 LABELS = {"universal": "DQN, one policy for all networks"}

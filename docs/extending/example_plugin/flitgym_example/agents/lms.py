@@ -8,7 +8,7 @@ import torch
 from flitgym.agents import stored
 from flitgym.agents.networks import Layers
 from flitgym.agents.rollouts import SEEN, Rollouts
-from flitgym.env.world import Mixture, World
+from flitgym.env import Mixture, World
 
 
 @dataclass
