@@ -112,6 +112,8 @@ class Config:
                 raise ConfigError(unknown("agent.tolls", name, features, "feature"))
         if len(set(self.tolls)) < len(self.tolls):
             raise ConfigError(f"agent.tolls: {list(self.tolls)} names a feature twice")
+        if len(set(features)) < len(features):
+            raise ConfigError(f"agent.observation: {self.observation} tells a feature twice, so costs have no names")
         if self.tolls and "more_hops" not in features:
             raise ConfigError(f"agent.tolls: agent.observation={self.observation} does not tell more_hops")
         costs = [*features, *_tolls(self.tolls)]
@@ -278,7 +280,7 @@ def _loss_of_jobs(simulation: Simulation, limit_ns: float, go_on: Callable[[], N
     """Mean over the jobs of log(ns of communication per flit received); infinite if one has received none."""
     while simulation.time_ns < limit_ns and not (simulation.workload_finished or simulation.workload_stuck):
         go_on()
-        simulation.run_workload(simulation.cycles(min(_CHUNK_NS, limit_ns)))
+        simulation.run_workload(max(1, simulation.cycles(min(_CHUNK_NS, limit_ns))))
         first = simulation.jobs()[0]
         if first["ranks_finished"] == first["ranks"]:
             break

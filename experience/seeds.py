@@ -24,7 +24,11 @@ EPISODES_PER_TRAINING = 1_000_000
 
 
 def episode_seed(seed: int, *numbers: int) -> int:
-    """The seed of an episode, 32 bits by NumPy's `SeedSequence`; another one for each tuple.
+    """The seed of an episode, 32 bits by NumPy's `SeedSequence`.
+
+    Of tuples of one length two have the same seed by chance alone (4 pairs in 200,000 were seen). A last number of 0
+    is as none: (1, 2, 0) has the seed of (1, 2), so the first episode of RLlib's process w is episode w of an
+    environment.
 
     Args:
         seed: the user's, at least 0.

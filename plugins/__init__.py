@@ -39,6 +39,7 @@ GROUP = "flitgym.plugins"
 VARIABLE = "FLITGYM_PLUGINS"
 WITHOUT = f"{VARIABLE}=none leaves installed plugins out"
 _LIBRARIES = (".so", ".dylib")
+FOLDERS = ("agents", "blocks", "configs", "figures", "studies", "suites", "lib")  # of a plugin's package
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,7 @@ def _installed(words: str) -> tuple[Plugin, ...]:
 
 def _given(path: Path) -> Plugin:
     if path.is_dir():
+        _require_package(path.resolve())
         parent = str(path.resolve().parent)
         if parent not in sys.path:
             sys.path.append(parent)
@@ -149,6 +151,16 @@ def _given(path: Path) -> Plugin:
         f"{VARIABLE}: '{path}' is neither a library (*.so) nor the folder of a package; write paths, or `none`, with "
         f"'{os.pathsep}' in between"
     )
+
+
+def _require_package(path: Path) -> None:
+    if path.name.isidentifier() and any((path / folder).is_dir() for folder in FOLDERS):
+        return
+    inner = [
+        one for one in sorted(path.iterdir()) if one.is_dir() and any((one / folder).is_dir() for folder in FOLDERS)
+    ]
+    near = f"; did you mean '{inner[0]}'?" if inner else ""
+    raise refusal(f"{VARIABLE}: '{path}' is not the package of a plugin, which has one of {', '.join(FOLDERS)}{near}")
 
 
 def files(folder: str, pattern: str) -> list[tuple[Plugin, Path]]:

@@ -68,6 +68,16 @@ def test_paths_that_are_none(use) -> None:
     assert plugins.installed() == ()
 
 
+def test_a_folder_that_is_no_package_of_a_plugin(use, tmp_path: Path) -> None:
+    """The folder of the project in the place of its package is the natural slip."""
+    written(tmp_path / "project" / "my_plugin", agents__x_py="")
+    for folder, near in (("project", r"; did you mean '.*/project/my_plugin'\?"), ("empty", "$")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        use(tmp_path / folder)
+        with pytest.raises(ConfigError, match=rf"'.*/{folder}' is not the package of a plugin.*, lib{near}"):
+            plugins.installed()
+
+
 def test_two_of_one_name(use, tmp_path: Path) -> None:
     first, second = (written(tmp_path / k / "twin_plugin", agents__x_py="") for k in "ab")
     use(first, second)
