@@ -38,6 +38,17 @@ row per region of destinations:
     lost + more_time, five_hop                                         0.99   0.97   2.92    0.43  21.8
     lost + 3 more_time + 3 more_hops + 0.3 queued, five_hop            0.91   1.00   2.74    0.34  21.0
     lost + 6 more_time + 12 more_hops + 0.3 queued, five_hop           0.87   0.99   2.50    0.20  19.5
+
+Why tolls: on dragonfly_342, the six mixed jobs, FFT3D with Halo3D, LQCD and LU with DL; geometric mean of these nine
+communication times over Q-adaptive's, one seed; and the mean latency in ns of ADV+1 at load 0.25 on dragonfly_72
+(packets of 4 flits; Q-adaptive 741). All with 1.6 lost, 3.6 more_time and small costs of queues:
+
+    price of detours                      time   ADV+1
+    17 more_hops                          1.01     869
+    68 more_hops (searched without tolls) 0.95    2716
+    17 more_hops, toll of 4 on lost       0.96     769
+    17 more_hops, toll of 8 on lost       0.94     764
+    40 more_hops, toll of 3 on lost       0.93     891
 """
 
 from __future__ import annotations
@@ -154,6 +165,9 @@ class Agent:
         self.next_seed = training_seed(seed)
         seam = self._simulation(0, self.next_seed).seam()
         self.general = len(seam["general"])
+        for feature in seam["per_slot"]:
+            if feature["name"].rpartition(".")[2] in config.tolls and feature["low"] < 0:
+                raise ConfigError(f"agent.tolls: {feature['name']} may be below 0, and a toll is on a cost")
         self.features = [feature["name"].rpartition(".")[2] for feature in seam["per_slot"]]
         self.costs = [*self.features, *_tolls(config.tolls)]
         costs = torch.tensor([float(config.start.get(name, 1.0)) for name in self.costs], dtype=torch.float64)

@@ -81,6 +81,11 @@ def test_tolls_that_mean_nothing_are_refused(given: dict[str, Any], message: str
         Config(**given)
 
 
+def test_a_toll_on_what_may_be_below_0_is_refused(mixture: Mixture) -> None:
+    with pytest.raises(ConfigError, match=r"agent.tolls: .*more_time may be below 0"):
+        Agent(Config(**_SMALL, tolls=["more_time"]), mixture, rounds=1, seed=1)
+
+
 def test_threads_change_nothing_and_a_stopped_search_goes_on_as_if_it_had_not_been(mixture: Mixture) -> None:
     whole = Agent(Config(**_SMALL, threads=2), mixture, rounds=2, seed=1)
     metrics = [whole.train_round() for _ in range(2)]
