@@ -9,7 +9,7 @@ A score is minus a sum of costs, one per feature of the slot and all positive; t
 way with more hops than the least may pay for a feature once more (`tolls`), which no linear score can say: what a
 detour takes from others, by holding links that they need, grows with how much is lost there (marginal-cost pricing:
 Beckmann, McGuire, Winsten 1956). A constant price of detours (`more_hops`) that is high enough to keep jobs apart where
-one floods the network keeps light adversarial traffic on its minimal links until they are full; a toll does not.
+one floods the network keeps light adversarial traffic on its minimal links until they are full; a toll does so less.
 
     Rubinstein, Methodology and Computing in Applied Probability 1 (1999)   draw, keep the elite, fit, draw again
     Szita and Lorincz, Neural Computation 18 (2006)                         policies by this method
@@ -41,7 +41,8 @@ row per region of destinations:
 
 Why tolls: on dragonfly_342, the six mixed jobs, FFT3D with Halo3D, LQCD and LU with DL; geometric mean of these nine
 communication times over Q-adaptive's, one seed; and the mean latency in ns of ADV+1 at load 0.25 on dragonfly_72
-(packets of 4 flits; Q-adaptive 741). All with 1.6 lost, 3.6 more_time and small costs of queues:
+(packets of 4 flits; Q-adaptive 741), 100 us after 300 where searched and for 17 alone, else 60 after 200. By hand with
+1.6 lost, 3.6 more_time and small costs of queues, or searched on configs/worlds/interference.yaml:
 
     price of detours                      time   ADV+1
     17 more_hops                          1.01     869
@@ -49,6 +50,7 @@ communication times over Q-adaptive's, one seed; and the mean latency in ns of A
     17 more_hops, toll of 4 on lost       0.96     769
     17 more_hops, toll of 8 on lost       0.94     764
     40 more_hops, toll of 3 on lost       0.93     891
+    37 more_hops, toll of 8 (search_jobs) 0.92    1737
 """
 
 from __future__ import annotations

@@ -5,13 +5,14 @@ the draws of routings and exploration (`World.simulation(routing, seed)`). A use
 
 | who | seed of episode n = 0, 1, ... | |
 |---|---|---|
-| environments of `flitgym.env`, `play` | `episode_seed(seed, n)` | seeds that follow each other share no episode |
+| environments of `flitgym.env`, `play` | `episode_seed(seed, n)` | two seeds share episodes by chance |
 | the k-th of several networks | `episode_seed(seed + k, n)` | it is the single environment of seed + k |
 | a training by flitgym's own agents | `training_seed(seed) + n` | a million of its own for each training |
 | a training by RLlib, process w | `episode_seed(seed, w, n)` | whatever the number of processes |
 
 Trainings count from a number, for which one integer in a checkpoint is enough to go on. Evaluations take seeds as they
-are (`flitgym-simulate seed=1`), far below those of trainings, so that nothing is tested on what it was trained on.
+are (`flitgym-simulate seed=1`), far below those of trainings by flitgym's own agents, so that these are not tested on
+what they were trained on. RLlib's are hashed: they may meet one by chance.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from flitgym import agents
+from flitgym.configs import compose, core_sections
 from flitgym.simcore import MarginalCost, Simulation, SimulationBatch
 
 _WARMUP, _CYCLES = 1000, 800
@@ -28,15 +29,6 @@ _LABELLED = 400  # decisions per measurement
 RESULTS = Path(__file__).parent / "results"
 SHIPPED = Path(agents.__file__).parent / "policies" / "universal.safetensors"
 
-_SMALL = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
-_HPDC21 = {
-    "name": "vc_router", "cycle_ns": 1.6, "flit_bytes": 128.0, "link_bandwidth_gb_per_s_host": 4.0,
-    "link_bandwidth_gb_per_s_local": 4.0, "link_bandwidth_gb_per_s_global": 4.0, "crossbar_bandwidth_gb_per_s": 40.0,
-    "link_latency_ns_host": 10.0, "link_latency_ns_local": 30.0, "link_latency_ns_global": 300.0,
-    "input_latency_ns": 10.0, "output_latency_ns": 10.0, "pipeline_ns": 1.6, "input_buffer_flits": 20,
-    "output_buffer_flits": 20, "nic_buffer_flits": 20, "arbiter": "least_recently_served",
-    "credit_granularity": "packet", "output_wake_flits": 1.0, "latency_from": "nic", "source_backlog": "lost",
-}  # fmt: skip
 _LABELS: dict[str, dict[str, Any]] = {
     "PAR": {"name": "par"},
     "Q-adaptive": {"name": "q_adaptive"},
@@ -82,8 +74,10 @@ def batched() -> float:
 
 def labelled(routing: dict[str, Any], load: float, threads: int) -> tuple[float, float]:
     """Labelled decisions per second of wall time, and how many candidates they have."""
-    traffic = {"name": "uniform", "load": load}
-    simulation = Simulation({"topology": _SMALL, "router": _HPDC21, "routing": routing, "traffic": traffic, "seed": 1})
+    sections = core_sections(
+        compose(["topology=dragonfly_72", "router=hpdc21", "traffic=uniform", f"traffic.load={load}"])
+    )
+    simulation = Simulation({**sections, "routing": routing})
     simulation.run_ns(20_000)
     costs = MarginalCost(simulation, threads=threads)
     began = time.perf_counter()
