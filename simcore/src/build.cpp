@@ -6,6 +6,7 @@
 
 #include "failures.hpp"
 #include "partition.hpp"
+#include "router_setup.hpp"
 #include "routing/relation.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
@@ -16,7 +17,6 @@
 #include "simcore/rng.hpp"
 #include "simcore/state.hpp"
 #include "simcore/workload.hpp"
-#include "stage/follow.hpp"
 #include "tables/channel_graph.hpp"
 #include "tables/engine.hpp"
 #include "topology/graph.hpp"
@@ -119,70 +119,6 @@ std::vector<Outage> wire(const Config& config, Network& net) {
   return outages;
 }
 
-void check_watchdog(const Params& params, const Network& net) {
-  if (net.router.watchdog_cycles < 2 * net.longest_delay)
-    throw ConfigError("router.watchdog_ns: " + text(params.real("watchdog_ns")) +
-                      " ns is shorter than twice the longest channel delay (" +
-                      text(2 * net.longest_delay * net.cycle_ns) +
-                      " ns); a packet on a link would be taken for a deadlock");
-}
-
-void size_router(const Params& params, Network& net) {
-  RouterParams& r = net.router;
-  r.input_depth = params.count("input_buffer_flits");
-  r.output_depth = params.count("output_buffer_flits");
-  r.nic_depth = params.count("nic_buffer_flits");
-  r.flow_control = params.text("flow_control") == "wormhole" ? FlowControl::kWormhole : FlowControl::kVirtualCutThrough;
-  r.multi_cycle_switch = r.crossbar_cycles > 1;
-  for (const Channel& c : net.channels) r.multi_cycle_switch |= c.flit_cycles > 1;
-  const std::string& arbiter = params.text("arbiter");
-  r.arbiter = arbiter == "round_robin" ? Arbiter::kRoundRobin
-              : arbiter == "age"       ? Arbiter::kAge
-                                       : Arbiter::kLeastRecentlyServed;
-  r.crossbar_per_vc = params.text("crossbar_ports") == "per_vc";
-  net.request_mask = r.crossbar_per_vc ? 0 : ~0u;
-  if (r.crossbar_per_vc && (r.output_depth == 0 || r.crossbar_cycles > 1 || r.arbiter == Arbiter::kRoundRobin))
-    throw ConfigError(
-        "router.crossbar_ports: per_vc needs output buffers (output_buffer_flits > 0), a crossbar flit time of one "
-        "cycle and arbiter=age or least_recently_served; there are " +
-        std::to_string(r.output_depth) + " flits, " + std::to_string(r.crossbar_cycles) + " cycles and " + arbiter);
-  r.separate_vc_allocation = params.text("vc_allocation") == "before_switch";
-  r.packet_credits = params.text("credit_granularity") == "packet";
-  r.packet_crossbar = params.text("crossbar_sharing") == "packet";
-  if (r.packet_crossbar && (r.flow_control == FlowControl::kWormhole || !r.packet_credits || r.crossbar_per_vc))
-    throw ConfigError(
-        "router.crossbar_sharing: packet needs flow_control=virtual_cut_through, credit_granularity=packet and "
-        "crossbar_ports=per_port: what a packet claims it claims whole; they are " +
-        params.text("flow_control") + ", " + params.text("credit_granularity") + " and " +
-        params.text("crossbar_ports"));
-  r.flit_by_flit = params.text("packet_stepping") == "flit";
-  r.packet_links = r.packet_credits || params.text("link_sharing") == "packet";
-  r.latency_from_nic = params.text("latency_from") == "nic";
-  r.keep_backlog = params.text("source_backlog") == "kept";
-  const double watchdog = params.real("watchdog_ns") / net.cycle_ns;
-  r.watchdog_cycles = static_cast<u32>(std::min(watchdog, 2e9));
-  check_watchdog(params, net);
-}
-
-// Not where a sum could pass the 16 bits of its cells: there, decisions add up what they sense.
-void keep_sensed(Network& net) {
-  const u64 most = u64{net.vcs} * (net.router.input_depth + net.router.output_depth);
-  if (net.routing_facts.senses == Occupancy::kNothing || most > Sensed::kMost) return;
-  Sensed& sensed = net.sensed;
-  sensed.parts = net.routing_facts.senses;
-  sensed.radix_shift = net.radix_shift;
-  sensed.vcs = net.vcs;
-  sensed.column_shift = static_cast<u32>(std::countr_zero(Sensed::columns(net.radix_shift)));
-  MemoryShape shape;
-  shape.name = "sensed";
-  shape.meaning = "flits ahead of a packet at an output, as the routing senses them: VC x port";
-  shape.per = Per::kRouter;
-  shape.rows = net.vcs;
-  shape.columns = 1u << sensed.column_shift;
-  shape.highest = static_cast<double>(most);
-  sensed.memory = declare<u16>(net, shape);
-}
-
 void choose_routing(const Config& config, const Params& router, Network& net) {
   const auto& spec = find<RoutingSpec>("routing", config.routing.name, net);
   const Params params("routing." + spec.name, params_of(spec), without_defaults_of_others(spec, config.routing.values));
@@ -233,70 +169,6 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   keep_sensed(net);
 }
 
-// A packet of `flits` flits, as `key` says, must fit the buffers.
-void check_packet_fits(const std::string& key, u32 flits, const RouterParams& r) {
-  const std::string packet = ": a packet of " + std::to_string(flits) + " flits does not fit router.";
-  const auto fits = [&](const char* buffer, u32 depth) {
-    if (depth < flits)
-      throw ConfigError(
-          key + packet + buffer + " = " + std::to_string(depth) +
-          " flits, which virtual cut-through needs; enlarge the buffer or use router.flow_control=wormhole");
-  };
-  if (r.flow_control == FlowControl::kVirtualCutThrough) {
-    fits("input_buffer_flits", r.input_depth);
-    if (r.output_depth > 0) fits("output_buffer_flits", r.output_depth);
-  }
-  if (r.nic_depth < flits)
-    throw ConfigError(key + packet + "nic_buffer_flits = " + std::to_string(r.nic_depth) + " flits");
-  // A credit for the whole packet comes back with its tail: a buffer that cannot hold it would wait for itself.
-  if (r.packet_credits && r.input_depth < flits)
-    throw ConfigError(key + ": with router.credit_granularity=packet a packet of " + std::to_string(flits) +
-                      " flits does not fit router.input_buffer_flits = " + std::to_string(r.input_depth) +
-                      " flits; enlarge the buffer or use router.credit_granularity=flit");
-}
-
-// Packets that keep together (src/stage/train.hpp) hold what they pass from their first flit to their last.
-void size_trains(const std::string& size_key, const Params& params, Network& net) {
-  net.whole_packets = net.router.packet_crossbar && net.most_packet_flits > 1;
-  if (!net.whole_packets) return;
-  u32 slowest = net.router.crossbar_cycles;
-  for (const Channel& c : net.channels) slowest = std::max(slowest, c.flit_cycles);
-  const u64 longest = net.longest_delay + u64{net.most_packet_flits} * slowest;
-  if (longest > kLongestDelay / 2)
-    throw ConfigError(
-        size_key + ": a packet of " + std::to_string(net.most_packet_flits) + " flits takes " +
-        std::to_string(slowest) +
-        " cycles for each, too long in all with router.crossbar_sharing=packet; choose a longer router.cycle_ns");
-  net.longest_delay = static_cast<u32>(longest);
-  net.router.multi_cycle_switch = true;
-  check_watchdog(params, net);
-  if (net.router.flit_by_flit) declare_followers(net);
-}
-
-// Bubble flow control counts packets: all of one size, two of which fit a buffer. They keep to one VC all the way round
-// a ring.
-void check_bubble(const std::string& size_key, const Network& net) {
-  if (!net.routing_facts.bubble) return;
-  const std::string what = "routing." + net.routing_name + ".deadlock_avoidance: bubble";
-  const RouterParams& r = net.router;
-  if (r.flow_control == FlowControl::kWormhole)
-    throw ConfigError(what +
-                      " needs router.flow_control=virtual_cut_through: there must be room for whole packets; it is "
-                      "wormhole (use dateline there)");
-  if (net.vcs != net.routing_facts.classes)
-    throw ConfigError(what + " runs on rings of one VC, router.vcs is " + std::to_string(net.vcs) +
-                      "; valid are 0 and 1 (or use dateline)");
-  if (net.least_packet_flits != net.most_packet_flits)
-    throw ConfigError(what + " needs packets of one size, " + size_key + " makes them " +
-                      std::to_string(net.least_packet_flits) + " to " + std::to_string(net.most_packet_flits) +
-                      " flits: the room that small ones leave would not add up to that of a large one (use dateline)");
-  const u32 depth = r.output_depth > 0 ? r.output_depth : r.input_depth, two = 2 * net.most_packet_flits;
-  if (depth < two)
-    throw ConfigError(what + " needs room for two packets of " + std::to_string(net.most_packet_flits) +
-                      " flits, router." + (r.output_depth > 0 ? "output" : "input") + "_buffer_flits is " +
-                      std::to_string(depth) + "; at least " + std::to_string(two) + " are valid");
-}
-
 void choose_workload(const Config& config, const Params& router, Network& net) {
   if (!config.traffic.name.empty())
     throw ConfigError("traffic: '" + config.traffic.name +
@@ -308,9 +180,7 @@ void choose_workload(const Config& config, const Params& router, Network& net) {
                       std::to_string(flits) + " flits, a packet has at most 65535");
   net.least_packet_flits = 1;
   net.most_packet_flits = flits;
-  check_packet_fits("workload.packet_bytes", flits, net.router);
-  size_trains("workload.packet_bytes", router, net);
-  check_bubble("workload.packet_bytes", net);
+  fit_packets("workload.packet_bytes", router, net);
   net.traffic_name = "workload";
   net.load_values = {0};
   net.load_from = {0};
@@ -338,9 +208,7 @@ void choose_traffic(const Config& config, const Params& router, Network& net) {
   const u32 flits = net.most_packet_flits;
   net.fixed_interval = params.text("injection") == "fixed_interval";
   const std::string size_key = where + (flits > net.least_packet_flits ? ".packet_flits_max" : ".packet_flits");
-  check_packet_fits(size_key, flits, net.router);
-  size_trains(size_key, router, net);
-  check_bubble(size_key, net);
+  fit_packets(size_key, router, net);
 
   // The offered load is a step function of time.
   const auto& times = params.reals("load_step_times_ns");
@@ -372,67 +240,6 @@ void choose_traffic(const Config& config, const Params& router, Network& net) {
 }
 
 }  // namespace
-
-const std::vector<ParamSpec>& router_params() {
-  const double inf = std::numeric_limits<double>::max();
-  static const std::vector<ParamSpec> specs = {
-      real("cycle_ns", 1.0, 1e-3, 1e6, "ns",
-           "length of a simulator cycle; every time below is rounded to it, at most 1 % off"),
-      real("flit_bytes", 128, 1, 1e6, "bytes", "size of a flit"),
-      real("link_bandwidth_gb_per_s_host", 128, 1e-6, 1e6, "GB/s", "terminal channels"),
-      real("link_bandwidth_gb_per_s_local", 128, 1e-6, 1e6, "GB/s", "local channels"),
-      real("link_bandwidth_gb_per_s_global", 128, 1e-6, 1e6, "GB/s", "global channels"),
-      real("crossbar_bandwidth_gb_per_s", 128, 1e-6, 1e6, "GB/s",
-           "per crossbar port; above the link's it is the crossbar speedup"),
-      real("link_latency_ns_host", 1, 0, 1e6, "ns", "time of flight, terminal channels"),
-      real("link_latency_ns_local", 10, 0, 1e6, "ns", "time of flight, local channels"),
-      real("link_latency_ns_global", 100, 0, 1e6, "ns", "time of flight, global channels"),
-      real("input_latency_ns", 0, 0, 1e6, "ns", "from the end of the link to the input buffer"),
-      real("output_latency_ns", 1, 0, 1e6, "ns", "from the output queue (or the switch) to the link"),
-      real("pipeline_ns", 0, 0, 1e5, "ns",
-           "from becoming the head of an input VC to its route computation and first switch request"),
-      integer("input_buffer_flits", 256, 1, 65535, "flits", "per VC"),
-      integer("output_buffer_flits", 0, 0, 65535, "flits",
-              "per VC; 0 = an input-queued router, whose crossbar drives the links"),
-      integer("nic_buffer_flits", 32, 1, 65535, "flits", "output buffer of each network interface"),
-      integer("injection_vcs", 1, 0, kMaxVcs, "", "a network interface spreads its packets over so many VCs; 0 = all"),
-      integer("vcs", 0, 0, kMaxVcs, "", "virtual channels per port; 0 = as many as the routing needs"),
-      choice("flow_control", "virtual_cut_through", {"virtual_cut_through", "wormhole"},
-             "a head moves on when the next buffer takes the whole packet, or one flit"),
-      choice("arbiter", "round_robin", {"round_robin", "least_recently_served", "age"},
-             "switch allocation: round robin at each output, or in order of the least recently served (input, VC) or "
-             "of the oldest packet"),
-      choice("crossbar_ports", "per_port", {"per_port", "per_vc"},
-             "a port sends and receives one flit per crossbar flit time in all, or one per VC (as SuperSim's and "
-             "CAMINOS's routers do): a speedup of the number of VCs"),
-      choice("vc_allocation", "with_switch", {"with_switch", "before_switch"},
-             "a head wins its output VC in the same grant as the switch, or a cycle earlier, holding it until its tail "
-             "has won the switch"),
-      choice("credit_latency", "hop", {"hop", "link"},
-             "a credit takes as long as a flit's hop the other way (output, link, input), or the time of flight alone"),
-      choice("credit_granularity", "flit", {"flit", "packet"},
-             "credits return per flit, or per packet with its tail; with packet, links are shared by packets too"),
-      choice("crossbar_sharing", "flit", {"flit", "packet"},
-             "a crossbar input and output take a flit at a time, or stay with a packet until its tail has passed, as "
-             "its channel does; with packet (needs credit_granularity=packet), "
-             "queues, room and credits are claimed and given back for a whole packet with its head"),
-      choice("packet_stepping", "train", {"train", "flit"},
-             "with crossbar_sharing=packet, a packet is moved as one entry per hop, or flit by flit: slower by far, "
-             "with the same results (a check of the simulator)"),
-      choice("link_sharing", "flit", {"flit", "packet"},
-             "the VCs of a link take turns flit by flit, or packet by packet (a packet that runs dry lets others "
-             "through)"),
-      integer("output_wake_flits", 0, 0, 16, "flit times",
-              "an idle output port (or NIC) waits so long before it sends"),
-      choice("latency_from", "generation", {"generation", "nic"},
-             "reference point of packet_latency_*: the source's clock, or acceptance by its NIC"),
-      choice("source_backlog", "kept", {"kept", "lost"},
-             "while a NIC is full, generations wait (an open-loop source) or are lost"),
-      real("watchdog_ns", 100000, 0, inf, "ns",
-           "nothing moved for so long with flits in flight = deadlock, the run ends with an error"),
-  };
-  return specs;
-}
 
 const std::vector<ParamSpec>& common_traffic_params() {
   static const std::vector<ParamSpec> specs = {

@@ -87,7 +87,7 @@ struct Seam {
   const RewardSpec* reward = nullptr;
   std::shared_ptr<const ComponentData> reward_data;
   float toll = 0;                       // of rewards that know one
-  bool by_estimate = false;             // of more candidates than slots, the best by `slot_estimate_ns`, not any
+  bool by_estimate = false;             // of more candidates than slots, the best by estimate (seam.cpp), not any
   u32 capacity = 0;                     // transitions kept; 0 = none
   double record_part = 1;               // of the packets
   PolicyShape policy;                   // no layers: the decisions come from outside

@@ -249,7 +249,7 @@ struct Network {
   LearnedTable feedback;  // what learns from it; no rows: an agent outside, or nobody
   Decider decider = Decider::kRouting;
 
-  // src/registry.hpp fills these in: called once per cycle (route) or per packet (the others)
+  // from the routing's entry in the registry (registry.hpp): called once per cycle (route) or per packet (the others)
   void (*route)(const Network&, State&, Batch&) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // the relation: everything that may be chosen

@@ -1,0 +1,8 @@
+// What a network is and what a simulation holds, as dicts and NumPy arrays.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include "simcore/simulation.hpp"
+
+void bind_arrays(pybind11::class_<flitgym::Simulation>& simulation);

@@ -1,0 +1,8 @@
+// The external decider: the requests of a cycle, and the answers to them.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include "simcore/simulation.hpp"
+
+void bind_requests(pybind11::class_<flitgym::Simulation>& simulation);
