@@ -26,23 +26,8 @@ from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
+from training_scenes import OWN, SMALL
 
-# A training of a second or two.
-SMALL = [
-    "topology=dragonfly",
-    "topology.terminals_per_router=1",
-    "topology.routers_per_group=2",
-    "topology.global_ports=1",
-    "topology.groups=3",
-    "agent.run_ns=1000",
-    "agent.episode_ns=4000",
-    "agent.networks=2",
-    "agent.capacity=2048",
-    "agent.record_part=1.0",
-    "evaluation.every=0",
-    "track.to=none",
-    "vary={traffic.load: [0.2, 0.4]}",
-]
 SMALL_WORLD = World(
     {
         "topology": {
@@ -55,7 +40,6 @@ SMALL_WORLD = World(
         "traffic": {"name": "uniform", "load": 0.4},
     }
 )
-OWN = {"dqn": ["agent=dqn", "agent.updates=3", "agent.batch=64"], "ppo": ["agent=ppo", "agent.epochs=2"]}
 
 
 def command(*words: str) -> list[str]:
