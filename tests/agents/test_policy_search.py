@@ -2,6 +2,7 @@
 
 import math
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,39 @@ def test_tolls_that_mean_nothing_are_refused(given: dict[str, Any], message: str
 def test_a_toll_on_what_may_be_below_0_is_refused(mixture: Mixture) -> None:
     with pytest.raises(ConfigError, match=r"agent.tolls: .*more_time may be below 0"):
         Agent(Config(**_SMALL, tolls=["more_time"]), mixture, rounds=1, seed=1)
+
+
+@pytest.mark.parametrize(("harm", "low", "high"), [(0.0, -20, -2), (4.0, -0.4, 0.4)])
+def test_what_one_world_gains_does_not_pay_for_what_another_loses(
+    mixture: Mixture, monkeypatch: pytest.MonkeyPatch, harm: float, low: float, high: float
+) -> None:
+    """Two worlds want opposite things of one cost; with `harm` the second gives no more than its reference has."""
+    agent = Agent(Config(population=30, elite=6, references=["minimal"], harm=harm), mixture, rounds=15, seed=1)
+    monkeypatch.setattr(agent, "_play", lambda logs, k: (float(logs[0]) * (1.0, -0.5)[k], 1))
+    monkeypatch.setattr(agent, "_best_of_references", lambda pool: torch.tensor([math.inf, 0.0]))
+    for _ in range(15):
+        metrics = agent.train_round()
+    assert low < float(agent.mean[0]) < high
+    assert metrics["harm"] >= 0
+
+
+def test_references_play_the_episodes_of_the_candidates(mixture: Mixture) -> None:
+    """The loss of the best of them in each world, at the seeds of the round."""
+    names = ["minimal", "q_adaptive"]
+    agent = Agent(Config(**_SMALL, references=names), mixture, rounds=1, seed=1)
+    with ThreadPoolExecutor(2) as pool:
+        best = agent._best_of_references(pool)
+    for k, world in enumerate(mixture.worlds):
+        losses = [agent._loss(world.simulation(name, agent.next_seed + k), k) for name in names]
+        assert best[k] == torch.tensor(min(losses))
+    assert agent.train_round()["harm"] > 0
+    alone = Agent(Config(**_SMALL), mixture, rounds=1, seed=1)
+    assert alone.train_round()["harm"] == 0
+
+
+def test_a_reference_that_does_not_run_is_refused(mixture: Mixture) -> None:
+    with pytest.raises(ConfigError, match=r"agent\.references: dim_war: .*does not run on topology 'dragonfly'"):
+        Agent(Config(**_SMALL, references=["dim_war"]), mixture, rounds=1, seed=1)
 
 
 def test_threads_change_nothing_and_a_stopped_search_goes_on_as_if_it_had_not_been(mixture: Mixture) -> None:
