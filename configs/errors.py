@@ -103,7 +103,7 @@ def is_of_composition(error: BaseException) -> bool:
 
 
 def refuse_valueless_groups(words: Iterable[str]) -> None:
-    """Refuse `topology=null` and the like, of which Hydra does not say which group is meant.
+    """Refuse `topology=null` and the like, of which Hydra does not say which group is meant, and `topology.name=`.
 
     Args:
         words: Overrides as they were typed.
@@ -119,6 +119,10 @@ def refuse_valueless_groups(words: Iterable[str]) -> None:
             options = _options(key)
             if options:
                 raise ConfigError(unknown(key, value, options, "option"))
+        # The name says which keys a section has, and is part of folders' names.
+        group = key.removesuffix(".name")
+        if sign and group != key and _options(group):
+            raise ConfigError(f"{word}: a name comes with the option that is chosen; write {group}={value}")
 
 
 def _options(group: str) -> list[str]:

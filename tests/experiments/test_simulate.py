@@ -169,6 +169,7 @@ def test_a_learned_table_goes_from_run_to_run(command: Command, small: Sequence[
         (["topology=hyperx_64", "routing=dimension_order", "routing.order=[1,1]"], ["order", "[1, 1]", "0 .. 1"]),
         (["traffic.packet_flits=4", "traffic.packet_flits_max=2"], ["packet_flits_max", "2", "4"]),
         (["router.credit_latency=lnk"], ["credit_latency", "'lnk'", "did you mean 'link'?", "hop"]),
+        (["workload.name=pair"], ["workload.name=pair", "write workload=pair"]),
     ],
 )
 def test_bad_input_is_refused_in_one_message(
