@@ -16,6 +16,7 @@ from yaml import MarkedYAMLError, YAMLError
 
 from ..simcore import ConfigError, registered
 from .plugin_presets import options as plugin_options
+from .world_presets import of_other_agent
 
 # What reads the configuration, and whose errors are about it: by the first part of a module's name.
 _READERS = {"hydra", "omegaconf", "yaml", "antlr4"}
@@ -54,7 +55,7 @@ def _explain(error: BaseException) -> str:
     if isinstance(error, HydraException):
         cause = _configuration_cause(error)
         if cause is None:
-            return _first_line(str(error))
+            return _in_worlds(str(error)) or _first_line(str(error))
         return _no_list(error) if "is not a ListConfig" in str(cause) else _explain(cause)
     if isinstance(error, (ConfigKeyError, ConfigAttrError)):
         return _unknown_key(error)
@@ -178,6 +179,12 @@ def _no_list(error: HydraException) -> str:
     # OmegaConf names only the value's type; Hydra's own text ends with the override.
     key, _, value = _first_line(str(error)).rpartition(" ")[2].partition("=")
     return f"{key}: '{value}' is not a list; write {key}=[{value}]"
+
+
+def _in_worlds(text: str) -> str | None:
+    # Hydra tells neither the key's section in its first line nor for whom the preset is.
+    found = re.match(r"In 'worlds/([^']+)': ConfigKeyError .*\n(?:.*\n)*? *full_key: agent\.(\w+)", text)
+    return found and of_other_agent(found[1], found[2])
 
 
 def _configuration_cause(error: BaseException) -> OmegaConfBaseException | None:

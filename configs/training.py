@@ -170,7 +170,8 @@ def train_id(*, _root_: DictConfig) -> str:
         where = f"{len(_root_.worlds)}_worlds"
     else:
         where = f"{_root_.topology.name}_{_root_.workload.name if has_workload(_root_) else _root_.traffic.name}"
-    return f"{file_word(f'{_root_.agent.name}_{where}', 120)}_seed{_root_.seed}_{training_hash(OmegaConf.create(plain))}"
+    what = file_word(f"{_root_.agent.name}_{where}", 120)
+    return f"{what}_seed{_root_.seed}_{training_hash(OmegaConf.create(plain))}"
 
 
 # When this module is imported, for a sweep's worker processes do nothing else of it.

@@ -49,7 +49,9 @@ def test_names_of_folders(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "word"), [("reproduce", "figure=../../x"), ("reproduce", "study=../../x"), ("benchmark", "suite=../../x")]
 )
-def test_what_is_chosen_by_name_is_one_of_those_there_are(command: Command, tmp_path: Path, name: str, word: str) -> None:
+def test_what_is_chosen_by_name_is_one_of_those_there_are(
+    command: Command, tmp_path: Path, name: str, word: str
+) -> None:
     done = command(name, word)
     assert done.returncode == 2
     assert "valid" in done.stderr
