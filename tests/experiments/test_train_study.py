@@ -154,7 +154,7 @@ def test_objective() -> None:
     [
         (
             ["worlds=interference"],
-            "worlds=interference sets agent.relation, .*the chosen agent has no agent.relation; ",
+            "worlds=interference sets agent.relation, .*has no agent.relation; it is for agent=pol",
         ),
         (["worlds=universal", "agent=policy_search"], "worlds=universal sets agent.networks.*agent=dqn or agent=ppo"),
     ],
