@@ -110,8 +110,8 @@ def train(
 def _identity(config: DictConfig, plain: Mapping[str, Any]) -> str:
     """Equal for trainings that go on from each other: the configuration, and the plugins that take part."""
     learned_on = {key: value for key, value in plain.items() if key not in ("evaluation", "track")}
-    names = {plugin_of(trainable()[config.agent.name][1]), *mentioned(learned_on)}
-    words = (f"{name}={version}" for name, version in versions(sorted(names)).items())
+    taking_part = versions(mentioned(learned_on), agent=plugin_of(trainable()[config.agent.name][1]))
+    words = (f"{name}={version}" for name, version in taking_part.items())
     return " ".join((training_hash(config), *words))
 
 
