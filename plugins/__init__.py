@@ -159,6 +159,7 @@ def _given(path: Path) -> Plugin:
         parent = str(path.resolve().parent)
         if parent not in sys.path:
             sys.path.append(parent)
+        _refuse_shadowed(path)
         return Plugin(path.resolve().name, path.resolve().name, "", f"{VARIABLE}={path}")
     if path.suffix in _LIBRARIES and path.is_file():
         return Plugin(path.stem, "", "", f"{VARIABLE}={path}", path.resolve())
@@ -176,6 +177,20 @@ def _require_package(path: Path) -> None:
     ]
     near = f"; did you mean '{inner[0]}'?" if inner else ""
     raise refusal(f"{VARIABLE}: '{path}' is not the package of a plugin, which has one of {', '.join(FOLDERS)}{near}")
+
+
+def _refuse_shadowed(path: Path) -> None:
+    """Refuse a folder whose name Python gives to something else: that would be imported in its place."""
+    whole = path.resolve()
+    importlib.invalidate_caches()
+    try:
+        spec = importlib.util.find_spec(whole.name)
+    except (ImportError, ValueError):
+        spec = None
+    found = list(spec.submodule_search_locations or [spec.origin or "built in"]) if spec is not None else []
+    if str(whole) not in (str(Path(where).resolve()) for where in found):
+        by = f" ({found[0]})" if found else ""
+        raise refusal(f"{VARIABLE}: '{path}': '{whole.name}' is the name of another package{by}; rename the folder")
 
 
 def files(folder: str, pattern: str) -> list[tuple[Plugin, Path]]:

@@ -92,6 +92,15 @@ def test_two_of_one_name(use, tmp_path: Path) -> None:
     assert [plugin.name for plugin in plugins.installed()] == ["twin_plugin"]
 
 
+@pytest.mark.parametrize("name", ["yaml", "json", "flitgym", "sys", "this"])
+def test_a_folder_with_the_name_of_another_package(use, tmp_path: Path, name: str) -> None:
+    use(written(tmp_path / name, agents__x_py=""))
+    with pytest.raises(
+        ConfigError, match=rf"/{name}': '{name}' is the name of another package \(.*\); rename the folder"
+    ):
+        plugins.installed()
+
+
 def test_agents_of_plugins(use, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     good = written(tmp_path / "good_plugin", agents__mine_py=AGENT.replace("NAME", "mine"))
