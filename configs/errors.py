@@ -117,16 +117,16 @@ def refuse_valueless_groups(words: Iterable[str]) -> None:
         if sign and re.fullmatch(r"null|~|true|false|[-+.\d][-+.\de]*", value.strip(), re.IGNORECASE):
             if key == "failures":
                 raise ConfigError(f"{word}: it is a section of keys; write failures.links={value}, say, or {_NOTHING}")
-            options = _options(key)
+            options = options_of(key)
             if options:
                 raise ConfigError(unknown(key, value, options, "option"))
         # The name says which keys a section has, and is part of folders' names.
         group = key.removesuffix(".name")
-        if sign and group != key and _options(group):
+        if sign and group != key and options_of(group):
             raise ConfigError(f"{word}: a name comes with the option that is chosen; write {group}={value}")
 
 
-def _options(group: str) -> list[str]:
+def options_of(group: str) -> list[str]:
     """The options of a group of the configuration; none where there is no such group."""
     if not re.fullmatch(r"\w+", group):
         return []
