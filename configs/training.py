@@ -133,7 +133,7 @@ def mixture(config: DictConfig) -> dict[str, Any] | None:
     if not isinstance(given, dict) or not all(isinstance(member, dict) for member in given.values()):
         raise ConfigError(
             f"worlds: {config.worlds!r} is no mapping of names to worlds; e.g. worlds=universal, or "
-            "worlds={a: {overrides: [topology=torus_512]}}"
+            "worlds={a: {overrides: ['topology=torus_512']}}"
         )
     if config.vary is not None:
         raise ConfigError("vary: each of the worlds has its own; set worlds.<name>.vary")

@@ -193,6 +193,10 @@ def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[s
 
     torch.set_num_threads(config.threads)
     device = ("cuda" if torch.cuda.is_available() else "cpu") if config.device == "auto" else config.device
+    try:
+        torch.device(device)
+    except RuntimeError:
+        raise ConfigError(unknown("device", device, ("auto", "cpu", "cuda", "cuda:1"))) from None
     hyperparameters, agent_class = trainable()[config.agent.name]
     settings = hyperparameters(**_plain(config.agent))
     members = mixture(config)
@@ -202,7 +206,8 @@ def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[s
     except (RuntimeError, AssertionError) as error:
         if device == "cpu":
             raise
-        raise ConfigError(f"device: torch cannot use '{device}' ({str(error).strip().splitlines()[0]})") from error
+        said = str(error).strip().splitlines()[0]
+        raise ConfigError(f"device: torch cannot use '{device}' ({said}); auto = a GPU if there is one") from error
     return agent, {**agent.routing(settings)}
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from rich.progress import TextColumn
 
 from ..terminal.progress import bars
+from ..terminal.times import duration_text
 
 _LINE_EVERY_SECONDS = 15
 _SHOWN = {
@@ -59,11 +60,9 @@ class TrainProgress:
         elif time.monotonic() - self._last_line > _LINE_EVERY_SECONDS or done == self._rounds:
             self._last_line = time.monotonic()
             left = (self._last_line - self._began) * (self._rounds - done) / max(done - self._first, 1)
-            print(
-                f"{self._description}: round {done} of {self._rounds}, {now}, about {left:.0f} s left",
-                file=sys.stderr,
-                flush=True,
-            )
+            over = f"about {duration_text(left)} left" if done < self._rounds else ""
+            said = ", ".join(filter(None, (f"round {done} of {self._rounds}", now, over)))
+            print(f"{self._description}: {said}", file=sys.stderr, flush=True)
 
     def __enter__(self) -> "TrainProgress":
         if self._bars is not None:
