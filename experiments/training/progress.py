@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.progress import TextColumn
 
-from ..terminal.progress import bars
+from ..terminal.progress import Shown, bars
 from ..terminal.times import duration_text
 
 _LINE_EVERY_SECONDS = 15
@@ -22,7 +22,7 @@ _SHOWN = {
 }
 
 
-class TrainProgress:
+class TrainProgress(Shown):
     """A bar on a terminal, a line now and then in a log file. A context manager.
 
     Args:
@@ -34,7 +34,7 @@ class TrainProgress:
 
     def __init__(self, description: str, rounds: int, done: int, alone: bool = True) -> None:
         self._description, self._rounds = description, rounds
-        self._bars = bars() if alone and sys.stderr.isatty() else None
+        super().__init__(bars() if alone and sys.stderr.isatty() else None)
         self._task = None
         if self._bars is not None:
             self._bars.columns = (*self._bars.columns, TextColumn("{task.fields[now]}"))
@@ -63,15 +63,6 @@ class TrainProgress:
             over = f"about {duration_text(left)} left" if done < self._rounds else ""
             said = ", ".join(filter(None, (f"round {done} of {self._rounds}", now, over)))
             print(f"{self._description}: {said}", file=sys.stderr, flush=True)
-
-    def __enter__(self) -> "TrainProgress":
-        if self._bars is not None:
-            self._bars.start()
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        if self._bars is not None:
-            self._bars.stop()
 
 
 class Stop:
