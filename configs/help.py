@@ -1,9 +1,6 @@
 """What `--help` of a command lists: the groups that it takes an option of, and what its lists take."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from .errors import options_of
 from .store import share_store
@@ -37,7 +34,7 @@ def register_help() -> None:
     share_store().store(group="hydra/help", name="groups", node=node)
 
 
-def help_groups(*, _root_: Mapping[Any, Any]) -> str:
+def help_groups(*, _root_: DictConfig) -> str:
     """The lines of the groups.
 
     Args:
