@@ -6,6 +6,7 @@ Importing this package registers the schema, so that every entry point and every
 from .added import refuse_added
 from .composition import CONFIG_DIR, compose
 from .errors import explain, unknown
+from .help import register_help
 from .identity import check_resources, config_hash, core_failures, core_sections, file_label, run_id
 from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, workload_label
 from .plugin_presets import register_presets
@@ -37,4 +38,5 @@ __all__ = [
 ]
 
 register_schema()
+register_help()
 register_presets(CONFIG_DIR)

@@ -16,6 +16,8 @@ from yaml import MarkedYAMLError, YAMLError
 
 from ..simcore import ConfigError, registered
 from .plugin_presets import options as plugin_options
+from .rewording import of_composition, of_override, of_type
+from .world_presets import of_other_agent
 
 # What reads the configuration, and whose errors are about it: by the first part of a module's name.
 _READERS = {"hydra", "omegaconf", "yaml", "antlr4"}
@@ -27,10 +29,15 @@ _LONGEST_WORD = 100  # characters of a word in a message
 def unknown(where: str, word: str, valid: Iterable[str], noun: str = "name") -> str:
     """The message for a word that is not among the valid ones, with the nearest spelling if one is near."""
     choices = sorted(valid)
-    word = word if len(word) <= _LONGEST_WORD else f"{word[:_LONGEST_WORD]}..."
+    word = _short(word)
     near = difflib.get_close_matches(word, choices, n=1, cutoff=0.5)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    return f"{where}: unknown {noun} '{word}'{hint}; valid {noun}s: {', '.join(choices) or 'none'}"
+    several = f"{noun[:-1]}ies" if noun == "policy" else f"{noun}s"
+    return f"{where}: unknown {noun} '{word}'{hint}; valid {several}: {', '.join(choices) or 'none'}"
+
+
+def _short(word: str) -> str:
+    return word if len(word) <= _LONGEST_WORD else f"{word[:_LONGEST_WORD]}..."
 
 
 def explain(error: BaseException) -> str:
@@ -50,11 +57,11 @@ def _explain(error: BaseException) -> str:
     if isinstance(error, MissingConfigException):
         return _unknown_option(error)
     if isinstance(error, OverrideParseException):
-        return f"cannot read the override '{error.override}': {_first_line(error.message)}"
+        return of_override(_short(error.override), error.message)
     if isinstance(error, HydraException):
         cause = _configuration_cause(error)
         if cause is None:
-            return _first_line(str(error))
+            return _in_worlds(str(error)) or of_composition(str(error)) or _first_line(str(error))
         return _no_list(error) if "is not a ListConfig" in str(cause) else _explain(cause)
     if isinstance(error, (ConfigKeyError, ConfigAttrError)):
         return _unknown_key(error)
@@ -69,11 +76,11 @@ def _explain(error: BaseException) -> str:
         return f"{error.parent_node} is a list where a mapping of keys belongs"
     if isinstance(error, OmegaConfBaseException):
         key = f"{error.full_key}: " if error.full_key else ""
-        return key + _first_line(error.msg or str(error))
+        return key + of_type(_first_line(error.msg or str(error)))
     if isinstance(error, ConfigError):
         return as_typed(str(error))
     if isinstance(error, (YAMLError, UnicodeError)) or is_of_composition(error):
-        return _in_file(error, _first_line(str(error)))
+        return of_composition(str(error)) or _in_file(error, _first_line(str(error)))
     return str(error)
 
 
@@ -103,7 +110,7 @@ def is_of_composition(error: BaseException) -> bool:
 
 
 def refuse_valueless_groups(words: Iterable[str]) -> None:
-    """Refuse `topology=null` and the like, of which Hydra does not say which group is meant.
+    """Refuse `topology=null` and the like, of which Hydra does not say which group is meant, and `topology.name=`.
 
     Args:
         words: Overrides as they were typed.
@@ -116,12 +123,16 @@ def refuse_valueless_groups(words: Iterable[str]) -> None:
         if sign and re.fullmatch(r"null|~|true|false|[-+.\d][-+.\de]*", value.strip(), re.IGNORECASE):
             if key == "failures":
                 raise ConfigError(f"{word}: it is a section of keys; write failures.links={value}, say, or {_NOTHING}")
-            options = _options(key)
+            options = options_of(key)
             if options:
                 raise ConfigError(unknown(key, value, options, "option"))
+        # The name says which keys a section has, and is part of folders' names.
+        group = key.removesuffix(".name")
+        if sign and group != key and options_of(group):
+            raise ConfigError(f"{word}: a name comes with the option that is chosen; write {group}={value}")
 
 
-def _options(group: str) -> list[str]:
+def options_of(group: str) -> list[str]:
     """The options of a group of the configuration; none where there is no such group."""
     if not re.fullmatch(r"\w+", group):
         return []
@@ -167,13 +178,19 @@ def _elsewhere(section: str, key: str) -> str:
         for name, option in options.items()
         if isinstance(option, ConfigNode) and isinstance(option.node, DictConfig) and key in option.node
     ]
-    return f"; {' and '.join(sorted(having))} have it" if having else ""
+    return f"; {' and '.join(sorted(having))} {'has' if len(having) == 1 else 'have'} it" if having else ""
 
 
 def _no_list(error: HydraException) -> str:
     # OmegaConf names only the value's type; Hydra's own text ends with the override.
     key, _, value = _first_line(str(error)).rpartition(" ")[2].partition("=")
     return f"{key}: '{value}' is not a list; write {key}=[{value}]"
+
+
+def _in_worlds(text: str) -> str | None:
+    # Hydra tells neither the key's section in its first line nor for whom the preset is.
+    found = re.match(r"In 'worlds/([^']+)': ConfigKeyError .*\n(?:.*\n)*? *full_key: agent\.(\w+)", text)
+    return found and of_other_agent(found[1], found[2])
 
 
 def _configuration_cause(error: BaseException) -> OmegaConfBaseException | None:

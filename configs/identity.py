@@ -23,6 +23,7 @@ _CAME_LATER: dict[str, dict[str, Any]] = {
 # Of `run`, what a workload heeds.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
 _MOST_THREADS = 1024  # of the core
+_LONGEST_NAME = 255  # bytes, of a file system
 _FILES_OF_ROUTING = ("path", "file", "demand")  # a policy, a forwarding table, the matrix it is balanced for
 _COMPONENTS = ("topology", "router", "routing")
 
@@ -112,6 +113,22 @@ def config_hash(config: Mapping[Any, Any]) -> str:
             content = without_provenance if key == "path" else None
             identity["routing"] = {**identity["routing"], key: file_hash(f"routing.{key}", path, content)}
     return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def study_folder(*, _root_: Mapping[Any, Any]) -> str:
+    """The name of a study as that of a folder in `results/`: what leads elsewhere is refused.
+
+    Raises:
+        ConfigError: it is empty, a path, or longer than file systems take.
+    """
+    name = str(_root_["study"])
+    if name.strip(". ") and len(name.encode("utf-8", "replace")) <= _LONGEST_NAME and name.isprintable():
+        if not set(name) & set("/\\"):
+            return name
+        near = file_word(name.strip("./\\ "), 100).strip("_")
+        meant = f"; write study={near}, say" if near else ""
+        raise ConfigError(f"study: '{name[:200]}' is a path, and the name of a folder in results/ belongs here{meant}")
+    raise ConfigError(f"study: '{name[:200]}' is no name of a folder in results/; write study=mine, say")
 
 
 def run_id(*, _root_: Mapping[Any, Any]) -> str:

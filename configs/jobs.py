@@ -22,6 +22,9 @@ _GOAL_KEYS = {"name", "goal_file", "terminals", "start_ns"}
 _MATRIX_KEYS = {"name", "matrix_file", "ranks", "bytes_per_value", "iterations", "terminals", "start_ns"}
 _MATRIX_NUMBERS = {"ranks": 0, "bytes_per_value": 8, "iterations": 1}
 
+# Keys of a job that are no parameters of its motif.
+_PLACE_OF_JOB = ("name", "motif", "terminals")
+
 # Keys of a job that name a file.
 _FILES = ("goal_file", "matrix_file")
 
@@ -135,6 +138,8 @@ def _pair(section: Section, available: int) -> list[dict[str, Any]]:
     for key, word, valid in (("target", target, motifs), ("background", background, {*motifs, "none"})):
         if word not in valid:
             raise ConfigError(unknown(f"workload.{key}", word, valid, "motif"))
+    for key, motif in (("target_params", target), ("background_params", background)):
+        _check_parameters(f"workload.{key}", motif, section[key])
     half = available // 2
     jobs = [_job(target, target, half, section, section["target_params"])]
     if background != "none":
@@ -150,9 +155,18 @@ def _mixed(section: Section, available: int) -> list[dict[str, Any]]:
             raise ConfigError(unknown("workload.params", str(motif), MIXED, "job"))
         if not isinstance(parameters, Mapping):
             raise ConfigError(f"workload.params.{motif}: {parameters!r} is no mapping; write {{iterations: 2}}")
+        _check_parameters(f"workload.params.{motif}", motif, parameters)
     return [
         _job(motif, motif, available * part // whole, section, given.get(motif, {})) for motif, part in MIXED.items()
     ]
+
+
+def _check_parameters(where: str, motif: str, parameters: Section) -> None:
+    # The core would call them those of a job, which nobody typed.
+    valid = [] if motif == "none" else registered("motif")[motif]["params"]
+    for key in parameters:
+        if key not in (*valid, *_PLACE_OF_JOB):
+            raise ConfigError(unknown(where, str(key), valid, "key"))
 
 
 def _stencil27(section: Section, available: int) -> list[dict[str, Any]]:

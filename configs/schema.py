@@ -12,7 +12,7 @@ from typing import Any
 from omegaconf import MISSING, OmegaConf
 
 from ..simcore import registered
-from .identity import run_id
+from .identity import run_id, study_folder
 from .store import share_store, store_group
 from .warmup import warmup_ns
 
@@ -230,6 +230,7 @@ def _fields(params: dict[str, dict[str, Any]]) -> list[tuple[str, Any, Any]]:
 def register_schema() -> None:
     """Put the root schema, every registered component and the resolvers where Hydra finds them; safe to repeat."""
     OmegaConf.register_new_resolver("run_id", run_id, replace=True)
+    OmegaConf.register_new_resolver("study_folder", study_folder, replace=True)
     OmegaConf.register_new_resolver("warmup_ns", warmup_ns, replace=True)
     OmegaConf.register_new_resolver("shipped_policy", shipped_policy, replace=True)
     store = share_store()

@@ -12,7 +12,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..simcore import ConfigError, Simulation
 from .identity import core_failures, core_sections
-from .jobs import has_workload
+from .jobs import file_word, has_workload
 from .schema import Failures
 
 # Keys that do not change what is learned.
@@ -133,7 +133,7 @@ def mixture(config: DictConfig) -> dict[str, Any] | None:
     if not isinstance(given, dict) or not all(isinstance(member, dict) for member in given.values()):
         raise ConfigError(
             f"worlds: {config.worlds!r} is no mapping of names to worlds; e.g. worlds=universal, or "
-            "worlds={a: {overrides: [topology=torus_512]}}"
+            "worlds={a: {overrides: ['topology=torus_512']}}"
         )
     if config.vary is not None:
         raise ConfigError("vary: each of the worlds has its own; set worlds.<name>.vary")
@@ -170,7 +170,8 @@ def train_id(*, _root_: DictConfig) -> str:
         where = f"{len(_root_.worlds)}_worlds"
     else:
         where = f"{_root_.topology.name}_{_root_.workload.name if has_workload(_root_) else _root_.traffic.name}"
-    return f"{_root_.agent.name}_{where}_seed{_root_.seed}_{training_hash(OmegaConf.create(plain))}"
+    what = file_word(f"{_root_.agent.name}_{where}", 120)
+    return f"{what}_seed{_root_.seed}_{training_hash(OmegaConf.create(plain))}"
 
 
 # When this module is imported, for a sweep's worker processes do nothing else of it.

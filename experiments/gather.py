@@ -12,7 +12,7 @@ from ..simcore import CoreError
 from .results.cautions import say_cautions
 from .results.files import results_below
 from .results.rows import ROWS_FILE, gather
-from .terminal.commandline import CommandError, run_command, say_damaged
+from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
 
 
 class GatherAfterSweep(Callback):
@@ -36,10 +36,11 @@ def main() -> None:
     directory = parser.parse_args().directory
 
     def command() -> None:
+        require_folder("flitgym-gather", directory)
         count, damaged = gather(directory)
         say_damaged("flitgym-gather", damaged)
         if count == 0:
-            raise CommandError(f"no finished run below {directory}")
+            raise CommandError(f"no finished run below {directory}; flitgym-simulate makes some")
         print(f"{directory / ROWS_FILE}: {count} rows")
         if damaged:
             raise CoreError(f"{len(damaged)} damaged runs are not among them; the command that made one makes it again")

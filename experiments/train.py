@@ -110,8 +110,8 @@ def train(
 def _identity(config: DictConfig, plain: Mapping[str, Any]) -> str:
     """Equal for trainings that go on from each other: the configuration, and the plugins that take part."""
     learned_on = {key: value for key, value in plain.items() if key not in ("evaluation", "track")}
-    names = {plugin_of(trainable()[config.agent.name][1]), *mentioned(learned_on)}
-    words = (f"{name}={version}" for name, version in versions(sorted(names)).items())
+    taking_part = versions(mentioned(learned_on), agent=plugin_of(trainable()[config.agent.name][1]))
+    words = (f"{name}={version}" for name, version in taking_part.items())
     return " ".join((training_hash(config), *words))
 
 
@@ -193,6 +193,10 @@ def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[s
 
     torch.set_num_threads(config.threads)
     device = ("cuda" if torch.cuda.is_available() else "cpu") if config.device == "auto" else config.device
+    try:
+        torch.device(device)
+    except RuntimeError:
+        raise ConfigError(unknown("device", device, ("auto", "cpu", "cuda", "cuda:1"))) from None
     hyperparameters, agent_class = trainable()[config.agent.name]
     settings = hyperparameters(**_plain(config.agent))
     members = mixture(config)
@@ -202,7 +206,8 @@ def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[s
     except (RuntimeError, AssertionError) as error:
         if device == "cpu":
             raise
-        raise ConfigError(f"device: torch cannot use '{device}' ({str(error).strip().splitlines()[0]})") from error
+        said = str(error).strip().splitlines()[0]
+        raise ConfigError(f"device: torch cannot use '{device}' ({said}); auto = a GPU if there is one") from error
     return agent, {**agent.routing(settings)}
 
 

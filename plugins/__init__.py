@@ -40,6 +40,7 @@ VARIABLE = "FLITGYM_PLUGINS"
 WITHOUT = f"{VARIABLE}=none leaves installed plugins out"
 _LIBRARIES = (".so", ".dylib")
 FOLDERS = ("agents", "blocks", "configs", "figures", "studies", "suites", "lib")  # of a plugin's package
+_DRAWN = ("figures", "studies")  # scripts in them draw what was computed
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,23 @@ class Plugin:
     @cached_property
     def version(self) -> str:
         """The release, and what its libraries hold: a result of another library is another result."""
-        if not self.libraries:
+        return self._marked([path.read_bytes() for path in self.libraries])
+
+    @cached_property
+    def version_of_agents(self) -> str:
+        """As `version`, and what its Python holds, which an agent learns by; what only draws does not count."""
+        parts = [path.read_bytes() for path in self.libraries]
+        for folder in self.folders:
+            for path in sorted(folder.rglob("*.py")):
+                name = path.relative_to(folder)
+                if name.parts[0] not in _DRAWN:
+                    parts += [name.as_posix().encode(), path.read_bytes()]
+        return self._marked(parts)
+
+    def _marked(self, parts: Sequence[bytes]) -> str:
+        if not parts:
             return self.release
-        held = hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in self.libraries))
+        held = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts))
         return f"{self.release or '0'}+{held.hexdigest()[:8]}"
 
     def paths(self, folder: str, pattern: str) -> Iterator[Path]:
@@ -144,6 +159,7 @@ def _given(path: Path) -> Plugin:
         parent = str(path.resolve().parent)
         if parent not in sys.path:
             sys.path.append(parent)
+        _refuse_shadowed(path)
         return Plugin(path.resolve().name, path.resolve().name, "", f"{VARIABLE}={path}")
     if path.suffix in _LIBRARIES and path.is_file():
         return Plugin(path.stem, "", "", f"{VARIABLE}={path}", path.resolve())
@@ -161,6 +177,20 @@ def _require_package(path: Path) -> None:
     ]
     near = f"; did you mean '{inner[0]}'?" if inner else ""
     raise refusal(f"{VARIABLE}: '{path}' is not the package of a plugin, which has one of {', '.join(FOLDERS)}{near}")
+
+
+def _refuse_shadowed(path: Path) -> None:
+    """Refuse a folder whose name Python gives to something else: that would be imported in its place."""
+    whole = path.resolve()
+    importlib.invalidate_caches()
+    try:
+        spec = importlib.util.find_spec(whole.name)
+    except (ImportError, ValueError):
+        spec = None
+    found = list(spec.submodule_search_locations or [spec.origin or "built in"]) if spec is not None else []
+    if str(whole) not in (str(Path(where).resolve()) for where in found):
+        by = f" ({found[0]})" if found else ""
+        raise refusal(f"{VARIABLE}: '{path}': '{whole.name}' is the name of another package{by}; rename the folder")
 
 
 def files(folder: str, pattern: str) -> list[tuple[Plugin, Path]]:
@@ -246,19 +276,28 @@ brought: dict[str, Mapping[str, Sequence[str]]] = {}
 """Of plugins in C++: the names that they have registered, by kind."""
 
 
-def versions(names: Sequence[str]) -> dict[str, str]:
-    """The versions of plugins that took part in something, for its result."""
-    return {plugin.name: plugin.version for plugin in installed() if plugin.name in names}
+def versions(names: Sequence[str], agent: str = "") -> dict[str, str]:
+    """The versions of plugins that took part in something, for its result.
+
+    Args:
+        names: Of those whose components in C++ did.
+        agent: Name of the one whose agent learned; empty: of none.
+    """
+    return {
+        plugin.name: plugin.version_of_agents if plugin.name == agent else plugin.version
+        for plugin in installed()
+        if plugin.name == agent or plugin.name in names
+    }
 
 
 def mentioned(value: object) -> list[str]:
     """The plugins whose components in C++ are named somewhere in a configuration.
 
     Args:
-        value: Mappings, lists and texts; `a+b` names both.
+        value: Mappings, lists and texts; `a+b` names both, and so does `key=a+b`.
     """
     if isinstance(value, str):
-        words = set(value.split("+"))
+        words = set(value.rpartition("=")[2].split("+"))
         return [name for name, kinds in brought.items() if any(words & set(names) for names in kinds.values())]
     if isinstance(value, Mapping):
         value = list(value.values())

@@ -21,6 +21,9 @@ from command_keys import PAGES as PAGES_OF_GROUPS
 from command_keys import ROOTS, Key, keys_of, options_of
 from flitgym.agents import trainable
 from flitgym.configs import CONFIG_DIR
+from flitgym.configs.training import register_training
+from flitgym.configs.world_presets import OWN as OWN_WORLDS
+from flitgym.configs.world_presets import agents_with, keys_of_agent
 from flitgym.simcore import Simulation, registered
 from result_fields import COLUMNS, FIELDS, JOB_FIELDS, ROW_NOTE, ROWS_NOTE
 
@@ -302,7 +305,58 @@ def commands() -> str:
     path = Path(CONFIG_DIR) / "run" / "standard.yaml"
     text += "\n## Of a run\n\nKeys of simulations, behind `run.`; times are simulated ones.\n\n"
     text += table(("key", "default", "meaning"), map(_key, keys_of(path)))
-    return text + "\nPresets (`run=settled`):\n\n" + presets("run")
+    text += "\nPresets (`run=settled`):\n\n" + presets("run")
+    return text + (
+        "\n## Worlds of a training\n\nPresets of `flitgym-train worlds=<name>`: worlds that one policy is trained on, "
+        "drawn by share.\n" + worlds()
+    )
+
+
+def worlds() -> str:
+    """The presets of `worlds`: for which agents, and the worlds of each."""
+    register_training(trainable())
+    text = ""
+    for path in sorted(OWN_WORLDS.glob("*.yaml")):
+        content = yaml.safe_load(path.read_text())
+        words = " ".join(line.lstrip("# ") for line in path.read_text().splitlines()[1:] if line.startswith("#"))
+        keys = keys_of_agent(path)
+        fitting = ", ".join(f"`agent={name}`" for name in agents_with(keys))
+        text += (
+            f"\n### `worlds={path.stem}`\n\n[configs/worlds/{path.name}](../../configs/worlds/{path.name}) "
+            f"{_plain(words)}\n\nFor {fitting}: it sets {', '.join(f'`agent.{key}`' for key in keys)}, and "
+            f"`rounds={content['rounds']}`. Shares are of {_shares(content['worlds'])}.\n\n"
+        )
+        rows = [
+            (f"`{name}`", world.get("share", 1), *map(_codes, (world["overrides"], _drawn(world.get("vary") or {}))))
+            for name, world in content["worlds"].items()
+        ]
+        text += table(("world", "share", "overrides", "drawn for each episode"), rows)
+    return text
+
+
+def _shares(members: Mapping[str, Mapping[str, Any]]) -> str:
+    return f"{sum(world.get('share', 1) for world in members.values()):g}"
+
+
+def _codes(words: Iterable[str]) -> str:
+    return ", ".join(f"`{' '.join(word.split())}`" for word in words)
+
+
+def _drawn(vary: Mapping[str, Any]) -> list[str]:
+    """Values that are drawn as on the command line; the same one twice is drawn twice as often."""
+    texts = []
+    for key, values in vary.items():
+        if isinstance(values, Mapping):
+            texts.append(f"{key}={values['low']:g} to {values['high']:g}")
+            continue
+        words = [
+            "+".join(f"{own}" if k == "name" else f"{k}={own}" for k, own in value.items())
+            if isinstance(value, Mapping)
+            else str(value)
+            for value in values
+        ]
+        texts.append(f"{key}={'|'.join(words)}")
+    return texts
 
 
 def _option(key: Key) -> str:

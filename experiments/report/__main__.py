@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ...simcore import CoreError
 from ..results.files import DamagedError, results_below
-from ..terminal.commandline import CommandError, run_command, say_damaged
+from ..terminal.commandline import CommandError, require_folder, run_command, say_damaged
 from .page import REPORT_FILE, can_be_shown, write_report
 
 
@@ -18,8 +18,7 @@ def report(directory: Path, output: Path | None) -> Path:
         CoreError: some are damaged; the page shows the others.
         OSError: the page cannot be written.
     """
-    if not directory.is_dir():
-        raise CommandError(f"{directory} is not a folder; name one that holds runs, e.g. results/<study>")
+    require_folder("flitgym-report", directory)
     found, damaged = results_below(directory)
     results = []
     for run in found:

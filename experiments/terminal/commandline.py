@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
@@ -18,6 +19,7 @@ from ..results.files import DamagedError
 
 EXIT_RUN_FAILED = 1
 EXIT_BAD_CONFIG = 2
+_LISTED = 20  # folders in a message
 EXIT_INTERRUPTED = 130  # what shells expect of a program that Ctrl-C ended
 
 
@@ -29,6 +31,27 @@ class _PastHydraError(BaseException):
     def __init__(self, error: Exception) -> None:
         super().__init__()
         self.error = error
+
+
+def require_folder(name: str, directory: Path) -> None:
+    """Refuse what is no folder, for commands that take one of runs.
+
+    Args:
+        name: Of the command.
+        directory: As it was typed.
+
+    Raises:
+        CommandError: names what was meant, or the folders of studies here.
+    """
+    if directory.is_dir():
+        return
+    key, equals, value = str(directory).partition("=")
+    if equals:
+        meant = Path("results") / value if key == "study" else Path(value)
+        raise CommandError(f"'{directory}': it takes a folder and no keys; write {name} {meant}")
+    studies = [str(path) for path in sorted(Path("results").glob("*")) if path.is_dir()]
+    here = f"; here are {', '.join(studies[:_LISTED])}{' ...' if len(studies) > _LISTED else ''}" if studies else ""
+    raise CommandError(f"{directory} is not a folder; name one that holds runs, e.g. results/<study>{here}")
 
 
 def of_run(own: Sequence[str], error: BaseException) -> ConfigError:

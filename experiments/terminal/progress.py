@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from .times import duration_text
 
@@ -50,7 +50,29 @@ def bars() -> "Progress":
     )
 
 
-class SweepProgress:
+class Shown:
+    """Bars that are on the terminal while a `with` block lasts.
+
+    Args:
+        progress: The bars; None where there is no terminal for them.
+    """
+
+    def __init__(self, progress: "Progress | None") -> None:
+        self._bars = progress
+
+    def __enter__(self) -> Self:
+        if self._bars is not None:
+            self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+
+class SweepProgress(Shown):
     """Progress of many runs: a bar on a terminal, a line now and then in a log file. A context manager.
 
     Args:
@@ -64,7 +86,7 @@ class SweepProgress:
         total = sum(costs)
         self._description = description
         self._costs = [(cost / total if total else 0.0) + 1 / len(costs) for cost in costs]
-        self._bars = bars() if sys.stderr.isatty() else None
+        super().__init__(bars() if sys.stderr.isatty() else None)
         self._task = self._bars.add_task(description, total=sum(self._costs)) if self._bars else None
         self._began = self._last_line = time.monotonic()
 
@@ -80,37 +102,25 @@ class SweepProgress:
             left = elapsed * (whole - done) / done
             print(f"{label} runs, {done / whole:.0%}, about {duration_text(left)} left", file=sys.stderr, flush=True)
 
-    def __enter__(self) -> "SweepProgress":
-        if self._bars is not None:
-            self._bars.start()
-        return self
 
-    def __exit__(self, *details: object) -> None:
-        if self._bars is not None:
-            self._bars.stop()
-
-
-class RunBar:
+class RunBar(Shown):
     """The bar of a single run: a context manager whose `report` a run calls."""
 
     def __init__(self) -> None:
         self._progress = bars()
+        super().__init__(self._progress)
         self._task = self._progress.add_task("build", total=1.0)
 
     def report(self, phase: str, part: float) -> None:
         """Show the phase and the part (0..1) of the run that is done."""
         self._progress.update(self._task, completed=part, description=phase)
 
-    def __enter__(self) -> "RunBar":
-        self._progress.start()
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None:
             self._progress.update(self._task, completed=1.0, description="done")
-        self._progress.stop()
+        super().__exit__(kind, error, trace)
 
 
 class Forecast:

@@ -10,7 +10,8 @@ from typing import Any
 
 from rich.progress import TextColumn
 
-from ..terminal.progress import bars
+from ..terminal.progress import Shown, bars
+from ..terminal.times import duration_text
 
 _LINE_EVERY_SECONDS = 15
 _SHOWN = {
@@ -21,7 +22,7 @@ _SHOWN = {
 }
 
 
-class TrainProgress:
+class TrainProgress(Shown):
     """A bar on a terminal, a line now and then in a log file. A context manager.
 
     Args:
@@ -33,7 +34,7 @@ class TrainProgress:
 
     def __init__(self, description: str, rounds: int, done: int, alone: bool = True) -> None:
         self._description, self._rounds = description, rounds
-        self._bars = bars() if alone and sys.stderr.isatty() else None
+        super().__init__(bars() if alone and sys.stderr.isatty() else None)
         self._task = None
         if self._bars is not None:
             self._bars.columns = (*self._bars.columns, TextColumn("{task.fields[now]}"))
@@ -59,20 +60,9 @@ class TrainProgress:
         elif time.monotonic() - self._last_line > _LINE_EVERY_SECONDS or done == self._rounds:
             self._last_line = time.monotonic()
             left = (self._last_line - self._began) * (self._rounds - done) / max(done - self._first, 1)
-            print(
-                f"{self._description}: round {done} of {self._rounds}, {now}, about {left:.0f} s left",
-                file=sys.stderr,
-                flush=True,
-            )
-
-    def __enter__(self) -> "TrainProgress":
-        if self._bars is not None:
-            self._bars.start()
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        if self._bars is not None:
-            self._bars.stop()
+            over = f"about {duration_text(left)} left" if done < self._rounds else ""
+            said = ", ".join(filter(None, (f"round {done} of {self._rounds}", now, over)))
+            print(f"{self._description}: {said}", file=sys.stderr, flush=True)
 
 
 class Stop:

@@ -63,7 +63,7 @@ def finish(
         network=routing["network"],
         slots=routing["slots"],
         observation=routing["observation"],
-        topology=_trained_on(config),
+        topology=trained_on(config),
         relation=routing.get("relation", "widest"),
         slots_by=routing.get("slots_by", "random"),
         provenance={**trained_by, "training_hash": identity, "version": __version__},
@@ -88,7 +88,7 @@ def finish(
     return result
 
 
-def _trained_on(config: DictConfig) -> str:
+def trained_on(config: DictConfig) -> str:
     """The one kind of network that a policy was trained on, or `any` where there were several."""
     members = mixture(config)
     if members is None:

@@ -17,7 +17,19 @@ from flitgym.simcore import ConfigError
         ("traffic.load=high", ["traffic.load", "'high'", "Float"]),
         ("seed=1.5", ["seed", "1.5", "Integer"]),
         ("traffic.load_step_loads=[0.1,x]", ["traffic.load_step_loads[1]", "'x'"]),
-        ("traffic.load=[1", ["traffic.load=[1"]),
+        ("traffic.load=[1", ["traffic.load: cannot read '[1'", "brackets and quotes must close"]),
+        ("traffic.load=high", ["traffic.load: 'high' is no number"]),
+        ("seed=", ["seed: '' is no whole number"]),
+        ("run.drain=maybe", ["run.drain: 'maybe' is neither true nor false"]),
+        ("run.measure_ns=null", ["run.measure_ns: nothing is given, and a value belongs here"]),
+        ("foo", ["'foo': it is not of the form key=value"]),
+        ("=3", ["it is not of the form key=value"]),
+        ("routing.path=a=b", ["routing.path: cannot read 'a=b'", 'quotes of its own: ["a=b"]']),
+        (
+            "traffic.load=0.1,0.2",
+            ["traffic.load=0.1,0.2: several values are a sweep, with -m"],
+        ),
+        ("worlds=universal", ["worlds: this command takes no such group", "--help"]),
         ("routing=dimwar", ["routing", "did you mean 'dim_war'?", "omni_war"]),
         ("topology=hyperx_409", ["topology", "did you mean 'hyperx_4096'?", "full_mesh"]),
         ("traffic=bit_complment", ["traffic", "did you mean 'bit_complement'?", "swap2"]),
@@ -72,3 +84,27 @@ def test_no_suggestion_without_a_near_spelling() -> None:
     message = unknown("routing", "zzz", ["minimal", "par"])
     assert "did you mean" not in message
     assert "minimal, par" in message
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["workload=pair", "workload.target_params={rank: 3}"], "workload.target_params: unknown key 'rank'; did you"),
+        (
+            ["workload=pair", "workload.background_params={byte: 3}"],
+            "workload.background_params: unknown key 'byte'",
+        ),
+        (
+            ["workload=mixed", "workload.params={lu: {iteration: 3}}"],
+            "workload.params.lu: unknown key 'iteration'",
+        ),
+    ],
+)
+def test_parameters_of_a_motif_are_told_by_the_key_that_was_typed(words: list[str], said: str) -> None:
+    with pytest.raises(ConfigError, match=said) as raised:
+        core_sections(compose([*words, "topology=dragonfly_72"]))
+    assert "valid keys: " in str(raised.value)
+
+
+def test_one_has_and_several_are_policies() -> None:
+    assert unknown("reference", "x", ["a", "b"], "policy") == "reference: unknown policy 'x'; valid policies: a, b"

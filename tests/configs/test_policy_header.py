@@ -1,12 +1,19 @@
+import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from flitgym.agents import trainable
 from flitgym.agents.policy_file import load_policy, save_policy
 from flitgym.configs import compose, config_hash, run_id
+from flitgym.configs.composition import compose_root
 from flitgym.configs.policy_header import without_provenance
 from flitgym.configs.schema import shipped_policy
+from flitgym.configs.training import register_training, training_command, training_hash
+from flitgym.experiments.training.result import trained_on
 from flitgym.simcore import ConfigError, Simulation
+from omegaconf import OmegaConf
 
 KIND = {"network": "slots", "slots": 4, "observation": "progress+path", "topology": "dragonfly"}
 
@@ -51,8 +58,21 @@ def test_unknown_words_on_what_trained_it_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["dqn_dragonfly", "search_jobs", "universal"])
 def test_policies_that_come_with_flitgym_say_what_trained_them(name: str) -> None:
+    register_training(trainable())
     _, metadata = load_policy(shipped_policy(name))
-    assert metadata["trained_by"].startswith("flitgym-train ")
+    command, *words = shlex.split(metadata["trained_by"])
+    assert command == "flitgym-train"
+    assert training_command(words) == metadata["trained_by"]  # with nothing that does not count
+    config = compose_root("train", words)  # every key and value is one that there is
+    hyperparameters, agent = trainable()[config.agent.name]
+    settings: Any = OmegaConf.to_container(config.agent, resolve=True)
+    # The training that it names makes policies of this kind, on these networks; where its hash is told, this very one.
+    made = {"relation": "widest", "slots_by": "random", **agent.routing(hyperparameters(**settings))}
+    for key in ("network", "slots", "observation", "relation"):
+        assert metadata[key] == str(made[key]), key
+    assert metadata.get("slots_by", "random") == made["slots_by"]
+    assert metadata["topology"] == trained_on(config)
+    assert metadata.get("training_hash", training_hash(config)) == training_hash(config)
 
 
 def test_folders_of_runs_are_named_by_the_policy_s_file(tmp_path: Path) -> None:

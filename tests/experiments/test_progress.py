@@ -1,5 +1,6 @@
 """Long runs and sweeps say how long they will take; what is short says nothing."""
 
+import math
 import os
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from flitgym.experiments.simulate import forecast
 from flitgym.experiments.terminal import progress
 from flitgym.experiments.terminal.progress import Forecast, no_report
 from flitgym.experiments.terminal.times import duration_text
+from flitgym.experiments.training import progress as training_progress
 
 
 def told(monkeypatch: pytest.MonkeyPatch, parts: list[tuple[float, float]]) -> list[float]:
@@ -87,3 +89,21 @@ def test_a_latency_that_drifts_is_told() -> None:
     few = halves({**window[0], "packets_delivered": 999}, window[1])
     assert set(few.values()) == {None}
     assert cautions(config, few) == {}
+
+
+@pytest.mark.parametrize(
+    ("done", "metrics", "said"),
+    [
+        (1, {"loss": math.nan, "decisions": 3.0}, "x: round 1 of 3, about 2 min left\n"),
+        (2, {"reward": -0.5, "loss": 0.25}, "x: round 2 of 3, reward -0.500, loss 0.2500, about 30 s left\n"),
+        (3, {"reward": -0.5}, "x: round 3 of 3, reward -0.500\n"),
+        (3, {}, "x: round 3 of 3\n"),
+    ],
+)
+def test_the_line_of_a_training(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], done: int, metrics: dict[str, float], said: str
+) -> None:
+    times = iter((0.0, 0.0, 60.0, 60.0))
+    monkeypatch.setattr(training_progress.time, "monotonic", lambda: next(times))
+    training_progress.TrainProgress("x", 3, 0, alone=False).update(done, metrics)
+    assert capsys.readouterr().err == said

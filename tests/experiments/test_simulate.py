@@ -169,6 +169,7 @@ def test_a_learned_table_goes_from_run_to_run(command: Command, small: Sequence[
         (["topology=hyperx_64", "routing=dimension_order", "routing.order=[1,1]"], ["order", "[1, 1]", "0 .. 1"]),
         (["traffic.packet_flits=4", "traffic.packet_flits_max=2"], ["packet_flits_max", "2", "4"]),
         (["router.credit_latency=lnk"], ["credit_latency", "'lnk'", "did you mean 'link'?", "hop"]),
+        (["workload.name=pair"], ["workload.name=pair", "write workload=pair"]),
     ],
 )
 def test_bad_input_is_refused_in_one_message(
@@ -211,6 +212,16 @@ def test_gathering_by_hand(command: Command, small: Sequence[str], tmp_path: Pat
     assert len(read_rows(tmp_path / "results" / "rows.parquet")) == 1
 
 
+@pytest.mark.parametrize("name", ["gather", "report"])
+def test_what_is_no_folder_of_runs(command: Command, tmp_path: Path, name: str) -> None:
+    (tmp_path / "results" / "mine").mkdir(parents=True)
+    for word, said in (("study=mine", f"write flitgym-{name} results/mine\n"), ("mime", "here are results/mine\n")):
+        done = command({"report": "report.__main__"}.get(name, name), word)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"flitgym-{name}: ")
+        assert done.stderr.endswith(said)
+
+
 def test_a_typo_stops_a_sweep_before_its_first_run(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     done = command("simulate", "-m", *small, "routing=minimal,parr")
     assert done.returncode == 2
@@ -224,7 +235,7 @@ def test_a_value_that_has_no_place_stops_a_sweep_before_its_first_run(
     done = command("simulate", "-m", *small, "traffic.load=0.1,high", "seed=1,2")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert line.startswith("flitgym-simulate: traffic.load=high seed=1: traffic.load: Value 'high'")
+    assert line.startswith("flitgym-simulate: traffic.load=high seed=1: traffic.load: 'high' is no number")
     assert not results(tmp_path)
 
 

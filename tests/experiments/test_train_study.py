@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 
 import pytest
 from flitgym.agents import trainable
-from flitgym.configs import CONFIG_DIR
+from flitgym.configs import CONFIG_DIR, explain
+from flitgym.configs.composition import compose_root
 from flitgym.configs.training import register_training, train_id
+from flitgym.configs.world_presets import agents_with, keys_of_agent, world_presets
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.check import check
 from flitgym.experiments.training.result import objective
@@ -144,3 +147,29 @@ def test_objective() -> None:
     # With nothing to compare with: the mean of the last tenth of the rounds.
     assert objective(rows, {}) == pytest.approx(19.5)
     assert objective([{"round": 1, "reward": None}], {}) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["worlds=interference"],
+            "worlds=interference sets agent.relation, .*has no agent.relation; it is for agent=pol",
+        ),
+        (["worlds=universal", "agent=policy_search"], "worlds=universal sets agent.networks.*agent=dqn or agent=ppo"),
+    ],
+)
+def test_a_preset_of_worlds_for_other_agents_says_for_which(words: list[str], said: str) -> None:
+    register_training(trainable())
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - which exception it is, is Hydra's business
+        compose_root("train", words)
+    assert re.search(said, explain(raised.value)), explain(raised.value)
+
+
+def test_the_agents_a_preset_of_worlds_is_said_to_be_for_take_it() -> None:
+    register_training(trainable())
+    for name, path in world_presets().items():
+        fitting = agents_with(keys_of_agent(path))
+        assert fitting, name
+        for agent in fitting:
+            compose_root("train", [f"worlds={name}", f"agent={agent}"])

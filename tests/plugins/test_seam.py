@@ -4,15 +4,20 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flitgym import plugins
 from flitgym.agents import trainable
+from flitgym.configs.composition import compose_root
+from flitgym.configs.training import register_training, training_hash
 from flitgym.env import blocks
 from flitgym.experience.blocks import Parts
 from flitgym.experiments import reproduce
 from flitgym.experiments.benchmarks import suite
+from flitgym.experiments.train import _identity
 from flitgym.simcore import ConfigError
+from omegaconf import DictConfig, OmegaConf
 
 
 def written(folder: Path, **files: str) -> Path:
@@ -85,6 +90,15 @@ def test_two_of_one_name(use, tmp_path: Path) -> None:
         plugins.installed()
     use(first, first)
     assert [plugin.name for plugin in plugins.installed()] == ["twin_plugin"]
+
+
+@pytest.mark.parametrize("name", ["yaml", "json", "flitgym", "sys", "this"])
+def test_a_folder_with_the_name_of_another_package(use, tmp_path: Path, name: str) -> None:
+    use(written(tmp_path / name, agents__x_py=""))
+    with pytest.raises(
+        ConfigError, match=rf"/{name}': '{name}' is the name of another package \(.*\); rename the folder"
+    ):
+        plugins.installed()
 
 
 def test_agents_of_plugins(use, tmp_path: Path) -> None:
@@ -200,3 +214,55 @@ def test_versions(use, tmp_path: Path) -> None:
     assert recorded == {"a": plugin.version}
     assert plugins.same(recorded)
     assert not plugins.same({"a": "0+00000000"})
+
+
+LEARNING = """
+from dataclasses import dataclass
+from flitgym.agents.dqn import Agent as Dqn, Config as DqnConfig
+
+@dataclass
+class Config(DqnConfig):
+    name: str = "mine"
+
+class Agent(Dqn):
+    pass
+"""
+
+
+def test_the_python_of_an_agent_is_part_of_its_training(use, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    config = agent_config(use)
+    alone = training_hash(config)
+    assert identity(config) == alone  # as it was before there were plugins
+    mine = written(tmp_path / "learning_plugin", agents__mine_py=LEARNING, step_py="STEP = 1\n", figures__x__plot_py="")
+    use(mine)
+    assert identity(config) == alone  # another one's agent does not take part
+    config.agent.name = "mine"
+    seen = [identity(config)]
+    assert seen[0].startswith(f"{training_hash(config)} learning_plugin=0+")
+    for edited in ("step.py", "agents/mine.py"):
+        with (mine / edited).open("a") as file:
+            file.write("# another one\n")
+        seen.append(identity(config))
+    assert len(set(seen)) == 3
+    (mine / "figures" / "x" / "plot.py").write_text("# drawn otherwise\n")
+    assert identity(config) == seen[-1]
+
+
+def agent_config(use) -> DictConfig:
+    use()
+    register_training(trainable())
+    return compose_root("train", ["topology=dragonfly_72", "seed=3"])
+
+
+def identity(config: DictConfig) -> str:
+    """Of a training, with plugins as another process would see them."""
+    plugins.installed.__globals__["_installed"].cache_clear()
+    plain: Any = OmegaConf.to_container(config, resolve=True)
+    return _identity(config, plain)
+
+
+def test_what_a_world_s_words_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(plugins.brought, "own", {"topology": ["ring_of_rings"]})
+    assert plugins.mentioned({"worlds": {"a": {"overrides": ["topology=ring_of_rings", "router=sc22"]}}}) == ["own"]
+    assert plugins.mentioned(["topology=torus_512"]) == []

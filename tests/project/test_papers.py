@@ -24,6 +24,21 @@ def test_hooks_run_the_releases_that_are_pinned():
     assert f"clang-format=={CONSTRAINTS['clang-format']}" in PROJECT["optional-dependencies"]["dev"]
 
 
+def test_every_file_of_c_plus_plus_is_formatted_by_its_hook():
+    hooks = [
+        hook
+        for repo in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+        for hook in repo["hooks"]
+    ]
+    (pattern,) = (hook["files"] for hook in hooks if hook["id"] == "clang-format")
+    files = [
+        path for folder in ("simcore", "docs") for kind in ("cpp", "hpp") for path in (ROOT / folder).rglob(f"*.{kind}")
+    ]
+    missed = [str(path) for path in files if not re.match(pattern, path.relative_to(ROOT).as_posix())]
+    assert len(files) > 300
+    assert not missed
+
+
 def test_license_and_version_are_the_same_everywhere():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert (citation["version"], citation["license"]) == (PROJECT["version"], PROJECT["license"])

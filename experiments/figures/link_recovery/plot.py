@@ -1,5 +1,6 @@
 """Draws latency over time after links have gone down for good, and tells how soon it is near its new level."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ...benchmarks.measures import recovery
 from ...plotting.drawing import Row, key_line, latency_axis, polish, select, style_of
@@ -27,10 +28,10 @@ class Course:
     """What came of an event in the runs of one routing; us and ns."""
 
     time: NDArray[np.float64]  # since the event
-    latency: NDArray[np.float64]  # mean over the seeds
-    before: float
+    latency: NDArray[np.float64]  # mean over the seeds; NaN where nothing arrived
+    before: float  # mean of the last `_LEVEL_US`, mean over the seeds
     after: float  # the new level: median of the last quarter, mean over the seeds
-    peak: float  # the highest interval, mean over the seeds
+    peak: float  # highest interval, mean over the seeds: the highest of many is above the level where nothing happens
     recovery: tuple[float, ...]  # of each seed
 
 
@@ -78,12 +79,33 @@ def course(rows: Sequence[Row]) -> Course:
     tail = since > since[-1] * 0.75
     return Course(
         time=since,
-        latency=np.mean(latency, axis=0),
-        before=float(np.mean([np.mean(one[before]) for one in latency])),
-        after=float(np.mean([np.median(one[tail]) for one in latency])),
-        peak=float(np.mean([np.max(one[after]) for one in latency])),
+        latency=np.array([_mean(values) for values in np.transpose(latency)]),
+        before=_mean([_mean(one[before]) for one in latency]),
+        after=_mean([_median(one[tail]) for one in latency]),
+        peak=_mean([_highest(one[after]) for one in latency]),
         recovery=tuple(recovery(time, one, event_ns) / 1000 for one in latency),
     )
+
+
+def _known(values: ArrayLike) -> NDArray[np.float64]:
+    """Without intervals in which nothing arrived."""
+    numbers = np.asarray(values, dtype=np.float64)
+    return numbers[np.isfinite(numbers)]
+
+
+def _mean(values: ArrayLike) -> float:
+    known = _known(values)
+    return float(np.mean(known)) if known.size else math.nan
+
+
+def _median(values: ArrayLike) -> float:
+    known = _known(values)
+    return float(np.median(known)) if known.size else math.nan
+
+
+def _highest(values: ArrayLike) -> float:
+    known = _known(values)
+    return float(np.max(known)) if known.size else math.nan
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:

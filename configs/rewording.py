@@ -1,0 +1,63 @@
+"""Messages of Hydra and OmegaConf in the words of whoever typed the command: what was typed, and what to type."""
+
+import re
+
+_NO_PAIR = "it is not of the form key=value; --help lists the keys"
+# Of OmegaConf: what was found, and of which kind it should be.
+_KINDS = {
+    "Float": "no number (Float)",
+    "Integer": "no whole number (Integer)",
+    "bool": "neither true nor false",
+    "str": "no text",
+}
+_WRONG_TYPE = re.compile(
+    r"Value '(?P<value>.*)' (?:of type '\w+' could not be converted to (?P<kind>Float|Integer)"
+    r"|is not a valid (?P<bool>bool) \(type \w+\))"
+)
+_NOT_OPTIONAL = re.compile(r"field '[\w.]+' is not Optional")
+_MISSING = re.compile(r"Incompatible value 'None' for field of type '(?:typing\.)?(?P<kind>\w+).*'")
+
+
+def of_override(word: str, said: str) -> str:
+    """The message for a word of the command line that Hydra cannot read.
+
+    Args:
+        word: As it was typed.
+        said: The parser's own message, of which `no viable alternative at input ...` is the usual one.
+    """
+    if "=" not in word.lstrip("=") or word.startswith("="):
+        return f"'{word}': {_NO_PAIR}"
+    key, _, value = word.partition("=")
+    where = re.search(r"(?:at input|error at:|input) '(.+)'", said)
+    near = f" near '{where[1]}'" if where else ""
+    hint = "brackets and quotes must close"
+    if "=" in value:
+        hint += ', and text with = in it stands in quotes of its own: ["a=b"]'
+    return f"{key}: cannot read '{value}'{near}; {hint}"
+
+
+def of_type(text: str) -> str:
+    """The message for a value of another type than its key has; the text itself where it says something else."""
+    if (found := _WRONG_TYPE.match(text)) is not None:
+        return f"'{found['value']}' is {_KINDS[found['kind'] or found['bool']]}"
+    if (found := _MISSING.match(text)) is not None:
+        return f"nothing is given, and {_wanted(found['kind'])} belongs here"
+    return "nothing is given, and a value belongs here" if _NOT_OPTIONAL.match(text) else text
+
+
+def _wanted(kind: str) -> str:
+    return {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a word"}.get(kind, kind)
+
+
+def of_composition(text: str) -> str | None:
+    """The message for overrides that Hydra can read but not apply; None where it is another one."""
+    if (found := re.match(r"Ambiguous value for argument '(.*)'", text)) is not None:
+        key, _, value = found[1].partition("=")
+        return f"{found[1]}: several values are a sweep, with -m; a list is written {key}=[{value}]"
+    if (found := re.match(r"Sweep parameters '(.*)' requires --multirun", text)) is not None:
+        return f"{found[1]}: several values are a sweep, with -m"
+    if (found := re.match(r"Could not override '([\w/@]+)'\. No match in the defaults list", text)) is not None:
+        return f"{found[1]}: this command takes no such group; --help lists those it takes"
+    if text.startswith("Config group override must be a string or a list"):
+        return f"a word begins with '=': {_NO_PAIR}"
+    return None

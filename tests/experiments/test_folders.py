@@ -1,0 +1,58 @@
+"""What a user calls a study is the name of a folder in `results/`, whatever is typed."""
+
+from pathlib import Path
+
+import pytest
+from conftest import SMALL, Command
+from flitgym.configs.identity import study_folder
+from flitgym.simcore import ConfigError
+
+COMMANDS = {
+    "simulate": [*SMALL],
+    "train": ["rounds=1", "track.to=none", "evaluation.every=0"],
+    "evaluate": ["policies=[minimal]", "patterns=[uniform]", "loads=[0.1]", "seeds=[1]"],
+    "regret": ["policies=[minimal]", "patterns=[uniform]", "loads=[0.1]", "decisions=10"],
+    "route": ["topology=dragonfly_72", "patterns=0"],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_study_that_is_a_path_is_refused(command: Command, tmp_path: Path, name: str) -> None:
+    above = sorted(tmp_path.parent.iterdir())
+    done = command(name, *COMMANDS[name], "study=../../outside")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "study: '../../outside' is a path" in line
+    assert "study=outside" in line
+    assert sorted(tmp_path.parent.iterdir()) == above
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_sweep_of_such_a_study_is_refused(command: Command, tmp_path: Path) -> None:
+    done = command("simulate", "-m", *SMALL, "seed=1,2", "study=/tmp/outside")
+    assert done.returncode == 2
+    assert "study: '/tmp/outside' is a path" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/a", "a\\b", "a\n", "a" * 300])
+def test_names_that_are_no_folder(name: str) -> None:
+    with pytest.raises(ConfigError, match="study: "):
+        study_folder(_root_={"study": name})
+
+
+@pytest.mark.parametrize("name", ["mine", "x y", "2026-01-01", "größer", "v0.1_b"])
+def test_names_of_folders(name: str) -> None:
+    assert study_folder(_root_={"study": name}) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "word"), [("reproduce", "figure=../../x"), ("reproduce", "study=../../x"), ("benchmark", "suite=../../x")]
+)
+def test_what_is_chosen_by_name_is_one_of_those_there_are(
+    command: Command, tmp_path: Path, name: str, word: str
+) -> None:
+    done = command(name, word)
+    assert done.returncode == 2
+    assert "valid" in done.stderr
+    assert not list(tmp_path.iterdir())
