@@ -27,7 +27,7 @@ from flitgym.simcore import MarginalCost, Simulation, SimulationBatch
 _WARMUP, _CYCLES = 1000, 800
 _LABELLED = 400  # decisions per measurement
 RESULTS = Path(__file__).parent / "results"
-SHIPPED = Path(agents.__file__).parent / "policies" / "universal.safetensors"
+SHIPPED = Path(agents.__file__).parent / "policies" / "dqn.safetensors"
 
 _LABELS: dict[str, dict[str, Any]] = {
     "PAR": {"name": "par"},

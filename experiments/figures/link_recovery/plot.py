@@ -15,8 +15,8 @@ from ...benchmarks.measures import recovery
 from ...plotting.drawing import Row, key_line, latency_axis, polish, select, style_of
 from ...plotting.patterns import title_of
 
-ROUTINGS = ("ugal", "q_adaptive", "universal")
-LABELS = {"universal": "DQN, one policy for all networks"}
+ROUTINGS = ("ugal", "q_adaptive", "dqn")
+LABELS = {"dqn": "DQN, one policy for all networks"}
 PATTERNS = ("uniform", "adversarial1")
 GOAL_US = 20.0
 _LEVEL_US = 10.0  # before the event, taken for the level there
@@ -111,7 +111,7 @@ def _highest(values: ArrayLike) -> float:
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """Our number for every entry of `expected.yaml`."""
     return {
-        f"{_kind(event)}_{pattern}_universal_us": max(course(_at(rows, pattern, "universal", event)).recovery)
+        f"{_kind(event)}_{pattern}_dqn_us": max(course(_at(rows, pattern, "dqn", event)).recovery)
         for event in _events(rows)
         for pattern in PATTERNS
     }
