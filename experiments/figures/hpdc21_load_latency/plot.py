@@ -66,8 +66,10 @@ def draw_references(ax: Axes, pattern: str, quantity: str, expected: Mapping[str
         ax.plot([0, right], [0, right], color="#cccccc", linewidth=0.8, zorder=1)  # all that is offered
         for bound in expected["bounds"][pattern]:
             ax.axhline(bound["load"], color="#888888", linewidth=0.8, linestyle="-.", zorder=1)
-            ax.annotate(bound["label"], (1.0, bound["load"]), xycoords=("axes fraction", "data"), xytext=(0, 2),
-                        textcoords="offset points", ha="right", fontsize=7, color="#666666")  # fmt: skip
+            # Where no curve goes: a high load is not accepted at low offers.
+            x, side, shift = (0.0, "left", 3) if bound["load"] > 0.1 else (1.0, "right", 0)
+            ax.annotate(bound["label"], (x, bound["load"]), xycoords=("axes fraction", "data"), xytext=(shift, 2),
+                        textcoords="offset points", ha=side, fontsize=7, color="#666666")  # fmt: skip
     for point in expected["published"]:
         if (point["pattern"], point["quantity"]) == (pattern, quantity):
             ax.plot(point["offered_load"], point["value"], zorder=5, **PUBLISHED)
