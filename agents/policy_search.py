@@ -102,8 +102,8 @@ class Config:
     tolls: list[str] = field(default_factory=list)  # features that ways with more hops pay for once more
     # the search
     start: dict[str, float] = field(default_factory=dict)  # costs by feature, or feature_toll; 1 unless said
-    references: list[str] = field(default_factory=list)  # routings that play the same episodes
-    harm: float = 1.0  # weight of what an episode loses to the best of them
+    references: list[str] = field(default_factory=list)  # the core's routings, with their defaults and empty tables
+    harm: float = 1.0  # weight of what a candidate's loss is above the least of theirs, added to the loss
     spread: float = 0.7  # standard deviation of the logarithms of costs at the start
     least_spread: float = 0.1
     population: int = 12  # candidates per round, the mean among them
@@ -232,16 +232,18 @@ class Agent:
         self.next_seed += worlds
         self.decisions += sum(decisions for _, decisions in played)
         by_world = torch.tensor([loss for loss, _ in played]).reshape(len(drawn), worlds)
+        # Where no reference got anything through, nothing is lost to it.
         harms = torch.where(best.isinf(), 0.0, (by_world - best).clamp(min=0)).mean(1)
-        losses = by_world.mean(1) + config.harm * harms
-        elite = drawn[losses.argsort(stable=True)[: config.elite]]
+        losses = by_world.mean(1)
+        judged = losses + config.harm * harms if config.harm else losses  # of infinite ones, 0 times is no number
+        elite = drawn[judged.argsort(stable=True)[: config.elite]]
         self.mean = self.mean.lerp(elite.mean(0), config.smoothing)
         self.spread = self.spread.lerp(elite.std(0, correction=0), config.smoothing).clamp(min=config.least_spread)
         self.round += 1
         return {
             "loss": float(losses[0]),  # of the mean, before the round
             "harm": float(harms[0]),
-            "loss_elite": float(losses.sort().values[: config.elite].mean()),
+            "loss_elite": float(losses[judged.argsort(stable=True)[: config.elite]].mean()),
             "spread": float(self.spread.mean()),
             "decisions": float(self.decisions),
             **{f"cost.{name}": math.exp(value) for name, value in zip(self.costs, self.mean.tolist(), strict=True)},

@@ -162,8 +162,10 @@ def _mixed(section: Section, available: int) -> list[dict[str, Any]]:
 
 
 def _check_parameters(where: str, motif: str, parameters: Section) -> None:
-    # The core would call them those of a job, which nobody typed.
-    valid = [] if motif == "none" else registered("motif")[motif]["params"]
+    # The core would call them those of a job, which nobody typed. Those of no job stay unused: a sweep may have both.
+    if motif == "none":
+        return
+    valid = registered("motif")[motif]["params"]
     for key in parameters:
         if key not in (*valid, *_PLACE_OF_JOB):
             raise ConfigError(unknown(where, str(key), valid, "key"))

@@ -8,7 +8,6 @@ _KINDS = {
     "Float": "no number (Float)",
     "Integer": "no whole number (Integer)",
     "bool": "neither true nor false",
-    "str": "no text",
 }
 _WRONG_TYPE = re.compile(
     r"Value '(?P<value>.*)' (?:of type '\w+' could not be converted to (?P<kind>Float|Integer)"
@@ -28,12 +27,25 @@ def of_override(word: str, said: str) -> str:
     if "=" not in word.lstrip("=") or word.startswith("="):
         return f"'{word}': {_NO_PAIR}"
     key, _, value = word.partition("=")
-    where = re.search(r"(?:at input|error at:|input) '(.+)'", said)
-    near = f" near '{where[1]}'" if where else ""
-    hint = "brackets and quotes must close"
+    if not re.fullmatch(r"[~+]{0,2}[\w./@$-]+", key):
+        return f"'{word}': {_NO_PAIR}"
+    where = re.search(r"(?:at input|error at:|input) '([^']*)'", said)
+    found = where[1].removesuffix("<EOF>") if where else ""
+    near = f" near '{found}'" if found else ""
+    hints = []
+    if not _closed(value):
+        hints.append("brackets and quotes must close")
     if "=" in value:
-        hint += ', and text with = in it stands in quotes of its own: ["a=b"]'
-    return f"{key}: cannot read '{value}'{near}; {hint}"
+        hints.append('text with = in it stands in quotes of its own: ["a=b"]')
+    if not hints:
+        hints.append(f"""text with other signs than letters, digits and ./-+:% stands in quotes: '{key}="..."'""")
+    return f"{key}: cannot read '{value}'{near}; {' and '.join(hints)}"
+
+
+def _closed(value: str) -> bool:
+    return value.count("'") % 2 == value.count('"') % 2 == 0 and all(
+        value.count(one) == value.count(other) for one, other in ("[]", "{}", "()")
+    )
 
 
 def of_type(text: str) -> str:
@@ -53,7 +65,9 @@ def of_composition(text: str) -> str | None:
     """The message for overrides that Hydra can read but not apply; None where it is another one."""
     if (found := re.match(r"Ambiguous value for argument '(.*)'", text)) is not None:
         key, _, value = found[1].partition("=")
-        return f"{found[1]}: several values are a sweep, with -m; a list is written {key}=[{value}]"
+        return (
+            f"{found[1]}: several values are a sweep, with -m; where {key} takes a list, it is written {key}=[{value}]"
+        )
     if (found := re.match(r"Sweep parameters '(.*)' requires --multirun", text)) is not None:
         return f"{found[1]}: several values are a sweep, with -m"
     if (found := re.match(r"Could not override '([\w/@]+)'\. No match in the defaults list", text)) is not None:

@@ -196,7 +196,9 @@ def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[s
     try:
         torch.device(device)
     except RuntimeError:
-        raise ConfigError(unknown("device", device, ("auto", "cpu", "cuda", "cuda:1"))) from None
+        raise ConfigError(
+            f"device: unknown name '{device}'; valid are auto (a GPU if there is one), cpu, cuda and cuda:<number>"
+        ) from None
     hyperparameters, agent_class = trainable()[config.agent.name]
     settings = hyperparameters(**_plain(config.agent))
     members = mixture(config)

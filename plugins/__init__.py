@@ -24,6 +24,7 @@ import hashlib
 import importlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -294,10 +295,10 @@ def mentioned(value: object) -> list[str]:
     """The plugins whose components in C++ are named somewhere in a configuration.
 
     Args:
-        value: Mappings, lists and texts; `a+b` names both, and so does `key=a+b`.
+        value: Mappings, lists and texts; every word of a text is looked at: `a+b`, `key=a+b`, `key=[{motif:a}]`.
     """
     if isinstance(value, str):
-        words = set(value.rpartition("=")[2].split("+"))
+        words = set(re.findall(r"[\w.-]+", value))
         return [name for name, kinds in brought.items() if any(words & set(names) for names in kinds.values())]
     if isinstance(value, Mapping):
         value = list(value.values())

@@ -98,7 +98,18 @@ def test_what_one_world_gains_does_not_pay_for_what_another_loses(
     for _ in range(15):
         metrics = agent.train_round()
     assert low < float(agent.mean[0]) < high
-    assert metrics["harm"] >= 0
+    assert metrics["harm"] < 0.3 or harm == 0
+    assert math.isfinite(metrics["loss"])
+
+
+def test_a_loss_without_end_counts_for_nothing_where_harm_does_not_count(
+    mixture: Mixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent(Config(population=6, elite=2, references=["minimal"], harm=0), mixture, rounds=1, seed=1)
+    monkeypatch.setattr(agent, "_play", lambda logs, k: (math.inf if logs[0] > 0 else float(logs[1]), 1))
+    agent.train_round()
+    assert agent.mean.isfinite().all()
+    assert float(agent.mean[0]) <= 0  # those with an infinite loss are not among the elite
 
 
 def test_references_play_the_episodes_of_the_candidates(mixture: Mixture) -> None:

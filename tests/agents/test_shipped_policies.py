@@ -110,10 +110,8 @@ def test_what_was_searched_for_jobs_still_goes_around_under_adversarial_traffic(
     assert statistics["accepted_load"] == pytest.approx(0.25, rel=0.05)  # minimal paths carry 1 / 18
 
 
-def test_what_was_searched_for_jobs_costs_adversarial_traffic_no_more_than_par():
+def test_what_was_searched_for_jobs_costs_light_adversarial_traffic_no_more_than_par():
     adversarial = ("topology=dragonfly_72", "router=sc22", "traffic=adversarial", "traffic.packet_flits=4")
-    own, par = (
-        measured(name, *adversarial, "traffic.load=0.25", warmup_ns=100_000)["generation_latency_mean_ns"]
-        for name in ("search_jobs", "par")
-    )
-    assert own < par
+    own, par = (measured(name, *adversarial, "traffic.load=0.25", warmup_ns=100_000) for name in ("search_jobs", "par"))
+    assert own["generation_latency_mean_ns"] < par["generation_latency_mean_ns"]
+    assert own["accepted_load"] == pytest.approx(0.25, rel=0.03)

@@ -24,6 +24,8 @@ from flitgym.simcore import ConfigError
         ("run.measure_ns=null", ["run.measure_ns: nothing is given, and a value belongs here"]),
         ("foo", ["'foo': it is not of the form key=value"]),
         ("=3", ["it is not of the form key=value"]),
+        ("routing.path=~/p", ["routing.path: cannot read '~/p'", "stands in quotes"]),
+        ("topology:x=3", ["'topology:x=3': it is not of the form key=value"]),
         ("routing.path=a=b", ["routing.path: cannot read 'a=b'", 'quotes of its own: ["a=b"]']),
         (
             "traffic.load=0.1,0.2",

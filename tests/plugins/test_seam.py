@@ -266,3 +266,5 @@ def test_what_a_world_s_words_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(plugins.brought, "own", {"topology": ["ring_of_rings"]})
     assert plugins.mentioned({"worlds": {"a": {"overrides": ["topology=ring_of_rings", "router=sc22"]}}}) == ["own"]
     assert plugins.mentioned(["topology=torus_512"]) == []
+    for word in ("topology={name:ring_of_rings}", "x=[{motif:ring_of_rings,ranks:8}]", "ring_of_rings+x=3"):
+        assert plugins.mentioned({"overrides": [word]}) == ["own"], word
