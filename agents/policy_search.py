@@ -15,9 +15,10 @@ one floods the network keeps light adversarial traffic on its minimal links unti
     Szita and Lorincz, Neural Computation 18 (2006)                         policies by this method
     Kelly, Maulloo, Tan, J. Oper. Res. Soc. 49 (1998)                       proportional fairness: the sum of log rates
 
-A mean over worlds lets one pay for what others gain: searched so, costs bought 0.3 % of the study's times with ADV+1
-at 2.3 times Q-adaptive's latency (below). So known routings may play the episodes, too (`references`), and what an
-episode loses to the best of them counts `harm` times more.
+A mean over worlds lets one pay for what others gain: an earlier search ended with ADV+1 at 2.3 times Q-adaptive's
+latency (below). So known routings may play the episodes, too (`references`), and what an episode's loss is above the
+least of theirs is added `harm` times. They play as they are: a table that learns begins empty, so that within 100 us of
+ADV+1 the better of Q-adaptive and PAR is often PAR.
 
 An episode's loss is the mean over its jobs of log(communication time per flit received), so that 10 % more for a small
 job and 10 % more for the one that floods the network weigh the same. It ends when the first job is done, or after
@@ -47,7 +48,8 @@ Why tolls: on dragonfly_342, the six mixed jobs, FFT3D with Halo3D, LQCD and LU 
 communication times over Q-adaptive's, one seed; and the mean latency in ns of ADV+1 at load 0.25 on dragonfly_72
 (packets of 4 flits; Q-adaptive 741), 100 us after 300 where searched and for 17 alone, else 60 after 200. By hand with
 1.6 lost, 3.6 more_time and small costs of queues, or searched on configs/worlds/interference.yaml (the second and the
-sixth on earlier states of it, without references; `all`: over the 36 cases of the study's quick preset):
+sixth on earlier states of it, without references, from other starts and with ADV+1 to 0.25 alone); `all`: over the 36
+cases of the study's quick preset; the last row is where the last search began:
 
     price of detours                         time   ADV+1   all
     17 more_hops                             1.01     869
@@ -56,7 +58,8 @@ sixth on earlier states of it, without references; `all`: over the 36 cases of t
     17 more_hops, toll of 8 on lost          0.94     764
     40 more_hops, toll of 3 on lost          0.93     891
     37 more_hops, toll of 8, searched        0.92    1737  0.952
-    18 more_hops, toll of 6 (search_jobs)             824  0.955
+    18 more_hops, toll of 6 (search_jobs)    0.94     824  0.955
+    20 more_hops, toll of 5 (its start)      0.96     760  0.973
 """
 
 from __future__ import annotations
