@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,33 +79,19 @@ def course(rows: Sequence[Row]) -> Course:
     tail = since > since[-1] * 0.75
     return Course(
         time=since,
-        latency=np.array([_mean(values) for values in np.transpose(latency)]),
-        before=_mean([_mean(one[before]) for one in latency]),
-        after=_mean([_median(one[tail]) for one in latency]),
-        peak=_mean([_highest(one[after]) for one in latency]),
+        latency=np.array([_of_known(np.mean, values) for values in np.transpose(latency)]),
+        before=_of_known(np.mean, [_of_known(np.mean, one[before]) for one in latency]),
+        after=_of_known(np.mean, [_of_known(np.median, one[tail]) for one in latency]),
+        peak=_of_known(np.mean, [_of_known(np.max, one[after]) for one in latency]),
         recovery=tuple(recovery(time, one, event_ns) / 1000 for one in latency),
     )
 
 
-def _known(values: ArrayLike) -> NDArray[np.float64]:
-    """Without intervals in which nothing arrived."""
+def _of_known(number: Callable[[NDArray[np.float64]], Any], values: ArrayLike) -> float:
+    """A number of the intervals in which something arrived; NaN if there are none."""
     numbers = np.asarray(values, dtype=np.float64)
-    return numbers[np.isfinite(numbers)]
-
-
-def _mean(values: ArrayLike) -> float:
-    known = _known(values)
-    return float(np.mean(known)) if known.size else math.nan
-
-
-def _median(values: ArrayLike) -> float:
-    known = _known(values)
-    return float(np.median(known)) if known.size else math.nan
-
-
-def _highest(values: ArrayLike) -> float:
-    known = _known(values)
-    return float(np.max(known)) if known.size else math.nan
+    known = numbers[np.isfinite(numbers)]
+    return float(number(known)) if known.size else math.nan
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
