@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.configs import has_workload
+from flitgym.configs import core_sections, has_workload
 from flitgym.experiments import reproduce
 from flitgym.experiments.evaluation.plan import policies_of
 from flitgym.experiments.plotting.players import player_of
@@ -19,7 +19,13 @@ from plans import planned
 
 FIGURES = reproduce.available()
 PLANS = [(figure, preset) for figure, presets in FIGURES.items() for preset in presets]
-OF_JOBS = {"angara_tables", "first_hyperx", "mapping", "sc19_stencil"}  # the others offer loads of traffic patterns
+OF_JOBS = {
+    "angara_tables",
+    "first_hyperx",
+    "job_policies",
+    "mapping",
+    "sc19_stencil",
+}  # the others offer loads of traffic patterns
 OF_TABLES = {"effective_bisection"}
 
 
@@ -58,10 +64,10 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
         made = {**TABLE, "kind": KIND, "routed": True, "table": config["engine"]["name"], "terminals": 64, "files": {}}
         return {**row({**made, "config": config}, run.directory), "patterns.bandwidth": list(np.linspace(0.6, 0.8, 10))}
     if has_workload(run.plain):
-        section = config["workload"]
-        names = [job["name"] for job in section["jobs"]] if section["name"] == "jobs" else [section["name"]]
+        names = [job["name"] for job in core_sections(config)["workload"]["jobs"]]
         job = {"comm_time_mean_ns": 20e3, "comm_time_std_ns": 1e3, "finish_ns": 25e3}
         result = {"jobs": dict.fromkeys(names, job), "mapping": MAPPING, "cpu_seconds": 1.0, "config": config}
+        result["system_throughput_gb_per_ms"] = 2.0
         pairs = {f"messages.{name}.gb_per_s": [[None, 2.0], [4.0, None]] for name in names}
         means = {f"messages.{name}.mean_gb_per_s": 3.0 for name in names}
         return {**row(result, run.directory), **pairs, **means}

@@ -1,0 +1,282 @@
+"""Draws what routings and policies cost jobs, relative to Q-adaptive, with intervals over placements and trainings."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+from numpy.typing import NDArray
+
+from ...metrics import Interval, bootstrap_crossed
+from ...plotting.drawing import Row, legend_above, polish, routings, style_of
+from ...plotting.players import player_of
+from ...studies.interference.runs import BACKGROUNDS, MIXED, comm_ms, job_title, targets
+
+REFERENCE = "q_adaptive"
+ALONE, MIX, ALL = "alone", "mixed", "all"
+
+_PLACEMENT = "workload.placement_seed"
+_TRAINING = re.compile(r"(?P<family>.+)_seed\d+")
+_TICKS = (0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0)
+
+
+@dataclass(frozen=True)
+class Player:
+    """All runs of a routing, or of all trainings of a policy.
+
+    Args:
+        name: Of the routing or of the family.
+        rows: Of each training (one of a routing), by placement and case: a case is (target, background), (None, MIX).
+    """
+
+    name: str
+    rows: Mapping[str, Mapping[int, Mapping[tuple[str | None, str], Row]]]
+
+    @property
+    def trainings(self) -> list[str]:
+        """The names under which it plays."""
+        return list(self.rows)
+
+    @cached_property
+    def times(self) -> dict[str, NDArray[np.float64]]:
+        """Log communication times in ms, [trainings, placements, cases], by what is beside: background, mix."""
+        beside: dict[str, list[Any]] = {}
+        for one in self.rows.values():
+            for cases in one.values():
+                found: dict[str, list[float]] = {}
+                for (target, other), row in cases.items():
+                    jobs = MIXED if target is None else (target,)
+                    group = ALONE if other == "none" else other
+                    found.setdefault(group, []).extend(np.log(comm_ms(row, job)) for job in jobs)
+                for group, values in found.items():
+                    beside.setdefault(group, []).append(values)
+        shape = (len(self.rows), len(next(iter(self.rows.values()))))
+        by_group = {group: np.array(values).reshape(*shape, -1) for group, values in beside.items()}
+        return by_group | {ALL: np.concatenate([by_group[group] for group in by_group if group != ALONE], axis=2)}
+
+    @cached_property
+    def slowdowns(self) -> NDArray[np.float64]:
+        """The greatest of a target by a background, [trainings, placements]."""
+        return np.array([[_greatest(cases) for cases in one.values()] for one in self.rows.values()])
+
+    @cached_property
+    def throughput(self) -> NDArray[np.float64]:
+        """Log GB/ms of all jobs, [trainings, placements, runs with more than one job]."""
+        return np.array(
+            [
+                [
+                    [np.log(row["system_throughput_gb_per_ms"]) for (_, other), row in cases.items() if other != "none"]
+                    for cases in one.values()
+                ]
+                for one in self.rows.values()
+            ]
+        )
+
+
+def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
+    """Times relative to Q-adaptive by what runs beside, the greatest slowdown, the system's throughput.
+
+    Raises:
+        ValueError: a routing lacks a run.
+    """
+    players = players_of(rows)
+    figure = Figure(figsize=(13, 4.8), layout="constrained")
+    times, slowdowns, throughput = figure.subplots(1, 3, width_ratios=[4, 1.2, 1.2])
+    _draw_times(times, players)
+    reference = _reference(players)
+    for k, one in enumerate(players):
+        shown = [(slowdowns, bootstrap_crossed(one.slowdowns), one.slowdowns)]
+        relative = np.exp(np.mean(one.throughput - reference.throughput, axis=2))
+        shown.append((throughput, throughput_of(one, reference), relative))
+        for ax, interval, values in shown:
+            _point(ax, k, interval, one.name)
+            ax.plot(np.full(values.size, k + 0.25), values.ravel(), ".", color=style_of(one.name).color, alpha=0.5)
+    slowdowns.set_title("greatest slowdown of a target", fontweight="bold")
+    slowdowns.set_ylim(bottom=1)
+    throughput.set_title(f"throughput / {style_of(REFERENCE).label}", fontweight="bold")
+    throughput.axhline(1, color="#333333", linewidth=1)
+    for ax in (slowdowns, throughput):
+        ax.set_xticks(range(len(players)), [style_of(one.name).label for one in players], rotation=35, ha="right")
+        ax.set_xlim(-0.6, len(players) - 0.4)
+        polish(ax)
+        ax.grid(False, axis="x")
+    legend_above(figure, [one.name for one in players])
+    return figure
+
+
+def _draw_times(ax: Axes, players: Sequence[Player]) -> None:
+    reference = _reference(players)
+    groups = list(reference.times)
+    others = [one for one in players if one is not reference]
+    width = 0.8 / max(len(others), 1)
+    for k, one in enumerate(others):
+        for g, group in enumerate(groups):
+            _point(ax, g + (k - (len(others) - 1) / 2) * width, time_of(one, reference, group), one.name)
+    ax.axhline(1, color=style_of(REFERENCE).color, linewidth=1.5)
+    for g in range(1, len(groups)):
+        ax.axvline(g - 0.5, color="#e6e6e6", linewidth=0.7)
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(FixedLocator(_TICKS))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.set_xticks(range(len(groups)), [title_of(group) for group in groups])
+    ax.set_xlim(-0.5, len(groups) - 0.5)
+    ax.set_ylabel(f"communication time / {style_of(REFERENCE).label}")
+    ax.set_title("communication time of jobs, by what runs beside them", fontweight="bold")
+    polish(ax)
+    ax.grid(False, axis="x")
+
+
+def _point(ax: Axes, x: float, interval: Interval, name: str) -> None:
+    style = style_of(name)
+    ends = None
+    if np.isfinite(interval.low):
+        ends = [[max(interval.value - interval.low, 0)], [max(interval.high - interval.value, 0)]]
+    ax.errorbar([x], [interval.value], ends, color=style.color, marker=style.marker, markersize=6, capsize=2, lw=1.2)
+
+
+def measured(rows: Sequence[Row]) -> dict[str, float | None]:
+    """Our number for every entry of `expected.yaml`."""
+    players = {one.name: one for one in players_of(rows)}
+    reference, ours, ugal = players[REFERENCE], players["search_jobs"], players["ugal_group"]
+    return {
+        "search_jobs_over_q_adaptive": time_of(ours, reference, ALL).value,
+        "greatest_slowdown_over_q_adaptive": float(np.mean(ours.slowdowns) / np.mean(reference.slowdowns)),
+        "throughput_over_q_adaptive": throughput_of(ours, reference).value,
+        "ugal_group_over_q_adaptive": time_of(ugal, reference, ALL).value,
+    }
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Markdown: every policy over Q-adaptive with intervals, its worst case, and every training by itself."""
+    players = players_of(rows)
+    reference = _reference(players)
+    groups = list(reference.times)
+    placements = len(next(iter(reference.rows.values())))
+    lines = [
+        f"## Communication time over {style_of(REFERENCE).label}'s\n",
+        f"Geometric means over the cases, with 95 % intervals of drawing the {placements} placements (and the "
+        "trainings, where there are several) anew.\n",
+        f"| | trainings | {' | '.join(map(title_of, groups))} | worst case | greatest slowdown | throughput |",
+        "|---" * (len(groups) + 5) + "|",
+    ]
+    for one in players:
+        cells = [_text(time_of(one, reference, group)) for group in groups]
+        case, ratio = worst_case(one, reference)
+        slowdown = _text(bootstrap_crossed(one.slowdowns), 2)
+        lines.append(
+            f"| {style_of(one.name).label} | {len(one.trainings)} | {' | '.join(cells)} | {ratio:.3f} {case} | "
+            f"{slowdown} | {_text(throughput_of(one, reference))} |"
+        )
+    several = [(one, k) for one in players if len(one.trainings) > 1 for k in range(len(one.trainings))]
+    if several:
+        lines += [
+            "\n## Every training\n",
+            f"| | {title_of(ALL)} | worst case | greatest slowdown | throughput |",
+            "|---|---|---|---|---|",
+        ]
+    for one, k in several:
+        alone = Player(one.trainings[k], {one.trainings[k]: one.rows[one.trainings[k]]})
+        case, ratio = worst_case(alone, reference)
+        lines.append(
+            f"| {alone.name} | {_text(time_of(alone, reference, ALL))} | {ratio:.3f} {case} | "
+            f"{_text(bootstrap_crossed(alone.slowdowns), 2)} | {_text(throughput_of(alone, reference))} |"
+        )
+    lines.append(f"\nAll {len(rows)} runs took {sum(row['cpu_seconds'] for row in rows):,.0f} CPU seconds.")
+    return "\n".join(lines) + "\n"
+
+
+def players_of(rows: Sequence[Row]) -> list[Player]:
+    """Who plays: `<name>_seed<k>` counts as a further training of the policy `<name>`.
+
+    Raises:
+        ValueError: someone lacks a run that Q-adaptive has.
+    """
+    names = routings(rows)
+    if REFERENCE not in names:
+        raise ValueError(f"no row of routing {REFERENCE}")
+    found = {name: _by_placement([row for row in rows if player_of(row) == name]) for name in names}
+    wanted = found[REFERENCE]
+    for name, by_placement in found.items():
+        for placement, cases in wanted.items():
+            for case in cases:
+                if case not in by_placement.get(placement, {}):
+                    what = "the mixed jobs" if case[0] is None else f"target {case[0]}, background {case[1]}"
+                    raise ValueError(f"no row for {what}, placement {placement} and routing {name}")
+        found[name] = {k: {case: by_placement[k][case] for case in cases} for k, cases in wanted.items()}
+    families: dict[str, list[str]] = {}
+    for name in names:
+        training = _TRAINING.fullmatch(name)
+        families.setdefault(training["family"] if training else name, []).append(name)
+    return [Player(family, {name: found[name] for name in members}) for family, members in families.items()]
+
+
+def _by_placement(rows: Sequence[Row]) -> dict[int, dict[tuple[str | None, str], Row]]:
+    found: dict[int, dict[tuple[str | None, str], Row]] = {}
+    pairs = [row for row in rows if row["workload.name"] == "pair"]
+    for other in BACKGROUNDS:
+        for target in targets(rows):
+            for row in pairs:
+                if (row["workload.target"], row["workload.background"]) == (target, other):
+                    found.setdefault(row[_PLACEMENT], {})[target, other] = row
+    for row in rows:
+        if row["workload.name"] == "mixed":
+            found.setdefault(row[_PLACEMENT], {})[None, MIX] = row
+    return dict(sorted(found.items()))
+
+
+def time_of(one: Player, reference: Player, group: str) -> Interval:
+    """Communication time over the reference's in a group, geometric mean over its cases."""
+    return _exp(bootstrap_crossed(np.mean(one.times[group] - reference.times[group], axis=2)))
+
+
+def throughput_of(one: Player, reference: Player) -> Interval:
+    """Bytes of all jobs over time, relative to the reference's; geometric mean over the runs with several jobs."""
+    return _exp(bootstrap_crossed(np.mean(one.throughput - reference.throughput, axis=2)))
+
+
+def worst_case(one: Player, reference: Player) -> tuple[str, float]:
+    """Where it loses most to the reference, and by what: the mean over placements and trainings of each case counts."""
+    worst = ("", -np.inf)
+    for group in one.times:
+        if group in (ALONE, ALL):
+            continue
+        means = np.mean(one.times[group] - reference.times[group], axis=(0, 1))
+        k = int(np.argmax(means))
+        if means[k] > worst[1]:
+            cases = next(iter(next(iter(one.rows.values())).values()))
+            names = [target for target, other in cases if other == group and target] if group != MIX else list(MIXED)
+            worst = (f"{job_title(names[k])} {title_of(group)}", float(means[k]))
+    return worst[0], float(np.exp(worst[1]))
+
+
+def title_of(group: str) -> str:
+    """What a table or axis calls what is beside a job."""
+    return group if group in (ALONE, MIX, ALL) else f"with {job_title(group)}"
+
+
+def _greatest(cases: Mapping[tuple[str | None, str], Row]) -> float:
+    return max(
+        comm_ms(row, target) / comm_ms(cases[target, "none"], target)
+        for (target, other), row in cases.items()
+        if target is not None and other != "none"
+    )
+
+
+def _reference(players: Sequence[Player]) -> Player:
+    return next(one for one in players if one.name == REFERENCE)
+
+
+def _exp(interval: Interval) -> Interval:
+    return Interval(*(float(np.exp(value)) for value in interval))
+
+
+def _text(interval: Interval, digits: int = 3) -> str:
+    if not np.isfinite(interval.low):
+        return f"{interval.value:.{digits}f}"
+    return f"{interval.value:.{digits}f} [{interval.low:.{digits}f}, {interval.high:.{digits}f}]"

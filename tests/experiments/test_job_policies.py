@@ -1,0 +1,130 @@
+"""The figure of policies for jobs: what it makes of rows whose ratios are known."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flitgym.configs import core_sections
+from flitgym.experiments import reproduce
+from flitgym.experiments.evaluation.plan import policies_of
+from flitgym.experiments.figures.job_policies import plot
+from flitgym.experiments.metrics import bootstrap_crossed
+from flitgym.experiments.results.rows import row
+from flitgym.experiments.running.sweep import PlannedRun
+from omegaconf import OmegaConf
+from plans import planned
+
+# Times over Q-adaptive's: everywhere, and further beside Halo3D.
+FACTORS = {"search_jobs": 0.9, "search_jobs_seed2": 0.8, "dqn": 1.1}
+BESIDE_HALO3D = {"search_jobs": 0.5}
+
+
+def synthetic_row(run: PlannedRun, name: str) -> dict[str, Any]:
+    """A row of a job that takes longer beside another one, and on placements with larger numbers."""
+    workload: Any = run.plain["workload"]
+    jobs = [job["name"] for job in core_sections(run.plain)["workload"]["jobs"]]
+    ms = FACTORS.get(name, 1.0) * workload["placement_seed"] * (1.0 if len(jobs) == 1 else 2.0)
+    if workload.get("background") == "halo3d":
+        ms *= BESIDE_HALO3D.get(name, 1.0)
+    job = {"comm_time_mean_ns": ms * 1e6}
+    throughput = 4.0 if name == "search_jobs" else 2.0
+    result = {"jobs": dict.fromkeys(jobs, job), "system_throughput_gb_per_ms": throughput, "cpu_seconds": 1.0}
+    return {**row({**result, "config": run.plain}, run.directory), "policy": name}
+
+
+@cache
+def rows() -> Sequence[dict[str, Any]]:
+    own = planned("job_policies", "quick")
+    (further,) = policies_of([{"name": "search_jobs_seed2", "routing": "search_jobs"}])
+    added = reproduce.plan_of(further, "job_policies", "quick", Path("results"), reproduce.FIGURES)
+    return [
+        *(synthetic_row(run, run.plain["routing"]["name"]) for run in own if run.plain["routing"]["name"] != "policy"),
+        *(synthetic_row(run, Path(run.plain["routing"]["path"]).stem) for run in own if "path" in run.plain["routing"]),
+        *(synthetic_row(run, "search_jobs_seed2") for run in added),
+    ]
+
+
+def test_the_jobs_are_those_of_the_study() -> None:
+    jobs = OmegaConf.to_container(OmegaConf.load(reproduce.FIGURES / "job_policies" / "config.yaml").jobs)
+    study = OmegaConf.to_container(OmegaConf.load(reproduce.STUDIES / "interference" / "config.yaml").presets.quick)
+    assert isinstance(jobs, dict)
+    assert isinstance(study, dict)
+    assert jobs == {key: study[key] for key in jobs}
+
+
+def test_trainings_of_a_policy_are_one_player() -> None:
+    players = {one.name: one for one in plot.players_of(rows())}
+    assert players["search_jobs"].trainings == ["search_jobs", "search_jobs_seed2"]
+    assert {name: one.trainings for name, one in players.items() if name != "search_jobs"} == {
+        name: [name] for name in ("ugal_group", "par", "q_adaptive", "dqn")
+    }
+
+
+def test_times_are_geometric_means_over_cases_and_trainings() -> None:
+    players = {one.name: one for one in plot.players_of(rows())}
+    reference = players["q_adaptive"]
+    alone = plot.time_of(players["search_jobs"], reference, plot.ALONE)
+    assert alone.value == pytest.approx((0.9 * 0.8) ** 0.5)
+    assert (alone.low, alone.high) == pytest.approx((0.8, 0.9))  # both draws may be of the same training
+    halo3d = plot.time_of(players["search_jobs"], reference, "halo3d")
+    assert halo3d.value == pytest.approx((0.45 * 0.8) ** 0.5)
+    # 30 pairs and six jobs of the mix, six of them beside Halo3D.
+    every = plot.time_of(players["search_jobs"], reference, plot.ALL)
+    assert every.value == pytest.approx((0.45**6 * 0.9**30 * 0.8**36) ** (1 / 72))
+    dqn = plot.time_of(players["dqn"], reference, plot.ALL)
+    assert tuple(dqn) == pytest.approx((1.1, 1.1, 1.1))  # the same on every placement
+
+
+def test_slowdown_throughput_and_worst_case() -> None:
+    players = {one.name: one for one in plot.players_of(rows())}
+    reference, dqn = players["q_adaptive"], players["dqn"]
+    assert dqn.slowdowns == pytest.approx(np.full((1, 4), 2.0))
+    assert plot.throughput_of(players["search_jobs"], reference).value == pytest.approx(2**0.5)
+    case, ratio = plot.worst_case(dqn, reference)
+    assert (case.split()[1], ratio) == ("with", pytest.approx(1.1))
+    made = [dict(one) for one in rows()]
+    for one in made:
+        if one["policy"] == "dqn" and one["workload.name"] == "mixed":
+            one["jobs.lqcd.comm_time_mean_ns"] *= 3
+    worse = {one.name: one for one in plot.players_of(made)}
+    assert plot.worst_case(worse["dqn"], worse["q_adaptive"]) == ("LQCD mixed", pytest.approx(3.3))
+
+
+def test_the_table_has_every_training() -> None:
+    text = plot.summary(rows())
+    assert "| search_jobs | 2 |" in text
+    assert "| search_jobs_seed2 | 0.800 [0.800, 0.800] |" in text
+
+
+@pytest.mark.parametrize(
+    ("gone", "message"),
+    [
+        ({"workload.name": "mixed", "policy": "par"}, "no row for the mixed jobs, placement 2 and routing par"),
+        (
+            {"workload.target": "lu", "workload.background": "dl", "policy": "search_jobs_seed2"},
+            "no row for target lu, background dl, placement 2 and routing search_jobs_seed2",
+        ),
+        ({"policy": "q_adaptive"}, "no row of routing q_adaptive"),
+    ],
+)
+def test_a_missing_run_stops_the_figure(gone: dict[str, str], message: str) -> None:
+    left = [one for one in rows() if any(one.get(key) != value for key, value in gone.items())]
+    with pytest.raises(ValueError, match=message):
+        plot.draw(left, {})
+
+
+def test_drawing_rows_and_columns_anew() -> None:
+    # Between columns nothing varies: the interval is that of the mean over two rows, which has three values.
+    two = bootstrap_crossed([[1.0, 1.0, 1.0], [3.0, 3.0, 3.0]])
+    assert tuple(two) == (2.0, 1.0, 3.0)
+    assert np.isnan(bootstrap_crossed([[1.0]]).low)
+    # Of one row it is the bootstrap over columns.
+    values = np.random.default_rng(1).normal(size=(1, 12))
+    one = bootstrap_crossed(values, resamples=20_000)
+    spread = values.std() / 12**0.5
+    assert one.low == pytest.approx(values.mean() - 1.96 * spread, abs=0.2 * spread)
+    with pytest.raises(ValueError, match="two-dimensional"):
+        bootstrap_crossed([1.0, 2.0])
