@@ -39,6 +39,7 @@ class Cell:
         scores: 0 is the reference, 1 the best known.
         behind: Natural logarithm of how much worse the scored measure is than the best known's, negative if better.
         ahead: The same of how much better it is than the reference's.
+        behind_others: As `behind`, of the best known of all others; NaN where there are none.
     """
 
     task: Task
@@ -47,6 +48,7 @@ class Cell:
     scores: Values
     behind: Values
     ahead: Values
+    behind_others: Values
 
     @property
     def missing(self) -> int:
@@ -76,6 +78,7 @@ class Summary:
         latency_to_reference: Geometric mean, over the tasks below saturation, of its mean latency over the reference's.
         latency_to_best: The same over the best known's.
         worst_to_best: The task of the largest such ratio, and that.
+        latency_to_others: As `latency_to_best`, over the best known of all others: below 1 it leads.
     """
 
     policy: str
@@ -90,6 +93,7 @@ class Summary:
     latency_to_reference: float
     latency_to_best: float
     worst_to_best: tuple[Task, float] | None
+    latency_to_others: float
 
     @property
     def complete(self) -> bool:
@@ -128,10 +132,7 @@ def score(
         nothing = {name: np.full(own.shape, np.nan) for name, own in values.items()}
         return {name: (own, own, own) for name, own in nothing.items()}
     ahead = {name: advantage(own, values[reference], more_is_better) for name, own in values.items()}
-    known = [
-        own[there] for own in (ahead[name] for name in baselines if name in ahead) if np.isfinite(own[there]).all()
-    ]
-    best = max((float(np.mean(own)) for own in known), default=np.nan)
+    best = _best([ahead[name] for name in baselines if name in ahead], there)
     unit = max(best, np.log1p(LEAST_AHEAD))
     return {name: (own / unit, best - own, own) for name, own in ahead.items()}
 
@@ -167,8 +168,11 @@ def cells_of(
         values |= {name: arrays.get(measure, nothing) for name, arrays in shown.items()}
         baselines = [f"known {name}" for name in scales]
         scored = score(values, baselines, f"known {references[task.id]}", more)
+        of_known = {name: scored[f"known {name}"][2] for name in scales}
+        reference = of_known.get(references[task.id], nothing)
         for name, arrays in shown.items():
-            cells.append(Cell(task, name, {measure: nothing, **arrays}, *scored[name]))
+            best = _best([own for other, own in of_known.items() if other != name], np.isfinite(reference))
+            cells.append(Cell(task, name, {measure: nothing, **arrays}, *scored[name], best - scored[name][2]))
     return cells
 
 
@@ -205,6 +209,7 @@ def summarise(
                 _ratio([-cell.ahead for cell in below]),
                 _ratio([cell.behind for cell in below]),
                 None if furthest is None else (furthest.task, float(np.exp(np.nanmean(furthest.behind)))),
+                _ratio([cell.behind_others for cell in below if np.isfinite(cell.behind_others).any()]),
             )
         )
     return sorted(summaries, key=_rank)
@@ -215,6 +220,12 @@ def profile(cells: Sequence[Cell], at: Values) -> Values:
     scores = np.concatenate([cell.scores for cell in cells])
     scores = scores[np.isfinite(scores)]
     return np.array([np.mean(scores > value) for value in at])
+
+
+def _best(ahead: Sequence[Values], there: NDArray[np.bool_]) -> float:
+    """The mean of whoever is furthest ahead, of those that have a value with every seed that the reference has."""
+    known = [own[there] for own in ahead if there.any() and np.isfinite(own[there]).all()]
+    return max((float(np.mean(own)) for own in known), default=np.nan)
 
 
 def _rank(summary: Summary) -> tuple[bool, bool, float]:

@@ -84,7 +84,7 @@ def overview(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
     """Heads and lines of the table that comes first: a line per policy."""
     heads = [
         *("policy", *_SETS.values(), "tasks", "lowest score"),
-        *("latency / reference", "/ best known", "worst / best known"),
+        *("latency / reference", "/ best known", "worst / best known", "/ best of the others"),
     ]
     lines = []
     for summary in summaries:
@@ -97,6 +97,7 @@ def overview(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
                 _number(summary.latency_to_reference, "{:.3f}"),
                 _number(summary.latency_to_best, "{:.3f}"),
                 _at(summary.worst_to_best),
+                _number(summary.latency_to_others, "{:.3f}"),
             ]
         )
     return heads, lines
@@ -206,7 +207,7 @@ def write_csv(path: Path, cells: Sequence[Cell], summaries: Sequence[Summary], b
         for key, intervals in split.items():
             for which, interval in intervals.items():
                 lines.append({"policy": summary.policy, key: which, "metric": "score_iqm", **_ends(interval)})
-        for name in ("latency_to_reference", "latency_to_best"):
+        for name in ("latency_to_reference", "latency_to_best", "latency_to_others"):
             value = getattr(summary, name)
             lines.append({"policy": summary.policy, "metric": name, "value": None if np.isnan(value) else value})
         lines.append({"policy": summary.policy, "metric": "tasks_played", "value": summary.played})

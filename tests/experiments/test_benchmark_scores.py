@@ -164,6 +164,9 @@ def test_summaries() -> None:
     assert new.latency_to_best == pytest.approx(4)
     assert new.worst_to_best is not None
     assert new.worst_to_best[1] == pytest.approx(4)
+    assert new.latency_to_others == pytest.approx(4)
+    assert summaries["best"].latency_to_others == pytest.approx(0.5)  # the others' best is the reference
+    assert summaries["reference"].latency_to_others == pytest.approx(2)
 
 
 def test_a_missing_run_is_counted() -> None:

@@ -81,7 +81,7 @@ def test_times_are_geometric_means_over_cases_and_trainings() -> None:
 def test_slowdown_throughput_and_worst_case() -> None:
     players = {one.name: one for one in plot.players_of(rows())}
     reference, dqn = players["q_adaptive"], players["dqn"]
-    assert dqn.slowdowns == pytest.approx(np.full((1, 4), 2.0))
+    assert dqn.slowdowns == pytest.approx(np.full((1, 3), 2.0))
     assert plot.throughput_of(players["search_jobs"], reference).value == pytest.approx(2**0.5)
     case, ratio = plot.worst_case(dqn, reference)
     assert (case.split()[1], ratio) == ("with", pytest.approx(1.1))
