@@ -96,9 +96,9 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         for ax, interval, values in shown:
             _point(ax, k, interval, one.name)
             ax.plot(np.full(values.size, k + 0.25), values.ravel(), ".", color=style_of(one.name).color, alpha=0.5)
-    slowdowns.set_title("greatest slowdown of a target", fontweight="bold")
+    slowdowns.set_title("greatest slowdown\nof a target", fontweight="bold")
     slowdowns.set_ylim(bottom=1)
-    throughput.set_title(f"throughput / {style_of(REFERENCE).label}", fontweight="bold")
+    throughput.set_title(f"throughput of all jobs\n/ {style_of(REFERENCE).label}", fontweight="bold")
     throughput.axhline(1, color="#333333", linewidth=1)
     for ax in (slowdowns, throughput):
         ax.set_xticks(range(len(players)), [style_of(one.name).label for one in players], rotation=35, ha="right")
@@ -166,9 +166,12 @@ def summary(rows: Sequence[Row]) -> str:
         "|---" * (len(groups) + 5) + "|",
     ]
     for one in players:
+        slowdown = _text(bootstrap_crossed(one.slowdowns), 2)
+        if one is reference:
+            lines.append(f"| {style_of(one.name).label} | 1 |{' 1 |' * (len(groups) + 1)} {slowdown} | 1 |")
+            continue
         cells = [_text(time_of(one, reference, group)) for group in groups]
         case, ratio = worst_case(one, reference)
-        slowdown = _text(bootstrap_crossed(one.slowdowns), 2)
         lines.append(
             f"| {style_of(one.name).label} | {len(one.trainings)} | {' | '.join(cells)} | {ratio:.3f} {case} | "
             f"{slowdown} | {_text(throughput_of(one, reference))} |"
