@@ -171,7 +171,8 @@ def bootstrap_crossed(
 
     Rows and columns are drawn independently, each with replacement: what all scenes of a training share, and all
     trainings of a scene, counts as often as it was drawn (Owen, "The pigeonhole bootstrap", Annals of Applied
-    Statistics 1, 2007). Few rows or columns make it too narrow, as with `bootstrap_mean`.
+    Statistics 1, 2007). Few rows or columns that differ make it too narrow, as with `bootstrap_mean`; where rows and
+    columns hardly differ, but single values do, it is too wide.
 
     Args:
         values: [rows, columns], all of them known.

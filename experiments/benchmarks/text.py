@@ -84,7 +84,7 @@ def overview(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
     """Heads and lines of the table that comes first: a line per policy."""
     heads = [
         *("policy", *_SETS.values(), "tasks", "lowest score"),
-        *("latency / reference", "/ best known", "worst / best known", "/ best of the others"),
+        *("latency / reference", "/ best known", "worst / best known", "/ best recorded other"),
     ]
     lines = []
     for summary in summaries:

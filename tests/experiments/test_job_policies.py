@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flitgym.configs import core_sections
+from flitgym.configs.world_presets import world_presets
 from flitgym.experiments import reproduce
 from flitgym.experiments.evaluation.plan import policies_of
 from flitgym.experiments.figures.job_policies import plot
@@ -53,6 +54,45 @@ def test_the_jobs_are_those_of_the_study() -> None:
     assert isinstance(jobs, dict)
     assert isinstance(study, dict)
     assert jobs == {key: study[key] for key in jobs}
+
+
+def test_the_pairs_searched_are_those_of_the_worlds() -> None:
+    worlds = OmegaConf.load(world_presets()["interference"]).worlds
+    found = {
+        (words["workload.target"], words["workload.background"])
+        for world in worlds.values()
+        if "workload.target" in (words := dict(word.split("=", 1) for word in world.overrides))
+    }
+    assert found == plot.SEARCHED
+
+
+def test_a_name_alone_makes_no_training() -> None:
+    # A routing under another name is another player, and Q-adaptive is what all are compared with.
+    for name, added in (("q_adaptive", "q_adaptive_seed2"), ("ugal_group", "search_jobs_seed3")):
+        more = [{**one, "policy": added} for one in rows() if one["policy"] == name]
+        players = {one.name: one for one in plot.players_of([*rows(), *more])}
+        assert players[added].trainings == [added]
+        assert players["q_adaptive"].trainings == ["q_adaptive"]
+    # A single one keeps its name; several stand in the order of their seeds.
+    trained = dict.fromkeys(["mine_seed2", "a_seed10", "a_seed2", "par_seed2"], True) | {"par": False}
+    assert plot._families(trained) == {
+        "mine_seed2": ["mine_seed2"],
+        "a": ["a_seed2", "a_seed10"],
+        "par_seed2": ["par_seed2"],
+        "par": ["par"],
+    }
+
+
+def test_a_training_does_not_count_twice() -> None:
+    again = [{**one, "policy": "search_jobs_seed7"} for one in rows() if one["policy"] == "search_jobs"]
+    with pytest.raises(ValueError, match="search_jobs_seed7 comes to the times of search_jobs"):
+        plot.draw([*rows(), *again], {})
+
+
+def test_what_is_compared_is_of_the_shipped_policy_alone() -> None:
+    own = [one for one in rows() if one["policy"] != "search_jobs_seed2"]
+    assert plot.measured(rows()) == plot.measured(own)
+    assert plot.measured(own)["search_jobs_on_pairs_not_searched"] == pytest.approx((0.45**3 * 0.9**21) ** (1 / 24))
 
 
 def test_trainings_of_a_policy_are_one_player() -> None:
@@ -108,6 +148,10 @@ def test_the_table_has_every_training() -> None:
             "no row for target lu, background dl, placement 2 and routing search_jobs_seed2",
         ),
         ({"policy": "q_adaptive"}, "no row of routing q_adaptive"),
+        (
+            {"workload.target": "lu", "workload.background": "none", "policy": "q_adaptive"},
+            "no row for target lu, background none, placement 2 and routing q_adaptive",
+        ),
     ],
 )
 def test_a_missing_run_stops_the_figure(gone: dict[str, str], message: str) -> None:
@@ -120,6 +164,8 @@ def test_drawing_rows_and_columns_anew() -> None:
     # Between columns nothing varies: the interval is that of the mean over two rows, which has three values.
     two = bootstrap_crossed([[1.0, 1.0, 1.0], [3.0, 3.0, 3.0]])
     assert tuple(two) == (2.0, 1.0, 3.0)
+    # What is the same in every row is drawn with its column, not anew in each row.
+    assert tuple(bootstrap_crossed([[1.0, 3.0]] * 3)) == (2.0, 1.0, 3.0)
     assert np.isnan(bootstrap_crossed([[1.0]]).low)
     # Of one row it is the bootstrap over columns.
     values = np.random.default_rng(1).normal(size=(1, 12))
