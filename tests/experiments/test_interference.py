@@ -11,20 +11,12 @@ import pytest
 from flitgym.configs import compose, core_sections
 from flitgym.experiments import reproduce
 from flitgym.experiments.plotting.drawing import routings, style_of
+from flitgym.experiments.plotting.jobs import BACKGROUNDS, MIXED, TARGETS, backgrounds, targets
 from flitgym.experiments.results.rows import ROWS_FILE, read_rows, row, write_rows
 from flitgym.experiments.running.one_run import execute, prepare
 from flitgym.experiments.running.sweep import PlannedRun, RunFailedError, expand, run_all
 from flitgym.experiments.studies.interference import mixed_jobs, plot
-from flitgym.experiments.studies.interference.runs import (
-    BACKGROUNDS,
-    MIXED,
-    TARGETS,
-    backgrounds,
-    mixed,
-    over_time,
-    pair,
-    targets,
-)
+from flitgym.experiments.studies.interference.runs import mixed, over_time, pair
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.experiments.workload.rows import workload_row

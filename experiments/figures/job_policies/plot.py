@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ...metrics import Interval, bootstrap_crossed
 from ...plotting.drawing import Row, legend_above, polish, routings, style_of
+from ...plotting.jobs import BACKGROUNDS, MIXED, comm_ms, job_title, targets
 from ...plotting.players import player_of
-from ...studies.interference.runs import BACKGROUNDS, MIXED, comm_ms, job_title, targets
 
 REFERENCE = "q_adaptive"
 ALONE, MIX, UNSEARCHED, ALL = "alone", "mixed", "pairs not searched", "all but alone"

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ...plotting.drawing import Row, routings, style_of
-from .runs import DETAIL, MIXED, background_job, backgrounds, job_title, mixed, pair, targets
+from ...plotting.jobs import MIXED, backgrounds, job_title, targets
+from .runs import DETAIL, background_job, mixed, pair
 
 _KINDS = (("wait", "waiting for the link"), ("stall", "stalls (no credits)"))
 _COLORS = "YlOrRd"

@@ -11,7 +11,8 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from ...plotting.drawing import Row, polish, routings, style_of
-from .runs import MIXED, bars, comm_ms, job_title, legend, over_time
+from ...plotting.jobs import MIXED, comm_ms, job_title
+from .runs import bars, legend, over_time
 from .runs import mixed as of
 
 _NS_PER_MS = 1e6

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ...plotting.drawing import Row, latency_axis, polish, routings, style_of
-from .runs import DETAIL, background_job, job_title, legend, over_time, pair
+from ...plotting.jobs import job_title
+from .runs import DETAIL, background_job, legend, over_time, pair
 
 _THROUGHPUT = ("gb_per_ms", "throughput (GB/ms)")
 _LATENCY = ("latency_ns", "mean packet latency (ns)")

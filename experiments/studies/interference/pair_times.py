@@ -6,7 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...plotting.drawing import Row, polish, routings
-from .runs import backgrounds, bars, comm_ms, job_title, legend, pair, slowdown, targets
+from ...plotting.jobs import backgrounds, comm_ms, job_title, targets
+from .runs import bars, legend, pair, slowdown
 
 
 def draw_times(rows: Sequence[Row]) -> Figure:

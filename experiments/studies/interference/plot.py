@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from ...plotting.drawing import Row, routings, style_of
+from ...plotting.jobs import MIXED, backgrounds, comm_ms, job_title, targets
 from . import blame, mixed_jobs, pair_series, pair_times
-from .runs import MIXED, background_job, backgrounds, comm_ms, job_title, mixed, pair, slowdown, targets
+from .runs import background_job, mixed, pair, slowdown
 
 FIGURES = {
     "fig04_pair_communication_times": pair_times.draw_times,

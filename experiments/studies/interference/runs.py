@@ -10,42 +10,14 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from ...plotting.drawing import Row, style_of
+from ...plotting.jobs import comm_ms
 from ...plotting.players import player_of
 
-TARGETS = ("fft3d", "lu", "lqcd", "cosmoflow", "stencil5d", "lulesh")
-BACKGROUNDS = ("none", "ur", "lu", "fft3d", "dl", "halo3d")
-MIXED = ("fft3d", "cosmoflow", "lu", "ur", "lqcd", "stencil5d")
-# As the paper writes them; a job without an entry goes by its name.
-_TITLES = {
-    "fft3d": "FFT3D", "lu": "LU", "lqcd": "LQCD", "cosmoflow": "CosmoFlow", "stencil5d": "Stencil5D",
-    "lulesh": "LULESH", "ur": "UR", "dl": "DL", "halo3d": "Halo3D", "none": "alone",
-}  # fmt: skip
 # The study's detail figures compare these two.
 DETAIL = ("par", "q_adaptive")
 
 _POINTS = 250  # of a curve over time; more are averaged
 _NS_PER_MS = 1e6
-
-
-def job_title(job: str) -> str:
-    """What a figure or table calls a job."""
-    return _TITLES.get(job, job)
-
-
-def targets(rows: Sequence[Row]) -> list[str]:
-    """The targets of these rows, in the study's order: a preset may have some of them."""
-    beside = {row["workload.target"] for row in rows if _beside_another(row)}
-    return [target for target in TARGETS if target in beside]
-
-
-def backgrounds(rows: Sequence[Row]) -> list[str]:
-    """The backgrounds of these rows, in the study's order, `none` first."""
-    beside = {row["workload.background"] for row in rows if _beside_another(row)}
-    return [background for background in BACKGROUNDS if background == "none" or background in beside]
-
-
-def _beside_another(row: Row) -> bool:
-    return bool(row["workload.name"] == "pair" and row["workload.background"] != "none")
 
 
 def pair(rows: Sequence[Row], target: str, background: str, routing: str) -> Row:
@@ -77,11 +49,6 @@ def mixed(rows: Sequence[Row], routing: str) -> Row:
 def background_job(target: str, background: str) -> str:
     """The name of the background job in its pair."""
     return background if background != target else f"{background}_background"
-
-
-def comm_ms(row: Row, job: str, which: str = "mean") -> float:
-    """Communication time of a job over its ranks, in ms."""
-    return float(row[f"jobs.{job}.comm_time_{which}_ns"]) / _NS_PER_MS
 
 
 def slowdown(rows: Sequence[Row], target: str, background: str, routing: str) -> float:
