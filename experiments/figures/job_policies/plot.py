@@ -75,10 +75,10 @@ class Player:
                     beside.setdefault(group, []).append(values)
         shape = (len(self.rows), len(next(iter(self.rows.values()))))
         by_group = {group: np.array(values).reshape(*shape, -1) for group, values in beside.items()}
-        others = [group for group in by_group if group != UNSEARCHED]  # whose cases stand in groups of their own, too
-        everything = np.concatenate([by_group[group] for group in others if group != ALONE], axis=2)
-        shown = [*others, *(group for group in by_group if group == UNSEARCHED)]
-        return {group: by_group[group] for group in shown} | {ALL: everything}
+        # Its cases stand in groups of their own, too.
+        unsearched = {UNSEARCHED: by_group.pop(UNSEARCHED)} if UNSEARCHED in by_group else {}
+        everything = np.concatenate([times for group, times in by_group.items() if group != ALONE], axis=2)
+        return by_group | unsearched | {ALL: everything}
 
     @cached_property
     def slowdowns(self) -> NDArray[np.float64]:
