@@ -45,20 +45,37 @@ inline u32 pick_minimal(const Network& net, const State& s, const Graph& g, Pick
 }
 
 // visit(port, nearer) for each port of a way that has at most `deroutes` hops more than the minimal one from the
-// packet's source, ports that lead nearer first; not straight back unless that leads nearer. A link that fails may
-// leave a packet with more hops to go than it had: then those that lead nearer are all it has.
+// packet's source, ports that lead nearer first. A packet goes straight back only where nothing else leads nearer, and
+// aside only to where it need not come straight back: to and fro would take two hops and end where it began, but two VC
+// classes higher, among fewer packets than those that wait for the same link. Whoever decides for a packet alone finds
+// that it pays; then all do, and the link is as full as before. A link that fails may leave a packet with more hops to
+// go than it had: then those that lead nearer are all it has.
 template <class Visit>
 inline void each_detour(const Network& net, const Graph& g, const Packet& p, u32 router, u32 to, u32 in_port,
                         u32 deroutes, Visit&& visit) {
   const u32 here = distance(net, g, router, to),
             budget = distance(net, g, net.terminal_router[p.source], to) + deroutes;
-  const u32 back = net.router_of_port(net.channels[net.port(router, in_port)].peer);
   const bool arrived = net.is_link(net.port(router, in_port));
-  each_minimal(net, g, router, to, [&](u32 k) { visit(k, true); });
-  if (p.hops + 1u + here - 1 > budget) return;
+  const u32 back = arrived ? net.router_of_port(net.channels[net.port(router, in_port)].peer) : kNone;
+  const auto next_of = [&](u32 at, u32 k) { return net.next_router(net.port(at, k)); };
+  bool onward = false;
+  each_minimal(net, g, router, to, [&](u32 k) {
+    if (next_of(router, k) != back) visit(k, true), onward = true;
+  });
+  if (!onward) each_minimal(net, g, router, to, [&](u32 k) { visit(k, true); });
+  if (p.hops + here > budget) return;
+  const auto goes_on = [&](u32 next) {
+    bool found = false;
+    each_link(net, g, next, [&](u32 k) {
+      const u32 after = next_of(next, k);
+      found |= after != router && p.hops + 2u + distance(net, g, after, to) <= budget;
+    });
+    return found;
+  };
   each_link(net, g, router, [&](u32 k) {
-    const u32 next = net.next_router(net.port(router, k)), left = distance(net, g, next, to);
-    if (left >= here && p.hops + 1u + left <= budget && !(arrived && next == back)) visit(k, false);
+    const u32 next = next_of(router, k), left = distance(net, g, next, to);
+    if (left >= here && p.hops + 1u + left <= budget && next != back && (left == here || goes_on(next)))
+      visit(k, false);
   });
 }
 

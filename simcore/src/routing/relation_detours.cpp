@@ -1,5 +1,5 @@
 // What may be chosen on any graph: a packet may go `deroutes` hops more than the minimal path from its source has, when
-// and where it likes, but not straight back. The VC class is the hops done, which only grow, so nothing waits in a
+// and where it likes, but not to and fro (each_detour). The VC class is the hops done, which only grow, so nothing waits in a
 // circle.
 #include "routing/graph_paths.hpp"
 
@@ -18,11 +18,16 @@ void candidates(const Network& net, State& s, Batch& b) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     if (router == to) return offer(net.terminal_port[p.destination], ejection_class(net, p));
-    const u32 first = net.topology->minimal_port(net, graph, router, p);
-    offer(first, hop_class(net, p));
+    u16 ports[kMaxRadix];
+    u32 n = 0, first = 0;  // of the minimal path; where that would go straight back, another that leads nearer
+    const u32 minimal = net.topology->minimal_port(net, graph, router, p);
     each_detour(net, graph, p, router, to, b.in_port[i], deroutes, [&](u32 k, bool) {
-      if (k != first) offer(k, hop_class(net, p));
+      if (k == minimal) first = n;
+      ports[n++] = static_cast<u16>(k);
     });
+    offer(ports[first], hop_class(net, p));
+    for (u32 k = 0; k < n; k++)
+      if (k != first) offer(ports[k], hop_class(net, p));
   });
 }
 
