@@ -1,6 +1,6 @@
 // What may be chosen on any graph: a packet may go `deroutes` hops more than the minimal path from its source has, when
-// and where it likes, but not to and fro (each_detour). The VC class is the hops done, which only grow, so nothing waits in a
-// circle.
+// and where it likes, but not to and fro (each_detour). The VC class is the hops done, which only grow, so nothing
+// waits in a circle.
 #include "routing/graph_paths.hpp"
 
 namespace flitgym {
