@@ -78,7 +78,7 @@ hops cures that and takes detours from where they are needed.
     the same, a price of a mean hop per hop            0.953   1.05     0.90      1.38   0.72   1.12
     costs by hand: 1 lost, queued, asking, more_time   0.955   1.04     0.90      0.97   0.72   2.52
     searched at lower loads, with fewer references     0.956   1.01     0.94      0.97   0.74   1.72
-    search_universal                                   @@
+    search_universal                                   0.977   1.04     0.93      1.00   0.90   0.73
 """
 
 from __future__ import annotations
