@@ -69,15 +69,15 @@ well is taken, so that it goes around too often where links are full, and longer
 hops cures that and takes detours from where they are needed.
 
     policy                                              mean  worst   hyperx  fat tree  graph  torus
-    dqn, as it is shipped                              0.965   1.02     1.02      1.08   2.11   0.62
-    dqn, trained anew, seed 1                          0.976   1.34     1.34      1.04   2.88   0.65
-    dqn, trained anew, seed 2                          0.974   1.37     1.37      1.11   1.61   0.93
-    dqn, trained anew, seed 3                          0.985   1.55     1.55      1.03   1.65   1.33
-    dqn, on a graph and fuller networks, too           0.976   1.38     1.38      1.13   2.51   0.97
-    the same, a price of half a mean hop per hop       0.970   1.24     1.24      1.02   0.74   1.06
-    the same, a price of a mean hop per hop            0.953   1.05     0.90      1.38   0.72   1.12
-    costs by hand: 1 lost, queued, asking, more_time   0.955   1.04     0.90      0.97   0.72   2.52
-    searched at lower loads, with fewer references     0.956   1.01     0.94      0.97   0.74   1.72
+    dqn, as it is shipped                              0.965   1.02     1.02      1.08   2.36   0.62
+    dqn, trained anew, seed 1                          0.976   1.34     1.34      1.04   3.22   0.65
+    dqn, trained anew, seed 2                          0.974   1.37     1.37      1.11   1.80   0.93
+    dqn, trained anew, seed 3                          0.985   1.55     1.55      1.03   1.84   1.33
+    dqn, on a graph and fuller networks, too           0.976   1.38     1.38      1.13   2.80   0.97
+    the same, a price of half a mean hop per hop       0.970   1.24     1.24      1.02   0.82   1.06
+    the same, a price of a mean hop per hop            0.953   1.05     0.90      1.38   0.81   1.12
+    costs by hand: 1 lost, queued, asking, more_time   0.955   1.04     0.90      0.97   0.80   2.52
+    searched at lower loads, with fewer references     0.956   1.01     0.94      0.97   0.82   1.72
     search_universal                                   0.977   1.04     0.93      1.00   0.90   0.73
 """
 
