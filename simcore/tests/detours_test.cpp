@@ -1,6 +1,4 @@
 // The relation of detours on any graph, and Q-adaptive's there: every way of so many hops, and no hop to and fro.
-#include <functional>
-
 #include "crafted.hpp"
 #include "tables.hpp"
 #include "topology/graph.hpp"
