@@ -82,7 +82,9 @@ def test_an_evaluation_s_runs_have_its_failures(tmp_path: Path) -> None:
 
 def test_a_training_draws_failures(tmp_path: Path) -> None:
     def trained(name: str, vary: dict[str, Any], *words: str) -> bytes:
-        config = composed("rounds=1", "agent.networks=3", *words)
+        # Four groups of three: the six routers of the other tests are a ring, and without a link a line has no choices.
+        groups = ("topology.routers_per_group=3", "topology.groups=4")
+        config = composed("rounds=1", "agent.networks=3", *groups, *words)
         config.vary = vary
         train(config, tmp_path / name)
         policy = (tmp_path / name / "policy.safetensors").read_bytes()
