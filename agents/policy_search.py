@@ -86,7 +86,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -96,6 +96,7 @@ import torch
 from torch import Tensor
 
 from ..configs.errors import unknown
+from ..configs.policies import policy_path
 from ..experience.seeds import training_seed
 from ..experience.world import Mixture, World
 from ..simcore import ConfigError, Simulation, registered
@@ -103,10 +104,11 @@ from . import stored
 from .abandonment import RoundAbandonedError
 from .bounds import check
 from .networks import Layers
+from .policy_file import load_policy
+from .score_layers import LONGER, added, cost_layers, hidden_units
 
 _CHUNK_NS = 5000  # between two looks whether the first job is done, or the round given up
 _MOST_COST = 1e6
-_FAR = 1024.0  # more than twice what any feature of a slot comes to
 
 
 @dataclass
@@ -121,7 +123,8 @@ class Config:
     relation: str = "widest"
     slots: int = 6
     slots_by: str = "estimate"  # or random: which candidates where there are more than slots
-    tolls: list[str] = field(default_factory=list)  # features that ways with more hops pay for once more
+    tolls: list[str] = field(default_factory=list)  # features, also general ones, that longer ways pay for once more
+    base: str | None = None  # a policy, shipped or a file: costs are taken from its score. None: from 0
     # the search
     start: dict[str, float] = field(default_factory=dict)  # costs by feature, or feature_toll; 1 unless said
     references: list[str] = field(default_factory=list)  # the core's routings, with their defaults and empty tables
@@ -150,16 +153,18 @@ class Config:
             raise ConfigError("agent.network, agent.hidden: policy_search has a score of slots of its own: slots, []")
         if self.elite > self.population:
             raise ConfigError(f"agent.elite: {self.elite} of a population of {self.population}")
-        features = slot_features(self.observation)
+        general, features = general_features(self.observation), slot_features(self.observation)
         for name in self.tolls:
-            if name not in features:
-                raise ConfigError(unknown("agent.tolls", name, features, "feature"))
+            if name not in general + features:
+                raise ConfigError(unknown("agent.tolls", name, general + features, "feature"))
+            if (general + features).count(name) > 1:
+                raise ConfigError(f"agent.tolls: agent.observation={self.observation} tells '{name}' twice")
         if len(set(self.tolls)) < len(self.tolls):
             raise ConfigError(f"agent.tolls: {list(self.tolls)} names a feature twice")
         if len(set(features)) < len(features):
             raise ConfigError(f"agent.observation: {self.observation} tells a feature twice, so costs have no names")
-        if self.tolls and "more_hops" not in features:
-            raise ConfigError(f"agent.tolls: agent.observation={self.observation} does not tell more_hops")
+        if self.tolls and LONGER not in features:
+            raise ConfigError(f"agent.tolls: agent.observation={self.observation} does not tell {LONGER}")
         costs = [*features, *_tolls(self.tolls)]
         for name, cost in self.start.items():
             if name not in costs:
@@ -178,11 +183,20 @@ def slot_features(observation: str) -> list[str]:
     Raises:
         ConfigError: a block that the core does not have.
     """
+    return _told(observation, "per_slot")
+
+
+def general_features(observation: str) -> list[str]:
+    """Likewise of what it says of packet and router, which is the same for all slots."""
+    return _told(observation, "general")
+
+
+def _told(observation: str, of: str) -> list[str]:
     blocks = registered("observation")
     for block in observation.split("+"):
         if block not in blocks:
             raise ConfigError(unknown("agent.observation", block, blocks, "block"))
-    return [name for block in observation.split("+") for name in blocks[block]["facts"]["per_slot"]]
+    return [name for block in observation.split("+") for name in blocks[block]["facts"][of]]
 
 
 def _tolls(features: Sequence[str]) -> list[str]:
@@ -196,16 +210,18 @@ class Agent:
         self.config, self.rounds = config, rounds
         self.mixture = world if isinstance(world, Mixture) else Mixture.alone(world)
         self.next_seed = training_seed(seed)
+        self._routing = self.routing(config)
+        self.base = _base(config)
         seam = self._simulation(0, self.next_seed).seam()
         self.general = len(seam["general"])
-        for feature in seam["per_slot"]:
+        self.features = slot_features(config.observation)
+        self.costs = [*self.features, *_tolls(config.tolls)]  # what is the same for all slots has tolls alone
+        for feature in [*seam["general"], *seam["per_slot"]]:
             if feature["name"].rpartition(".")[2] in config.tolls and feature["low"] < 0:
                 raise ConfigError(f"agent.tolls: {feature['name']} may be below 0, and a toll is on a cost")
         for reference in config.references:
             for k in range(len(self.mixture.worlds)):
                 self._reference(reference, k, self.next_seed + k)
-        self.features = [feature["name"].rpartition(".")[2] for feature in seam["per_slot"]]
-        self.costs = [*self.features, *_tolls(config.tolls)]
         costs = torch.tensor([float(config.start.get(name, 1.0)) for name in self.costs], dtype=torch.float64)
         self.mean = costs.log()  # of the logarithms of the costs
         self.spread = torch.full_like(self.mean, config.spread)
@@ -216,11 +232,12 @@ class Agent:
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:
         """Parameters of `routing=policy`."""
-        hidden = [3 + len(config.tolls)] if config.tolls else []  # see _layers()
+        ones = dict.fromkeys([*slot_features(config.observation), *_tolls(config.tolls)], 1.0)
+        hidden = hidden_units(_layers(config, ones, _base(config)))
         return {**{key: getattr(config, key) for key in _PARAMETERS}, "hidden": hidden}
 
     def _simulation(self, k: int, seed: int) -> Simulation:
-        return self.mixture.worlds[k].simulation({**self.routing(self.config), "name": "policy"}, seed)
+        return self.mixture.worlds[k].simulation({**self._routing, "name": "policy"}, seed)
 
     def _reference(self, name: str, k: int, seed: int) -> Simulation:
         try:
@@ -304,24 +321,8 @@ class Agent:
             raise RoundAbandonedError
 
     def _layers(self, logs: Tensor) -> Layers:
-        costs = logs.exp().numpy()
-        weights = np.zeros((1, self.general + len(self.features)), np.float32)
-        weights[0, self.general :] = -costs[: len(self.features)]
-        if not self.config.tolls:
-            return [(weights, np.zeros(1, np.float32))]
-        # Rectified units: the sum of the costs (whichever sign it has), x + F (h - 1/2) of each x with a toll, and
-        # F (h - 1/2); h = more_hops is 0 or less on shortest ways and 1/2 or more on others. F is so large that the
-        # difference of the last two is 0 there and x here.
-        tolls = costs[len(self.features) :].astype(np.float32)
-        longer = np.zeros_like(weights)
-        longer[0, self.general + self.features.index("more_hops")] = _FAR
-        tolled = np.repeat(longer, len(tolls), axis=0)
-        for row, name in zip(tolled, self.config.tolls, strict=True):
-            row[self.general + self.features.index(name)] += 1
-        first = np.concatenate([-weights, weights, tolled, longer])
-        bias = np.array([0, 0] + [-_FAR / 2] * (len(tolls) + 1), np.float32)
-        second = np.array([[-1, 1, *-tolls, tolls.sum()]], np.float32)
-        return [(first, bias), (second, np.zeros(1, np.float32))]
+        costs = dict(zip(self.costs, logs.exp().tolist(), strict=True))
+        return _layers(self.config, costs, self.base)
 
     def policy(self) -> Layers:
         """The network that the core follows: the mean."""
@@ -353,6 +354,28 @@ class Agent:
         self.next_seed = stored.whole(given["next_seed"], "agent.next_seed")
         self.decisions = stored.whole(given["decisions"], "agent.decisions")
         self.mean, self.spread = mean.clone(), spread.clone()
+
+
+def _base(config: Config) -> Layers | None:
+    """The policy whose score the costs are taken from; it sees and chooses among the same as the search."""
+    if config.base is None:
+        return None
+    layers, metadata = load_policy(policy_path("agent.base", config.base))
+    for key, missing in (("network", ""), ("observation", ""), ("relation", ""), ("slots", ""), ("slots_by", "random")):
+        own, given = str(getattr(config, key)), metadata.get(key, missing)
+        if own != given:
+            raise ConfigError(f"agent.base: {config.base} has {key}={given}, and the search agent.{key}={own}")
+    return layers
+
+
+def _layers(config: Config, costs: Mapping[str, float], base: Layers | None) -> Layers:
+    features = slot_features(config.observation)
+    own = cost_layers(
+        [*general_features(config.observation), *features],
+        {name: costs[name] for name in features},
+        {name: costs[toll] for name, toll in zip(config.tolls, _tolls(config.tolls), strict=True)},
+    )
+    return own if base is None else added(base, own)
 
 
 def _loss_of_jobs(simulation: Simulation, limit_ns: float, go_on: Callable[[], None]) -> float:

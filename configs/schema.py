@@ -13,6 +13,7 @@ from omegaconf import MISSING, OmegaConf
 
 from ..simcore import registered
 from .identity import run_id, study_folder
+from .policies import shipped_policy
 from .store import share_store, store_group
 from .warmup import warmup_ns
 
@@ -211,11 +212,6 @@ def workload_schemas() -> dict[str, type]:
         )
         for name, (base, params) in own.items()
     }
-
-
-def shipped_policy(name: str) -> str:
-    """The path of a policy that comes with flitgym."""
-    return str(Path(__file__).resolve().parent.parent / "agents" / "policies" / f"{name}.safetensors")
 
 
 def _fields(params: dict[str, dict[str, Any]]) -> list[tuple[str, Any, Any]]:

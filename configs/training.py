@@ -12,7 +12,9 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..simcore import ConfigError, Simulation
 from .identity import core_failures, core_sections
-from .jobs import file_word, has_workload
+from .jobs import file_hash, file_word, has_workload
+from .policies import policy_path
+from .policy_header import without_provenance
 from .schema import Failures
 
 # Keys that do not change what is learned.
@@ -141,7 +143,11 @@ def mixture(config: DictConfig) -> dict[str, Any] | None:
 
 
 def training_hash(config: DictConfig) -> str:
-    """Hash of everything that decides what is learned, 12 hexadecimal digits."""
+    """Hash of everything that decides what is learned, 12 hexadecimal digits.
+
+    Raises:
+        ConfigError: there is no policy `agent.base`.
+    """
     plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     identity = {key: value for key, value in plain.items() if key not in _NOT_IDENTITY}
     # Where nothing fails, a training is what it was before there were failures. A seed counts where `vary` draws some.
@@ -149,7 +155,17 @@ def training_hash(config: DictConfig) -> str:
         identity.pop("failures", None)
     if identity.get("worlds") is None:
         identity.pop("worlds", None)
+    if "base" in identity["agent"]:
+        identity["agent"] = _with_base(identity["agent"])
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _with_base(agent: dict[str, Any]) -> dict[str, Any]:
+    # A policy that a search begins with counts by what it does. Without one, a search is what it was before.
+    if agent["base"] is None:
+        return {key: value for key, value in agent.items() if key != "base"}
+    path = policy_path("agent.base", agent["base"])
+    return {**agent, "base": file_hash("agent.base", path, without_provenance)}
 
 
 def training_command(words: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ import torch
 from flitgym.agents import dqn, ppo
 from flitgym.agents.networks import SlotScores
 from flitgym.agents.policy_file import save_policy
-from flitgym.configs.schema import shipped_policy
+from flitgym.configs.policies import shipped_policy
 from flitgym.env import World
 from flitgym.simcore import ConfigError, Simulation
 

@@ -9,11 +9,22 @@ import numpy as np
 import pytest
 import torch
 from flitgym.agents.abandonment import RoundAbandonedError
-from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, slot_features
+from flitgym.agents.networks import Layers
+from flitgym.agents.policy_file import load_policy
+from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, general_features, slot_features
+from flitgym.configs.policies import shipped_policy
 from flitgym.experience.world import Mixture
 from flitgym.simcore import ConfigError
 
 _SMALL: dict[str, Any] = {"population": 3, "elite": 1, "episode_ns": 3000}
+
+
+def scores(layers: Layers, x: np.ndarray) -> np.ndarray:
+    """What the core makes of rows of features."""
+    for weight, bias in layers[:-1]:
+        x = np.maximum(x @ weight.T + bias, 0)
+    weight, bias = layers[-1]
+    return (x @ weight.T + bias)[:, 0]
 
 
 @pytest.fixture(scope="module")
@@ -53,19 +64,65 @@ def test_a_toll_is_paid_by_longer_ways_alone(mixture: Mixture) -> None:
     assert agent.costs == [*agent.features, "lost_toll", "queued_toll"]
     draws = np.random.default_rng(3)
     logs = torch.tensor(draws.normal(size=len(agent.costs)))
-    (first, bias), (second, last) = agent._layers(logs)
-    x = draws.uniform(0, 100, (200, first.shape[1])).astype(np.float32)
+    layers = agent._layers(logs)
+    x = draws.uniform(0, 100, (200, layers[0][0].shape[1])).astype(np.float32)
     column = {name: agent.general + k for k, name in enumerate(agent.features)}
     x[:, column["more_time"]] = draws.uniform(-8, 8, 200)
     x[:, column["more_hops"]] = draws.choice([-0.5, 0, 0.5, 1, 1.5], 200)
-    scores = np.maximum(x @ first.T + bias, 0) @ second.T + last
     costs = np.exp(logs.numpy())
     longer = x[:, column["more_hops"]] > 0
     tolled = costs[-2] * x[:, column["lost"]] + costs[-1] * x[:, column["queued"]]
     wanted = -(x[:, agent.general :] @ costs[:-2]) - np.where(longer, tolled, 0)
-    assert np.allclose(scores[:, 0], wanted, rtol=1e-3, atol=0.5)
+    assert np.allclose(scores(layers, x), wanted, rtol=1e-3, atol=0.5)
     assert 0 < longer.sum() < len(longer)
     assert math.isfinite(agent.train_round()["loss"])  # the core takes it
+
+
+BASE = {"base": "dqn", "observation": "relative+relative_lost"}
+
+
+def test_costs_are_taken_from_the_score_of_a_base(mixture: Mixture) -> None:
+    """A policy that comes with flitgym, less what longer ways pay for a feature of the router."""
+    config = Config(**_SMALL, **BASE, tolls=["backlog"], start={"backlog_toll": 3.0})
+    agent = Agent(config, mixture, rounds=1, seed=1)
+    base, _ = load_policy(shipped_policy("dqn"))
+    inputs = [*general_features(config.observation), *agent.features]
+    x = np.random.default_rng(3).uniform(0, 4, (200, len(inputs))).astype(np.float32)
+    x[:, inputs.index("more_hops")] = np.random.default_rng(4).choice([-0.5, 0, 0.5, 1, 1.5], 200)
+    longer = x[:, inputs.index("more_hops")] > 0
+    costs = x[:, agent.general :].sum(1) + np.where(longer, 3 * x[:, inputs.index("backlog")], 0)
+    assert np.allclose(scores(agent.policy(), x), scores(base, x) - costs, atol=0.01)
+    assert 0 < longer.sum() < len(longer)
+    assert math.isfinite(agent.train_round()["loss"])  # the core takes it
+
+
+def test_without_prices_a_base_plays_as_it_is(mixture: Mixture) -> None:
+    costs = [*slot_features(BASE["observation"]), "lost_toll"]
+    config = Config(**_SMALL, **BASE, tolls=["lost"], start=dict.fromkeys(costs, 1e-6))
+    agent = Agent(config, mixture, rounds=1, seed=1)
+    own = agent._simulation(0, 5)
+    own.set_policy(agent.policy())
+    dqn = mixture.worlds[0].simulation({"name": "policy", "path": shipped_policy("dqn")}, 5)
+    for simulation in (own, dqn):
+        simulation.run_ns(20_000)
+    assert own.decision_count == dqn.decision_count > 1000
+    times = [simulation.statistics()["generation_latency_mean_ns"] for simulation in (own, dqn)]
+    assert times[0] == pytest.approx(times[1], rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"base": "dqnn"}, "agent.base: unknown policy 'dqnn'; did you mean 'dqn'"),
+        ({"base": "mine/policy.safetensors"}, "agent.base: there is no file mine/policy.safetensors"),
+        ({"base": "dqn"}, "agent.base: dqn has observation=relative.relative_lost, and the search agent.observation="),
+        ({**BASE, "base": "dqn_dragonfly"}, "agent.base: dqn_dragonfly has "),
+        ({**BASE, "slots": 5}, "agent.base: dqn has slots=6, and the search agent.slots=5"),
+    ],
+)
+def test_a_base_that_does_not_fit_is_refused(mixture: Mixture, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Agent(Config(**_SMALL, **given), mixture, rounds=1, seed=1)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from flitgym.agents.policy_file import load_policy
 from flitgym.configs import compose, core_sections
-from flitgym.configs.schema import shipped_policy
+from flitgym.configs.policies import shipped_policy
 from flitgym.simcore import ConfigError, Simulation
 
 

@@ -9,7 +9,7 @@ from flitgym.agents.policy_file import load_policy, save_policy
 from flitgym.configs import compose, config_hash, run_id
 from flitgym.configs.composition import compose_root
 from flitgym.configs.policy_header import without_provenance
-from flitgym.configs.schema import shipped_policy
+from flitgym.configs.policies import shipped_policy
 from flitgym.configs.training import register_training, training_command, training_hash
 from flitgym.experiments.training.result import trained_on
 from flitgym.simcore import ConfigError, Simulation
@@ -73,6 +73,24 @@ def test_policies_that_come_with_flitgym_say_what_trained_them(name: str) -> Non
     assert metadata.get("slots_by", "random") == made["slots_by"]
     assert metadata["topology"] == trained_on(config)
     assert metadata.get("training_hash", training_hash(config)) == training_hash(config)
+
+
+def test_a_base_of_a_search_counts_by_what_it_does(tmp_path: Path) -> None:
+    register_training(trainable())
+    (tmp_path / "moved").mkdir()
+    paths = [
+        saved(tmp_path / "a.safetensors"),
+        saved(tmp_path / "moved" / "a.safetensors", trained_by="flitgym-train"),
+        saved(tmp_path / "b.safetensors", 2.0),
+    ]
+    search = ["agent=policy_search"]
+    one, same, other = (training_hash(compose_root("train", [*search, f"agent.base={path}"])) for path in paths)
+    assert one == same != other
+    alone = training_hash(compose_root("train", search))
+    assert alone not in (one, other)
+    assert training_hash(compose_root("train", [*search, "agent.base=dqn"])) not in (one, other, alone)
+    with pytest.raises(ConfigError, match="agent.base: unknown policy 'dqnn'; did you mean 'dqn'"):
+        training_hash(compose_root("train", [*search, "agent.base=dqnn"]))
 
 
 def test_folders_of_runs_are_named_by_the_policy_s_file(tmp_path: Path) -> None:

@@ -1,0 +1,70 @@
+"""Scores that are written down rather than trained, as the layers that the core follows: costs, tolls, and sums."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from .networks import Layers
+
+_FAR = 1024.0  # more than twice what any feature comes to
+LONGER = "more_hops"  # the feature of slots that is 0 or less on shortest ways and 1/2 or more on others
+
+
+def cost_layers(inputs: Sequence[str], costs: Mapping[str, float], tolls: Mapping[str, float]) -> Layers:
+    """Minus a sum of costs per feature, and of tolls that ways with more hops than the least pay on top.
+
+    Args:
+        inputs: Names of what the network sees.
+        costs: Of one more of a feature.
+        tolls: Likewise, where `more_hops` is above 0; features are 0 or more, and at most 512.
+    """
+    column = {name: k for k, name in enumerate(inputs)}
+    linear = np.zeros((1, len(inputs)), np.float32)
+    for name, cost in costs.items():
+        linear[0, column[name]] = -cost
+    if not tolls:
+        return [(linear, np.zeros(1, np.float32))]
+    # Rectified units: the sum of the costs (whichever sign it has), x + F (h - 1/2) of each x with a toll, and
+    # F (h - 1/2) with h = more_hops. F is so large that the difference of the last two is 0 on shortest ways and x on
+    # others.
+    longer = np.zeros_like(linear)
+    longer[0, column[LONGER]] = _FAR
+    tolled = np.repeat(longer, len(tolls), axis=0)
+    for row, name in zip(tolled, tolls, strict=True):
+        row[column[name]] += 1
+    first = np.concatenate([-linear, linear, tolled, longer])
+    bias = np.array([0, 0] + [-_FAR / 2] * (len(tolls) + 1), np.float32)
+    each = np.array(list(tolls.values()), np.float32)
+    second = np.array([[-1, 1, *-each, each.sum()]], np.float32)
+    return [(first, bias), (second, np.zeros(1, np.float32))]
+
+
+def added(a: Layers, b: Layers) -> Layers:
+    """The network whose score is the sum of those of two that see the same, to within rounding."""
+    depth = max(len(a), len(b), 2)
+    (first, *middle), (other, *rest) = _deepened(a, depth), _deepened(b, depth)
+    joined = [(np.concatenate([first[0], other[0]]), np.concatenate([first[1], other[1]]))]
+    for (w, c), (v, d) in zip(middle[:-1], rest[:-1], strict=True):
+        block = np.zeros((w.shape[0] + v.shape[0], w.shape[1] + v.shape[1]), np.float32)
+        block[: w.shape[0], : w.shape[1]] = w
+        block[w.shape[0] :, w.shape[1] :] = v
+        joined.append((block, np.concatenate([c, d])))
+    (w, c), (v, d) = middle[-1], rest[-1]
+    return [*joined, (np.concatenate([w, v], axis=1), c + d)]
+
+
+def hidden_units(layers: Layers) -> list[int]:
+    """Of each hidden layer, as `routing=policy` takes them."""
+    return [len(bias) for _, bias in layers[:-1]]
+
+
+def _deepened(layers: Layers, depth: int) -> Layers:
+    # A score passes a rectified layer as two units, itself and minus itself, of which one is 0.
+    sign = np.array([[1], [-1]], np.float32)
+    deep = list(layers)
+    while len(deep) < depth:
+        weight, bias = deep[-1]
+        deep[-1:] = [(sign @ weight, sign[:, 0] * bias), (sign.T.copy(), np.zeros(1, np.float32))]
+    return deep
