@@ -6,7 +6,6 @@ misspelt key or a word where a number belongs stops before anything runs, and a 
 
 from dataclasses import dataclass, field, make_dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from omegaconf import MISSING, OmegaConf

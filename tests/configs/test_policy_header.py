@@ -8,8 +8,8 @@ from flitgym.agents import trainable
 from flitgym.agents.policy_file import load_policy, save_policy
 from flitgym.configs import compose, config_hash, run_id
 from flitgym.configs.composition import compose_root
-from flitgym.configs.policy_header import without_provenance
 from flitgym.configs.policies import shipped_policy
+from flitgym.configs.policy_header import without_provenance
 from flitgym.configs.training import register_training, training_command, training_hash
 from flitgym.experiments.training.result import trained_on
 from flitgym.simcore import ConfigError, Simulation
@@ -89,7 +89,7 @@ def test_a_base_of_a_search_counts_by_what_it_does(tmp_path: Path) -> None:
     alone = training_hash(compose_root("train", search))
     assert alone not in (one, other)
     assert training_hash(compose_root("train", [*search, "agent.base=dqn"])) not in (one, other, alone)
-    with pytest.raises(ConfigError, match="agent.base: unknown policy 'dqnn'; did you mean 'dqn'"):
+    with pytest.raises(ConfigError, match=r"agent\.base: unknown policy 'dqnn'; did you mean 'dqn'"):
         training_hash(compose_root("train", [*search, "agent.base=dqnn"]))
 
 

@@ -44,7 +44,7 @@ def jobs(*given: dict[str, Any], **parameters: Any) -> dict[str, Any]:
     "sections",
     [
         {"topology": {"name": "dragonfly", "routers_per_group": 32, "global_ports": 32, "groups": 1025}},
-        # A GB, no more: where memory is new to a virtual machine, the first touch of several takes longer than the build.
+        # A GB, no more: where memory is new to a virtual machine, to touch several takes longer than the build.
         {"topology": {**HYPERCUBE, "widths": [16, 16, 10]}, "routing": "agent"},
         {"topology": {**HYPERCUBE, "widths": [16, 16, 8]}, "routing": "q_routing"},
     ],
