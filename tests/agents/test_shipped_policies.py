@@ -51,7 +51,7 @@ def test_is_a_policy_for_any_dragonfly():
 
 
 # One set of weights for all kinds; the torus, its router and its packets were never trained on.
-@pytest.mark.parametrize("routing", ["dqn", "search_universal"])
+@pytest.mark.parametrize("routing", ["dqn", "dqn_priced", "search_universal"])
 @pytest.mark.parametrize(
     "words",
     [
@@ -78,16 +78,17 @@ def test_a_toll_makes_room_under_bit_complement_where_others_jam(seed: int):
 
 # The links of the graph, which no search has played, are two thirds full by minimal paths alone: whoever takes a detour
 # whenever it is a little faster for the packet fills them to the brim.
-def test_a_search_over_whole_runs_leaves_room_where_links_are_two_thirds_full():
+@pytest.mark.parametrize("routing", ["dqn_priced", "search_universal"])
+def test_a_search_over_whole_runs_leaves_room_where_links_are_two_thirds_full(routing: str):
     graph = ("topology=random_regular", "topology.routers=64", "topology.degree=8", "topology.terminals_per_router=4")
     scene = (*graph, "topology.graph_seed=7", "router=hpdc21", "traffic=uniform", "traffic.load=0.65")
-    own, ugal = (measured(name, *scene, warmup_ns=60_000) for name in ("search_universal", "ugal"))
+    own, ugal = (measured(name, *scene, warmup_ns=60_000) for name in (routing, "ugal"))
     assert own["generation_latency_mean_ns"] < 0.9 * ugal["generation_latency_mean_ns"]
     assert own["accepted_load"] == pytest.approx(0.65, rel=0.02)
 
 
 # Three hops one way round a ring of eight, or five the other way: above 1/3 the shorter way alone is full.
-@pytest.mark.parametrize("routing", ["dqn", "search_universal"])
+@pytest.mark.parametrize("routing", ["dqn", "dqn_priced", "search_universal"])
 def test_tornado_is_split_between_both_ways_round_the_ring(routing: str):
     ring = ("topology=torus", "topology.sizes=[8,8]", "router=input_queued", "traffic=tornado", "traffic.load=0.36")
     own, minimal = (measured(name, *ring, warmup_ns=20_000) for name in (routing, "minimal"))
