@@ -8,17 +8,25 @@ import numpy as np
 
 from .networks import Layers
 
-_FAR = 1024.0  # more than twice what any feature comes to
+MOST_TOLLED = 512.0  # what a feature with a toll may come to
+_FAR = 2 * MOST_TOLLED
 LONGER = "more_hops"  # the feature of slots that is 0 or less on shortest ways and 1/2 or more on others
 
 
 def cost_layers(inputs: Sequence[str], costs: Mapping[str, float], tolls: Mapping[str, float]) -> Layers:
-    """Minus a sum of costs per feature, and of tolls that ways with more hops than the least pay on top.
+    """The score that is minus a sum of costs, and of tolls that ways with more hops than the least pay on top.
 
     Args:
-        inputs: Names of what the network sees.
-        costs: Of one more of a feature.
-        tolls: Likewise, where `more_hops` is above 0; features are 0 or more, and at most 512.
+        inputs: Names of what the network sees, in its order: the general features, then those of the slot. Only names
+            without costs and tolls may occur twice.
+        costs: Per unit of a feature, by its name.
+        tolls: Likewise, paid where `more_hops` is above 0; such features are from 0 to `MOST_TOLLED`.
+
+    Returns:
+        One linear layer, [1, inputs]; with tolls two, with 3 + len(tolls) units in between.
+
+    Raises:
+        KeyError: a cost or toll on what is not among `inputs`, or tolls without `more_hops` there.
     """
     column = {name: k for k, name in enumerate(inputs)}
     linear = np.zeros((1, len(inputs)), np.float32)
@@ -42,7 +50,16 @@ def cost_layers(inputs: Sequence[str], costs: Mapping[str, float], tolls: Mappin
 
 
 def added(a: Layers, b: Layers) -> Layers:
-    """The network whose score is the sum of those of two that see the same, to within rounding."""
+    """The network whose score is the sum of two networks' scores, to within rounding.
+
+    Args:
+        a: Layers with one output.
+        b: Likewise, and with the inputs of `a`.
+
+    Returns:
+        As many layers as the longer of both has, at least two, with the hidden units of both side by side, and two in
+        every layer that the shorter one lacks.
+    """
     depth = max(len(a), len(b), 2)
     (first, *middle), (other, *rest) = _deepened(a, depth), _deepened(b, depth)
     joined = [(np.concatenate([first[0], other[0]]), np.concatenate([first[1], other[1]]))]
@@ -56,7 +73,7 @@ def added(a: Layers, b: Layers) -> Layers:
 
 
 def hidden_units(layers: Layers) -> list[int]:
-    """Of each hidden layer, as `routing=policy` takes them."""
+    """The number of units of each hidden layer, as `routing=policy` takes them."""
     return [len(bias) for _, bias in layers[:-1]]
 
 

@@ -146,7 +146,8 @@ def training_hash(config: DictConfig) -> str:
     """Hash of everything that decides what is learned, 12 hexadecimal digits.
 
     Raises:
-        ConfigError: there is no policy `agent.base`.
+        ConfigError: there is no policy `agent.base`, or the seed of failures is none.
+        OSError: the file of `agent.base` cannot be read.
     """
     plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     identity = {key: value for key, value in plain.items() if key not in _NOT_IDENTITY}
@@ -155,13 +156,14 @@ def training_hash(config: DictConfig) -> str:
         identity.pop("failures", None)
     if identity.get("worlds") is None:
         identity.pop("worlds", None)
-    if "base" in identity["agent"]:
+    if identity["agent"]["name"] == "policy_search":
         identity["agent"] = _with_base(identity["agent"])
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _with_base(agent: dict[str, Any]) -> dict[str, Any]:
-    # A policy that a search begins with counts by what it does. Without one, a search is what it was before.
+    # A policy counts by the content of its file without what it says of its training. Without one, a search is what it
+    # was before there was this key.
     if agent["base"] is None:
         return {key: value for key, value in agent.items() if key != "base"}
     path = policy_path("agent.base", agent["base"])

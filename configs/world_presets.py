@@ -19,12 +19,34 @@ def world_presets() -> dict[str, Path]:
     }
 
 
+def parents_of(preset: Path) -> list[Path]:
+    """The presets of this group that one adds to, by its list `defaults`; whatever else stands there is Hydra's."""
+    known = world_presets()
+    return [known[name] for name in _content(preset).get("defaults") or [] if isinstance(name, str) and name in known]
+
+
+def worlds_of(preset: Path) -> dict[str, Any]:
+    """Its worlds by name and its number of rounds, those of the presets that it adds to included."""
+    content = _content(preset)
+    whole: dict[str, Any] = {"worlds": {}, "rounds": None}
+    for parent in parents_of(preset):
+        before = worlds_of(parent)
+        whole = {"worlds": {**whole["worlds"], **before["worlds"]}, "rounds": before["rounds"]}
+    whole["worlds"].update(content.get("worlds") or {})
+    return {**whole, "rounds": content.get("rounds", whole["rounds"])}
+
+
 def keys_of_agent(preset: Path) -> list[str]:
-    """What a preset sets of `agent`."""
+    """What a preset sets of `agent`, and those that it adds to."""
+    section = _content(preset).get("agent")
+    keys = [key for parent in parents_of(preset) for key in keys_of_agent(parent)]
+    return list(dict.fromkeys([*keys, *(map(str, section) if isinstance(section, Mapping) else ())]))
+
+
+def _content(preset: Path) -> Mapping[str, Any]:
     with preset.open(encoding="utf-8") as file:
         content = yaml.safe_load(file)
-    section = content.get("agent") if isinstance(content, Mapping) else None
-    return list(map(str, section)) if isinstance(section, Mapping) else []
+    return content if isinstance(content, Mapping) else {}
 
 
 def agents_with(keys: Iterable[str]) -> list[str]:

@@ -23,7 +23,7 @@ from flitgym.agents import trainable
 from flitgym.configs import CONFIG_DIR
 from flitgym.configs.training import register_training
 from flitgym.configs.world_presets import OWN as OWN_WORLDS
-from flitgym.configs.world_presets import agents_with, keys_of_agent
+from flitgym.configs.world_presets import agents_with, keys_of_agent, parents_of, worlds_of
 from flitgym.simcore import Simulation, registered
 from result_fields import COLUMNS, FIELDS, JOB_FIELDS, ROW_NOTE, ROWS_NOTE
 
@@ -321,14 +321,16 @@ def worlds() -> str:
         words = " ".join(line.lstrip("# ") for line in path.read_text().splitlines()[1:] if line.startswith("#"))
         keys = keys_of_agent(path)
         fitting = ", ".join(f"`agent={name}`" for name in agents_with(keys))
+        whole = worlds_of(path)
+        added = "".join(f" Added to the worlds of `worlds={parent.stem}`:" for parent in parents_of(path))
         text += (
             f"\n### `worlds={path.stem}`\n\n[configs/worlds/{path.name}](../../configs/worlds/{path.name}) "
             f"{_plain(words)}\n\nFor {fitting}: it sets {', '.join(f'`agent.{key}`' for key in keys)}, and "
-            f"`rounds={content['rounds']}`. Shares are of {_shares(content['worlds'])}.\n\n"
+            f"`rounds={whole['rounds']}`. Shares are of {_shares(whole['worlds'])}.{added}\n\n"
         )
         rows = [
             (f"`{name}`", world.get("share", 1), *map(_codes, (world["overrides"], _drawn(world.get("vary") or {}))))
-            for name, world in content["worlds"].items()
+            for name, world in (content.get("worlds") or {}).items()
         ]
         text += table(("world", "share", "overrides", "drawn for each episode"), rows)
     return text

@@ -3,6 +3,7 @@
 import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import torch
 from flitgym.agents.abandonment import RoundAbandonedError
 from flitgym.agents.networks import Layers
-from flitgym.agents.policy_file import load_policy
+from flitgym.agents.policy_file import load_policy, save_policy
 from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, general_features, slot_features
 from flitgym.configs.policies import shipped_policy
 from flitgym.experience.world import Mixture
@@ -83,15 +84,20 @@ BASE = {"base": "dqn", "observation": "relative+relative_lost"}
 
 def test_costs_are_taken_from_the_score_of_a_base(mixture: Mixture) -> None:
     """A policy that comes with flitgym, less what longer ways pay for a feature of the router."""
-    config = Config(**_SMALL, **BASE, tolls=["backlog"], start={"backlog_toll": 3.0})
+    slots = slot_features(BASE["observation"])
+    start = {name: 0.5 + k for k, name in enumerate(slots)} | {"backlog_toll": 3.0}
+    config = Config(**_SMALL, **BASE, tolls=["backlog"], start=start)
     agent = Agent(config, mixture, rounds=1, seed=1)
     base, _ = load_policy(shipped_policy("dqn"))
-    inputs = [*general_features(config.observation), *agent.features]
+    seam = agent._simulation(0, 1).seam()
+    inputs = [feature["name"].rpartition(".")[2] for feature in [*seam["general"], *seam["per_slot"]]]
+    assert inputs == [*general_features(config.observation), *slots]  # the core's order
     x = np.random.default_rng(3).uniform(0, 4, (200, len(inputs))).astype(np.float32)
     x[:, inputs.index("more_hops")] = np.random.default_rng(4).choice([-0.5, 0, 0.5, 1, 1.5], 200)
     longer = x[:, inputs.index("more_hops")] > 0
-    costs = x[:, agent.general :].sum(1) + np.where(longer, 3 * x[:, inputs.index("backlog")], 0)
-    assert np.allclose(scores(agent.policy(), x), scores(base, x) - costs, atol=0.01)
+    costs = sum(start[name] * x[:, inputs.index(name)] for name in slots)
+    costs = costs + np.where(longer, 3 * x[:, inputs.index("backlog")], 0)
+    assert np.allclose(scores(agent.policy(), x), scores(base, x) - costs, atol=0.02)
     assert 0 < longer.sum() < len(longer)
     assert math.isfinite(agent.train_round()["loss"])  # the core takes it
 
@@ -116,7 +122,11 @@ def test_without_prices_a_base_plays_as_it_is(mixture: Mixture) -> None:
         ({"base": "dqnn"}, "agent.base: unknown policy 'dqnn'; did you mean 'dqn'"),
         ({"base": "mine/policy.safetensors"}, "agent.base: there is no file mine/policy.safetensors"),
         ({"base": "dqn"}, "agent.base: dqn has observation=relative.relative_lost, and the search agent.observation="),
-        ({**BASE, "base": "dqn_dragonfly"}, "agent.base: dqn_dragonfly has "),
+        (
+            {**BASE, "relation": "five_hop"},
+            "agent.base: dqn has relation=widest, and the search agent.relation=five_hop",
+        ),
+        ({**BASE, "slots_by": "random"}, "agent.base: dqn has slots_by=estimate, and the search agent.slots_by=random"),
         ({**BASE, "slots": 5}, "agent.base: dqn has slots=6, and the search agent.slots=5"),
     ],
 )
@@ -126,12 +136,38 @@ def test_a_base_that_does_not_fit_is_refused(mixture: Mixture, given: dict[str, 
 
 
 @pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ([(1, 12)], r"a layer of shape \(1, 12\) behind 16 units"),
+        ([(3, 16)], "has 3 outputs"),
+    ],
+)
+def test_a_base_of_other_shapes_is_refused(
+    mixture: Mixture, tmp_path: Path, shapes: list[tuple[int, int]], message: str
+) -> None:
+    path = tmp_path / "other.safetensors"
+    layers = [(np.ones(shape, np.float32), np.ones(shape[0], np.float32)) for shape in shapes]
+    kind = {"network": "slots", "slots": 6, "slots_by": "estimate", "observation": BASE["observation"]}
+    save_policy(path, layers, **kind, topology="any")
+    with pytest.raises(ConfigError, match=f"agent.base: .*{message}"):
+        Agent(Config(**_SMALL, **BASE | {"base": str(path)}), mixture, rounds=1, seed=1)
+
+
+def test_a_base_that_is_no_policy_is_refused(mixture: Mixture, tmp_path: Path) -> None:
+    path = tmp_path / "text.safetensors"
+    path.write_text("no policy")
+    with pytest.raises(ConfigError, match=r"agent\.base: policy file"):
+        Agent(Config(**_SMALL, **BASE | {"base": str(path)}), mixture, rounds=1, seed=1)
+
+
+@pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"tolls": ["losst"]}, "agent.tolls: unknown feature 'losst'"),
         ({"tolls": ["lost", "lost"]}, "names a feature twice"),
         ({"tolls": ["lost"], "start": {"queued_toll": 1}}, "agent.start: unknown feature 'queued_toll'"),
         ({"tolls": slot_features("queues")[:1], "observation": "queues"}, "does not tell more_hops"),
+        ({"tolls": ["hops"], "observation": "progress+relative"}, "tells 'hops' twice"),
     ],
 )
 def test_tolls_that_mean_nothing_are_refused(given: dict[str, Any], message: str) -> None:

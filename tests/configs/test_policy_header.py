@@ -56,7 +56,9 @@ def test_unknown_words_on_what_trained_it_are_refused(tmp_path: Path) -> None:
         saved(tmp_path / "p.safetensors", trained_from="x")
 
 
-@pytest.mark.parametrize("name", ["dqn_dragonfly", "search_jobs", "search_universal", "dqn", "dqn_universal", "dqn_priced"])
+@pytest.mark.parametrize(
+    "name", ["dqn_dragonfly", "search_jobs", "search_universal", "dqn", "dqn_universal", "dqn_priced"]
+)
 def test_policies_that_come_with_flitgym_say_what_trained_them(name: str) -> None:
     register_training(trainable())
     _, metadata = load_policy(shipped_policy(name))
@@ -88,7 +90,11 @@ def test_a_base_of_a_search_counts_by_what_it_does(tmp_path: Path) -> None:
     assert one == same != other
     alone = training_hash(compose_root("train", search))
     assert alone not in (one, other)
-    assert training_hash(compose_root("train", [*search, "agent.base=dqn"])) not in (one, other, alone)
+    copy = tmp_path / "copy.safetensors"
+    copy.write_bytes(Path(shipped_policy("dqn")).read_bytes())
+    shipped, copied = (training_hash(compose_root("train", [*search, f"agent.base={base}"])) for base in ("dqn", copy))
+    assert shipped == copied
+    assert shipped not in (one, other, alone)
     with pytest.raises(ConfigError, match=r"agent\.base: unknown policy 'dqnn'; did you mean 'dqn'"):
         training_hash(compose_root("train", [*search, "agent.base=dqnn"]))
 
