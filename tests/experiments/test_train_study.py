@@ -178,7 +178,7 @@ def test_the_agents_a_preset_of_worlds_is_said_to_be_for_take_it() -> None:
 def test_a_preset_of_worlds_that_adds_to_another_has_what_that_sets() -> None:
     register_training(trainable())
     presets = world_presets()
-    keys, XXpresets["universal_prices"])
+    keys, whole = keys_of_agent(presets["universal_prices"]), worlds_of(presets["universal_prices"])
     config = compose_root("train", ["worlds=universal_prices", "agent=policy_search"])
     assert {"base", "references"} <= set(keys)  # its own, and one of universal_search
     assert list(whole["worlds"]) == list(config.worlds)
