@@ -30,7 +30,7 @@ def draw(cells: Sequence[Cell], summaries: Sequence[Summary], confidence: float)
     networks = list(scored[0].by_network) if scored else []
     height = 1.6 + max(2.6, 0.34 * len(scored))
     figure = Figure(figsize=(13.5, height), layout="constrained")
-    left, middle, right = figure.subplots(1, 3, width_ratios=(1.0, 0.55 + 0.16 * len(networks), 1.0))
+    left, middle, right = figure.subplots(1, 3, width_ratios=(1.0, min(0.55 + 0.16 * len(networks), 2.2), 1.0))
     _scores(left, scored, styles)
     _networks(middle, scored, networks, styles)
     _profiles(right, cells, scored, styles)
