@@ -86,10 +86,10 @@ that is full, where a detour only takes from others, from one of which a single 
 tornado on a ring. A price per hop or on what is lost there does not. What it comes to (routing=dqn_priced): mean
 latency over the same six routings, geometric mean over the 45 tasks below saturation of the suite standard on all but
 the four largest networks, the worst of them, and two that want opposite things, graph_128 under uniform traffic at 0.6
-and torus_64 under tornado at 0.35; then two of hyperx_4096, URBy and bit complement at 0.4. Ranges are
-from the least to the most of trainings of worlds=universal with seeds 1 to 5. One seed, 120 us of warm-up where the
-suite has 300 or 500; the others' numbers are the recorded ones, so that single tasks differ from the table above. By
-hand: 1.8 queued, 1.4 class_time, 0.9 asking, 3 lost, 0.3 uncredited, the rest small:
+and torus_64 under tornado at 0.35; then two of hyperx_4096, URBy and bit complement at 0.4. Ranges are from
+the least to the most of trainings of worlds=universal with seeds 1 to 5. One seed, 120 us of warm-up where the suite
+has 300 or 500; the others' numbers are the recorded ones, so that single tasks differ from the table above. By hand:
+1.8 queued, 1.4 class_time, 0.9 asking, 3 lost, 0.3 uncredited, the rest small:
 
     policy                                            mean         worst         graph        torus        URBy    BC
     dqn, before its worlds had a torus of rings   0.98 .. 1.00  3.05 .. 3.67  3.05 .. 3.67  0.67 .. 1.63
