@@ -102,6 +102,7 @@ has 300 or 500; the others' numbers are the recorded ones, so that single tasks 
     the same, seed 2                                  0.94          1.08          0.84          1.08        1.06  1.01
     the same, seed 3                                  0.94          1.22          0.81          1.22        1.05  1.02
     the same, seed 4                                  0.94          1.15          0.82          1.15        1.10  1.03
+    the same, seed 5                                  0.94          1.03          0.82          1.03        1.03  1.02
 """
 
 from __future__ import annotations
