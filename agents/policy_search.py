@@ -237,7 +237,6 @@ class Agent:
         self._routing = self.routing(config)
         self.base = _base(config)
         seam = self._simulation(0, self.next_seed).seam()
-        self.general = len(seam["general"])
         self.features = slot_features(config.observation)
         self.costs = [*self.features, *_tolls(config.tolls)]  # what is the same for all slots has tolls alone
         for feature in [*seam["general"], *seam["per_slot"]]:

@@ -10,22 +10,19 @@ import numpy as np
 import pytest
 import torch
 from flitgym.agents.abandonment import RoundAbandonedError
-from flitgym.agents.networks import Layers
 from flitgym.agents.policy_file import load_policy, save_policy
 from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, general_features, slot_features
 from flitgym.configs.policies import shipped_policy
 from flitgym.experience.world import Mixture
 from flitgym.simcore import ConfigError
+from layer_scores import score
 
 _SMALL: dict[str, Any] = {"population": 3, "elite": 1, "episode_ns": 3000}
 
 
-def scores(layers: Layers, x: np.ndarray) -> np.ndarray:
-    """What the core makes of rows of features."""
-    for weight, bias in layers[:-1]:
-        x = np.maximum(x @ weight.T + bias, 0)
-    weight, bias = layers[-1]
-    return (x @ weight.T + bias)[:, 0]
+def first_slot(agent: Agent) -> int:
+    """The column where what an observation says of the slot begins."""
+    return len(general_features(agent.config.observation))
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +51,8 @@ def test_it_fits_costs_to_the_best_of_what_it_drew(mixture: Mixture, monkeypatch
     losses = [agent.train_round()["loss"] for _ in range(30)]
     assert losses[-1] < 0.05 * losses[0]
     layer, _ = agent.policy()[0]
-    assert np.allclose(layer[0, : agent.general], 0)  # what is the same for all slots moves none of them
-    assert np.allclose(np.log(-layer[0, agent.general :]), goal, atol=0.5)
+    assert np.allclose(layer[0, : first_slot(agent)], 0)  # what is the same for all slots moves none of them
+    assert np.allclose(np.log(-layer[0, first_slot(agent) :]), goal, atol=0.5)
 
 
 def test_a_toll_is_paid_by_longer_ways_alone(mixture: Mixture) -> None:
@@ -67,14 +64,14 @@ def test_a_toll_is_paid_by_longer_ways_alone(mixture: Mixture) -> None:
     logs = torch.tensor(draws.normal(size=len(agent.costs)))
     layers = agent._layers(logs)
     x = draws.uniform(0, 100, (200, layers[0][0].shape[1])).astype(np.float32)
-    column = {name: agent.general + k for k, name in enumerate(agent.features)}
+    column = {name: first_slot(agent) + k for k, name in enumerate(agent.features)}
     x[:, column["more_time"]] = draws.uniform(-8, 8, 200)
     x[:, column["more_hops"]] = draws.choice([-0.5, 0, 0.5, 1, 1.5], 200)
     costs = np.exp(logs.numpy())
     longer = x[:, column["more_hops"]] > 0
     tolled = costs[-2] * x[:, column["lost"]] + costs[-1] * x[:, column["queued"]]
-    wanted = -(x[:, agent.general :] @ costs[:-2]) - np.where(longer, tolled, 0)
-    assert np.allclose(scores(layers, x), wanted, rtol=1e-3, atol=0.5)
+    wanted = -(x[:, first_slot(agent) :] @ costs[:-2]) - np.where(longer, tolled, 0)
+    assert np.allclose(score(layers, x), wanted, rtol=1e-3, atol=0.5)
     assert 0 < longer.sum() < len(longer)
     assert math.isfinite(agent.train_round()["loss"])  # the core takes it
 
@@ -97,7 +94,7 @@ def test_costs_are_taken_from_the_score_of_a_base(mixture: Mixture) -> None:
     longer = x[:, inputs.index("more_hops")] > 0
     costs = sum(start[name] * x[:, inputs.index(name)] for name in slots)
     costs = costs + np.where(longer, 3 * x[:, inputs.index("backlog")], 0)
-    assert np.allclose(scores(agent.policy(), x), scores(base, x) - costs, atol=0.02)
+    assert np.allclose(score(agent.policy(), x), score(base, x) - costs, atol=0.02)
     assert 0 < longer.sum() < len(longer)
     assert math.isfinite(agent.train_round()["loss"])  # the core takes it
 
@@ -268,7 +265,7 @@ def test_the_loss_of_jobs_is_their_mean_time_per_flit(mixture: Mixture) -> None:
 
 def test_costs_say_where_it_starts(mixture: Mixture) -> None:
     agent = Agent(Config(**_SMALL, start={"more_hops": 12.0}), mixture, rounds=1, seed=1)
-    costs = dict(zip(agent.features, -agent.policy()[0][0][0, agent.general :], strict=True))
+    costs = dict(zip(agent.features, -agent.policy()[0][0][0, first_slot(agent) :], strict=True))
     assert costs["more_hops"] == pytest.approx(12)
     assert costs["lost"] == pytest.approx(1)
 
