@@ -103,6 +103,7 @@ has 300 or 500; the others' numbers are the recorded ones, so that single tasks 
     the same, seed 3                                  0.94          1.22          0.81          1.22        1.05  1.02
     the same, seed 4                                  0.94          1.15          0.82          1.15        1.10  1.03
     the same, seed 5                                  0.94          1.03          0.82          1.03        1.03  1.02
+    seed 2 for 25 rounds (dqn_priced)                 0.94          1.03          0.85          1.01        1.05  1.01
 """
 
 from __future__ import annotations
