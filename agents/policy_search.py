@@ -98,7 +98,7 @@ has 300 or 500; the others' numbers are the recorded ones, so that single tasks 
     costs by hand, 1.5 lost, 2.7 backlog, 0.5 hops 0.93 .. 0.94 1.03 .. 1.09  0.82 .. 0.89  0.68 .. 1.09
     searched from there (to 3.1 backlog), seed 1      0.93          1.06          0.83          0.74        1.44  2.67
     the same, 1.3 backlog                                                         2.48          0.67        1.08  1.02
-    searched with hyperx_cube, seed 1                 0.93          1.04          0.83          0.75        1.23  1.04
+    searched with hyperx_cube, 10 rounds, seed 1      0.93          1.04          0.83          0.75        1.23  1.04
     the same, seed 2                                  0.94          1.08          0.84          1.08        1.06  1.01
     the same, seed 3                                  0.94          1.22          0.81          1.22        1.05  1.02
     the same, seed 4                                  0.94          1.15          0.82          1.15        1.10  1.03

@@ -25,17 +25,6 @@ def parents_of(preset: Path) -> list[Path]:
     return [known[name] for name in _content(preset).get("defaults") or [] if isinstance(name, str) and name in known]
 
 
-def worlds_of(preset: Path) -> dict[str, Any]:
-    """Its worlds by name and its number of rounds, those of the presets that it adds to included."""
-    content = _content(preset)
-    whole: dict[str, Any] = {"worlds": {}, "rounds": None}
-    for parent in parents_of(preset):
-        before = worlds_of(parent)
-        whole = {"worlds": {**whole["worlds"], **before["worlds"]}, "rounds": before["rounds"]}
-    whole["worlds"].update(content.get("worlds") or {})
-    return {**whole, "rounds": content.get("rounds", whole["rounds"])}
-
-
 def keys_of_agent(preset: Path) -> list[str]:
     """What a preset sets of `agent`, and those that it adds to."""
     section = _content(preset).get("agent")

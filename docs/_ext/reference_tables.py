@@ -21,10 +21,12 @@ from command_keys import PAGES as PAGES_OF_GROUPS
 from command_keys import ROOTS, Key, keys_of, options_of
 from flitgym.agents import trainable
 from flitgym.configs import CONFIG_DIR
+from flitgym.configs.composition import compose_root
 from flitgym.configs.training import register_training
 from flitgym.configs.world_presets import OWN as OWN_WORLDS
-from flitgym.configs.world_presets import agents_with, keys_of_agent, parents_of, worlds_of
+from flitgym.configs.world_presets import agents_with, keys_of_agent, parents_of
 from flitgym.simcore import Simulation, registered
+from omegaconf import DictConfig
 from result_fields import COLUMNS, FIELDS, JOB_FIELDS, ROW_NOTE, ROWS_NOTE
 
 PAGES = Path(__file__).resolve().parent.parent / "reference"
@@ -320,13 +322,14 @@ def worlds() -> str:
         content = yaml.safe_load(path.read_text())
         words = " ".join(line.lstrip("# ") for line in path.read_text().splitlines()[1:] if line.startswith("#"))
         keys = keys_of_agent(path)
-        fitting = ", ".join(f"`agent={name}`" for name in agents_with(keys))
-        whole = worlds_of(path)
+        agents = agents_with(keys)
+        fitting = ", ".join(f"`agent={name}`" for name in agents)
+        whole = compose_root("train", [f"worlds={path.stem}", f"agent={agents[0]}"])
         added = "".join(f" Added to the worlds of `worlds={parent.stem}`:" for parent in parents_of(path))
         text += (
             f"\n### `worlds={path.stem}`\n\n[configs/worlds/{path.name}](../../configs/worlds/{path.name}) "
             f"{_plain(words)}\n\nFor {fitting}: it sets {', '.join(f'`agent.{key}`' for key in keys)}, and "
-            f"`rounds={whole['rounds']}`. Shares are of {_shares(whole['worlds'])}.{added}\n\n"
+            f"`rounds={whole.rounds}`. Shares are of {_shares(whole.worlds)}.{added}\n\n"
         )
         rows = [
             (f"`{name}`", world.get("share", 1), *map(_codes, (world["overrides"], _drawn(world.get("vary") or {}))))
@@ -336,7 +339,7 @@ def worlds() -> str:
     return text
 
 
-def _shares(members: Mapping[str, Mapping[str, Any]]) -> str:
+def _shares(members: DictConfig) -> str:
     return f"{sum(world.get('share', 1) for world in members.values()):g}"
 
 

@@ -14,7 +14,7 @@ from flitgym.agents import trainable
 from flitgym.configs import CONFIG_DIR, explain
 from flitgym.configs.composition import compose_root
 from flitgym.configs.training import register_training, train_id
-from flitgym.configs.world_presets import agents_with, keys_of_agent, world_presets, worlds_of
+from flitgym.configs.world_presets import agents_with, keys_of_agent, world_presets
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.check import check
 from flitgym.experiments.training.result import objective
@@ -177,12 +177,14 @@ def test_the_agents_a_preset_of_worlds_is_said_to_be_for_take_it() -> None:
 
 def test_a_preset_of_worlds_that_adds_to_another_has_what_that_sets() -> None:
     register_training(trainable())
-    presets = world_presets()
-    keys, whole = keys_of_agent(presets["universal_prices"]), worlds_of(presets["universal_prices"])
-    config = compose_root("train", ["worlds=universal_prices", "agent=policy_search"])
+    keys = keys_of_agent(world_presets()["universal_prices"])
     assert {"base", "references"} <= set(keys)  # its own, and one of universal_search
-    assert list(whole["worlds"]) == list(config.worlds)
-    assert whole["rounds"] == config.rounds
+    config, before = (
+        compose_root("train", [f"worlds={name}", "agent=policy_search"])
+        for name in ("universal_prices", "universal_search")
+    )
+    assert list(config.worlds) == [*before.worlds, "hyperx_cube"]
+    assert all(key in config.agent for key in keys)
 
 
 @pytest.mark.parametrize("defaults", ["", "[_self_, {override /agent: policy_search}]", "[no_preset]"])
@@ -190,6 +192,5 @@ def test_what_else_stands_in_a_preset_s_defaults_is_hydra_s(tmp_path: Path, defa
     path = tmp_path / "mine.yaml"
     path.write_text(f"defaults: {defaults}\nagent: {{harm: 1}}\nrounds: 3\n")
     assert keys_of_agent(path) == ["harm"]
-    assert worlds_of(path) == {"worlds": {}, "rounds": 3}
     path.write_text("defaults: [universal_search, _self_]\nagent: {harm: 1}\n")  # a plugin's folder is another one
     assert {"references", "harm"} <= set(keys_of_agent(path))

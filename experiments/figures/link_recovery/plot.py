@@ -15,8 +15,9 @@ from ...benchmarks.measures import recovery
 from ...plotting.drawing import Row, key_line, latency_axis, polish, select, style_of
 from ...plotting.patterns import title_of
 
-ROUTINGS = ("ugal", "q_adaptive", "dqn_priced")
-LABELS = {"dqn_priced": "dqn_priced, one policy for all networks"}
+POLICY = "dqn_priced"
+ROUTINGS = ("ugal", "q_adaptive", POLICY)
+LABELS = {POLICY: f"{POLICY}, one policy for all networks"}
 PATTERNS = ("uniform", "adversarial1")
 GOAL_US = 20.0
 _LEVEL_US = 10.0  # before the event, taken for the level there
@@ -97,7 +98,7 @@ def _of_known(number: Callable[[NDArray[np.float64]], Any], values: ArrayLike) -
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """Our number for every entry of `expected.yaml`."""
     return {
-        f"{_kind(event)}_{pattern}_policy_us": max(course(_at(rows, pattern, ROUTINGS[-1], event)).recovery)
+        f"{_kind(event)}_{pattern}_policy_us": max(course(_at(rows, pattern, POLICY, event)).recovery)
         for event in _events(rows)
         for pattern in PATTERNS
     }
