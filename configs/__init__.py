@@ -9,8 +9,8 @@ from .errors import explain, unknown
 from .help import register_help
 from .identity import check_resources, config_hash, core_failures, core_sections, file_label, run_id
 from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, workload_label
-from .plugin_presets import register_presets
 from .schema import FAILING, GROUPS, KINDS, register_schema
+from .source import check_presets, register_source
 from .warmup import cold_table
 
 __all__ = [
@@ -39,4 +39,5 @@ __all__ = [
 
 register_schema()
 register_help()
-register_presets(CONFIG_DIR)
+check_presets(CONFIG_DIR)
+register_source()

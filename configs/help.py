@@ -3,7 +3,7 @@
 from omegaconf import DictConfig, OmegaConf
 
 from .errors import options_of
-from .store import share_store
+from .source import offer
 
 # Lists of a command, and the group whose options are their words.
 _LISTS = {"policies": "routing", "patterns": "traffic", "workloads": "workload", "evaluation.baselines": "routing"}
@@ -31,7 +31,7 @@ def register_help() -> None:
         "footer": "Use --hydra-help to view Hydra specific help",
         "template": _TEMPLATE,
     }
-    share_store().store(group="hydra/help", name="groups", node=node)
+    offer("hydra/help/groups", lambda: OmegaConf.create(node))
 
 
 def help_groups(*, _root_: DictConfig) -> str:

@@ -19,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 from ..configs import CONFIG_DIR, core_failures, refuse_added, unknown
+from ..configs.launchers import register_launchers
 from ..simcore import ConfigError, CoreError
 from ..simcore._files import atomic_path
 from .evaluation.plan import Policy, Scenario, check_axis, plan, policies_of, scenarios_of
@@ -27,9 +28,8 @@ from .evaluation.summary import Bootstrap, Cell, summarise
 from .evaluation.text import About, markdown, print_tables, write_csv
 from .results.files import require_writable
 from .results.rows import ROWS_FILE, row, write_rows
-from .running import ray_launcher
 from .running.launcher import HERE, Launcher, launcher_of_app
-from .terminal.commandline import CommandError, past_hydra, run_command
+from .terminal.commandline import CommandError, by_hydra, past_hydra, run_command
 
 NAME = "evaluation"  # of the files written
 # What a run has and an evaluation has several of.
@@ -167,8 +167,8 @@ def main() -> None:
 
     def command() -> None:
         _refuse_singles(sys.argv[1:])
-        ray_launcher.register()
-        app()
+        register_launchers()
+        by_hydra(app)
 
     sys.exit(run_command("flitgym-evaluate", command))
 

@@ -13,7 +13,8 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from ...configs import explain
-from ...configs.errors import is_of_composition, refuse_valueless_groups
+from ...configs.composition import WRONG
+from ...configs.errors import refuse_valueless_groups
 from ...simcore import ConfigError, CoreError
 from ..results.files import DamagedError
 
@@ -25,6 +26,8 @@ EXIT_INTERRUPTED = 130  # what shells expect of a program that Ctrl-C ended
 
 class CommandError(Exception):
     """A command cannot do what was asked; the message says why and what would help."""
+
+    status = EXIT_BAD_CONFIG
 
 
 class _PastHydraError(BaseException):
@@ -72,11 +75,29 @@ def say_damaged(name: str, damaged: Sequence[DamagedError]) -> None:
 
 @contextmanager
 def past_hydra() -> Iterator[None]:
-    """Take the errors of a block past Hydra, which would print a line about them first, to `run_command`."""
+    """Take the errors of a block past Hydra, which would print a line about them first, to `by_hydra`."""
     try:
         yield
     except Exception as error:
         raise _PastHydraError(error) from None
+
+
+def by_hydra(app: Callable[[], object]) -> None:
+    """Call a Hydra application. Its own work is within `past_hydra`, so every other error is about the configuration.
+
+    Raises:
+        ConfigError, hydra.errors.HydraException: the configuration cannot be composed.
+        Exception: an error of the work.
+    """
+    try:
+        app()
+    except _PastHydraError as past:
+        raise past.error from None
+    except (OSError, *WRONG):
+        raise
+    except Exception as error:
+        # Hydra and the parsers that it calls have errors of many types for a configuration that cannot be read.
+        raise ConfigError(explain(error)) from error
 
 
 def run_command(name: str, command: Callable[[], object]) -> int:
@@ -93,40 +114,28 @@ def run_command(name: str, command: Callable[[], object]) -> int:
     # A batch system ends a job by SIGTERM: like Ctrl-C, so that nothing half done is left.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if os.environ.get("HYDRA_FULL_ERROR"):
-        _call(command)
+        command()
         return 0
     # Hydra would print its own report and exit; with this it lets the exception through to us.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     try:
         refuse_valueless_groups(sys.argv[1:])
-        _call(command)
-    except (HydraException, OmegaConfBaseException, YAMLError, ConfigError, CommandError) as error:
+        command()
+    except CommandError as error:
+        return _fail(name, str(error), error.status)
+    except (HydraException, OmegaConfBaseException, YAMLError, ConfigError) as error:
         return _fail(name, explain(error), EXIT_BAD_CONFIG)
     except (CoreError, DamagedError) as error:
         return _fail(name, str(error), EXIT_RUN_FAILED)
     except OSError as error:
-        if error.errno is None and is_of_composition(error):
-            return _fail(name, explain(error), EXIT_BAD_CONFIG)
         where = f": {error.filename}" if error.filename else ""
         return _fail(name, f"{error.strerror or error}{where}", EXIT_RUN_FAILED)
-    except Exception as error:
-        # Hydra and those it asks have errors of many types for a configuration that cannot be read.
-        if not is_of_composition(error):
-            raise
-        return _fail(name, explain(error), EXIT_BAD_CONFIG)
     except KeyboardInterrupt as interruption:
         kept = str(interruption) or "finished runs are kept, start again to go on"
         return _fail(name, f"interrupted; {kept}", EXIT_INTERRUPTED)
     finally:
         del os.environ["HYDRA_FULL_ERROR"]
     return 0
-
-
-def _call(command: Callable[[], object]) -> None:
-    try:
-        command()
-    except _PastHydraError as past:
-        raise past.error from None
 
 
 def _fail(name: str, message: str, status: int) -> int:
