@@ -9,6 +9,7 @@ from .errors import explain, unknown
 from .help import register_help
 from .identity import check_resources, config_hash, core_failures, core_sections, file_label, run_id
 from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, workload_label
+from .launchers import register_launchers
 from .schema import FAILING, GROUPS, KINDS, register_schema
 from .source import check_presets, register_source
 from .warmup import cold_table
@@ -38,6 +39,7 @@ __all__ = [
 ]
 
 register_schema()
+register_launchers()
 register_help()
 check_presets(CONFIG_DIR)
 register_source()

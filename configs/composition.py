@@ -7,7 +7,7 @@ leaves unusual overrides (`+key`, packages, options that reach into other sectio
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ..simcore import ConfigError
 from .added import refuse_added
-from .errors import explain, refuse_valueless_groups
+from .errors import explain, options_of, refuse_valueless_groups
 from .jobs import refuse_unused
 from .policies import shipped_policy
 from .schema import GROUPS
@@ -124,6 +124,7 @@ class Composer:
         self.root = root
         self.left_to_hydra = 0  # runs that Hydra composed
         self._defaults: DictConfig | None = None
+        self._without_options: DictConfig | None = None
         self._options: dict[tuple[str, str], DictConfig] = {}
         self._words: dict[str, Override] = {}
         self._sections: dict[tuple[str, str, str], Any] = {}
@@ -182,32 +183,31 @@ class Composer:
             if override.type is not OverrideType.CHANGE or override.package or override.is_sweep_override():
                 raise _UnusualError
             key, value = override.key_or_group, override.value()
-            if key not in self.root.groups:
-                pairs.append((key, value))
-            elif isinstance(value, str):
+            if key in self.root.groups and isinstance(value, str):
                 options[key] = value
-            else:
+            elif key in self.root.groups or options_of(key):
                 raise _UnusualError
+            else:
+                pairs.append((key, value))
         return options, pairs
 
     def _section(self, key: str, option: str, values: list[tuple[str, Any]]) -> Any:
         """A section with `values` set in it; interpolations stay."""
         name = (key, option, repr(values))
         if name not in self._sections:
-            config = OmegaConf.create({})
-            config[key] = self._option(key, option)
-            OmegaConf.set_struct(config, True)
-            for path, value in values:  # the types of the section say what a value becomes
+            config = self._bare().copy()  # with the types of the root, which say what a value becomes
+            if option or key in self.root.groups:
+                config[key] = self._option(key, option) if option else self._default()[key]
+            for path, value in values:
                 OmegaConf.update(config, path, value)
             plain: Any = OmegaConf.to_container(config)
-            if any("${" in _INTERPOLATION.sub(_known, text) or text == "???" for text in _texts(plain)):
+            section = plain[key]
+            if any("${" in _INTERPOLATION.sub(_known, text) or text == "???" for text in _texts(section)):
                 raise _UnusualError
-            self._sections[name] = plain[key]
+            self._sections[name] = section
         return self._sections[name]
 
     def _option(self, key: str, option: str) -> Any:
-        if not option:
-            return self._default()[key]
         if (key, option) not in self._options:
             config = compose_root(self.root.name, [f"{key}={option}"])
             refuse_added(config)
@@ -220,6 +220,17 @@ class Composer:
         if self._defaults is None:
             self._defaults = self.root.compose(())
         return self._defaults
+
+    def _bare(self) -> DictConfig:
+        """The root without the sections that have options, as far as its types allow that."""
+        if self._without_options is None:
+            config = self._default().copy()
+            kind = OmegaConf.get_type(config)
+            typed = {f.name for f in fields(kind) if is_dataclass(f.type)} if kind and is_dataclass(kind) else set()
+            for group in set(self.root.groups) - typed:
+                config[group] = None
+            self._without_options = config
+        return self._without_options
 
 
 def _without(key: str, config: DictConfig) -> dict[Any, Any]:

@@ -6,7 +6,8 @@ Hydra takes plugins from the package `hydra_plugins` alone, which is the first p
 from dataclasses import dataclass, field
 from typing import Any
 
-from .source import offer
+from hydra.core.config_store import ConfigStore
+from hydra.core.plugins import Plugins
 
 PACKAGE = "hydra_plugins.flitgym"
 
@@ -20,25 +21,33 @@ class Sweeper:
 
 @dataclass
 class Local:
-    """Processes of this machine."""
+    """`local`, `joblib`: processes of this machine."""
 
     _target_: str = f"{PACKAGE}.LocalLauncher"
-    n_jobs: int = -1
+    n_jobs: int = -1  # runs at the same time; -1 = one per core. Fewer run where memory is short.
+
+
+@dataclass
+class Basic(Local):
+    """`basic`: one run after the other."""
+
+    n_jobs: int = 1
 
 
 @dataclass
 class Ray:
-    """Tasks of a Ray cluster."""
+    """`ray`: tasks of a Ray cluster, whose machines share the folder of the results; needs the extra `ray`."""
 
     _target_: str = f"{PACKAGE}.RayLauncher"
+    # auto, host:port or ray://host:port; None: RAY_ADDRESS, else Ray is started on this machine
     address: str | None = None
-    cpus_per_run: float = 1.0
-    memory_gb_per_run: float | None = None
+    cpus_per_run: float = 1.0  # CPUs of the cluster that a run takes
+    memory_gb_per_run: float | None = None  # GB of a node's memory that a run takes; None: the estimate of each run
 
 
 @dataclass
 class Submitit:
-    """Jobs that submitit makes; the names and defaults are those of Hydra's launcher for it."""
+    """The keys of every executor of submitit, with the names and defaults of Hydra's launcher for it."""
 
     timeout_min: int = 60
     cpus_per_task: int | None = None
@@ -51,14 +60,14 @@ class Submitit:
 
 @dataclass
 class SubmititLocal(Submitit):
-    """Processes that submitit starts, to try a sweep without a batch system."""
+    """`submitit_local`: processes that submitit starts here, to try a sweep without a batch system."""
 
     _target_: str = f"{PACKAGE}.SubmititLocalLauncher"
 
 
 @dataclass
 class SubmititSlurm(Submitit):
-    """Jobs of Slurm; the keys are options of `sbatch`."""
+    """`submitit_slurm`: an array of Slurm jobs, one per run; the keys are options of `sbatch`."""
 
     _target_: str = f"{PACKAGE}.SubmititSlurmLauncher"
     partition: str | None = None
@@ -75,17 +84,27 @@ class SubmititSlurm(Submitit):
     signal_delay_s: int = 120
     max_num_timeout: int = 0
     additional_parameters: dict[str, Any] = field(default_factory=dict)
-    array_parallelism: int = 256
+    array_parallelism: int = 256  # jobs at the same time
     setup: list[str] | None = None
 
 
+LAUNCHERS = {
+    "local": Local,
+    "joblib": Local,
+    "basic": Basic,
+    "ray": Ray,
+    "submitit_local": SubmititLocal,
+    "submitit_slurm": SubmititSlurm,
+}
+
+
 def register_launchers() -> None:
-    """Offer them to Hydra; safe to repeat."""
-    for name, schema in {
-        "local": Local,
-        "ray": Ray,
-        "submitit_local": SubmititLocal,
-        "submitit_slurm": SubmititSlurm,
-    }.items():
-        offer(f"hydra/schema/launcher/{name}", lambda schema=schema: schema)  # type: ignore[misc]
-    offer("hydra/sweeper/grid", lambda: Sweeper)
+    """Put them where Hydra finds them; safe to repeat.
+
+    Hydra has launchers under some of these names. It reads its plugins first, so that ours take their place.
+    """
+    Plugins.instance()
+    store = ConfigStore.instance()
+    for name, schema in LAUNCHERS.items():
+        store.store(group="hydra/launcher", name=name, node=schema, provider="flitgym")
+    store.store(group="hydra/sweeper", name="grid", node=Sweeper, provider="flitgym")

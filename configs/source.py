@@ -75,7 +75,7 @@ class FlitgymSource(ConfigSource):
         names = {path.removeprefix(prefix).partition("/")[0] for path in _makers if path.startswith(prefix)}
         found: list[str] = []
         for name in names:
-            self._list_add_result(found, prefix + name, f"{name}.yaml", results_filter)
+            self._list_add_result(found, prefix + name, name, results_filter)
         return sorted(set(found))
 
 

@@ -163,9 +163,7 @@ def _plan(suite: Suite, policies: Sequence[Policy], directory: Path) -> list[Pla
     for place in suite.places:
         loads = [load for load in place.tasks if load is not None]
         others = [baseline for baseline in place.baselines if baseline not in policies]
-        trials = plan(
-            [*policies, *others], [place.scenario], place.overrides, loads, suite.seeds, directory, composers
-        )
+        trials = plan([*policies, *others], [place.scenario], place.overrides, loads, suite.seeds, directory, composers)
         for trial in trials:
             load = None if place.scenario.kind == "workload" else trial.run.plain["traffic"]["load"]
             task = place.tasks[load]

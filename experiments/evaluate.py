@@ -19,7 +19,6 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 from ..configs import CONFIG_DIR, core_failures, refuse_added, unknown
-from ..configs.launchers import register_launchers
 from ..simcore import ConfigError, CoreError
 from ..simcore._files import atomic_path
 from .evaluation.plan import Policy, Scenario, check_axis, plan, policies_of, scenarios_of
@@ -167,7 +166,6 @@ def main() -> None:
 
     def command() -> None:
         _refuse_singles(sys.argv[1:])
-        register_launchers()
         by_hydra(app)
 
     sys.exit(run_command("flitgym-evaluate", command))

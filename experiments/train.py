@@ -12,22 +12,22 @@ from typing import Any
 import hydra
 import numpy as np
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from ..agents import plugin_of, trainable
 from ..agents.abandonment import RoundAbandonedError
 from ..agents.divergence import DivergedError
-from ..configs import CONFIG_DIR, explain, unknown
+from ..configs import CONFIG_DIR, unknown
 from ..configs.training import mixture, register_training, training_hash, variation, world_sections
 from ..experience.world import Mixture, World
 from ..plugins import mentioned, versions
 from ..simcore import ConfigError, CoreError, __version__
 from .results.files import write_json
-from .running import grid, ray_launcher
+from .running.hydra_plugin import Sweep, register
 from .running.launcher import ONE_RUN, refuse_launcher
 from .running.locks import sole_owner
-from .terminal.commandline import EXIT_BAD_CONFIG, past_hydra, run_command
+from .running.plan import PlannedRun
+from .terminal.commandline import by_hydra, past_hydra, run_command
 from .training.checkpoints import CHECKPOINT_FILE, Checkpoint, damaged, load_checkpoint, save_checkpoint
 from .training.comparison import Comparison
 from .training.progress import Stop, TrainProgress
@@ -38,40 +38,25 @@ DIVERGED_FILE = "diverged.json"
 
 
 @hydra.main(config_path=str(CONFIG_DIR), config_name="train", version_base="1.3")
-def app(config: DictConfig) -> float:
-    """Train in Hydra's run directory; sweepers get the `objective` of the result, less is better."""
-    hydra_config = HydraConfig.get()
-    if hydra_config.mode == RunMode.RUN:
-        with past_hydra():
-            return _app(config, None)
-    return _app(config, int(hydra_config.job.num))
-
-
-def _app(config: DictConfig, number: int | None) -> float:
-    # A training of a sweep has a number. They share one terminal, and several bars at once would write over each other.
-    directory = Path(HydraConfig.get().runtime.output_dir)
-    try:
-        if number is None:
+def app(config: DictConfig) -> None:
+    """Train in Hydra's run directory."""
+    with past_hydra():
+        directory = Path(HydraConfig.get().runtime.output_dir)
+        try:
             refuse_launcher(ONE_RUN)
-        words = list(HydraConfig.get().overrides.task)
-        result = train(config, directory, label=None if number is None else f"#{number} ", words=words)
-    except BaseException as error:
-        with suppress(OSError):
-            directory.rmdir()  # unless there is something in it
-        if number is not None and isinstance(error, (ConfigError, CoreError)):
-            kind = ConfigError if isinstance(error, ConfigError) else CoreError
-            raise kind(f"{directory.name}: {explain(error)}") from error
-        raise
-    print(summary(result, directory), flush=True)
-    value = result["objective"]
-    return math.inf if value is None else float(value)  # JSON has no word for what is infinite
+            result = train(config, directory, words=list(HydraConfig.get().overrides.task))
+        except BaseException:
+            with suppress(OSError):
+                directory.rmdir()  # unless there is something in it
+            raise
+        print(summary(result, directory), flush=True)
 
 
 def train(
     config: DictConfig,
     directory: Path,
     after_round: Callable[[int], None] = lambda done: None,
-    label: str | None = None,
+    alone: bool = True,
     words: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Train, or go on from the checkpoint in `directory`, and export the policy. What is finished is only read.
@@ -80,7 +65,7 @@ def train(
         config: The resolved configuration, as `configs/train.yaml` has it.
         directory: For checkpoint, metrics, figure, policy and result.
         after_round: Called with the number of rounds done.
-        label: Of one training among several: it shows lines that begin so, and no bar.
+        alone: Whether no other training shares the terminal; otherwise it shows no progress of its own.
         words: Overrides that `config` was composed with, for the policy's file to name.
 
     Returns:
@@ -99,12 +84,18 @@ def train(
         return known
     with sole_owner(directory):
         try:
-            return _train(config, plain, directory, identity, after_round, label, words)
+            return _train(config, plain, directory, identity, after_round, alone, words)
         except OSError as error:
             if error.errno is None:  # Hydra's words for an option that does not exist are one, too
                 raise
             kept = "; the last checkpoint is good, start again to go on" if _exists(directory / CHECKPOINT_FILE) else ""
             raise OSError(error.errno, f"{error.strerror or error}{kept}", error.filename) from error
+
+
+def finished_before(config: DictConfig, directory: Path) -> dict[str, Any] | None:
+    """The result in `directory` if all of this training is there."""
+    plain = _plain(config)
+    return finished(directory, plain, _identity(config, plain))
 
 
 def _identity(config: DictConfig, plain: Mapping[str, Any]) -> str:
@@ -121,7 +112,7 @@ def _train(
     directory: Path,
     identity: str,
     after_round: Callable[[int], None],
-    label: str | None,
+    alone: bool,
     words: Sequence[str] | None,
 ) -> dict[str, Any]:
     checkpoint = directory / CHECKPOINT_FILE
@@ -154,9 +145,9 @@ def _train(
             state = Checkpoint(agent.state(), rounds, took, "\n".join(progress_lines))
             save_checkpoint(checkpoint, state, identity)
 
-        progress = resources.enter_context(TrainProgress((label or "") + title, config.rounds, done, label is None))
+        progress = resources.enter_context(TrainProgress(title, config.rounds, done, alone))
         comparison.prepare(progress.say)  # what is measured again loses nothing: Ctrl-C may end it at once
-        stop = resources.enter_context(Stop(getattr(agent, "abandon", None)))
+        stop = resources.enter_context(Stop(getattr(agent, "abandon", None), alone))
         saved = done
         while done < config.rounds:
             try:
@@ -290,14 +281,29 @@ def _plain(node: DictConfig) -> dict[str, Any]:
 
 def main() -> None:
     """Entry point of the command."""
-    try:
+    from .training.study import TRAININGS, gather_trainings
+
+    def done(run: PlannedRun, result: Mapping[str, Any], now: bool) -> None:
+        print(summary(result, run.directory), flush=True)
+
+    def command() -> None:
         register_training(trainable())
-    except ConfigError as error:
-        print(f"flitgym-train: {error}", file=sys.stderr)
-        sys.exit(EXIT_BAD_CONFIG)
-    ray_launcher.register()
-    grid.register()
-    sys.exit(run_command("flitgym-train", app))
+        by_hydra(app)
+        for folder in sweep.folders:
+            for path in gather_trainings(folder):
+                print(path)
+        if sweep.error:
+            raise sweep.error
+
+    sweep = Sweep("flitgym-train", TRAININGS, done, objective)
+    register(sweep)
+    sys.exit(run_command("flitgym-train", command))
+
+
+def objective(result: Mapping[str, Any] | None) -> float:
+    """The number that a sweeper minimises; JSON has no word for an infinite one."""
+    value = None if result is None else result["objective"]
+    return math.inf if value is None else float(value)
 
 
 if __name__ == "__main__":

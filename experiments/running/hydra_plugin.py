@@ -21,7 +21,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ...configs import check_resources
 from ...configs.composition import WRONG, Composer
-from ...configs.launchers import PACKAGE, register_launchers
+from ...configs.launchers import PACKAGE
 from ..terminal.commandline import CommandError, of_run, past_hydra
 from .launcher import launcher_of_app, runs_at_once
 from .plan import SIMULATIONS, Kind, PlannedRun
@@ -90,7 +90,7 @@ class Sweep:
                 folder = Path(str(where.hydra.sweep.dir)) / str(where.hydra.sweep.subdir)
             except WRONG as error:
                 raise of_run(own, error) from error
-            planned.append(PlannedRun(plain, folder, self.kind, own))
+            planned.append(PlannedRun(plain, folder, self.kind, tuple(words), own))
         return planned
 
 
@@ -175,10 +175,7 @@ def _words(override: Override) -> list[str]:
 
 def register(sweep: Sweep) -> None:
     """Make the plugins known to Hydra, and take this command's sweep for the one that they hand runs to."""
-    register_launchers()
     _current[:] = [sweep]
     sys.modules[PACKAGE] = sys.modules[__name__]  # Hydra finds the classes of plugins by importing their module
     for plugin in (GridSweeper, LocalLauncher, RayLauncher, SubmititLocalLauncher, SubmititSlurmLauncher):
         Plugins.instance().register(plugin)
-
-

@@ -51,8 +51,14 @@ class Kind(ABC):
         """The result of the run if it is finished in `directory`."""
 
     @abstractmethod
-    def do(self, plain: dict[str, Any], directory: Path, report: Report) -> None:
+    def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
         """Do the run in this process, and leave its result in `directory`.
+
+        Args:
+            plain: The resolved configuration.
+            directory: For the result.
+            report: Called with the progress.
+            words: The overrides that `plain` was composed of, if they are known.
 
         Raises:
             ConfigError: the configuration cannot run.
@@ -98,7 +104,7 @@ class SimulationKind(Kind):
         """See `Kind`."""
         return finished(directory, config_hash(plain), __version__, results_version)
 
-    def do(self, plain: dict[str, Any], directory: Path, report: Report) -> None:
+    def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
         """See `Kind`."""
         require_finished(execute(OmegaConf.create(plain), directory, report))
 
@@ -139,7 +145,7 @@ class TableKind(Kind):
         """See `Kind`."""
         return finished(directory, route_hash(plain), __version__)
 
-    def do(self, plain: dict[str, Any], directory: Path, report: Report) -> None:
+    def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
         """See `Kind`. An engine that refuses the network is a result, too: its table has `routed` false."""
         from ..table_quality.one_table import obtain
 
@@ -174,7 +180,8 @@ class PlannedRun:
     plain: dict[str, Any]  # the resolved configuration; runs share equal sections
     directory: Path
     kind: Kind = SIMULATIONS
-    own: tuple[str, ...] = ()  # the overrides that tell it from the other runs of the sweep
+    words: tuple[str, ...] = ()  # the overrides of the command line that it was composed of
+    own: tuple[str, ...] = ()  # those of them that tell it from the other runs of the sweep
 
     @functools.cached_property
     def config(self) -> DictConfig:

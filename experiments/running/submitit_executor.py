@@ -98,9 +98,7 @@ def _end(job: Any, future: "Future[Any]") -> None:
         future.set_exception(failure) if failure is not None else future.set_result(value)
 
 
-def _run(
-    fn: Callable[..., Any], arguments: tuple[Any, ...], working: str, cpus: int
-) -> tuple[Exception | None, Any]:
+def _run(fn: Callable[..., Any], arguments: tuple[Any, ...], working: str, cpus: int) -> tuple[Exception | None, Any]:
     """Body of a job: the error of the call, and its value."""
     os.chdir(working)
     share_cores_by(cpus)

@@ -112,10 +112,16 @@ def collect(runs: Iterable[PlannedRun]) -> dict[Path, dict[str, Any]]:
     return {run.directory: result for run in runs if (result := _finished(run)) is not None}
 
 
-def do(kind: Kind, plain: dict[str, Any], directory: str, tell: Callable[[tuple[float, float]], object]) -> float:
+def do(
+    kind: Kind,
+    plain: dict[str, Any],
+    directory: str,
+    words: Sequence[str],
+    tell: Callable[[tuple[float, float]], object],
+) -> float:
     """Do a run in a worker; the seconds that it took."""
     began = time.monotonic()
-    kind.do(plain, Path(directory), Reporter(tell))
+    kind.do(plain, Path(directory), Reporter(tell), words)
     return time.monotonic() - began
 
 
@@ -139,7 +145,7 @@ def _run(
                 with executor.batch():
                     while waiting and len(active) < executor.most:
                         k, run = waiting.popleft()
-                        call = (run.kind, run.plain, str(run.directory))
+                        call = (run.kind, run.plain, str(run.directory), run.words)
                         active[executor.submit(do, *call, memory=needs[run.directory])] = k
             over, _ = wait(active, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
             for future in over:

@@ -14,13 +14,11 @@ from typing import Any
 import pytest
 from conftest import Command
 from flitgym.configs import compose, run_id
-from flitgym.experiments.gather import GatherAfterSweep
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import execute, obtain
 from flitgym.experiments.running.sweep import expand
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.simcore import ConfigError
-from omegaconf import OmegaConf
 
 # What every result holds; docs/reference/results.md lists all of it.
 FIELDS = (
@@ -398,19 +396,15 @@ def test_a_job_of_any_name_has_a_folder(command: Command, tmp_path: Path) -> Non
     assert len(results(tmp_path)[0]["jobs"]) == 4
 
 
-def test_a_learned_table_that_is_measured_cold_says_so(
-    command: Command, small: Sequence[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_learned_table_that_is_measured_cold_says_so(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     done = command("simulate", *small, "routing=q_adaptive")
     assert done.returncode == 0, done.stderr
     assert "warning: routing=q_adaptive learns" in done.stderr
     assert "run=settled" in done.stderr
     study = tmp_path / "results" / "default"
     assert list(results(tmp_path)[0]["warnings"]) == ["cold_table"]
-    # The hook at the end of a sweep.
-    execute(compose([*small, "traffic.load=0.1"]), study / "other", no_report)
-    GatherAfterSweep().on_multirun_end(OmegaConf.create({"hydra": {"sweep": {"dir": str(study)}}}))
-    assert "warning: 1 of 2 runs, for example: routing=q_adaptive" in capsys.readouterr().err
+    swept = command("simulate", "-m", *small, "routing=minimal,q_adaptive")
+    assert "warning: 1 of 2 runs, for example: routing=q_adaptive" in swept.stderr
     cold = {row["routing.name"]: row["warnings.cold_table"] for row in read_rows(study / "rows.parquet")}
     assert cold["minimal"] is None
     assert "run=settled" in cold["q_adaptive"]
