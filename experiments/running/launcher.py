@@ -3,12 +3,11 @@
 The words of a sweep say it (`hydra/launcher=ray hydra.launcher.address=host:6379`), whichever command it is.
 """
 
-import concurrent.futures
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,38 +18,12 @@ from omegaconf import DictConfig, OmegaConf
 from ...configs.composition import compose_root
 from ...configs.launchers import PACKAGE
 from ..terminal.commandline import CommandError
+from .executor import Executor
+from .local import LocalExecutor
 
 _GROUP, _SECTION = "hydra/launcher", "hydra.launcher."
 # By the class of the launcher: "" is this machine, the others name an executor.
 _KINDS = {"RayLauncher": "ray", "SubmititSlurmLauncher": "slurm", "SubmititLocalLauncher": "local"}
-
-
-class Executor(concurrent.futures.Executor):
-    """`concurrent.futures.Executor` with what the engine asks for beside it.
-
-    A call gets a function as its last argument, to which it may give (part done, seconds).
-    """
-
-    most: int  # calls at the same time
-    tries = 1  # of a call whose worker dies
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, memory: float = 0.0, **_: Any) -> Any:
-        """Call `fn(*args, tell)` somewhere; returns a future.
-
-        Args:
-            fn: A function of a module.
-            args: Of the call.
-            memory: Bytes that the call will probably take.
-        """
-        raise NotImplementedError
-
-    def batch(self) -> AbstractContextManager[Any]:
-        """Calls that are submitted within the context go out together."""
-        return nullcontext()
-
-    def parts(self) -> Mapping[Any, tuple[float, float]]:
-        """The last (part, seconds) that a running call told, by its future."""
-        return {}
 
 
 @dataclass(frozen=True)
@@ -108,8 +81,6 @@ _kept: list[tuple[Executor, object]] = []
 @contextmanager
 def _warm(most: int) -> Iterator[Executor]:
     """Processes of this machine: those of the sweep before, if they fit, and kept for the next if all ended well."""
-    from .local import LocalExecutor
-
     surroundings = (most, dict(os.environ), list(sys.path))
     executor, known = _kept.pop() if _kept else (None, None)
     if executor is None or known != surroundings:

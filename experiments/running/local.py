@@ -15,13 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from .cores import environment_of
-from .launcher import Executor
+from .executor import Executor, WorkerDiedError
 
 _KILL_AFTER_SECONDS = 0.8  # what a worker may take to end itself
-
-
-class WorkerDiedError(Exception):
-    """The process of a run ended without an answer, for example for want of memory."""
 
 
 class LocalExecutor(Executor):
@@ -64,8 +60,9 @@ class LocalExecutor(Executor):
         workers = [*self._idle, *(worker for worker, _ in self._busy.values())]
         for worker in workers:
             worker.close()
+        deadline = time.monotonic() + _KILL_AFTER_SECONDS
         for worker in workers:
-            worker.join()
+            worker.join(deadline)
         for _, future in self._busy.values():
             future.set_exception(WorkerDiedError("it was interrupted"))
 
@@ -98,7 +95,8 @@ class LocalExecutor(Executor):
         try:
             kind, content = connection.recv()
         except (EOFError, OSError):
-            kind, content = "error", WorkerDiedError(f"its process ended with status {worker.join()}")
+            status = worker.join(time.monotonic() + _KILL_AFTER_SECONDS)
+            kind, content = "error", WorkerDiedError(f"its process ended with status {status}")
         else:
             if kind == "part":
                 self._parts[future] = content
@@ -138,10 +136,10 @@ class _Worker:
         with contextlib.suppress(OSError):
             self.connection.close()
 
-    def join(self) -> int:
-        """Wait until it has ended, or end it by force; its exit status."""
+    def join(self, deadline: float) -> int:
+        """Wait until it has ended, or end it by force when the clock (`time.monotonic`) says so; its exit status."""
         try:
-            return self._process.wait(_KILL_AFTER_SECONDS)
+            return self._process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             self._process.kill()
             return self._process.wait()

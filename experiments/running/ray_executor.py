@@ -17,8 +17,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from ...agents.ray_cluster import join
 from ...simcore import CoreError
 from .cores import share_cores_by
-from .launcher import Executor
-from .local import WorkerDiedError
+from .executor import Executor, WorkerDiedError
 
 _GRACE_SECONDS = 5.0  # for runs that are interrupted to remove their unfinished files
 _TOLD_AT_ONCE = 1000

@@ -13,8 +13,7 @@ import submitit
 from submitit.core.utils import FailedJobError, UncompletedJobError
 
 from .cores import CORES, share_cores_by
-from .launcher import Executor
-from .local import WorkerDiedError
+from .executor import Executor, WorkerDiedError
 
 _LOOK_SECONDS = 1.0
 _LOGS = ".submitit/%j"  # beside the runs

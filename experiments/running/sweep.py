@@ -20,8 +20,8 @@ from ..terminal.commandline import EXIT_RUN_FAILED, CommandError
 from ..terminal.progress import SweepProgress
 from .cores import CORES
 from .estimate import Estimate
-from .launcher import HERE, Executor, Launcher
-from .local import WorkerDiedError
+from .executor import Executor, WorkerDiedError
+from .launcher import HERE, Launcher
 from .memory import most_at_once, needs_of
 from .plan import Composers, Kind, PlannedRun, expand
 from .worker import Reporter
@@ -30,6 +30,7 @@ __all__ = ["WORKERS", "Composers", "PlannedRun", "RunFailedError", "collect", "e
 
 WORKERS = CORES
 _LOOK_SECONDS = 0.25
+_LISTED = 40  # runs of a sweep; of a larger one, finished runs are counted and not listed
 
 # Called for each run with its result, and whether the run was done just now.
 Done = Callable[[PlannedRun, Mapping[str, Any], bool], object]
@@ -68,7 +69,8 @@ def run_all(
             Fewer where memory is short.
         keep_going: Whether the others still run after one has failed.
         launcher: Where they run.
-        done: Called for each run that has a result, in the order in which they end.
+        done: Called for each run that has a result, in the order in which they end; not for the finished runs of a
+            large sweep.
         check: Whether to build every kind of network before the first run, so that a run that cannot start stops the
             sweep at once.
 
@@ -88,7 +90,7 @@ def run_all(
     if not launcher.kind:
         most = most_at_once(list(needs.values()), min(most, max(1, len(todo))))
     _announce(description, runs, todo, known, needs, workers, most, launcher)
-    for run in distinct:
+    for run in distinct if len(runs) <= _LISTED else ():
         if (result := known[run.directory]) is not None:
             done(run, result, False)
     failures: dict[Path, Exception] = {}

@@ -89,6 +89,9 @@ def by_hydra(app: Callable[[], object]) -> None:
         ConfigError, hydra.errors.HydraException: the configuration cannot be composed.
         Exception: an error of the work.
     """
+    # Hydra takes this flag before or behind all overrides, and users type it anywhere.
+    flags = {"-m", "--multirun"} & set(sys.argv[1:])
+    sys.argv[1:] = [*sorted(flags), *(word for word in sys.argv[1:] if word not in flags)]
     try:
         app()
     except _PastHydraError as past:

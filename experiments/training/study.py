@@ -14,7 +14,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from ...agents import trainable
 from ...configs.composition import Root
-from ...configs.training import register_training, train_id
+from ...configs.training import register_training, train_id, variation, world_sections
+from ...experience.world import World
 from ...simcore._files import atomic_path
 from ..metrics import Interval, bootstrap_mean
 from ..results.rows import ROWS_FILE, row, write_rows
@@ -22,6 +23,7 @@ from ..running.plan import Kind, Survey
 from ..terminal.progress import Report
 from .comparison import COMPARED
 from .result import TRAINING_FILE, read_training
+from .run import finished_before, train
 from .tracking import PROGRESS_FILE, read_progress
 
 STUDY = "trainings"  # .csv, .md, .png and .svg
@@ -57,14 +59,10 @@ class TrainingKind(Kind):
 
     def finished(self, plain: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
         """See `Kind`."""
-        from ..train import finished_before  # with torch, which takes long to import
-
         return finished_before(OmegaConf.create(dict(plain)), directory)
 
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
         """See `Kind`."""
-        from ..train import train
-
         register_training(trainable())
         config = OmegaConf.create(plain)
         train(config, directory, lambda done: report("rounds", done / config.rounds), alone=False, words=words)
@@ -84,9 +82,6 @@ class TrainingKind(Kind):
 
     def survey(self, plain: dict[str, Any]) -> Survey:
         """Build the world of a training."""
-        from ...configs.training import variation, world_sections
-        from ...experience.world import World
-
         config = OmegaConf.create(plain)
         hyperparameters, agent_class = trainable()[config.agent.name]
         settings = hyperparameters(**_plain(config.agent))
