@@ -232,7 +232,7 @@ def register_schema() -> None:
 
 def _open(schema: type, *keys: str) -> DictConfig:
     """The node of a schema whose sections `keys` take any key; the reader of such a section checks its keys."""
-    node = OmegaConf.structured(schema)
+    node: DictConfig = OmegaConf.structured(schema)
     for key in keys:
         if key in node:
             OmegaConf.set_struct(node[key], False)

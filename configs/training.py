@@ -76,7 +76,7 @@ def register_training(agents: Mapping[str, tuple[type[Any], type[Any]]]) -> None
 
 
 def _agent_node(hyperparameters: type[Any]) -> DictConfig:
-    node = OmegaConf.structured(hyperparameters)
+    node: DictConfig = OmegaConf.structured(hyperparameters)
     for key in node:
         # A mapping has keys of its own, which the agent checks: `agent.start.lost=2` needs no +.
         if isinstance(node[key], DictConfig):

@@ -54,10 +54,9 @@ def _simulate(config: DictConfig) -> None:
 
 def forecast(config: DictConfig, seconds: float) -> str:
     """The time that a long run will take, and the keys that shorten it with their present values."""
-    section, keys = config.run, ("warmup_ns", "measure_ns")
-    name = "run"
-    if has_workload(config):
-        section, keys, name = config.workload, ("scale", "size_scale", "max_ns"), "workload"
+    name = "workload" if has_workload(config) else "run"
+    section = config[name]
+    keys = ("warmup_ns", "measure_ns", "scale", "size_scale", "max_ns")
     shorter = [f"{name}.{key} (now {section[key]:,g})" for key in keys if key in section]
     return (
         f"this run will take about {duration_text(seconds)}; smaller values of {', '.join(shorter)} or a smaller "

@@ -19,13 +19,13 @@ class Executor(concurrent.futures.Executor):
     most: int  # calls at the same time
     tries = 1  # of a call whose worker dies
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, memory: float = 0.0, **_: Any) -> Any:
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "concurrent.futures.Future[Any]":
         """Call `fn(*args, tell)` somewhere; returns a future.
 
         Args:
             fn: A function of a module.
             args: Of the call.
-            memory: Bytes that the call will probably take.
+            kwargs: `memory`, the bytes that the call will probably take, where an executor has to know.
         """
         raise NotImplementedError
 

@@ -38,9 +38,8 @@ class LocalExecutor(Executor):
         self._thread = threading.Thread(target=self._attend, daemon=True)
         self._thread.start()
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, memory: float = 0.0, **_: Any) -> "Future[Any]":
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """Call `fn(*args, tell)` in a worker. The engine sees to the memory here."""
-        del memory
         if self._closed:
             raise RuntimeError("this executor is shut down")
         future: Future[Any] = Future()

@@ -61,10 +61,10 @@ class RayExecutor(Executor):
         self._mark = tempfile.NamedTemporaryFile(prefix=".shared-", dir=folder)  # noqa: SIM115
         self._where = (str(Path.cwd()), str(Path(self._mark.name).resolve()))
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, memory: float = 0.0, **_: Any) -> "Future[Any]":
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """See `Executor`."""
         number = len(self._numbers)
-        options = {"memory": int(min(self._given or memory, self._largest))}
+        options = {"memory": int(min(self._given or kwargs.get("memory", 0.0), self._largest))}
         reference = self._remote.options(**options).remote(fn, args, *self._where, self._cpus, self._told, number)
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()

@@ -53,9 +53,8 @@ class SubmititExecutor(Executor):
         self._lock, self._stopped = threading.Lock(), threading.Event()
         threading.Thread(target=self._attend, daemon=True).start()
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, memory: float = 0.0, **_: Any) -> "Future[Any]":
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """See `Executor`; the section says how much memory a job asks for."""
-        del memory
         job = self._executor.submit(_run, fn, args, str(Path.cwd()), self._cpus)
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()

@@ -95,10 +95,9 @@ def run_all(
             done(run, result, False)
     failures: dict[Path, Exception] = {}
     if todo:
-        groups = [run.kind.alike(run.plain) for run in todo]
+        todo = _ordered(todo, terminals)
         costs = [run.cost * terminals[run.directory] for run in todo]
-        order = _order(groups, costs)
-        todo, groups, costs = ([part[k] for k in order] for part in (todo, groups, costs))
+        groups = [run.kind.alike(run.plain) for run in todo]
         estimate = Estimate(groups, costs, most if workers or not launcher.kind else len(todo))
         with launcher.executor(most, workers, todo[0].directory.parent, description) as executor:
             _run(todo, executor, SweepProgress(description, costs), estimate, keep_going, needs, failures, done)
@@ -173,14 +172,14 @@ def _run(
             progress.update(ended, {k: part for k, (part, _) in parts.items()}, estimate.left(parts))
 
 
-def _order(groups: Sequence[str], costs: Sequence[float]) -> list[int]:
-    """Long runs first, so that the cores finish together; but first the longest of each group, for the estimate."""
-    longest = sorted(range(len(costs)), key=lambda k: costs[k], reverse=True)
-    first: dict[str, int] = {}
-    for k in longest:
-        first.setdefault(groups[k], k)
-    heads = list(first.values())
-    return [*heads, *(k for k in longest if k not in set(heads))]
+def _ordered(runs: Sequence[PlannedRun], terminals: Mapping[Path, int]) -> list[PlannedRun]:
+    """Long runs first, so that the cores finish together; before them the longest of each kind, for the estimate."""
+    longest = sorted(runs, key=lambda run: run.cost * terminals[run.directory], reverse=True)
+    first: dict[str, PlannedRun] = {}
+    for run in longest:
+        first.setdefault(run.kind.alike(run.plain), run)
+    heads = {run.directory for run in first.values()}
+    return [*first.values(), *(run for run in longest if run.directory not in heads)]
 
 
 def _finished(run: PlannedRun) -> dict[str, Any] | None:

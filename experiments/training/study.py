@@ -6,7 +6,6 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from ..results.rows import ROWS_FILE, row, write_rows
 from ..running.plan import Kind, Survey
 from ..terminal.progress import Report
 from .comparison import COMPARED
+from .group import Group
 from .result import TRAINING_FILE, read_training
 from .run import finished_before, train
 from .tracking import PROGRESS_FILE, read_progress
@@ -29,23 +29,6 @@ from .tracking import PROGRESS_FILE, read_progress
 STUDY = "trainings"  # .csv, .md, .png and .svg
 # Of the configuration, what does not tell one training from the other.
 _ALIKE = ("seed", "study", "overwrite", "track", "checkpoint_every", "threads", "device")
-
-
-@dataclass(frozen=True)
-class Group:
-    """Trainings that differ in their seed alone.
-
-    Args:
-        label: What tells it from the others of the study, e.g. `agent.learning_rate=0.001`.
-        rows: One per training, as in `rows.parquet`.
-    """
-
-    label: str
-    rows: Sequence[Mapping[str, Any]]
-
-    def values(self, key: str) -> list[float]:
-        """The numbers of a column, NaN where there is none."""
-        return [math.nan if (value := entry.get(key)) is None else float(value) for entry in self.rows]
 
 
 class TrainingKind(Kind):
