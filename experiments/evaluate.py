@@ -14,7 +14,6 @@ from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
@@ -43,9 +42,6 @@ _WIDTH_OF_FILES = 120  # columns, where the output is no terminal
 def app(config: DictConfig) -> None:
     """Evaluate in Hydra's run directory."""
     hydra_config = HydraConfig.get()
-    if hydra_config.mode != RunMode.RUN:
-        with past_hydra():
-            raise CommandError("-m: an evaluation takes lists as they are; leave it out")
     directory = Path(hydra_config.runtime.output_dir)
     words = list(hydra_config.overrides.task)
     common = [f"{group}={hydra_config.runtime.choices[group]}" for group in _OPTIONS]
@@ -166,7 +162,7 @@ def main() -> None:
 
     def command() -> None:
         _refuse_singles(sys.argv[1:])
-        by_hydra(app)
+        by_hydra(app, "an evaluation")
 
     sys.exit(run_command("flitgym-evaluate", command))
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
@@ -47,9 +46,6 @@ _WIDTH_OF_FILES = 120  # columns, where the output is no terminal
 def app(config: DictConfig) -> None:
     """Run the study in Hydra's run directory."""
     hydra_config = HydraConfig.get()
-    if hydra_config.mode != RunMode.RUN:
-        with past_hydra():
-            raise CommandError("-m: this study takes lists as they are; leave it out")
     directory = Path(hydra_config.runtime.output_dir)
     words = list(hydra_config.overrides.task)
     common = [f"{group}={hydra_config.runtime.choices[group]}" for group in _OPTIONS]
@@ -222,7 +218,7 @@ def _as_list(word: str) -> str:
 def main() -> None:
     """Entry point of the command."""
     sys.argv[1:] = [_as_list(word) for word in sys.argv[1:]]
-    sys.exit(run_command("flitgym-regret", lambda: by_hydra(app)))
+    sys.exit(run_command("flitgym-regret", lambda: by_hydra(app, "this study")))
 
 
 if __name__ == "__main__":

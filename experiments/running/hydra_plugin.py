@@ -23,7 +23,7 @@ from ...configs import check_resources
 from ...configs.composition import WRONG, Composer
 from ...configs.launchers import PACKAGE
 from ..terminal.commandline import CommandError, of_run, past_hydra
-from .launcher import launcher_of_app, runs_at_once
+from .launcher import launcher_of_app
 from .plan import SIMULATIONS, Kind, PlannedRun
 from .sweep import Done, RunFailedError, run_all
 
@@ -60,7 +60,7 @@ class Sweep:
         self.runs += planned
         failed: Mapping[Path, Exception] = {}
         try:
-            run_all(planned, self.name, runs_at_once(launcher), True, launcher, self.done, check=True)
+            run_all(planned, self.name, keep_going=True, launcher=launcher, done=self.done, check=True)
         except RunFailedError as error:
             self.error, failed = error, error.errors
         returned = []

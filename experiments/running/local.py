@@ -50,9 +50,10 @@ class LocalExecutor(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End all workers; with `cancel_futures` at once, otherwise when all calls have ended."""
         del wait  # the calls are waited for, or interrupted, in any case
-        if not cancel_futures:
-            while self._busy or not self._waiting.empty():
-                time.sleep(0.01)
+        if self._closed:
+            return
+        while not cancel_futures and (self._busy or not self._waiting.empty()):
+            time.sleep(0.01)
         self._closed = True
         self._wake_sender.send(None)
         self._thread.join()
@@ -64,6 +65,7 @@ class LocalExecutor(Executor):
             worker.join(deadline)
         for _, future in self._busy.values():
             future.set_exception(WorkerDiedError("it was interrupted"))
+        self._busy.clear()
 
     def parts(self) -> Mapping[Any, tuple[float, float]]:
         """See `Executor`; a call that has told nothing yet has (0, 0)."""

@@ -17,7 +17,7 @@ _PART_OF_FREE = 0.9
 def needs_of(runs: Sequence[PlannedRun], check: bool) -> tuple[dict[Path, float], dict[Path, int]]:
     """The most bytes that each run will probably take, and the terminals of its network, by its directory.
 
-    Of the runs that are alike only the costliest is built.
+    Of the runs that are alike only the costliest is built, and with `check` the cheapest.
 
     Args:
         runs: That are to be done.
@@ -33,16 +33,22 @@ def needs_of(runs: Sequence[PlannedRun], check: bool) -> tuple[dict[Path, float]
     needs: dict[Path, float] = {}
     terminals: dict[Path, int] = {}
     for group in alike.values():
-        costliest = max(group, key=lambda run: run.cost)
-        try:
-            found = costliest.kind.survey(costliest.plain)
-        except (ConfigError, CoreError, OSError) as error:
-            if check and not isinstance(error, CoreError):
-                raise of_run(costliest.own, error) from error
-            found = Survey(0, 1)
+        by_cost = sorted(group, key=lambda run: run.cost)
+        found = _survey(by_cost[-1], check)
+        if check and by_cost[0].cost < by_cost[-1].cost:
+            _survey(by_cost[0], check)  # a window of no time costs nothing, and cannot run either
         needs |= {run.directory: _PROCESS_BYTES + _GROWTH * found.claimed_bytes for run in group}
         terminals |= {run.directory: found.terminals for run in group}
     return needs, terminals
+
+
+def _survey(run: PlannedRun, check: bool) -> Survey:
+    try:
+        return run.kind.survey(run.plain)
+    except (ConfigError, CoreError, OSError) as error:
+        if check and not isinstance(error, CoreError):
+            raise of_run(run.own, error) from error
+        return Survey(0, 1)
 
 
 def most_at_once(needs: Sequence[float], workers: int) -> int:

@@ -21,7 +21,7 @@ from ..terminal.progress import SweepProgress
 from .cores import CORES
 from .estimate import Estimate
 from .executor import Executor, WorkerDiedError
-from .launcher import HERE, Launcher
+from .launcher import HERE, Launcher, runs_at_once
 from .memory import most_at_once, needs_of
 from .plan import Composers, Kind, PlannedRun, expand
 from .worker import Reporter
@@ -86,6 +86,7 @@ def run_all(
     known = {run.directory: None if run.kind.overwrites(run.plain) else _finished(run) for run in distinct}
     todo = [run for run in distinct if known[run.directory] is None]
     needs, terminals = needs_of(todo, check)
+    workers = workers or runs_at_once(launcher)
     most = workers or WORKERS
     if not launcher.kind:
         most = most_at_once(list(needs.values()), min(most, max(1, len(todo))))

@@ -21,6 +21,7 @@ from ..results.files import DamagedError
 EXIT_RUN_FAILED = 1
 EXIT_BAD_CONFIG = 2
 _LISTED = 20  # folders in a message
+_MULTIRUN = {"-m", "--multirun"}
 EXIT_INTERRUPTED = 130  # what shells expect of a program that Ctrl-C ended
 
 
@@ -82,16 +83,23 @@ def past_hydra() -> Iterator[None]:
         raise _PastHydraError(error) from None
 
 
-def by_hydra(app: Callable[[], object]) -> None:
+def by_hydra(app: Callable[[], object], lists: str = "") -> None:
     """Call a Hydra application. Its own work is within `past_hydra`, so every other error is about the configuration.
+
+    Args:
+        app: Decorated with `hydra.main`.
+        lists: What the command makes, if its keys take lists and it has no sweep (`-m`).
 
     Raises:
         ConfigError, hydra.errors.HydraException: the configuration cannot be composed.
+        CommandError: a sweep is asked for, and `lists` is given.
         Exception: an error of the work.
     """
     # Hydra takes this flag before or behind all overrides, and users type it anywhere.
-    flags = {"-m", "--multirun"} & set(sys.argv[1:])
-    sys.argv[1:] = [*sorted(flags), *(word for word in sys.argv[1:] if word not in flags)]
+    flags = sorted(_MULTIRUN & set(sys.argv[1:]))
+    if flags and lists:
+        raise CommandError(f"{flags[0]}: {lists} takes lists as they are; leave it out")
+    sys.argv[1:] = [*flags, *(word for word in sys.argv[1:] if word not in flags)]
     try:
         app()
     except _PastHydraError as past:

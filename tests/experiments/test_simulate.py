@@ -97,15 +97,6 @@ def test_what_could_not_run_is_refused_where_it_is_finished_too(
         expand([*small, word], [{"overrides": [], "sweep": {}}], tmp_path)
 
 
-def test_a_run_that_fails_in_a_sweep_is_told_in_our_words_alone(command: Command, small: Sequence[str]) -> None:
-    done = command("simulate", "-m", "hydra/launcher=basic", *small, "traffic.load=0.2,7")  # the second is impossible
-    assert done.returncode == 2
-    assert "Error executing job" not in done.stderr
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith("flitgym-simulate: dragonfly_minimal_uniform_load7_seed1_")
-    assert "traffic.load: 7" in last
-
-
 @pytest.mark.parametrize(
     ("name", "instead"), [("simulate", "with -m"), ("route", "with -m"), ("regret", "threads=<n>")]
 )
@@ -237,13 +228,42 @@ def test_a_value_that_has_no_place_stops_a_sweep_before_its_first_run(
     assert not results(tmp_path)
 
 
-def test_a_run_of_a_sweep_that_fails_is_named(command: Command, small: Sequence[str]) -> None:
-    done = command("simulate", "-m", *small, "traffic.load=0.1,7")
+@pytest.mark.parametrize("words", [["traffic.load=0.1,7"], ["traffic.load=0.1,7", "hydra/launcher=basic"]])
+def test_a_run_of_a_sweep_that_cannot_start_is_named(
+    command: Command, small: Sequence[str], tmp_path: Path, words: list[str]
+) -> None:
+    done = command("simulate", "-m", *small, *words)
     assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("flitgym-simulate: traffic.load=7: traffic.load: 7 is outside")
+    assert not results(tmp_path)
+
+
+def test_a_run_of_a_sweep_that_fails_is_named_and_leaves_the_others_alone(command: Command, tmp_path: Path) -> None:
+    words = ["topology=dragonfly_72", "workload=pair", "workload.background=none", "workload.target=cosmoflow,halo3d"]
+    done = command("simulate", "-m", *words, "workload.scale=0.1", "workload.max_ns=1500000")
+    assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith("flitgym-simulate: dragonfly_minimal_uniform_load7_seed1_")
-    assert ": traffic.load: 7 is outside" in last
+    assert "Error executing job" not in done.stderr
+    failed = [line for line in done.stderr.splitlines() if "the jobs are not done after workload.max_ns" in line]
+    assert len(failed) == 1
+    assert "dragonfly_q_adaptive_pair-cosmoflow-none_seed1_" in failed[0]
+    assert "rows.parquet: 2 rows" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["simulate", "route"])
+def test_the_flag_of_a_sweep_may_stand_anywhere(command: Command, small: Sequence[str], name: str) -> None:
+    words = ["seed=1,2"] if name == "simulate" else ["topology=dragonfly_72", "patterns=0", "engine=min_hop,dor"]
+    done = command(name, *(small if name == "simulate" else ()), "-m", *words)
+    assert done.returncode == 0, done.stderr
+    assert "2 runs, 0 finished before" in done.stderr
+
+
+def test_a_grid_refuses_an_interval(command: Command, small: Sequence[str]) -> None:
+    done = command("simulate", "-m", *small, "traffic.load=interval(0.1,0.5)")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "write traffic.load=a,b,c" in line
 
 
 @pytest.mark.parametrize(
