@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...simcore import ConfigError
-from ..plotting.patterns import pattern_of
-from ..plotting.players import player_of
 from ..presets import preset_of
+from .patterns import pattern_of
+from .players import player_of
 
 Row = Mapping[str, Any]
 
