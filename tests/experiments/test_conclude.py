@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from flitgym.configs import compose, config_hash, plot_formats
-from flitgym.experiments.conclude import conclude, fingerprint
+from flitgym.experiments.conclusion.conclude import conclude, fingerprint
 from flitgym.experiments.results.rows import read_rows, row
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.progress import no_report
@@ -58,7 +58,7 @@ def test_nothing_is_done_twice(study: Path) -> None:
 def test_what_is_finished_needs_no_library(study: Path) -> None:
     conclude(study)
     code = (
-        "import sys; from pathlib import Path; from flitgym.experiments.conclude import conclude\n"
+        "import sys; from pathlib import Path; from flitgym.experiments.conclusion.conclude import conclude\n"
         "print(len(conclude(Path(sys.argv[1]))), [m for m in ('matplotlib', 'pyarrow', 'hydra', 'numpy') "
         "if m in sys.modules])"
     )

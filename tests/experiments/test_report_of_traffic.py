@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from flitgym.configs import compose
-from flitgym.experiments.conclude import conclude
+from flitgym.experiments.conclusion.conclude import conclude
 from flitgym.experiments.report import write_report
 from flitgym.experiments.report.headline import compared
 from flitgym.experiments.report.loads import curves

@@ -40,19 +40,19 @@ def conclude(directory: Path, formats: Sequence[str] = ("png", "svg"), command: 
     written = _concluded(directory, formats, mark)
     if written:
         return written
-    from .results.rows import ROWS_FILE, rows_below, write_gathered
-    from .terminal.commandline import say_damaged
+    from ..results.rows import ROWS_FILE, rows_below, write_gathered
+    from ..terminal.commandline import say_damaged
 
     rows, results, damaged = rows_below(directory)
     say_damaged(command, damaged)
     if not rows:
         return []
     write_gathered(directory, rows)
-    from .plotting.drawing import save_figure
-    from ..configs import PLOT_FORMATS
-    from .plotting.lines import blocks_of
-    from .plotting.sweeps import sweep_figure
-    from .report.page import figures_in, write_report
+    from ...configs import PLOT_FORMATS
+    from ..plotting.drawing import save_figure
+    from ..plotting.lines import blocks_of
+    from ..plotting.sweeps import sweep_figure
+    from ..report.page import figures_in, write_report
 
     for path in (directory / f"{FIGURE}.{kind}" for kind in PLOT_FORMATS):
         path.unlink(missing_ok=True)  # it may be of another set of runs
