@@ -163,7 +163,7 @@ def _blocks(rows: Sequence[Row]) -> list[Block]:
     keys = swept(rows)
     jobs = is_of_jobs(rows[0])
     panels = _times_of_jobs(rows) if jobs else [key for key in TRAFFIC if any(row.get(key) is not None for row in rows)]
-    across = _across(rows, keys)
+    across = across_of(rows, keys)
     # Points along an axis of routings have the colours that these have everywhere.
     rest = sorted((key for key in keys if key != across or key == "routing"), key=lambda key: key != "routing")
     split = len(rest)
@@ -202,7 +202,7 @@ def _groups(rows: Sequence[Row], keys: Sequence[str]) -> dict[tuple[Any, ...], l
     return {values: groups[values] for values in order}
 
 
-def _across(rows: Sequence[Row], keys: Sequence[str]) -> str:
+def across_of(rows: Sequence[Row], keys: Sequence[str]) -> str:
     """The column along the axis x: the offered load, else the number with most values, else the word with most."""
     if "traffic.load" in keys:
         return "traffic.load"

@@ -122,6 +122,11 @@ def _heeded(row: Row, section: str) -> bool:
     return section != "traffic" or not is_of_jobs(row)
 
 
+def configuration(row: Row) -> dict[str, Any]:
+    """The columns of a row that decide its result, apart from the seed: those with a value, compared as `value_of`."""
+    return {f"{part}.{key}": value for part in SECTIONS for key, value in _section(row, part).items()}
+
+
 def _section(row: Row, section: str) -> dict[str, Any]:
     """The keys of a section that have a value and decide a result, without the name of the section."""
     prefix = f"{section}."

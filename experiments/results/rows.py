@@ -89,6 +89,24 @@ def rows_below(
     return rows, kept, damaged
 
 
+def rows_in(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedError]]:
+    """The rows of a study, a figure or a single run, and the runs that are damaged.
+
+    They come from the results below the folder. They come from the table where figures were drawn from it, as it names
+    the policies, and where only the table was kept.
+
+    Raises:
+        DamagedError: the table cannot be read.
+    """
+    table = directory / ROWS_FILE
+    if _drawn_from(table):
+        return read_rows(table), []
+    rows, _, damaged = rows_below(directory)
+    if not rows and not damaged and table.is_file():
+        return read_rows(table), []
+    return rows, damaged
+
+
 def write_gathered(directory: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write `rows.parquet` of a study; without any row nothing is written.
 
