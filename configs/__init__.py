@@ -10,6 +10,7 @@ from .help import register_help
 from .identity import check_resources, config_hash, core_failures, core_sections, file_label, run_id
 from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, workload_label
 from .launchers import register_launchers
+from .plot import PLOT_FORMATS, plot_formats
 from .schema import FAILING, GROUPS, KINDS, register_schema
 from .source import check_presets, register_source
 from .warmup import cold_table
@@ -19,6 +20,7 @@ __all__ = [
     "FAILING",
     "GROUPS",
     "KINDS",
+    "PLOT_FORMATS",
     "WINDOWS",
     "check_resources",
     "cold_table",
@@ -30,6 +32,7 @@ __all__ = [
     "explain",
     "file_label",
     "has_workload",
+    "plot_formats",
     "refuse_added",
     "refuse_unused",
     "register_schema",

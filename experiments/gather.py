@@ -9,21 +9,6 @@ from .results.rows import ROWS_FILE, gather
 from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
 
 
-def conclude(name: str, directory: Path) -> None:
-    """Gather every finished run of a study at the end of a sweep.
-
-    Args:
-        name: Of the command, for messages.
-        directory: Of the study.
-
-    Raises:
-        ConfigError, OSError: the table cannot be written.
-    """
-    count, damaged = gather(directory)
-    say_damaged(name, damaged)
-    print(f"{directory / ROWS_FILE}: {count} rows")
-
-
 def main() -> None:
     """Entry point of the command."""
     parser = argparse.ArgumentParser(

@@ -10,8 +10,8 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from ..configs import CONFIG_DIR, has_workload, refuse_added, refuse_unused
-from .gather import conclude
+from ..configs import CONFIG_DIR, has_workload, plot_formats, refuse_added, refuse_unused
+from .conclusion.conclude import conclude
 from .results.cautions import say_cautions
 from .running.hydra_plugin import Sweep, register
 from .running.launcher import ONE_RUN, refuse_launcher
@@ -110,7 +110,8 @@ def main() -> None:
     def command() -> None:
         by_hydra(app)
         for folder in sweep.folders:
-            conclude(NAME, folder)
+            for path in conclude(folder, plot_formats(sweep.runs[0].config), NAME):
+                print(_shown(path))
         if sweep.error:
             raise sweep.error
 
