@@ -6,7 +6,6 @@ Importing this package registers the schema, so that every entry point and every
 from .added import refuse_added
 from .composition import CONFIG_DIR, compose
 from .errors import explain, unknown
-from .help import register_help
 from .identity import check_resources, config_hash, core_failures, core_sections, file_label, run_id
 from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, workload_label
 from .launchers import register_launchers
@@ -43,6 +42,5 @@ __all__ = [
 
 register_schema()
 register_launchers()
-register_help()
 check_presets(CONFIG_DIR)
 register_source()

@@ -162,7 +162,7 @@ def main() -> None:
 
     def command() -> None:
         _refuse_singles(sys.argv[1:])
-        by_hydra(app, "an evaluation")
+        by_hydra(app, "flitgym-evaluate", "evaluate", "an evaluation")
 
     sys.exit(run_command("flitgym-evaluate", command))
 

@@ -218,7 +218,7 @@ def _as_list(word: str) -> str:
 def main() -> None:
     """Entry point of the command."""
     sys.argv[1:] = [_as_list(word) for word in sys.argv[1:]]
-    sys.exit(run_command("flitgym-regret", lambda: by_hydra(app, "this study")))
+    sys.exit(run_command("flitgym-regret", lambda: by_hydra(app, "flitgym-regret", "regret", "this study")))
 
 
 if __name__ == "__main__":

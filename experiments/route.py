@@ -73,7 +73,7 @@ def main() -> None:
         print(_line(result, run.directory, now), flush=True)
 
     def command() -> None:
-        by_hydra(app)
+        by_hydra(app, NAME, "route")
         tables = False
         if sweep.runs:
             from .table_quality.sweep import compare  # with Matplotlib, which takes long to import

@@ -108,7 +108,7 @@ def main() -> None:
         print(summary(result, run.directory, now), flush=True)
 
     def command() -> None:
-        by_hydra(app)
+        by_hydra(app, NAME, "config")
         for folder in sweep.folders:
             for path in conclude(folder, plot_formats(sweep.runs[0].config), NAME):
                 print(_shown(path))

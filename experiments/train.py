@@ -46,7 +46,7 @@ def main() -> None:
 
     def command() -> None:
         register_training(trainable())
-        by_hydra(app)
+        by_hydra(app, "flitgym-train", "train")
         for folder in sweep.folders:
             for path in gather_trainings(folder):
                 print(path)

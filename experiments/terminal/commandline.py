@@ -15,6 +15,7 @@ from yaml import YAMLError
 from ...configs import explain
 from ...configs.composition import WRONG
 from ...configs.errors import refuse_valueless_groups
+from ...configs.help import help_text
 from ...simcore import ConfigError, CoreError
 from ..results.files import DamagedError
 
@@ -83,11 +84,13 @@ def past_hydra() -> Iterator[None]:
         raise _PastHydraError(error) from None
 
 
-def by_hydra(app: Callable[[], object], lists: str = "") -> None:
+def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -> None:
     """Call a Hydra application. Its own work is within `past_hydra`, so every other error is about the configuration.
 
     Args:
         app: Decorated with `hydra.main`.
+        name: Of the command.
+        root: The name of its primary configuration.
         lists: What the command makes, if its keys take lists and it has no sweep (`-m`).
 
     Raises:
@@ -95,6 +98,9 @@ def by_hydra(app: Callable[[], object], lists: str = "") -> None:
         CommandError: a sweep is asked for, and `lists` is given.
         Exception: an error of the work.
     """
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(help_text(name, root, [word for word in sys.argv[1:] if not word.startswith("-")]))
+        return
     # Hydra takes this flag before or behind all overrides, and users type it anywhere.
     flags = sorted(_MULTIRUN & set(sys.argv[1:]))
     if flags and lists:
