@@ -50,6 +50,11 @@ def report() -> None:
     _begin("report.__main__")
 
 
+def draw() -> None:
+    """`flitgym-draw`."""
+    _begin("draw")
+
+
 def _begin(module: str) -> None:
     # While modules are imported there is nothing to clean up: Ctrl-C may end the process as it ends any other.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # a background job of a shell without job control

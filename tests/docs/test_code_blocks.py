@@ -117,6 +117,8 @@ def _check(words: list[str], where: str) -> None:
         assert (ROOT / "experiments/benchmarks/suites" / f"{suite}.yaml").exists(), where
     elif program in ("flitgym-gather", "flitgym-report"):
         assert not any(word.startswith("-") for word in arguments), where
+    elif program == "flitgym-draw":
+        compose([word for word in arguments if not word.startswith("out=")])
     elif program.startswith("flitgym-"):
         _compose(program, arguments, where)
     # What is left is of the shell or of other packages.
