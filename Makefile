@@ -29,7 +29,7 @@ CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o
 PACKAGES := $(shell find simcore experience env agents configs experiments plugins -name __init__.py 2>/dev/null)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP_SOURCES)) $(wildcard docs/extending/examples/*.cpp docs/extending/example_plugin/src/*.cpp)
 
-.PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions docs reference format constraints clean
+.PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -173,6 +173,9 @@ $(VENV)/dependencies-docs: $(VENV)/dependencies
 
 reference: dev ## write the tables of docs/reference anew, from what the core and the code register
 	@FLITGYM_PLUGINS=none $(BIN)/python docs/_ext/reference_tables.py
+
+pictures: venv ## draw the pictures of docs/pictures that come from scripts
+	@for script in cycle router decision topologies; do $(BIN)/python docs/pictures/$$script.py; done
 
 docs: $(VENV)/dependencies-docs $(VENV)/installed ## build the documentation into build/docs (a warning ends it)
 	@echo "== sphinx"
