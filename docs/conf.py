@@ -17,6 +17,7 @@ extensions = [
     "myst_parser",  # pages are Markdown, so they read as well in a file browser
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",  # docstrings are in Google's style
+    "sphinx_copybutton",
     "plain_docstrings",
     "repository_links",
 ]
@@ -42,6 +43,10 @@ autodoc_typehints_format = "short"
 autodoc_type_aliases = {"ArrayLike": "ArrayLike", "NDArray": "NDArray"}
 python_use_unqualified_type_names = True
 napoleon_numpy_docstring = False
+
+# The prompt is not copied, nor are lines that a command printed.
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
 
 html_theme = "furo"
 html_static_path = ["_static"]
