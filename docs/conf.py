@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.napoleon",  # docstrings are in Google's style
     "sphinx_copybutton",
     "plain_docstrings",
+    "plain_signatures",
     "repository_links",
 ]
 source_suffix = {".md": "markdown"}
