@@ -174,8 +174,11 @@ $(VENV)/dependencies-docs: $(VENV)/dependencies
 reference: dev ## write the tables of docs/reference anew, from what the core and the code register
 	@FLITGYM_PLUGINS=none $(BIN)/python docs/_ext/reference_tables.py
 
-pictures: venv ## draw the pictures of docs/pictures that come from scripts
+pictures: venv ## draw the pictures of docs/pictures again: the networks, the figures of architecture, the quickstart
 	@for script in cycle router decision topologies; do $(BIN)/python docs/pictures/$$script.py; done
+	@$(BIN)/flitgym-simulate -m study=quickstart topology=dragonfly_72 routing=minimal,ugal_l,par,dqn_dragonfly \
+		traffic=adversarial traffic.load=0.1,0.3,0.5 seed=1,2,3
+	@cp results/quickstart/sweep.png docs/pictures/quickstart.png
 
 docs: $(VENV)/dependencies-docs $(VENV)/installed ## build the documentation into build/docs (a warning ends it)
 	@echo "== sphinx"
