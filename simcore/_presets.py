@@ -17,9 +17,9 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def with_presets(config: Any) -> Any:
-    """The configuration of a simulation, with the values of a preset in the place of its name.
+    """The configuration of a simulation, with the values of each preset instead of its name.
 
-    Values that stand beside the name replace those of the preset.
+    Other values in the section replace those of the preset.
 
     Raises:
         ConfigError: a name is neither registered nor a preset, or a preset needs Hydra to be read.

@@ -11,7 +11,7 @@ from ._table import ChannelGraph
 
 
 def in_traffic(config: Any) -> Any:
-    """The configuration of a simulation, with the loaded matrix as `matrix` in the place of a file or an array.
+    """The configuration of a simulation, with the loaded matrix as `matrix` instead of a file or an array.
 
     Raises:
         ConfigError: there is a file and a matrix, or `read_demand` refuses it.

@@ -1,4 +1,4 @@
-"""Matrices of traffic that a program has in memory: files beside the results, named by their content."""
+"""Matrices of traffic in memory become files in the folder of results, named by their content."""
 
 import hashlib
 from pathlib import Path

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...configs import workload_label
 from ...simcore import ConfigError
+from ..presets import preset_of
 from ..results.files import read_columns
 from ..terminal.times import time_text
 from .notebook import html_table
@@ -56,7 +57,7 @@ class Result(Mapping[str, Any]):
         return sections
 
     def columns(self, name: str) -> dict[str, NDArray[Any]]:
-        """The columns of a table beside the result, such as `series` or `channels`.
+        """The columns of a table that the run kept, such as `series` or `channels`.
 
         Args:
             name: As in `result["files"]`.
@@ -85,9 +86,10 @@ class Result(Mapping[str, Any]):
 
     def _title(self) -> str:
         config, facts = self.config, self._fields["facts"]
-        network = f"{facts['topology']} ({facts['routers']:,} routers, {facts['terminals']:,} terminals)"
+        size = f"{facts['routers']:,} routers, {facts['terminals']:,} terminals"
+        network = f"{preset_of('topology', config['topology'])} ({size})"
         routing = config["routing"]
-        name = Path(routing["path"]).stem if routing.get("path") else routing["name"]
+        name = Path(routing["path"]).stem if routing.get("path") else preset_of("routing", routing)
         if self._fields["jobs"]:
             sent = f"jobs {workload_label(config['workload'])}"
         else:

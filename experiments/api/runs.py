@@ -10,6 +10,7 @@ from ...configs import GROUPS
 from ...simcore import ConfigError
 from ..results.files import results_below
 from ..results.rows import row, table_of
+from ..results.swept import named, swept
 from .notebook import html_table
 from .result import Result
 
@@ -28,11 +29,11 @@ class Runs(Sequence[Result]):
 
     Args:
         results: One per run, each with its folder.
-        swept: What the sweep set in each run, by key; empty mappings where that is not known.
+        values: The values by key that tell each run from the others.
     """
 
-    def __init__(self, results: Sequence[Result], swept: Sequence[Mapping[str, Any]]) -> None:
-        self._results, self._swept = list(results), [dict(values) for values in swept]
+    def __init__(self, results: Sequence[Result], values: Sequence[Mapping[str, Any]]) -> None:
+        self._results, self._swept = list(results), [dict(one) for one in values]
 
     @classmethod
     def read(cls, directory: str | Path) -> Runs:
@@ -47,7 +48,9 @@ class Runs(Sequence[Result]):
             raise damaged[0]
         if not found:
             raise ConfigError(f"{directory}: there is no finished run; flitgym.sweep and flitgym-simulate make some")
-        return cls([Result(result, where) for result, where in found], [{}] * len(found))
+        rows = named(row(result, where) for result, where in found)
+        keys = [*swept(rows), *(["seed"] if len({one.get("seed") for one in rows}) > 1 else [])]
+        return cls([Result(*one) for one in found], [{key: one.get(key) for key in keys} for one in rows])
 
     @overload
     def __getitem__(self, index: int) -> Result: ...
@@ -67,15 +70,15 @@ class Runs(Sequence[Result]):
     def rows(self) -> list[dict[str, Any]]:
         """One flat row per run: its numbers, and its configuration as `traffic.load`, `routing.name` and so on.
 
-        The options that a sweep chose stand under the name of their group: `routing` is `ugal_l` where `routing.name`
-        is the registered `ugal_group`.
+        The option that was chosen of a group stands under the name of the group: `routing` is `ugal_l` where
+        `routing.name` is the registered `ugal_group`.
         """
         rows = []
-        for result, swept in zip(self._results, self._swept, strict=True):
+        for result, values in zip(self._results, self._swept, strict=True):
             assert result.directory is not None  # every run of a sweep has its folder
-            groups = {key: value for key, value in swept.items() if key in GROUPS}
+            groups = {key: value for key, value in values.items() if key in GROUPS}
             rows.append({**groups, **row(dict(result), result.directory)})
-        return rows
+        return named(rows)
 
     def table(self) -> pa.Table:
         """The rows as an Arrow table. A run that lacks a column has null there."""
@@ -111,8 +114,8 @@ class Runs(Sequence[Result]):
 
     def _across(self) -> str:
         """The key that a figure of the sweep has across."""
-        swept = self._swept[0] if self._swept else {}
-        numbers = [key for key, value in swept.items() if isinstance(value, int | float) and key != "seed"]
+        values = self._swept[0] if self._swept else {}
+        numbers = [key for key, value in values.items() if isinstance(value, int | float) and key != "seed"]
         if not numbers:
             raise ConfigError("x: the sweep set no key with numbers; name a column, such as x='traffic.load'")
         return "traffic.load" if "traffic.load" in numbers else numbers[0]
@@ -133,12 +136,12 @@ class Runs(Sequence[Result]):
         return [f"and {rest} more; table() has all of them"] if rest > 0 else []
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
-        """What a reader sees of the first runs: what the sweep set, and the main numbers."""
+        """The header and the first rows: the keys that were swept, and the main numbers."""
         keys = list(dict.fromkeys(key for values in self._swept for key in values))
         some = [name for name in _NUMBERS if any(result.get(name) is not None for result in self)]
         rows = [
-            [*(_text(swept.get(key)) for key in keys), *(_text(result.get(name)) for name in some)]
-            for result, swept in zip(self._results[:_MOST_SHOWN], self._swept, strict=False)
+            [*(_text(values.get(key)) for key in keys), *(_text(result.get(name)) for name in some)]
+            for result, values in zip(self._results[:_MOST_SHOWN], self._swept, strict=False)
         ]
         return [*keys, *some], rows
 

@@ -56,7 +56,7 @@ def test_it_writes_where_it_is_told(small: Sequence[str], tmp_path: Path) -> Non
 def test_a_result_tells_what_ran(small: Sequence[str]) -> None:
     result = flitgym.simulate(*small, routing="dqn_priced", seed=3, **{"traffic.load": np.float64(0.25)})
     text = repr(result)
-    for words in ("dragonfly (36 routers, 72 terminals)", "dqn_priced", "uniform at load 0.25", "seed 3"):
+    for words in ("dragonfly_72 (36 routers, 72 terminals)", "dqn_priced", "uniform at load 0.25", "seed 3"):
         assert words in text
     assert f"{result['accepted_load']:.3f} of 0.250 offered, in flits per terminal per flit time" in text
     assert f"mean {result['packet_latency_mean_ns']:,.0f} ns, p99 {result['packet_latency_p99_ns']:,.0f} ns" in text

@@ -64,6 +64,11 @@ def test_a_study_is_read_from_its_folder(runs: flitgym.Runs, folder: Path, tmp_p
     read = flitgym.Runs.read(folder / "other")
     assert [run.config["routing"]["name"] for run in read] == ["minimal"]
     assert "1 runs" in repr(read)
+    whole = flitgym.Runs.read(folder / "mine")
+    assert repr(whole).splitlines()[1].split()[:3] == ["routing", "traffic.load", "seed"]
+    assert {(row["routing"], row["traffic.load"]) for row in whole.rows()} == set(
+        itertools.product(["ugal_l", "minimal"], [0.1, 0.3])
+    )
     with pytest.raises(flitgym.ConfigError, match="there is no finished run"):
         flitgym.Runs.read(tmp_path)
 

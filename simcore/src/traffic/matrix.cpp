@@ -13,10 +13,10 @@ namespace flitgym {
 namespace {
 
 struct Matrix : ComponentData {
-  std::vector<u64> first;        // [terminals + 1] where the entries of each source begin
+  std::vector<u64> first;        // [terminals + 1] of the entries of each source
   std::vector<u32> destination;  // [entries]
-  std::vector<double> until;     // [entries] sum of the source's weights, up to and with this one
-  std::vector<double> share;     // [terminals] rate of the source as a part of the greatest one
+  std::vector<double> until;     // [entries] running sum of the source's weights
+  std::vector<double> share;     // [terminals] rate over the greatest rate
 };
 
 [[noreturn]] void refuse(const Demand& demand, const std::string& text) {
