@@ -11,6 +11,7 @@ from omegaconf import OmegaConf
 
 from ..simcore import ConfigError
 from .jobs import core_workload, file_hash, file_word, has_workload, workload_identity, workload_label
+from .plot import plot_formats
 from .policy_header import without_provenance
 
 # Keys that say where or whether a run is stored, not what it computes.
@@ -70,8 +71,9 @@ def check_resources(config: Mapping[Any, Any]) -> None:
         config: As Hydra composes it, or resolved.
 
     Raises:
-        ConfigError: names the key, its value and what is valid.
+        ConfigError: names the key, its value and the valid ones.
     """
+    plot_formats(config)
     threads, most = config["run"]["threads"], config["run"]["max_memory_gb"]
     if not 0 <= threads <= _MOST_THREADS:
         raise ConfigError(f"run.threads: {threads} is not in [1, {_MOST_THREADS}], nor 0 = one for each core")

@@ -7,7 +7,7 @@ from string import Formatter
 from typing import Any
 
 from ...configs import core_failures, workload_label
-from ..results.swept import NEUTRAL_RUN, NEUTRAL_WORKLOAD, RUN_OF_WORKLOAD
+from ..plotting.swept import NEUTRAL_RUN, NEUTRAL_WORKLOAD, RUN_OF_WORKLOAD
 
 Section = Mapping[str, Any]
 # Whom a section is compared with, its path in the configuration, and its keys.
@@ -62,6 +62,7 @@ class Settings:
     def __init__(self, configs: Sequence[Section]) -> None:
         self._runs: dict[tuple[str, ...], int] = {}
         self._values: dict[tuple[tuple[str, ...], str], list[str]] = {}
+        self._networks = {_network(config) for config in configs}
         for config in configs:
             for group, path, section in [*_common(config), *_pair(config)]:
                 self._runs[group] = self._runs.get(group, 0) + 1
@@ -73,8 +74,9 @@ class Settings:
         return ", ".join([_network(config), *self._differing(_common(config))])
 
     def full_text(self, config: Section) -> str:
-        """The setting, and the parameters of a pair's jobs that differ."""
-        return ", ".join([self.text(config), *self._differing(_pair(config))])
+        """The keys that differ, also of a pair's jobs, and the network where runs have several; empty for none."""
+        network = [_network(config)] if len(self._networks) > 1 else []
+        return ", ".join([*network, *self._differing(_common(config)), *self._differing(_pair(config))])
 
     def target(self, config: Section) -> str:
         """The target of a pair, and its parameters that differ."""

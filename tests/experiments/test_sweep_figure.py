@@ -8,8 +8,8 @@ import pytest
 from flitgym.experiments.metrics import bootstrap_mean
 from flitgym.experiments.plotting.drawing import STYLES, save_figure
 from flitgym.experiments.plotting.sweeps import curves, sweep_figure
+from flitgym.experiments.plotting.swept import column_of, named, swept
 from flitgym.experiments.plotting.words import axis_label, value_label
-from flitgym.experiments.results.swept import column_of, named, swept
 from flitgym.simcore import ConfigError
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure

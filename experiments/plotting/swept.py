@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...simcore import ConfigError
-from ..plotting.patterns import pattern_of
-from ..plotting.players import player_of
 from ..presets import preset_of
+from .patterns import pattern_of
+from .players import player_of
 
 Row = Mapping[str, Any]
 
@@ -120,6 +120,11 @@ def column_of(rows: Sequence[Row], word: str, what: str) -> str:
 
 def _heeded(row: Row, section: str) -> bool:
     return section != "traffic" or not is_of_jobs(row)
+
+
+def configuration(row: Row) -> dict[str, Any]:
+    """The columns of a row that decide its result, apart from the seed: those with a value, compared as `value_of`."""
+    return {f"{part}.{key}": value for part in SECTIONS for key, value in _section(row, part).items()}
 
 
 def _section(row: Row, section: str) -> dict[str, Any]:
