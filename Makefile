@@ -117,6 +117,7 @@ types: dev
 	@echo "== mypy"
 	@mkdir -p build/types/flitgym
 	@for package in simcore experience env agents configs experiments plugins; do ln -sfn ../../../$$package build/types/flitgym/$$package; done
+	@ln -sfn ../../../experiments/flitgym/__init__.py build/types/flitgym/__init__.py
 	@MYPYPATH=build/types:simcore/bench $(BIN)/mypy -p flitgym
 
 test-cpp:

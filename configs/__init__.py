@@ -9,6 +9,7 @@ from .errors import explain, unknown
 from .help import register_help
 from .identity import check_resources, config_hash, core_failures, core_sections, file_label, run_id
 from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, workload_label
+from .plot import PLOT_FORMATS, plot_formats
 from .plugin_presets import register_presets
 from .schema import FAILING, GROUPS, KINDS, register_schema
 from .warmup import cold_table
@@ -18,6 +19,7 @@ __all__ = [
     "FAILING",
     "GROUPS",
     "KINDS",
+    "PLOT_FORMATS",
     "WINDOWS",
     "check_resources",
     "cold_table",
@@ -29,6 +31,7 @@ __all__ = [
     "explain",
     "file_label",
     "has_workload",
+    "plot_formats",
     "refuse_added",
     "refuse_unused",
     "register_schema",

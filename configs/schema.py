@@ -109,6 +109,13 @@ class Failures:
 
 
 @dataclass
+class Plot:
+    """What a sweep leaves at its end. `plot.py` says which formats there are."""
+
+    format: Any = MISSING
+
+
+@dataclass
 class Experiment:
     """The root of the configuration: one section per kind of component, and what belongs to the run itself."""
 
@@ -121,6 +128,7 @@ class Experiment:
     workload: Any = MISSING
     failures: Failures = field(default_factory=Failures)
     run: Run = field(default_factory=Run)
+    plot: Plot = field(default_factory=Plot)
 
 
 @dataclass

@@ -15,6 +15,7 @@ html_title = f"flitgym {version}"
 
 extensions = [
     "myst_parser",  # pages are Markdown, so they read as well in a file browser
+    "myst_nb",  # notebooks have no outputs in the repository: they run when the pages are built
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",  # docstrings are in Google's style
     "sphinx_copybutton",
@@ -22,7 +23,10 @@ extensions = [
     "plain_signatures",
     "repository_links",
 ]
-source_suffix = {".md": "markdown"}
+source_suffix = {".md": "markdown", ".ipynb": "myst-nb"}
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_execution_in_temp = True
 root = Path(__file__).parent.parent
 # These two pages are files of the repository's root.
 absent = [f"{name.lower()}.md" for name in ("CONTRIBUTING", "CHANGELOG") if not (root / f"{name}.md").exists()]

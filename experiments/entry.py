@@ -55,6 +55,16 @@ def draw() -> None:
     _begin("draw")
 
 
+def plot() -> None:
+    """`flitgym-plot`."""
+    _begin("plot")
+
+
+def compare() -> None:
+    """`flitgym-compare`."""
+    _begin("compare")
+
+
 def _begin(module: str) -> None:
     # While modules are imported there is nothing to clean up: Ctrl-C may end the process as it ends any other.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # a background job of a shell without job control

@@ -28,7 +28,7 @@ class Style:
     label: str
     color: ColorType
     marker: str
-    line: Literal["-", "--", ":"] = "-"
+    line: Literal["-", "--", ":", "-."] = "-"
     width: float = 1.4
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from ...simcore import CoreError
 from ..results.files import DamagedError, results_below
 from ..terminal.commandline import CommandError, require_folder, run_command, say_damaged
-from .page import REPORT_FILE, can_be_shown, write_report
+from .page import REPORT_FILE, can_be_shown, figures_in, write_report
 
 
 def report(directory: Path, output: Path | None) -> Path:
@@ -33,10 +33,9 @@ def report(directory: Path, output: Path | None) -> Path:
             f"no run below {directory}; make one with `flitgym-simulate study=<name> workload=pair`, then give "
             "`flitgym-report results/<name>`"
         )
-    figures = sorted(path for path in directory.iterdir() if path.suffix in (".png", ".svg"))
     name = directory.resolve().name
     command = f"flitgym-report {directory}"
-    page = write_report(directory, name, results, figures, output=output, command=command)
+    page = write_report(directory, name, results, figures_in(directory), output=output, command=command)
     print(page)
     if damaged:
         raise CoreError(f"{len(damaged)} damaged runs are not shown; the command that made one makes it again")

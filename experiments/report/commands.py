@@ -4,18 +4,19 @@ import re
 import shlex
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from hydra.errors import HydraException
 from omegaconf import OmegaConf
 
 from ...configs import CONFIG_DIR, GROUPS, KINDS, compose
+from ...configs.policies import shipped_policy
 from ...simcore import registered
+from ..presets import preset_files, values_of
 
 Section = Mapping[str, Any]
 
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
+_SHIPPED = re.compile(r"\$\{shipped_policy:(\w+)\}")
 _PLAIN = re.compile(r"[A-Za-z_][\w./-]*")
 
 
@@ -46,23 +47,19 @@ def _heeded(group: str, config: Section) -> bool:
 def nearest(group: str, section: Section) -> str:
     """The option of a group with the fewest keys that differ from a section."""
     name = str(section["name"])
-    # A preset names its component, or is called like it; composing every other one would take seconds.
-    presets = {file.stem for file in (CONFIG_DIR / group).glob("*.yaml") if name in (file.stem, *_names(file))}
-    if group in KINDS and name in registered(group):
-        presets.add(name)
-    fitting = {}
-    for option in sorted(presets):
-        try:
-            known = _composed((f"{group}={option}",))[group]
-        except HydraException:
-            continue
+    defaults = registered(group)[name]["params"] if group in KINDS and name in registered(group) else {}
+    fitting = {name: len(defaults)} if defaults else {}
+    for option in [*([name] if defaults else []), *preset_files(group)]:
+        known = {**{key: spec["default"] for key, spec in defaults.items()}, **values_of(group, option)}
         if known["name"] == name:
-            fitting[option] = len(differences(group, known, section))
+            fitting[option] = sum(_resolved(known.get(key)) != value for key, value in section.items())
     return min(fitting, key=lambda option: fitting[option], default=name)
 
 
-def _names(preset: Path) -> list[str]:
-    return re.findall(r"\w+", preset.read_text())
+def _resolved(value: Any) -> Any:
+    """The value of a preset, with the path of a policy that comes with flitgym in the place of its resolver."""
+    found = _SHIPPED.fullmatch(str(value))
+    return shipped_policy(found[1]) if found else value
 
 
 @cache

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from ..plotting.drawing import STYLES, style_of
 from ..plotting.players import player
+from ..plotting.swept import named
+from ..plotting.words import value_label
+from ..results.rows import flat
 from .settings import Settings, alone_key, setting_key
 
 Run = tuple[Mapping[str, Any], Path]
@@ -22,6 +25,12 @@ _STEPS = 65535  # of a number in a film
 _MAP_BYTES = 40e6  # of all films before compression; frames are merged beyond
 
 _LEAST_TOGETHER = 0.5  # of the target's bytes; below, a slowdown says little about the background
+
+
+def picture(path: Path, name: str) -> dict[str, str]:
+    """A PNG or SVG file for the page. As an image an SVG has ids of its own, which disturb no other figure."""
+    kind = "svg+xml" if path.suffix == ".svg" else "png"
+    return {"name": name, "uri": f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"}
 
 
 def has_jobs(result: Mapping[str, Any]) -> bool:
@@ -37,6 +46,11 @@ def is_finished(result: Mapping[str, Any]) -> bool:
 def routing_label(name: str) -> str:
     """A routing as the papers call it."""
     return style_of(name).label
+
+
+def routing_names(runs: Sequence[Run]) -> list[str]:
+    """The routing of each run as the figure of the sweep calls it."""
+    return [value_label("routing", row["routing"]) for row in named(flat(result) for result, _ in runs)]
 
 
 def routing_order(names: Sequence[str]) -> list[str]:

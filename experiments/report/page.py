@@ -1,24 +1,22 @@
-"""The page itself: tables are written here, what moves is drawn by `report.js` from the data in the page."""
+"""The page itself: tables are written here, the scripts draw the rest from the data in the page."""
 
-import base64
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from html import escape
+from functools import cache
 from math import log
 from pathlib import Path
-from string import Template
 from typing import Any
 
+import yaml
 from hydra.errors import HydraException
-from omegaconf import OmegaConf
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from omegaconf.errors import OmegaConfBaseException
 
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path
 from ..plotting.players import player
 from ..results.files import RESULT_FILE, check_table, is_checked, read_with_care
-from ..terminal.times import time_text
 from .commands import command as command_of
 from .data import (
     Run,
@@ -28,40 +26,26 @@ from .data import (
     is_apart,
     is_finished,
     matrices,
+    picture,
     routing_label,
+    routing_names,
     routing_order,
     series,
-    slowdowns,
-    together,
 )
+from .headline import apart_note, compared, table
+from .loads import curves
 from .settings import Settings, what_ran
 from .tables import details as table_details
 from .tables import is_table
-from .tables import link as table_link
 from .tables import section as table_section
 
 REPORT_FILE = "report.html"
 _HERE = Path(__file__).parent
+_SCRIPTS = ("base", "runs", "loads", "jobs", "network", "start")
 _APART = "†"
 _LARGEST_SVG = 2_000_000  # bytes; the PNG of the same name is taken beyond
-
-# Key, heading and unit of the columns of the headline table; None: text, else how many digits.
-_COLUMNS: tuple[tuple[str, str, int | None], ...] = (
-    ("what", "Run", None),
-    ("routing", "Routing", None),
-    ("seed", "Seed", 0),
-    ("job", "Job", None),
-    ("ranks", "Ranks", 0),
-    ("bytes", "Sent, MB", 1),
-    ("comm_time_mean_ns", "Comm. time", 4),
-    ("finish_ns", "Finish", 4),
-    ("slowdown", "Slowdown", 3),
-    ("packet_latency_mean_ns", "Packet latency mean, ns", 0),
-    ("packet_latency_p99_ns", "p99, ns", 0),
-    ("state", "State", None),
-)
-_UNITS = {"bytes": 1e6}
-_TIMES = {"comm_time_mean_ns": "comm_time_std_ns", "finish_ns": ""}  # and their deviations
+_Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_FIRST_FIGURE = "sweep"
 
 
 def write_report(
@@ -72,6 +56,7 @@ def write_report(
     *,
     output: Path | None = None,
     command: str | None = None,
+    mark: str | None = None,
 ) -> Path:
     """Write one HTML page that needs nothing beside it.
 
@@ -82,6 +67,7 @@ def write_report(
         figures: PNG and SVG files; of two with one stem, the SVG is shown.
         output: The file to write.
         command: The command that made all of this, for the last section.
+        mark: A text by which the page is recognised, in its head.
 
     Returns:
         The file written.
@@ -92,11 +78,17 @@ def write_report(
     """
     if not results:
         raise ValueError("a report needs at least one run")
-    page = _page(title, results, figures, command)
+    page = _page(title, results, figures, command, mark)
     path = output or directory / REPORT_FILE
     with atomic_path(path) as temporary:
-        temporary.write_text(page)
+        temporary.write_text(page, encoding="utf-8")
     return path
+
+
+def figures_in(directory: Path) -> list[Path]:
+    """The pictures of a study: that of its sweep, then the others by name."""
+    found = [path for path in directory.iterdir() if path.suffix in (".png", ".svg")]
+    return sorted(found, key=lambda path: (path.stem != _FIRST_FIGURE, path.name))
 
 
 def can_be_shown(run: Run) -> None:
@@ -113,24 +105,68 @@ def can_be_shown(run: Run) -> None:
             _page("", [run], [], None)
 
 
-def _page(title: str, results: Sequence[Run], figures: Sequence[Path], command: str | None) -> str:
+@cache
+def _template() -> Template:
+    loader = FileSystemLoader(_HERE)
+    return Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    ).get_template("page.html")
+
+
+def _page(
+    title: str, results: Sequence[Run], figures: Sequence[Path], command: str | None, mark: str | None = None
+) -> str:
     tables = [run for run in results if is_table(run[0])]
     simulated = [run for run in results if not is_table(run[0])]
     settings = Settings([result["config"] for result, _ in simulated])
     runs = sorted(simulated, key=lambda run: _order(run, settings))
-    return Template((_HERE / "page.html").read_text()).substitute(
-        title=escape(title),
-        facts=_facts(runs, tables, settings),
-        style=(_HERE / "report.css").read_text(),
-        script=(_HERE / "report.js").read_text(),
-        overview=_overview(runs, settings) if runs else "<p class='empty'>Nothing was simulated.</p>",
-        tables=table_section(tables),
-        tables_link=table_link(tables),
-        slowdown=_slowdown(runs),
-        figures=_figures(figures),
-        provenance=_provenance(runs, tables, settings, command),
+    several = _several(runs, settings)
+    names = routing_names(runs)
+    labels = [_label(result, name, settings, several) for (result, _), name in zip(runs, names, strict=True)]
+    columns, rows = table(runs, names, settings, several)
+    jobs = _of_jobs(runs, labels)
+    content: dict[str, Any] = {
+        "figures": _figures(figures),
+        "loads": curves(runs),
+        "rows": rows,
+        "matrices": _slowdown(runs),
+        "has_blame": any(run["blame"] for run in jobs),
+        "has_series": any(run["series"] for run in jobs),
+        "has_film": any(run["film"] for run in jobs),
+        "tables": table_section(tables),
+    }
+    sections = {
+        "figures": ("figures", "Figures"),
+        "loads": ("loads", "Curves"),
+        "rows": ("overview", "Runs"),
+        "matrices": ("slowdown", "Slowdown"),
+        "has_blame": ("blame", "Who delays whom"),
+        "has_series": ("curves", "Over time"),
+        "has_film": ("network", "Network"),
+        "tables": ("tables", "Tables"),
+    }
+    data = {
+        "jobs": list(dict.fromkeys(job for result, _ in runs for job in result["jobs"])),
+        "runs": jobs,
+        "compared": compared(runs, labels),
+        "loads": content["loads"],
+    }
+    return _template().render(
+        **content,
+        title=title,
+        mark=mark,
+        facts=_facts(runs, names, tables, settings),
+        unfinished=sum(not is_finished(result) for result, _ in runs),
+        sections=[*(place for key, place in sections.items() if content[key]), ("provenance", "Origin")],
+        columns=columns,
+        has_jobs=any(has_jobs(result) for result, _ in runs),
+        versions=len({str(result["version"]) for result, _ in results}),
+        origin=_origin([*runs, *tables], command),
+        provenance=[*map(_details, runs, labels), *map(table_details, tables)],
+        style=(_HERE / "report.css").read_text(encoding="utf-8"),
+        script="".join((_HERE / "script" / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS),
         # "<" could end the element that holds the data.
-        data=json.dumps(_data(runs, settings), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+        data=json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
     )
 
 
@@ -143,17 +179,15 @@ def _order(run: Run, settings: Settings) -> tuple[Any, ...]:
     return settings.full_text(config), target, alone, what_ran(config), rank, routing, config["seed"], str(run[1])
 
 
-def _data(runs: Sequence[Run], settings: Settings) -> dict[str, Any]:
-    """What the script draws."""
-    jobs = list(dict.fromkeys(job for result, _ in runs for job in result["jobs"]))
+def _of_jobs(runs: Sequence[Run], labels: Sequence[str]) -> list[dict[str, Any]]:
+    """The runs of jobs as the scripts draw them."""
     listed = []
-    several = _several(runs, settings)
-    for (result, directory), film in zip(runs, films(runs), strict=True):
+    for (result, directory), film, label in zip(runs, films(runs), labels, strict=True):
         if not has_jobs(result):
             continue
         listed.append(
             {
-                "label": _label(result, settings, several),
+                "label": label,
                 "what": what_ran(result["config"]),
                 "finished": is_finished(result),
                 "jobs": list(result["jobs"]),
@@ -164,14 +198,14 @@ def _data(runs: Sequence[Run], settings: Settings) -> dict[str, Any]:
                 "film": film,
             }
         )
-    return {"jobs": jobs, "runs": listed}
+    return listed
 
 
-def _label(result: Any, settings: Settings, several: bool) -> str:
+def _label(result: Any, routing: str, settings: Settings, several: bool) -> str:
     config = result["config"]
-    words = [what_ran(config), routing_label(player(config["routing"])), f"seed {config['seed']}"]
-    if several:
-        words.append(settings.full_text(config))
+    words = [what_ran(config), routing, f"seed {config['seed']}"]
+    if several and (text := settings.full_text(config)):
+        words.append(text)
     if not is_finished(result):
         words.append("NOT FINISHED")
     return " · ".join(words)
@@ -183,128 +217,50 @@ def _several(runs: Sequence[Run], settings: Settings) -> bool:
     return len(kinds) > len({kind for kind, _ in kinds})
 
 
-# --- Headline ------------------------------------------------------------------------------------------------------
-
-
-def _facts(runs: Sequence[Run], tables: Sequence[Run], settings: Settings) -> str:
+def _facts(runs: Sequence[Run], names: Sequence[str], tables: Sequence[Run], settings: Settings) -> list[str]:
     counted = [f"{len(tables)} forwarding table{'s' if len(tables) > 1 else ''}"] if tables else []
     if not runs:
-        return "".join(f"<li>{line}</li>" for line in counted)
+        return counted
     with_jobs = [run for run in runs if has_jobs(run[0])] or runs
     texts = list(dict.fromkeys(settings.text(result["config"]) for result, _ in with_jobs))
-    names = routing_order([player(result["config"]["routing"]) for result, _ in runs])
-    unfinished = sum(not is_finished(result) for result, _ in runs)
-    lines = [
-        f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}"
-        + (f", <strong class='warn'>{unfinished} of them not finished</strong>" if unfinished else ", all finished"),
-        "routing " + ", ".join(escape(routing_label(name)) for name in names),
-        *(escape(text) for text in texts[:3]),
+    finished = ", all finished" if all(is_finished(result) for result, _ in runs) else ""
+    return [
+        f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}{finished}",
+        "routing " + ", ".join(dict.fromkeys(names)),
+        *texts[:3],
         *([f"and {len(texts) - 3} more settings"] if len(texts) > 3 else []),
         *counted,
     ]
-    return "".join(f"<li>{line}</li>" for line in lines)
-
-
-def _overview(runs: Sequence[Run], settings: Settings) -> str:
-    ratio = slowdowns(runs)
-    several = _several(runs, settings)
-    rows = []
-    for i, (result, directory) in enumerate(runs):
-        config = result["config"]
-        common: dict[str, Any] = {
-            "what": what_ran(config) + (f" · {settings.full_text(config)}" if several else ""),
-            "routing": routing_label(player(config["routing"])),
-            "seed": config["seed"],
-            "state": "finished" if is_finished(result) else "not finished",
-        }
-        for name, job in result["jobs"].items():
-            is_target = name == config["workload"].get("target")
-            state = "finished" if job["finish_ns"] is not None else "not finished"
-            if job["finish_ns"] is not None and not is_finished(result):
-                state = "finished (its run did not)"
-            own: dict[str, Any] = {"job": name, **job, "state": state}
-            if job["finish_ns"] is None:
-                own["comm_time_mean_ns"] = None  # of some ranks
-            if is_target and i in ratio:
-                own |= {"slowdown": ratio[i], "together": together(result, directory)}
-            rows.append(_row({**common, **own}, directory))
-        if not has_jobs(result):
-            rows.append(_row({**result, **common, "job": "-"}, directory))
-    head = "".join(
-        f'<th scope="col" aria-sort="none"><button type="button" class="sort">{escape(heading)}</button></th>'
-        for _, heading, _ in _COLUMNS
-    )
-    return f'<table id="headline" class="wide"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
-
-
-def _row(values: dict[str, Any], directory: Path) -> str:
-    cells = []
-    for key, _, digits in _COLUMNS:
-        value = values.get(key)
-        if digits is None:
-            text = escape(str(value))
-            mark = ' class="warn"' if key == "state" and value != "finished" else ""
-            cells.append(f'<td data-key="{key}"{mark} data-value="{escape(str(value), quote=True)}">{text}</td>')
-            continue
-        note = ""
-        if value is None:
-            shown = "–"  # noqa: RUF001
-        elif key in _TIMES:
-            shown = time_text(value, values.get(_TIMES[key]), digits)
-        else:
-            shown = f"{value / _UNITS.get(key, 1):,.{digits}f}"
-        if key == "slowdown" and value is not None and is_apart(values["together"]):
-            shown, note = shown + _APART, f' title="{_apart_note(values["together"])}"'
-        data = "" if value is None else value
-        cells.append(f'<td class="number" data-key="{key}" data-value="{data}"{note}>{shown}</td>')
-    state = ' class="unfinished"' if values["state"] != "finished" else ""
-    return f'<tr{state} data-run="{escape(directory.name, quote=True)}">{"".join(cells)}</tr>'
-
-
-def _apart_note(share: float) -> str:
-    return f"the target received only {share:.0%} of its bytes while the background sent"
 
 
 # --- Slowdown ------------------------------------------------------------------------------------------------------
 
 
-def _slowdown(runs: Sequence[Run]) -> str:
+def _slowdown(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """A table of targets and backgrounds per setting and routing, with the text and the colour of each cell."""
     found = matrices(runs)
-    if not found:
-        return (
-            "<p class='empty'>No pair of runs to compare: a slowdown needs finished runs of <code>workload=pair</code> "
-            "with <code>workload.background=none</code> and with another background.</p>"
-        )
     several = len({one["setting"] for one in found}) > 1
     known = [cell["mean"] for one in found for row in one["cells"] for cell in row if cell and cell["mean"]]
     most = max([1.25, *known, *(1 / value for value in known)])
-    options, tables = [], []
-    for i, one in enumerate(found):
-        name = routing_label(one["routing"]) + (f" · {one['setting']}" if several else "")
-        options.append(f'<option value="{i}">{escape(name)}</option>')
-        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in one["backgrounds"])
-        body = "".join(
-            f'<tr><th scope="row">{escape(target)}</th>{"".join(_slowdown_cell(cell, most) for cell in row)}</tr>'
-            for target, row in zip(one["targets"], one["cells"], strict=True)
-        )
-        tables.append(
-            f'<div class="matrix" data-matrix="{i}" data-routing="{escape(one["routing"], quote=True)}">'
-            f"<h3>{escape(name)}</h3>"
-            f'<table class="heat"><thead><tr><td>target \\ background</td>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>"
-        )
-    options.append('<option value="all" selected>all, side by side</option>')
-    return (
-        f'<div class="controls"><label>Routing <select id="matrix-select">{"".join(options)}</select></label></div>'
-        f'<div class="matrices">{"".join(tables)}</div>'
-    )
+    return [
+        {
+            "name": routing_label(one["routing"]) + (f" · {one['setting']}" if several else ""),
+            "routing": one["routing"],
+            "backgrounds": one["backgrounds"],
+            "lines": [
+                (target, [_slowdown_cell(cell, most) for cell in row])
+                for target, row in zip(one["targets"], one["cells"], strict=True)
+            ],
+        }
+        for one in found
+    ]
 
 
-def _slowdown_cell(cell: dict[str, Any] | None, most: float) -> str:
+def _slowdown_cell(cell: dict[str, Any] | None, most: float) -> dict[str, Any]:
     if cell is None:
-        return '<td class="none" title="not run">–</td>'  # noqa: RUF001
+        return {"kind": "none", "text": "–", "note": "not run"}  # noqa: RUF001
     if cell["mean"] is None:
-        return '<td class="open" title="no run of this pair finished">not finished</td>'
+        return {"kind": "open", "text": "not finished", "note": "no run of this pair finished"}
     mean = cell["mean"]
     colour, ink = _diverging(mean, most)
     note = f"{cell['runs']} runs" if cell["runs"] > 1 else "1 run"
@@ -318,9 +274,10 @@ def _slowdown_cell(cell: dict[str, Any] | None, most: float) -> str:
         note += f"; {cell['open']} more did not finish"
         mark = "*"
     if is_apart(cell["together"]):
-        note += f"; {_apart_note(cell['together'])}"
+        note += f"; {apart_note(cell['together'])}"
         mark += _APART
-    return f'<td data-value="{mean}" style="background:{colour};color:{ink}" title="{note}">{mean:.2f}{mark}</td>'
+    text = f"{mean:.2f}{mark}"
+    return {"kind": "", "value": mean, "colour": colour, "ink": ink, "note": note, "text": text}
 
 
 def _diverging(ratio: float, most: float) -> tuple[str, str]:
@@ -337,60 +294,46 @@ def _diverging(ratio: float, most: float) -> tuple[str, str]:
 # --- Figures and origin --------------------------------------------------------------------------------------------
 
 
-def _figures(figures: Sequence[Path]) -> str:
+def _figures(figures: Sequence[Path]) -> list[dict[str, str]]:
     chosen: dict[str, Path] = {}
     for path in figures:
         better = path.suffix == ".svg" and path.stat().st_size <= _LARGEST_SVG
         if path.suffix in (".png", ".svg") and (path.stem not in chosen or better):
             chosen[path.stem] = path
-    if not chosen:
-        return "<p class='empty'>No figure was drawn.</p>"
-    # As an image, an SVG has names of its own: two of them in one page cannot disturb each other.
-    return "".join(
-        f'<figure><img alt="{escape(name, quote=True)}" src="data:image/'
-        f"{'svg+xml' if path.suffix == '.svg' else 'png'};base64,{base64.b64encode(path.read_bytes()).decode()}"
-        f'"><figcaption>{escape(name)}</figcaption></figure>'
-        for name, path in chosen.items()
-    )
+    return [picture(path, name) for name, path in chosen.items()]
 
 
-def _provenance(runs: Sequence[Run], tables: Sequence[Run], settings: Settings, command: str | None) -> str:
-    every = [*runs, *tables]
+def _origin(every: Sequence[Run], command: str | None) -> list[tuple[str, str]]:
     versions = sorted({str(result["version"]) for result, _ in every})
     seeds = sorted({result["config"]["seed"] for result, _ in every})
     times = [file.stat().st_mtime for _, folder in every if (file := folder / RESULT_FILE).is_file()]
     newest = f"{datetime.fromtimestamp(max(times), UTC):%Y-%m-%d %H:%M} UTC" if times else "unknown"
     cpu_seconds = sum(result.get("cpu_seconds") or result.get("route_cpu_seconds") or 0 for result, _ in every)
-    facts = [
+    return [
         ("Code version", ", ".join(versions)),
         ("Newest result", newest),
         ("Seeds", ", ".join(map(str, seeds))),
         ("CPU time of all runs", f"{cpu_seconds:,.1f} s"),
+        *([("Made by", command)] if command else []),
     ]
-    if command:
-        facts.append(("Made by", command))
-    rows = "".join(f'<tr><th scope="row">{name}</th><td>{escape(text)}</td></tr>' for name, text in facts)
-    many = "" if len(versions) == 1 else "<p class='warn'>These runs are of different versions of the code.</p>"
-    details = []
-    several = _several(runs, settings)
-    for result, directory in runs:
-        again = _command(result["config"])
-        stuck = result.get("stuck")
-        details.append(
-            f"<details><summary>{escape(_label(result, settings, several))}</summary>"
-            + (f'<p class="warn">Not finished: {escape(stuck.splitlines()[0])}</p>' if stuck else "")
-            + "".join(f'<p class="warn">{escape(text)}</p>' for text in (result.get("warnings") or {}).values())
-            + (f"<p>Again: <code class='command'>{escape(again)}</code></p>" if again else "")
-            + f"<p>Folder <code>{escape(directory.name)}</code>, configuration <code>{escape(result['config_hash'])}"
-            f"</code>, state <code>{escape(str(result['state_hash']))}</code>, "
-            f"{result['cpu_seconds']:,.1f} s of CPU, {result['peak_rss_mb']:,.0f} MB</p>"
-            f"<pre>{escape(OmegaConf.to_yaml(OmegaConf.create(result['config'])))}</pre></details>"
-        )
-    details += [table_details(result, directory) for result, directory in tables]
-    return (
-        f'{many}<table class="facts">{rows}</table><h3>Configuration of every run</h3>'
-        f'<div class="list">{"".join(details)}</div>'
-    )
+
+
+def _details(run: Run, label: str) -> dict[str, Any]:
+    """Where a run comes from, to be unfolded."""
+    result, directory = run
+    stuck, seconds, memory = result.get("stuck"), result["cpu_seconds"], result["peak_rss_mb"]
+    return {
+        "name": label,
+        "warnings": [
+            *([f"Not finished: {stuck.splitlines()[0]}"] if stuck else []),
+            *(result.get("warnings") or {}).values(),
+        ],
+        "again": _command(result["config"]),
+        "folder": directory.name,
+        "hash": result["config_hash"],
+        "about": f", state {result['state_hash']}, {seconds:,.1f} s of CPU, {memory:,.0f} MB",
+        "yaml": yaml.dump(result["config"], Dumper=_Dumper, sort_keys=False),
+    }
 
 
 def _command(config: Any) -> str | None:

@@ -7,15 +7,11 @@ from string import Formatter
 from typing import Any
 
 from ...configs import core_failures, workload_label
+from ..plotting.swept import NEUTRAL_RUN, NEUTRAL_WORKLOAD, RUN_OF_WORKLOAD
 
 Section = Mapping[str, Any]
 # Whom a section is compared with, its path in the configuration, and its keys.
 _Sections = list[tuple[tuple[str, ...], str, Section]]
-
-# Of a workload: keys that say when a run ends and what it writes, and change nothing of what a job does.
-_NEUTRAL = ("max_ns", "series_interval_ns", "map_interval_ns", "ends_with", "blame")
-_NEUTRAL_RUN = ("series_interval_ns", "channels", "save_q_table", "max_memory_gb", "threads", "overwrite")
-_RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table")  # a workload has no windows
 
 # Keys of a pair's workload that say who the two are.
 _PAIR = ("target", "target_params", "background", "background_params")
@@ -66,6 +62,7 @@ class Settings:
     def __init__(self, configs: Sequence[Section]) -> None:
         self._runs: dict[tuple[str, ...], int] = {}
         self._values: dict[tuple[tuple[str, ...], str], list[str]] = {}
+        self._networks = {_network(config) for config in configs}
         for config in configs:
             for group, path, section in [*_common(config), *_pair(config)]:
                 self._runs[group] = self._runs.get(group, 0) + 1
@@ -77,8 +74,9 @@ class Settings:
         return ", ".join([_network(config), *self._differing(_common(config))])
 
     def full_text(self, config: Section) -> str:
-        """The setting, and the parameters of a pair's jobs that differ."""
-        return ", ".join([self.text(config), *self._differing(_pair(config))])
+        """The keys that differ, also of a pair's jobs, and the network where runs have several; empty for none."""
+        network = [_network(config)] if len(self._networks) > 1 else []
+        return ", ".join([*network, *self._differing(_common(config)), *self._differing(_pair(config))])
 
     def target(self, config: Section) -> str:
         """The target of a pair, and its parameters that differ."""
@@ -116,11 +114,12 @@ def _common(config: Section) -> _Sections:
     if has_jobs:
         is_pair = workload["name"] == "pair"
         group = (kind, "workload", "pair" if is_pair else what_ran(config))
-        kept = {key: value for key, value in workload.items() if key not in _NEUTRAL and key not in _PAIR * is_pair}
-        run = {key: value for key, value in config["run"].items() if key in _RUN_OF_WORKLOAD}
+        told = (*NEUTRAL_WORKLOAD, *_PAIR * is_pair)
+        kept = {key: value for key, value in workload.items() if key not in told}
+        run = {key: value for key, value in config["run"].items() if key in RUN_OF_WORKLOAD}
         sections.append((group, "workload", kept))
     else:
-        run = {key: value for key, value in config["run"].items() if key not in _NEUTRAL_RUN}
+        run = {key: value for key, value in config["run"].items() if key not in NEUTRAL_RUN}
         sections.append(((kind, "traffic", what_ran(config)), "traffic", config["traffic"]))
     sections.append(((kind, "failures"), "failures", core_failures(config)))
     return [*sections, ((kind, "run"), "run", run)]

@@ -62,6 +62,17 @@ def halves(middle: Mapping[str, float], end: Mapping[str, float]) -> dict[str, f
     return dict(zip(("packet_latency_first_half_ns", "packet_latency_second_half_ns"), times, strict=True))
 
 
+def is_saturated(runs: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether the mean accepted load of some runs is less than 97 % of the offered one; runs of jobs never are.
+
+    Args:
+        runs: Results or rows.
+    """
+    loads = [(run.get("accepted_load"), run.get("offered_load")) for run in runs]
+    known = [(accepted, offered) for accepted, offered in loads if accepted is not None and offered is not None]
+    return bool(sum(accepted for accepted, _ in known) < _SATURATED * sum(offered for _, offered in known))
+
+
 def say_cautions(name: str, results: Iterable[Mapping[str, Any]]) -> None:
     """Say on stderr what the results warn of: each kind once, with the number of runs if there are several."""
     every = list(results)
@@ -90,7 +101,7 @@ def _drift(numbers: Mapping[str, Any]) -> str | None:
     accepted, offered = numbers["accepted_load"], numbers["offered_load"]
     if second < first:
         reason = "it is still settling; a longer run.warmup_ns lets it"
-    elif accepted < _SATURATED * offered:
+    elif is_saturated([numbers]):
         reason = f"the network is saturated (accepted {accepted:.3f} of {offered:.3f}): it grows with the window"
     else:
         reason = f"it is filling up (accepted {accepted:.3f} of {offered:.3f}); a longer run.warmup_ns tells where to"

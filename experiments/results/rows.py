@@ -18,6 +18,7 @@ ROWS_FILE = "rows.parquet"
 
 # Parts of a result that are no columns: lists and free-form facts. They stay in result.json.
 _NOT_COLUMNS = {"facts", "rounding", "files", "blame", "checksum", "checksums"}
+_NO_DIFFERENCE = "plot"  # the section of a configuration that says nothing of its run
 
 
 def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
@@ -34,22 +35,28 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     Raises:
         DamagedError: the result or its series is not what was written.
     """
-    flat: dict[str, Any] = {}
     with read_with_care(directory / RESULT_FILE):
-        for key, value in result.items():
-            if key == "config":
-                flat.update(_flatten(value))
-            elif key == "jobs":
-                flat.update(_flatten(value, "jobs."))
-            elif key in ("warnings", "mapping", "flows", "plugins"):
-                flat.update(_flatten(value or {}, f"{key}."))
-            elif key not in _NOT_COLUMNS:
-                flat[key] = value
+        columns = flat(result)
         for key in ("series", "patterns"):
-            columns = read_columns(result, directory, key) or {}
-            flat.update({f"{key}.{name}": values.tolist() for name, values in columns.items()})
-        flat.update(pair_columns(read_arrays(result, directory, "messages") or {}))
-    return flat
+            table = read_columns(result, directory, key) or {}
+            columns.update({f"{key}.{name}": values.tolist() for name, values in table.items()})
+        columns.update(pair_columns(read_arrays(result, directory, "messages") or {}))
+    return columns
+
+
+def flat(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of `row` that need no file beside the result."""
+    columns: dict[str, Any] = {}
+    for key, value in result.items():
+        if key == "config":
+            columns.update(_flatten({name: part for name, part in value.items() if name != _NO_DIFFERENCE}))
+        elif key == "jobs":
+            columns.update(_flatten(value, "jobs."))
+        elif key in ("warnings", "mapping", "flows", "plugins"):
+            columns.update(_flatten(value or {}, f"{key}."))
+        elif key not in _NOT_COLUMNS:
+            columns[key] = value
+    return columns
 
 
 def gather(directory: Path) -> tuple[int, list[DamagedError]]:
@@ -62,13 +69,50 @@ def gather(directory: Path) -> tuple[int, list[DamagedError]]:
     Raises:
         ConfigError: there is a table from which figures were drawn; a plain one would lack what they need.
     """
+    rows, _, damaged = rows_below(directory)
+    write_gathered(directory, rows)
+    return len(rows), damaged
+
+
+def rows_below(
+    directory: Path,
+) -> tuple[list[dict[str, Any]], list[tuple[dict[str, Any], Path]], list[DamagedError]]:
+    """The rows of every finished run below a folder, the result and folder of each, and the runs that are damaged."""
     found, damaged = results_below(directory)
-    rows = []
+    rows, kept = [], []
     for result, where in found:
         try:
             rows.append(row(result, where))
+            kept.append((result, where))
         except DamagedError as error:
             damaged.append(error)
+    return rows, kept, damaged
+
+
+def rows_in(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedError]]:
+    """The rows of a study, a figure or a single run, and the runs that are damaged.
+
+    They come from the results below the folder. They come from the table where figures were drawn from it, as it names
+    the policies, and where only the table was kept.
+
+    Raises:
+        DamagedError: the table cannot be read.
+    """
+    table = directory / ROWS_FILE
+    if _drawn_from(table):
+        return read_rows(table), []
+    rows, _, damaged = rows_below(directory)
+    if not rows and not damaged and table.is_file():
+        return read_rows(table), []
+    return rows, damaged
+
+
+def write_gathered(directory: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write `rows.parquet` of a study; without any row nothing is written.
+
+    Raises:
+        ConfigError: there is a table from which figures were drawn; a plain one would lack what they need.
+    """
     if rows and _drawn_from(directory / ROWS_FILE):
         raise ConfigError(
             f"{directory / ROWS_FILE} holds these runs already, as its figures were drawn from them (redraw=true needs "
@@ -76,7 +120,6 @@ def gather(directory: Path) -> tuple[int, list[DamagedError]]:
         )
     if rows:
         write_rows(directory / ROWS_FILE, rows)
-    return len(rows), damaged
 
 
 def _drawn_from(path: Path) -> bool:
@@ -91,15 +134,20 @@ def _drawn_from(path: Path) -> bool:
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write rows as Parquet. Runs of different routings have different parameters: what a row lacks is null."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
+
+    with atomic_path(path) as temporary:
+        pq.write_table(table_of(rows), temporary)
+
+
+def table_of(rows: Sequence[Mapping[str, Any]]) -> "pa.Table":
+    """Rows as an Arrow table, with the columns in the order in which the rows bring them."""
+    import pyarrow as pa
 
     names: dict[str, None] = {}
     for entry in rows:
         names.update(dict.fromkeys(entry))
-    columns = {name: _column([entry.get(name) for entry in rows]) for name in names}
-    with atomic_path(path) as temporary:
-        pq.write_table(pa.table(columns), temporary)
+    return pa.table({name: _column([entry.get(name) for entry in rows]) for name in names})
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
@@ -133,10 +181,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _flatten(mapping: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for key, value in mapping.items():
         if isinstance(value, Mapping):
-            flat.update(_flatten(value, f"{prefix}{key}."))
+            columns.update(_flatten(value, f"{prefix}{key}."))
         else:
-            flat[prefix + key] = value
-    return flat
+            columns[prefix + key] = value
+    return columns

@@ -34,7 +34,7 @@ RUNS: dict[str, tuple[str, ...]] = {
     "cut_off": (*HALO, "workload.background=lu", "workload.max_ns=3000"),
     "traffic": (*SMALL, "run.warmup_ns=200", "run.measure_ns=300"),
 }
-SECTIONS = ["overview", "slowdown", "blame", "curves", "network", "figures", "provenance"]
+SECTIONS = ["figures", "loads", "overview", "slowdown", "blame", "curves", "network", "provenance"]
 # 1 x 1 pixels.
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
@@ -140,12 +140,12 @@ def test_all_sections_and_nothing_is_fetched(page: Page) -> None:
 
 
 def test_the_table_holds_the_numbers_of_the_results(page: Page, runs: dict[str, Any]) -> None:
-    expected = {(name, job) for name, (result, _) in runs.items() for job in result["jobs"]} | {("traffic", "-")}
+    expected = {(name, job) for name, (result, _) in runs.items() for job in result["jobs"]} | {("traffic", "")}
     assert {(row["run"], row["job"]) for row in page.rows} == expected
     assert len(page.rows) == len(expected)
     for row in page.rows:
         result, _ = runs[row["run"]]
-        source = result if row["job"] == "-" else result["jobs"][row["job"]]
+        source = result if row["job"] == "" else result["jobs"][row["job"]]
         for key in (
             "ranks",
             "bytes",
@@ -153,6 +153,8 @@ def test_the_table_holds_the_numbers_of_the_results(page: Page, runs: dict[str, 
             "finish_ns",
             "packet_latency_mean_ns",
             "packet_latency_p99_ns",
+            "accepted_load",
+            "hops_mean",
         ):
             value = source.get(key)
             assert row[key] == ("" if value is None else str(value))
@@ -166,7 +168,7 @@ def test_the_table_holds_the_numbers_of_the_results(page: Page, runs: dict[str, 
 
 def test_an_unfinished_run_is_marked(page: Page, runs: dict[str, Any], study: Path) -> None:
     states = {(row["run"], row["job"]): row["state"] for row in page.rows}
-    assert states["beside", "ur"] == states["traffic", "-"] == "finished"
+    assert states["beside", "ur"] == states["traffic", ""] == "finished"
     assert states["cut_off", "lu"] == "not finished"
     text = (study / "report.html").read_text()
     assert "1 of them not finished" in text

@@ -11,7 +11,7 @@ from flitgym.experiments import entry
 FLOOR = Path(experiments.__path__[0])
 ROOMS = {path.parent.name: path for path in FLOOR.glob("*/__init__.py")}
 # On the ground floor beside the commands; of no room, and open to all.
-OPEN = {"metrics"}
+OPEN = {"metrics", "presets", "listing"}
 
 
 def imports(path: Path) -> Iterator[str]:

@@ -1,0 +1,43 @@
+"""The section `plot`: the formats of the picture that a sweep leaves at its end."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..simcore import ConfigError
+from .errors import unknown
+
+PLOT_FORMATS = ("png", "svg", "pdf")
+
+
+def plot_formats(config: Mapping[Any, Any]) -> tuple[str, ...]:
+    """The formats in `plot.format`, each once; empty for `[]`, `none` or null.
+
+    Args:
+        config: Of a run, as Hydra composes it or resolved. One of an earlier version has no such section.
+
+    Raises:
+        ConfigError: names the key, the value and the valid ones.
+    """
+    section = config.get("plot") or {"format": ()}
+    return formats_of("plot.format", section["format"])
+
+
+def formats_of(key: str, given: Any) -> tuple[str, ...]:
+    """The formats that a word, words joined by commas, or a list of words name.
+
+    Args:
+        key: Of the configuration or of the command, for the message.
+        given: Its value.
+
+    Raises:
+        ConfigError: names the key, the value and the valid ones.
+    """
+    words = given.split(",") if isinstance(given, str) else given
+    if words is None or words == ["none"]:
+        return ()
+    if not isinstance(words, Iterable) or isinstance(words, Mapping):
+        raise ConfigError(f"{key}: {given!r} is not a list of formats; valid formats: {', '.join(PLOT_FORMATS)}")
+    for word in words:
+        if word not in PLOT_FORMATS:
+            raise ConfigError(unknown(key, str(word), PLOT_FORMATS, "format"))
+    return tuple(dict.fromkeys(words))

@@ -1,0 +1,1 @@
+"""Two sets of runs beside each other: the pairs, and the differences that exceed noise."""

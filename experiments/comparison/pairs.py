@@ -1,0 +1,203 @@
+"""Two sets of runs paired by the keys that they have in common, and their differences with intervals over seeds."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...simcore import ConfigError
+from ..metrics import Interval, bootstrap_difference
+from ..plotting.lines import TRAFFIC
+from ..plotting.swept import Row, configuration, is_of_jobs, named, swept, value_of
+from ..plotting.words import value_label
+
+# Quantiles 0.975 of Student's t with 1, 2, ... 30 degrees of freedom; 1.96 beyond.
+_STUDENT = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131),
+    *(2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
+)
+_NORMAL = 1.96
+
+EXCEEDS, WITHIN, UNCLEAR = "exceeds noise", "within noise", "unclear, too few seeds"
+EQUAL, ONE_SEED, NO_SEED = "equal", "one seed, no interval", "no seed in common, no interval"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One result of a pair.
+
+    Args:
+        column: The result.
+        first: The mean over the seeds.
+        second: The same of the other side.
+        change: `second - first` with its 95 % interval over paired seeds, NaN where there is none.
+        verdict: Whether the difference exceeds noise.
+    """
+
+    column: str
+    first: float
+    second: float
+    change: Interval
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Runs of both sides that have the keys of `common` in common.
+
+    Args:
+        common: The keys by which runs were paired, with their values.
+        seeds: Those of both sides.
+        identical: Whether all these seeds ended in the same state, bit by bit.
+        differences: A result that no side has is left out.
+    """
+
+    common: Mapping[str, Any]
+    seeds: Sequence[Any]
+    identical: bool
+    differences: Sequence[Difference]
+
+    @property
+    def name(self) -> str:
+        """The values of the common keys in words; empty where there are none."""
+        return ", ".join(value_label(key, value) for key, value in self.common.items())
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All of two sets of runs.
+
+    Args:
+        settings: The keys of the configuration that differ between paired runs, with the values of both sides.
+        pairs: In the order of the first side.
+        alone: The runs of each side without a partner, in words.
+    """
+
+    settings: Mapping[str, tuple[str, str]]
+    pairs: Sequence[Pair]
+    alone: tuple[Sequence[str], Sequence[str]]
+
+
+def compare(first: Sequence[Row], second: Sequence[Row]) -> Comparison:
+    """Pair the runs of two studies and take the differences of their results.
+
+    Runs are paired by the keys that were swept and that have values in common. Keys of which the two sides have no
+    value in common are the differences between them.
+
+    Args:
+        first: Rows as `read_rows` returns them.
+        second: Those of the other study.
+
+    Raises:
+        ConfigError: a key that tells the sides apart has several values on one side, so that runs cannot be paired.
+    """
+    rows = named([*first, *second])
+    sides = rows[: len(first)], rows[len(first) :]
+    common = []
+    for key in swept(rows):
+        values = [{value_of(row, key) for row in side} for side in sides]
+        if values[0] & values[1]:
+            common.append(key)
+        elif max(map(len, values)) > 1:
+            listed = [", ".join(sorted(map(str, one))) for one in values]
+            raise ConfigError(
+                f"the two differ in {key}, which has several values on one side ({listed[0]} and {listed[1]}), so that "
+                "runs cannot be paired; compare single runs, or studies in which it has one value each"
+            )
+    groups = [_groups(side, common) for side in sides]
+    both = [key for key in groups[0] if key in groups[1]]
+    pairs = [_pair(dict(zip(common, key, strict=True)), groups[0][key], groups[1][key]) for key in both]
+    settings = _settings([(a, b) for key in both for a, b in _matched(groups[0][key], groups[1][key])])
+    alone = [
+        [_words(common, key) for key in one if key not in other] for one, other in (groups, list(reversed(groups)))
+    ]
+    return Comparison(settings, pairs, (alone[0], alone[1]))
+
+
+def difference(column: str, first: Mapping[Any, float], second: Mapping[Any, float]) -> Difference:
+    """The difference of one result, and whether it exceeds noise.
+
+    Seeds of both sides are paired. The interval is that of `bootstrap_difference`. It is too narrow for a few seeds, so
+    that a difference exceeds noise only if a paired t-test at 5 % finds it, too.
+
+    Args:
+        column: Its name.
+        first: The value of each seed; not empty.
+        second: The same of the other side.
+    """
+    seeds = [seed for seed in first if seed in second]
+    means = float(np.mean(list(first.values()))), float(np.mean(list(second.values())))
+    none = Interval(means[1] - means[0], math.nan, math.nan)
+    if not seeds:
+        return Difference(column, *means, none, NO_SEED)
+    before, after = (np.array([side[seed] for seed in seeds]) for side in (first, second))
+    means = float(np.mean(before)), float(np.mean(after))
+    change = after - before
+    if not change.any():
+        return Difference(column, *means, Interval(0.0, 0.0, 0.0), EQUAL)
+    if len(seeds) == 1:
+        return Difference(column, *means, Interval(float(change[0]), math.nan, math.nan), ONE_SEED)
+    interval = bootstrap_difference(after, before)
+    quantile = _STUDENT[len(seeds) - 2] if len(seeds) - 2 < len(_STUDENT) else _NORMAL
+    certain = abs(interval.value) > quantile * float(np.std(change, ddof=1)) / math.sqrt(len(seeds))
+    if interval.low <= 0 <= interval.high:
+        return Difference(column, *means, interval, WITHIN)
+    return Difference(column, *means, interval, EXCEEDS if certain else UNCLEAR)
+
+
+def _groups(rows: Sequence[Row], keys: Sequence[str]) -> dict[tuple[Any, ...], dict[Any, Row]]:
+    """The runs by their values of the keys, and each by its seed."""
+    groups: dict[tuple[Any, ...], dict[Any, Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(value_of(row, key) for key in keys), {})[row.get("seed")] = row
+    return groups
+
+
+def _pair(common: Mapping[str, Any], first: Mapping[Any, Row], second: Mapping[Any, Row]) -> Pair:
+    seeds = [seed for seed in first if seed in second]
+    states = [(first[seed].get("state_hash"), second[seed].get("state_hash")) for seed in seeds]
+    identical = bool(states) and all(a is not None and a == b for a, b in states)
+    found = []
+    for column in _results([*first.values(), *second.values()]):
+        values = [
+            {seed: float(row[column]) for seed, row in side.items() if row.get(column) is not None}
+            for side in (first, second)
+        ]
+        if all(values):
+            found.append(difference(column, *values))
+    return Pair(common, seeds, identical, found)
+
+
+def _results(rows: Sequence[Row]) -> list[str]:
+    """The results that are compared: latencies, accepted load and hops, or the communication times of jobs."""
+    if not any(map(is_of_jobs, rows)):
+        return list(TRAFFIC)
+    columns = dict.fromkeys(key for row in rows for key in row)
+    return [key for key in columns if key.startswith("jobs.") and key.endswith(".comm_time_mean_ns")]
+
+
+def _matched(first: Mapping[Any, Row], second: Mapping[Any, Row]) -> list[tuple[Row, Row]]:
+    same = [(first[seed], second[seed]) for seed in first if seed in second]
+    return same or [(next(iter(first.values())), next(iter(second.values())))]
+
+
+def _settings(pairs: Sequence[tuple[Row, Row]]) -> dict[str, tuple[str, str]]:
+    """The values of each key in which pairs differ; several values of a side are listed."""
+    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for pair in pairs:
+        told = [{**configuration(row), "version": row.get("version")} for row in pair]
+        for key in dict.fromkeys([*told[0], *told[1]]):
+            if told[0].get(key) != told[1].get(key):
+                for side, one in zip(found.setdefault(key, ({}, {})), told, strict=True):
+                    side[_text(one.get(key))] = None
+    return {key: (", ".join(a), ", ".join(b)) for key, (a, b) in found.items()}
+
+
+def _text(value: Any) -> str:
+    return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _words(keys: Sequence[str], values: Sequence[Any]) -> str:
+    return ", ".join(value_label(key, value) for key, value in zip(keys, values, strict=True))

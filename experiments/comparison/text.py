@@ -1,0 +1,141 @@
+"""A comparison as tables: on the terminal, and as Markdown."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from ..plotting.words import axis_label
+from .pairs import EQUAL, EXCEEDS, NO_SEED, ONE_SEED, UNCLEAR, WITHIN, Comparison, Difference
+
+_NOTE = (
+    "Differences are second - first, with 95 % intervals over paired seeds (percentile bootstrap). A difference "
+    "exceeds noise if its interval leaves out 0 and a paired t-test finds it at 5 %. One in twenty does so by chance."
+)
+_COUNTED = {
+    EXCEEDS: "beyond noise",
+    WITHIN: "within noise",
+    UNCLEAR: "unclear (too few seeds)",
+    EQUAL: "equal",
+    ONE_SEED: "with one seed and no interval",
+    NO_SEED: "with no seed in common",
+}
+_UNIT = " (flits per terminal per flit time)"  # of loads, too long for a table
+_MOST_ALONE = 8  # runs that are named
+_SETTINGS = ("key", "first", "second")
+_RESULTS = ("runs", "seeds", "result", "first", "second", "difference", "95 % interval", "verdict")
+
+
+def settings_table(found: Comparison) -> list[tuple[str, ...]]:
+    """The keys of the configuration that differ, and both values."""
+    return [(key, *values) for key, values in found.settings.items()]
+
+
+def results_table(found: Comparison) -> list[tuple[str, ...]]:
+    """A line per pair and result; a single line for a pair that did the same bit by bit."""
+    lines: list[tuple[str, ...]] = []
+    for pair in found.pairs:
+        head = (pair.name or "all", str(len(pair.seeds)))
+        if pair.identical:
+            lines.append((*head, "all results", "", "", "", "", "identical, bit by bit"))
+        else:
+            lines += [(*head, *_cells(one)) for one in pair.differences]
+    return lines
+
+
+def conclusion(found: Comparison) -> str:
+    """One sentence about all pairs."""
+    identical = sum(pair.identical for pair in found.pairs)
+    told = [one for pair in found.pairs if not pair.identical for one in pair.differences]
+    parts = [f"{len(found.pairs)} pair{'s' if len(found.pairs) != 1 else ''} of runs"]
+    if identical:
+        parts.append(f"{identical} identical, bit by bit")
+    if told:
+        verdicts = [one.verdict for one in told]
+        counted = [f"{verdicts.count(verdict)} {words}" for verdict, words in _COUNTED.items() if verdict in verdicts]
+        parts.append(f"{len(told)} results: {', '.join(counted)}")
+    return "; ".join(parts)
+
+
+def remarks(found: Comparison) -> list[str]:
+    """The meaning of the columns, and the runs without a partner."""
+    lines = [_NOTE] if any(np.isfinite(one.change.low) for pair in found.pairs for one in pair.differences) else []
+    for side, names in zip(("first", "second"), found.alone, strict=True):
+        if names:
+            more = f"; and {len(names) - _MOST_ALONE} more" if len(names) > _MOST_ALONE else ""
+            lines.append(f"Only in the {side}: {'; '.join(names[:_MOST_ALONE])}{more}")
+    return lines
+
+
+def markdown(found: Comparison, names: Sequence[str]) -> str:
+    """The whole comparison as a Markdown page.
+
+    Args:
+        found: The comparison.
+        names: Of both sides.
+    """
+    parts = [f"# {names[0]} and {names[1]}\n", conclusion(found) + ".\n"]
+    for title, heads, lines in (
+        ("Configuration", _SETTINGS, settings_table(found)),
+        ("Results", _RESULTS, results_table(found)),
+    ):
+        if lines:
+            rows = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in (heads, *lines)]
+            rows.insert(1, "|---" * len(heads) + "|")
+            parts.append(f"## {title}\n\n" + "\n".join(rows) + "\n")
+    return "\n".join([*parts, *(line + "\n" for line in remarks(found))])
+
+
+def show(found: Comparison, names: Sequence[str], console: Console) -> None:
+    """Print both tables.
+
+    Args:
+        found: The comparison.
+        names: Of both sides, for the headings.
+        console: Where to.
+    """
+    heads = {"first": names[0], "second": names[1]}
+    for title, columns, lines in (
+        ("Configuration", _SETTINGS, settings_table(found)),
+        ("Results", _RESULTS, results_table(found)),
+    ):
+        if not lines:
+            continue
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for column in columns:
+            numeric = columns == _RESULTS and column in ("seeds", "first", "second", "difference")
+            table.add_column(heads.get(column, column), justify="right" if numeric else "left", overflow="fold")
+        previous = ""
+        for line in lines:
+            style = "bold" if line[-1] == EXCEEDS else None
+            # A pair is named once.
+            table.add_row(*(line if line[0] != previous or columns == _SETTINGS else ("", "", *line[2:])), style=style)
+            previous = line[0]
+        console.print(table)
+        console.print()
+    console.print(conclusion(found), highlight=False)
+    for line in remarks(found):
+        console.print(line, style="dim", highlight=False)
+
+
+def _cells(one: Difference) -> tuple[str, ...]:
+    interval = f"{_signed(one.change.low)} to {_signed(one.change.high)}" if np.isfinite(one.change.low) else "-"
+    part = f" ({_signed(100 * one.change.value / abs(one.first))} %)" if one.first and one.verdict != EQUAL else ""
+    change = _signed(one.change.value) + part
+    return (
+        axis_label(one.column).removesuffix(_UNIT),
+        _number(one.first),
+        _number(one.second),
+        change,
+        interval,
+        one.verdict,
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.4g}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+,.1f}" if abs(value) >= 100 else f"{value:+.3g}"

@@ -1,0 +1,185 @@
+"""`flitgym-simulate list [group]` and `--version`: the choices of a group as a table, without importing Hydra."""
+
+import ast
+import difflib
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ..plugins import files
+from ..simcore import ConfigError, CoreError, __version__, registered
+from .presets import comment_of, preset_files, values_of
+
+# The groups in the order of the table, and their words.
+GROUPS = {
+    "topology": "the network",
+    "router": "buffers, links and latencies of each router",
+    "routing": "the choice of paths",
+    "traffic": "the destinations of packets",
+    "workload": "jobs in the place of a traffic pattern",
+    "run": "the windows of a run, and the files that it keeps",
+    "motif": "the communication of a job, for workload=jobs",
+    "agent": "a learning algorithm, for flitgym-train",
+    "worlds": "networks and traffic to train on, for flitgym-train",
+    "engine": "the maker of a forwarding table, for flitgym-route",
+}
+_REGISTERED = ("topology", "router", "routing", "traffic", "motif", "engine")
+_SENTENCE = re.compile(r"(?<=[^.]{4}[a-z0-9)%]\.) (?=[A-Z])")
+_SHORT = 60  # characters of a first sentence, to which the second one is added
+_AGENTS = Path(__file__).resolve().parent.parent / "agents"
+_LONGEST = 110  # characters of the parameters of a choice
+_WIDTH = 140  # columns, where the output is no terminal
+
+
+def version_text() -> str:
+    """The version of flitgym and that of its core: `flitgym 0.1.0 (core 85d79c8.535a9e50)`."""
+    release, _, core = __version__.partition("+")
+    return f"flitgym {release} (core {core})" if core else f"flitgym {release}"
+
+
+def choices(group: str) -> list[tuple[str, str, str]]:
+    """The choices of a group: name, description, and size and parameters.
+
+    Args:
+        group: One of `GROUPS`.
+    """
+    if group == "agent":
+        return list(_agents())
+    found = []
+    for name, spec in _core(group).items():
+        values = {key: param["default"] for key, param in spec["params"].items()}
+        found.append((name, spec["summary"], _details(group, {"name": name}, values)))
+    for preset, path in _presets(group).items():
+        values = values_of(group, preset)
+        own = {key: value for key, value in values.items() if key != "name" and "${" not in str(value)}
+        found.append((preset, _beginning(comment_of(path)), _details(group, values, own)))
+    return found
+
+
+def names(group: str) -> list[str]:
+    """The names of the choices of a group."""
+    return [name for name, *_ in _agents()] if group == "agent" else [*_core(group), *_presets(group)]
+
+
+def main(words: Sequence[str]) -> int:
+    """Print the choices of the groups that are named, or all groups.
+
+    Args:
+        words: The names of groups, behind the word `list`.
+
+    Returns:
+        The exit status: 0, or 2 if there is no such group.
+    """
+    unknown = [word for word in words if word not in GROUPS]
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], GROUPS, n=1, cutoff=0.5)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        print(f"list: unknown group '{unknown[0]}'{hint}; valid groups: {', '.join(GROUPS)}", file=sys.stderr)
+        return 2
+    if not words:
+        lines = [(group, text, ", ".join(names(group))) for group, text in GROUPS.items()]
+        _print(("group", "what it is", "choices"), lines)
+        print("`list <group>` says more of each choice; `<group>=<choice>` takes it, as in topology=dragonfly_72")
+    for group in words:
+        _print((group, "what it is", "size and parameters"), choices(group))
+    return 0
+
+
+def _print(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(width=None if sys.stdout.isatty() else shutil.get_terminal_size((_WIDTH, 24)).columns)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column(heads[0], style="bold", no_wrap=True)
+    table.add_column(heads[1], ratio=1)
+    table.add_column(heads[2], ratio=1)
+    for line in lines:
+        table.add_row(*map(Text, line))
+    console.print(table)
+
+
+def _core(group: str) -> Mapping[str, Any]:
+    return registered(group) if group in _REGISTERED else {}
+
+
+def _presets(group: str) -> Mapping[str, Path]:
+    return {} if group in ("motif", "engine") else preset_files(group)
+
+
+def _beginning(text: str) -> str:
+    """The first sentence; the second one, too, after a short one."""
+    first, *others = _SENTENCE.split(text)
+    return " ".join([first, *others[:1]]) if len(first) < _SHORT else first
+
+
+def _details(group: str, section: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """The number of terminals of a network, and the parameters as words of the command line."""
+    words = ""
+    for key, value in values.items():
+        word = f"{key}={_text(value)}"
+        if words and len(words) + len(word) > _LONGEST:
+            words += " ..."
+            break
+        words += f" {word}" if words else word
+    size = _terminals(section) if group == "topology" else None
+    return f"{size:,} terminals; {words}" if size else words
+
+
+def _terminals(section: Mapping[str, Any]) -> int | None:
+    """The number of terminals; None of a network that needs a file."""
+    from ..simcore._core import terminals
+
+    try:
+        return terminals(dict(section), {})
+    except (ConfigError, CoreError, OSError):
+        return None
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, list):
+        return "[" + ",".join(map(_text, value)) + "]"
+    return f"{value:g}" if isinstance(value, float) else str(value) or "''"
+
+
+def _agents() -> Iterator[tuple[str, str, str]]:
+    """The agents, from the text of their files: importing them would import torch."""
+    for path in [*sorted(_AGENTS.glob("[a-z]*.py")), *(path for _, path in files("agents", "*.py"))]:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+        if {"Config", "Agent"} <= classes.keys():
+            fields = _fields(classes["Config"])
+            yield fields.pop("name", path.stem), _first_sentence(tree), _details("agent", {}, fields)
+        for name in _table(tree, "AGENTS"):
+            yield name, _first_sentence(tree), ""
+
+
+def _fields(config: ast.ClassDef) -> dict[str, Any]:
+    """The hyperparameters whose defaults stand in the file."""
+    found: dict[str, Any] = {}
+    for node in config.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            with suppress(ValueError):
+                found[node.target.id] = ast.literal_eval(node.value)
+    return found
+
+
+def _table(tree: ast.Module, name: str) -> list[str]:
+    """The keys of a dictionary of a module."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name and isinstance(node.value, ast.Dict):
+            return [ast.literal_eval(key) for key in node.value.keys if key is not None]
+    return []
+
+
+def _first_sentence(tree: ast.Module) -> str:
+    text = " ".join((ast.get_docstring(tree) or "").split("\n\n")[0].split())
+    return text.removesuffix(".")

@@ -1,0 +1,150 @@
+"""`flitgym-plot <folder> [x=...] [y=...] [by=...]`: any column of a study against any other."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..configs import unknown
+from ..configs.plot import PLOT_FORMATS, formats_of
+from ..simcore import ConfigError, CoreError
+from .conclusion.conclude import conclude
+from .results.files import DamagedError
+from .results.rows import rows_in
+from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
+from .terminal.words import parse
+
+NAME = "flitgym-plot"
+KEYS = ("x", "y", "by", "format", "out")
+_Y = "packet_latency_mean_ns"
+_SIZE = (8.0, 4.6)  # inches
+_SHOWN = 60  # characters of a column's values
+_USAGE = f"""\
+usage: {NAME} <folder> [x=<column>] [y=<column>] [by=<column>[,<column>]] [format=png,svg,pdf] [out=<file>]
+
+Draw a column of a study's runs against another: the mean over seeds with 95 % intervals, one line per value of `by`.
+
+  x       default: the key that was swept
+  y       default: {_Y}
+  by      default: every other key that differs
+  format  default: png,svg
+  out     a file such as latency.pdf, or its name without a suffix; default: <y>_against_<x> in the folder
+
+Columns are those of rows.parquet. Short names are routing, topology, traffic, router, workload, load, accepted,
+latency, p99, hops, and the end of a name that is unique (`vcs` for `router.vcs`).
+Without x, y and by it does what a sweep does at its end: sweep.png, sweep.svg and report.html.
+`{NAME} <folder> --help` lists the columns of that folder.
+"""
+
+
+def plot(directory: Path, given: Mapping[str, str]) -> list[Path]:
+    """Draw what was asked for, and print the path of each file.
+
+    Args:
+        directory: A folder that holds runs.
+        given: The keys of the command, by `KEYS`.
+
+    Raises:
+        ConfigError: an unknown column or format; the message names the nearest.
+        CommandError: there is no run below the folder.
+        CoreError: some runs are damaged; the picture shows the others.
+    """
+    from matplotlib.figure import Figure
+
+    from .plotting.drawing import save_figure
+    from .plotting.lines import across_of
+    from .plotting.sweeps import curves, sweep_figure
+    from .plotting.swept import column_of, named, swept
+
+    formats = formats_of("format", given.get("format", "png,svg"))
+    if not formats:
+        raise ConfigError(f"format: a picture needs a format; valid formats: {', '.join(PLOT_FORMATS)}")
+    rows, damaged = _rows(directory)
+    if not set(given) & {"x", "y", "by", "out"} and not damaged:
+        written = conclude(directory, formats, NAME)
+    else:
+        known = named(rows)
+        if set(given) & {"x", "y", "by"}:
+            x = column_of(known, given.get("x") or across_of(known, swept(known)), "x")
+            y = column_of(known, given.get("y", _Y), "y")
+            figure = Figure(figsize=_SIZE, layout="constrained")
+            curves(known, x, y, given["by"].split(",") if given.get("by") else None, figure.subplots())
+            stem = directory / f"{y}_against_{x}"
+        else:
+            try:
+                figure = sweep_figure(known)
+            except ValueError as error:
+                raise CommandError(f"{directory}: {error}") from error
+            stem = directory / "sweep"
+        if "out" in given:
+            stem, formats = _output(Path(given["out"]), formats, "format" in given)
+        written = save_figure(figure, stem, NAME, formats)
+    for path in written:
+        print(path)
+    if damaged:
+        raise CoreError(f"{len(damaged)} damaged runs are not shown; the command that made one makes it again")
+    return written
+
+
+def _rows(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedError]]:
+    require_folder(NAME, directory)
+    rows, damaged = rows_in(directory)
+    say_damaged(NAME, damaged)
+    if not rows:
+        raise CommandError(f"no run below {directory}; `flitgym-simulate -m study=<name> ...` makes some")
+    return rows, damaged
+
+
+def _output(out: Path, formats: Sequence[str], asked: bool) -> tuple[Path, Sequence[str]]:
+    """The path without its suffix, and the formats: that of the suffix, unless formats were asked for."""
+    suffix = out.suffix.removeprefix(".")
+    if suffix not in PLOT_FORMATS:
+        if asked or not suffix:
+            return out, formats
+        raise ConfigError(unknown("out", suffix, PLOT_FORMATS, "format"))
+    return out.with_suffix(""), formats if asked else (suffix,)
+
+
+def columns_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The columns of some rows, a line for each with its values, those that differ first."""
+    from .plotting.swept import is_number, named, swept, value_of
+
+    known = named(rows)
+    keys = swept(known)
+    lines = ["Keys that differ"] if keys else []
+    for column in dict.fromkeys([*keys, *sorted({key for row in known for key in row})]):
+        values = list(dict.fromkeys(value for row in known if (value := value_of(row, column)) is not None))
+        if column not in keys and "Other columns" not in lines:
+            lines.append("Other columns")
+        if len(values) > 1 and all(map(is_number, values)):
+            text = f"{min(values):.6g} to {max(values):.6g}"
+        else:
+            text = ", ".join(map(str, values)) or "no value"
+        lines.append(f"  {column:36} {text if len(text) <= _SHOWN else text[: _SHOWN - 3] + '...'}")
+    return "\n".join(lines)
+
+
+def command(words: Sequence[str]) -> None:
+    """The command for the words behind its name.
+
+    Raises:
+        ConfigError, CommandError, CoreError: as `plot`.
+    """
+    folders, given, options = parse(words, KEYS, ("help", "h"))
+    if options:
+        print(_USAGE)
+        for folder in folders:
+            print(f"{folder}:\n{columns_text(_rows(folder)[0])}")
+        return
+    if len(folders) != 1:
+        raise CommandError(f"it takes one folder, not {len(folders)}; {NAME} results/<study> x=traffic.load y=p99, say")
+    plot(folders[0], given)
+
+
+def main() -> None:
+    """Entry point of the command."""
+    sys.exit(run_command(NAME, lambda: command(sys.argv[1:])))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""The panels, lines and points of the figure of a sweep, found from the keys that differ, without drawing them."""
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import matplotlib
+import numpy as np
+
+from ..metrics import Interval, bootstrap_mean
+from ..results.cautions import is_saturated
+from .drawing import STYLES, Style, distinct_styles
+from .swept import Row, is_number, is_of_jobs, named, swept, value_of
+from .words import value_label
+
+TRAFFIC = ("packet_latency_mean_ns", "packet_latency_p99_ns", "accepted_load", "hops_mean")
+
+_DASHES: tuple[Literal["-", "--", ":", "-."], ...] = ("-", "--", ":", "-.")
+_MOST_LINES = 16  # beyond, a legend is too long to read, and the runs are drawn as points
+_MOST_FACETS = 4  # rows of panels for the values of further keys
+_MOST_JOBS = 12  # panels
+_MOST_KEYS = 4  # against which points are drawn
+
+
+@dataclass(frozen=True)
+class Point:
+    """The runs of one line at one position.
+
+    Args:
+        at: The value along the axis x.
+        estimate: The mean over seeds and the ends of its 95 % interval, which are NaN for a single seed.
+        saturated: Whether the network accepted less than was offered.
+    """
+
+    at: Any
+    estimate: Interval
+    saturated: bool
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a figure.
+
+    Args:
+        key: The columns that its runs have in common, and their values.
+        style: How it looks, with its label.
+    """
+
+    key: Mapping[str, Any]
+    style: Style
+
+    def of(self, rows: Iterable[Row]) -> list[Row]:
+        """The rows that belong to this line."""
+        return [row for row in rows if all(value_of(row, column) == value for column, value in self.key.items())]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A row of panels that share their runs and lines.
+
+    Args:
+        title: The values of further keys; empty where there are none.
+        rows: The runs.
+        panels: The columns x and y of each.
+        lines: In the order of the legend.
+        joined: Whether lines join the points.
+    """
+
+    title: str
+    rows: Sequence[Row]
+    panels: Sequence[tuple[str, str]]
+    lines: Sequence[Line]
+    joined: bool = True
+
+
+def blocks_of(rows: Iterable[Row]) -> list[Block]:
+    """The panels of a sweep: those of the runs of traffic, then those of jobs.
+
+    Args:
+        rows: Of one study, as `read_rows` returns them.
+
+    Returns:
+        An empty list where there is nothing to compare: a single run, or forwarding tables alone.
+    """
+    known = named(row for row in rows if "routing.name" in row)
+    kinds = [[row for row in known if is_of_jobs(row) == jobs] for jobs in (False, True)]
+    return [block for kind in kinds if len(kind) > 1 for block in _blocks(kind)]
+
+
+def points(rows: Sequence[Row], x: str, y: str) -> list[Point]:
+    """The points of one line by increasing `x`. A seed that was run several times counts once.
+
+    Args:
+        rows: Of one line, as `named` returns them.
+        x: A column.
+        y: A column with numbers, or None where a run has no value.
+    """
+    at: dict[Any, dict[Any, Row]] = {}
+    for row in rows:
+        if row.get(x) is not None:
+            at.setdefault(value_of(row, x), {})[row.get("seed")] = row
+    found = []
+    for value in ordered(x, at):
+        runs = list(at[value].values())
+        estimate = bootstrap_mean([math.nan if row.get(y) is None else float(row[y]) for row in runs])
+        found.append(Point(value, estimate, is_saturated(runs)))
+    return found
+
+
+def lines_of(rows: Sequence[Row], keys: Sequence[str]) -> list[Line]:
+    """A line for each combination of values that occurs. The first key gives the colour, the others dash the line.
+
+    Args:
+        rows: As `named` returns them.
+        keys: Columns; without any there is one line of all rows.
+    """
+    if not keys:
+        return [Line({}, Style("", "#0072B2", "o"))]
+    looks = _looks(keys[0], ordered(keys[0], (value_of(row, keys[0]) for row in rows)))
+    found = list(_groups(rows, keys))
+    rest = list(_groups(rows, keys[1:]))
+    lines = []
+    for values in found:
+        label = ", ".join(value_label(key, value) for key, value in zip(keys, values, strict=True))
+        style = replace(looks[values[0]], label=label)
+        if rest.index(values[1:]):
+            style = replace(style, line=_DASHES[rest.index(values[1:]) % len(_DASHES)])
+        lines.append(Line(dict(zip(keys, values, strict=True)), style))
+    return lines
+
+
+def ordered(column: str, values: Iterable[Any]) -> list[Any]:
+    """Distinct values: numbers by size, routings as in every figure, other words as they come, None last."""
+    distinct = list(dict.fromkeys(values))
+    words = [value for value in distinct if not is_number(value) and value is not None]
+    if column == "routing":
+        words.sort(key=lambda name: list(STYLES).index(name) if name in STYLES else len(STYLES))
+    return [*sorted(filter(is_number, distinct)), *words, *([None] if None in distinct else [])]
+
+
+def _looks(key: str, values: Sequence[Any]) -> dict[Any, Style]:
+    if len(values) > 1 and all(map(is_number, values)):
+        # Numbers are in an order, and so are their colours.
+        shades = matplotlib.colormaps["viridis"](np.linspace(0.0, 0.85, len(values)))
+        markers = itertools.cycle("osD^vPX")
+        return {
+            value: Style("", tuple(shade), marker)
+            for value, shade, marker in zip(values, shades, markers, strict=False)
+        }
+    styles = distinct_styles({str(value): str(value) if key == "routing" else "" for value in values})
+    return {value: styles[str(value)] for value in values}
+
+
+def tells_apart(rows: Sequence[Row], keys: Sequence[str], key: str) -> bool:
+    """Whether a key differs among runs that are alike in others: a measured column may say the same as a key."""
+    before = {tuple(value_of(row, one) for one in keys) for row in rows}
+    return len({tuple(value_of(row, one) for one in (*keys, key)) for row in rows}) > len(before)
+
+
+def _blocks(rows: Sequence[Row]) -> list[Block]:
+    keys = swept(rows)
+    jobs = is_of_jobs(rows[0])
+    panels = _times_of_jobs(rows) if jobs else [key for key in TRAFFIC if any(row.get(key) is not None for row in rows)]
+    across = across_of(rows, keys)
+    # Points along an axis of routings have the colours that these have everywhere.
+    rest = sorted((key for key in keys if key != across or key == "routing"), key=lambda key: key != "routing")
+    split = len(rest)
+    # The last keys become rows of panels, as long as these are few.
+    while split > 1 and len(_groups(rows, rest[split - 1 :])) <= _MOST_FACETS:
+        split -= 1
+    lines = lines_of(rows, rest[:split])
+    if len(lines) > _MOST_LINES:
+        return _cloud(rows, keys, panels)
+    return [
+        Block(
+            ", ".join(value_label(key, value) for key, value in zip(rest[split:], values, strict=True)),
+            group,
+            [(across, panel) for panel in panels],
+            lines,
+        )
+        for values, group in _groups(rows, rest[split:]).items()
+    ]
+
+
+def _cloud(rows: Sequence[Row], keys: Sequence[str], panels: Sequence[str]) -> list[Block]:
+    """Many keys at once, such as an optimiser draws: the runs as points against each key, one row per column."""
+    by = [key for key in keys if key == "routing"]
+    against = [key for key in keys if key not in by][:_MOST_KEYS]
+    lines = lines_of(rows, by)
+    return [Block("", rows, [(key, panel) for key in against], lines, joined=False) for panel in panels]
+
+
+def _groups(rows: Sequence[Row], keys: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
+    """The rows by their values of the keys, in the order of these values."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(value_of(row, key) for key in keys), []).append(row)
+    places = [ordered(key, (value_of(row, key) for row in rows)) for key in keys]
+    order = sorted(groups, key=lambda values: [p.index(value) for p, value in zip(places, values, strict=True)])
+    return {values: groups[values] for values in order}
+
+
+def across_of(rows: Sequence[Row], keys: Sequence[str]) -> str:
+    """The column along the axis x: the offered load, else the number with most values, else the word with most."""
+    if "traffic.load" in keys:
+        return "traffic.load"
+    values = {key: {value_of(row, key) for row in rows} - {None} for key in keys}
+    numbers = [key for key in keys if all(map(is_number, values[key]))]
+    others = [key for key in keys if key != "routing"]
+    chosen = numbers or others or list(keys)
+    return max(chosen, key=lambda key: len(values[key]), default="seed")
+
+
+def _times_of_jobs(rows: Sequence[Row]) -> list[str]:
+    columns = dict.fromkeys(key for row in rows for key in row if row[key] is not None)
+    return [key for key in columns if key.startswith("jobs.") and key.endswith(".comm_time_mean_ns")][:_MOST_JOBS]

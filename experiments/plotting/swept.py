@@ -1,0 +1,193 @@
+"""The keys that differ among the runs of a study, and a name for each of their values."""
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ...simcore import ConfigError
+from ..presets import preset_of
+from .patterns import pattern_of
+from .players import player_of
+
+Row = Mapping[str, Any]
+
+# In the order in which keys explain differences: a warm-up that follows from the routing is not a key of its own.
+SECTIONS = ("routing", "topology", "traffic", "workload", "router", "failures", "run")
+# Keys that say when a run ends, how it is computed and which files it writes. They change no number of a figure.
+NEUTRAL_RUN = ("series_interval_ns", "channels", "save_q_table", "max_memory_gb", "threads", "overwrite")
+NEUTRAL_WORKLOAD = ("max_ns", "series_interval_ns", "map_interval_ns", "ends_with", "blame")
+RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table")  # a workload has no windows
+
+_NAMED = ("routing", "topology", "traffic", "workload", "router")  # sections of which one component is chosen
+_NEUTRAL = {f"run.{key}" for key in NEUTRAL_RUN} | {f"workload.{key}" for key in NEUTRAL_WORKLOAD}
+_TOLD_BY_LABEL = ("name", "path")  # a routing's label names the file of a policy
+_SHORT = {
+    "load": "traffic.load",
+    "latency": "packet_latency_mean_ns",
+    "p99": "packet_latency_p99_ns",
+    "accepted": "accepted_load",
+    "offered": "offered_load",
+    "hops": "hops_mean",
+}
+
+
+def named(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """The rows with a column for each section of which a component is chosen: `routing`, `topology`, `traffic` ...
+
+    Its values are words of the command line where they can be known: `dragonfly_72`, `ugal_l`, the name of a policy's
+    file. Of traffic they are names of patterns, such as `adversarial1`. Rows of jobs have no `traffic`.
+
+    Args:
+        rows: As `read_rows` returns them. Rows that already have these columns are returned as they are.
+    """
+    found = [dict(row) for row in rows]
+    for section in _NAMED:
+        chosen = [row for row in found if section not in row and f"{section}.name" in row and _heeded(row, section)]
+        for row, label in zip(chosen, _labels(section, chosen), strict=True):
+            row[section] = label
+    return found
+
+
+def is_of_jobs(row: Row) -> bool:
+    """Whether a row is of a workload and not of a traffic pattern."""
+    return bool(row.get("workload.name", "none") != "none")
+
+
+def swept(rows: Sequence[Row]) -> list[str]:
+    """The columns that tell the runs apart, apart from the seed.
+
+    A key that follows from the others is left out: the warm-up of `run=auto` follows from the routing. Keys of a
+    component differ only among runs of that component.
+
+    Args:
+        rows: As `named` returns them.
+    """
+    candidates = [section for section in _NAMED if len({row.get(section) for row in rows}) > 1]
+    for section in SECTIONS:
+        # The key that a label stands for goes before it where it is the only one: a sweep of `topology.groups`.
+        keys = _differing(section, rows)
+        candidates += sorted(keys, key=lambda key: (key.endswith(".path"), key))
+    kept: list[str] = []
+    groups = {(): len(rows)} if rows else {}
+    for key in candidates:
+        refined = {tuple(value_of(row, other) for other in [*kept, key]) for row in rows}
+        if len(refined) > len(groups):
+            kept.append(key)
+            groups = dict.fromkeys(refined, 1)
+    return kept
+
+
+def value_of(row: Row, key: str) -> Any:
+    """The value of a column as something that can be compared and hashed: lists and mappings as JSON."""
+    value = row.get(key)
+    return json.dumps(value) if isinstance(value, (list, dict)) else value
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, and not a truth value."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def column_of(rows: Sequence[Row], word: str, what: str) -> str:
+    """The column that a word stands for: its name, a part of it that is unique (`load`), or `latency`, `p99`, `hops`.
+
+    Args:
+        rows: As `named` returns them.
+        word: The word.
+        what: The argument that the word was given for, for the message.
+
+    Raises:
+        ConfigError: there is no such column; the message names the nearest one.
+    """
+    columns = dict.fromkeys(key for row in rows for key in row)
+    if word in columns:
+        return word
+    if _SHORT.get(word) in columns:
+        return _SHORT[word]
+    ends = [column for column in columns if column.endswith(f".{word}")]
+    if len(ends) == 1:
+        return ends[0]
+    if ends:
+        raise ConfigError(f"{what}: '{word}' could be {' or '.join(ends)}; give the whole name")
+    near = difflib.get_close_matches(word, [*columns, *_SHORT], n=1, cutoff=0.5)
+    near = near or difflib.get_close_matches(word, [column.rpartition(".")[2] for column in columns], n=1, cutoff=0.7)
+    hint = f"did you mean '{near[0]}'? " if near else ""
+    raise ConfigError(
+        f"{what}: unknown column '{word}'; {hint}flitgym-plot <folder> --help lists the {len(columns)} columns"
+    )
+
+
+def _heeded(row: Row, section: str) -> bool:
+    return section != "traffic" or not is_of_jobs(row)
+
+
+def configuration(row: Row) -> dict[str, Any]:
+    """The columns of a row that decide its result, apart from the seed: those with a value, compared as `value_of`."""
+    return {f"{part}.{key}": value for part in SECTIONS for key, value in _section(row, part).items()}
+
+
+def _section(row: Row, section: str) -> dict[str, Any]:
+    """The keys of a section that have a value and decide a result, without the name of the section."""
+    prefix = f"{section}."
+    if section == "run" and is_of_jobs(row):
+        keys: Iterable[str] = (f"run.{key}" for key in RUN_OF_WORKLOAD)
+    else:
+        keys = (key for key in row if key.startswith(prefix) and key not in _NEUTRAL)
+    if not _heeded(row, section):
+        return {}
+    return {key.removeprefix(prefix): value_of(row, key) for key in keys if row.get(key) is not None}
+
+
+def _differing(section: str, rows: Sequence[Row]) -> list[str]:
+    """The keys of a section that differ among runs of one component."""
+    by_name: dict[tuple[bool, Any], list[dict[str, Any]]] = {}
+    for row in rows:
+        if _heeded(row, section):
+            by_name.setdefault((is_of_jobs(row), row.get(f"{section}.name")), []).append(_section(row, section))
+    found: dict[str, None] = {}
+    for sections in by_name.values():
+        for key in dict.fromkeys(key for one in sections for key in one):
+            if len({one.get(key) for one in sections}) > 1:
+                found[f"{section}.{key}"] = None
+    return list(found)
+
+
+def _labels(section: str, rows: Sequence[Row]) -> list[str]:
+    """A name for the component of each row.
+
+    Presets of one component get their own names where they differ in several keys. If they differ in a single key, that
+    key was swept, and all of them have the name of the component.
+    """
+    full, plain = [], []
+    for row in rows:
+        name = str(row[f"{section}.name"])
+        if section == "routing":
+            plain.append(player_of(row))
+            full.append(preset_of(section, _plain(row, section)) if plain[-1] == name else plain[-1])
+        elif section == "traffic":
+            plain.append(name)
+            full.append(pattern_of(row))
+        else:
+            plain.append(name)
+            full.append(preset_of(section, _plain(row, section)) if section != "workload" else name)
+    labels = list(full)
+    for word in dict.fromkeys(plain):
+        alike = [k for k, other in enumerate(plain) if other == word]
+        if len({full[k] for k in alike}) > 1 and _explained(section, [(full[k], rows[k]) for k in alike]) < 2:
+            for k in alike:
+                labels[k] = word
+    return labels
+
+
+def _explained(section: str, labelled: Sequence[tuple[str, Row]]) -> int:
+    """The number of keys that differ among rows and of which the label determines the value."""
+    sections = [(label, _section(row, section)) for label, row in labelled]
+    labels = {label for label, _ in sections}
+    keys = {key for _, one in sections for key in one if key not in _TOLD_BY_LABEL}
+    differing = [key for key in keys if len({one.get(key) for _, one in sections}) > 1]
+    return sum(len({(label, one.get(key)) for label, one in sections}) == len(labels) for key in differing)
+
+
+def _plain(row: Row, section: str) -> dict[str, Any]:
+    return {key.partition(".")[2]: value for key, value in row.items() if key.startswith(f"{section}.")}

@@ -1,0 +1,77 @@
+"""The words of axes and legends for any column of a table of results, with units."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from ...simcore import registered
+from .drawing import STYLES
+from .patterns import title_of
+
+_FLITS = "flits per terminal per flit time"
+_LABELS = {
+    "traffic.load": f"offered load ({_FLITS})",
+    "offered_load": f"offered load ({_FLITS})",
+    "accepted_load": f"accepted load ({_FLITS})",
+    "packet_latency_mean_ns": "mean packet latency (ns)",
+    "packet_latency_p99_ns": "p99 packet latency (ns)",
+    "hops_mean": "mean hops per packet",
+    "nonminimal_fraction": "part of packets on non-minimal paths",
+    "topology": "topology",
+    "routing": "routing",
+    "seed": "seed",
+}
+_QUANTITIES = {"comm_time_mean_ns": "mean_communication_time_ns", "comm_time_max_ns": "longest_communication_time_ns"}
+# The end of a column's name, and its unit.
+_UNITS = {"_ns": "ns", "_mb": "MB", "_seconds": "s", "_gb_per_s": "GB/s", "_gb_per_ms": "GB/ms", "_gb": "GB"}
+
+
+def axis_label(column: str) -> str:
+    """The label of an axis: the words of a column with its unit in brackets."""
+    if column in _LABELS:
+        return _LABELS[column]
+    section, _, key = column.partition(".")
+    if section == "jobs":
+        job, _, quantity = key.rpartition(".")
+        return f"{job}: {_with_unit(_QUANTITIES.get(quantity, quantity))}"
+    if section in _sections() and key:
+        unit = _sections()[section].get(key, "")
+        return f"{column} ({unit})" if unit else _with_unit(column, plain=False)
+    return _with_unit(column)
+
+
+def value_label(column: str, value: Any, alone: bool = False) -> str:
+    """The label of one value of a column: `PAR`, `dragonfly_72`, `vcs=4`.
+
+    Args:
+        column: Its name, or a section whose components differ.
+        value: None where a run has no such key.
+        alone: Whether the axis names the column already.
+    """
+    if column == "routing":
+        return STYLES[value].label if value in STYLES else str(value)
+    if column == "traffic" and value is not None:
+        return title_of(str(value))
+    text = "default" if value is None else str(value).lower() if isinstance(value, bool) else _number(value)
+    return text if alone or "." not in column else f"{column.rpartition('.')[2]}={text}"
+
+
+def _number(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _with_unit(column: str, plain: bool = True) -> str:
+    for end, unit in _UNITS.items():
+        if column.endswith(end):
+            stem = column.removesuffix(end)
+            return f"{stem.replace('_', ' ') if plain else column} ({unit})"
+    return column.replace("_", " ") if plain else column
+
+
+@cache
+def _sections() -> Mapping[str, Mapping[str, str]]:
+    """The unit of every parameter of the core, by section."""
+    return {
+        kind: {key: spec["unit"] for one in registered(kind).values() for key, spec in one["params"].items()}
+        for kind in ("topology", "router", "routing", "traffic", "workload", "failures")
+    } | {"run": {}}

@@ -1,0 +1,65 @@
+"""The presets in `configs/<group>/*.yaml`, read without Hydra: the values that each sets, and its first comment."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..plugins import files
+
+_CONFIGS = Path(__file__).resolve().parent.parent / "configs"
+
+
+@cache
+def preset_files(group: str) -> dict[str, Path]:
+    """The file of every preset of a group by its name; presets of plugins come last."""
+    own = sorted((_CONFIGS / group).glob("*.yaml"))
+    return {path.stem: path for path in [*own, *(path for _, path in files("configs", f"{group}/*.yaml"))]}
+
+
+def comment_of(path: Path) -> str:
+    """The comment at the top of a preset as one line; empty without a comment."""
+    words = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        words.append(line.lstrip("# ").strip())
+    return " ".join(words)
+
+
+@cache
+def values_of(group: str, preset: str) -> dict[str, Any]:
+    """The keys that a preset and the presets below it set, with the registered `name` of the component.
+
+    Args:
+        group: The group of configurations, such as `topology`.
+        preset: The name of the preset, or of a registered component without a file.
+    """
+    path = preset_files(group).get(preset)
+    if path is None:
+        return {"name": preset}
+    content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    values: dict[str, Any] = {"name": preset}
+    for base in content.pop("defaults", []):
+        if isinstance(base, str) and base != "_self_":
+            values |= values_of(group, base)
+    return values | content
+
+
+def preset_of(group: str, section: dict[str, Any]) -> str:
+    """The preset that a resolved section of a configuration was made from; the component's own name if none fits.
+
+    A preset fits if the section has every value that the preset sets. The one that sets most values is returned.
+
+    Args:
+        group: The group of configurations, such as `topology`.
+        section: Its keys and values, among them `name`.
+    """
+    fitting = {str(section["name"]): 1}
+    for preset in preset_files(group):
+        values = values_of(group, preset)
+        # A resolver such as ${shipped_policy:dqn} is not a value that can be compared.
+        if all("${" not in str(value) and section.get(key) == value for key, value in values.items()):
+            fitting[preset] = len(values)
+    return max(fitting, key=lambda preset: fitting[preset])

@@ -1,0 +1,190 @@
+"""`flitgym-compare`: how runs are paired, which differences exceed noise, and what is printed."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flitgym.configs import compose
+from flitgym.experiments import compare as command
+from flitgym.experiments.comparison.pairs import (
+    EQUAL,
+    EXCEEDS,
+    NO_SEED,
+    ONE_SEED,
+    UNCLEAR,
+    WITHIN,
+    Comparison,
+    compare,
+    difference,
+)
+from flitgym.experiments.comparison.text import markdown
+from flitgym.experiments.metrics import bootstrap_difference
+from flitgym.experiments.running.one_run import execute
+from flitgym.experiments.terminal.commandline import CommandError
+from flitgym.experiments.terminal.progress import no_report
+from flitgym.simcore import ConfigError
+from sweep_rows import job_row, traffic_row
+
+SEEDS = range(1, 7)
+
+
+def study(latency: float, **keys: Any) -> list[dict[str, Any]]:
+    """Two routings at two loads with six seeds; latencies differ by a few ns from seed to seed."""
+    return [
+        traffic_row(routing, load, seed, latency + 100 * load + (seed * 7919) % 5, **keys)
+        for routing in ("minimal", "par")
+        for load in (0.1, 0.3)
+        for seed in SEEDS
+    ]
+
+
+# --- Pairs ---------------------------------------------------------------------------------------------------------
+
+
+def test_runs_are_paired_by_the_keys_in_common() -> None:
+    found = compare(study(500.0), study(600.0, **{"router.vcs": 5}))
+    assert [pair.common for pair in found.pairs] == [
+        {"routing": routing, "traffic.load": load} for routing in ("minimal", "par") for load in (0.1, 0.3)
+    ]
+    assert found.settings == {"router.vcs": ("3", "5")}
+    assert found.alone == ([], [])
+    for pair in found.pairs:
+        assert not pair.identical
+        told = {one.column: one for one in pair.differences}
+        assert told["packet_latency_mean_ns"].change == (100.0, 100.0, 100.0)
+        assert told["packet_latency_mean_ns"].verdict == EXCEEDS
+        assert told["accepted_load"].verdict == EQUAL
+
+
+def test_runs_without_a_partner_are_named() -> None:
+    first, second = study(500.0), study(600.0, **{"router.vcs": 5})
+    found = compare(first, [row for row in second if row["traffic.load"] == 0.1])
+    assert [pair.name for pair in found.pairs] == ["MIN, load=0.1", "PAR, load=0.1"]
+    assert found.alone == (["MIN, load=0.3", "PAR, load=0.3"], [])
+
+
+def test_keys_that_follow_from_others_are_listed() -> None:
+    found = compare([traffic_row("minimal", 0.1)], [traffic_row("par", 0.1, **{"run.warmup_ns": 5e5})])
+    assert found.settings == {
+        "routing.name": ("minimal", "par"),
+        "routing.threshold": ("-", "2"),
+        "run.warmup_ns": ("2000", "500000"),
+    }
+    (pair,) = found.pairs
+    assert pair.name == ""
+
+
+def test_several_values_of_a_side_cannot_be_paired() -> None:
+    second = [*study(600.0, **{"router.vcs": 5}), *study(700.0, **{"router.vcs": 6})]
+    with pytest.raises(ConfigError, match=r"the two differ in router\.vcs, which has several values on one side"):
+        compare(study(500.0), second)
+
+
+def test_identical_bits_are_said_to_be_identical() -> None:
+    other = compare(study(500.0), study(500.0, **{"run.threads": 4}))  # whose rows have hashes of their own
+    assert not any(pair.identical for pair in other.pairs)
+    same = compare(study(500.0), [row | {"run.threads": 4} for row in study(500.0)])
+    assert all(pair.identical for pair in same.pairs)
+    assert "4 identical, bit by bit" in markdown(same, ("a", "b"))
+    assert same.settings == {}
+
+
+def test_jobs_are_compared_by_their_times() -> None:
+    first = [job_row("par", "ur", seed, lu=1000.0 + seed, ur=2000.0) for seed in SEEDS]
+    second = [job_row("minimal", "ur", seed, lu=900.0 + seed, ur=None) for seed in SEEDS]
+    (pair,) = compare(first, second).pairs
+    (lu,) = pair.differences  # a job that is not done has no time
+    assert (lu.column, lu.change.value, lu.verdict) == ("jobs.lu.comm_time_mean_ns", -100.0, EXCEEDS)
+
+
+# --- Noise ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_interval_is_that_of_paired_seeds() -> None:
+    rng = np.random.default_rng(3)
+    first = dict(enumerate(rng.normal(500, 50, 8)))
+    second = {seed: value + 5 + rng.normal(0, 1) for seed, value in first.items()}
+    found = difference("packet_latency_mean_ns", first, second)
+    assert found.change == bootstrap_difference(list(second.values()), list(first.values()))
+    assert found.verdict == EXCEEDS  # although runs of one side differ by ten times as much
+    assert (found.first, found.second) == pytest.approx((np.mean(list(first.values())), np.mean(list(second.values()))))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdict"),
+    [
+        ({1: 500.0}, {1: 510.0}, ONE_SEED),
+        ({1: 500.0}, {2: 510.0}, NO_SEED),
+        ({1: 500.0, 2: 510.0}, {1: 500.0, 2: 510.0}, EQUAL),
+        ({1: 500.0, 2: 510.0}, {1: 501.0, 2: 515.0}, UNCLEAR),
+        ({1: 500.0, 2: 510.0}, {1: 600.0, 2: 611.0}, EXCEEDS),
+        ({1: 500.0, 2: 510.0}, {1: 520.0, 2: 505.0}, WITHIN),
+    ],
+)
+def test_verdicts(first: dict[int, float], second: dict[int, float], verdict: str) -> None:
+    found = difference("x", first, second)
+    assert found.verdict == verdict
+    assert np.isfinite(found.change.low) == (verdict not in (ONE_SEED, NO_SEED))
+
+
+def test_noise_alone_seldom_exceeds_noise() -> None:
+    rng = np.random.default_rng(1)
+    for seeds in (2, 3, 5):
+        sides = rng.normal(size=(400, 2, seeds))
+        found = [difference("x", dict(enumerate(a)), dict(enumerate(b))).verdict for a, b in sides]
+        # 5 % of 400, and three standard deviations of that count; the percentile bootstrap alone would say 25 to 50 %.
+        assert found.count(EXCEEDS) <= 20 + 3 * np.sqrt(400 * 0.05 * 0.95)
+
+
+# --- The command ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two studies of two seeds; `second` has other buffers."""
+    folder = tmp_path_factory.mktemp("compared")
+    for study, flits in (("first", 20), ("second", 40)):
+        for seed in (1, 2):
+            words = ("topology=dragonfly_72", "routing=minimal", "traffic=adversarial", "traffic.load=0.5")
+            windows = ("run.warmup_ns=2000", "run.measure_ns=2000")
+            own = (f"router.input_buffer_flits={flits}", f"seed={seed}")
+            execute(compose((*words, *windows, *own)), folder / study / str(seed), no_report)
+    return folder / "first", folder / "second"
+
+
+def test_two_studies(folders: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command.command([*map(str, folders), f"out={tmp_path / 'compare.md'}"])
+    text = capsys.readouterr().out
+    assert "router.input_buffer_flits" in text
+    assert "mean packet latency (ns)" in text
+    assert text.count("first") >= 2
+    page = (tmp_path / "compare.md").read_text()
+    assert "| router.input_buffer_flits | 20 | 40 |" in page
+    assert page.startswith("# first and second\n")
+    command.command([*map(str, folders), "--markdown"])
+    assert capsys.readouterr().out == page
+
+
+def test_two_single_runs(folders: tuple[Path, Path]) -> None:
+    found: Comparison = command.compare([folders[0] / "1", folders[1] / "1"])
+    (pair,) = found.pairs
+    assert {one.verdict for one in pair.differences} <= {ONE_SEED, EQUAL}
+    other = command.compare([folders[0] / "1", folders[0] / "2"])
+    assert {one.verdict for one in other.pairs[0].differences} <= {NO_SEED, EQUAL}
+
+
+def test_a_copy_is_identical(folders: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(folders[0], tmp_path / "copy")
+    command.command([str(folders[0]), str(tmp_path / "copy")])
+    assert "identical, bit by bit" in capsys.readouterr().out
+
+
+def test_mistakes(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="it takes two folders, not 1"):
+        command.command([str(folders[0])])
+    with pytest.raises(CommandError, match="no simulated run below"):
+        command.command([str(folders[0]), str(tmp_path)])
+    with pytest.raises(ConfigError, match="unknown key 'uot'; did you mean 'out'"):
+        command.command([*map(str, folders), "uot=a.md"])

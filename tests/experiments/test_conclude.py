@@ -1,0 +1,158 @@
+"""The end of a sweep: its table, picture and report, made once for each set of runs."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flitgym.configs import compose, config_hash, plot_formats
+from flitgym.experiments.conclusion.conclude import conclude, fingerprint
+from flitgym.experiments.results.rows import read_rows, row
+from flitgym.experiments.running.one_run import execute
+from flitgym.experiments.terminal.progress import no_report
+from flitgym.simcore import ConfigError
+
+TINY = ("topology=dragonfly_72", "run.warmup_ns=200", "run.measure_ns=500")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    for routing in ("minimal", "par"):
+        for load in (0.1, 0.4):
+            config = compose((*TINY, f"routing={routing}", f"traffic.load={load}"))
+            execute(config, folder / f"{routing}_{load}", no_report)
+    return folder
+
+
+@pytest.fixture
+def study(runs: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(runs, tmp_path / "study"))
+
+
+def times(paths: list[Path]) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in paths}
+
+
+def test_a_sweep_leaves_a_table_a_picture_and_a_report(study: Path) -> None:
+    written = conclude(study)
+    assert [path.name for path in written] == ["rows.parquet", "sweep.png", "sweep.svg", "report.html"]
+    rows = read_rows(study / "rows.parquet")
+    assert {(one["routing.name"], one["traffic.load"]) for one in rows} == {
+        (routing, load) for routing in ("minimal", "par") for load in (0.1, 0.4)
+    }
+    assert (study / "sweep.png").read_bytes().startswith(b"\x89PNG")
+    report = (study / "report.html").read_text()
+    assert report.index("<figure>") < report.index('id="headline"')
+    assert 'src="data:image/svg+xml' in report
+
+
+def test_nothing_is_done_twice(study: Path) -> None:
+    before = times(conclude(study))
+    assert times(conclude(study)) == before
+
+
+def test_what_is_finished_needs_no_library(study: Path) -> None:
+    conclude(study)
+    code = (
+        "import sys; from pathlib import Path; from flitgym.experiments.conclusion.conclude import conclude\n"
+        "print(len(conclude(Path(sys.argv[1]))), [m for m in ('matplotlib', 'pyarrow', 'hydra', 'numpy') "
+        "if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(study)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "4 []"
+
+
+@pytest.mark.parametrize("change", ["run", "removed", "format", "picture", "table", "report"])
+def test_a_change_is_noticed(study: Path, change: str) -> None:
+    before = times(conclude(study))
+    formats: tuple[str, ...] = ("png", "svg")
+    if change == "run":
+        execute(compose((*TINY, "routing=par", "traffic.load=0.2")), study / "further", no_report)
+    elif change == "removed":
+        shutil.rmtree(study / "par_0.4")
+    elif change == "format":
+        formats = ("pdf",)
+    else:
+        (study / {"picture": "sweep.svg", "table": "rows.parquet", "report": "report.html"}[change]).unlink()
+    after = times(conclude(study, formats))
+    assert not set(after.items()) & set(before.items())
+    assert len(read_rows(study / "rows.parquet")) == 4 + (change == "run") - (change == "removed")
+    # A picture of an earlier set of runs, or in a format that was not asked for, does not stay.
+    pictures = {path.suffix for path in study.glob("sweep.*")}
+    assert pictures == ({".pdf"} if change == "format" else {".png", ".svg"})
+
+
+def test_without_a_format_there_is_no_picture(study: Path) -> None:
+    assert [path.name for path in conclude(study, ())] == ["rows.parquet", "report.html"]
+    assert "<figure>" not in (study / "report.html").read_text()
+    assert [path.name for path in conclude(study, ("pdf",))] == ["rows.parquet", "sweep.pdf", "report.html"]
+
+
+def test_one_run_has_a_report_and_no_picture(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "par_0.1", tmp_path / "one" / "par_0.1")
+    before = times(conclude(tmp_path / "one"))
+    assert [path.name for path in before] == ["rows.parquet", "report.html"]
+    assert times(conclude(tmp_path / "one")) == before
+
+
+def test_no_run_leaves_nothing(tmp_path: Path) -> None:
+    assert conclude(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_run_is_named_and_left_out(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (study / "par_0.4" / "result.json").write_text("{")
+    conclude(study)
+    assert "par_0.4/result.json is damaged" in capsys.readouterr().err
+    assert len(read_rows(study / "rows.parquet")) == 3
+
+
+def test_the_fingerprint_tells_runs_and_formats_apart(study: Path) -> None:
+    assert fingerprint(study, ("png", "svg")) == fingerprint(study, ("svg", "png"))
+    assert fingerprint(study, ("png",)) != fingerprint(study, ())
+
+
+# --- plot.format ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("word", "formats"),
+    [
+        ("plot.format=pdf", ("pdf",)),
+        ("plot.format=[pdf,png]", ("pdf", "png")),
+        ("plot.format=[png,png]", ("png",)),
+        ("plot.format=[]", ()),
+        ("plot.format=none", ()),
+        ("plot.format=null", ()),
+        ("seed=1", ("png", "svg")),
+    ],
+)
+def test_formats(word: str, formats: tuple[str, ...]) -> None:
+    assert plot_formats(compose((word,))) == formats
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("pgn", r"plot\.format: unknown format 'pgn'; did you mean 'png'\?; valid formats: pdf, png, svg"),
+        ("[svg,jpeg]", r"plot\.format: unknown format 'jpeg'"),
+        ("3", r"plot\.format: 3 is not a list of formats; valid formats: png, svg, pdf"),
+    ],
+)
+def test_an_unknown_format_stops_a_run(value: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=message):
+        execute(compose((*TINY, f"plot.format={value}")), tmp_path, no_report)
+
+
+def test_the_format_makes_no_other_run(runs: Path) -> None:
+    assert config_hash(compose((*TINY, "plot.format=pdf"))) == config_hash(compose(TINY))
+    result: dict[str, Any] = json.loads((runs / "par_0.1" / "result.json").read_text())
+    assert not [column for column in row(result, runs / "par_0.1") if column.startswith("plot")]
+
+
+def test_a_run_of_a_version_without_the_section_has_no_picture() -> None:
+    assert plot_formats({"run": {}}) == ()

@@ -1,0 +1,80 @@
+"""`list` and `--version`: every choice is in a table, and nothing heavy is imported for it."""
+
+import subprocess
+import sys
+
+import pytest
+from flitgym.agents import trainable
+from flitgym.experiments import listing
+from flitgym.simcore import __version__, registered
+from hydra.core.config_store import ConfigStore
+
+
+@pytest.mark.parametrize("group", ["topology", "router", "routing", "traffic", "workload", "run", "worlds"])
+def test_every_choice_of_the_command_line_is_listed(group: str) -> None:
+    names = [name for name, *_ in listing.choices(group)]
+    assert names == listing.names(group)
+    assert len(set(names)) == len(names)
+    files = {path.stem for path in (listing._AGENTS.parent / "configs" / group).glob("*.yaml")}
+    nodes = {name.removesuffix(".yaml") for name in ConfigStore.instance().repo.get(group, {})}
+    assert set(names) == files | nodes
+
+
+@pytest.mark.parametrize("group", list(listing.GROUPS))
+def test_every_choice_says_what_it_is(group: str) -> None:
+    for name, text, _ in listing.choices(group):
+        assert len(text) > 10, f"{group}={name}"
+
+
+def test_the_line_of_a_network() -> None:
+    lines = {name: (text, details) for name, text, details in listing.choices("topology")}
+    text, details = lines["dragonfly_72"]
+    assert text.startswith("The smallest balanced Dragonfly")
+    assert details.startswith("72 terminals; terminals_per_router=2 routers_per_group=4 global_ports=2 groups=9")
+    assert lines["hyperx"][0] == registered("topology")["hyperx"]["summary"]
+    assert "terminals;" not in lines["graph"][1]  # it needs a file
+
+
+def test_agents_are_those_that_can_be_trained() -> None:
+    listed = {name: details for name, _, details in listing.choices("agent")}
+    assert set(listed) >= {name for name in trainable() if not name.startswith("rllib")}
+    assert {"rllib_dqn", "rllib_ppo"} <= set(listed)
+    config, _ = trainable()["dqn"]
+    assert f"capacity={config().capacity}" in listed["dqn"]
+
+
+def test_the_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    assert listing.main([]) == 0
+    text = capsys.readouterr().out
+    assert all(group in text for group in listing.GROUPS)
+    assert "dragonfly_1056" in text
+    assert listing.main(["engine"]) == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in registered("engine"))
+
+
+def test_every_name_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    listing.main(["routing"])
+    words = set(capsys.readouterr().out.split())
+    assert set(listing.names("routing")) <= words
+
+
+def test_an_unknown_group(capsys: pytest.CaptureFixture[str]) -> None:
+    assert listing.main(["topolgy"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("list: unknown group 'topolgy'; did you mean 'topology'?; valid groups: topology, router")
+
+
+def test_the_version() -> None:
+    release, _, core = __version__.partition("+")
+    assert listing.version_text() == f"flitgym {release} (core {core})"
+
+
+def test_nothing_heavy_is_imported() -> None:
+    code = (
+        "import sys; from flitgym.experiments import listing; listing.main(['topology']); listing.main(['agent']); "
+        "listing.version_text(); "
+        "print([m for m in ('hydra', 'omegaconf', 'torch', 'matplotlib', 'pyarrow') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

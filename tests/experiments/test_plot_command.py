@@ -1,0 +1,139 @@
+"""`flitgym-plot`: the columns that it draws, the files that it writes, and its words about mistakes."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from flitgym.configs import compose
+from flitgym.experiments import plot
+from flitgym.experiments.plotting import sweeps
+from flitgym.experiments.results.rows import ROWS_FILE, gather, read_rows, write_rows
+from flitgym.experiments.running.one_run import execute
+from flitgym.experiments.terminal.commandline import CommandError
+from flitgym.experiments.terminal.progress import no_report
+from flitgym.simcore import ConfigError, CoreError
+from matplotlib.axes import Axes
+
+TINY = ("topology=dragonfly_72", "run.warmup_ns=200", "run.measure_ns=500")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    for routing in ("minimal", "par"):
+        for load in (0.1, 0.4):
+            execute(
+                compose((*TINY, f"routing={routing}", f"traffic.load={load}")), folder / f"{routing}_{load}", no_report
+            )
+    return folder
+
+
+@pytest.fixture
+def study(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "study"))
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Axes]:
+    """The axes that the command draws."""
+    axes: list[Axes] = []
+    real = sweeps.curves
+
+    def remembered(*arguments: object) -> Axes:
+        axes.append(real(*arguments))  # type: ignore[arg-type]
+        return axes[-1]
+
+    monkeypatch.setattr(sweeps, "curves", remembered)
+    return axes
+
+
+def test_a_column_against_another(study: Path, drawn: list[Axes], capsys: pytest.CaptureFixture[str]) -> None:
+    plot.command([str(study), "x=traffic.load", "y=accepted_load", "by=routing"])
+    names = [f"accepted_load_against_traffic.load.{kind}" for kind in ("png", "svg")]
+    assert capsys.readouterr().out.split() == [str(study / name) for name in names]
+    assert (study / names[0]).read_bytes().startswith(b"\x89PNG")
+    gather(study)
+    rows = read_rows(study / ROWS_FILE)
+    for line, name in zip(drawn[0].get_lines(), ("minimal", "par"), strict=False):
+        own = sorted((row["traffic.load"], row["accepted_load"]) for row in rows if row["routing.name"] == name)
+        assert [tuple(point) for point in line.get_xydata()] == own  # type: ignore[union-attr]
+
+
+def test_defaults_are_the_swept_keys_and_the_latency(study: Path, drawn: list[Axes]) -> None:
+    plot.command([str(study), "by=routing", "format=svg"])
+    assert (study / "packet_latency_mean_ns_against_traffic.load.svg").exists()
+    assert [str(line.get_label()) for line in drawn[0].get_lines()] == ["MIN", "PAR"]
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["out=a.pdf"], ["a.pdf"]),
+        (["out=a"], ["a.png", "a.svg"]),
+        (["out=a.png", "format=svg,pdf"], ["a.pdf", "a.svg"]),
+    ],
+)
+def test_the_file_can_be_named(
+    study: Path, words: list[str], names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plot.command([str(study), "y=hops", *words])
+    plot.command([str(study), *words])  # the figure of the sweep
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == names
+
+
+def test_without_keys_it_does_what_a_sweep_does(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plot.command([str(study), "format=pdf"])
+    written = [study / name for name in ("rows.parquet", "sweep.pdf", "report.html")]
+    assert capsys.readouterr().out.split() == list(map(str, written))
+    assert all(path.is_file() for path in written)
+
+
+def test_a_table_alone_is_enough(study: Path, tmp_path: Path) -> None:
+    gather(study)
+    (tmp_path / "table").mkdir()
+    write_rows(tmp_path / "table" / ROWS_FILE, read_rows(study / ROWS_FILE))
+    plot.command([str(tmp_path / "table"), "x=routing", "y=p99"])
+    assert (tmp_path / "table" / "packet_latency_p99_ns_against_routing.png").exists()
+
+
+def test_help_lists_the_columns(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plot.command([str(study), "--help"])
+    lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    listed = {line[0]: line[1] for line in lines}
+    assert listed["traffic.load"] == "0.1 to 0.4"
+    assert listed["routing"] == "minimal, par"
+    assert {"accepted_load", "packet_latency_mean_ns", "router.vcs", "seed"} <= set(listed)
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "message"),
+    [
+        (["y=acepted_load"], ConfigError, r"y: unknown column 'acepted_load'; did you mean 'accepted_load'\?"),
+        (["x=traffic.laod"], ConfigError, r"x: unknown column 'traffic\.laod'; did you mean 'traffic\.load'\?"),
+        (["by=rooting"], ConfigError, r"by: unknown column 'rooting'; did you mean 'routing'\?"),
+        (["y=state_hash"], ConfigError, "y: the column 'state_hash' holds no numbers"),
+        (["z=1"], ConfigError, "z=1: unknown key 'z'; valid keys: by, format, out, x, y"),
+        (["y="], ConfigError, "y: it needs a value"),
+        (["--hlep"], ConfigError, "unknown option '--hlep'; did you mean '--help'"),
+        (["format=jpg"], ConfigError, "format: unknown format 'jpg'"),
+        (["out=a.jpg"], ConfigError, "out: unknown format 'jpg'"),
+        (["another"], CommandError, "it takes one folder, not 2"),
+    ],
+)
+def test_mistakes(study: Path, words: list[str], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        plot.command([str(study), *words])
+
+
+def test_a_folder_without_runs(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"no run below .*flitgym-simulate"):
+        plot.command([str(tmp_path), "y=p99"])
+
+
+def test_damaged_runs_are_named(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (study / "par_0.4" / "result.json").write_text("{")
+    with pytest.raises(CoreError, match="1 damaged runs are not shown"):
+        plot.command([str(study), "y=p99"])
+    assert "par_0.4/result.json is damaged" in capsys.readouterr().err
+    assert (study / "packet_latency_p99_ns_against_traffic.load.png").exists()

@@ -1,0 +1,270 @@
+"""The figure of a sweep: which keys were swept, and that the points drawn are the numbers of the rows."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flitgym.experiments.metrics import bootstrap_mean
+from flitgym.experiments.plotting.drawing import STYLES, save_figure
+from flitgym.experiments.plotting.sweeps import curves, sweep_figure
+from flitgym.experiments.plotting.swept import column_of, named, swept
+from flitgym.experiments.plotting.words import axis_label, value_label
+from flitgym.simcore import ConfigError
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from sweep_rows import DRAGONFLIES, job_row, traffic_row
+
+LOADS, SEEDS = (0.1, 0.3, 0.5), (1, 2, 3)
+GRID = [
+    traffic_row(routing, load, seed, latency=base * (1 + load) + seed)
+    for routing, base in (("par", 800.0), ("minimal", 500.0))
+    for load in LOADS
+    for seed in SEEDS
+]
+
+
+def drawn(ax: Axes) -> dict[str, list[tuple[float, float]]]:
+    """The points of every line by its label; the line of offered loads is left out."""
+    lines = {str(line.get_label()): line.get_xydata() for line in ax.get_lines()}
+    return {label: [(x, y) for x, y in np.asarray(data)] for label, data in lines.items() if label != "_offered"}
+
+
+def bars(ax: Axes) -> list[tuple[float, float, float]]:
+    """Every vertical bar: its position and its two ends."""
+    found = [path.vertices for collection in ax.collections for path in collection.get_paths()]
+    return [(a[0][0], a[0][1], a[1][1]) for a in found if len(a) == 2]  # type: ignore[index]
+
+
+def by_label(figure: Figure, part: str) -> Axes:
+    (found,) = (ax for ax in figure.axes if part in ax.get_ylabel())
+    return found
+
+
+def legend_of(figure: Figure) -> list[str]:
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+# --- Which keys were swept -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "keys"),
+    [
+        (GRID, ["routing", "traffic.load"]),
+        ([traffic_row("par", 0.1, seed) for seed in SEEDS], []),
+        ([traffic_row("par", 0.1, **{"router.vcs": vcs}) for vcs in (3, 4)], ["router.vcs"]),
+        ([traffic_row("par", 0.1, **{"run.threads": n}) for n in (1, 2)], []),  # changes no number
+        ([traffic_row("par", 0.1), traffic_row("minimal", 0.1, **{"run.warmup_ns": 5e5})], ["routing"]),  # follows
+        ([traffic_row("par", 0.1, **keys) for keys in DRAGONFLIES.values()], ["topology"]),
+        ([traffic_row("par", 0.1, **{"topology.groups": n}) for n in (5, 9)], ["topology.groups"]),
+        ([traffic_row("dqn", 0.1), traffic_row("dqn_priced", 0.1)], ["routing"]),
+        ([traffic_row("ugal_l", 0.1), traffic_row("ugal_group", 0.1)], ["routing"]),
+        ([traffic_row("par", 0.1, **{"routing.threshold": t}) for t in (1.0, 2.0)], ["routing.threshold"]),
+        ([traffic_row("par", 0.1, **{"failures.links": n}) for n in (None, 0.1)], ["failures.links"]),
+        ([job_row("par", "none", lu=1.0), job_row("par", "ur", lu=1.0, ur=2.0)], ["workload.background"]),
+    ],
+)
+def test_the_keys_that_were_swept(rows: list[dict[str, Any]], keys: list[str]) -> None:
+    assert swept(named(rows)) == keys
+
+
+def test_components_have_the_words_of_the_command_line() -> None:
+    rows = named([traffic_row(name, 0.1) for name in ("ugal_l", "ugal_group", "dqn_priced", "minimal")])
+    assert [row["routing"] for row in rows] == ["ugal_l", "ugal_group", "dqn_priced", "minimal"]
+    assert {row["topology"] for row in rows} == {"dragonfly_72"}
+    assert named([traffic_row("par", 0.1, **{"topology.groups": 5})])[0]["topology"] == "dragonfly"
+    assert "traffic" not in named([job_row("par", "none", lu=1.0)])[0]
+
+
+@pytest.mark.parametrize(
+    ("word", "column"),
+    [
+        ("load", "traffic.load"),
+        ("traffic.load", "traffic.load"),
+        ("routing", "routing"),
+        ("p99", "packet_latency_p99_ns"),
+        ("vcs", "router.vcs"),
+        ("hops", "hops_mean"),
+    ],
+)
+def test_words_for_columns(word: str, column: str) -> None:
+    assert column_of(named(GRID), word, "x") == column
+
+
+def test_an_unknown_column_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ConfigError, match=r"y: unknown column 'acepted_load'; did you mean 'accepted_load'\?"):
+        curves(GRID, "load", "acepted_load", "routing")
+    with pytest.raises(ConfigError, match=r"x: 'name' could be .*routing.name or topology.name"):
+        curves(GRID, "name", "accepted_load")
+    with pytest.raises(ConfigError, match=r"y: the column 'topology\.arrangement' holds no numbers"):
+        curves(GRID, "load", "arrangement")
+
+
+# --- What is drawn -------------------------------------------------------------------------------------------------
+
+
+def test_a_curve_is_the_mean_of_the_seeds_with_its_interval() -> None:
+    ax = curves(GRID, "traffic.load", "latency", "routing", Figure().subplots())
+    expected = {
+        label: [(load, base * (1 + load) + 2) for load in LOADS] for label, base in (("MIN", 500.0), ("PAR", 800.0))
+    }
+    assert drawn(ax) == {label: pytest.approx(np.array(points)) for label, points in expected.items()}
+    intervals = [
+        (load, *bootstrap_mean([base * (1 + load) + seed for seed in SEEDS])[1:])
+        for base in (500.0, 800.0)
+        for load in LOADS
+    ]
+    assert sorted(bars(ax)) == [pytest.approx(interval) for interval in sorted(intervals)]
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["MIN", "PAR", "95 % interval over seeds"]
+    assert ax.get_xlabel() == "offered load (flits per terminal per flit time)"
+    assert ax.get_ylabel() == "mean packet latency (ns)"
+
+
+def test_one_seed_has_no_interval() -> None:
+    ax = curves([row for row in GRID if row["seed"] == 1], "load", "latency", "routing", Figure().subplots())
+    assert bars(ax) == []
+
+
+def test_a_seed_that_ran_twice_counts_once() -> None:
+    rows = [traffic_row("par", 0.1, 1, 100.0), traffic_row("par", 0.1, 2, 200.0)]
+    twice = [*rows, traffic_row("par", 0.1, 2, 200.0, **{"run.threads": 4})]
+    ax = curves(twice, "load", "latency", None, Figure().subplots())
+    assert drawn(ax) == {"_mean": [(0.1, 150.0)]}
+
+
+def test_runs_of_different_things_are_different_lines() -> None:
+    rows = [*GRID, *(row | {"router.vcs": 5, "packet_latency_mean_ns": 1.0} for row in GRID)]
+    ax = curves(rows, "load", "latency", "routing", Figure().subplots())
+    assert sorted(drawn(ax)) == ["MIN, vcs=3", "MIN, vcs=5", "PAR, vcs=3", "PAR, vcs=5"]
+    assert drawn(ax)["PAR, vcs=5"] == [(load, 1.0) for load in LOADS]
+    looks = {(line.get_color(), line.get_linestyle()) for line in ax.get_lines()}
+    assert len(looks) == 4
+
+
+def test_against_a_measured_column() -> None:
+    ax = curves(GRID, "packet_latency_mean_ns", "p99", "routing", Figure().subplots())
+    points = drawn(ax)
+    assert {label: len(line) for label, line in points.items()} == {"MIN": 9, "PAR": 9}
+    assert all(y == 2 * x for line in points.values() for x, y in line)
+
+
+def test_a_saturated_point_is_hollow_and_a_missing_one_a_gap() -> None:
+    rows = [traffic_row("par", load, accepted_load=min(load, 0.3)) for load in LOADS]
+    rows.append(traffic_row("par", 0.7, accepted_load=0.0, packet_latency_mean_ns=None))
+    figure = sweep_figure(rows)
+    ax = by_label(figure, "mean packet latency")
+    assert [at for at, _ in drawn(ax)["_mean"]] == list(LOADS)
+    white = [collection for collection in ax.collections if collection.get_facecolor().tolist() == [[1.0] * 4]]
+    assert [np.asarray(collection.get_offsets())[:, 0].tolist() for collection in white] == [[0.5]]
+    assert "hollow: saturated" in legend_of(figure)
+    assert "hollow: saturated" not in legend_of(sweep_figure(GRID))
+
+
+def test_the_figure_of_loads() -> None:
+    figure = sweep_figure(GRID)
+    assert [ax.get_ylabel().split("\n")[0] for ax in figure.axes] == [
+        "mean packet latency (ns)",
+        "p99 packet latency (ns)",
+        "accepted load",
+        "mean hops per packet",
+    ]
+    assert {ax.get_xlabel() for ax in figure.axes} == {"offered load (flits per terminal per flit time)"}
+    assert drawn(by_label(figure, "accepted"))["PAR"] == [(load, pytest.approx(load)) for load in LOADS]
+    assert drawn(by_label(figure, "p99"))["MIN"] == [(load, pytest.approx(1000 * (1 + load) + 4)) for load in LOADS]
+    assert legend_of(figure)[:2] == ["MIN", "PAR"]
+    colours = {line.get_label(): line.get_color() for line in figure.axes[0].get_lines()}
+    assert colours == {STYLES[name].label: STYLES[name].color for name in ("minimal", "par")}
+
+
+def test_the_figure_of_a_number_and_of_a_word() -> None:
+    rows = [traffic_row("par", 0.3, seed, 900 - 10 * vcs, **{"router.vcs": vcs}) for vcs in (4, 2, 3) for seed in SEEDS]
+    ax = by_label(sweep_figure(rows), "mean packet latency")
+    assert ax.get_xlabel() == "router.vcs"
+    assert drawn(ax) == {"_mean": [(2, 880.0), (3, 870.0), (4, 860.0)]}
+    routings = [traffic_row(name, 0.3, latency=value) for name, value in (("par", 900.0), ("minimal", 500.0))]
+    ax = by_label(sweep_figure(routings), "mean packet latency")
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["MIN", "PAR"]
+    assert drawn(ax) == {"MIN": [(0, 500.0)], "PAR": [(1, 900.0)]}
+
+
+def test_further_keys_are_rows_of_panels() -> None:
+    rows = [
+        traffic_row(routing, load, latency=base + load, **keys)
+        for routing in ("par", "minimal")
+        for load in LOADS
+        for base, keys in zip((100.0, 200.0), DRAGONFLIES.values(), strict=True)
+    ]
+    figure = sweep_figure(rows)
+    titles = [part.get_suptitle() for part in figure.subfigs]
+    assert titles == ["dragonfly_72", "dragonfly_342"]
+    for part, base in zip(figure.subfigs, (100.0, 200.0), strict=True):
+        assert drawn(part.axes[0])["PAR"] == [(load, base + load) for load in LOADS]
+
+
+def test_the_figure_of_jobs() -> None:
+    rows = [
+        job_row(routing, background, seed, lu=1000.0 * seed, **({} if background == "none" else {"ur": 5e6}))
+        for routing in ("par", "minimal")
+        for background in ("none", "ur")
+        for seed in (1, 2)
+    ]
+    figure = sweep_figure(rows)
+    assert [ax.get_ylabel() for ax in figure.axes] == [
+        "lu: mean communication time (ns)",
+        "ur: mean communication time (ms)",
+    ]
+    lu, ur = map(drawn, figure.axes)
+    assert [y for _, y in lu["PAR"]] == [1500.0, 1500.0]
+    assert [y for _, y in ur["MIN"]] == [5e6]
+    assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["none", "ur"]
+    assert not [text for text in legend_of(figure) if "saturated" in text]  # what a job offers is no load
+
+
+def test_seeds_alone_and_a_single_run() -> None:
+    ax = by_label(sweep_figure([traffic_row("par", 0.1, seed) for seed in SEEDS]), "mean packet latency")
+    assert drawn(ax) == {"_mean": [(seed, 510.0 + seed) for seed in SEEDS]}
+    for rows in ([traffic_row("par", 0.1)], [], [{"kind": "table", "topology.name": "torus"}] * 2):
+        with pytest.raises(ValueError, match="at least two runs"):
+            sweep_figure(rows)
+
+
+def test_many_keys_at_once_are_points() -> None:
+    rows = [
+        traffic_row("par", 0.3, latency=500.0 + k, **{"router.vcs": k, "routing.threshold": 7.0 * k % 20})
+        for k in range(1, 25)
+    ]
+    rows += [row | {"run.warmup_ns": 3000.0, "packet_latency_mean_ns": 900.0} for row in rows]
+    figure = sweep_figure(rows)
+    ax = figure.axes[0]
+    (line,) = (line for line in ax.get_lines() if line.get_label() == "_mean")
+    assert line.get_linestyle() == "None"
+
+
+def test_the_same_rows_give_the_same_file(tmp_path: Path) -> None:
+    first, second = (save_figure(sweep_figure(GRID), tmp_path / name, "salt", ("svg",))[0] for name in ("a", "b"))
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("column", "label"),
+    [
+        ("router.cycle_ns", "router.cycle_ns (ns)"),
+        ("routing.bias_flits", "routing.bias_flits (flits)"),
+        ("network_latency_p95_ns", "network latency p95 (ns)"),
+        ("cpu_seconds", "cpu (s)"),
+        ("run.warmup_ns", "run.warmup_ns (ns)"),
+    ],
+)
+def test_axes_have_units(column: str, label: str) -> None:
+    assert axis_label(column) == label
+
+
+def test_words_of_values() -> None:
+    assert value_label("routing", "ugal_l") == "UGAL-L"
+    assert value_label("router.vcs", 4) == "vcs=4"
+    assert value_label("router.vcs", 4, alone=True) == "4"
+    assert value_label("traffic", "adversarial1") == "ADV+1"
+    assert value_label("failures.links", None) == "links=default"
