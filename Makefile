@@ -29,7 +29,7 @@ CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o
 PACKAGES := $(shell find simcore experience env agents configs experiments plugins -name __init__.py 2>/dev/null)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP_SOURCES)) $(wildcard docs/extending/examples/*.cpp docs/extending/example_plugin/src/*.cpp)
 
-.PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions docs reference format constraints clean
+.PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -117,6 +117,7 @@ types: dev
 	@echo "== mypy"
 	@mkdir -p build/types/flitgym
 	@for package in simcore experience env agents configs experiments plugins; do ln -sfn ../../../$$package build/types/flitgym/$$package; done
+	@ln -sfn ../../../experiments/flitgym/__init__.py build/types/flitgym/__init__.py
 	@MYPYPATH=build/types:simcore/bench $(BIN)/mypy -p flitgym
 
 test-cpp:
@@ -174,6 +175,12 @@ $(VENV)/dependencies-docs: $(VENV)/dependencies
 
 reference: dev ## write the tables of docs/reference anew, from what the core and the code register
 	@FLITGYM_PLUGINS=none $(BIN)/python docs/_ext/reference_tables.py
+
+pictures: venv ## draw the pictures of docs/pictures again: the networks, the figures of architecture, the quickstart
+	@for script in cycle router decision topologies; do $(BIN)/python docs/pictures/$$script.py; done
+	@$(BIN)/flitgym-simulate -m study=quickstart topology=dragonfly_72 routing=minimal,ugal_l,par,dqn_dragonfly \
+		traffic=adversarial traffic.load=0.1,0.3,0.5 seed=1,2,3
+	@cp results/quickstart/sweep.png docs/pictures/quickstart.png
 
 docs: $(VENV)/dependencies-docs $(VENV)/installed ## build the documentation into build/docs (a warning ends it)
 	@echo "== sphinx"

@@ -91,8 +91,8 @@ def config_hash(config: Mapping[Any, Any]) -> str:
         config: As Hydra composes it, or resolved.
 
     Raises:
-        OSError: the Q-table file of `run.load_q_table`, a file of the routing (`path`, `file`, `demand`) or a GOAL file
-            cannot be read.
+        OSError: the Q-table file of `run.load_q_table`, a file of the routing (`path`, `file`, `demand`), that of a
+            traffic matrix or a GOAL file cannot be read.
     """
     run = {key: value for key, value in _plain(config["run"]).items() if key not in _NOT_IDENTITY}
     identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
@@ -114,6 +114,9 @@ def config_hash(config: Mapping[Any, Any]) -> str:
         if path and ":" not in path:  # `motif:halo3d` is no file
             content = without_provenance if key == "path" else None
             identity["routing"] = {**identity["routing"], key: file_hash(f"routing.{key}", path, content)}
+    path = identity.get("traffic", {}).get("file")
+    if path and identity["traffic"]["name"] == "matrix" and not path.startswith("motif:"):
+        identity["traffic"] = {**identity["traffic"], "file": file_hash("traffic.file", path)}
     return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -165,7 +168,8 @@ def _routing_label(routing: Mapping[Any, Any]) -> str:
 
 
 def _traffic_label(traffic: Mapping[Any, Any]) -> str:
-    return f"{traffic['name']}_load{traffic['load']:g}"
+    matrix = f"-{Path(traffic['file']).stem}" if traffic["name"] == "matrix" and traffic["file"] else ""
+    return f"{traffic['name']}{matrix}_load{traffic['load']:g}"
 
 
 def _plain(node: Any) -> Any:

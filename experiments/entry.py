@@ -50,6 +50,11 @@ def report() -> None:
     _begin("report.__main__")
 
 
+def draw() -> None:
+    """`flitgym-draw`."""
+    _begin("draw")
+
+
 def plot() -> None:
     """`flitgym-plot`."""
     _begin("plot")

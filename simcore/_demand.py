@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import math
 import os
 import zipfile
 from pathlib import Path
@@ -48,16 +49,19 @@ def read_flows(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> Flows
                         f"{graph.terminals - 1}, the first is called '{graph.terminal_names[0]}'"
                     )
             try:
-                rows.append((*ends, float(words[2]) if width == 3 else 1.0))  # type: ignore[arg-type]
+                rate = float(words[2]) if width == 3 else 1.0
             except ValueError:
                 raise ConfigError(f"{path}, line {number}: weight '{words[2]}' is no number") from None
+            if not 0 <= rate < math.inf:
+                raise ConfigError(f"{path}, line {number}: weight {rate}; valid are finite numbers from 0 on")
+            rows.append((*ends, rate))  # type: ignore[arg-type]
     if not rows:
         raise ConfigError(f"{path}: no flow in it")
     source, destination, weight = zip(*rows, strict=True)
     return np.array(source, np.uint32), np.array(destination, np.uint32), np.array(weight, np.float64)
 
 
-def read_demand(given: Any, graph: _core.ChannelGraph) -> _core.Demand:
+def read_demand(given: Any, graph: _core.ChannelGraph, key: str = "demand") -> _core.Demand:
     """The matrix, [terminals, terminals] from row to column, that an engine is to balance for.
 
     Args:
@@ -67,6 +71,7 @@ def read_demand(given: Any, graph: _core.ChannelGraph) -> _core.Demand:
             a SciPy sparse matrix, or anything that NumPy makes an array of. Rank k of a program is on terminal k, and
             its matrix says how many bytes ranks send each other.
         graph: The network.
+        key: Of the configuration, for messages.
 
     Raises:
         ConfigError: it is none, of another size or for more ranks than there are terminals, or an entry is negative or
@@ -76,20 +81,20 @@ def read_demand(given: Any, graph: _core.ChannelGraph) -> _core.Demand:
     if isinstance(given, _core.Demand):
         return given
     if isinstance(given, str) and given.startswith("motif:"):
-        flows = _of_ranks(given, _motif(given, graph), graph)
+        flows = _of_ranks(given, _motif(key, given, graph), graph)
     elif isinstance(given, str | os.PathLike):
-        flows = _from_file(Path(given), graph)
+        flows = _from_file(key, Path(given), graph)
     elif hasattr(given, "communication"):
-        flows = _of_ranks("demand", given, graph)
+        flows = _of_ranks(key, given, graph)
     elif hasattr(given, "tocoo"):
         entries = given.tocoo()
-        flows = _entries("demand", graph, entries.shape, entries.row, entries.col, entries.data)
+        flows = _entries(key, graph, entries.shape, entries.row, entries.col, entries.data)
     else:
-        flows = _entries("demand", graph, *_of_matrix("demand", np.asarray(given)))
-    return _core.Demand(graph.terminals, *flows)
+        flows = _entries(key, graph, *_of_matrix(key, np.asarray(given)))
+    return _core.Demand(graph.terminals, *flows, str(given) if isinstance(given, str | os.PathLike) else "")
 
 
-def _from_file(path: Path, graph: _core.ChannelGraph) -> Flows:
+def _from_file(key: str, path: Path, graph: _core.ChannelGraph) -> Flows:
     ending = path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
     if ending == ".csv":
         return read_flows(path, graph)
@@ -99,13 +104,13 @@ def _from_file(path: Path, graph: _core.ChannelGraph) -> Flows:
         return _entries(path, graph, *_from_matrix_market(path))
     if ending == ".goal":
         return _of_ranks(path, Program.goal(path.read_bytes(), str(path)), graph)
-    raise ConfigError(f"demand: '{path}' is no .csv, .npz, .npy, .mtx or .goal; nor motif:NAME")
+    raise ConfigError(f"{key}: '{path}' is no .csv, .npz, .npy, .mtx or .goal; nor motif:NAME")
 
 
-def _motif(given: str, graph: _core.ChannelGraph) -> Program:
+def _motif(key: str, given: str, graph: _core.ChannelGraph) -> Program:
     name, _, ranks = given.removeprefix("motif:").partition(":")
     if ranks and _number(ranks) < 1:
-        raise ConfigError(f"demand: '{given}': '{ranks}' is no number of ranks")
+        raise ConfigError(f"{key}: '{given}': '{ranks}' is no number of ranks")
     return Program.motif(name, {"ranks": int(ranks) if ranks else _core.motif_ranks(name, graph.terminals)})
 
 

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core, _q_table, _table
-from ._core import ConfigError
+from ._core import ConfigError, CoreError, registered
 from ._mapping import matrix_arguments
+from ._presets import with_presets
+from ._traffic import in_traffic
 
 NO_DECISION = np.uint64(2**64 - 1)
 """In `Simulation.transitions()["next_decision"]`: the packet made no further decision."""
@@ -28,11 +30,16 @@ class Simulation(_core.Simulation):
 
     Args:
         config: sections `topology`, `router`, `routing`, `traffic` (a name, or a mapping with `name` and parameters;
-            missing parameters take the defaults of `registered(kind)`), and an integer `seed`. Instead of `traffic`,
-            `workload`: parameters as in `registered("workload")` and `jobs`, a list of mappings with `name`, either
-            `motif` and its parameters (`registered("motif")`), `goal_file` or `program`, and optionally `terminals`.
+            missing parameters take the defaults of `registered(kind)`), and an integer `seed`. A name may be a preset
+            of the commands (`dragonfly_72`, `sc22`, `dqn_priced`). A section that is left out has the core's defaults,
+            not those of the commands: `flitgym.configuration(...)` gives the sections of a command. Instead of
+            `traffic`, `workload`: parameters as in `registered("workload")` and `jobs`, a list of mappings with
+            `name`, either `motif` and its parameters (`registered("motif")`), `goal_file` or `program`, and optionally
+            `terminals`.
             `failures`: links, routers and terminals out of use, as in `registered("failures")`; names in lists.
             `routing={"name": "table"}` takes a `ForwardingTable` as `table`, and a `Demand` as `demand`.
+            `traffic={"name": "matrix"}` takes rates, [terminals, terminals] from row to column, as `matrix`: an array,
+            a SciPy sparse matrix or whatever else `read_demand` takes; or its path as `file`.
             `max_memory_gb` (GB of 1e9 bytes; 0, the default = what the machine has free) bounds what the simulation
             may need to begin with; `facts()["memory_estimate_bytes"]` is that need.
 
@@ -53,13 +60,34 @@ class Simulation(_core.Simulation):
     _config: Any
 
     def __init__(self, config: Mapping[str, Any] | _core.Simulation) -> None:
-        own = config if isinstance(config, _core.Simulation) else _copied(config)
+        own = config if isinstance(config, _core.Simulation) else _copied(in_traffic(with_presets(config)))
         super().__init__(_table.in_routing(own) if isinstance(own, Mapping) else own)
         self._config = own._config if isinstance(own, Simulation) else own
         if isinstance(own, dict) and self.mapping() is not None:
             # Whoever loads a pickle gets the same mapping, whatever made it: a clock, or a library of another version.
             for job, done in zip(own["workload"]["jobs"], self.jobs(), strict=True):
                 job["terminals"] = done["rank_terminal"].tolist()
+
+    def __repr__(self) -> str:
+        try:
+            facts = self.facts()
+        except CoreError:
+            return f"<Simulation, now run by another thread, at {self.time_ns:,.0f} ns>"
+        network = f"{facts['topology']} ({facts['routers']:,} routers, {facts['terminals']:,} terminals)"
+        return (
+            f"<Simulation of {network}: routing {facts['routing']}, {self._sent()}, at {self.time_ns:,.0f} ns "
+            f"(cycle {self.now:,})>"
+        )
+
+    def _sent(self) -> str:
+        """The traffic or the jobs, for a reader."""
+        jobs = self.jobs()
+        if jobs:
+            return f"jobs {', '.join(str(job['name']) for job in jobs)}"
+        traffic = self._config["traffic"]
+        name = traffic if isinstance(traffic, str) else traffic["name"]
+        load = registered("traffic")[name]["params"]["load"]["default"]
+        return f"traffic {name} at load {load if isinstance(traffic, str) else traffic.get('load', load):g}"
 
     def cycles(self, ns: float) -> int:
         """The number of cycles nearest to a time in ns."""

@@ -17,6 +17,7 @@ from ._demand import read_demand
 from ._files import atomic_path
 from ._lft_dump import write as write_dump
 from ._lft_list import write_levels
+from ._presets import section
 from ._quality import Bisection, Quality
 
 FORMAT = "flitgym forwarding table 1"
@@ -33,7 +34,7 @@ class ChannelGraph(_core.ChannelGraph):
     per terminal `terminal_switch` and `terminal_port`.
 
     Args:
-        topology: as the section `topology` of a `Simulation`.
+        topology: as the section `topology` of a `Simulation`; a preset, too.
         failures: as its section `failures`, without events.
 
     Raises:
@@ -41,8 +42,9 @@ class ChannelGraph(_core.ChannelGraph):
     """
 
     def __init__(self, topology: Mapping[str, Any] | str, failures: Mapping[str, Any] | None = None) -> None:
-        super().__init__(topology, failures)
-        self._made_of = (topology, failures)
+        own = section("topology", topology)
+        super().__init__(own, failures)
+        self._made_of = (own, failures)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ChannelGraph, self._made_of

@@ -134,15 +134,20 @@ def _drawn_from(path: Path) -> bool:
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write rows as Parquet. Runs of different routings have different parameters: what a row lacks is null."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
+
+    with atomic_path(path) as temporary:
+        pq.write_table(table_of(rows), temporary)
+
+
+def table_of(rows: Sequence[Mapping[str, Any]]) -> "pa.Table":
+    """Rows as an Arrow table, with the columns in the order in which the rows bring them."""
+    import pyarrow as pa
 
     names: dict[str, None] = {}
     for entry in rows:
         names.update(dict.fromkeys(entry))
-    columns = {name: _column([entry.get(name) for entry in rows]) for name in names}
-    with atomic_path(path) as temporary:
-        pq.write_table(pa.table(columns), temporary)
+    return pa.table({name: _column([entry.get(name) for entry in rows]) for name in names})
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:

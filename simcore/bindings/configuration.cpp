@@ -244,17 +244,22 @@ Values to_failures(const py::object& given) {
 
 namespace {
 
-// Tables and matrices among the parameters of a routing are no values: they go to the configuration as they are.
+// Tables and matrices among the parameters are no values: they go to the configuration as they are.
 py::dict without_objects(const py::dict& given, Config& config) {
-  py::dict out;
-  if (!given.contains("routing")) return out;
-  out["routing"] = given["routing"];
-  if (!py::isinstance<py::dict>(given["routing"])) return out;
-  const py::dict routing = given["routing"].attr("copy")().cast<py::dict>();
-  if (routing.contains("table")) config.table = built<PyTable>(routing.attr("pop")("table"), "routing.table").table;
-  if (routing.contains("demand") && py::isinstance<PyDemand>(routing["demand"]))
-    config.demand = built<PyDemand>(routing.attr("pop")("demand"), "routing.demand").demand;
-  out["routing"] = routing;
+  const py::dict out = given.attr("copy")().cast<py::dict>();
+  for (const char* section : {"routing", "traffic"})
+    if (out.contains(section) && py::isinstance<py::dict>(out[section])) out[section] = out[section].attr("copy")();
+  if (out.contains("routing") && py::isinstance<py::dict>(out["routing"])) {
+    const py::dict routing = out["routing"];
+    if (routing.contains("table")) config.table = built<PyTable>(routing.attr("pop")("table"), "routing.table").table;
+    if (routing.contains("demand") && py::isinstance<PyDemand>(routing["demand"]))
+      config.demand = built<PyDemand>(routing.attr("pop")("demand"), "routing.demand").demand;
+  }
+  if (out.contains("traffic") && py::isinstance<py::dict>(out["traffic"])) {
+    const py::dict traffic = out["traffic"];
+    if (traffic.contains("matrix"))
+      config.traffic_matrix = built<PyDemand>(traffic.attr("pop")("matrix"), "traffic.matrix").demand;
+  }
   return out;
 }
 
@@ -263,7 +268,8 @@ py::dict without_objects(const py::dict& given, Config& config) {
 Config to_config(const py::object& mapping) {
   if (!PyMapping_Check(mapping.ptr()) || py::isinstance<py::str>(mapping))
     throw ConfigError("the configuration: " + shown(mapping) + " is no mapping of sections");
-  const py::dict given(mapping);
+  Config config;
+  const py::dict given = without_objects(py::dict(mapping), config);
   const std::vector<std::string> valid = {"topology", "router", "routing",       "traffic",
                                           "workload", "seed",   "max_memory_gb", "failures"};
   for (const auto& item : given) {
@@ -271,10 +277,9 @@ Config to_config(const py::object& mapping) {
     if (std::find(valid.begin(), valid.end(), key) == valid.end())
       throw ConfigError(key + ": unknown section" + did_you_mean(key, valid) + "; valid sections: " + join(valid));
   }
-  Config config;
   config.topology = to_section(given, "topology", "");
   config.router = to_section(given, "router", "vc_router");
-  config.routing = to_section(without_objects(given, config), "routing", "");
+  config.routing = to_section(given, "routing", "");
   if (given.contains("workload") && !given["workload"].is_none()) {
     config.workload = to_workload(given["workload"]);
     if (given.contains("traffic") && !given["traffic"].is_none()) config.traffic = to_section(given, "traffic", "");

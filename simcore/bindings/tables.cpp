@@ -3,6 +3,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -164,13 +165,15 @@ EngineChoice to_choice(const std::string& engine, const py::dict& params, const 
 
 // A matrix in columns: entry k says that `source[k]` sends `weight[k]` to `destination[k]`.
 std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, const py::object& destinations,
-                                      const py::array_t<double, py::array::c_style | py::array::forcecast>& weights) {
+                                      const py::array_t<double, py::array::c_style | py::array::forcecast>& weights,
+                                      const std::string& name) {
   const auto source = column<u32>(sources, "demand: source"),
              destination = column<u32>(destinations, "demand: destination");
   if (source.size() != destination.size() || source.size() != static_cast<std::size_t>(weights.size()))
     throw ConfigError("demand: sources, destinations and weights are not as many");
   auto demand = std::make_shared<Demand>();
   demand->terminals = terminals;
+  demand->name = name;
   demand->first.assign(std::size_t{terminals} + 1, 0);
   for (std::size_t k = 0; k < source.size(); k++) {
     if (source[k] >= terminals || destination[k] >= terminals)
@@ -192,6 +195,17 @@ std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, 
     demand->weight[at] = weights.data()[k];
   }
   return std::make_shared<PyDemand>(PyDemand{demand});
+}
+
+// The arguments of demand_from, for copies in other processes.
+py::tuple arguments_of(const Demand& demand) {
+  std::vector<u32> destination(demand.source.size());
+  for (u32 t = 0; t < demand.terminals; t++)
+    std::fill(destination.begin() + static_cast<std::ptrdiff_t>(demand.first[t]),
+              destination.begin() + static_cast<std::ptrdiff_t>(demand.first[t + 1]), t);
+  return py::make_tuple(demand.terminals, py::array(py::cast(demand.source)).attr("astype")("uint32"),
+                        py::array(py::cast(destination)).attr("astype")("uint32"), py::array(py::cast(demand.weight)),
+                        demand.name);
 }
 
 }  // namespace
@@ -230,8 +244,11 @@ void bind_tables(py::module_& m) {
                              })
       .def("arrays", [](Live<PyGraph> g) { return arrays_of_graph(g); });
   py::class_<PyDemand, std::shared_ptr<PyDemand>>(m, "Demand")
-      .def(py::init(&demand_from), py::arg("terminals"), py::arg("source"), py::arg("destination"), py::arg("weight"))
-      .def_property_readonly("terminals", [](Live<PyDemand> d) { return d->demand->terminals; });
+      .def(py::init(&demand_from), py::arg("terminals"), py::arg("source"), py::arg("destination"), py::arg("weight"),
+           py::arg("name") = "")
+      .def_property_readonly("terminals", [](Live<PyDemand> d) { return d->demand->terminals; })
+      .def("__reduce__",
+           [](Live<PyDemand> d) { return py::make_tuple(py::type::of<PyDemand>(), arguments_of(*d->demand)); });
   py::class_<PyTable, std::shared_ptr<PyTable>>(m, "ForwardingTable")
       .def(py::init(&table_from), py::arg("arrays"))
       .def(py::init([](Live<PyTable> other) { return std::make_shared<PyTable>(*other); }), py::arg("other"))

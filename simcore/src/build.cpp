@@ -228,10 +228,16 @@ void choose_traffic(const Config& config, const Params& router, Network& net) {
     net.load_values.push_back(loads[k]);
   }
 
+  net.given_traffic = config.traffic_matrix;
   net.traffic = spec.setup(params, net);
   net.destination = spec.destination;
   net.round_size = spec.round_size;
   net.packets_per_round = spec.mean_round_size ? spec.mean_round_size(net) : 1.0;
+  net.share = spec.share;
+  if (spec.share) {
+    net.mean_share = 0;
+    for (u32 t = 0; t < net.terminals; t++) net.mean_share += spec.share(net, t) / net.terminals;
+  }
   for (const double load : net.load_values) {
     const double mean = load > 0 ? net.packets_per_round * net.mean_packet_flits() * net.flit_cycles_host / load : 0;
     net.gap_scale.push_back(mean > 1 ? 1 / log_unit(1 - 1 / mean) : 0);
@@ -346,6 +352,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   identify_workload(config.workload, *net);
   if (config.table) net->identity += "table=" + std::to_string(digest(*config.table)) + '\n';
   if (config.demand) net->identity += "demand=" + std::to_string(digest(*config.demand)) + '\n';
+  if (config.traffic_matrix) net->identity += "traffic=" + std::to_string(digest(*config.traffic_matrix)) + '\n';
   if (net->partitions() > 1) net->identity += "partitions=" + std::to_string(net->partitions()) + '\n';
   net->identity += "seed=" + std::to_string(config.seed);
   u64 learning = 0;

@@ -196,7 +196,7 @@ std::map<std::string, double> statistics(const Network& net, const State& s) {
   out["flit_hops"] = count(flit_hops);
   out["hops_mean"] = w.delivered ? count(w.hops) / delivered : 0;
   out["nonminimal_fraction"] = w.delivered ? count(w.nonminimal) / delivered : 0;
-  out["offered_load"] = mean_offered_load(net, static_cast<Cycle>(w.begin), static_cast<Cycle>(end));
+  out["offered_load"] = net.mean_share * mean_offered_load(net, static_cast<Cycle>(w.begin), static_cast<Cycle>(end));
   out["accepted_load"] = flit_times > 0 ? count(w.flits) / flit_times : 0;
   latency(out, "network_latency", histogram_sums(s, &Partition::histogram_nic), w.latency_nic, w.max_nic, w.delivered,
           ns);

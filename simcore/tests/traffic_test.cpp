@@ -3,6 +3,7 @@
 #include <set>
 
 #include "scenes.hpp"
+#include "tables/engine.hpp"
 #include "test.hpp"
 
 using namespace scenes;
@@ -277,4 +278,81 @@ TEST(flows_go_where_they_should) {
   CHECK_THROWS(ConfigError, make({1}, {72}), "terminal 72 of a network of 72");
   CHECK_THROWS(ConfigError, make({72}, {1}), "terminal 72");
   CHECK_THROWS(ConfigError, make({-1}, {1}), "traffic.flows.sources");
+}
+
+namespace {
+
+using Entries = std::map<std::pair<u32, u32>, double>;  // by (source, destination)
+
+// `small_network()` with rates from a matrix.
+Config matrix_config(const Entries& entries, double load = 0.5, u32 terminals = 72) {
+  auto demand = std::make_shared<Demand>();
+  demand->terminals = terminals;
+  demand->first.assign(terminals + 1, 0);
+  for (u32 d = 0; d < terminals; d++) {
+    for (const auto& [ends, weight] : entries)
+      if (ends.second == d) demand->source.push_back(ends.first), demand->weight.push_back(weight);
+    demand->first[d + 1] = demand->source.size();
+  }
+  Config c = config(small_network(), input_queued(), {"minimal", {}}, {"matrix", {{"load", load}}}, 11);
+  c.traffic_matrix = demand;
+  return c;
+}
+
+}  // namespace
+
+// Chi-square of the destinations of one source against its row: 3 degrees of freedom, 21.1 at a probability of 1e-4.
+TEST(matrix_draws_destinations_by_the_row) {
+  const Entries row = {{{5, 0}, 1}, {{5, 17}, 2}, {{5, 44}, 0}, {{5, 60}, 3.5}, {{5, 71}, 0.5}, {{8, 3}, 4}};
+  const auto net = build(matrix_config(row));
+  std::map<u32, double> count;
+  const double draws = 20000;
+  for (u32 k = 0; k < draws; k++) count[to(*net, 5, k)]++;
+  double chi_square = 0;
+  for (const auto& [ends, weight] : row)
+    if (ends.first == 5 && weight > 0) {
+      const double wanted = draws * weight / 7;
+      chi_square += (count[ends.second] - wanted) * (count[ends.second] - wanted) / wanted;
+    }
+  CHECK(chi_square < 21.1);
+  CHECK_EQ(count.size(), 4u);
+  for (u32 k = 0; k < 100; k++) CHECK_EQ(to(*net, 8, k), 3u);
+}
+
+// The busiest source offers `load`, another one its part of that, and one without an entry nothing.
+TEST(matrix_rates_are_proportional_to_row_sums) {
+  Simulation sim(matrix_config({{{3, 40}, 1}, {{3, 41}, 1}, {{70, 3}, 0.5}, {{8, 9}, 2}}, 0.4));
+  sim.begin_window();
+  sim.run(20000);
+  const std::map<u32, double> shares = {{3, 1}, {70, 0.25}, {8, 1}};
+  for (u32 t = 0; t < 72; t++) {
+    const double sent = sim.state().terminals[t].sequence;
+    const double p = shares.count(t) ? 0.4 * shares.at(t) : 0;
+    CHECK_NEAR(sent, 20000 * p, 5 * std::sqrt(20000 * p * (1 - p)));
+  }
+  CHECK_NEAR(statistics(sim.network(), sim.state()).at("offered_load"), 0.4 * 2.25 / 72, 1e-12);
+}
+
+TEST(matrix_of_a_permutation_does_what_flows_do) {
+  Entries entries;
+  std::vector<double> sources, destinations;
+  for (u32 t = 0; t < 72; t++) {
+    entries[{t, (t * 7 + 5) % 72}] = 0.125;
+    sources.push_back(t), destinations.push_back((t * 7 + 5) % 72);
+  }
+  Simulation one(matrix_config(entries)),
+      other(config(small_network(), input_queued(), {"minimal", {}},
+                   {"flows", {{"load", 0.5}, {"sources", sources}, {"destinations", destinations}}}, 11));
+  one.run(3000), other.run(3000);
+  CHECK_EQ(one.hash(), other.hash());
+}
+
+TEST(matrix_refuses_what_is_none) {
+  const auto refused = [](const Entries& entries) { return [=] { build(matrix_config(entries)); }; };
+  CHECK_THROWS(ConfigError, refused({})(), "traffic.matrix", "every entry is 0");
+  CHECK_THROWS(ConfigError, refused({{{1, 2}, 0}})(), "traffic.matrix", "every entry is 0");
+  CHECK_THROWS(ConfigError, refused({{{4, 4}, 2}, {{1, 2}, 1}})(), "row 4, column 4 is 2", "diagonal");
+  CHECK_THROWS(ConfigError, refused({{{6, 4}, 1e308}, {{6, 2}, 1e308}})(), "row 6", "largest number");
+  CHECK_THROWS(ConfigError, build(matrix_config({{{1, 2}, 1}}, 0.5, 64)), "64 x 64", "72 terminals");
+  CHECK_THROWS(ConfigError, network({"matrix", {}}, small_network()), "traffic.matrix.file", "there is no matrix");
 }

@@ -226,8 +226,9 @@ struct Network {
   std::shared_ptr<const ComponentData> relation;  // what `candidates` reads; the routing's own unless it took another's
   std::shared_ptr<const ForwardingTable> given_table;  // of the configuration, for routing=table (src/tables)
   std::shared_ptr<const Demand> given_demand;
-  std::shared_ptr<const Seam> seam;          // null: no agent decides
-  std::shared_ptr<const Workload> workload;  // null: synthetic traffic
+  std::shared_ptr<const Demand> given_traffic;  // of the configuration, for traffic=matrix
+  std::shared_ptr<const Seam> seam;             // null: no agent decides
+  std::shared_ptr<const Workload> workload;     // null: synthetic traffic
   // jobs whose use of every channel is accounted for (src/workload/blame.hpp)
   u32 accounted_jobs = 0;
   std::string topology_name, routing_name, traffic_name;
@@ -257,6 +258,7 @@ struct Network {
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
   u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index) = nullptr;
   u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;  // null = 1
+  double (*share)(const Network&, u32 terminal) = nullptr;  // part of `load` that a terminal offers; null = 1
 
   u64 seed = 0;
   u32 least_packet_flits = 1, most_packet_flits = 1;  // sizes are uniform in between
@@ -264,6 +266,7 @@ struct Network {
   bool whole_packets = false;
   bool fixed_interval = false;
   double packets_per_round = 1;     // mean
+  double mean_share = 1;            // of `share`, over all terminals
   std::vector<double> load_values;  // piecewise constant offered load
   std::vector<double> gap_scale;    // [same] 1 / log(1 - p) of the Bernoulli trials; 0: one a cycle
   std::vector<u64> gap_fixed;       // [same] fixed interval, cycles in 32.32 fixed point; all ones: never

@@ -46,7 +46,8 @@ struct Config {
   Values failures = {};                               // src/failures.hpp
   std::shared_ptr<const ForwardingTable> table = {};  // of routing=table, where it is there already (src/tables)
   u32 partitions = 0;  // routers that are simulated together (src/partition.hpp); 0 = as the caches like it
-  std::shared_ptr<const Demand> demand = {};  // that its engine balances for
+  std::shared_ptr<const Demand> demand = {};          // that its engine balances for
+  std::shared_ptr<const Demand> traffic_matrix = {};  // of traffic=matrix
 };
 
 struct ParamSpec {

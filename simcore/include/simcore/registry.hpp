@@ -92,7 +92,8 @@ struct TrafficSpec {
   u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index);
   u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;
   double (*mean_round_size)(const Network&) = nullptr;
-  std::string plugin = {};  // that brought it; empty: flitgym itself
+  double (*share)(const Network&, u32 terminal) = nullptr;  // part of `load` that a terminal offers; null = 1
+  std::string plugin = {};                                  // that brought it; empty: flitgym itself
 };
 
 // An application: its parameters make the program of every rank. `ranks` = 0 asks for the motif's own number.

@@ -46,7 +46,9 @@ inline double packets_missed(const Network& net, const State& s, const Terminal&
   const u64 begin = s.part.window.begin << 32, blocked_from = x.next_tick > begin ? x.next_tick : begin,
             end = u64{until} << 32;
   if (end <= blocked_from || net.gap_fixed[x.step] == ~u64{0}) return 0;
-  return static_cast<double>(end - blocked_from) / static_cast<double>(net.gap_fixed[x.step]) * net.packets_per_round;
+  const double share = net.share ? net.share(net, static_cast<u32>(&x - s.terminals.data())) : 1;
+  return static_cast<double>(end - blocked_from) / static_cast<double>(net.gap_fixed[x.step]) * net.packets_per_round *
+         share;
 }
 
 [[noreturn]] void throw_misrouted(const Network& network, const Packet& packet, u32 terminal);

@@ -16,7 +16,8 @@ struct Demand {
   u32 terminals = 0;
   std::vector<u64> first;      // [terminals + 1] by destination
   std::vector<u32> source;     // [entries]
-  std::vector<double> weight;  // [entries] above 0, in any unit
+  std::vector<double> weight;  // [entries] 0 or more, in any unit
+  std::string name = {};       // the file it was read from, for messages; empty: an array
   bool empty() const { return first.empty(); }
 };
 u64 digest(const Demand& demand);

@@ -1,0 +1,41 @@
+"""The bar of a run that a program waits for: a short run shows none."""
+
+import sys
+import time
+from types import TracebackType
+from typing import Self
+
+from ..terminal.progress import RunBar
+from .notebook import in_notebook
+
+_SHOWN_AFTER_SECONDS = 1.0
+
+
+class LateBar:
+    """A context manager that is called with the phase and the part (0..1) of a run, as `Report` says.
+
+    Args:
+        wanted: Whether there is a bar, where a terminal or a notebook can show it.
+    """
+
+    def __init__(self, wanted: bool) -> None:
+        self._wanted = wanted and (sys.stderr.isatty() or in_notebook())
+        self._began = time.monotonic()
+        self._bar: RunBar | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __call__(self, phase: str, part: float) -> None:
+        """Show the phase and the part of the run that is done."""
+        if self._bar is None and self._wanted and time.monotonic() - self._began > _SHOWN_AFTER_SECONDS:
+            self._bar = RunBar()
+            self._bar.__enter__()
+        if self._bar is not None:
+            self._bar.report(phase, part)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(kind, error, trace)

@@ -1,0 +1,214 @@
+"""`flitgym.simulate`, `flitgym.sweep` and `flitgym.configuration`: what the commands do, from Python."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from hydra.errors import HydraException
+from omegaconf.errors import OmegaConfBaseException
+
+from ...configs import GROUPS, core_sections, explain
+from ...configs.identity import study_folder
+from ...simcore import ConfigError
+from ..results.files import RESULT_FILE, read_columns
+from ..results.rows import gather
+from ..running.launcher import launcher_of
+from ..running.one_run import execute, obtain, prepare
+from ..running.sweep import PlannedRun, expand, run_all
+from .bar import LateBar
+from .matrices import is_matrix, stored
+from .result import Result
+from .runs import Runs
+
+_TABLES = ("series", "channels")  # kept in memory where a run leaves no files
+
+
+def simulate(
+    *overrides: str,
+    directory: str | Path | None = None,
+    results: str | Path | None = None,
+    progress: bool = True,
+    **values: Any,
+) -> Result:
+    """Run one simulation.
+
+        flitgym.simulate("topology=dragonfly_72", "routing=par", **{"run.measure_ns": 5000})
+
+    Args:
+        overrides: As on the command line of `flitgym-simulate`, such as `"traffic.load=0.3"`.
+        directory: Folder for the result; None: the run leaves no files, unless there are `results`.
+        results: Folder of all results, for `results/<study>/<run>` as the command has it.
+        progress: Whether a terminal or a notebook shows a bar, if the run takes more than a second.
+        values: Keys with values, such as `seed=2`; they come after the overrides. `traffic.file` takes a matrix, too:
+            [terminals, terminals] rates, an array or SciPy sparse.
+
+    Returns:
+        The result: a finished one that lies in the folder, else that of a new run.
+
+    Raises:
+        ConfigError: the configuration cannot run; names the key, its value and what is valid.
+        CoreError: the simulation ended itself, e.g. in a deadlock.
+        OSError: a file cannot be read or written.
+    """
+    if directory is not None and results is not None:
+        raise ConfigError(f"directory: {directory} and results: {results}; give one of them")
+    with ExitStack() as stack:
+        kept = directory if directory is not None else results
+        folder = Path(kept if kept is not None else stack.enter_context(TemporaryDirectory(prefix="flitgym-")))
+        run = _planned(overrides, {key: [_settled(key, value, folder)] for key, value in values.items()}, folder)[0]
+        if kept is None and run.config.run.save_q_table:
+            raise ConfigError("run.save_q_table: the run leaves no files; name its folder with directory=...")
+        where = folder if directory is not None else run.directory
+        report = stack.enter_context(LateBar(progress))
+        stack.enter_context(_explained())
+        if kept is None:
+            fields = execute(run.config, where, report)
+            tables = {name: read_columns(fields, where, name) for name in _TABLES}
+            result = Result(fields, None, {name: table for name, table in tables.items() if table is not None})
+        else:
+            result = Result(obtain(run.config, where, report)[0], where)
+    for text in (result.get("warnings") or {}).values():
+        warnings.warn(text, stacklevel=2)
+    return result
+
+
+def sweep(
+    overrides: Sequence[str] = (),
+    *,
+    seeds: int | Iterable[int] | None = None,
+    results: str | Path = "results",
+    study: str | None = None,
+    workers: int | None = None,
+    launcher: str | None = None,
+    keep_going: bool = False,
+    progress: bool = True,
+    **values: Any,
+) -> Runs:
+    """Run every combination of values; the same call finds the finished runs again and does the others.
+
+        flitgym.sweep(["topology=dragonfly_72"], routing=["par", "ugal_l"], **{"traffic.load": [0.1, 0.3]}, seeds=3)
+
+    Args:
+        overrides: Of every run, as on the command line; words of `hydra.launcher` go to the launcher.
+        seeds: How many, from 1 on, or which.
+        results: Folder of all results; runs lie in `results/<study>/<run>`, and their table in `rows.parquet` there.
+        study: Name of the study; None: as the overrides say, else `default`.
+        workers: Runs at the same time; None: one per core, or as many as a cluster has room for.
+        launcher: `ray`, `submitit_slurm` or `submitit_local`; None: processes of this machine.
+        keep_going: Whether the others still run after one has failed.
+        progress: Whether messages and a bar go to stderr, or to the notebook.
+        values: Keys with values; a list, a tuple, a range or an array of one dimension has one value per run. A value
+            that is itself a list stands in a list: `**{"topology.sizes": [[4, 4]]}`.
+
+    Returns:
+        The results, in the order of the values: groups such as `routing` before other keys, the last key first to
+        change.
+
+    Raises:
+        ConfigError: a configuration cannot run; nothing was run.
+        RunFailedError: a run failed; finished runs stay.
+        KeyboardInterrupt: Ctrl-C, or the notebook's button; finished runs stay.
+        OSError: a file cannot be read or written.
+    """
+    root = Path(results)
+    axes = {key: [_settled(key, value, root) for value in _axis(value)] for key, value in values.items()}
+    if seeds is not None:
+        axes["seed"] = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
+    for key, several in axes.items():
+        if not several:
+            raise ConfigError(f"{key}: there is no value; give one, or a list of some")
+    axes = {key: axes[key] for key in sorted(axes, key=lambda key: key not in GROUPS)}
+    swept = [dict(zip(axes, chosen, strict=True)) for chosen in itertools.product(*axes.values())]
+    words = [overrides] if isinstance(overrides, str) else list(overrides)
+    with _explained():
+        where, words = launcher_of([*words, *([f"hydra/launcher={launcher}"] if launcher else [])])
+    runs = _planned(words, {**axes, **({} if study is None else {"study": [study]})}, root)
+    _check(runs)
+    with nullcontext() if progress else redirect_stderr(io.StringIO()):
+        run_results = run_all(runs, runs[0].directory.parent.name, workers, keep_going, where)
+        for folder in {run.directory.parent for run in runs}:
+            gather(folder)
+    found = [Result(result, run.directory) for result, run in zip(run_results, runs, strict=True)]
+    several = [{key: value for key, value in chosen.items() if len(axes[key]) > 1} for chosen in swept]
+    return Runs(found, several)
+
+
+def configuration(*overrides: str, **values: Any) -> dict[str, Any]:
+    """The sections of a `Simulation` that a command line makes, with the defaults of the commands.
+
+        flitgym.Simulation(flitgym.configuration("topology=dragonfly_72", "routing=par"))
+
+    Args:
+        overrides: As on the command line of `flitgym-simulate`.
+        values: Keys with values, as `simulate` takes them, but no arrays.
+
+    Returns:
+        `topology`, `router`, `routing`, `traffic` or `workload`, `seed`, and `failures` where there are some; keys of
+        `run` belong to the command.
+
+    Raises:
+        ConfigError: an override that is none.
+    """
+    return core_sections(_planned(overrides, {key: [value] for key, value in values.items()}, Path())[0].plain)
+
+
+def _planned(words: Sequence[str], axes: Mapping[str, Sequence[Any]], root: Path) -> list[PlannedRun]:
+    """The runs of a sweep, each in the folder that the command would give it below a folder of results."""
+    with _explained():
+        for word in words:
+            if not isinstance(word, str):
+                raise ConfigError(f"{word!r} is no override; write text such as 'traffic.load=0.3'")
+        runs = expand(words, [{"overrides": [], "sweep": axes}], root)
+        return [replace(run, directory=root / study_folder(_root_=run.plain) / run.directory.name) for run in runs]
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Say errors of the configuration in the words of the commands."""
+    try:
+        yield
+    except (HydraException, OmegaConfBaseException, ConfigError) as error:
+        raise ConfigError(explain(error)) from None
+
+
+def _check(runs: Sequence[PlannedRun]) -> None:
+    """Build every network of runs that are not done once: a combination that cannot run stops the sweep at once."""
+    first: dict[str, PlannedRun] = {}
+    for run in runs:
+        if not (run.directory / RESULT_FILE).exists():
+            traffic = run.plain["traffic"] and run.plain["traffic"]["name"]
+            parts = [run.plain.get(key) for key in ("topology", "router", "routing", "workload", "failures")]
+            first.setdefault(repr((traffic, parts)), run)
+    for run in first.values():
+        try:
+            prepare(run.config)
+        except ConfigError as error:
+            raise ConfigError(f"{run.directory.name}: {explain(error)}") from None
+
+
+def _axis(value: Any) -> list[Any]:
+    if is_matrix(value):
+        return [value]
+    if isinstance(value, np.ndarray):
+        return list(value.tolist()) if value.ndim else [value.item()]
+    return list(value) if isinstance(value, list | tuple | range) else [value]
+
+
+def _settled(key: str, value: Any, folder: Path) -> Any:
+    """A value as the configuration takes it: numbers of Python, and the path of a matrix in its place."""
+    if is_matrix(value):
+        if key != "traffic.file":
+            raise ConfigError(f"{key}: a matrix belongs to traffic.file, with traffic=matrix")
+        return str(stored(value, folder / "matrices"))
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return str(value) if isinstance(value, Path) else value

@@ -1,0 +1,130 @@
+"""The result of one run, for a Python program or a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ...configs import workload_label
+from ...simcore import ConfigError
+from ..presets import preset_of
+from ..results.files import read_columns
+from ..terminal.times import time_text
+from .notebook import html_table
+
+
+class Result(Mapping[str, Any]):
+    """The result of one run: a mapping of the fields of its `result.json`.
+
+        result["packet_latency_mean_ns"], result["accepted_load"], result["jobs"]
+
+    The reference page "Fields of a result" lists the fields with their units.
+
+    Args:
+        fields: The content of `result.json`.
+        directory: The folder with the result; None: the run left no files.
+        tables: Columns of the tables of a run that left no files, by their names in `files`.
+    """
+
+    def __init__(
+        self,
+        fields: Mapping[str, Any],
+        directory: Path | None = None,
+        tables: Mapping[str, dict[str, NDArray[Any]]] | None = None,
+    ) -> None:
+        self._fields = dict(fields)
+        self._tables = dict(tables or {})
+        self.directory = directory
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._fields:
+            raise KeyError(f"'{key}' is no field of this result; it has {', '.join(sorted(self._fields))}")
+        return self._fields[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The resolved configuration: a mapping of sections."""
+        sections: dict[str, Any] = self._fields["config"]
+        return sections
+
+    def columns(self, name: str) -> dict[str, NDArray[Any]]:
+        """The columns of a table that the run kept, such as `series` or `channels`.
+
+        Args:
+            name: As in `result["files"]`.
+
+        Raises:
+            ConfigError: the run kept no such table.
+            DamagedError: the file cannot be read, or it has changed.
+        """
+        kept = self._tables.get(name)
+        if kept is None and self.directory is not None:
+            kept = read_columns(self._fields, self.directory, name)
+        if kept is None:
+            raise ConfigError(
+                f"{name}: the run kept no such table; run.series_interval_ns=1000 keeps 'series', run.channels=true "
+                "keeps 'channels'"
+            )
+        return kept
+
+    def __repr__(self) -> str:
+        rows = self._lines()
+        width = max(len(name) for name, _ in rows)
+        return "\n".join([f"Result of {self._title()}", *(f"  {name:<{width}}  {text}" for name, text in rows)])
+
+    def _repr_html_(self) -> str:
+        return html_table(self._lines(), title=self._title())
+
+    def _title(self) -> str:
+        config, facts = self.config, self._fields["facts"]
+        size = f"{facts['routers']:,} routers, {facts['terminals']:,} terminals"
+        network = f"{preset_of('topology', config['topology'])} ({size})"
+        routing = config["routing"]
+        name = Path(routing["path"]).stem if routing.get("path") else preset_of("routing", routing)
+        if self._fields["jobs"]:
+            sent = f"jobs {workload_label(config['workload'])}"
+        else:
+            sent = f"traffic {config['traffic']['name']} at load {config['traffic']['load']:g}"
+        return f"{network}, routing {name}, {sent}, seed {config['seed']}"
+
+    def _lines(self) -> list[tuple[str, str]]:
+        fields = self._fields
+        lines = [*(_of_jobs(fields) if fields["jobs"] else _of_traffic(fields))]
+        lines.append(("CPU time", f"{fields['cpu_seconds']:.2g} s for {time_text(fields['simulated_ns'])}"))
+        if self.directory is not None:
+            lines.append(("directory", str(self.directory)))
+        return lines + [("warning", text) for text in (fields.get("warnings") or {}).values()]
+
+
+def _of_traffic(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
+    loads = (
+        f"{fields['accepted_load']:.3f} of {fields['offered_load']:.3f} offered, in flits per terminal per flit time"
+    )
+    if not fields["packets_delivered"]:
+        return [("accepted load", loads), ("latency", "no packet was delivered in the window")]
+    mean, p99 = fields["packet_latency_mean_ns"], fields["packet_latency_p99_ns"]
+    since = "acceptance by the NIC" if fields["latency_reference"] == "nic" else "generation"
+    return [
+        ("accepted load", loads),
+        ("latency", f"mean {mean:,.0f} ns, p99 {p99:,.0f} ns, from {since}"),
+        ("hops", f"{fields['hops_mean']:.2f} between routers"),
+    ]
+
+
+def _of_jobs(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
+    lines = [("finished", "yes" if fields["workload_finished"] else "NO: the time limit came first")]
+    for name, job in fields["jobs"].items():
+        text = f"{job['ranks']} ranks"
+        if job["comm_time_mean_ns"] is not None:
+            text += f", communication {time_text(job['comm_time_mean_ns'], job['comm_time_std_ns'])}"
+        lines.append((f"job {name}", text))
+    return lines

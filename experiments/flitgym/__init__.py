@@ -1,0 +1,72 @@
+"""flitgym from Python: one run, a sweep, or a `Simulation` to step through.
+
+    import flitgym
+
+    flitgym.simulate("topology=dragonfly_72", "routing=par")
+    runs = flitgym.sweep(["topology=dragonfly_72"], routing=["par", "ugal_l"], **{"traffic.load": [0.1, 0.3, 0.5]})
+    runs.plot()
+
+This folder is the package `flitgym` itself (`wheel.packages` in pyproject.toml); its parts are the folders of the
+repository. A name is imported when it is first used, so that `import flitgym` takes no time.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flitgym.experiments.api.calls import configuration, simulate, sweep
+    from flitgym.experiments.api.result import Result
+    from flitgym.experiments.api.runs import Runs
+    from flitgym.experiments.running.sweep import RunFailedError
+    from flitgym.simcore import ConfigError, CoreError, Simulation
+
+    __version__: str
+
+__all__ = [
+    "ConfigError",
+    "CoreError",
+    "Result",
+    "RunFailedError",
+    "Runs",
+    "Simulation",
+    "__version__",
+    "configuration",
+    "simulate",
+    "sweep",
+]
+
+_HOMES = {
+    "ConfigError": "flitgym.simcore",
+    "CoreError": "flitgym.simcore",
+    "Result": "flitgym.experiments.api.result",
+    "RunFailedError": "flitgym.experiments.running.sweep",
+    "Runs": "flitgym.experiments.api.runs",
+    "Simulation": "flitgym.simcore",
+    "configuration": "flitgym.experiments.api.calls",
+    "simulate": "flitgym.experiments.api.calls",
+    "sweep": "flitgym.experiments.api.calls",
+}
+
+
+_PARTS = ("agents", "configs", "env", "experience", "experiments", "plugins", "simcore")
+
+# A type checker sees the imports above, and so reports a name that is none.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            value: object = version("flitgym")
+        elif name in _PARTS:
+            return import_module(f"flitgym.{name}")
+        elif name in _HOMES:
+            value = getattr(import_module(_HOMES[name]), name)
+        else:
+            raise AttributeError(f"module 'flitgym' has no attribute '{name}'; it has {', '.join((*__all__, *_PARTS))}")
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_PARTS, "__all__", "__doc__", "__file__", "__path__"})

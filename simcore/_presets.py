@@ -1,0 +1,90 @@
+"""Presets of the commands (`configs/<group>/<name>.yaml`) as sections of a `Simulation`; read as plain YAML."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..plugins import files
+from ._core import ConfigError, registered
+
+_KINDS = ("topology", "router", "routing", "traffic")
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def with_presets(config: Any) -> Any:
+    """The configuration of a simulation, with the values of each preset instead of its name.
+
+    Other values in the section replace those of the preset.
+
+    Raises:
+        ConfigError: a name is neither registered nor a preset, or a preset needs Hydra to be read.
+    """
+    if not isinstance(config, Mapping):
+        return config
+    return {key: section(key, value) if key in _KINDS else value for key, value in config.items()}
+
+
+def section(kind: str, given: Any) -> Any:
+    """One section; `given` is a name, or a mapping with `name`. Anything else is the core's to refuse."""
+    name = given.get("name") if isinstance(given, Mapping) else given
+    if not isinstance(name, str) or not name or name in _registered(kind):
+        return given
+    path = _presets(kind).get(name)
+    if path is None:
+        raise ConfigError(_unknown(kind, name))
+    own = {key: value for key, value in given.items() if key != "name"} if isinstance(given, Mapping) else {}
+    return {**_read(kind, path), **own}
+
+
+@cache
+def _registered(kind: str) -> frozenset[str]:
+    return frozenset(registered(kind))
+
+
+def _presets(kind: str) -> dict[str, Path]:
+    found = [path for _, path in files(f"configs/{kind}", "*.yaml")]
+    return {path.stem: path for path in [*found, *(_PACKAGE / "configs" / kind).glob("*.yaml")]}
+
+
+def _read(kind: str, path: Path) -> dict[str, Any]:
+    import yaml
+
+    values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    # A preset names what it starts from, then itself, and sets keys of its section.
+    match values.pop("defaults", None) if isinstance(values, dict) else None:
+        case [str(base), "_self_"]:
+            return {**_base(kind, base), **{key: _value(path, key, value) for key, value in values.items()}}
+    raise _of_hydra(path, "its list of defaults")
+
+
+def _base(kind: str, name: str) -> dict[str, Any]:
+    start = section(kind, name)
+    return {"name": name} if isinstance(start, str) else dict(start)
+
+
+def _value(path: Path, key: str, value: Any) -> Any:
+    if not isinstance(value, str) or "${" not in value:
+        return value
+    policy = re.fullmatch(r"\$\{shipped_policy:(\w+)\}", value)
+    if policy is None:
+        raise _of_hydra(path, f"{key}: {value}")
+    return str(_PACKAGE / "agents" / "policies" / f"{policy[1]}.safetensors")
+
+
+def _of_hydra(path: Path, what: str) -> ConfigError:
+    return ConfigError(
+        f"{path}: only Hydra reads {what}; flitgym.configuration('{path.parent.name}={path.stem}') gives the sections"
+    )
+
+
+def _unknown(kind: str, name: str) -> str:
+    names, presets = sorted(_registered(kind)), sorted(_presets(kind))
+    near = difflib.get_close_matches(name[:100], [*presets, *names], n=1, cutoff=0.6)
+    hint = f" (did you mean '{near[0]}'?)" if near else ""
+    text = f"{kind}: unknown name '{name[:100]}'{hint}; valid names: {', '.join(names)}"
+    return f"{text}; presets: {', '.join(presets)}" if presets else text

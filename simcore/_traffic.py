@@ -1,0 +1,33 @@
+"""Traffic by a matrix: the file or the array of `traffic` becomes the `Demand` that the core takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ._core import ConfigError
+from ._demand import read_demand
+from ._table import ChannelGraph
+
+
+def in_traffic(config: Any) -> Any:
+    """The configuration of a simulation, with the loaded matrix as `matrix` instead of a file or an array.
+
+    Raises:
+        ConfigError: there is a file and a matrix, or `read_demand` refuses it.
+        OSError: the file cannot be read.
+    """
+    traffic = config.get("traffic") if isinstance(config, Mapping) else None
+    if not isinstance(traffic, Mapping) or traffic.get("name") != "matrix":
+        return config
+    rest = dict(traffic)
+    file, matrix = rest.pop("file", None), rest.pop("matrix", None)
+    if file and matrix is not None:
+        raise ConfigError("traffic.matrix: both a file and a matrix are given; give one of them")
+    if not file and matrix is None:
+        return config  # the core says which keys there are
+    # Links that fail later change no terminal, and a graph has no time.
+    failures = {key: value for key, value in (config.get("failures") or {}).items() if key != "events"}
+    graph = ChannelGraph(config["topology"], failures or None)
+    rest["matrix"] = read_demand(file or matrix, graph, "traffic.file" if file else "traffic.matrix")
+    return {**config, "traffic": rest}

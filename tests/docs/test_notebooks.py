@@ -1,0 +1,62 @@
+"""The notebooks of the documentation run from top to bottom, draw what they promise, and are stored without outputs."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+nbclient = pytest.importorskip("nbclient")
+nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("ipykernel")
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+
+
+def outputs(notebook: Any) -> list[Any]:
+    return [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+
+
+def run(path: Path, folder: Path) -> Any:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}}).execute()
+    return notebook
+
+
+def test_there_are_two() -> None:
+    assert [path.stem for path in NOTEBOOKS] == ["load_latency", "own_agent"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_they_are_stored_without_outputs(path: Path) -> None:
+    for cell in json.loads(path.read_text())["cells"]:
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == []
+            assert cell["execution_count"] is None
+
+
+def test_load_latency(tmp_path: Path) -> None:
+    notebook = run(ROOT / "docs" / "notebooks" / "load_latency.ipynb", tmp_path)
+    shown = outputs(notebook)
+    assert sum("image/png" in output.get("data", {}) for output in shown) == 2
+    tables = [output["data"]["text/html"] for output in shown if "text/html" in output.get("data", {})]
+    assert len(tables) == 3
+    assert "24 runs" in tables[1]
+    assert "traffic matrix at load 0.3" in tables[2]
+    assert len(list((tmp_path / "results" / "first_curves").glob("*/result.json"))) == 24
+    assert not [output for output in shown if output["output_type"] == "stream" and output["name"] == "stderr"]
+
+
+def test_own_agent(tmp_path: Path) -> None:
+    notebook = run(ROOT / "docs" / "notebooks" / "own_agent.ipynb", tmp_path)
+    shown = outputs(notebook)
+    assert sum("image/png" in output.get("data", {}) for output in shown) == 2
+    said = "".join(output["text"] for output in shown if output["output_type"] == "stream")
+    latencies = {
+        name.strip(): float(ns.replace(",", "")) for name, ns in re.findall(r"^(.{14}) +([\d,]+) ns", said, re.M)
+    }
+    # The page says that the agent learns to beat it.
+    assert latencies["linear agent"] < 0.9 * latencies["UGAL-L"]

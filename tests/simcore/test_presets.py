@@ -1,0 +1,101 @@
+"""A `Simulation` takes the presets of the commands, to the same state as the command's configuration."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import flitgym
+import pytest
+from flitgym.configs import compose, core_sections
+from flitgym.simcore import ChannelGraph, ConfigError, Simulation, _presets
+
+
+@pytest.mark.parametrize("routing", ["ugal_l", "dqn_priced", "search_jobs", "q_adaptive"])
+@pytest.mark.parametrize("router", ["sc22", "hpdc21", "input_queued"])
+def test_presets_run_as_in_the_command(routing: str, router: str) -> None:
+    words = ["topology=dragonfly_72", f"router={router}", f"routing={routing}", "traffic=mixed", "traffic.load=0.3"]
+    named = Simulation(
+        {
+            "topology": "dragonfly_72",
+            "router": router,
+            "routing": routing,
+            "traffic": {"name": "mixed", "load": 0.3},
+            "seed": 1,
+        }
+    )
+    composed = Simulation(core_sections(compose(words)))
+    named.run(3000)
+    composed.run(3000)
+    assert named.state_hash() == composed.state_hash()
+
+
+@pytest.mark.parametrize("kind", ["topology", "router", "routing", "traffic"])
+def test_every_preset_says_what_hydra_makes_of_it(kind: str) -> None:
+    names = sorted(path.stem for path in (Path(flitgym.configs.__path__[0]) / kind).glob("*.yaml"))
+    assert names
+    for name in names:
+        section = _presets.section(kind, name)
+        composed = core_sections(compose([f"{kind}={name}"]))[kind]
+        assert {key: composed[key] for key in section} == section, name
+        left = composed.keys() - section.keys()
+        registered = flitgym.simcore.registered(kind)[section["name"]]["params"]
+        assert {key: composed[key] for key in left} == {key: registered[key]["default"] for key in left}, name
+
+
+def test_values_beside_the_name_replace_those_of_the_preset() -> None:
+    def terminals(topology: Any) -> int:
+        sections = {"topology": topology, "routing": "minimal", "traffic": "uniform"}
+        return int(Simulation(sections).facts()["terminals"])
+
+    assert terminals("dragonfly_72") == 72
+    assert terminals({"name": "dragonfly_72", "groups": 5}) == 40
+    assert terminals({"name": "dragonfly", "groups": 5}) == 5 * 8 * 4
+    assert ChannelGraph("fat_tree_64").terminals == 64
+
+
+def test_an_unknown_name_is_not_taken_for_another_network() -> None:
+    sections = {"topology": "dragonfly_73", "routing": "minimal", "traffic": "uniform"}
+    with pytest.raises(ConfigError, match=r"unknown name 'dragonfly_73' \(did you mean 'dragonfly_72'\?\)") as e:
+        Simulation(sections)
+    assert "valid names: dragonfly, " in str(e.value)
+    assert "presets: " in str(e.value)
+    with pytest.raises(ConfigError, match=r"router: unknown name 'sc2' \(did you mean 'sc22'"):
+        Simulation({**sections, "topology": "dragonfly_72", "router": "sc2"})
+
+
+def test_a_preset_that_needs_hydra_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "configs" / "routing"
+    folder.mkdir(parents=True)
+    shutil.copy(Path(flitgym.configs.__path__[0]) / "routing" / "ugal_l.yaml", folder / "own.yaml")
+    monkeypatch.setattr(_presets, "_PACKAGE", tmp_path)
+    assert _presets.section("routing", "own")["name"] == "ugal_group"
+    (folder / "own.yaml").write_text("defaults: [ugal_group, _self_]\nbias_flits: ${seed}\n")
+    with pytest.raises(ConfigError, match=r"only Hydra reads bias_flits.*flitgym\.configuration\('routing=own'\)"):
+        _presets.section("routing", "own")
+    (folder / "own.yaml").write_text("defaults: [{override /router: sc22}]\n")
+    with pytest.raises(ConfigError, match="only Hydra reads its list of defaults"):
+        _presets.section("routing", "own")
+
+
+def test_a_simulation_tells_what_it_is() -> None:
+    simulation = Simulation(
+        {
+            "topology": "dragonfly_72",
+            "router": "hpdc21",
+            "routing": "ugal_l",
+            "traffic": {"name": "adversarial", "load": 0.25},
+        }
+    )
+    simulation.run(1000)
+    assert repr(simulation) == (
+        "<Simulation of dragonfly (36 routers, 72 terminals): routing ugal_group, traffic adversarial at load 0.25, "
+        "at 1,600 ns (cycle 1,000)>"
+    )
+    assert "traffic uniform at load 0.5" in repr(
+        Simulation({"topology": "dragonfly_72", "routing": "minimal", "traffic": "uniform"})
+    )
+    jobs = {"jobs": [{"name": "mine", "motif": "halo3d", "ranks": 8, "scale": 0.01}]}
+    assert "jobs mine, at 0 ns" in repr(
+        Simulation({"topology": "dragonfly_72", "routing": "minimal", "workload": jobs})
+    )
+    assert repr(simulation.fork()) == repr(simulation)

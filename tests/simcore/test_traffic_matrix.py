@@ -1,0 +1,253 @@
+"""Traffic by a matrix: files and arrays, its rates, what is refused, and its part in the identity of a run."""
+
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import flitgym
+import numpy as np
+import pytest
+from flitgym.configs import compose, config_hash, run_id
+from flitgym.simcore import ConfigError, Simulation
+from numpy.typing import NDArray
+
+N = 72
+Matrix = NDArray[np.float64]
+
+
+def simulation(matrix: Any = None, load: float = 0.3, routing: str = "minimal", **more: Any) -> Simulation:
+    traffic = {"name": "matrix", "load": load, **({} if matrix is None else {"matrix": matrix}), **more}
+    return Simulation(
+        {"topology": "dragonfly_72", "router": "input_queued", "routing": routing, "traffic": traffic, "seed": 3}
+    )
+
+
+@pytest.fixture(scope="module")
+def matrix() -> Matrix:
+    rates = np.random.default_rng(5).exponential(size=(N, N))
+    rates[np.random.default_rng(6).random((N, N)) < 0.5] = 0
+    rates[7] = 0
+    np.fill_diagonal(rates, 0)
+    return rates
+
+
+def hash_of(sim: Simulation) -> str:
+    sim.run(1500)
+    return sim.state_hash()
+
+
+def test_one_matrix_in_every_form(matrix: Matrix, tmp_path: Path) -> None:
+    wanted = hash_of(simulation(matrix))
+    np.save(tmp_path / "rates.npy", matrix)
+    np.savez(tmp_path / "rates.npz", anything=matrix)
+    rows, columns = np.nonzero(matrix)
+    lines = [f"{s},{d},{matrix[s, d]!r}" for s, d in zip(rows, columns, strict=True)]
+    (tmp_path / "rates.csv").write_text("\n".join(["source,destination,weight", *lines]).replace("np.float64", ""))
+    (tmp_path / "rates.csv").write_text((tmp_path / "rates.csv").read_text().replace("(", "").replace(")", ""))
+    for name in ("rates.npy", "rates.npz", "rates.csv"):
+        assert hash_of(simulation(file=str(tmp_path / name))) == wanted, name
+    sparse = pytest.importorskip("scipy.sparse")
+    from scipy.io import mmwrite
+
+    sparse.save_npz(tmp_path / "sparse.npz", sparse.csr_array(matrix))
+    mmwrite(tmp_path / "rates.mtx", sparse.coo_array(matrix))
+    for name in ("sparse.npz", "rates.mtx"):
+        assert hash_of(simulation(file=str(tmp_path / name))) == wanted, name
+    for form in (sparse.csr_array(matrix), sparse.coo_matrix(matrix), matrix.tolist(), 8 * matrix):
+        assert hash_of(simulation(form)) == wanted, type(form)
+
+
+def test_rates_are_those_of_the_matrix(matrix: Matrix) -> None:
+    small = matrix[:8, :8] + 1.0
+    small[7] = 0
+    np.fill_diagonal(small, 0)
+    sim = Simulation(
+        {
+            "topology": {"name": "hyperx", "widths": [8], "terminals_per_router": 1},
+            "router": "input_queued",
+            "routing": "external",
+            "traffic": {"name": "matrix", "load": 0.2, "matrix": small},
+            "seed": 5,
+        }
+    )
+    sent = np.zeros((8, 8))
+    while sim.now < 20000:
+        if sim.collect():
+            asked = sim.requests()
+            first = asked["hops"] == 0
+            np.add.at(sent, (asked["source"][first], asked["destination"][first]), 1)
+            sim.apply(np.zeros(len(first), np.int32))
+        else:
+            sim.apply()
+    pairs = small > 0
+    wanted = small[pairs] * sent.sum() / small.sum()
+    assert sent.sum() > 10000
+    assert sent[~pairs].sum() == 0
+    # 49 pairs: 48 degrees of freedom, exceeded with a probability of 1e-5.
+    assert ((sent[pairs] - wanted) ** 2 / wanted).sum() < 101.7
+
+
+def test_load_is_that_of_the_busiest_source(matrix: Matrix) -> None:
+    sim = simulation(matrix, load=0.4)
+    sim.begin_window()
+    sim.run(20000)
+    sim.end_window()
+    shares = matrix.sum(axis=1) / matrix.sum(axis=1).max()
+    numbers = sim.statistics()
+    assert numbers["offered_load"] == pytest.approx(0.4 * shares.mean(), rel=1e-12)
+    # Bernoulli trials of all sources, and what is on its way at the end.
+    packets = 20000 * (0.4 * shares)
+    deviation = np.sqrt((packets * (1 - 0.4 * shares)).sum())
+    assert numbers["packets_generated"] == pytest.approx(packets.sum(), abs=5 * deviation)
+    assert numbers["accepted_load"] == pytest.approx(numbers["offered_load"], rel=0.03)
+
+
+def test_a_uniform_matrix_is_uniform_traffic() -> None:
+    def latency(traffic: dict[str, Any], seed: int) -> float:
+        sections = {"topology": "dragonfly_72", "router": "input_queued", "routing": "minimal", "seed": seed}
+        sim = Simulation({**sections, "traffic": {"load": 0.3, **traffic}})
+        sim.run(2000)
+        sim.begin_window()
+        sim.run(4000)
+        sim.end_window()
+        return float(sim.statistics()["packet_latency_mean_ns"])
+
+    ones = np.ones((N, N)) - np.eye(N)
+    own = np.array([latency({"name": "matrix", "matrix": ones}, seed) for seed in range(1, 6)])
+    uniform = np.array([latency({"name": "uniform", "self": False}, seed) for seed in range(1, 6)])
+    error = np.hypot(own.std(ddof=1), uniform.std(ddof=1)) / np.sqrt(5)
+    assert abs(own.mean() - uniform.mean()) < 4 * error
+    assert error < 0.01 * uniform.mean()
+
+
+def test_a_permutation_does_what_flows_do() -> None:
+    to = np.roll(np.arange(N), 5)
+    rates = np.zeros((N, N))
+    rates[np.arange(N), to] = 0.25
+    flows = {"name": "flows", "sources": list(range(N)), "destinations": to.tolist(), "load": 0.3}
+    sections = {"topology": "dragonfly_72", "router": "input_queued", "routing": "minimal", "seed": 3}
+    assert hash_of(simulation(rates)) == hash_of(Simulation({**sections, "traffic": flows}))
+
+
+def test_the_number_of_threads_changes_nothing() -> None:
+    rates = np.random.default_rng(1).random((1056, 1056))
+    np.fill_diagonal(rates, 0)
+    hashes = []
+    for threads in (1, 3):
+        sim = Simulation(
+            {
+                "topology": "dragonfly_1056",
+                "router": "input_queued",
+                "routing": "ugal_l",
+                "traffic": {"name": "matrix", "matrix": rates, "load": 0.3},
+            }
+        )
+        assert sim.facts()["partitions"] > 1
+        sim.threads = threads
+        sim.run(600)
+        hashes.append(sim.state_hash())
+    assert hashes[0] == hashes[1]
+
+
+def test_copies_and_pickles_go_on_alike(matrix: Matrix, tmp_path: Path) -> None:
+    np.save(tmp_path / "rates.npy", matrix)
+    sim = simulation(file=str(tmp_path / "rates.npy"))
+    sim.run(500)
+    pickled = pickle.dumps(sim)
+    (tmp_path / "rates.npy").unlink()
+    copies = [copy.deepcopy(sim), pickle.loads(pickled)]
+    hashes = {hash_of(one) for one in (sim, *copies)}
+    assert len(hashes) == 1
+    # A snapshot belongs to its matrix.
+    other = simulation(matrix.T.copy())
+    with pytest.raises(ValueError, match="snapshot"):
+        other.restore(sim.snapshot())
+
+
+def changed(matrix: Matrix, row: int, column: int, value: float) -> Matrix:
+    wrong = matrix.copy()
+    wrong[row, column] = value
+    return wrong
+
+
+def test_what_is_no_matrix_of_rates_is_refused(matrix: Matrix, tmp_path: Path) -> None:
+    for wrong, message in (
+        (changed(matrix, 3, 4, -1), r"traffic\.matrix: row 3, column 4 is -1\.0; valid are finite numbers from 0 on"),
+        (changed(matrix, 3, 4, np.nan), r"row 3, column 4 is nan"),
+        (changed(matrix, 3, 4, np.inf), r"row 3, column 4 is inf"),
+        (changed(matrix, 5, 5, 2), r"row 5, column 5 is 2; a terminal sends nothing to itself"),
+        (matrix[:, :71], "a matrix of 72 x 71 for 72 terminals"),
+        (np.ones((N + 1, N + 1)), "a matrix of 73 x 73 for 72 terminals"),
+        (np.zeros((N, N)), "every entry is 0; at least one has to be greater"),
+        (np.full((N, N), 1e307) * (1 - np.eye(N)), "row 0 sum to more than the largest number"),
+        (matrix.astype(complex), "complex128"),
+        (matrix[0], "is no matrix of numbers"),
+        (None, r"traffic\.matrix\.file: there is no matrix; name a file"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            simulation(wrong)
+    np.save(tmp_path / "zero.npy", np.zeros((N, N)))
+    with pytest.raises(ConfigError, match=r"traffic\.matrix: .*zero\.npy: every entry is 0"):
+        simulation(file=str(tmp_path / "zero.npy"))
+    with pytest.raises(ConfigError, match="both a file and a matrix"):
+        simulation(matrix, file=str(tmp_path / "zero.npy"))
+    for text, message in (
+        ("source,destination,weight\n0,1,-2\n", r"line 2: weight -2\.0; valid are finite numbers from 0 on"),
+        ("source,destination,weight\n0,1,inf\n", "line 2: weight inf"),
+        ("source,destination,weight\n0,72,1\n", "line 2: there is no terminal '72'"),
+        ("source,destination,weight\n", "no flow in it"),
+        ("from,to\n", "is not the header"),
+    ):
+        (tmp_path / "wrong.csv").write_text(text)
+        with pytest.raises(ConfigError, match=message):
+            simulation(file=str(tmp_path / "wrong.csv"))
+    (tmp_path / "wrong.npz").write_bytes(b"PK\x03\x04 no archive")
+    with pytest.raises(ConfigError, match=r"wrong\.npz: it holds no arrays, or is damaged"):
+        simulation(file=str(tmp_path / "wrong.npz"))
+    with pytest.raises(ConfigError, match=r"traffic\.file: '.*rates\.txt' is no \.csv"):
+        simulation(file=str(tmp_path / "rates.txt"))
+
+
+def test_terminals_that_fail_are_left_out_of_the_matrix(matrix: Matrix) -> None:
+    sections: dict[str, Any] = {
+        "topology": "dragonfly_72",
+        "routing": "minimal",
+        "failures": {"terminals": [0, 1], "events": ["0.02@20000"]},
+    }
+    with pytest.raises(ConfigError, match="a matrix of 72 x 72 for 70 terminals"):
+        Simulation({**sections, "traffic": {"name": "matrix", "matrix": matrix}})
+    sim = Simulation({**sections, "traffic": {"name": "matrix", "matrix": matrix[2:, 2:]}})
+    sim.run(500)
+    assert sim.facts()["terminals"] == 70
+
+
+def test_a_file_counts_by_its_content(matrix: Matrix, tmp_path: Path) -> None:
+    def identity(name: str) -> str:
+        config = compose(["topology=dragonfly_72", "traffic=matrix", f"traffic.file={tmp_path / name}"])
+        assert f"_matrix-{Path(name).stem}_load0.5_" in run_id(_root_=config)
+        return config_hash(config)
+
+    np.save(tmp_path / "one.npy", matrix)
+    np.save(tmp_path / "two.npy", matrix)
+    np.save(tmp_path / "three.npy", 2 * matrix)
+    assert identity("one.npy") == identity("two.npy") != identity("three.npy")
+    with pytest.raises(FileNotFoundError):
+        identity("four.npy")
+
+
+def test_arrays_of_a_program_are_files_beside_the_results(matrix: Matrix, tmp_path: Path) -> None:
+    words = ["topology=dragonfly_72", "router=input_queued", "routing=minimal", "traffic=matrix"]
+    short: dict[str, Any] = {"run.warmup_ns": 0, "run.measure_ns": 1500, "traffic.load": 0.3, "seed": 3}
+    alone = flitgym.simulate(*words, **short, **{"traffic.file": matrix})
+    direct = simulation(matrix)
+    direct.begin_window()
+    direct.run(1500)
+    direct.end_window()
+    assert alone["state_hash"] == direct.state_hash()
+    several = {"traffic.file": [matrix, matrix.T.copy()]}
+    runs = flitgym.sweep(words, results=tmp_path, progress=False, **short, **several)
+    assert [run["state_hash"] == alone["state_hash"] for run in runs] == [True, False]
+    assert len(list((tmp_path / "matrices").glob("*.npz"))) == 2
+    again = flitgym.sweep(words, results=tmp_path, progress=False, **short, **several)
+    assert [run["wall_seconds"] for run in again] == [run["wall_seconds"] for run in runs]
