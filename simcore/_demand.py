@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import os
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,9 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import ConfigError
+from ._files import read_plain, read_unpacked
 from ._mapping import read_matrix_market
+from ._npz import read_arrays
 from ._program import Program
 
 Flows = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
@@ -69,8 +69,8 @@ def read_demand(given: Any, graph: _core.ChannelGraph) -> _core.Demand:
         graph: The network.
 
     Raises:
-        ConfigError: it is none, of another size or for more ranks than there are terminals, or an entry is negative or
-            not finite: row and column are named.
+        ConfigError: it is none, of another size or for more ranks than there are terminals. An entry is negative or not
+            finite: row and column are named. The entries add up to infinity, or no terminal sends to another.
         OSError: it cannot be read.
     """
     if isinstance(given, _core.Demand):
@@ -86,7 +86,11 @@ def read_demand(given: Any, graph: _core.ChannelGraph) -> _core.Demand:
         flows = _entries("demand", graph, entries.shape, entries.row, entries.col, entries.data)
     else:
         flows = _entries("demand", graph, *_of_matrix("demand", np.asarray(given)))
-    return _core.Demand(graph.terminals, *flows)
+    try:
+        return _core.Demand(graph.terminals, *flows)
+    except ConfigError as error:
+        where = given if isinstance(given, str | os.PathLike) else "demand"
+        raise ConfigError(f"{where}: {str(error).removeprefix('demand: ')}") from error
 
 
 def _from_file(path: Path, graph: _core.ChannelGraph) -> Flows:
@@ -98,7 +102,7 @@ def _from_file(path: Path, graph: _core.ChannelGraph) -> Flows:
     if ending == ".mtx":
         return _entries(path, graph, *_from_matrix_market(path))
     if ending == ".goal":
-        return _of_ranks(path, Program.goal(path.read_bytes(), str(path)), graph)
+        return _of_ranks(path, Program.goal(read_plain(path), str(path)), graph)
     raise ConfigError(f"demand: '{path}' is no .csv, .npz, .npy, .mtx or .goal; nor motif:NAME")
 
 
@@ -137,11 +141,7 @@ def _entries(where: Any, graph: _core.ChannelGraph, shape: tuple[int, ...], *ent
 
 
 def _from_numpy(path: Path) -> tuple[Any, ...]:
-    try:
-        loaded = np.load(path, allow_pickle=False)
-        arrays: dict[str, NDArray[Any]] = {"matrix": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise ConfigError(f"{path}: it holds no arrays, or is damaged: {error}") from error
+    arrays = read_arrays(path, f"{path}: it holds no arrays, or is damaged")
     if {"data", "indices", "indptr", "shape", "format"} <= set(arrays):
         # What scipy.sparse.save_npz writes of a matrix by rows or by columns.
         kind = arrays["format"].item()
@@ -173,10 +173,8 @@ def _from_matrix_market(path: Path) -> tuple[Any, ...]:
 
 def _lines(path: Path) -> list[list[str]]:
     try:
-        with path.open("rb") as file:
-            content = file.read()
-        text = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
-    except (gzip.BadGzipFile, EOFError, UnicodeDecodeError) as error:
+        text = read_unpacked(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: it is no text, or damaged: {error}") from error
     return [[word.strip() for word in row] for row in csv.reader(text.splitlines())]
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import ConfigError
-from ._files import atomic_path
-from ._lft_text import LEVELS, NO_PORT, NO_WAY, like, open_text, some
+from ._files import atomic_path, read_unpacked
+from ._lft_text import LEVELS, NO_PORT, NO_WAY, like, some
 
 
 def read_list(path: Path, lines: list[str], graph: _core.ChannelGraph) -> dict[str, Any]:
@@ -92,10 +92,9 @@ def _beside(stem: str, kind: str) -> Path | None:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    with open_text(path) as file:
-        for number, line in enumerate(file.read().decode("utf-8", "replace").splitlines(), 1):
-            if number > 1 and line.strip():
-                yield number, [word.strip() for word in line.split(",")]
+    for number, line in enumerate(read_unpacked(path).decode("utf-8", "replace").splitlines(), 1):
+        if number > 1 and line.strip():
+            yield number, [word.strip() for word in line.split(",")]
 
 
 def _levels(

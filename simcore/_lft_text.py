@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
 
 NO_PORT = 0xFFFF
 NO_WAY = 255  # in the place of a port of InfiniBand
 LEVELS = 16  # service levels of InfiniBand
 _SHOWN = 3  # names in a message
-
-
-def open_text(path: Path) -> Any:
-    """A file to read bytes from, unpacked where it is gzipped."""
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rb") if packed else path.open("rb")
 
 
 def some(names: list[str]) -> str:

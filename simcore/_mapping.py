@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._core import ConfigError
+from ._files import open_plain
 
 Graph = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 """Sparse rows: `first` [rows + 1], and per entry its column `peer` and its `bytes` (or weight)."""
@@ -144,11 +145,13 @@ def read_matrix_market(path: str | os.PathLike[str]) -> Any:
     sparse = _scipy_sparse(str(path))
     from scipy.io import mmread
 
+    with open_plain(path):
+        pass
     try:
         matrix = mmread(path)
-    except OSError:
-        raise
     except Exception as error:  # SciPy's reader has many
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise ConfigError(f"{path}: it is no Matrix Market file, or damaged: {error}") from error
     if not sparse.issparse(matrix):
         raise ConfigError(f"{path}: a dense matrix; valid are sparse ones (coordinate)")
