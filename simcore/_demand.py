@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import ConfigError
 from ._files import read_plain, read_unpacked
+from ._lft_text import whole_number
 from ._mapping import read_matrix_market
 from ._npz import read_arrays
 from ._program import Program
@@ -40,7 +41,7 @@ def read_flows(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> Flows
         elif words:
             if len(words) != width:
                 raise ConfigError(f"{path}, line {number}: {len(words)} columns; the header has {width}")
-            ends = [names.get(word, _number(word)) for word in words[:2]]
+            ends = [names.get(word, whole_number(word)) for word in words[:2]]
             for word, end in zip(words, ends, strict=False):
                 if not 0 <= end < graph.terminals:
                     raise ConfigError(
@@ -108,9 +109,9 @@ def _from_file(path: Path, graph: _core.ChannelGraph) -> Flows:
 
 def _motif(given: str, graph: _core.ChannelGraph) -> Program:
     name, _, ranks = given.removeprefix("motif:").partition(":")
-    if ranks and _number(ranks) < 1:
+    if ranks and whole_number(ranks) < 1:
         raise ConfigError(f"demand: '{given}': '{ranks}' is no number of ranks")
-    return Program.motif(name, {"ranks": int(ranks) if ranks else _core.motif_ranks(name, graph.terminals)})
+    return Program.motif(name, {"ranks": whole_number(ranks) if ranks else _core.motif_ranks(name, graph.terminals)})
 
 
 def _of_ranks(where: Any, program: Program, graph: _core.ChannelGraph) -> Flows:
@@ -177,7 +178,3 @@ def _lines(path: Path) -> list[list[str]]:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: it is no text, or damaged: {error}") from error
     return [[word.strip() for word in row] for row in csv.reader(text.splitlines())]
-
-
-def _number(word: str) -> int:
-    return int(word) if word.isdecimal() and word.isascii() else -1

@@ -11,10 +11,11 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import BinaryIO
 
 from ._core import ConfigError, available_memory
 
+_PIECE = 1 << 20  # bytes
 _MOST_OF_MEMORY = 4  # text may take a quarter of the memory that is free, for its lines take several times as much
 
 
@@ -36,14 +37,20 @@ def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
-def read_plain(path: str | os.PathLike[str]) -> bytes:
+def read_plain(path: str | os.PathLike[str], most: int | None = None) -> bytes:
     """The bytes of a plain file.
+
+    Args:
+        path: Of the file.
+        most: Bytes to read; None: all.
 
     Raises:
         ConfigError: as `open_plain`, or it is larger than the memory that is free.
         OSError: it cannot be read.
     """
     with open_plain(path) as file:
+        if most is not None:
+            return file.read(most)
         size, free = os.fstat(file.fileno()).st_size, available_memory()
         if size > free:
             raise ConfigError(f"{path}: it has {size:,} bytes; the machine has {free:,} bytes of memory free")
@@ -63,16 +70,20 @@ def read_unpacked(path: str | os.PathLike[str], most: int | None = None) -> byte
     """
     with open_plain(path) as file:
         packed = file.read(2) == b"\x1f\x8b"
-        file.seek(0)
-        unpacked: IO[bytes] = cast(IO[bytes], gzip.GzipFile(fileobj=file)) if packed else file
-        limit = available_memory() // _MOST_OF_MEMORY
+    if not packed:
+        return read_plain(path, most)
+    limit = available_memory() // _MOST_OF_MEMORY if most is None else most
+    content = bytearray()
+    with open_plain(path) as file, gzip.GzipFile(fileobj=file) as unpacked:
         try:
-            content = unpacked.read(limit + 1 if most is None else most)
+            # A read of all that may come would allocate it at once.
+            while len(content) <= limit and (piece := unpacked.read(_PIECE)):
+                content += piece
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise ConfigError(f"{path}: the compressed file is cut short or damaged: {error}") from error
-    if len(content) > limit:
+    if most is None and len(content) > limit:
         raise ConfigError(f"{path}: its text has more than {limit:,} bytes, a quarter of the memory that is free")
-    return content
+    return bytes(content[:limit])
 
 
 @contextmanager
