@@ -15,7 +15,7 @@ from safetensors.numpy import save
 from ..configs.errors import unknown
 from ..configs.policy_header import PROVENANCE, with_header
 from ..simcore import ConfigError
-from ..simcore._files import atomic_path
+from ..simcore._files import atomic_path, open_plain
 
 FORMAT = "flitgym-policy-1"
 
@@ -92,6 +92,8 @@ def load_policy(
         ConfigError: it is none, is cut short, or holds weights that are not finite.
     """
     try:
+        with open_plain(path):
+            pass
         with safe_open(str(path), framework="numpy") as file:
             metadata = file.metadata() or {}
             names = list(file.keys())

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..simcore import ConfigError, Program, exchange_of, read_matrix_market, registered
 from ..simcore._core import motif_ranks, terminals
+from ..simcore._files import open_plain, read_plain
 from .errors import unknown
 
 Section = Mapping[str, Any]
@@ -237,7 +238,7 @@ def _goal_job(given: Section) -> dict[str, Any]:
     if not isinstance(path, str):
         raise ConfigError(f"workload.jobs.{job['name']}.goal_file: {path!r} is no path")
     # As bytes: what GOAL does not know is refused with its line and column. Some editors put a mark of UTF-8 in front.
-    return job | {"program": Program.goal(Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf"), path)}
+    return job | {"program": Program.goal(read_plain(path).removeprefix(b"\xef\xbb\xbf"), path)}
 
 
 def _matrix_job(given: Section, available: int) -> dict[str, Any]:
@@ -245,12 +246,12 @@ def _matrix_job(given: Section, available: int) -> dict[str, Any]:
         if key not in _MATRIX_KEYS:
             raise ConfigError(unknown("workload.jobs (with a matrix_file)", str(key), _MATRIX_KEYS, "key"))
     job = {**given, "name": _job_name(given)}
-    path, numbers = job.pop("matrix_file"), {}
+    path, numbers = job.pop("matrix_file"), dict(_MATRIX_NUMBERS)
     if not isinstance(path, str):
         raise ConfigError(f"workload.jobs.{job['name']}.matrix_file: {path!r} is no path")
-    for key, default in _MATRIX_NUMBERS.items():
-        value = job.pop(key, default)
-        if not isinstance(value, int) or isinstance(value, bool) or value < (0 if key == "ranks" else 1):
+    for key in [key for key in numbers if key in job]:
+        value = job.pop(key)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise ConfigError(f"workload.jobs.{job['name']}.{key}: {value!r} is no whole number from 1 on")
         numbers[key] = value
     matrix = read_matrix_market(path)
@@ -298,10 +299,15 @@ def file_hash(key: str, path: str, content: Callable[[bytes], bytes] | None = No
         content: Gives the part of its bytes that counts; None: all.
 
     Raises:
-        OSError: it cannot be read; names the key of the configuration, too.
+        ConfigError: it is no plain file; names the key.
+        OSError: it cannot be read; names the key, too.
     """
     try:
-        data = Path(str(path)).read_bytes()
+        if content:
+            return hashlib.sha256(content(read_plain(str(path)))).hexdigest()
+        with open_plain(str(path)) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise OSError(error.errno, f"{key}: {error.strerror}", str(path)) from None
-    return hashlib.sha256(content(data) if content else data).hexdigest()
+    except ConfigError as error:
+        raise ConfigError(f"{key}: {error}") from None

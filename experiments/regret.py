@@ -27,6 +27,7 @@ from .evaluation.plan import Policy, Scenario, Trial, check_axis, plan, policies
 from .hindsight.measure import Trying, identity, measure
 from .hindsight.summary import Line, summarise
 from .hindsight.text import About, markdown, print_tables, write_csv
+from .results.cautions import say_cautions
 from .results.files import finished, read_columns, require_writable
 from .results.rows import ROWS_FILE, row, write_rows
 from .running.estimate import Estimate
@@ -87,6 +88,7 @@ def regret(config: DictConfig, common: Sequence[str], directory: Path, command: 
     if not results:
         raise CommandError("no run ended well:\n" + "\n".join(failures))
 
+    say_cautions("flitgym-regret", results.values())
     rows = [row(results[d], d) | trial.labels for trial in trials if (d := trial.run.directory) in results]
     lines = summarise(_groups(trials, results), given["confidence"], given["resamples"])
     about = About(
@@ -215,10 +217,24 @@ def _as_list(word: str) -> str:
     return f"{_LISTS[key]}={value if value.startswith('[') else f'[{value}]'}"
 
 
+def _refuse_both(words: Sequence[str]) -> None:
+    """Refuse `routing=par` beside `policies=[par]`, likewise the others: one of the two would not count."""
+    given = {key: word for word in words if (key := word.partition("=")[0]) != word}
+    for single, several in _LISTS.items():
+        if single in given and several in given:
+            raise CommandError(f"{given[single]}: {given[several]} says it as well; give one of the two")
+
+
 def main() -> None:
     """Entry point of the command."""
-    sys.argv[1:] = [_as_list(word) for word in sys.argv[1:]]
-    sys.exit(run_command("flitgym-regret", lambda: by_hydra(app, "flitgym-regret", "regret", "this study")))
+    words = sys.argv[1:]
+
+    def command() -> None:
+        _refuse_both(words)
+        by_hydra(app, "flitgym-regret", "regret", "this study")
+
+    sys.argv[1:] = [_as_list(word) for word in words]
+    sys.exit(run_command("flitgym-regret", command))
 
 
 if __name__ == "__main__":

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import math
 import os
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,10 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import ConfigError
+from ._files import read_plain, read_unpacked
+from ._lft_text import whole_number
 from ._mapping import read_matrix_market
+from ._npz import read_arrays
 from ._program import Program
 
 Flows = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
@@ -41,7 +42,7 @@ def read_flows(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> Flows
         elif words:
             if len(words) != width:
                 raise ConfigError(f"{path}, line {number}: {len(words)} columns; the header has {width}")
-            ends = [names.get(word, _number(word)) for word in words[:2]]
+            ends = [names.get(word, whole_number(word)) for word in words[:2]]
             for word, end in zip(words, ends, strict=False):
                 if not 0 <= end < graph.terminals:
                     raise ConfigError(
@@ -74,8 +75,8 @@ def read_demand(given: Any, graph: _core.ChannelGraph, key: str = "demand") -> _
         key: Of the configuration, for messages.
 
     Raises:
-        ConfigError: it is none, of another size or for more ranks than there are terminals, or an entry is negative or
-            not finite: row and column are named.
+        ConfigError: it is none, of another size or for more ranks than there are terminals. An entry is negative or not
+            finite: row and column are named. The entries add up to infinity, or no terminal sends to another.
         OSError: it cannot be read.
     """
     if isinstance(given, _core.Demand):
@@ -91,7 +92,11 @@ def read_demand(given: Any, graph: _core.ChannelGraph, key: str = "demand") -> _
         flows = _entries(key, graph, entries.shape, entries.row, entries.col, entries.data)
     else:
         flows = _entries(key, graph, *_of_matrix(key, np.asarray(given)))
-    return _core.Demand(graph.terminals, *flows, str(given) if isinstance(given, str | os.PathLike) else "")
+    name = str(given) if isinstance(given, str | os.PathLike) else ""
+    try:
+        return _core.Demand(graph.terminals, *flows, name)
+    except ConfigError as error:
+        raise ConfigError(f"{name or key}: {str(error).removeprefix('demand: ')}") from error
 
 
 def _from_file(key: str, path: Path, graph: _core.ChannelGraph) -> Flows:
@@ -103,15 +108,15 @@ def _from_file(key: str, path: Path, graph: _core.ChannelGraph) -> Flows:
     if ending == ".mtx":
         return _entries(path, graph, *_from_matrix_market(path))
     if ending == ".goal":
-        return _of_ranks(path, Program.goal(path.read_bytes(), str(path)), graph)
+        return _of_ranks(path, Program.goal(read_plain(path), str(path)), graph)
     raise ConfigError(f"{key}: '{path}' is no .csv, .npz, .npy, .mtx or .goal; nor motif:NAME")
 
 
 def _motif(key: str, given: str, graph: _core.ChannelGraph) -> Program:
     name, _, ranks = given.removeprefix("motif:").partition(":")
-    if ranks and _number(ranks) < 1:
+    if ranks and whole_number(ranks) < 1:
         raise ConfigError(f"{key}: '{given}': '{ranks}' is no number of ranks")
-    return Program.motif(name, {"ranks": int(ranks) if ranks else _core.motif_ranks(name, graph.terminals)})
+    return Program.motif(name, {"ranks": whole_number(ranks) if ranks else _core.motif_ranks(name, graph.terminals)})
 
 
 def _of_ranks(where: Any, program: Program, graph: _core.ChannelGraph) -> Flows:
@@ -142,11 +147,7 @@ def _entries(where: Any, graph: _core.ChannelGraph, shape: tuple[int, ...], *ent
 
 
 def _from_numpy(path: Path) -> tuple[Any, ...]:
-    try:
-        loaded = np.load(path, allow_pickle=False)
-        arrays: dict[str, NDArray[Any]] = {"matrix": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise ConfigError(f"{path}: it holds no arrays, or is damaged: {error}") from error
+    arrays = read_arrays(path, f"{path}: it holds no arrays, or is damaged")
     if {"data", "indices", "indptr", "shape", "format"} <= set(arrays):
         # What scipy.sparse.save_npz writes of a matrix by rows or by columns.
         kind = arrays["format"].item()
@@ -178,13 +179,7 @@ def _from_matrix_market(path: Path) -> tuple[Any, ...]:
 
 def _lines(path: Path) -> list[list[str]]:
     try:
-        with path.open("rb") as file:
-            content = file.read()
-        text = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
-    except (gzip.BadGzipFile, EOFError, UnicodeDecodeError) as error:
+        text = read_unpacked(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: it is no text, or damaged: {error}") from error
     return [[word.strip() for word in row] for row in csv.reader(text.splitlines())]
-
-
-def _number(word: str) -> int:
-    return int(word) if word.isdecimal() and word.isascii() else -1

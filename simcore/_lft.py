@@ -21,30 +21,25 @@ ports say which.
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 from pathlib import Path
 from typing import Any
 
 from . import _core
-from ._core import ConfigError
+from ._files import read_unpacked
 from ._lft_dump import FDB_SWITCH, arrays_of, read_dump, read_fdbs
 from ._lft_list import levels_beside, read_list
-from ._lft_text import open_text
 
 
 def is_text(path: str | os.PathLike[str]) -> bool:
     """Whether a file is one of the forms that `read` knows.
 
     Raises:
+        ConfigError: it is no plain file, or its compression is damaged.
         OSError: it cannot be read.
     """
-    try:
-        with open_text(Path(path)) as file:
-            start = file.read(2000).decode("utf-8", "replace")
-    except (gzip.BadGzipFile, EOFError):
-        return False
+    start = read_unpacked(path, most=2000).decode("utf-8", "replace")
     return "Unicast lids" in start or bool(FDB_SWITCH.search(start)) or start.lstrip().startswith("switch,host,port")
 
 
@@ -56,11 +51,7 @@ def read(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> dict[str, A
         OSError: it cannot be read.
     """
     path = Path(path)
-    try:
-        with open_text(path) as file:
-            lines = file.read().decode("utf-8", "replace").splitlines()
-    except (gzip.BadGzipFile, EOFError) as error:
-        raise ConfigError(f"{path}: the compressed file is cut short or damaged: {error}") from error
+    lines = read_unpacked(path).decode("utf-8", "replace").splitlines()
     first = next((line for line in lines if line.strip()), "")
     if first.startswith("switch,host,port"):
         return read_list(path, lines, graph)

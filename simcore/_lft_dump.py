@@ -15,19 +15,20 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import ConfigError
 from ._files import atomic_path
-from ._lft_text import NO_PORT, NO_WAY, like, some
+from ._lft_text import NO_PORT, NO_WAY, like, some, whole_number
 
 SWITCH_GUID, HOST_GUID = 0x10000, 0x200001  # of the first, as `write` gives them
 _MOST_LIDS = 0xBFFF  # above are those of multicast groups
 
 _SWITCH = re.compile(
-    r"Unicast lids \[\S+-(\w+)\] of switch (?:Lid (\d+)|.*?)\s*guid (0x[0-9a-fA-F]+) \('?(.*?)'?\):\s*$"
+    r"Unicast lids \[\S+-(0x[0-9a-fA-F]+|[0-9]+)\] of switch "
+    r"(?:Lid ([0-9]+)|.*?)\s*guid (0x[0-9a-fA-F]+) \('?(.*?)'?\):\s*$"
 )
-_LINE = re.compile(r"\s*0x([0-9a-fA-F]+)\s+(\d+)\s*[#:]?\s*\(?(.*?)\)?\s*$")
+_LINE = re.compile(r"\s*0x([0-9a-fA-F]+)\s+([0-9]+)\s*[#:]?\s*\(?(.*?)\)?\s*$")
 _NODE = re.compile(r"(Switch|Channel Adapter|Router|Ca|path[^:]*:?)?\s*portguid (0x[0-9a-fA-F]+)(?:: '?(.*?)'?)?$")
-_END = re.compile(r"\s*(\d+) (valid )?(?:m?lids) dumped")
+_END = re.compile(r"\s*([0-9]+) (valid )?(?:m?lids) dumped")
 FDB_SWITCH = re.compile(r"\w*dump_ucast_routes: Switch (0x[0-9a-fA-F]+)")
-_FDB_LINE = re.compile(r"0x([0-9a-fA-F]+)\s*:\s*(?:(\d+)|UNREACHABLE)")
+_FDB_LINE = re.compile(r"0x([0-9a-fA-F]+)\s*:\s*(?:([0-9]+)|UNREACHABLE)")
 
 
 @dataclass
@@ -71,19 +72,19 @@ def read_dump(path: Path, lines: list[str]) -> _Dump:
                 raise ConfigError(f"{path}, line {number}: a switch without LIDs, GUID or name: {line[:120]}")
             if block is not None and not block.ended:
                 raise ConfigError(_cut_short(dump, block, number))
-            most = int(match[1], 16 if match[1].startswith("0x") else 10)
+            most = int(match[1], 16) if match[1].startswith("0x") else whole_number(match[1])
             block = _Block(match[4], int(match[3], 16), number, most)
             dump.blocks.append(block)
         elif block is not None and (end := _END.match(line)):
             block.ended = True
-            if end[2] and int(end[1]) != len(block.ports):
+            if end[2] and whole_number(end[1]) != len(block.ports):
                 raise ConfigError(
                     f"{path}, line {number}: switch {block.shown} has {len(block.ports)} lines, and {end[1]} are said"
                 )
         elif match := _LINE.match(line):
             if block is None or block.ended:
                 raise ConfigError(f"{path}, line {number}: a line of no switch: {line[:120]}")
-            _take(dump, block, number, int(match[1], 16), int(match[2]), match[3])
+            _take(dump, block, number, int(match[1], 16), whole_number(match[2]), match[3])
     if not dump.blocks:
         raise ConfigError(f"{path}: no table in it; a dump of linear forwarding tables begins with 'Unicast lids'")
     if block is not None and not block.ended:
@@ -123,8 +124,8 @@ def read_fdbs(path: Path, lines: list[str]) -> _Dump:
         elif (match := _FDB_LINE.match(line)) and dump.blocks:
             lid, block = int(match[1], 16), dump.blocks[-1]
             if match[2] is not None:
-                _take(dump, block, number, lid, int(match[2]), "")
-                if int(match[2]) == 0:  # the switch itself
+                _take(dump, block, number, lid, whole_number(match[2]), "")
+                if whole_number(match[2]) == 0:  # the switch itself
                     dump.switches.add(lid)
             block.most = lid
     # Every switch has a line for every LID, also where nobody is.

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import ConfigError
-from ._files import atomic_path
-from ._lft_text import LEVELS, NO_PORT, NO_WAY, like, open_text, some
+from ._files import atomic_path, read_unpacked
+from ._lft_text import LEVELS, NO_PORT, NO_WAY, like, some, whole_number
+
+_LANES = r"[0-9a-f]{16}"
 
 
 def read_list(path: Path, lines: list[str], graph: _core.ChannelGraph) -> dict[str, Any]:
@@ -31,9 +33,9 @@ def read_list(path: Path, lines: list[str], graph: _core.ChannelGraph) -> dict[s
         if number == 1 or not line.strip():
             continue
         words = line.split(",")
-        if len(words) != 3 or not words[2].strip().isdecimal():
+        if len(words) != 3 or whole_number(words[2].strip()) < 0:
             raise ConfigError(f"{path}, line {number}: '{line[:80]}' is no switch,host,port; is the file cut short?")
-        s, t, out = switches.get(words[0].strip()), hosts.get(words[1].strip()), int(words[2])
+        s, t, out = switches.get(words[0].strip()), hosts.get(words[1].strip()), whole_number(words[2].strip())
         if s is None:
             raise ConfigError(
                 f"{path}, line {number}: it is of another network: there is no switch {words[0]}{like(switches)}"
@@ -92,10 +94,9 @@ def _beside(stem: str, kind: str) -> Path | None:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    with open_text(path) as file:
-        for number, line in enumerate(file.read().decode("utf-8", "replace").splitlines(), 1):
-            if number > 1 and line.strip():
-                yield number, [word.strip() for word in line.split(",")]
+    for number, line in enumerate(read_unpacked(path).decode("utf-8", "replace").splitlines(), 1):
+        if number > 1 and line.strip():
+            yield number, [word.strip() for word in line.split(",")]
 
 
 def _levels(
@@ -129,11 +130,12 @@ def _levels(
     lane = np.zeros((graph.switches, graph.ports, graph.ports, LEVELS), np.uint8)
     switches = {name: s for s, name in enumerate(graph.switch_names)}
     for number, words in _rows(lanes):
-        if len(words) != 4 or words[0] not in switches or not re.fullmatch(r"[0-9a-f]{16}", words[3]):
+        ports = [whole_number(word) for word in words[1:3]]
+        if len(words) != 4 or words[0] not in switches or min(ports) < 0 or not re.fullmatch(_LANES, words[3]):
             raise ConfigError(
                 f"{lanes}, line {number}: no switch,input_port,output_port,16 lanes: {','.join(words)[:80]}"
             )
-        into, out = int(words[1]) - shift, int(words[2]) - shift
+        into, out = ports[0] - shift, ports[1] - shift
         if 0 <= into < graph.ports and 0 <= out < graph.ports:  # the others are the switch itself
             lane[switches[words[0]], into, out] = [int(c, 16) for c in words[3]]
     lane = np.where(_lanes_used(graph, port, level, others), lane, 0)  # what nobody uses needs no buffers

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
 
 NO_PORT = 0xFFFF
 NO_WAY = 255  # in the place of a port of InfiniBand
 LEVELS = 16  # service levels of InfiniBand
+_MOST_DIGITS = 18
 _SHOWN = 3  # names in a message
 
 
-def open_text(path: Path) -> Any:
-    """A file to read bytes from, unpacked where it is gzipped."""
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rb") if packed else path.open("rb")
+def whole_number(word: str) -> int:
+    """A whole number from 0 on, and -1 for another word. One of more than 18 digits becomes 10^18, past all tables."""
+    if not (word.isascii() and word.isdecimal()):
+        return -1
+    return int(word) if len(word) <= _MOST_DIGITS else 10**_MOST_DIGITS
 
 
 def some(names: list[str]) -> str:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
+import re
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._core import ConfigError
+from ._files import read_unpacked
 
 Graph = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 """Sparse rows: `first` [rows + 1], and per entry its column `peer` and its `bytes` (or weight)."""
 
+_OF_NUMBERS = b"0123456789+-.eE \t\r\n"
 _LARGEST_WEIGHT = 2**30  # of all edges together: METIS adds them up in 32 bits
 
 
@@ -144,15 +148,25 @@ def read_matrix_market(path: str | os.PathLike[str]) -> Any:
     sparse = _scipy_sparse(str(path))
     from scipy.io import mmread
 
+    text = read_unpacked(path)
+    _check_matrix_market(path, text)
     try:
-        matrix = mmread(path)
-    except OSError:
-        raise
+        matrix = mmread(io.BytesIO(text + b"\n"))
     except Exception as error:  # SciPy's reader has many
         raise ConfigError(f"{path}: it is no Matrix Market file, or damaged: {error}") from error
     if not sparse.issparse(matrix):
         raise ConfigError(f"{path}: a dense matrix; valid are sparse ones (coordinate)")
     return matrix
+
+
+def _check_matrix_market(path: str | os.PathLike[str], text: bytes) -> None:
+    # SciPy's reader (1.17) ends the process on some rows that have letters or zero bytes.
+    head = re.match(rb"(?:%[^\n]*\n|[ \t\r]*\n)*", text)
+    first = head.end() if head else 0
+    if text[first:].translate(None, _OF_NUMBERS):
+        for number, line in enumerate(text[first:].split(b"\n"), text[:first].count(b"\n") + 1):
+            if line.translate(None, _OF_NUMBERS):
+                raise ConfigError(f"{path}, line {number}: {line[:80]!r} is no row of numbers")
 
 
 def exchange_arrays(matrix: Any, iterations: int) -> dict[str, Any]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ._simulation import Simulation
 
+_MOST_THREADS = 1024  # of the core
 _NEVER_A_CHOICE_NS = 1e6  # of simulated time without a decision: there is none to wait for
 
 
@@ -46,7 +47,7 @@ class MarginalCost(_core.MarginalCost):
             fork that has become equal to the run before (`settled`) would say the same with any longer horizon.
         slots: candidates tried per decision (2 to 64): the minimal one, the one taken, and of more others at random. A
             routing that decides by slots (`policy`, ...) has its own number.
-        threads: that forks run on; 0 = one per core.
+        threads: that forks run on; at most one per core is started, 0 = one per core.
         forks: held at once to be tried together; each takes up to `facts()["memory_bytes"]`.
         check_cycles: from one look whether a whole fork has become equal to the next; 0 = never look.
         seed: of the sample. The labels do not depend on `threads` and `forks`.
@@ -73,9 +74,11 @@ class MarginalCost(_core.MarginalCost):
         horizon = max(1, simulation.cycles(horizon_ns))
         numbers = {"slots": slots, "threads": threads, "forks": forks, "check_cycles": check_cycles, "seed": seed}
         for key, number in numbers.items():
-            if not 0 <= number < 2**32:
-                raise ConfigError(f"{key}: {number} is not in [0, {2**32 - 1}]")
-        cores = threads or len(os.sched_getaffinity(0))
+            most = _MOST_THREADS if key == "threads" else 2**32 - 1
+            if not 0 <= number <= most:
+                raise ConfigError(f"{key}: {number} is not in [0, {most}]")
+        # More threads would wait for a core, and each takes memory.
+        cores = min(threads or _MOST_THREADS, len(os.sched_getaffinity(0)))
         super().__init__(simulation, horizon, slots, cores, forks, check_cycles, seed, reroute)
         self._simulation = simulation
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-import zipfile
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._core import ConfigError
 from ._files import atomic_path
+from ._npz import Archive, open_archive
 
 _MEMBERS = ("table", "layout", "topology")
 _MOST_TEXT = 1 << 16  # bytes of `layout` and of `topology`
@@ -39,23 +38,16 @@ def read(path: str | os.PathLike[str], shape: tuple[int, ...], layout: str, topo
     """
     where = f"load_q_table(): {path}"
     table: NDArray[Any] | None = None
-    with Path(path).open("rb") as file:
-        try:
-            with zipfile.ZipFile(file) as archive:
-                held = {info.filename: info for info in archive.infolist()}
-                missing = [name for name in _MEMBERS if f"{name}.npy" not in held]
-                if missing:
-                    raise ValueError(f"it lacks {', '.join(missing)}")
-                own_layout = _text(archive, held["layout.npy"])
-                own_topology = _text(archive, held["topology.npy"])
-                with _opened(archive, held["table.npy"]) as member:
-                    own_shape, _, dtype = _header(member)
-                if (own_layout, own_topology, own_shape) == (layout, topology, shape):
-                    if dtype.kind not in "fiu":
-                        raise ValueError(f"its table is of type {dtype}")
-                    table = _member(archive, held["table.npy"], math.prod(shape) * dtype.itemsize)
-        except Exception as error:  # zipfile and NumPy raise a dozen kinds on bytes that are not theirs
-            raise ConfigError(f"{where} is no Q-table file ({str(error)[:200] or type(error).__name__})") from error
+    with open_archive(path, f"{where} is no Q-table file, or damaged") as archive:
+        missing = [name for name in _MEMBERS if name not in archive.names]
+        if missing:
+            raise ValueError(f"it lacks {', '.join(missing)}")
+        own_layout, own_topology = _text(archive, "layout"), _text(archive, "topology")
+        own_shape, dtype = archive.header("table")
+        if (own_layout, own_topology, own_shape) == (layout, topology, shape):
+            if dtype.kind not in "fiu":
+                raise ValueError(f"its table is of type {dtype}")
+            table = archive.array("table", math.prod(shape) * dtype.itemsize)
     if own_layout != layout:
         raise ConfigError(f"{where} holds {own_layout[:200]!r}, but this routing needs '{layout}'")
     if table is None:
@@ -66,34 +58,8 @@ def read(path: str | os.PathLike[str], shape: tuple[int, ...], layout: str, topo
         return np.ascontiguousarray(table, np.float32)
 
 
-def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(file)
-    if version == (2, 0):
-        return np.lib.format.read_array_header_2_0(file)
-    raise ValueError(f"arrays of version {version}")
-
-
-def _opened(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others may need any amount of memory
-        raise ValueError(f"{info.filename} is compressed as no Q-table is")
-    return archive.open(info)
-
-
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> NDArray[Any]:
-    """An array of at most so many bytes."""
-    with _opened(archive, info) as file:
-        shape, _, dtype = _header(file)
-    if dtype.hasobject or math.prod(shape) * dtype.itemsize > most:
-        raise ValueError(f"{info.filename} is an array of {dtype} {shape}")
-    with _opened(archive, info) as file:
-        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
-    return array
-
-
-def _text(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> str:
-    array = _member(archive, info, _MOST_TEXT)
+def _text(archive: Archive, name: str) -> str:
+    array = archive.array(name, _MOST_TEXT)
     if array.dtype.kind != "U" or array.shape != ():
-        raise ValueError(f"{info.filename} is no text")
+        raise ValueError(f"{name} is no text")
     return str(array)

@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core, _lft
 from ._core import ConfigError
 from ._demand import read_demand
-from ._files import atomic_path
+from ._files import atomic_path, open_plain
 from ._lft_dump import write as write_dump
 from ._lft_list import write_levels
+from ._npz import read_arrays
 from ._presets import section
 from ._quality import Bisection, Quality
 
@@ -310,17 +311,15 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         ConfigError: it is none.
         OSError: it cannot be read.
     """
-    if not zipfile.is_zipfile(path):
+    with open_plain(path) as file:
+        archive = zipfile.is_zipfile(file)
+    if not archive:
         raise ConfigError(
             f"{path}: it is no forwarding table, or damaged; read are the .npz of ForwardingTable.save(), dumps of a"
             " subnet manager's linear forwarding tables (opensm-lfts.dump, ibroute, opensm.fdbs), and lists"
             " switch,host,port"
         )
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays: dict[str, Any] = {name: file[name] for name in file.files}
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise ConfigError(f"{path}: it is no forwarding table, or damaged: {error}") from error
+    arrays: dict[str, Any] = dict(read_arrays(path, f"{path}: it is no forwarding table, or damaged"))
     if str(arrays.pop("format", "")) != FORMAT:
         raise ConfigError(f"{path}: it is no forwarding table of this version of flitgym ({FORMAT})")
     return arrays

@@ -1,6 +1,5 @@
 """What a run of a task says: its measures, by the task's kind. Pure functions of a row."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,12 +8,12 @@ from numpy.typing import NDArray
 
 from ...simcore import ConfigError
 from ..metrics import running_median, settle_time
+from ..results.cautions import outages
 from .suite import Kind
 
 Row = Mapping[str, Any]
 Measures = dict[str, float]
 
-_DOWN_NS = re.compile(r"@(\d+(?:\.\d*)?(?:e\+?\d+)?)")  # of an event LINK@DOWN_NS or LINK@DOWN_NS-UP_NS
 
 # The measure that a task is scored by, and whether more of it is better.
 SCORED: dict[Kind, tuple[str, bool]] = {
@@ -59,7 +58,7 @@ def check_windows(kind: Kind, config: Mapping[str, Any]) -> None:
             f"interval above 0 and up to {longest:g} ns in the task's overrides"
         )
     if kind == "recovery":
-        first = _first_failure(config["failures"]["events"])
+        first = min(outages(config["failures"]["events"]).values(), default=None)
         if first != warmup:
             found = "nothing fails" if first is None else f"the first link fails at {first:g} ns"
             raise ConfigError(
@@ -107,13 +106,6 @@ def recovery(time_ns: NDArray[np.float64], latency_ns: NDArray[np.float64], even
     time, latency = time_ns[after] - event_ns, running_median(latency_ns[after], _SMOOTHED)
     settled = settle_time(time, latency)
     return float(time[-1]) if settled is None else settled
-
-
-def _first_failure(events: Any) -> float | None:
-    """When the first link goes down, of the words of `failures.events`; the core checks how they are written."""
-    words = events if isinstance(events, list) else [] if events is None else str(events).split(",")
-    times = [float(found[1]) for word in words if (found := _DOWN_NS.search(str(word)))]
-    return min(times, default=None)
 
 
 def _series(row: Row) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

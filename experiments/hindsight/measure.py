@@ -14,6 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from ...configs import config_hash, unknown
 from ...plugins import versions
 from ...simcore import ConfigError, MarginalCost, __version__
+from ..results.cautions import late_events
 from ..results.files import require_writable, write_result, write_table
 from ..running.one_run import prepare
 from ..terminal.progress import Report
@@ -117,7 +118,7 @@ def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, r
         "facts": simulation.facts(),
         "config_hash": identity(config, trying),
         "config": OmegaConf.to_container(config, resolve=True, throw_on_missing=True),
-        "warnings": [],
+        "warnings": {} if (late := late_events(config, simulation.time_ns)) is None else {"late_events": late},
     }
     write_result(directory, result)
     return result

@@ -1,15 +1,17 @@
 """What a reader of a run's numbers should know before believing them: said on the screen and kept in the result."""
 
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from omegaconf import DictConfig
 
-from ...configs import cold_table
+from ...configs import cold_table, core_failures
 
 _LEAST_PACKETS = 1_000  # in each half of the window; fewer differ by chance
 _SATURATED = 0.97  # of the offered load, below which what is accepted is less than that
+_DOWN_NS = re.compile(r"@(\d+(?:\.\d*)?(?:[eE]\+?\d+)?)")  # of an event LINK@DOWN_NS or LINK@DOWN_NS-UP_NS
 _DRIFT = 0.1  # of the latency, from one half of the window to the other
 
 
@@ -24,15 +26,40 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
         `cold_table`: the routing learns, and was measured before it had time to. `drift`: the mean latency of the
         window's second half differs from that of its first by more than a tenth. `replaced`: because of failures the
         routing on any graph ran in the place of the one that goes by what the topology is when whole.
-        `threads`: some of `run.threads` had nothing to do.
+        `threads`: some of `run.threads` had nothing to do. `late_events`: some of `failures.events` come after the end.
     """
     found = {
         "cold_table": cold_table(config),
         "drift": _drift(numbers),
         "replaced": _replaced(config, numbers),
         "threads": _threads(config, numbers),
+        "late_events": late_events(config, numbers.get("simulated_ns")),
     }
     return {kind: text for kind, text in found.items() if text is not None}
+
+
+def outages(events: Any) -> dict[str, float]:
+    """When links go down, in ns, by the words of `failures.events`; the core checks how they are written."""
+    words = events if isinstance(events, list) else [] if events is None else str(events).split(",")
+    return {str(word).strip(): float(found[1]) for word in words if (found := _DOWN_NS.search(str(word)))}
+
+
+def late_events(config: DictConfig, simulated_ns: float | None) -> str | None:
+    """The warning of `failures.events` that come after a run's end; None where all come before.
+
+    Args:
+        config: Of the run.
+        simulated_ns: When it ended; None: unknown.
+    """
+    if simulated_ns is None:
+        return None
+    late = [event for event, down_ns in outages(core_failures(config).get("events")).items() if down_ns >= simulated_ns]
+    if not late:
+        return None
+    return (
+        f"failures.events: {', '.join(late)}: the run ended after {simulated_ns:,.0f} ns, before the link went down; "
+        "the routing still has the VC classes for it"
+    )
 
 
 def _threads(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:

@@ -7,8 +7,6 @@ import hashlib
 import json
 import math
 import sys
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...plugins import same as same_plugins
-from ...simcore._files import atomic_path
+from ...simcore import ConfigError
+from ...simcore._files import atomic_path, open_plain, read_plain
+from ...simcore._npz import read_arrays as read_npz
 
 RESULT_FILE = "result.json"
 
@@ -51,6 +51,8 @@ def read_with_care(path: Path) -> Iterator[None]:
     """
     try:
         yield
+    except ConfigError as error:
+        raise DamagedError(path, str(error).removeprefix(f"{path}: ")) from error
     except OSError as error:
         raise DamagedError(path, error.strerror or str(error).strip().split("\n", 1)[0]) from error
     except _MISREAD as error:
@@ -66,8 +68,6 @@ def require_writable(directory: Path) -> None:
     """
     with atomic_path(directory / RESULT_FILE, keep=False):
         pass
-    if (directory / RESULT_FILE).is_dir():
-        raise IsADirectoryError(21, "Is a directory", str(directory / RESULT_FILE))
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
@@ -107,7 +107,7 @@ def read_result(directory: Path) -> dict[str, Any] | None:
     path = directory / RESULT_FILE
     try:
         with read_with_care(path):
-            result = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+            result = json.loads(read_plain(path).decode("utf-8"), parse_constant=_refuse_constant)
             json.dumps(result, ensure_ascii=False).encode()  # half a character has no bytes, and no table takes it
     except DamagedError as error:
         if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
@@ -138,7 +138,8 @@ def read_columns(result: Mapping[str, Any], directory: Path, key: str) -> dict[s
         return None
     _check_file(result, directory, name)
     with read_with_care(directory / name):
-        table = pq.read_table(directory / name)
+        with open_plain(directory / name) as file:
+            table = pq.read_table(file)
         return {column: table[column].to_numpy() for column in table.column_names}
 
 
@@ -153,11 +154,7 @@ def read_arrays(result: Mapping[str, Any], directory: Path, key: str) -> dict[st
         return None
     _check_file(result, directory, name)
     with read_with_care(directory / name):
-        try:
-            with np.load(directory / name) as arrays:
-                return dict(arrays)
-        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-            raise ValueError(str(error)) from error
+        return read_npz(directory / name, "it holds no arrays")
 
 
 def check_table(result: Mapping[str, Any], directory: Path, key: str) -> None:
@@ -244,7 +241,7 @@ def _check_file(result: Mapping[str, Any], directory: Path, name: str) -> None:
         known = result.get("checksums", {}).get(name)
         if known is None:
             path.stat()
-        elif _checksum(path.read_bytes()) != known:
+        elif _checksum(read_plain(path)) != known:
             raise ValueError("it does not match its checksum")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...simcore import ConfigError
-from ...simcore._files import atomic_path
+from ...simcore._files import atomic_path, open_plain
 from .files import RESULT_FILE, DamagedError, read_arrays, read_columns, read_with_care, results_below
 from .message_matrix import pair_columns
 
@@ -68,6 +68,7 @@ def gather(directory: Path) -> tuple[int, list[DamagedError]]:
 
     Raises:
         ConfigError: there is a table from which figures were drawn; a plain one would lack what they need.
+        OSError: the table cannot be written, for example because a folder has its name.
     """
     rows, _, damaged = rows_below(directory)
     write_gathered(directory, rows)
@@ -127,13 +128,17 @@ def _drawn_from(path: Path) -> bool:
     import pyarrow.parquet as pq
 
     try:
-        return path.exists() and "policy" in pq.read_schema(path).names
+        return path.is_file() and "policy" in pq.read_schema(path).names
     except (OSError, ValueError):  # pyarrow's errors of a damaged file: it may be written anew
         return False
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as Parquet. Runs of different routings have different parameters: what a row lacks is null."""
+    """Write rows as Parquet. Runs of different routings have different parameters: what a row lacks is null.
+
+    Raises:
+        OSError: the table cannot be written, for example because a folder has its name.
+    """
     import pyarrow.parquet as pq
 
     with atomic_path(path) as temporary:
@@ -158,8 +163,8 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     """
     import pyarrow.parquet as pq
 
-    with read_with_care(path):
-        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+    with read_with_care(path), open_plain(path) as file:
+        rows: list[dict[str, Any]] = pq.read_table(file).to_pylist()
     return rows
 
 

@@ -69,7 +69,10 @@ std::string to_text(const std::string& where, const py::handle& item) {
     PyErr_Clear();
     throw ConfigError(where + ": " + shown(item) + " is no text that can be written as UTF-8");
   }
-  return {bytes, static_cast<std::size_t>(size)};
+  const std::string text(bytes, static_cast<std::size_t>(size));
+  // No file name and no message can hold it.
+  if (text.find('\0') != text.npos) throw ConfigError(where + ": " + shown(item) + " has a zero byte");
+  return text;
 }
 
 Value to_value(const std::string& where, const py::handle& item) {
@@ -235,6 +238,7 @@ Values to_failures(const py::object& given) {
       values[key] = to_value(where, v);
       continue;
     }
+    if (py::len(v) == 0) continue;
     std::string names;
     for (const py::handle& item : v) names += (names.empty() ? "" : ",") + to_text(where, py::str(item));
     values[key] = names;

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -175,6 +176,7 @@ std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, 
   demand->terminals = terminals;
   demand->name = name;
   demand->first.assign(std::size_t{terminals} + 1, 0);
+  double sum = 0, between = 0;
   for (std::size_t k = 0; k < source.size(); k++) {
     if (source[k] >= terminals || destination[k] >= terminals)
       throw ConfigError("demand: entry " + std::to_string(k) + " goes from " + std::to_string(source[k]) + " to " +
@@ -184,7 +186,11 @@ std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, 
       throw ConfigError("demand: entry " + std::to_string(k) + " is " + std::to_string(w) +
                         "; valid are numbers from 0 on");
     demand->first[destination[k] + 1]++;
+    sum += w;
+    if (source[k] != destination[k]) between += w;
   }
+  if (!std::isfinite(sum)) throw ConfigError("demand: its entries add up to more than a number can be");
+  if (between == 0) throw ConfigError("demand: no terminal sends to another; at least one entry must be above 0");
   for (u32 t = 0; t < terminals; t++) demand->first[t + 1] += demand->first[t];
   demand->source.resize(source.size());
   demand->weight.resize(source.size());

@@ -140,7 +140,8 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   if (!net.relation) net.relation = net.routing;
   if (!net.routing_facts.minimal) need_distances(net);  // to tell who leaves the minimal paths
 
-  const u32 needed = net.routing_facts.classes, given = router.count("vcs");
+  // Where no link joins two routers, a routing needs no class. Terminals still have a VC.
+  const u32 needed = std::max(1u, net.routing_facts.classes), given = router.count("vcs");
   net.vcs = given == 0 ? needed : given;
   if (net.vcs < needed)
     throw ConfigError("router.vcs: " + std::to_string(given) + " VCs are too few for routing." + spec.name +

@@ -21,7 +21,8 @@ struct Cable {
   Wiring::End a, b;  // a.router <= b.router
 };
 
-std::vector<std::string> words(const std::string& text) {
+// The names of a list `a, b, c`. Throws ConfigError where one is empty.
+std::vector<std::string> words(const std::string& key, const std::string& text) {
   std::vector<std::string> out;
   std::string word;
   for (const char c : text + ",") {
@@ -30,7 +31,9 @@ std::vector<std::string> words(const std::string& text) {
       continue;
     }
     while (!word.empty() && word.back() == ' ') word.pop_back();
-    if (!word.empty()) out.push_back(word);
+    if (word.empty())
+      throw ConfigError("failures." + key + ": '" + text + "' has an empty name; leave the key out if nothing fails");
+    out.push_back(word);
     word.clear();
   }
   return out;
@@ -89,7 +92,7 @@ class Reader {
     if (found == given_.end()) return all;
     if (!std::holds_alternative<std::string>(found->second)) throw bad_event(to_string(found->second));
     u32 number = 0;
-    for (const std::string& event : words(std::get<std::string>(found->second))) {
+    for (const std::string& event : words("events", std::get<std::string>(found->second))) {
       const std::size_t at = event.rfind('@');
       if (at == std::string::npos) throw bad_event(event);
       const std::string link = event.substr(0, at), times = event.substr(at + 1);
@@ -151,6 +154,7 @@ class Reader {
     u32 which = 0;
     if (const std::size_t hash = name.rfind('#'); hash != std::string::npos && is_number(name.substr(hash + 1))) {
       which = static_cast<u32>(std::stoul(name.substr(hash + 1)));
+      if (which == 0) throw ConfigError(where + ": '" + name + "': the links between two routers are numbered from #1");
       name.resize(hash);
     }
     const auto matching = [&](const auto& holds) {
@@ -215,7 +219,7 @@ class Reader {
     std::vector<std::string> names;
     if (const auto* list = std::get_if<std::vector<double>>(&found->second))
       for (const double x : *list) names.push_back(to_string(Value{static_cast<i64>(x)}));
-    else if (const auto* text = std::get_if<std::string>(&found->second)) names = words(*text);
+    else if (const auto* text = std::get_if<std::string>(&found->second)) names = words(key, *text);
     else throw ConfigError("failures." + key + ": " + to_string(found->second) + " is no number and no list of names");
     std::set<u32> ids;
     for (const std::string& name : names)

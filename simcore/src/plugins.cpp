@@ -10,6 +10,7 @@
 
 #include "loading.hpp"
 #include "mapping/problem.hpp"
+#include "plain_file.hpp"
 #include "simcore/abi.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
@@ -51,9 +52,8 @@ std::optional<Mark> mark_in(const std::string& bytes) {
 constexpr const char* kOutOf = "; FLITGYM_PLUGINS=none leaves installed plugins out";
 
 void check_file(const std::string& who, const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (!in || bytes.empty()) throw ConfigError(who + "cannot be read, or is empty" + kOutOf);
+  const std::string bytes = read_plain_file(path, who + "cannot be read", kOutOf, 1);
+  if (bytes.empty()) throw ConfigError(who + "is empty" + kOutOf);
   const auto mark = mark_in(bytes);
   if (!mark)
     throw ConfigError(who + "is no plugin of flitgym: its build says of no core that it is for; make it with " +

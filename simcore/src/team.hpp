@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <functional>
@@ -16,12 +17,16 @@
 
 namespace flitgym {
 
+// Threads beyond the cores gain nothing, and each takes memory. A few are always allowed, so that one core can test
+// many.
+inline u32 most_threads(u32 wanted) { return std::min(wanted, std::max(16u, std::thread::hardware_concurrency())); }
+
 class Team {
  public:
-  // Of fewer, where the system gives no more threads.
-  explicit Team(u32 size) : errors_(size) {
+  // Of fewer than `wanted` where there are fewer cores, or the system gives no more threads.
+  explicit Team(u32 wanted) : errors_(wanted) {
     try {
-      for (u32 i = 1; i < size; i++) threads_.emplace_back([this, i] { serve(i); });
+      for (u32 i = 1; i < most_threads(wanted); i++) threads_.emplace_back([this, i] { serve(i); });
     } catch (const std::system_error&) {
     }
   }

@@ -88,6 +88,11 @@ TEST(failures_that_make_no_sense_are_refused) {
   CHECK_THROWS(ConfigError, broken(df, {{"events", std::string("0-1")}}), "failures.events", "0-1", "DOWN_NS");
   CHECK_THROWS(ConfigError, broken(df, {{"events", std::string("0-1@500-400")}}), "failures.events", "before");
   CHECK_THROWS(ConfigError, broken(df, {{"events", std::string("0-1@soon")}}), "failures.events", "soon");
+  for (const std::string nothing : {"", " ", "0-1,", ",0-1", "0-1,,0-2"})
+    for (const std::string key : {"links", "routers", "terminals", "events"})
+      CHECK_THROWS(ConfigError, broken(df, {{key, nothing}}), "failures." + key, "'" + nothing + "' has an empty name");
+  CHECK_THROWS(ConfigError, broken(df, {{"links", std::string("0-1#0")}}), "failures.links: '0-1#0'", "from #1");
+  CHECK_THROWS(ConfigError, broken(df, {{"events", std::string("0-1#0@500")}}), "failures.events: '0-1#0'", "from #1");
   // A cut network, by the names of two that are cut from each other; now or later.
   CHECK_THROWS(ConfigError, broken(ring(6), {{"links", std::string("0-1,3-4")}}), "no way", "terminal 0", "router 0",
                "terminal 2", "router 1");

@@ -181,6 +181,23 @@ TEST(broken_policy_files_are_refused) {
   refused(with([](auto& t) { t[3].from = 1u << 20, t[3].to = (1u << 20) + 4; }), {"cut short"});
   refused(with([](auto& t) { t[3].from = ~u64{0} - 8, t[3].to = ~u64{0} - 4; }), {"policy file"});
   refused(with([](auto& t) { t[3].from = 8, t[3].to = 4; }), {"layers.1.bias", "does not fit"});
+  refused(good + '\0', {"bytes 268 to 269 of its numbers belong to no tensor"});
+  refused(with([](auto& t) { t[0].to = 216, t[0].from = 0, t[1].from = 220, t[1].to = 244; }), {"to no tensor"});
+  refused(with([](auto& t) { t.push_back({"foreign", "F32", {1}, {0}}); }), {"'foreign' is of no layer"});
+  refused(with([](auto& t) { t.push_back({"layers.7.bias", "F32", {1}, {0}}); }), {"'layers.7.bias' is of no layer"});
+  refused(with([](auto& t) { t.push_back({"layers.2.weight", "F32", {0, 1}, {}}); }), {"'layers.2.weight' is empty"});
+  refused(with([](auto& t) { t.push_back(t[1]); }), {"'layers.0.bias' stands in its header twice"});
+  u64 length = 0;
+  std::memcpy(&length, good.data(), 8);
+  const std::string header = good.substr(8, length), numbers = good.substr(8 + length);
+  const auto with_header = [&](const std::string& other) {
+    const u64 size = other.size();
+    return std::string(reinterpret_cast<const char*>(&size), 8) + other + numbers;
+  };
+  File(with_header(header + "   ")).build();
+  for (const std::string behind : {std::string("x"), std::string("{}"), std::string(","), std::string(1, '\0')})
+    refused(with_header(header + behind), {"behind its last brace"});
+  refused(with_header(" " + header), {"begins with no brace"});
   refused(with([](auto& t) { t.pop_back(); }), {"1 layers", "6 outputs", "1 are needed"});
   refused(with([](auto& t) { t.erase(t.begin()); }), {"layers.0.weight"});
   refused(with([](auto& t) { t.clear(); }), {"0 layers"});
@@ -204,8 +221,8 @@ TEST(broken_policy_files_are_refused) {
   refused(safetensors(but("network", "flatt"), whole), {"network", "flatt"});
   refused("no policy at all, only words, and so on and so forth", {"policy file"});
 
-  CHECK_THROWS(ConfigError, read_policy_file(std::filesystem::temp_directory_path().string()), "cannot be read");
-  CHECK_THROWS(ConfigError, read_policy_file("/nowhere/at/all"), "/nowhere/at/all", "cannot be read");
+  CHECK_THROWS(ConfigError, read_policy_file(std::filesystem::temp_directory_path().string()), "it is no plain file");
+  CHECK_THROWS(ConfigError, read_policy_file("/nowhere/at/all"), "/nowhere/at/all", "No such file");
 }
 
 // Whatever the bytes are, a policy file is refused or is a policy; which then decides. The header is hit more often
@@ -264,7 +281,7 @@ TEST(snapshot_of_another_policy_is_refused) {
 TEST(fuzz_policy_file) {
   const std::vector<std::string> corpus = {
       safetensors(kMetadata, tensors_of(exported())),
-      safetensors({}, {{"x", "F32", {2, 2}, {1, 2, 3, 4}}, {"y", "F32", {0}, {}}})};
+      safetensors({}, {{"x", "F32", {2, 2}, {1, 2, 3, 4}}, {"y", "F32", {1}, {5}}})};
   const std::vector<std::string> words = {"{",
                                           "}",
                                           "[",

@@ -41,6 +41,23 @@ def test_threads_without_work_are_told() -> None:
     assert "is one partition" in str(said(2, 1))
 
 
+@pytest.mark.parametrize(
+    ("events", "late"),
+    [
+        ("[0-1@500,0-2@1e9]", ["0-2@1e9"]),
+        ("[0.05@2000.5-3000,s-1@1999]", ["0.05@2000.5-3000"]),
+        ("[0-1@2000]", ["0-1@2000"]),
+        ("[0-1@500-600]", []),
+        ("null", []),
+    ],
+)
+def test_a_link_that_fails_after_the_end_is_told(events: str, late: list[str]) -> None:
+    config = compose(["routing=minimal", f"failures.events={events}"])
+    said = cautions(config, {**SETTLED, "simulated_ns": 2000.0}).get("late_events", "")
+    assert bool(said) == bool(late)
+    assert not late or said.startswith(f"failures.events: {', '.join(late)}: the run ended after 2,000 ns")
+
+
 def test_runs_side_by_side_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cores, "CORES", 8)
     monkeypatch.setenv("FLITGYM_RUNS_AT_ONCE", "1")  # and put back behind the test

@@ -1,6 +1,7 @@
 """`flitgym-regret`: what it makes of labels, a study as users call it, what it refuses."""
 
 import csv
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from conftest import Command
 from flitgym.configs import CONFIG_DIR
 from flitgym.experiments.hindsight.measure import columns_of, means_of
 from flitgym.experiments.hindsight.summary import summarise, tidy
-from flitgym.experiments.regret import regret
+from flitgym.experiments.regret import main, regret
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.simcore import ConfigError
@@ -87,6 +88,25 @@ def test_a_study(command: Command, tmp_path: Path) -> None:
     assert "4 runs, 2 finished before" in again.stderr
     other = command("regret", "routing=par", *words[1:], "loads=[0.2]", "others=routed")
     assert "1 runs, 0 finished before" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "which"),
+    [
+        (["policies=[par]", "routing=ugal_l"], "routing=ugal_l: policies=[par]"),
+        (["traffic=uniform", "patterns=[uniform]"], "traffic=uniform: patterns=[uniform]"),
+        (["traffic.load=0.2", "loads=[0.1]"], "traffic.load=0.2: loads=[0.1]"),
+        (["seed=2", "seeds=[1]"], "seed=2: seeds=[1]"),
+    ],
+)
+def test_a_key_and_its_list_are_not_both_taken(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], which: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["flitgym-regret", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"flitgym-regret: {which} says it as well; give one of the two\n"
 
 
 @pytest.mark.parametrize(

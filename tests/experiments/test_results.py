@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.experiments.results.files import finished, write_json, write_table
+from flitgym.experiments.results.files import DamagedError, finished, write_json, write_table
 from flitgym.experiments.results.rows import ROWS_FILE, gather, read_rows, write_rows
 from flitgym.simcore import ConfigError
 from flitgym.simcore._files import atomic_path
@@ -60,6 +60,17 @@ def test_what_is_not_this_finished_run_is_run_again(tmp_path: Path, content: str
     if content is not None:
         (tmp_path / "result.json").write_text(content)
     assert finished(tmp_path, "h", "1") is None
+
+
+def test_a_folder_in_the_place_of_the_table_is_named(tmp_path: Path) -> None:
+    write_json(tmp_path / "run" / "result.json", {"config": {"seed": 1}, "files": {}, "jobs": {}})
+    (tmp_path / "rows.parquet").mkdir()
+    with pytest.raises(IsADirectoryError, match=r"Is a directory: '.*/rows\.parquet'"):
+        gather(tmp_path)
+    with pytest.raises(DamagedError, match=r"rows\.parquet is damaged: it is no plain file"):
+        read_rows(tmp_path / "rows.parquet")
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "rows.parquet"}
+    assert not list((tmp_path / "rows.parquet").iterdir())
 
 
 def test_a_finished_run_is_found(tmp_path: Path) -> None:

@@ -5,7 +5,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.simcore import ChannelGraph, ConfigError, Demand, ForwardingTable, Program, Simulation, read_demand
+from flitgym.simcore import (
+    ChannelGraph,
+    ConfigError,
+    Demand,
+    ForwardingTable,
+    Program,
+    Simulation,
+    read_demand,
+    read_flows,
+)
 from numpy.typing import NDArray
 
 HYPERX: dict[str, Any] = {"name": "hyperx", "widths": [4, 4], "terminals_per_router": 2}  # 32 terminals
@@ -99,6 +108,9 @@ def test_what_is_no_demand_is_refused(graph: ChannelGraph, tmp_path: Path) -> No
         (endless, "row 31, column 0 is inf"),
         (np.full((32, 32), 1j), "complex"),
         (Program.exchange(exchange(33)), "33 ranks for 32 terminals"),
+        (np.zeros((32, 32)), "no terminal sends to another"),
+        (np.eye(32), "no terminal sends to another"),
+        (np.full((32, 32), 1e308), "add up to more than a number can be"),
     ):
         with pytest.raises(ConfigError, match=words):
             read_demand(matrix, graph)
@@ -106,6 +118,25 @@ def test_what_is_no_demand_is_refused(graph: ChannelGraph, tmp_path: Path) -> No
             np.save(tmp_path / "matrix.npy", matrix)
             with pytest.raises(ConfigError, match=words):
                 read_demand(tmp_path / "matrix.npy", graph)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("0,1,1e308\n0,2,1e308\n", "add up to more than a number can be"),
+        ("0,1,0\n", "no terminal sends to another"),
+        ("3,3,5\n", "no terminal sends to another"),
+    ],
+)
+def test_a_list_of_flows_that_says_nothing_is_no_demand(
+    graph: ChannelGraph, table: ForwardingTable, tmp_path: Path, lines: str, words: str
+) -> None:
+    path = tmp_path / "demand.csv"
+    path.write_text("source,destination,weight\n" + lines)
+    with pytest.raises(ConfigError, match=rf"demand\.csv: .*{words}"):
+        read_demand(path, graph)
+    with pytest.raises(ConfigError, match=r"add up|weight 0|sends to itself"):
+        table.congestion(*read_flows(path, graph))
 
 
 @pytest.mark.parametrize("engine", ["sssp", "dfsssp", "nue", "parx", "local_search"])

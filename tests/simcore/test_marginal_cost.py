@@ -1,6 +1,8 @@
 """`MarginalCost` against replays by hand: restore, force a slot, run until all has arrived, sum all delays."""
 
 import itertools
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -106,6 +108,14 @@ def test_labels_have_the_shapes_that_are_promised() -> None:
     assert labels["settled"][np.arange(n), taken].all()
 
 
+def test_no_more_threads_are_started_than_there_are_cores() -> None:
+    alone = MarginalCost(_simulation({"name": "par"}), threads=1).label(20, part=0.3)["cost_ns"]
+    before = len(list(Path("/proc/self/task").iterdir()))
+    many = MarginalCost(_simulation({"name": "par"}), threads=1000)
+    np.testing.assert_array_equal(many.label(20, part=0.3)["cost_ns"], alone)
+    assert len(list(Path("/proc/self/task").iterdir())) - before < len(os.sched_getaffinity(0))
+
+
 def test_refuses_what_cannot_be_tried() -> None:
     par = _simulation({"name": "par"})
     for given, message in [
@@ -113,6 +123,7 @@ def test_refuses_what_cannot_be_tried() -> None:
         ({"horizon_ns": float("nan")}, "horizon_ns"),
         ({"slots": 1}, "slots: 1"),
         ({"threads": -1}, "threads: -1"),
+        ({"threads": 1025}, "threads: 1025"),
         ({"forks": 0}, "forks: 0"),
         ({"forks": 10**6}, "forks: 1000000"),
     ]:

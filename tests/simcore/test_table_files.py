@@ -338,3 +338,26 @@ def test_flows_of_a_file(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(ConfigError, match=words):
             read_flows(path, graph)
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "٣", "1e3", "nan", "-1", ""])
+def test_a_number_that_is_none_is_refused_with_its_line(tmp_path: Path, number: str) -> None:
+    graph = ChannelGraph({"name": "torus", "sizes": [4], "terminals_per_router": 1})
+    table = ForwardingTable.route(graph, "min_hop")
+    rows = [f"{s},{t},{port}" for s, ports in enumerate(table.port) for t, port in enumerate(ports)]
+    path = tmp_path / "table.lft.csv"
+    path.write_text("\n".join(["switch,host,port", *rows[:-1], f"3,3,{number}"]))
+    with pytest.raises(ConfigError, match=r"table\.lft\.csv"):
+        ForwardingTable.load(path, graph)
+    path.write_text("\n".join(["switch,host,port", *rows]))
+    table.save_service_levels(tmp_path / "table.sl.csv")
+    lanes = "switch,input_port,output_port,lane_per_service_level\n0,{},1,0000000000000000\n"
+    (tmp_path / "table.sl2vl.csv").write_text(lanes.format("0"))
+    ForwardingTable.load(path, graph)
+    if number != "9" * 5000:  # a port that the network does not use
+        (tmp_path / "table.sl2vl.csv").write_text(lanes.format(number))
+        with pytest.raises(ConfigError, match=r"table\.sl2vl\.csv, line 2: no switch,input_port"):
+            ForwardingTable.load(path, graph)
+    (tmp_path / "flows.csv").write_text(f"source,destination\n0,{number}\n")
+    with pytest.raises(ConfigError, match=r"flows\.csv, line 2: there is no terminal"):
+        read_flows(tmp_path / "flows.csv", graph)

@@ -80,6 +80,8 @@ def test_search_by_time_and_by_steps(tmp_path: Path) -> None:
     assert index <= ForwardingTable.route(graph, "dfsssp").quality().edge_forwarding_index
     with pytest.raises(ConfigError, match=r"start: local_search starts from the table of another engine"):
         ForwardingTable.route(graph, "local_search", {"start": "local_search"})
+    with pytest.raises(ConfigError, match=r"^engine\.start: unknown name 'nope'.*; valid names: "):
+        ForwardingTable.route(graph, "local_search", {"start": "nope"})
 
 
 def test_parameters_of_the_start_are_passed_on(tmp_path: Path) -> None:

@@ -1,15 +1,14 @@
 // Reads a policy from a safetensors file: eight bytes with the length of a JSON header, the header, then plain numbers.
 // Nothing in such a file can run. Everything is checked, for it may come from a stranger.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <sstream>
+#include <set>
 
+#include "plain_file.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
-#include "simcore/limits.hpp"
 
 namespace flitgym {
 
@@ -22,7 +21,7 @@ class Header {
 
   [[noreturn]] void fail(const std::string& what) const { throw ConfigError("policy file " + path_ + ": " + what); }
   bool take(char c) {
-    while (at_ < text_.size() && std::strchr(" \t\r\n", text_[at_])) at_++;
+    skip_blanks();
     if (at_ >= text_.size() || text_[at_] != c) return false;
     at_++;
     return true;
@@ -34,10 +33,9 @@ class Header {
     expect('"');
     std::string out;
     for (; at_ < text_.size() && text_[at_] != '"'; at_++) {
-      if (text_[at_] == '\\') {
-        if (++at_ >= text_.size() || !std::strchr("\"\\/", text_[at_]))
-          fail("its header has an escape that no policy needs");
-      }
+      if (static_cast<u8>(text_[at_]) < ' ') fail("its header has a control character at byte " + std::to_string(at_));
+      if (text_[at_] == '\\' && (++at_ >= text_.size() || std::string("\"\\/").find(text_[at_]) == std::string::npos))
+        fail("its header has an escape that no policy needs");
       out += text_[at_];
     }
     expect('"');
@@ -51,7 +49,8 @@ class Header {
       if (value > std::numeric_limits<u64>::max() / 16) fail("its header has a number beyond all sizes");
       value = value * 10 + static_cast<u64>(text_[at_] - '0');
     }
-    if (at_ == from) fail("its header is broken: no number at byte " + std::to_string(at_));
+    if (at_ == from || (text_[from] == '0' && at_ > from + 1))
+      fail("its header is broken: no number at byte " + std::to_string(from));
     return value;
   }
   std::vector<u64> numbers() {
@@ -65,17 +64,26 @@ class Header {
   }
   template <class Each>
   void members(Each each) {
+    std::set<std::string> keys;
     expect('{');
     if (take('}')) return;
     do {
       const std::string key = word();
+      if (!keys.insert(key).second) fail("'" + key + "' stands in its header twice");
       expect(':');
       each(key);
     } while (take(','));
     expect('}');
   }
+  // Writers fill a header up with blanks.
+  void end() {
+    skip_blanks();
+    if (at_ < text_.size()) fail("its header goes on behind its last brace");
+  }
 
  private:
+  void skip_blanks() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
+
   const std::string& path_;
   const std::string& text_;
   std::size_t at_ = 0;
@@ -84,17 +92,7 @@ class Header {
 }  // namespace
 
 PolicyFile read_policy_file(const std::string& path) {
-  std::error_code none;
-  // A device or a pipe may never come to an end.
-  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none))
-    throw ConfigError("policy file " + path + ": it is no plain file and cannot be read");
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  if (!file) throw ConfigError("policy file " + path + ": it cannot be read");
-  const auto whole = std::filesystem::file_size(path, none);
-  if (!none) claim_memory(3 * u64{whole}, "policy file " + path, "its " + std::to_string(whole) + " bytes");
-  content << file.rdbuf();
-  const std::string bytes = content.str();
+  const std::string bytes = read_plain_file(path, "policy file " + path, "; expected a safetensors file", 3);
   u64 length = 0;
   const auto cut = [&]() -> ConfigError {
     return ConfigError("policy file " + path + ": " + std::to_string(bytes.size()) +
@@ -110,6 +108,7 @@ PolicyFile read_policy_file(const std::string& path) {
   PolicyFile policy;
   std::map<u64, std::pair<u64, std::string>> spans;  // from, to and whose
   Header header(path, text);
+  if (text.empty() || text[0] != '{') header.fail("its header begins with no brace");
   header.members([&](const std::string& name) {
     if (name == "__metadata__") {
       header.members([&](const std::string& key) { policy.metadata[key] = header.word(); });
@@ -132,16 +131,22 @@ PolicyFile read_policy_file(const std::string& path) {
     if (span.size() != 2 || span[0] > span[1] || span[1] - span[0] != 4 * count)
       header.fail("the shape of tensor '" + name + "' does not fit its bytes");
     if (span[1] > size) throw cut();
-    if (count > 0 && !spans.emplace(span[0], std::pair{span[1], name}).second)
+    if (count == 0) header.fail("tensor '" + name + "' is empty");
+    if (!spans.emplace(span[0], std::pair{span[1], name}).second)
       header.fail("the bytes of tensor '" + name + "' overlap those of another");
-    if (!policy.tensors.try_emplace(name, PolicyFile::Tensor{shape, {}}).second)
-      header.fail("tensor '" + name + "' stands there twice");
+    policy.tensors[name].shape = shape;
   });
+  header.end();
   u64 end = 0;
+  const auto gap = [&](u64 from) {
+    return "bytes " + std::to_string(end) + " to " + std::to_string(from) + " of its numbers belong to no tensor";
+  };
   for (const auto& [from, rest] : spans) {
     if (from < end) header.fail("the bytes of tensor '" + rest.second + "' overlap those of another");
+    if (from > end) header.fail(gap(from));
     end = rest.first;
   }
+  if (end < size) header.fail(gap(size));
   // No byte belongs to two of them, so all of them together are no larger than the file.
   for (const auto& [from, rest] : spans) {
     PolicyFile::Tensor& tensor = policy.tensors[rest.second];

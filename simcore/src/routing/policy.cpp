@@ -1,6 +1,7 @@
 // A network of weights decides, inside the core: one that was trained and exported (path), or one that is being
 // trained, whose weights come and go between two runs.
 #include <algorithm>
+#include <set>
 
 #include "learning/perceptron.hpp"
 #include "simcore/error.hpp"
@@ -58,18 +59,25 @@ const PolicyFile::Tensor& tensor(const PolicyFile& file, const std::string& path
 void read_layers(const PolicyFile& file, const std::string& path, u32 inputs, u32 outputs, PolicyShape& shape,
                  std::vector<float>& weights) {
   std::vector<u32> layers = {inputs};
+  std::set<std::string> known;
   for (u32 l = 0;; l++) {
-    const auto bias = file.tensors.find("layers." + std::to_string(l) + ".bias");
+    const std::string layer = "layers." + std::to_string(l);
+    const auto bias = file.tensors.find(layer + ".bias");
     if (bias == file.tensors.end()) break;
     if (bias->second.values.empty() || bias->second.values.size() > kMostUnits)
       throw ConfigError("policy file " + path + ": layer " + std::to_string(l) + " has " +
                         std::to_string(bias->second.values.size()) + " units");
     layers.push_back(static_cast<u32>(bias->second.values.size()));
+    known.insert({layer + ".weight", layer + ".bias"});
   }
   if (layers.size() < 2 || layers.back() != outputs)
     throw ConfigError("policy file " + path + ": it has " + std::to_string(layers.size() - 1) +
                       " layers and its last one " + std::to_string(layers.back()) + " outputs, but " +
                       std::to_string(outputs) + " are needed");
+  for (const auto& [name, values] : file.tensors)
+    if (!known.contains(name))
+      throw ConfigError("policy file " + path + ": tensor '" + name + "' is of no layer; it has " +
+                        std::to_string(layers.size() - 1) + " layers");
   shape_policy(shape, layers);
   weights.assign(shape.size, 0);
   for (u32 l = 0; l + 1 < layers.size(); l++) {

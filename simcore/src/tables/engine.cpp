@@ -31,10 +31,10 @@ u64 digest(const Demand& demand) {
 
 namespace {
 
-const EngineSpec& find_engine(const std::string& where, const std::string& name, const ChannelGraph& g) {
+const EngineSpec& find_engine(const std::string& key, const std::string& name, const ChannelGraph& g) {
   const auto valid = registered_names<EngineSpec>();
   if (!std::count(valid.begin(), valid.end(), name))
-    throw ConfigError(where + ".engine: unknown name '" + name + "'" + did_you_mean(name, valid) +
+    throw ConfigError(key + ": unknown name '" + name + "'" + did_you_mean(name, valid) +
                       "; valid names: " + join(valid));
   const EngineSpec& spec = noted(registry<EngineSpec>().find(name)->second);
   if (spec.topologies.empty() || std::count(spec.topologies.begin(), spec.topologies.end(), g.topology_name))
@@ -43,7 +43,7 @@ const EngineSpec& find_engine(const std::string& where, const std::string& name,
   for (const auto& [other, at] : registry<EngineSpec>())
     if (at.topologies.empty() || std::count(at.topologies.begin(), at.topologies.end(), g.topology_name))
       others.push_back(other);
-  throw ConfigError(where + ".engine: " + name + " makes no table of topology '" + g.topology_name + "'; it accepts " +
+  throw ConfigError(key + ": " + name + " makes no table of topology '" + g.topology_name + "'; it accepts " +
                     join(spec.topologies) + ". On " + g.topology_name + " there are " + join(others));
 }
 
@@ -67,6 +67,8 @@ void check_reachable(const std::string& where, const ChannelGraph& g) {
 
 }  // namespace
 
+const std::string kOfRouting = "routing.table";
+
 std::vector<ParamSpec> all_engine_params() {
   std::vector<ParamSpec> params;
   for (const auto& [name, spec] : registry<EngineSpec>())
@@ -76,8 +78,9 @@ std::vector<ParamSpec> all_engine_params() {
   return params;
 }
 
-ForwardingTable make_table(const std::string& where, const EngineChoice& choice, const ChannelGraph& g) {
-  const EngineSpec& spec = find_engine(where, choice.name, g);
+ForwardingTable make_table(const std::string& where, const EngineChoice& choice, const ChannelGraph& g,
+                           const std::string& engine_key) {
+  const EngineSpec& spec = find_engine(where + "." + engine_key, choice.name, g);
   // What another engine takes may be given too, as far as it asks for nothing.
   Values own;
   const auto all = all_engine_params();
@@ -97,7 +100,15 @@ ForwardingTable make_table(const std::string& where, const EngineChoice& choice,
   const Params params(where, spec.passes_on ? all : spec.params, own);
   if (choice.demand) check_demand(where, spec, *choice.demand, g);
   check_reachable(where, g);
-  ForwardingTable table = spec.make(params, g, choice.demand ? *choice.demand : Demand{});
+  ForwardingTable table;
+  try {
+    table = spec.make(params, g, choice.demand ? *choice.demand : Demand{});
+  } catch (const ConfigError& error) {
+    // An engine calls its parameters as the routing `table` does.
+    std::string text = error.what();
+    if (text.rfind(kOfRouting, 0) == 0) text.replace(0, kOfRouting.size(), where);
+    throw ConfigError(text);
+  }
   check_table(g, table);
   return table;
 }

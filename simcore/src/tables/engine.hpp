@@ -42,9 +42,10 @@ struct EngineChoice {
   std::shared_ptr<const Demand> demand;  // null: all alike
 };
 
-// Makes a table and checks it. `where` begins messages, e.g. "routing.table". Throws ConfigError: no such engine,
-// parameter, or the engine does not go with this network.
-ForwardingTable make_table(const std::string& where, const EngineChoice& choice, const ChannelGraph& g);
+// Makes a table and checks it. `where` begins messages, e.g. "routing.table". `engine_key` is the parameter there that
+// names the engine. Throws ConfigError: no such engine, parameter, or the engine does not go with this network.
+ForwardingTable make_table(const std::string& where, const EngineChoice& choice, const ChannelGraph& g,
+                           const std::string& engine_key = "engine");
 
 // The parameters of all engines, each once: `routing=table` takes them beside its own.
 std::vector<ParamSpec> all_engine_params();

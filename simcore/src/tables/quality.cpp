@@ -189,9 +189,13 @@ FlowLoads flow_loads(const ChannelGraph& g, const ForwardingTable& table, const 
   FlowLoads all;
   all.channel.assign(g.channels, 0);
   std::vector<double> out(g.terminals, 0), in(g.terminals, 0);
+  double sum = 0;
   for (std::size_t k = 0; k < flows.size(); k++) {
-    const Flow& f = flows[k];
-    check_flow(g, f, k);
+    check_flow(g, flows[k], k);
+    sum += flows[k].weight;
+  }
+  if (!std::isfinite(sum)) throw ConfigError("flows: their weights add up to more than a number can be");
+  for (const Flow& f : flows) {
     out[f.source] += f.weight;
     in[f.destination] += f.weight;
     each_of_pair(g, table, f.source, f.destination, [&](u32 c) { all.channel[c] += f.weight; });

@@ -1,13 +1,12 @@
 #include "topology/fabric.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <locale>
 #include <sstream>
 
+#include "plain_file.hpp"
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "topology/fabric_reader.hpp"
@@ -214,19 +213,8 @@ void check_text(const Source& source) {
 }
 
 Source read_source(const std::string& path) {
-  Source source{path, {}};
-  std::error_code none;
-  // A device or a pipe may never come to an end.
-  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none))
-    fail(source, 0, "it is no plain file; expected a file that describes a network");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail(source, 0, std::string(std::strerror(errno)) + "; expected a file that describes a network");
-  const auto bytes = std::filesystem::file_size(path, none);
-  if (!none) claim_memory(2 * u64{bytes}, path, std::to_string(bytes) + " bytes of text");
-  std::ostringstream all;
-  all << in.rdbuf();
-  source.text = std::move(all).str();
-  if (!in || source.text.empty()) fail(source, 0, "the file is empty; expected nodes and cables");
+  Source source{path, read_plain_file(path, path, "; expected a file that describes a network", 2)};
+  if (source.text.empty()) fail(source, 0, "the file is empty; expected nodes and cables");
   // The mark that some editors begin UTF-8 with.
   if (source.text.compare(0, 3, "\xef\xbb\xbf") == 0) source.text.erase(0, 3);
   check_text(source);

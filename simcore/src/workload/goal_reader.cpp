@@ -1,13 +1,10 @@
 // One pass over the text: words are looked at where they stand, operations and dependencies go into flat arrays. Lines
 // and columns of errors are counted when there is an error.
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <sstream>
 
+#include "plain_file.hpp"
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "workload/check_program.hpp"
@@ -396,18 +393,8 @@ std::shared_ptr<const Program> read_goal(const std::string& text, const std::str
 }
 
 std::shared_ptr<const Program> read_goal_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text;
-  if (in) {
-    std::error_code none;
-    const auto bytes = std::filesystem::file_size(path, none);
-    if (!none) claim_memory(4 * u64{bytes}, "goal_file " + path, std::to_string(bytes) + " bytes of text");
-    std::ostringstream all;
-    all << in.rdbuf();
-    text = std::move(all).str();
-  }
-  if (!in || text.empty())
-    throw ConfigError(path + ": " + (in ? "the file is empty" : std::strerror(errno)) + "; expected a GOAL schedule");
+  const std::string expected = "; expected a GOAL schedule", text = read_plain_file(path, path, expected, 4);
+  if (text.empty()) throw ConfigError(path + ": the file is empty" + expected);
   return read_goal(text, path);
 }
 

@@ -338,7 +338,7 @@ ForwardingTable start_of(const Params& params, const ChannelGraph& g, const Dema
       choice.values[p.key] = params.value(p.key);
   if (found != registry<EngineSpec>().end() && found->second.balances && !demand.empty())
     choice.demand = std::make_shared<const Demand>(demand);
-  ForwardingTable table = make_table("routing.table.start", choice, g);
+  ForwardingTable table = make_table("routing.table", choice, g, "start");
   if (table.source_routed() || table.lanes)
     throw ConfigError("routing.table.start: the table of " + choice.name +
                       (table.lanes ? " changes lanes on the way" : " has whole routes by source") +
