@@ -47,7 +47,7 @@ def _survey(run: PlannedRun, check: bool) -> Survey:
         return run.kind.survey(run.plain)
     except (ConfigError, CoreError, OSError) as error:
         if check and not isinstance(error, CoreError):
-            raise of_run(run.own, error) from error
+            raise of_run(run.own or [run.directory.name], error) from error
         return Survey(0, 1)
 
 
