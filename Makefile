@@ -29,7 +29,7 @@ CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o
 PACKAGES := $(shell find simcore experience env agents configs experiments plugins -name __init__.py 2>/dev/null)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP_SOURCES)) $(wildcard docs/extending/examples/*.cpp docs/extending/example_plugin/src/*.cpp)
 
-.PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions docs reference format constraints clean
+.PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -156,6 +156,7 @@ bench: venv bench-build ## measure the core beside its goals: SCENES="..." some 
 	@$(BIN)/python simcore/bench/run.py $(or $(SCENES),--all --series) $(if $(SAVE),--save $(SAVE))
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/decisions.py
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/tables.py
+	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/commands.py
 
 bench-instructions: $(VENV)/dependencies ## instructions per flit-hop and stage of the cycle (needs valgrind): SCENES="..."
 	@$(BIN)/python simcore/bench/run.py $(SCENES) --instructions $(if $(SAVE),--save $(SAVE))
@@ -174,6 +175,12 @@ $(VENV)/dependencies-docs: $(VENV)/dependencies
 
 reference: dev ## write the tables of docs/reference anew, from what the core and the code register
 	@FLITGYM_PLUGINS=none $(BIN)/python docs/_ext/reference_tables.py
+
+pictures: venv ## draw the pictures of docs/pictures again: the networks, the figures of architecture, the quickstart
+	@for script in cycle router decision topologies; do $(BIN)/python docs/pictures/$$script.py; done
+	@$(BIN)/flitgym-simulate -m study=quickstart topology=dragonfly_72 routing=minimal,ugal_l,par,dqn_dragonfly \
+		traffic=adversarial traffic.load=0.1,0.3,0.5 seed=1,2,3
+	@cp results/quickstart/sweep.png docs/pictures/quickstart.png
 
 docs: $(VENV)/dependencies-docs $(VENV)/installed ## build the documentation into build/docs (a warning ends it)
 	@echo "== sphinx"

@@ -18,7 +18,9 @@ extensions = [
     "myst_nb",  # notebooks have no outputs in the repository: they run when the pages are built
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",  # docstrings are in Google's style
+    "sphinx_copybutton",
     "plain_docstrings",
+    "plain_signatures",
     "repository_links",
 ]
 source_suffix = {".md": "markdown", ".ipynb": "myst-nb"}
@@ -46,6 +48,10 @@ autodoc_typehints_format = "short"
 autodoc_type_aliases = {"ArrayLike": "ArrayLike", "NDArray": "NDArray"}
 python_use_unqualified_type_names = True
 napoleon_numpy_docstring = False
+
+# The prompt is not copied, nor are lines that a command printed.
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
 
 html_theme = "furo"
 html_static_path = ["_static"]

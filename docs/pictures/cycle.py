@@ -84,7 +84,7 @@ def draw(path: Path) -> None:
         "every head at the front of its\ninput VC asks: router, port,\npacket, candidates",
     )
     arrow(ax, (9.9, 4.72), (9.9, 3.97))
-    box(ax, 2.75, 2.45, 4.6, 1.7, SEAM_FILL, "the seam: somebody decides", "")
+    box(ax, 2.75, 2.45, 4.6, 1.7, SEAM_FILL, "the seam: a decision is made", "")
     for k, (who, which) in enumerate(DECIDERS):
         y = 3.62 - 0.38 * k
         ax.text(2.9, y, who, fontsize=8.2, va="center", color=INK, fontweight="bold")

@@ -275,8 +275,8 @@ def _footnotes(summaries: Sequence[Summary]) -> list[str]:
     notes = []
     if any(not summary.complete for summary in summaries):
         notes.append(
-            f"{_INCOMPLETE} has not played every task: its scores are of those that it played, and it stands behind "
-            "those that played all."
+            f"{_INCOMPLETE} has not played every task. Its scores cover the tasks that it played. It is listed after "
+            "the policies that played all."
         )
     if any(summary.unscored for summary in summaries):
         notes.append(

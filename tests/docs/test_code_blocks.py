@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from docs_pages import README, ROOT, Block, blocks, blocks_in, commands, pages_that_run
-from flitgym.configs import compose
+from flitgym.configs import GROUPS, compose
 from flitgym.configs.composition import compose_root
 from flitgym.configs.jobs import has_workload
 from flitgym.configs.routes import compose_route
@@ -115,8 +115,12 @@ def _check(words: list[str], where: str) -> None:
     elif program == "flitgym-benchmark":
         suite = next((word for word in arguments if word.startswith("suite=")), "suite=quick").removeprefix("suite=")
         assert (ROOT / "experiments/benchmarks/suites" / f"{suite}.yaml").exists(), where
-    elif program in ("flitgym-gather", "flitgym-report"):
+    elif program in ("flitgym-gather", "flitgym-report", "flitgym-plot", "flitgym-compare"):
         assert not any(word.startswith("-") for word in arguments), where
+    elif program == "flitgym-simulate" and arguments[0] in ("list", "--version", "--help"):
+        assert arguments[1:] in ([], *([group] for group in GROUPS)), where
+    elif program == "flitgym-draw":
+        compose([word for word in arguments if not word.startswith("out=")])
     elif program.startswith("flitgym-"):
         _compose(program, arguments, where)
     # What is left is of the shell or of other packages.

@@ -1,0 +1,91 @@
+"""`flitgym-draw`: the picture of a network, from its actual links.
+
+    flitgym-draw topology=dragonfly_72
+    flitgym-draw topology=hyperx_64 failures.links=0.05 out=broken.svg
+
+`docs/topologies.md` shows a picture of every topology.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from omegaconf import OmegaConf
+
+from ..configs import compose, core_failures
+from ..simcore._files import atomic_path
+from .plotting.topology_picture import draw_topology
+from .terminal.commandline import CommandError, run_command
+
+NAME = "flitgym-draw"
+FOLDER = Path("results/drawings")
+_SUFFIXES = (".png", ".svg", ".pdf")
+_USAGE = f"""usage: {NAME} topology=NAME [topology.KEY=VALUE ...] [failures.KEY=VALUE ...] [out=FILE]
+
+Draw the routers, links and terminals of a network. Failed links are red and dashed.
+Without out=FILE the picture goes to {FOLDER}/NAME.png and NAME.svg; FILE ends with {", ".join(_SUFFIXES)}.
+`flitgym-simulate --help` lists the topologies; docs/topologies.md shows a picture of each.
+"""
+
+
+def draw(words: Sequence[str]) -> list[Path]:
+    """Draw what the words of a command line say.
+
+    Args:
+        words: as after `flitgym-draw`.
+
+    Returns:
+        The files that were written.
+
+    Raises:
+        CommandError: a word that the command does not take, or a file of a format that it does not write.
+        ConfigError: the network cannot be built.
+        hydra.errors.HydraException: an unknown topology or key.
+    """
+    own = [word.removeprefix("out=") for word in words if word.startswith("out=")]
+    rest = [word for word in words if not word.startswith("out=")]
+    for word in rest:
+        if word.partition("=")[0].partition(".")[0] not in ("topology", "failures"):
+            raise CommandError(f"'{word}': it takes topology=, topology.<key>=, failures.<key>= and out=")
+    if not any(word.startswith("topology=") for word in rest):
+        raise CommandError("topology=NAME is missing; flitgym-simulate --help lists the names")
+    config = compose(rest)
+    failures = core_failures(config)
+    if failures.pop("events", None) is not None:
+        raise CommandError("failures.events: links that fail during a run are not drawn; name them in failures.links")
+    title = rest[0].removeprefix("topology=") if len(rest) == 1 else " ".join(rest).removeprefix("topology=")
+    files = [Path(file) for file in own] or [FOLDER / f"{_file_name(rest)}{suffix}" for suffix in (".png", ".svg")]
+    for file in files:
+        if file.suffix not in _SUFFIXES:
+            raise CommandError(f"out={file}: a picture ends with {', '.join(_SUFFIXES)}")
+    topology: Any = OmegaConf.to_container(config.topology, resolve=True, throw_on_missing=True)
+    figure = draw_topology(topology, failures or None, title)
+    # The same network is the same file: SVG without a date and with names that do not change.
+    with matplotlib.rc_context({"svg.hashsalt": "flitgym", "font.family": "DejaVu Sans"}):
+        for file in files:
+            with atomic_path(file) as path:
+                undated = {"Date": None} if file.suffix == ".svg" else {}
+                figure.savefig(path, dpi=150, format=file.suffix[1:], metadata=undated)
+    return files
+
+
+def _file_name(words: Sequence[str]) -> str:
+    text = "_".join(word.removeprefix("topology=") for word in words)
+    return "".join(letter if letter.isalnum() or letter in "._-=," else "-" for letter in text)[:120]
+
+
+def main() -> None:
+    """Entry point of the command."""
+    words = sys.argv[1:]
+    if not words or {"-h", "--help"} & set(words):
+        print(_USAGE, end="")
+        sys.exit(0 if words else 2)
+    sys.exit(run_command(NAME, lambda: print(*draw(words), sep="\n")))
+
+
+if __name__ == "__main__":
+    main()

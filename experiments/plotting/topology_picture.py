@@ -1,0 +1,196 @@
+"""The picture of a network: its routers, cables and terminals, and the cables that have failed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Circle
+
+from ...simcore import ChannelGraph
+from .topology_layout import Floats, Integers, Layout, layout_of
+
+# Okabe and Ito's palette, in which no pair is lost on a colour-blind reader.
+_COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#8a6d3b", "#6A3D9A", "#555555")
+_FAILED, _INK, _TERMINAL, _AREA = "#D62728", "#222222", "#7f7f7f", "#f2f4f7"
+_TERMINALS_DRAWN = 320  # at most; more of them would be a grey rim
+_WIDTH, _LEAST_HEIGHT, _MOST_HEIGHT = 6.4, 2.6, 6.4  # inches
+_ON_ARC = 13  # points of a bent cable
+
+
+@dataclass(frozen=True)
+class Cables:
+    """The cables of a network.
+
+    Args:
+        ends: [cables, 2] the routers that each joins.
+        failed: [cables] whether it is out of use.
+        lost: [routers] whether all cables of a router are out of use.
+    """
+
+    ends: Integers
+    failed: np.ndarray[Any, np.dtype[np.bool_]]
+    lost: np.ndarray[Any, np.dtype[np.bool_]]
+
+
+def cables_of(whole: ChannelGraph, used: ChannelGraph) -> Cables:
+    """The cables of a network, and those of them that its failures take out.
+
+    Args:
+        whole: the network without failures.
+        used: the same with its failures; routers and ports have the same numbers.
+    """
+    arrays, left = whole.arrays(), used.arrays()
+    first = np.flatnonzero(np.arange(whole.channels) < arrays["reverse"])
+    ends = np.stack([arrays["from"][first], arrays["to"][first]], axis=1).astype(np.int64)
+    ports = max(whole.ports, used.ports)
+    alive = left["from"].astype(np.int64) * ports + left["port"]
+    failed = ~np.isin(ends[:, 0] * ports + arrays["port"][first], alive)
+    had, has = (np.bincount(graph["from"], minlength=whole.switches) for graph in (arrays, left))
+    return Cables(ends, failed, (had > 0) & (has == 0))
+
+
+def draw_topology(topology: Mapping[str, Any], failures: Mapping[str, Any] | None = None, title: str = "") -> Figure:
+    """The picture of a network.
+
+    Every cable is one segment of a `LineCollection`, parallel ones apart; failed ones are red and dashed. Terminals
+    are dots at their router, left out where there are more than 320.
+
+    Args:
+        topology: the section `topology` of a configuration, with all its keys.
+        failures: its section `failures`, without events.
+        title: above the picture.
+
+    Raises:
+        ConfigError: the network cannot be built; the message names the key.
+    """
+    whole = ChannelGraph(topology)
+    used = ChannelGraph(topology, failures) if failures else whole
+    cables = cables_of(whole, used)
+    terminal_router = whole.arrays()["terminal_switch"].astype(np.int64)
+    layout = layout_of(topology, whole.switches, cables.ends, terminal_router)
+    terminals = _terminals(layout, terminal_router) if whole.terminals <= _TERMINALS_DRAWN else np.empty((0, 2))
+
+    corners = [[[x - r, y - r], [x + r, y + r]] for x, y, r in layout.areas]
+    everything = np.concatenate([layout.at, terminals, *corners])
+    low, high = everything.min(axis=0) - 0.6, everything.max(axis=0) + 0.6
+    width, height = high - low
+    head, legend = 0.55, 0.3 * math.ceil((len(layout.kinds) + 1 + bool(failures)) / 4)
+    inches = min(max(_WIDTH * height / width, _LEAST_HEIGHT), _MOST_HEIGHT)
+    figure = Figure(figsize=(_WIDTH, inches + head + legend))
+    total = inches + head + legend
+    ax = figure.add_axes((0.01, legend / total, 0.98, inches / total))
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    ax.axis("off")
+    unit = 72 * min(0.98 * _WIDTH / width, inches / height)
+    points = unit * min(1.0, 1.9 * _nearest(layout.at))  # of the space around a router
+
+    for x, y, radius in layout.areas:
+        ax.add_patch(Circle((x, y), radius, facecolor=_AREA, edgecolor="none", zorder=0))
+    thin = min(1.3, max(0.25, 40 / math.sqrt(len(cables.ends) + 1) * points / 40))
+    handles = _draw_cables(ax, layout, cables, thin)
+    _draw_terminals(ax, layout, terminals, terminal_router, points)
+    _draw_routers(ax, layout, cables, points)
+
+    figure.text(0.5, 1 - 0.2 / total, title, ha="center", va="center", fontsize=12, fontweight="bold", color=_INK)
+    counts = f"{whole.switches:,} routers, {whole.terminals:,} terminals, {len(cables.ends):,} links"
+    counts += f", {int(cables.failed.sum()):,} of them failed" if failures else ""
+    figure.text(0.5, 1 - 0.42 / total, counts, ha="center", va="center", fontsize=9, color=_INK)
+    if len(terminals):
+        dot = {"color": "none", "marker": "o", "markersize": 4, "markerfacecolor": _TERMINAL, "markeredgecolor": "none"}
+        handles.append(Line2D([], [], label="terminal", **dot))
+    figure.legend(
+        handles=handles, loc="lower center", ncols=min(len(handles), 4), frameon=False, fontsize=8, handlelength=1.6
+    )
+    return figure
+
+
+def _nearest(at: Floats) -> float:
+    """The least distance between two routers."""
+    order = np.argsort(at[:, 0], kind="stable")
+    places, least = at[order], math.inf
+    for step in range(1, len(at)):
+        gap = places[step:] - places[:-step]
+        if (gap[:, 0] >= least).all():
+            break
+        least = min(least, float(np.linalg.norm(gap, axis=1).min()))
+    return least
+
+
+def _paths(layout: Layout, ends: Integers, bend: Floats) -> Floats:
+    """[cables, points, 2] quadratic Bezier curves between routers."""
+    begin, end = layout.at[ends[:, 0]], layout.at[ends[:, 1]]
+    along = end - begin
+    length = np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
+    left = np.stack([-along[:, 1], along[:, 0]], axis=1) / length
+    middle = (begin + end) / 2 + 2 * bend[:, None] * left
+    t = np.linspace(0, 1, _ON_ARC)[None, :, None]
+    curves: Floats = (1 - t) ** 2 * begin[:, None] + 2 * t * (1 - t) * middle[:, None] + t**2 * end[:, None]
+    return curves
+
+
+def _draw_cables(ax: Any, layout: Layout, cables: Cables, thin: float) -> list[Line2D]:
+    handles = []
+    alpha = 0.85 if len(cables.ends) < 400 else 0.45
+    for kind, name in enumerate(layout.kinds):
+        color = _COLORS[kind % len(_COLORS)]
+        chosen = (layout.kind == kind) & ~cables.failed
+        _add_lines(ax, layout, cables.ends, chosen, colors=color, linewidths=thin, alpha=alpha, zorder=1 + kind / 100)
+        if (layout.kind == kind).any():
+            handles.append(Line2D([], [], color=color, linewidth=1.5, label=name))
+    if cables.failed.any():
+        style: dict[str, Any] = {"colors": _FAILED, "linewidths": max(1.2, 1.4 * thin), "linestyles": "dashed"}
+        _add_lines(ax, layout, cables.ends, cables.failed, zorder=2, **style)
+        handles.append(Line2D([], [], color=_FAILED, linewidth=1.5, linestyle="--", label="failed link"))
+    return handles
+
+
+def _add_lines(ax: Any, layout: Layout, ends: Integers, chosen: Any, **style: Any) -> None:
+    """One collection of the straight cables that are chosen, and one of the bent ones."""
+    for bent in (False, True):
+        own = chosen & ((np.abs(layout.bend) > 1e-9) == bent)
+        if not own.any():
+            continue
+        curves = _paths(layout, ends[own], layout.bend[own])
+        ax.add_collection(LineCollection(list(curves if bent else curves[:, [0, -1]]), capstyle="round", **style))
+
+
+def _terminals(layout: Layout, router: Integers) -> Floats:
+    """[terminals, 2] places: a fan on the outward side of the router."""
+    counts = np.bincount(router, minlength=len(layout.at))
+    places = np.empty((len(router), 2))
+    for own in np.unique(router):
+        mine = np.flatnonzero(router == own)
+        count = int(counts[own])
+        spread = min(2.0, 0.55 * (count - 1))
+        angle = math.atan2(layout.outward[own, 1], layout.outward[own, 0])
+        fan = angle + (np.linspace(-spread / 2, spread / 2, count) if count > 1 else np.zeros(1))
+        places[mine] = layout.at[own] + 0.46 * np.stack([np.cos(fan), np.sin(fan)], axis=1)
+    return places
+
+
+def _draw_terminals(ax: Any, layout: Layout, terminals: Floats, router: Integers, points: float) -> None:
+    if not len(terminals):
+        return
+    stubs = np.stack([layout.at[router], terminals], axis=1)
+    ax.add_collection(LineCollection(list(stubs), colors=_TERMINAL, linewidths=0.4, zorder=0.5, gid="terminals"))
+    most = np.bincount(router).max()
+    size = min(4.0, 0.13 * points, 0.9 * points / max(most, 1))
+    ax.scatter(*terminals.T, s=size**2, color=_TERMINAL, linewidths=0, zorder=2.5)
+
+
+def _draw_routers(ax: Any, layout: Layout, cables: Cables, points: float) -> None:
+    size = min(15.0, 0.4 * points)
+    alive, lost = layout.at[~cables.lost], layout.at[cables.lost]
+    edge = min(1.0, size / 10)
+    ax.scatter(*alive.T, s=size**2, facecolor="white", edgecolor=_INK, linewidths=edge, zorder=3)
+    ax.scatter(*lost.T, s=size**2, facecolor="white", edgecolor=_FAILED, linewidths=edge, linestyle="--", zorder=3)
+    if size >= 9:
+        for number, (x, y) in enumerate(layout.at):
+            ax.text(x, y, str(number), fontsize=size / 2.1, ha="center", va="center_baseline", color=_INK, zorder=4)

@@ -1,0 +1,141 @@
+"""`flitgym-draw`: every link is in the picture once, failed links are red, and errors name the word."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Command
+from flitgym.configs import compose, core_failures
+from flitgym.experiments import draw
+from flitgym.experiments.plotting.topology_layout import layout_of
+from flitgym.experiments.plotting.topology_picture import cables_of, draw_topology
+from flitgym.simcore import ChannelGraph, Simulation, registered
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from omegaconf import OmegaConf
+
+PETERSEN = ["topology=graph", "topology.file=docs/examples/petersen.csv"]
+# At least one of each registered topology.
+SCENES = [
+    ["topology=dragonfly_72"],
+    ["topology=dragonfly", "topology.groups=5"],
+    ["topology=hyperx_64"],
+    ["topology=hyperx", "topology.widths=[4,3,2]", "topology.links=[1,2,1]"],
+    ["topology=full_mesh"],
+    ["topology=torus", "topology.sizes=[8,8]"],
+    ["topology=angara_32"],
+    ["topology=mesh_64"],
+    ["topology=fat_tree_64"],
+    ["topology=leaf_spine_256"],
+    ["topology=slim_fly"],
+    ["topology=random_regular"],
+    PETERSEN,
+]
+
+
+def _section(words: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    config = compose(words)
+    topology: Any = OmegaConf.to_container(config.topology, resolve=True)
+    return topology, core_failures(config)
+
+
+def _segments(figure: Figure) -> list[tuple[LineCollection, Any]]:
+    return [
+        (lines, segment)
+        for lines in figure.axes[0].collections
+        if isinstance(lines, LineCollection) and lines.get_gid() != "terminals"
+        for segment in lines.get_segments()
+    ]
+
+
+def test_every_registered_topology_has_a_scene() -> None:
+    assert {_section(words)[0]["name"] for words in SCENES} == set(registered("topology"))
+
+
+@pytest.mark.parametrize("words", SCENES, ids=" ".join)
+def test_every_link_is_drawn_once_between_its_routers(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    topology, _ = _section(words)
+    graph = ChannelGraph(topology)
+    arrays = graph.arrays()
+    cables = cables_of(graph, graph)
+    layout = layout_of(topology, graph.switches, cables.ends, arrays["terminal_switch"].astype(np.int64))
+    assert len(np.unique(layout.at.round(6), axis=0)) == graph.switches, "two routers share a place"
+
+    segments = _segments(draw_topology(topology))
+    assert 2 * len(segments) == graph.channels
+    place = {tuple(at): router for router, at in enumerate(layout.at.round(6).tolist())}
+    drawn = Counter(
+        tuple(sorted(place[tuple(np.asarray(segment)[end].round(6).tolist())] for end in (0, -1)))
+        for _, segment in segments
+    )
+    pairs = zip(arrays["from"].tolist(), arrays["to"].tolist(), strict=True)
+    assert drawn == Counter((a, b) for a, b in pairs if a < b)
+
+
+def test_parallel_links_are_drawn_apart() -> None:
+    topology, _ = _section(["topology=hyperx", "topology.widths=[2,2]", "topology.links=[3]"])
+    middles = [tuple(np.mean(segment, axis=0).round(4)) for _, segment in _segments(draw_topology(topology))]
+    assert len(middles) == 12
+    assert len(set(middles)) == 12
+
+
+def test_failed_links_are_red_and_dashed() -> None:
+    words = ["topology=dragonfly_72", "failures.links=0.1"]
+    topology, failures = _section(words)
+    names = Simulation(
+        {"topology": topology, "routing": "minimal", "traffic": "uniform", "failures": failures}
+    ).facts()["failed_links"]
+    assert len(names) == 9
+    figure = draw_topology(topology, failures)
+    assert len(_segments(figure)) == 90
+    red = [lines for lines, _ in _segments(figure) if lines.get_linestyle() != [(0, None)]]  # type: ignore[comparison-overlap]
+    assert len(red) == 9
+    assert {tuple(np.round(lines.get_color()[0][:3], 2)) for lines in red} == {(0.84, 0.15, 0.16)}
+    whole, used = ChannelGraph(topology), ChannelGraph(topology, failures)
+    cables = cables_of(whole, used)
+    assert {f"{a}-{b}" for a, b in cables.ends[cables.failed]} == set(names)
+
+
+def test_a_failed_router_loses_all_its_links() -> None:
+    topology, failures = _section(["topology=mesh_64", "failures.routers=[9]"])
+    cables = cables_of(ChannelGraph(topology), ChannelGraph(topology, failures))
+    assert np.flatnonzero(cables.lost).tolist() == [9]
+    assert sorted(cables.ends[cables.failed].ravel().tolist()) == [1, 8, 9, 9, 9, 9, 10, 17]
+
+
+def test_many_terminals_are_left_out() -> None:
+    few, many = (draw_topology(_section([f"topology={name}"])[0]) for name in ("dragonfly_72", "flattened_butterfly"))
+    stubs = [sum(lines.get_gid() == "terminals" for lines in figure.axes[0].collections) for figure in (few, many)]
+    assert stubs == [1, 0]
+
+
+def test_command_writes_pictures_that_do_not_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = draw.draw(["topology=hyperx_64"])
+    assert [file.as_posix() for file in files] == [f"results/drawings/hyperx_64.{kind}" for kind in ("png", "svg")]
+    assert files[0].read_bytes()[:4] == b"\x89PNG"
+    (again,) = draw.draw(["topology=hyperx_64", "out=deep/again.svg"])
+    assert again.read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["topology=hyperx_64", "routing=minimal"], "'routing=minimal': it takes topology="),
+        (["failures.links=1"], "topology=NAME is missing"),
+        (["topology=hyperx_64", "out=picture.gif"], "out=picture.gif: a picture ends with .png, .svg, .pdf"),
+        (["topology=hyperx_46"], "hyperx_64"),
+        (["topology=hyperx_64", "failures.links=[0-9]"], "failures.links"),
+        (["topology=hyperx_64", "failures.events=[0-1@20]"], "failures.events"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
+def test_errors_name_the_word(command: Command, words: list[str], message: str) -> None:
+    done = command("draw", *words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1
