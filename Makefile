@@ -156,6 +156,7 @@ bench: venv bench-build ## measure the core beside its goals: SCENES="..." some 
 	@$(BIN)/python simcore/bench/run.py $(or $(SCENES),--all --series) $(if $(SAVE),--save $(SAVE))
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/decisions.py
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/tables.py
+	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/commands.py
 
 bench-instructions: $(VENV)/dependencies ## instructions per flit-hop and stage of the cycle (needs valgrind): SCENES="..."
 	@$(BIN)/python simcore/bench/run.py $(SCENES) --instructions $(if $(SAVE),--save $(SAVE))

@@ -6,12 +6,12 @@ Importing this package registers the schema, so that every entry point and every
 from .added import refuse_added
 from .composition import CONFIG_DIR, compose
 from .errors import explain, unknown
-from .help import register_help
 from .identity import check_resources, config_hash, core_failures, core_sections, file_label, run_id
 from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, workload_label
+from .launchers import register_launchers
 from .plot import PLOT_FORMATS, plot_formats
-from .plugin_presets import register_presets
 from .schema import FAILING, GROUPS, KINDS, register_schema
+from .source import check_presets, register_source
 from .warmup import cold_table
 
 __all__ = [
@@ -41,5 +41,6 @@ __all__ = [
 ]
 
 register_schema()
-register_help()
-register_presets(CONFIG_DIR)
+register_launchers()
+check_presets(CONFIG_DIR)
+register_source()

@@ -1,51 +1,257 @@
-"""Composing a configuration from Python, for programs and tests that are not Hydra applications themselves."""
+"""Composition of configurations: one by Hydra, and those of a sweep from options that Hydra composed once.
 
-from collections.abc import Sequence
+Hydra takes some 60 ms for a configuration. A sweep has hundreds of runs but few options, and an option says nothing
+about sections other than its own. `Composer` therefore composes each option once and puts the sections together. It
+leaves unusual overrides (`+key`, packages, options that reach into other sections) and every error to Hydra.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, OverrideType
 from hydra.errors import HydraException
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ..simcore import ConfigError
 from .added import refuse_added
-from .errors import explain, refuse_valueless_groups
+from .errors import explain, options_of, refuse_valueless_groups
 from .jobs import refuse_unused
+from .policies import shipped_policy
+from .schema import GROUPS
+from .warmup import warmup_ns
 
 CONFIG_DIR = Path(__file__).parent.resolve()
+
+# What Hydra and OmegaConf raise for a configuration that cannot be composed, and flitgym for one that cannot run.
+WRONG = (HydraException, OmegaConfBaseException, ConfigError)
+
+# The resolvers that options of flitgym use: from the argument and the whole configuration to the value.
+_RESOLVERS: dict[str, Callable[[str, Mapping[str, Any]], Any]] = {
+    "shipped_policy": lambda name, whole: shipped_policy(name),
+    "warmup_ns": lambda _, whole: warmup_ns(_root_=whole),
+}
+_INTERPOLATION = re.compile(r"\$\{(\w+):(\w*)\}")
 
 
 def compose(overrides: Sequence[str] = ()) -> DictConfig:
     """The configuration that `flitgym-simulate <overrides>` would run with.
 
     Raises:
-        ConfigError: an override that the workload makes useless, or one that adds a key nobody reads; a preset that
-            cannot be read.
+        ConfigError: an override that the workload makes useless, or a key that does not exist; a preset that cannot
+            be read.
         hydra.errors.HydraException: unknown option or key, or a value of the wrong type; see `explain`.
     """
-    refuse_valueless_groups(overrides)
-    try:
-        config = compose_root("config", overrides)
-    except (HydraException, OmegaConfBaseException, ConfigError):
-        raise
-    except Exception as error:
-        # Of a preset that cannot be read, in the words of whoever reads it.
-        raise ConfigError(explain(error)) from error
+    config = compose_root("config", overrides)
     refuse_added(config)
     refuse_unused(config, overrides)
     return config
 
 
 def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> DictConfig:
-    """What Hydra composes of a primary configuration, on its search path if it runs already; with its own part or not.
+    """Hydra's composition of a primary configuration, on its search path if it runs already.
+
+    Args:
+        name: Of the file, without `.yaml`.
+        overrides: As on the command line.
+        hydra: Whether to include Hydra's own section.
 
     Raises:
-        Exception: of many kinds; see `explain`.
+        ConfigError: a preset that cannot be read.
+        hydra.errors.HydraException: as `compose`.
     """
-    if GlobalHydra.instance().is_initialized():
-        return hydra_compose(name, overrides=list(overrides), return_hydra_config=hydra)
-    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        return hydra_compose(name, overrides=list(overrides), return_hydra_config=hydra)
+    refuse_valueless_groups(overrides)
+    try:
+        if GlobalHydra.instance().is_initialized():
+            return hydra_compose(name, overrides=list(overrides), return_hydra_config=hydra)
+        with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+            return hydra_compose(name, overrides=list(overrides), return_hydra_config=hydra)
+    except WRONG:
+        raise
+    except Exception as error:
+        # The parsers of YAML, text and interpolations have errors of many types.
+        raise ConfigError(explain(error)) from error
+
+
+@dataclass(frozen=True)
+class Root:
+    """The primary configuration of a command.
+
+    Args:
+        name: Of its file, without `.yaml`.
+        groups: Each has a section of the same name, and its options set nothing else.
+        check: Refuses more than Hydra does, from a configuration and the overrides or keys that were given.
+    """
+
+    name: str
+    groups: tuple[str, ...]
+    check: Callable[[Mapping[Any, Any], Iterable[str]], None]
+
+    def compose(self, overrides: Sequence[str]) -> DictConfig:
+        """Compose by Hydra, and check.
+
+        Raises:
+            ConfigError, hydra.errors.HydraException: as `compose`.
+        """
+        config = compose_root(self.name, overrides)
+        refuse_added(config)
+        self.check(config, overrides)
+        return config
+
+
+SIMULATION = Root("config", (*GROUPS, "run"), refuse_unused)
+
+
+class _UnusualError(Exception):
+    """These overrides are left to Hydra."""
+
+
+class Composer:
+    """Composes the configurations of many runs; remembers the options as long as it lives.
+
+    Args:
+        root: Of the command.
+    """
+
+    def __init__(self, root: Root) -> None:
+        self.root = root
+        self.left_to_hydra = 0  # runs that Hydra composed
+        self._defaults: DictConfig | None = None
+        self._without_options: DictConfig | None = None
+        self._options: dict[tuple[str, str], DictConfig] = {}
+        self._words: dict[str, Override] = {}
+        self._sections: dict[tuple[str, str, str], Any] = {}
+        self._by_hydra: dict[tuple[str, ...], DictConfig] = {}
+
+    def resolved(self, words: Sequence[str], values: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The resolved configuration of a run. Runs share equal sections, so a caller must not change it.
+
+        Args:
+            words: Overrides as on the command line.
+            values: Of further keys, set in this order.
+
+        Raises:
+            ConfigError, hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: as `compose`.
+        """
+        values = values or {}
+        try:
+            return self._assembled(words, values)
+        except (_UnusualError, *WRONG):
+            # Hydra finds the error again and says it in its own words, or composes the unusual.
+            self.left_to_hydra += 1
+            return self.by_hydra(words, values)
+
+    def by_hydra(self, words: Sequence[str], values: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The same as `resolved`, with one composition by Hydra for every list of overrides."""
+        values, key = values or {}, tuple(words)
+        if key not in self._by_hydra:
+            self._by_hydra[key] = self.root.compose(words)
+        config = self._by_hydra[key].copy()
+        self.root.check(config, values)
+        for name, value in values.items():
+            OmegaConf.update(config, name, value)
+        plain: Any = OmegaConf.to_container(config, resolve=True)
+        return dict(plain)
+
+    def _assembled(self, words: Sequence[str], values: Mapping[str, Any]) -> dict[str, Any]:
+        refuse_valueless_groups(words)
+        options, pairs = self._split(words)
+        of_section: dict[str, list[tuple[str, Any]]] = {}
+        for key, value in (*pairs, *values.items()):
+            of_section.setdefault(key.partition(".")[0], []).append((key, value))
+        keys = list(map(str, self._default()))
+        if not {*options, *of_section} <= set(keys):
+            raise _UnusualError
+        whole = {key: self._section(key, options.get(key, ""), of_section.get(key, [])) for key in keys}
+        self.root.check(whole, [*words, *values])
+        return {key: _resolved(section, whole) for key, section in whole.items()}
+
+    def _split(self, words: Sequence[str]) -> tuple[dict[str, str], list[tuple[str, Any]]]:
+        """The options that overrides choose, and the values that they set."""
+        options, pairs = {}, []
+        for word in words:
+            if word not in self._words:
+                self._words[word] = OverridesParser.create().parse_override(word)
+            override = self._words[word]
+            if override.type is not OverrideType.CHANGE or override.package or override.is_sweep_override():
+                raise _UnusualError
+            key, value = override.key_or_group, override.value()
+            if key in self.root.groups and isinstance(value, str):
+                options[key] = value
+            elif key in self.root.groups or options_of(key):
+                raise _UnusualError
+            else:
+                pairs.append((key, value))
+        return options, pairs
+
+    def _section(self, key: str, option: str, values: list[tuple[str, Any]]) -> Any:
+        """A section with `values` set in it; interpolations stay."""
+        name = (key, option, repr(values))
+        if name not in self._sections:
+            config = self._bare().copy()  # with the types of the root, which say what a value becomes
+            if option or key in self.root.groups:
+                config[key] = self._option(key, option) if option else self._default()[key]
+            for path, value in values:
+                OmegaConf.update(config, path, value)
+            plain: Any = OmegaConf.to_container(config)
+            section = plain[key]
+            if any("${" in _INTERPOLATION.sub(_known, text) or text == "???" for text in _texts(section)):
+                raise _UnusualError
+            self._sections[name] = section
+        return self._sections[name]
+
+    def _option(self, key: str, option: str) -> Any:
+        if (key, option) not in self._options:
+            config = compose_root(self.root.name, [f"{key}={option}"])
+            refuse_added(config)
+            if _without(key, config) != _without(key, self._default()):
+                raise _UnusualError  # the option reaches beyond its section
+            self._options[key, option] = config[key]
+        return self._options[key, option]
+
+    def _default(self) -> DictConfig:
+        if self._defaults is None:
+            self._defaults = self.root.compose(())
+        return self._defaults
+
+    def _bare(self) -> DictConfig:
+        """The root without the sections that have options, as far as its types allow that."""
+        if self._without_options is None:
+            config = self._default().copy()
+            kind = OmegaConf.get_type(config)
+            typed = {f.name for f in fields(kind) if is_dataclass(f.type)} if kind and is_dataclass(kind) else set()
+            for group in set(self.root.groups) - typed:
+                config[group] = None
+            self._without_options = config
+        return self._without_options
+
+
+def _without(key: str, config: DictConfig) -> dict[Any, Any]:
+    plain: Any = OmegaConf.to_container(config)
+    return {other: value for other, value in plain.items() if other != key}
+
+
+def _known(found: re.Match[str]) -> str:
+    return "" if found[1] in _RESOLVERS else found[0]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
+def _resolved(value: Any, whole: Mapping[str, Any]) -> Any:
+    if isinstance(value, dict):
+        return {key: _resolved(item, whole) for key, item in value.items()}
+    found = _INTERPOLATION.fullmatch(value) if isinstance(value, str) else None
+    return _RESOLVERS[found[1]](found[2], whole) if found else value

@@ -2,25 +2,22 @@
 
 import difflib
 import re
-import sys
-import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
-from hydra.core.config_store import ConfigNode, ConfigStore
+from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
-from omegaconf import DictConfig, ListConfig
+from omegaconf import ListConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError as ConfigAttrError
 from omegaconf.errors import ConfigKeyError, InterpolationResolutionError, KeyValidationError, OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
 from ..simcore import ConfigError, registered
-from .plugin_presets import options as plugin_options
 from .rewording import of_composition, of_override, of_type
+from .source import offered
+from .source import options_of as options_in
 from .world_presets import of_other_agent
 
-# What reads the configuration, and whose errors are about it: by the first part of a module's name.
-_READERS = {"hydra", "omegaconf", "yaml", "antlr4"}
 _NOTHING = "leave it out for a whole network"
 _LONGEST = 400  # characters of another's message
 _LONGEST_WORD = 100  # characters of a word in a message
@@ -79,9 +76,9 @@ def _explain(error: BaseException) -> str:
         return key + of_type(_first_line(error.msg or str(error)))
     if isinstance(error, ConfigError):
         return as_typed(str(error))
-    if isinstance(error, (YAMLError, UnicodeError)) or is_of_composition(error):
-        return of_composition(str(error)) or _in_file(error, _first_line(str(error)))
-    return str(error)
+    if isinstance(error, (YAMLError, UnicodeError)):
+        return _in_file(error, _first_line(str(error)))
+    return str(error) if isinstance(error, OSError) else of_composition(str(error)) or str(error)
 
 
 def as_typed(text: str) -> str:
@@ -97,16 +94,6 @@ def _without_component(found: re.Match[str]) -> str:
     kind, name, key = found.groups()
     component = registered(kind).get(name)
     return f"{kind}.{key}" if component is not None and key in component["params"] else found[0]
-
-
-def is_of_composition(error: BaseException) -> bool:
-    """Whether an error comes from what reads the configuration, which has errors of many types, and so is about it."""
-    inside = False
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        package = frame.f_globals.get("__name__", "").partition(".")[0]
-        if package not in sys.stdlib_module_names:
-            inside = package in _READERS
-    return inside
 
 
 def refuse_valueless_groups(words: Iterable[str]) -> None:
@@ -136,18 +123,20 @@ def options_of(group: str) -> list[str]:
     """The options of a group of the configuration; none where there is no such group."""
     if not re.fullmatch(r"\w+", group):
         return []
-    store = ConfigStore.instance()
-    registered = [name.removesuffix(".yaml") for name in store.list(group)] if group in store.repo else []
-    own = [path.stem for path in Path(__file__).parent.glob(f"{group}/*.yaml")]
-    return registered + own + plugin_options(group)
+    return list(options_in(group, Path(__file__).parent))
 
 
 def _in_file(error: BaseException, text: str) -> str:
-    # Where a preset is read, Hydra's loader knows its path and the error does not.
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        path = frame.f_locals.get("full_path")
-        if isinstance(path, str) and path.endswith(".yaml"):
+    """Name the preset that cannot be read: these errors do not."""
+    sources = GlobalHydra.instance().config_loader().get_sources() if GlobalHydra.instance().is_initialized() else []
+    folders = [Path(source.path) for source in sources if source.scheme() == "file"]
+    for path in (path for folder in folders for path in sorted(folder.glob("**/*.yaml"))):
+        try:
+            OmegaConf.to_container(OmegaConf.load(path))
+        except type(error):
             return f"{path}: {text}"
+        except Exception:  # another file, with another fault
+            continue
     return text
 
 
@@ -172,12 +161,8 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
 
 def _elsewhere(section: str, key: str) -> str:
     """Which other options of a section have the key, e.g. other agents."""
-    options = ConfigStore.instance().repo.get(section, {})
-    having = [
-        f"{section}={name.removesuffix('.yaml')}"
-        for name, option in options.items()
-        if isinstance(option, ConfigNode) and isinstance(option.node, DictConfig) and key in option.node
-    ]
+    nodes = {name: OmegaConf.structured(make()) for name, make in offered(section).items()}
+    having = [f"{section}={name}" for name, node in nodes.items() if key in node]
     return f"; {' and '.join(sorted(having))} {'has' if len(having) == 1 else 'have'} it" if having else ""
 
 

@@ -1,52 +1,54 @@
-"""What `--help` of a command lists: the groups that it takes an option of, and what its lists take."""
+"""The text of `--help`: the groups of a command with their options, its lists, and its configuration.
 
-from omegaconf import DictConfig, OmegaConf
+Hydra's own text takes seconds: it lists the options of each of its groups by a copy of its whole store.
+"""
 
+from collections.abc import Sequence
+
+from omegaconf import OmegaConf
+
+from .composition import compose_root
 from .errors import options_of
-from .store import share_store
 
 # Lists of a command, and the group whose options are their words.
 _LISTS = {"policies": "routing", "patterns": "traffic", "workloads": "workload", "evaluation.baselines": "routing"}
-_TEMPLATE = """\
-${hydra.help.header}
-
-== Configuration groups ==
-Compose your configuration from those groups (group=option)
-
-${help_groups:}
-== Config ==
-Override anything in the config (foo.bar=value)
-
-$CONFIG
-${hydra.help.footer}
-"""
 
 
-def register_help() -> None:
-    """Put the text where Hydra finds it (`override hydra/help: groups`); safe to repeat."""
-    OmegaConf.register_new_resolver("help_groups", help_groups, replace=True)
-    node = {
-        "app_name": "${hydra.job.name}",
-        "header": "usage: ${hydra.job.name} [<group>=<option> ...] [<key>=<value> ...]",
-        "footer": "Use --hydra-help to view Hydra specific help",
-        "template": _TEMPLATE,
-    }
-    share_store().store(group="hydra/help", name="groups", node=node)
-
-
-def help_groups(*, _root_: DictConfig) -> str:
-    """The lines of the groups.
+def help_text(command: str, root: str, words: Sequence[str]) -> str:
+    """The text for a command that Hydra configures.
 
     Args:
-        _root_: The composed configuration, with Hydra's own part, which says of which groups it took an option.
+        command: Its name.
+        root: The name of its primary configuration.
+        words: Overrides, which the configuration in the text has.
+
+    Raises:
+        ConfigError, hydra.errors.HydraException: the configuration cannot be composed.
     """
-    groups = sorted(group for group in _root_["hydra"]["runtime"]["choices"] if "/" not in group)
-    lines = [f"{group}: {_options(group)}" for group in groups]
-    lists = {key: group for key, group in _LISTS.items() if OmegaConf.is_list(OmegaConf.select(_root_, key))}
+    config = compose_root(root, words, hydra=True)
+    groups = sorted(group for group in config.hydra.runtime.choices if "/" not in group)
+    lists = {key: group for key, group in _LISTS.items() if OmegaConf.is_list(OmegaConf.select(config, key))}
+    own = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+    lines = [
+        f"usage: {command} [<group>=<option> ...] [<key>=<value> ...]",
+        "",
+        "== Configuration groups ==",
+        f"Choose an option of each group (group=option). `{command} list <group>` describes the options.",
+        "",
+        *(f"{group}: {_options(group)}" for group in groups),
+    ]
     if lists:
         lines += ["", "Lists of options (key=[option,option])", ""]
         lines += [f"{key}: {_options(group)}" for key, group in lists.items()]
-    return "\n".join([*lines, ""])
+    lines += [
+        "",
+        "== Configuration ==",
+        "Override anything in it (foo.bar=value)",
+        "",
+        OmegaConf.to_yaml(own),
+        f"`{command} --hydra-help` lists the flags of Hydra: -m for a sweep, --cfg job for the composed configuration.",
+    ]
+    return "\n".join(lines)
 
 
 def _options(group: str) -> str:

@@ -2,21 +2,20 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf import MISSING, OmegaConf
 
 from ..simcore import ConfigError, registered
-from .added import refuse_added
-from .composition import compose_root
-from .errors import refuse_valueless_groups
+from .composition import Root
 from .identity import core_failures
 from .jobs import file_hash, file_word
 from .schema import Failures, component_schema
-from .store import share_store, store_group
+from .source import offer
 
 # Keys that say what is kept, not what it is.
 _NOT_IDENTITY = {"study", "overwrite", "dump", "hydra", "failures"}
@@ -44,26 +43,10 @@ class Routes:
 
 def register_routes() -> None:
     """Put the root and every engine's parameters where Hydra finds them; safe to repeat."""
-    store = share_store()
-    store.store(name="routes", node=Routes)
-    store_group("engine", registered("engine"), component_schema)
-    # Hydra calls this before and after a sweep. It stands here because import paths have no place in the YAML.
-    callbacks = {"sweep": {"_target_": "flitgym.experiments.table_quality.sweep.Sweep"}}
-    store.store(group="hydra/callbacks", name="routes", node=callbacks)
+    offer("routes", lambda: Routes)
+    for name in registered("engine"):
+        offer(f"engine/{name}", partial(component_schema, "engine", name))
     OmegaConf.register_new_resolver("route_id", route_id, replace=True)
-
-
-def compose_route(overrides: Sequence[str] = ()) -> DictConfig:
-    """The configuration that `flitgym-route <overrides>` would run with.
-
-    Raises:
-        ConfigError: a key that nobody reads, or values that do not go together.
-        hydra.errors.HydraException: unknown option or key, or a value of the wrong type; see `explain`.
-    """
-    refuse_valueless_groups(overrides)
-    config = compose_root("route", overrides)
-    check_route(config, overrides)
-    return config
 
 
 def check_route(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
@@ -76,8 +59,6 @@ def check_route(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
     Raises:
         ConfigError: names the key, its value and the valid ones.
     """
-    if isinstance(config, DictConfig):
-        refuse_added(config)
     if config["file"] is not None:
         for word in overrides:
             if word.lstrip("+~").partition("=")[0].partition(".")[0] == "engine":
@@ -90,6 +71,10 @@ def check_route(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
         raise ConfigError(f"dump: '{config['dump']}' is none of {', '.join(DUMPS)}")
     if config["failures"]["events"] is not None:
         raise ConfigError("failures.events: no table changes while it is used; failures.links are down from the start")
+
+
+TABLE = Root("route", ("topology", "engine"), check_route)
+compose_route = TABLE.compose
 
 
 def route_hash(config: Mapping[Any, Any]) -> str:

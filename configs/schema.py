@@ -8,19 +8,18 @@ from dataclasses import dataclass, field, make_dataclass
 from functools import partial
 from typing import Any
 
-from omegaconf import MISSING, OmegaConf
+from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..simcore import registered
 from .identity import run_id, study_folder
 from .policies import shipped_policy
-from .store import share_store, store_group
+from .source import offer
 from .warmup import warmup_ns
 
 KINDS = ("topology", "router", "routing", "traffic")
 GROUPS = (*KINDS, "workload")
+WORKLOADS = ("pair", "mixed", "stencil27", "goal", "jobs")
 FAILING = ("links", "routers", "terminals", "events")  # keys of `failures` that take something out of use
-
-SWEEPER = "hydra_plugins.flitgym_grid.GridSweeper"  # experiments/running/grid.py, where Hydra looks for it
 
 _TYPES: dict[str, Any] = {
     "int": int,
@@ -177,15 +176,6 @@ class Regret:
     run: Run = field(default_factory=Run)
 
 
-@dataclass
-class Sweeper:
-    """Of Hydra's sweeper for grids."""
-
-    _target_: str = SWEEPER
-    max_batch_size: int | None = None
-    params: dict[str, str] | None = None
-
-
 def component_schema(kind: str, name: str) -> type:
     """Make the structured config of one registered component.
 
@@ -236,32 +226,26 @@ def register_schema() -> None:
     OmegaConf.register_new_resolver("study_folder", study_folder, replace=True)
     OmegaConf.register_new_resolver("warmup_ns", warmup_ns, replace=True)
     OmegaConf.register_new_resolver("shipped_policy", shipped_policy, replace=True)
-    store = share_store()
-    store.store(name="experiment", node=Experiment)
-    store.store(name="options", node={})  # see assembly.py
-    evaluation = OmegaConf.structured(Evaluation)
-    for key in ("traffic", "workload"):
-        OmegaConf.set_struct(evaluation[key], False)  # any key; each pattern and workload checks its own
-    store.store(name="evaluation", node=evaluation)
-    regret = OmegaConf.structured(Regret)
-    OmegaConf.set_struct(regret.traffic, False)
-    store.store(name="hindsight", node=regret)
+    offer("experiment", Experiment)
+    offer("evaluation", lambda: _open(Evaluation, "traffic", "workload"))
+    offer("hindsight", lambda: _open(Regret, "traffic"))
     for kind in KINDS:
-        store_group(kind, registered(kind), component_schema)
+        for name in registered(kind):
+            offer(f"{kind}/{name}", partial(component_schema, kind, name))
     # The options of this group are YAML files, which take their types from here.
-    store.store(
-        group="hydra/schema/workload", name="none", node=make_dataclass("workload_none", [("name", str, "none")])
-    )
-    for name, schema in workload_schemas().items():
-        node = OmegaConf.structured(schema)
-        for key in ("target_params", "background_params", "params"):
-            if key in node:
-                OmegaConf.set_struct(node[key], False)  # any key; the core checks them
-        store.store(group="hydra/schema/workload", name=name, node=node)
-    # Hydra calls these before and after a sweep. They stand here because import paths have no place in the YAML.
-    callbacks = {
-        "check": {"_target_": "flitgym.experiments.running.check.CheckBeforeSweep"},
-        "gather": {"_target_": "flitgym.experiments.gather.GatherAfterSweep"},
-    }
-    store.store(group="hydra/callbacks", name="sweep", node=callbacks)
-    store.store(group="hydra/sweeper", name="grid", node=Sweeper)
+    offer("hydra/schema/workload/none", lambda: make_dataclass("workload_none", [("name", str, "none")]))
+    for name in WORKLOADS:
+        offer(f"hydra/schema/workload/{name}", partial(_workload_node, name))
+
+
+def _open(schema: type, *keys: str) -> DictConfig:
+    """The node of a schema whose sections `keys` take any key; the reader of such a section checks its keys."""
+    node: DictConfig = OmegaConf.structured(schema)
+    for key in keys:
+        if key in node:
+            OmegaConf.set_struct(node[key], False)
+    return node
+
+
+def _workload_node(name: str) -> DictConfig:
+    return _open(workload_schemas()[name], "target_params", "background_params", "params")

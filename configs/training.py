@@ -5,9 +5,9 @@ import json
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..simcore import ConfigError, Simulation
@@ -16,6 +16,7 @@ from .jobs import file_hash, file_word, has_workload
 from .policies import policy_path
 from .policy_header import without_provenance
 from .schema import Failures
+from .source import offer
 
 # Keys that do not change what is learned.
 _NOT_IDENTITY = {"overwrite", "track", "study", "hydra", "checkpoint_every", "evaluation"}
@@ -69,21 +70,18 @@ class Training:
 
 def register_training(agents: Mapping[str, tuple[type[Any], type[Any]]]) -> None:
     """Put the root and every agent's hyperparameters where Hydra finds them; safe to repeat."""
-    store = ConfigStore.instance()
-    store.store(name="training", node=Training)
-    # Hydra calls these before and after a sweep. They stand here because import paths have no place in the YAML.
-    callbacks = {
-        "check": {"_target_": "flitgym.experiments.training.study.CheckTrainings"},
-        "gather": {"_target_": "flitgym.experiments.training.study.GatherTrainings"},
-    }
-    store.store(group="hydra/callbacks", name="trainings", node=callbacks)
+    offer("training", lambda: Training)
     for name, (hyperparameters, _) in agents.items():
-        node = OmegaConf.structured(hyperparameters)
-        for key in node:
-            # A mapping has keys of its own, which the agent checks: `agent.start.lost=2` needs no +.
-            if isinstance(node[key], DictConfig):
-                OmegaConf.set_struct(node[key], False)
-        store.store(group="agent", name=name, node=node)
+        offer(f"agent/{name}", partial(_agent_node, hyperparameters))
+
+
+def _agent_node(hyperparameters: type[Any]) -> DictConfig:
+    node: DictConfig = OmegaConf.structured(hyperparameters)
+    for key in node:
+        # A mapping has keys of its own, which the agent checks: `agent.start.lost=2` needs no +.
+        if isinstance(node[key], DictConfig):
+            OmegaConf.set_struct(node[key], False)
+    return node
 
 
 def world_sections(config: DictConfig) -> dict[str, Any]:

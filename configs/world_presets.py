@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hydra.core.config_store import ConfigNode, ConfigStore
 
 from ..plugins import files
+from .source import offered
 
 OWN = Path(__file__).parent.resolve() / "worlds"
 
@@ -40,12 +40,8 @@ def _content(preset: Path) -> Mapping[str, Any]:
 
 def agents_with(keys: Iterable[str]) -> list[str]:
     """The agents that have all of these hyperparameters, of those that `register_training` was told of."""
-    options: Mapping[str, Any] = ConfigStore.instance().repo.get("agent", {})
-    nodes = {
-        name.removesuffix(".yaml"): option.node for name, option in options.items() if isinstance(option, ConfigNode)
-    }
     wanted = set(keys)
-    return sorted(name for name, node in nodes.items() if wanted <= set(map(str, node)))
+    return sorted(name for name, make in offered("agent").items() if wanted <= set(map(str, make())))
 
 
 def of_other_agent(preset: str, key: str) -> str | None:

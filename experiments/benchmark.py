@@ -27,7 +27,7 @@ from .evaluation.play import play
 from .results.files import require_writable
 from .results.rows import ROWS_FILE, row, write_rows
 from .running.launcher import HERE, Launcher, launcher_of
-from .running.sweep import WORKERS, Assemblies
+from .running.sweep import WORKERS, Composers
 from .terminal.commandline import CommandError, run_command
 
 NAME = "benchmark"  # of the files written
@@ -159,13 +159,11 @@ def _asked(options: Options) -> tuple[Suite, list[Policy]]:
 def _plan(suite: Suite, policies: Sequence[Policy], directory: Path) -> list[Play]:
     """Every run of the policies and of the baselines; what is the same run twice is there once, as asked for."""
     plays = []
-    assemblies = Assemblies()
+    composers = Composers()
     for place in suite.places:
         loads = [load for load in place.tasks if load is not None]
         others = [baseline for baseline in place.baselines if baseline not in policies]
-        trials = plan(
-            [*policies, *others], [place.scenario], place.overrides, loads, suite.seeds, directory, assemblies
-        )
+        trials = plan([*policies, *others], [place.scenario], place.overrides, loads, suite.seeds, directory, composers)
         for trial in trials:
             load = None if place.scenario.kind == "workload" else trial.run.plain["traffic"]["load"]
             task = place.tasks[load]

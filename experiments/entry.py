@@ -70,6 +70,8 @@ def _begin(module: str) -> None:
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # a background job of a shell without job control
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
+        if _listed(sys.argv[1:]):
+            return
         command = importlib.import_module(f".{module}", __package__).main
     except ValueError as error:
         # The core loads plugins when it is imported, and says in one sentence what is wrong with one.
@@ -79,3 +81,15 @@ def _begin(module: str) -> None:
         print(f"flitgym-{module.partition('.')[0]}: {error}", file=sys.stderr)
         sys.exit(2)
     command()
+
+
+def _listed(words: list[str]) -> bool:
+    """Answer `--version` and `list [group]` without importing Hydra; whether that was asked."""
+    if "--version" not in words and words[:1] != ["list"]:
+        return False
+    listing = importlib.import_module(".listing", __package__)
+    if "--version" in words:
+        print(listing.version_text())
+    elif status := listing.main(words[1:]):
+        sys.exit(status)
+    return True

@@ -14,7 +14,6 @@ from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
@@ -27,9 +26,8 @@ from .evaluation.summary import Bootstrap, Cell, summarise
 from .evaluation.text import About, markdown, print_tables, write_csv
 from .results.files import require_writable
 from .results.rows import ROWS_FILE, row, write_rows
-from .running import ray_launcher
 from .running.launcher import HERE, Launcher, launcher_of_app
-from .terminal.commandline import CommandError, past_hydra, run_command
+from .terminal.commandline import CommandError, by_hydra, past_hydra, run_command
 
 NAME = "evaluation"  # of the files written
 # What a run has and an evaluation has several of.
@@ -44,9 +42,6 @@ _WIDTH_OF_FILES = 120  # columns, where the output is no terminal
 def app(config: DictConfig) -> None:
     """Evaluate in Hydra's run directory."""
     hydra_config = HydraConfig.get()
-    if hydra_config.mode != RunMode.RUN:
-        with past_hydra():
-            raise CommandError("-m: an evaluation takes lists as they are; leave it out")
     directory = Path(hydra_config.runtime.output_dir)
     words = list(hydra_config.overrides.task)
     common = [f"{group}={hydra_config.runtime.choices[group]}" for group in _OPTIONS]
@@ -167,8 +162,7 @@ def main() -> None:
 
     def command() -> None:
         _refuse_singles(sys.argv[1:])
-        ray_launcher.register()
-        app()
+        by_hydra(app, "flitgym-evaluate", "evaluate", "an evaluation")
 
     sys.exit(run_command("flitgym-evaluate", command))
 

@@ -3,28 +3,10 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
-
-from hydra.experimental.callback import Callback
-from omegaconf import DictConfig
 
 from ..simcore import CoreError
-from .results.cautions import say_cautions
-from .results.files import results_below
 from .results.rows import ROWS_FILE, gather
 from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
-
-
-class GatherAfterSweep(Callback):
-    """Hydra's hook at the end of a sweep."""
-
-    def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
-        """Gather every finished run of the study."""
-        directory = Path(config.hydra.sweep.dir)
-        count, damaged = gather(directory)
-        say_damaged("flitgym-simulate", damaged)
-        say_cautions("flitgym-simulate", [result for result, _ in results_below(directory)[0]])
-        print(f"{directory / ROWS_FILE}: {count} rows")
 
 
 def main() -> None:

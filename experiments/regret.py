@@ -8,6 +8,7 @@
 
 import shlex
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
@@ -29,8 +29,9 @@ from .hindsight.summary import Line, summarise
 from .hindsight.text import About, markdown, print_tables, write_csv
 from .results.files import finished, read_columns, require_writable
 from .results.rows import ROWS_FILE, row, write_rows
+from .running.estimate import Estimate
 from .running.launcher import refuse_launcher
-from .terminal.commandline import CommandError, past_hydra, run_command
+from .terminal.commandline import CommandError, by_hydra, past_hydra, run_command
 from .terminal.progress import SweepProgress
 
 NAME = "regret"  # of the files written
@@ -45,9 +46,6 @@ _WIDTH_OF_FILES = 120  # columns, where the output is no terminal
 def app(config: DictConfig) -> None:
     """Run the study in Hydra's run directory."""
     hydra_config = HydraConfig.get()
-    if hydra_config.mode != RunMode.RUN:
-        with past_hydra():
-            raise CommandError("-m: this study takes lists as they are; leave it out")
     directory = Path(hydra_config.runtime.output_dir)
     words = list(hydra_config.overrides.task)
     common = [f"{group}={hydra_config.runtime.choices[group]}" for group in _OPTIONS]
@@ -153,13 +151,15 @@ def _run(trials: Sequence[Trial], trying: Trying, threads: int) -> tuple[dict[Pa
     failures: list[str] = []
     if not todo:
         return results, failures
-    with SweepProgress(NAME, [trial.run.cost for trial in todo]) as progress:
-        parts = [0.0] * len(todo)
+    costs = [trial.run.cost for trial in todo]
+    estimate = Estimate([trial.run.kind.alike(trial.run.plain) for trial in todo], costs, workers=1)
+    with SweepProgress(NAME, costs) as progress:
         for k, trial in enumerate(todo):
+            began = time.monotonic()
 
-            def report(phase: str, part: float, k: int = k) -> None:
-                parts[k] = min(part, 0.999)
-                progress.update(parts)
+            def report(phase: str, part: float, k: int = k, began: float = began) -> None:
+                active = {k: (min(part, 0.999), time.monotonic() - began)}
+                progress.update(range(k), {k: active[k][0]}, estimate.left(active))
 
             directory = trial.run.directory
             try:
@@ -175,8 +175,8 @@ def _run(trials: Sequence[Trial], trying: Trying, threads: int) -> tuple[dict[Pa
             finally:
                 with suppress(OSError):
                     directory.rmdir()  # unless there is something in it
-            parts[k] = 1.0
-            progress.update(parts)
+            estimate.ended(k, time.monotonic() - began)
+            progress.update(range(k + 1), {}, estimate.left({}))
     return results, failures
 
 
@@ -218,7 +218,7 @@ def _as_list(word: str) -> str:
 def main() -> None:
     """Entry point of the command."""
     sys.argv[1:] = [_as_list(word) for word in sys.argv[1:]]
-    sys.exit(run_command("flitgym-regret", app))
+    sys.exit(run_command("flitgym-regret", lambda: by_hydra(app, "flitgym-regret", "regret", "this study")))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from .results.files import require_writable
 from .results.rows import ROWS_FILE, read_rows, row, write_rows
 from .running.launcher import HERE, Launcher, launcher_of
 from .running.one_run import prepare
-from .running.sweep import PlannedRun, RunFailedError, expand, run_all
+from .running.sweep import PlannedRun, expand, run_all
 from .terminal.commandline import CommandError, run_command
 from .workload.rows import workload_row
 
@@ -161,10 +161,7 @@ def reproduce(options: Options, launcher: Launcher = HERE) -> None:
     for policy, played in _further(options, list(runs), directory):
         runs += played
         players += [policy.name] * len(played)
-    try:
-        results = run_all(runs, options.name, options.workers, keep_going=True, launcher=launcher)
-    except RunFailedError as error:
-        raise CommandError(str(error)) from None
+    results = run_all(runs, options.name, options.workers, keep_going=True, launcher=launcher)
     to_row = workload_row if _of_jobs(options) else row
     rows = [dict(to_row(result, run.directory)) for run, result in zip(runs, results, strict=True)]
     for one, name_given in zip(rows, players, strict=True):

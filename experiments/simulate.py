@@ -1,23 +1,23 @@
 """`flitgym-simulate`: one run, or with `-m` a sweep over all cores. `flitgym-simulate --help` lists the choices."""
 
 import sys
+from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from ..configs import CONFIG_DIR, explain, has_workload, refuse_added, refuse_unused
-from ..simcore import ConfigError, CoreError
+from ..configs import CONFIG_DIR, has_workload, plot_formats, refuse_added, refuse_unused
+from .conclusion.conclude import conclude
 from .results.cautions import say_cautions
-from .running import grid, ray_launcher, sweep_forecast
+from .running.hydra_plugin import Sweep, register
 from .running.launcher import ONE_RUN, refuse_launcher
 from .running.one_run import obtain
-from .running.parent import end_with_command, have_workers
-from .terminal.commandline import past_hydra, run_command
+from .running.plan import SIMULATIONS, PlannedRun
+from .terminal.commandline import by_hydra, past_hydra, run_command
 from .terminal.progress import Forecast, RunBar, no_report
 from .terminal.times import duration_text, time_text
 from .workload.run import require_finished
@@ -28,64 +28,47 @@ NAME = "flitgym-simulate"
 @hydra.main(config_path=str(CONFIG_DIR), config_name="config", version_base="1.3")
 def app(config: DictConfig) -> None:
     """Simulate one configuration in Hydra's run directory."""
-    end_with_command()
-    if HydraConfig.get().mode == RunMode.RUN:
-        with past_hydra():
-            _simulate(config, None)
-    else:
-        _simulate(config, int(HydraConfig.get().job.num))
+    with past_hydra():
+        _simulate(config)
 
 
-def _simulate(config: DictConfig, number: int | None) -> None:
-    # A run of a sweep has a number.
+def _simulate(config: DictConfig) -> None:
     hydra_config = HydraConfig.get()
     directory = Path(hydra_config.runtime.output_dir)
-    # The runs of a sweep share one terminal, and several bars at once would write over each other.
     try:
-        if number is None:
-            refuse_launcher(ONE_RUN)
+        refuse_launcher(ONE_RUN)
         refuse_added(config)
         refuse_unused(config, hydra_config.overrides.task)
-        with RunBar() if number is None and sys.stderr.isatty() else nullcontext() as bar:
-            report = bar.report if bar else no_report
-            if not number:  # of a sweep, the first run stands for the others
-                report = Forecast(report, lambda seconds: _say(forecast(config, seconds, number is not None)))
+        with RunBar() if sys.stderr.isatty() else nullcontext() as bar:
+            report = Forecast(bar.report if bar else no_report, lambda seconds: _say(forecast(config, seconds)))
             result, ran_now = obtain(config, directory, report)
-    except BaseException as error:
-        # Hydra has made the folder already; a run that came to nothing leaves none behind.
+    except BaseException:
+        # Hydra has made the folder already; a run without a result leaves none behind.
         with suppress(OSError):
             directory.rmdir()
-        if number is not None and isinstance(error, (ConfigError, CoreError)):
-            raise type(error)(f"{directory.name}: {explain(error)}") from error
         raise
     print(summary(result, directory, ran_now), flush=True)
-    if number is None:
-        say_cautions(NAME, [result])
-    elif ran_now and (left := sweep_forecast.after_run(number, directory.parent)):
-        _say(left)
+    say_cautions(NAME, [result])
     require_finished(result)
 
 
-def forecast(config: DictConfig, seconds: float, in_sweep: bool) -> str:
-    """What a long run will take, and the keys that shorten it."""
-    text = f"this run will take about {duration_text(seconds)}"
-    runs, workers = sweep_forecast.size()
-    if in_sweep and runs > 1:
-        whole = duration_text(seconds * -(-runs // workers))
-        text += f", all {runs} runs about {whole} if they are alike and none is finished"
-    if has_workload(config):
-        shorter = "workload.scale=0.1, workload.size_scale=0.1"
-    else:
-        run = config.run
-        shorter = f"run.warmup_ns (now {run.warmup_ns:,.0f}), run.measure_ns ({run.measure_ns:,.0f})"
-    return f"{text}; shorter with {shorter}, a smaller topology"
+def forecast(config: DictConfig, seconds: float) -> str:
+    """The time that a long run will take, and the keys that shorten it with their present values."""
+    name = "workload" if has_workload(config) else "run"
+    section = config[name]
+    keys = ("warmup_ns", "measure_ns", "scale", "size_scale", "max_ns")
+    shorter = [f"{name}.{key} (now {section[key]:,g})" for key in keys if key in section]
+    return (
+        f"this run will take about {duration_text(seconds)}; smaller values of {', '.join(shorter)} or a smaller "
+        "topology shorten it"
+    )
 
 
 def _say(text: str) -> None:
     print(f"{NAME}: {text}", file=sys.stderr, flush=True)
 
 
-def summary(result: dict[str, Any], directory: Path, ran_now: bool) -> str:
+def summary(result: Mapping[str, Any], directory: Path, ran_now: bool) -> str:
     """One line about a run for the terminal, and one for each of its jobs."""
     state = f"{result['cpu_seconds']:.1f} s" if ran_now else "finished before"
     where = f"{_shown(directory)} ({state})"
@@ -104,7 +87,7 @@ def summary(result: dict[str, Any], directory: Path, ran_now: bool) -> str:
     return f"{where}: {accepted}, latency mean {mean:,.0f} ns, p99 {p99:,.0f} ns, hops {result['hops_mean']:.2f}"
 
 
-def _job_summary(job: dict[str, Any]) -> str:
+def _job_summary(job: Mapping[str, Any]) -> str:
     ranks = f"{job['ranks']} ranks"
     if job["finish_ns"] is None:
         ranks += f", {job['ranks_finished']} of them finished"
@@ -120,10 +103,21 @@ def _shown(directory: Path) -> Path:
 
 def main() -> None:
     """Entry point of the command."""
-    have_workers()
-    ray_launcher.register()
-    grid.register()
-    sys.exit(run_command(NAME, app))
+
+    def done(run: PlannedRun, result: Mapping[str, Any], now: bool) -> None:
+        print(summary(result, run.directory, now), flush=True)
+
+    def command() -> None:
+        by_hydra(app, NAME, "config")
+        for folder in sweep.folders:
+            for path in conclude(folder, plot_formats(sweep.runs[0].config), NAME):
+                print(_shown(path))
+        if sweep.error:
+            raise sweep.error
+
+    sweep = Sweep(NAME, SIMULATIONS, done)
+    register(sweep)
+    sys.exit(run_command(NAME, command))
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ...configs import GROUPS
 from ...simcore import ConfigError
+from ..plotting.swept import named, swept
 from ..results.files import results_below
 from ..results.rows import row, table_of
-from ..results.swept import named, swept
 from .notebook import html_table
 from .result import Result
 

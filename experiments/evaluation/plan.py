@@ -12,7 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ...configs import WINDOWS, explain, file_label, unknown
 from ...simcore import ConfigError
 from ..running.one_run import prepare
-from ..running.sweep import Assemblies, PlannedRun, expand
+from ..running.plan import Composers, PlannedRun, expand
 
 Kind = Literal["pattern", "workload"]
 
@@ -127,7 +127,7 @@ def plan(
     loads: Sequence[float],
     seeds: Sequence[int],
     directory: Path,
-    assemblies: Assemblies | None = None,
+    composers: Composers | None = None,
 ) -> list[Trial]:
     """Every run: policies x scenarios x loads (of a pattern) x seeds.
 
@@ -138,20 +138,15 @@ def plan(
         loads: Offered loads of the patterns.
         seeds: The same for all.
         directory: Where the runs' own folders go.
-        assemblies: Of several calls, which then read every option but once.
+        composers: Of several calls, which then compose every option but once.
 
     Raises:
         ConfigError: an option, key or type that does not exist, with the policy and the scenario it was found in.
         OSError: a file that a policy or workload names cannot be read.
     """
     trials = []
-    assemblies = assemblies or Assemblies()
-    pairs = list(itertools.product(policies, scenarios))
-    assemblies.simulations.expect(
-        [*common, f"routing={policy.routing}", f"{_GROUP[scenario.kind]}={scenario.option}"]
-        for policy, scenario in pairs
-    )
-    for policy, scenario in pairs:
+    composers = composers or Composers()
+    for policy, scenario in itertools.product(policies, scenarios):
         sweep: dict[str, Sequence[Any]] = {"routing": [policy.routing], _GROUP[scenario.kind]: [scenario.option]}
         words = common
         if scenario.kind == "pattern":
@@ -161,7 +156,7 @@ def plan(
         sweep["seed"] = seeds
         block = {"overrides": [], "sweep": sweep, "together": [[{**policy.settings, **scenario.settings}]]}
         try:
-            runs = expand(words, [block], directory, assemblies)
+            runs = expand(words, [block], directory, composers)
         except (HydraException, OmegaConfBaseException, ConfigError) as error:
             raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {explain(error)}") from None
         trials += [Trial(policy, scenario, run) for run in runs]

@@ -7,16 +7,16 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 _RUNS_AT_ONCE = "FLITGYM_RUNS_AT_ONCE"  # for the processes of a sweep
 
 
-def share_cores(runs: int) -> None:
-    """So many runs share the cores from now on, in this process and in those it starts."""
-    os.environ[_RUNS_AT_ONCE] = str(max(1, runs))
+def environment_of(runs: int) -> dict[str, str]:
+    """The environment of a process that shares the cores with `runs - 1` others."""
+    return {**os.environ, _RUNS_AT_ONCE: str(max(1, runs))}
 
 
 def share_cores_by(cpus: float) -> None:
     """Every run takes so many of the cores from now on, in this process and in those it starts."""
-    share_cores(int(CORES // max(1.0, cpus)))
+    os.environ[_RUNS_AT_ONCE] = str(max(1, int(CORES // max(1.0, cpus))))
 
 
 def cores_of_a_run() -> int:
-    """What each of the runs that go on at once may take: `run.threads=0`."""
+    """The cores for each of the runs that go on at once: `run.threads=0`."""
     return max(1, CORES // int(os.environ.get(_RUNS_AT_ONCE, 1)))

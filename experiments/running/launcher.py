@@ -1,49 +1,29 @@
 """Where the runs of a command go: processes of this machine, a Ray cluster, or jobs of Slurm.
 
-It is said in the words of a sweep (`hydra/launcher=ray hydra.launcher.address=host:6379`), whichever command it is.
+The words of a sweep say it (`hydra/launcher=ray hydra.launcher.address=host:6379`), whichever command it is.
 """
 
-from __future__ import annotations
-
+import os
 import shutil
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs.composition import compose_root
+from ...configs.launchers import PACKAGE
 from ..terminal.commandline import CommandError
-from . import ray_launcher
-
-if TYPE_CHECKING:
-    from .sweep import PlannedRun
+from .executor import Executor
+from .local import LocalExecutor
 
 _GROUP, _SECTION = "hydra/launcher", "hydra.launcher."
-# The last part of Hydra's `_target_`, and what we call it. Those of hydra-submitit-launcher are named by its executors.
-_KINDS = {"RayLauncher": "ray", "SlurmLauncher": "slurm", "LocalLauncher": "local"}
-
-
-class Pool(Protocol):
-    """Runs that go on at the same time, somewhere."""
-
-    def __len__(self) -> int:
-        """How many have been started and have not ended."""
-
-    @property
-    def room(self) -> int:
-        """How many more may be started now."""
-
-    def start(self, runs: Sequence[PlannedRun]) -> None:
-        """Start them."""
-
-    def news(self) -> list[tuple[PlannedRun, float | str]]:
-        """Wait for news; the runs that have any, with the part of each that is done (1 = it ended) or its error."""
-
-    def stop(self) -> None:
-        """End what still runs; unfinished runs leave nothing behind."""
+# By the class of the launcher: "" is this machine, the others name an executor.
+_KINDS = {"RayLauncher": "ray", "SubmititSlurmLauncher": "slurm", "SubmititLocalLauncher": "local"}
 
 
 @dataclass(frozen=True)
@@ -58,74 +38,95 @@ class Launcher:
     kind: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def pool(self, workers: int | None, folder: Path, description: str, needs: Mapping[Path, float]) -> Pool | None:
-        """A pool of at most so many runs at a time; None where they are processes of this machine.
+    @contextmanager
+    def executor(self, most: int, workers: int | None, folder: Path, description: str) -> Iterator[Executor]:
+        """An executor; what still runs when the context ends is interrupted, and leaves nothing unfinished behind.
 
         Args:
-            workers: At the same time; None: what the cluster has room for.
-            folder: Of the results, for what the pool itself writes.
+            most: Processes of this machine.
+            workers: Runs at the same time elsewhere; None: as many as a cluster has room for.
+            folder: Of the results, which every machine must see.
             description: Of the runs.
-            needs: Bytes that each run will take, by its directory.
 
         Raises:
             ConfigError: there is no cluster at the address.
-            CommandError: what the launcher needs is not installed, or not here.
+            CommandError: the launcher needs something that is not installed, or not here.
         """
         if not self.kind:
-            return None
-        if self.kind == "ray":
-            from .ray_pool import RayPool
-
-            return RayPool(workers, folder, needs, **self.settings)
-        from .submitit_pool import SubmititPool
-
-        return SubmititPool(self.kind, workers, folder, description, self.settings)
+            with _warm(most) as executor:
+                yield executor
+            return
+        try:
+            if self.kind == "ray":
+                from .ray_executor import RayExecutor as Elsewhere
+            else:
+                from .submitit_executor import SubmititExecutor as Elsewhere  # type: ignore[assignment]
+        except ImportError:
+            extra = "ray" if self.kind == "ray" else "slurm"
+            raise CommandError(f"{_GROUP}: it needs another package: pip install 'flitgym[{extra}]'") from None
+        executor = Elsewhere(self.kind, workers, folder, description, self.settings)
+        try:
+            yield executor
+        finally:
+            executor.shutdown(cancel_futures=True)
 
 
 HERE = Launcher()
 ONE_RUN = "a run alone is done by this process; with -m, the runs of a sweep go to a launcher"
 
+# The processes of the last sweep here, and the surroundings that they were started in.
+_kept: list[tuple[Executor, object]] = []
+
+
+@contextmanager
+def _warm(most: int) -> Iterator[Executor]:
+    """Processes of this machine: those of the sweep before, if they fit, and kept for the next if all ended well."""
+    surroundings = (most, dict(os.environ), list(sys.path))
+    executor, known = _kept.pop() if _kept else (None, None)
+    if executor is None or known != surroundings:
+        if executor is not None:
+            executor.shutdown()
+        executor = LocalExecutor(most)
+    try:
+        yield executor
+    except BaseException:
+        executor.shutdown(cancel_futures=True)
+        raise
+    if executor.parts():
+        executor.shutdown(cancel_futures=True)
+    else:
+        _kept.append((executor, surroundings))
+
 
 def launcher_of(words: Sequence[str]) -> tuple[Launcher, list[str]]:
-    """What the words of a command line say of it, and the other words.
+    """The launcher that the words of a command line name, and the other words.
 
     Raises:
         hydra.errors.HydraException: no such launcher, or none of its keys; see `explain`.
-        CommandError: what the launcher needs is not here.
+        CommandError: the launcher needs something that is not here.
     """
     own = [word for word in words if _is_of_launcher(word)]
     if not own:
         return HERE, list(words)
-    ray_launcher.register()
     config = compose_root("config", own, hydra=True)
-    return _launcher(config.hydra.launcher, own), [word for word in words if word not in own]
+    return _launcher(config.hydra.launcher), [word for word in words if word not in own]
 
 
-def require_slurm(section: DictConfig) -> None:
-    """Refuse a section `hydra.launcher` that hands runs to Slurm where there is none.
+def launcher_of_app(config: DictConfig | None = None) -> Launcher:
+    """The launcher that the words of this process, which is a Hydra application, name.
 
-    Raises:
-        CommandError: says where to call the command.
-    """
-    if _KINDS.get(str(section.get("_target_", "")).rpartition(".")[2]) == "slurm" and shutil.which("srun") is None:
-        raise CommandError(
-            "hydra/launcher=submitit_slurm: there is no Slurm here (no srun); call the command on a node that submits "
-            "jobs, or use hydra/launcher=submitit_local"
-        )
-
-
-def launcher_of_app() -> Launcher:
-    """What the words of this process, which is a Hydra application, say of it.
+    Args:
+        config: With Hydra's own section; None: that of the application.
 
     Raises:
         CommandError: as `launcher_of`.
     """
-    config = HydraConfig.get()
-    return _launcher(config.launcher, config.overrides.hydra)
+    hydra = HydraConfig.get() if config is None else config.hydra
+    return _launcher(hydra.launcher)
 
 
 def refuse_launcher(why: str) -> None:
-    """Refuse what the words of this process, which is a Hydra application, say of launchers: it has no use for one.
+    """Refuse words about launchers in this process, which is a Hydra application and has no use for one.
 
     Args:
         why: And what is valid.
@@ -138,19 +139,26 @@ def refuse_launcher(why: str) -> None:
         raise CommandError(f"{own[0]}: {why}")
 
 
+def runs_at_once(launcher: Launcher) -> int | None:
+    """The runs at the same time that the section of a launcher here sets; None: one per core."""
+    most = int(launcher.settings.get("n_jobs", -1))
+    return most if not launcher.kind and most > 0 else None
+
+
 def _is_of_launcher(word: str) -> bool:
     return word.lstrip("+~").partition("=")[0] == _GROUP or word.startswith(_SECTION)
 
 
-def _launcher(section: DictConfig, words: Sequence[str]) -> Launcher:
-    require_slurm(section)
-    # Unresolved: what Hydra's own launchers say of a sweep's folder means nothing here.
+def _launcher(section: DictConfig) -> Launcher:
+    # Unresolved: interpolations of Hydra's folders mean nothing here.
     settings: Any = OmegaConf.to_container(section, resolve=False)
-    kind = _KINDS.get(settings.pop("_target_").rpartition(".")[2], "")
-    asked = [word for word in words if word.startswith(_SECTION)]
-    if not kind and asked:  # what it sets would not count
+    package, _, name = settings.pop("_target_").rpartition(".")
+    if package != PACKAGE:
+        raise CommandError(f"{_GROUP}: {name} is of another package; valid launchers: local, ray, submitit_slurm")
+    kind = _KINDS.get(name, "")
+    if kind == "slurm" and shutil.which("srun") is None:
         raise CommandError(
-            f"{asked[0]}: without hydra/launcher=ray, submitit_slurm or submitit_local the runs of this command are "
-            "processes of this machine; workers=1 runs one at a time"
+            f"{_GROUP}=submitit_slurm: there is no Slurm here (no srun); call the command on a node that submits "
+            f"jobs, or use {_GROUP}=submitit_local"
         )
-    return Launcher(kind, settings) if kind else HERE
+    return Launcher(kind, settings)

@@ -1,16 +1,11 @@
-"""What memory runs will take, known before they start, so that no more of them go on at once than fit."""
+"""The memory that runs will take, known before they start, so that no more of them go on at once than fit."""
 
-import json
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...simcore import ConfigError, CoreError, available_memory
-from .one_run import prepare
-
-if TYPE_CHECKING:
-    from .sweep import PlannedRun
+from ..terminal.commandline import of_run
+from .plan import PlannedRun, Survey
 
 # A process with all it imports took 0.165 GB at most, and packets in flight up to twice what the core claims at first:
 # the peaks of 2,800 runs on networks of 2 to 24,000 terminals, saturated ones and jobs among them, are below this.
@@ -19,26 +14,44 @@ _GROWTH = 3.0
 _PART_OF_FREE = 0.9
 
 
-def bytes_of(runs: Sequence["PlannedRun"]) -> dict[Path, float]:
-    """The most that each run will probably take, by its directory; of alike ones the costliest is built and asked.
+def needs_of(runs: Sequence[PlannedRun], check: bool) -> tuple[dict[Path, float], dict[Path, int]]:
+    """The most bytes that each run will probably take, and the terminals of its network, by its directory.
 
-    What cannot be built counts as a process and no more: it will say so itself.
+    Of the runs that are alike only the costliest is built, and with `check` the cheapest.
+
+    Args:
+        runs: That are to be done.
+        check: Whether a run that cannot be built is an error. Otherwise it counts as a process without a network, and
+            says itself what is wrong with it.
+
+    Raises:
+        ConfigError: a run cannot be built.
     """
     alike: dict[str, list[PlannedRun]] = {}
     for run in runs:
-        alike.setdefault(_kind(run), []).append(run)
-    found: dict[Path, float] = {}
+        alike.setdefault(run.kind.alike(run.plain), []).append(run)
+    needs: dict[Path, float] = {}
+    terminals: dict[Path, int] = {}
     for group in alike.values():
-        claimed = 0
-        costliest = max(group, key=lambda run: run.cost)
-        if "routing" in costliest.plain:  # the others make forwarding tables
-            with suppress(ConfigError, CoreError, OSError):
-                claimed = int(prepare(costliest.config).facts()["memory_estimate_bytes"])
-        found |= dict.fromkeys((run.directory for run in group), _PROCESS_BYTES + _GROWTH * claimed)
-    return found
+        by_cost = sorted(group, key=lambda run: run.cost)
+        found = _survey(by_cost[-1], check)
+        if check and by_cost[0].cost < by_cost[-1].cost:
+            _survey(by_cost[0], check)  # a window of no time costs nothing, and cannot run either
+        needs |= {run.directory: _PROCESS_BYTES + _GROWTH * found.claimed_bytes for run in group}
+        terminals |= {run.directory: found.terminals for run in group}
+    return needs, terminals
 
 
-def that_fit(needs: Sequence[float], workers: int) -> int:
+def _survey(run: PlannedRun, check: bool) -> Survey:
+    try:
+        return run.kind.survey(run.plain)
+    except (ConfigError, CoreError, OSError) as error:
+        if check and not isinstance(error, CoreError):
+            raise of_run(run.own, error) from error
+        return Survey(0, 1)
+
+
+def most_at_once(needs: Sequence[float], workers: int) -> int:
     """How many of these runs may go on at once here, whichever they are: `workers` of them or fewer, one at least."""
     free, sum_of_largest = _PART_OF_FREE * available_memory(), 0.0
     for count, need in enumerate(sorted(needs, reverse=True)[:workers]):
@@ -46,9 +59,3 @@ def that_fit(needs: Sequence[float], workers: int) -> int:
         if sum_of_largest > free:
             return max(1, count)
     return workers
-
-
-def _kind(run: "PlannedRun") -> str:
-    plain = run.plain
-    parts = [plain.get(section) for section in ("topology", "router", "routing", "engine")]
-    return json.dumps([*parts, plain.get("workload", {}).get("name")], default=str)

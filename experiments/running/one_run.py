@@ -125,7 +125,7 @@ def _execute(
         "jobs": {},  # of a workload
         **numbers,
         "build_cpu_seconds": build_cpu_seconds,
-        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak_rss_mb": _peak_mb(),
         "state_hash": simulation.state_hash(),
         "version": __version__,
         "results_version": results_version,
@@ -138,6 +138,13 @@ def _execute(
     result["warnings"] = cautions(config, result)
     write_result(directory, result)
     return result
+
+
+def _peak_mb() -> float:
+    """The peak memory of this process in MiB; on Linux since a worker began this run (`worker.py`)."""
+    with suppress(OSError, ValueError, IndexError):
+        return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def prepare(config: DictConfig) -> Simulation:

@@ -1,135 +1,54 @@
-"""Many runs over all cores or a cluster: resumable, interruptible, with progress and the time left."""
+"""The engine of every sweep: `-m`, figures, studies, evaluations, benchmarks and trainings.
 
-import functools
-import itertools
-import multiprocessing
-import operator
-import os
-import signal
+It plans all runs, leaves out the finished ones before it starts a worker, and hands the rest to an executor with the
+interface of `concurrent.futures`: warm processes here, jobs of Slurm, or tasks of Ray.
+"""
+
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import ForkServerProcess
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
-
-from ...configs import check_resources, config_hash, explain, has_workload, run_id
-from ...configs.assembly import SIMULATION, TABLE, Assembly
-from ...configs.routes import route_hash, route_id
-from ...simcore import ConfigError, CoreError, __version__, results_version
+from ...configs import explain
+from ...simcore import ConfigError, CoreError, __version__
 from ..results.cautions import say_cautions
-from ..results.files import finished, read_result
-from ..table_quality.one_table import obtain as obtain_table
+from ..results.files import DamagedError
+from ..terminal.commandline import EXIT_RUN_FAILED, CommandError
 from ..terminal.progress import SweepProgress
-from ..workload.run import bytes_of_jobs, require_finished
-from .cores import CORES, share_cores
-from .launcher import HERE, Launcher, Pool
-from .memory import bytes_of, that_fit
-from .one_run import execute
-from .parent import end_with
+from .cores import CORES
+from .estimate import Estimate
+from .executor import Executor, WorkerDiedError
+from .launcher import HERE, Launcher, runs_at_once
+from .memory import most_at_once, needs_of
+from .plan import Composers, Kind, PlannedRun, expand
+from .worker import Reporter
+
+__all__ = ["WORKERS", "Composers", "PlannedRun", "RunFailedError", "collect", "expand", "run_all"]
 
 WORKERS = CORES
+_LOOK_SECONDS = 0.25
+_LISTED = 40  # runs of a sweep; of a larger one, finished runs are counted and not listed
 
-_REPORT_EVERY_SECONDS = 0.3
-_COST_OF_TABLE = 5_000.0  # about that of so many ns of a simulation
-
-
-@dataclass(frozen=True)
-class PlannedRun:
-    """A run that a sweep wants: its configuration, and where its result belongs.
-
-    It is a simulation, or a forwarding table where the configuration is one of `flitgym-route`.
-    """
-
-    plain: dict[str, Any]  # the resolved configuration; runs share sections that are alike
-    directory: Path
-    cost: float  # what it will take, in arbitrary units, for the order of the runs and the time left
-
-    @functools.cached_property
-    def config(self) -> DictConfig:
-        """The configuration, as the process that runs it has it."""
-        return OmegaConf.create(self.plain)
+# Called for each run with its result, and whether the run was done just now.
+Done = Callable[[PlannedRun, Mapping[str, Any], bool], object]
 
 
-class Assemblies:
-    """What the configurations of a sweep are put together from, of simulations and of forwarding tables."""
-
-    def __init__(self) -> None:
-        self.simulations, self.tables = Assembly(SIMULATION), Assembly(TABLE)
-
-
-@dataclass(frozen=True)
-class _Wanted:
-    assembly: Assembly
-    words: tuple[str, ...]
-    values: Mapping[str, Any]
-
-
-class RunFailedError(Exception):
+class RunFailedError(CommandError):
     """Runs of a sweep ended with an error; the message names both.
 
     Args:
-        failures: What each said, by the run's directory.
+        failures: The error of each, by the run's directory.
     """
 
-    def __init__(self, failures: Mapping[Path, str]) -> None:
-        super().__init__("\n".join(f"{directory.name}: {text}" for directory, text in failures.items()))
-        self.failures = dict(failures)
-
-
-def expand(
-    common: Sequence[str],
-    blocks: Iterable[Mapping[str, Any]],
-    directory: Path,
-    assemblies: Assemblies | None = None,
-) -> list[PlannedRun]:
-    """Every run of a sweep.
-
-    Args:
-        common: Hydra overrides of every run.
-        blocks: Each with `overrides` (more of them) and `sweep`, a mapping from a key to its values. Each
-            combination of values is a run. Keys that change together come in `together`, a list of axes; a value of
-            such an axis is a mapping from keys to their values. With `command: route` they are forwarding tables, and
-            `common` is not theirs.
-        directory: Where the runs' own folders go.
-        assemblies: Of several calls, which then read every option but once.
-
-    Raises:
-        hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: unknown option, key or type.
-        ConfigError: the jobs of a workload do not fit the network, or a run may not be given what it asks for.
-    """
-    made_of = assemblies or Assemblies()
-    wanted = [run for block in blocks for run in _wanted(common, block, made_of)]
-    for assembly in (made_of.simulations, made_of.tables):
-        assembly.expect(run.words for run in wanted if run.assembly is assembly)
-    planned = []
-    for run in wanted:
-        plain = run.assembly.resolved(run.words, run.values)
-        if is_table(plain):
-            planned.append(PlannedRun(plain, directory / route_id(_root_=plain), _COST_OF_TABLE))
-        else:
-            check_resources(plain)
-            planned.append(PlannedRun(plain, directory / run_id(_root_=plain), _cost(plain)))
-    return planned
-
-
-def _wanted(common: Sequence[str], block: Mapping[str, Any], assemblies: Assemblies) -> Iterator[_Wanted]:
-    tables = block.get("command") == "route"
-    assembly = assemblies.tables if tables else assemblies.simulations
-    first = [*(() if tables else common), *block["overrides"]]
-    sweep: Mapping[str, Sequence[Any]] = block["sweep"]
-    if not tables:  # by group first
-        sweep = {key: sweep[key] for key in sorted(sweep, key=lambda key: key not in assembly.groups)}
-    for values, *joint in itertools.product(_product(sweep), *block.get("together", ())):
-        chosen = functools.reduce(operator.or_, joint, values)
-        groups = (f"{key}={value}" for key, value in chosen.items() if key in assembly.groups)
-        own = {key: value for key, value in chosen.items() if key not in assembly.groups}
-        yield _Wanted(assembly, (*first, *groups), own)
+    def __init__(self, failures: Mapping[Path, Exception]) -> None:
+        self.errors = dict(failures)
+        self.failures = {directory: explain(error) for directory, error in failures.items()}
+        super().__init__("\n".join(f"{directory.name}: {text}" for directory, text in self.failures.items()))
+        if not all(isinstance(error, ConfigError) for error in failures.values()):
+            self.status = EXIT_RUN_FAILED
 
 
 def run_all(
@@ -138,220 +57,154 @@ def run_all(
     workers: int | None = None,
     keep_going: bool = False,
     launcher: Launcher = HERE,
+    done: Done = lambda run, result, now: None,
+    check: bool = False,
 ) -> list[dict[str, Any]]:
-    """Results of all runs, in their order. What is finished already is only read, unless `run.overwrite` is set.
+    """Results of all runs, in their order. Finished runs are only read, unless they are to be done again.
 
     Args:
-        runs: What to run.
+        runs: The plan.
         description: Shown beside the progress bar.
-        workers: Runs at the same time, each in its own process, so that each row's peak memory is its own; None: one
-            per core of this machine, or as many as a cluster has room for. Fewer where memory is short.
+        workers: Runs at the same time; None: one per core of this machine, or as many as a cluster has room for.
+            Fewer where memory is short.
         keep_going: Whether the others still run after one has failed.
         launcher: Where they run.
+        done: Called for each run that has a result, in the order in which they end; not for the finished runs of a
+            large sweep.
+        check: Whether to build every kind of network before the first run, so that a run that cannot start stops the
+            sweep at once.
 
     Raises:
         RunFailedError: a run failed; the others are stopped, or done with `keep_going`, which lists all that failed.
             Finished runs stay and are not run again.
         KeyboardInterrupt: Ctrl-C; the same holds.
-        ConfigError, CommandError: there is no such cluster, or no way to it; nothing was run.
+        ConfigError, CommandError: there is no such cluster, or no way to it, or a run cannot start and `check` is set;
+            nothing was run.
     """
-    # The same run may be wanted twice: two files of one policy.
+    # Two policies may be one file by two names: that is one run.
     distinct = {run.directory: run for run in runs}.values()
-    known = {run.directory: None if _overwrite(run) else _finished(run) for run in distinct}
+    known = {run.directory: None if run.kind.overwrites(run.plain) else _finished(run) for run in distinct}
     todo = [run for run in distinct if known[run.directory] is None]
-    elsewhere = sum(result is not None and result["version"] != __version__ for result in known.values())
-    # Long runs first, so that the cores finish together.
-    todo.sort(key=lambda run: run.cost, reverse=True)
-    needs = bytes_of(todo)
+    needs, terminals = needs_of(todo, check)
+    workers = workers or runs_at_once(launcher)
     most = workers or WORKERS
     if not launcher.kind:
-        most = that_fit(list(needs.values()), most)
-    text = f"{description}: {len(runs)} runs, {len(runs) - len(todo)} finished before"
-    if elsewhere:
-        text += f" ({elsewhere} by another commit, whose recorded results are the same)"
-    if workers or not launcher.kind:
-        text += f", {most} at a time"
+        most = most_at_once(list(needs.values()), min(most, max(1, len(todo))))
+    _announce(description, runs, todo, known, needs, workers, most, launcher)
+    for run in distinct if len(runs) <= _LISTED else ():
+        if (result := known[run.directory]) is not None:
+            done(run, result, False)
+    failures: dict[Path, Exception] = {}
     if todo:
-        text += f", up to {max(needs.values()) / 1e9:.2g} GB each"
-    if most < (workers or WORKERS):
-        text += f" (memory has no room for {workers or WORKERS})"
-    print(text, file=sys.stderr, flush=True)
-    if todo:
-        pool = launcher.pool(workers, todo[0].directory.parent, description, needs)
-        if pool is None:
-            pool = _Processes(most, len(todo))
-        _run_in_pool(todo, description, pool, keep_going)
-    results = [result for run in runs if (result := read_result(run.directory)) is not None]
+        todo = _ordered(todo, terminals)
+        costs = [run.cost * terminals[run.directory] for run in todo]
+        groups = [run.kind.alike(run.plain) for run in todo]
+        estimate = Estimate(groups, costs, most if workers or not launcher.kind else len(todo))
+        with launcher.executor(most, workers, todo[0].directory.parent, description) as executor:
+            _run(todo, executor, SweepProgress(description, costs), estimate, keep_going, needs, failures, done)
+    if failures:
+        raise RunFailedError(failures)
+    results = [result for run in runs if (result := run.kind.read(run.directory)) is not None]
     say_cautions(description, results)
     return results
 
 
 def collect(runs: Iterable[PlannedRun]) -> dict[Path, dict[str, Any]]:
-    """The results of those runs that are finished, by directory."""
+    """The results of the runs that are finished, by directory."""
     return {run.directory: result for run in runs if (result := _finished(run)) is not None}
 
 
-class _Processes:
-    """A `Pool` of processes of this machine, one per run; progress and errors come back through a pipe each.
-
-    Args:
-        workers: At the same time.
-        runs: How many there will be.
-    """
-
-    def __init__(self, workers: int, runs: int) -> None:
-        self._most, self._workers = workers, min(workers, runs)
-        # Forked from a server that has imported everything: a start takes milliseconds, and nothing is shared.
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["flitgym.experiments.running.sweep"])
-        self._active: dict[Connection, tuple[ForkServerProcess, PlannedRun]] = {}
-
-    def __len__(self) -> int:
-        return len(self._active)
-
-    @property
-    def room(self) -> int:
-        return self._most - len(self)
-
-    def start(self, runs: Sequence[PlannedRun]) -> None:
-        for run in runs:
-            receiver, sender = self._context.Pipe(duplex=False)
-            process = self._context.Process(target=_work, args=(run.plain, run.directory, sender, self._workers))
-            process.start()
-            sender.close()
-            self._active[receiver] = (process, run)
-
-    def news(self) -> list[tuple[PlannedRun, float | str]]:
-        ready = wait(list(self._active))
-        heard: list[tuple[PlannedRun, float | str]] = []
-        for receiver, (process, run) in [item for item in self._active.items() if item[0] in ready]:
-            try:
-                message = receiver.recv()
-            except EOFError:
-                # The worker's end is closed: it finished, or died without a word (killed, out of memory).
-                process.join()
-                del self._active[receiver]
-                if process.exitcode:
-                    heard.append((run, f"its process ended with status {process.exitcode}"))
-                message = 1.0
-            heard.append((run, message))
-        return heard
-
-    def stop(self) -> None:
-        for process, _ in self._active.values():
-            process.terminate()
-        for process, _ in self._active.values():
-            process.join()
+def do(
+    kind: Kind,
+    plain: dict[str, Any],
+    directory: str,
+    words: Sequence[str],
+    tell: Callable[[tuple[float, float]], object],
+) -> float:
+    """Do a run in a worker; the seconds that it took."""
+    began = time.monotonic()
+    kind.do(plain, Path(directory), Reporter(tell), words)
+    return time.monotonic() - began
 
 
-def _run_in_pool(todo: Sequence[PlannedRun], description: str, pool: Pool, keep_going: bool) -> None:
-    waiting = iter(todo)
-    parts = dict.fromkeys((run.directory for run in todo), 0.0)
-    failures: dict[Path, str] = {}
-    with SweepProgress(description, [run.cost for run in todo]) as progress:
-        try:
-            while True:
-                pool.start(list(itertools.islice(waiting, pool.room)))
-                if not len(pool):
-                    break
-                for run, part in pool.news():
-                    if isinstance(part, str):
-                        # A run that says why before its process ends keeps its first word.
-                        failures.setdefault(run.directory, part)
-                    else:
-                        parts[run.directory] = part
-                if failures and not keep_going:
-                    break
-                progress.update([parts[run.directory] for run in todo])
-        finally:
-            pool.stop()
-    if failures:
-        raise RunFailedError(failures)
+def _run(
+    todo: Sequence[PlannedRun],
+    executor: Executor,
+    progress: SweepProgress,
+    estimate: Estimate,
+    keep_going: bool,
+    needs: Mapping[Path, float],
+    failures: dict[Path, Exception],
+    done: Done,
+) -> None:
+    waiting = deque(enumerate(todo))
+    active: dict[Future[float], int] = {}
+    tries = dict.fromkeys(range(len(todo)), executor.tries)
+    ended = set[int]()
+    with progress:
+        while waiting or active:
+            if waiting and len(active) < executor.most:
+                with executor.batch():
+                    while waiting and len(active) < executor.most:
+                        k, run = waiting.popleft()
+                        call = (run.kind, run.plain, str(run.directory), run.words)
+                        active[executor.submit(do, *call, memory=needs[run.directory])] = k
+            over, _ = wait(active, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            for future in over:
+                k = active.pop(future)
+                error = future.exception()
+                tries[k] -= 1
+                if error is None:
+                    estimate.ended(k, future.result())
+                    ended.add(k)
+                    if (result := todo[k].kind.read(todo[k].directory)) is not None:
+                        done(todo[k], result, True)
+                elif isinstance(error, WorkerDiedError) and tries[k]:
+                    progress.say(f"{todo[k].directory.name}: {error}; it begins again")
+                    waiting.append((k, todo[k]))
+                elif isinstance(error, (ConfigError, CoreError, DamagedError, OSError, WorkerDiedError)):
+                    failures[todo[k].directory] = error
+                    ended.add(k)
+                else:
+                    raise error
+            if failures and not keep_going:
+                return
+            parts = {active[future]: part for future, part in executor.parts().items() if future in active}
+            progress.update(ended, {k: part for k, (part, _) in parts.items()}, estimate.left(parts))
 
 
-def _work(plain: dict[str, Any], directory: Path, sender: Connection, workers: int) -> None:
-    """Body of a worker process: one run of so many at once; progress as numbers, an error as text."""
-    share_cores(workers)
-    # Ctrl-C reaches every process of the terminal and terminate() only this one; both end the run cleanly.
-    interrupted = False
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        nonlocal interrupted
-        interrupted = True
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, interrupt)
-    signal.signal(signal.SIGTERM, interrupt)
-    sweep = multiprocessing.parent_process()
-    if sweep is not None and sweep.pid is not None:
-        end_with(sweep.pid)
-    try:
-        run_planned(OmegaConf.create(plain), directory, sender.send)
-    except BrokenPipeError:
-        # Nobody listens any more: the sweep's own process was killed.
-        os._exit(1)
-    except (ConfigError, CoreError, OSError) as error:
-        if interrupted:
-            os._exit(130)
-        sender.send(explain(error))
-        sys.exit(1)
-    except BaseException:
-        # A library that is interrupted in its middle may turn that into an error of its own.
-        if interrupted:
-            os._exit(130)
-        raise
-    finally:
-        sender.close()
-
-
-def run_planned(config: DictConfig, directory: Path, tell: Callable[[float], object]) -> None:
-    """Run what was planned, in this process.
-
-    Args:
-        config: Of a simulation or a forwarding table.
-        directory: For the result.
-        tell: Called now and then with the part that is done.
-
-    Raises:
-        ConfigError, CoreError, OSError: as `execute`, and where jobs were not done.
-    """
-    last = time.monotonic()
-
-    def report(phase: str, part: float) -> None:
-        nonlocal last
-        if time.monotonic() - last > _REPORT_EVERY_SECONDS:
-            last = time.monotonic()
-            tell(min(part, 0.999))
-
-    if is_table(config):
-        obtain_table(config, directory, report, keep_refusals=True)
-    else:
-        require_finished(execute(config, directory, report))
-
-
-def is_table(config: Mapping[Any, Any]) -> bool:
-    """Whether a configuration is one of `flitgym-route`."""
-    return "engine" in config
-
-
-def _overwrite(run: PlannedRun) -> bool:
-    return bool((run.plain if is_table(run.plain) else run.plain["run"])["overwrite"])
+def _ordered(runs: Sequence[PlannedRun], terminals: Mapping[Path, int]) -> list[PlannedRun]:
+    """Long runs first, so that the cores finish together; before them the longest of each kind, for the estimate."""
+    longest = sorted(runs, key=lambda run: run.cost * terminals[run.directory], reverse=True)
+    first: dict[str, PlannedRun] = {}
+    for run in longest:
+        first.setdefault(run.kind.alike(run.plain), run)
+    heads = {run.directory for run in first.values()}
+    return [*first.values(), *(run for run in longest if run.directory not in heads)]
 
 
 def _finished(run: PlannedRun) -> dict[str, Any] | None:
-    if is_table(run.plain):
-        return finished(run.directory, route_hash(run.plain), __version__)
-    return finished(run.directory, config_hash(run.plain), __version__, results_version)
+    return run.kind.finished(run.plain, run.directory)
 
 
-def _cost(config: Mapping[str, Any]) -> float:
-    # Work follows what moves: the bytes of the jobs; or flits, in proportion to load and time, and a little per cycle.
-    if has_workload(config):
-        return float(1 + sum(bytes_of_jobs(config)))
-    run = config["run"]
-    return float((run["warmup_ns"] + run["measure_ns"]) * (0.1 + config["traffic"]["load"]))
-
-
-def _product(axes: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    for values in itertools.product(*axes.values()):
-        yield dict(zip(axes, values, strict=True))
+def _announce(
+    description: str,
+    runs: Sequence[PlannedRun],
+    todo: Sequence[PlannedRun],
+    known: Mapping[Path, Mapping[str, Any] | None],
+    needs: Mapping[Path, float],
+    workers: int | None,
+    most: int,
+    launcher: Launcher,
+) -> None:
+    elsewhere = sum(result is not None and result.get("version") != __version__ for result in known.values())
+    text = f"{description}: {len(runs)} runs, {len(known) - len(todo)} finished before"
+    if elsewhere:
+        text += f" ({elsewhere} by another commit, whose recorded results are the same)"
+    if todo and (workers or not launcher.kind):
+        text += f", {most} at a time"
+    if todo and max(needs.values()):
+        text += f", up to {max(needs.values()) / 1e9:.2g} GB each"
+    if not launcher.kind and most < min(workers or WORKERS, len(todo)):
+        text += f" (memory has no room for {workers or WORKERS})"
+    print(text, file=sys.stderr, flush=True)

@@ -13,18 +13,23 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from ...configs import explain
-from ...configs.errors import is_of_composition, refuse_valueless_groups
+from ...configs.composition import WRONG
+from ...configs.errors import refuse_valueless_groups
+from ...configs.help import help_text
 from ...simcore import ConfigError, CoreError
 from ..results.files import DamagedError
 
 EXIT_RUN_FAILED = 1
 EXIT_BAD_CONFIG = 2
 _LISTED = 20  # folders in a message
+_MULTIRUN = {"-m", "--multirun"}
 EXIT_INTERRUPTED = 130  # what shells expect of a program that Ctrl-C ended
 
 
 class CommandError(Exception):
     """A command cannot do what was asked; the message says why and what would help."""
+
+    status = EXIT_BAD_CONFIG
 
 
 class _PastHydraError(BaseException):
@@ -72,11 +77,44 @@ def say_damaged(name: str, damaged: Sequence[DamagedError]) -> None:
 
 @contextmanager
 def past_hydra() -> Iterator[None]:
-    """Take the errors of a block past Hydra, which would print a line about them first, to `run_command`."""
+    """Take the errors of a block past Hydra, which would print a line about them first, to `by_hydra`."""
     try:
         yield
     except Exception as error:
         raise _PastHydraError(error) from None
+
+
+def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -> None:
+    """Call a Hydra application. Its own work is within `past_hydra`, so every other error is about the configuration.
+
+    Args:
+        app: Decorated with `hydra.main`.
+        name: Of the command.
+        root: The name of its primary configuration.
+        lists: What the command makes, if its keys take lists and it has no sweep (`-m`).
+
+    Raises:
+        ConfigError, hydra.errors.HydraException: the configuration cannot be composed.
+        CommandError: a sweep is asked for, and `lists` is given.
+        Exception: an error of the work.
+    """
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(help_text(name, root, [word for word in sys.argv[1:] if not word.startswith("-")]))
+        return
+    # Hydra takes this flag before or behind all overrides, and users type it anywhere.
+    flags = sorted(_MULTIRUN & set(sys.argv[1:]))
+    if flags and lists:
+        raise CommandError(f"{flags[0]}: {lists} takes lists as they are; leave it out")
+    sys.argv[1:] = [*flags, *(word for word in sys.argv[1:] if word not in flags)]
+    try:
+        app()
+    except _PastHydraError as past:
+        raise past.error from None
+    except (OSError, *WRONG):
+        raise
+    except Exception as error:
+        # Hydra and the parsers that it calls have errors of many types for a configuration that cannot be read.
+        raise ConfigError(explain(error)) from error
 
 
 def run_command(name: str, command: Callable[[], object]) -> int:
@@ -93,40 +131,28 @@ def run_command(name: str, command: Callable[[], object]) -> int:
     # A batch system ends a job by SIGTERM: like Ctrl-C, so that nothing half done is left.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if os.environ.get("HYDRA_FULL_ERROR"):
-        _call(command)
+        command()
         return 0
     # Hydra would print its own report and exit; with this it lets the exception through to us.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     try:
         refuse_valueless_groups(sys.argv[1:])
-        _call(command)
-    except (HydraException, OmegaConfBaseException, YAMLError, ConfigError, CommandError) as error:
+        command()
+    except CommandError as error:
+        return _fail(name, str(error), error.status)
+    except (HydraException, OmegaConfBaseException, YAMLError, ConfigError) as error:
         return _fail(name, explain(error), EXIT_BAD_CONFIG)
     except (CoreError, DamagedError) as error:
         return _fail(name, str(error), EXIT_RUN_FAILED)
     except OSError as error:
-        if error.errno is None and is_of_composition(error):
-            return _fail(name, explain(error), EXIT_BAD_CONFIG)
         where = f": {error.filename}" if error.filename else ""
         return _fail(name, f"{error.strerror or error}{where}", EXIT_RUN_FAILED)
-    except Exception as error:
-        # Hydra and those it asks have errors of many types for a configuration that cannot be read.
-        if not is_of_composition(error):
-            raise
-        return _fail(name, explain(error), EXIT_BAD_CONFIG)
     except KeyboardInterrupt as interruption:
         kept = str(interruption) or "finished runs are kept, start again to go on"
         return _fail(name, f"interrupted; {kept}", EXIT_INTERRUPTED)
     finally:
         del os.environ["HYDRA_FULL_ERROR"]
     return 0
-
-
-def _call(command: Callable[[], object]) -> None:
-    try:
-        command()
-    except _PastHydraError as past:
-        raise past.error from None
 
 
 def _fail(name: str, message: str, status: int) -> int:

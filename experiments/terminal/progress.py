@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -25,8 +25,24 @@ def no_report(phase: str, part: float) -> None:
     """A `Report` that shows nothing."""
 
 
-def bars() -> "Progress":
-    """The one look of every progress bar; on stderr, so that what is printed can be piped."""
+def has_bars() -> bool:
+    """Whether progress bars can be shown: stderr is a terminal, or the program is a notebook."""
+    return sys.stderr.isatty() or in_notebook()
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook, where Rich draws bars as widgets."""
+    shell = sys.modules.get("IPython")
+    own = shell.get_ipython() if shell is not None else None
+    return own is not None and type(own).__name__ == "ZMQInteractiveShell"
+
+
+def bars(left: str | None = None) -> "Progress":
+    """The one look of every progress bar; on stderr, so that what is printed can be piped.
+
+    Args:
+        left: The text of the time left; None: Rich estimates it from the speed of the bar.
+    """
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -37,14 +53,16 @@ def bars() -> "Progress":
         TimeRemainingColumn,
     )
 
+    rest = [TextColumn(left)] if left else [TextColumn("left"), TimeRemainingColumn()]
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
+        *rest,
+        console=None if in_notebook() else Console(stderr=True),
+        # Lines that a program prints to a file stay there.
+        redirect_stdout=sys.stdout.isatty(),
         # Runs differ in speed; the time left follows the whole sweep rather than the last half minute.
         speed_estimate_period=600,
     )
@@ -73,34 +91,45 @@ class Shown:
 
 
 class SweepProgress(Shown):
-    """Progress of many runs: a bar on a terminal, a line now and then in a log file. A context manager.
+    """Progress of many runs: a bar on a terminal or in a notebook, a line now and then in a log file.
 
     Args:
         description: Of the sweep.
-        costs: What each run takes, in any one unit.
+        costs: Of each run, in any one unit.
     """
 
     def __init__(self, description: str, costs: Sequence[float]) -> None:
-        # Half by what runs take, half by their number: a run of next to nothing still starts a process, and files are
-        # read and written.
+        # Half by cost, half by number: files are read and written for a run of next to nothing, too.
         total = sum(costs)
         self._description = description
         self._costs = [(cost / total if total else 0.0) + 1 / len(costs) for cost in costs]
-        super().__init__(bars() if sys.stderr.isatty() else None)
-        self._task = self._bars.add_task(description, total=sum(self._costs)) if self._bars else None
-        self._began = self._last_line = time.monotonic()
+        super().__init__(bars("{task.fields[left]}") if has_bars() else None)
+        self._task = None
+        if self._bars is not None:
+            self._task = self._bars.add_task(description, total=sum(self._costs), left="")
+        self._last_line = time.monotonic()
 
-    def update(self, parts: Sequence[float]) -> None:
-        """Show the part of each run that is done, 0..1, in the order of the costs."""
-        done = sum(cost * part for cost, part in zip(self._costs, parts, strict=True))
-        label = f"{self._description} {sum(part == 1.0 for part in parts)}/{len(parts)}"
+    def update(self, ended: Collection[int], parts: Mapping[int, float], left: float | None) -> None:
+        """Show how far the sweep is.
+
+        Args:
+            ended: The runs that have ended, by their place.
+            parts: The part (0..1) that is done of runs under way.
+            left: Seconds until the end, if they are known.
+        """
+        done = sum(self._costs[k] for k in ended) + sum(self._costs[k] * part for k, part in parts.items())
+        label = f"{self._description} {len(ended)}/{len(self._costs)}"
+        time_left = "" if left is None else f"about {duration_text(left)} left"
         if self._bars is not None and self._task is not None:
-            self._bars.update(self._task, completed=done, description=label)
+            self._bars.update(self._task, completed=done, description=label, left=time_left)
         elif time.monotonic() - self._last_line > _LINE_EVERY_SECONDS and done > 0:
             self._last_line = time.monotonic()
-            elapsed, whole = self._last_line - self._began, sum(self._costs)
-            left = elapsed * (whole - done) / done
-            print(f"{label} runs, {done / whole:.0%}, about {duration_text(left)} left", file=sys.stderr, flush=True)
+            words = [f"{label} runs", f"{done / sum(self._costs):.0%}", *([time_left] if time_left else [])]
+            print(", ".join(words), file=sys.stderr, flush=True)
+
+    def say(self, text: str) -> None:
+        """Print a line above the bar."""
+        print(text, file=sys.stderr, flush=True)
 
 
 class RunBar(Shown):

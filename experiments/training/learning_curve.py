@@ -14,7 +14,7 @@ from ..plotting.drawing import FURTHER_COLORS, FURTHER_MARKERS, polish, save_fig
 from .comparison import COMPARED
 
 if TYPE_CHECKING:
-    from .study import Group
+    from .group import Group
 
 _MOST_GROUPS = 10  # that a figure can tell apart
 _POINTS = 100  # of a curve

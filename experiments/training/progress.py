@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.progress import TextColumn
 
-from ..terminal.progress import Shown, bars
+from ..terminal.progress import Shown, bars, has_bars
 from ..terminal.times import duration_text
 
 _LINE_EVERY_SECONDS = 15
@@ -29,12 +29,12 @@ class TrainProgress(Shown):
         description: Of the training.
         rounds: It has in all.
         done: Before this process took it up.
-        alone: Whether no other training shares the terminal; else there is no bar.
+        alone: Whether no other training shares the terminal; otherwise nothing is shown.
     """
 
     def __init__(self, description: str, rounds: int, done: int, alone: bool = True) -> None:
-        self._description, self._rounds = description, rounds
-        super().__init__(bars() if alone and sys.stderr.isatty() else None)
+        self._description, self._rounds, self._alone = description, rounds, alone
+        super().__init__(bars() if alone and has_bars() else None)
         self._task = None
         if self._bars is not None:
             self._bars.columns = (*self._bars.columns, TextColumn("{task.fields[now]}"))
@@ -47,7 +47,7 @@ class TrainProgress(Shown):
         """Show what is being done besides the rounds."""
         if self._bars is not None and self._task is not None:
             self._bars.update(self._task, now=words)
-        else:
+        elif self._alone:
             print(f"{self._description}: {words}", file=sys.stderr, flush=True)
 
     def update(self, done: int, metrics: Mapping[str, float]) -> None:
@@ -57,7 +57,7 @@ class TrainProgress(Shown):
         )
         if self._bars is not None and self._task is not None:
             self._bars.update(self._task, completed=done, now=now)
-        elif time.monotonic() - self._last_line > _LINE_EVERY_SECONDS or done == self._rounds:
+        elif self._alone and (time.monotonic() - self._last_line > _LINE_EVERY_SECONDS or done == self._rounds):
             self._last_line = time.monotonic()
             left = (self._last_line - self._began) * (self._rounds - done) / max(done - self._first, 1)
             over = f"about {duration_text(left)} left" if done < self._rounds else ""
@@ -72,10 +72,11 @@ class Stop:
 
     Args:
         abandon: Gives up the round that is under way; None: rounds are short, and this one is finished.
+        alone: Whether no other training shares the terminal; otherwise nothing is said.
     """
 
-    def __init__(self, abandon: Callable[[], None] | None = None) -> None:
-        self.asked, self._abandon = False, abandon
+    def __init__(self, abandon: Callable[[], None] | None = None, alone: bool = True) -> None:
+        self.asked, self._abandon, self._alone = False, abandon, alone
         self._before: dict[signal.Signals, Any] = {}
 
     def _ask(self, number: int, frame: object) -> None:
@@ -83,7 +84,8 @@ class Stop:
             raise KeyboardInterrupt
         self.asked = True
         what = "finishing this round" if self._abandon is None else "giving up this round"
-        print(f"{what}; once more ends it at once", file=sys.stderr, flush=True)
+        if self._alone:
+            print(f"{what}; once more ends it at once", file=sys.stderr, flush=True)
         if self._abandon is not None:
             self._abandon()
 

@@ -6,23 +6,24 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hydra import compose
-from hydra.errors import HydraException
-from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
-from ...simcore import ConfigError
+from ...agents import trainable
+from ...configs.composition import Root
+from ...configs.training import register_training, train_id, variation, world_sections
+from ...experience.world import World
 from ...simcore._files import atomic_path
 from ..metrics import Interval, bootstrap_mean
 from ..results.rows import ROWS_FILE, row, write_rows
-from ..running.check import check
-from ..terminal.commandline import EXIT_BAD_CONFIG
+from ..running.plan import Kind, Survey
+from ..terminal.progress import Report
 from .comparison import COMPARED
+from .group import Group
 from .result import TRAINING_FILE, read_training
+from .run import finished_before, train
 from .tracking import PROGRESS_FILE, read_progress
 
 STUDY = "trainings"  # .csv, .md, .png and .svg
@@ -30,67 +31,49 @@ STUDY = "trainings"  # .csv, .md, .png and .svg
 _ALIKE = ("seed", "study", "overwrite", "track", "checkpoint_every", "threads", "device")
 
 
-@dataclass(frozen=True)
-class Group:
-    """Trainings that differ in their seed alone.
+class TrainingKind(Kind):
+    """A training: `flitgym-train -m`."""
 
-    Args:
-        label: What tells it from the others of the study, e.g. `agent.learning_rate=0.001`.
-        rows: One per training, as in `rows.parquet`.
-    """
+    root = Root("train", ("topology", "router", "traffic", "workload", "agent"), lambda config, words: None)
 
-    label: str
-    rows: Sequence[Mapping[str, Any]]
+    def folder(self, plain: Mapping[str, Any]) -> str:
+        """See `Kind`."""
+        return train_id(_root_=OmegaConf.create(dict(plain)))
 
-    def values(self, key: str) -> list[float]:
-        """The numbers of a column, NaN where there is none."""
-        return [math.nan if (value := entry.get(key)) is None else float(value) for entry in self.rows]
+    def finished(self, plain: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
+        """See `Kind`."""
+        return finished_before(OmegaConf.create(dict(plain)), directory)
+
+    def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
+        """See `Kind`."""
+        register_training(trainable())
+        config = OmegaConf.create(plain)
+        train(config, directory, lambda done: report("rounds", done / config.rounds), alone=False, words=words)
+
+    def read(self, directory: Path) -> dict[str, Any] | None:
+        """See `Kind`."""
+        return read_training(directory)
+
+    def cost(self, plain: Mapping[str, Any]) -> float:
+        """See `Kind`."""
+        return float(plain["rounds"])
+
+    def alike(self, plain: Mapping[str, Any]) -> str:
+        """See `Kind`."""
+        keys = ("topology", "router", "traffic", "workload", "worlds", "agent")
+        return json.dumps([plain.get(key) for key in keys], default=str)
+
+    def survey(self, plain: dict[str, Any]) -> Survey:
+        """Build the world of a training."""
+        config = OmegaConf.create(plain)
+        hyperparameters, agent_class = trainable()[config.agent.name]
+        settings = hyperparameters(**_plain(config.agent))
+        world = World(world_sections(config), variation(config))
+        simulation = world.simulation({**agent_class.routing(settings), "name": "policy"}, config.seed)
+        return Survey(int(simulation.facts()["memory_estimate_bytes"]), 1)
 
 
-class CheckTrainings(Callback):
-    """Hydra's hook at the start of a sweep: what cannot be trained stops it before its first training, not later."""
-
-    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """End the program with the message if a combination of the sweep cannot run."""
-        try:
-            check(list(config.hydra.overrides.task), prepare_training, {"agent"})
-        except HydraException:
-            return  # Hydra composes every training itself in a moment and says so
-        except ConfigError as error:
-            # Hydra turns the exceptions of its hooks into warnings, but lets an exit through.
-            print(f"flitgym-train: {error}", file=sys.stderr)
-            raise SystemExit(EXIT_BAD_CONFIG) from None
-
-
-class GatherTrainings(Callback):
-    """Hydra's hook at the end of a sweep."""
-
-    def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
-        """Gather every finished training of the study."""
-        directory = Path(config.hydra.sweep.dir)
-        for path in gather_trainings(directory):
-            print(path)
-
-
-def prepare_training(words: Sequence[str]) -> None:
-    """Refuse what can be refused of a training before its first round, but its baselines.
-
-    Args:
-        words: Overrides of `train.yaml`.
-
-    Raises:
-        ConfigError: it cannot be trained.
-    """
-    from ...agents import trainable
-    from ...configs.training import variation, world_sections
-    from ...experience.world import World
-
-    config = compose("train", overrides=list(words))
-    hyperparameters, agent_class = trainable()[config.agent.name]
-    settings = hyperparameters(**_plain(config.agent))
-    World(world_sections(config), variation(config)).simulation(
-        {**agent_class.routing(settings), "name": "policy"}, config.seed
-    )
+TRAININGS = TrainingKind()
 
 
 def gather_trainings(directory: Path) -> list[Path]:

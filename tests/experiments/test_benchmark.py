@@ -22,7 +22,7 @@ from flitgym.experiments.evaluation.plan import plan, refused
 from flitgym.experiments.results.files import DamagedError
 from flitgym.experiments.results.rows import read_rows, row
 from flitgym.experiments.running.one_run import execute
-from flitgym.experiments.running.sweep import Assemblies
+from flitgym.experiments.running.sweep import Composers
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.simcore import ConfigError, __version__
 
@@ -131,10 +131,10 @@ def test_every_suite_that_comes_with_flitgym_can_be_planned(name: str, tmp_path:
     assert {r.suite for r in read_records(suite.results)} <= {suite.id}
     records = {(r.task, r.policy): r for r in read_records(suite.results) if r.seed == suite.seeds[0]}
     assert {t for t, _ in records} <= {t.id for t in suite.tasks}
-    assemblies = Assemblies()
+    composers = Composers()
     for place in suite.places:
         loads = [load for load in place.tasks if load is not None]
-        trials = plan(place.baselines, [place.scenario], place.overrides, loads, suite.seeds[:1], tmp_path, assemblies)
+        trials = plan(place.baselines, [place.scenario], place.overrides, loads, suite.seeds[:1], tmp_path, composers)
         # What is recorded is of these very configurations: who changes a task records it anew and raises its version.
         for trial in trials:
             load = None if place.scenario.kind == "workload" else trial.run.config.traffic.load
@@ -145,11 +145,11 @@ def test_every_suite_that_comes_with_flitgym_can_be_planned(name: str, tmp_path:
 
 
 def test_every_baseline_of_quick_can_play_its_tasks(tmp_path: Path) -> None:
-    assemblies = Assemblies()
+    composers = Composers()
     trials = []
     for place in load_suite("quick").places:
         loads = [load for load in place.tasks if load is not None][:1]
-        trials += plan(place.baselines, [place.scenario], place.overrides, loads, [1], tmp_path, assemblies)
+        trials += plan(place.baselines, [place.scenario], place.overrides, loads, [1], tmp_path, composers)
     assert refused(trials) == {}
 
 

@@ -23,7 +23,7 @@ LISTS = {
 def test_the_groups_of_a_command(command: Command, name: str) -> None:
     done = command(name, "--help")
     assert done.returncode == 0, done.stderr
-    head, _, config = done.stdout.partition("== Config ==")
+    head, _, config = done.stdout.partition("== Configuration ==")
     listed = dict(re.findall(r"^([\w.]+): (.+)$", head.partition("== Configuration groups ==")[2], re.MULTILINE))
     assert list(listed) == [*GROUPS[name], *LISTS.get(name, [])]
     assert {"dragonfly", "dragonfly_72"} <= set(listed["topology"].split(", "))

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from flitgym.configs import explain
-from flitgym.experiments.running import parent
-from flitgym.experiments.running.launcher import HERE, launcher_of
+from flitgym.experiments.running.launcher import HERE, launcher_of, runs_at_once
 from flitgym.experiments.terminal.commandline import CommandError
 from hydra.errors import HydraException
 
@@ -31,7 +30,9 @@ def test_words_of_the_launcher_are_told_from_the_others() -> None:
 
 @pytest.mark.parametrize("name", ["local", "basic", "joblib"])
 def test_what_hydra_does_in_a_sweep_is_done_by_processes_here(name: str) -> None:
-    assert launcher_of([f"hydra/launcher={name}"]) == (HERE, [])
+    launcher, rest = launcher_of([f"hydra/launcher={name}"])
+    assert (launcher.kind, rest) == ("", [])
+    assert runs_at_once(launcher) == (1 if name == "basic" else None)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,6 @@ def test_what_is_misspelt_is_said(words: list[str], said: str) -> None:
 
 
 def test_slurm_is_refused_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(CommandError, match=r"no srun.*submitit_local"):
         launcher_of(["hydra/launcher=submitit_slurm"])
@@ -59,18 +59,9 @@ def test_slurm_is_refused_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_node_that_does_not_see_the_results_says_so(tmp_path: Path, here: Path) -> None:
     pytest.importorskip("ray")
-    from flitgym.experiments.running.ray_pool import _run
+    from flitgym.experiments.running.ray_executor import _run
 
-    said = _run({}, str(tmp_path / "run"), str(here), str(tmp_path / "results" / ".shared-1"), None, 1.0)
-    assert said == f"the machine {socket.gethostname()} does not see {tmp_path / 'results'}, which all nodes must share"
-    assert "does not see" in (_run({}, str(tmp_path), str(tmp_path / "gone"), str(tmp_path / "x"), None, 1.0) or "")
-
-
-def test_a_command_ends_its_workers_on_its_own_machine_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched: list[int] = []
-    monkeypatch.setattr(parent, "end_with", watched.append)
-    monkeypatch.setenv("FLITGYM_COMMAND", f"1@{socket.gethostname()}")
-    parent.end_with_command()
-    monkeypatch.setenv("FLITGYM_COMMAND", "1@another")
-    parent.end_with_command()
-    assert watched == [1]
+    unseen = f"the machine {socket.gethostname()} does not see {tmp_path / 'results'}, which all nodes must share"
+    for folder, mark in ((here, tmp_path / "results" / ".shared-1"), (tmp_path / "gone", tmp_path / "results" / "x")):
+        error, value = _run(pow, (2, 3), str(folder), str(mark), 1.0, None, 0)
+        assert (str(error), value) == (unseen, None)

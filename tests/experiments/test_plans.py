@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flitgym.configs.assembly import SIMULATION, TABLE, Assembly
+from flitgym.configs.composition import SIMULATION, Composer
+from flitgym.configs.routes import TABLE
 from flitgym.experiments import reproduce
-from flitgym.experiments.running.sweep import Assemblies, PlannedRun, expand
+from flitgym.experiments.running.sweep import Composers, PlannedRun, expand
 
 FOLDERS = {name: folder for folder in (reproduce.FIGURES, reproduce.STUDIES) for name in reproduce.available(folder)}
 SAMPLES = 3  # blocks of a sweep, with a run each
@@ -16,8 +17,8 @@ SAMPLES = 3  # blocks of a sweep, with a run each
 Block = Mapping[str, Any]
 
 
-class ByHydra(Assembly):
-    def resolved(self, words: Sequence[str], values: Mapping[str, Any]) -> dict[str, Any]:
+class ByHydra(Composer):
+    def resolved(self, words: Sequence[str], values: Mapping[str, Any] | None = None) -> dict[str, Any]:
         return self.by_hydra(words, values)
 
 
@@ -50,11 +51,11 @@ def told(run: PlannedRun) -> tuple[str, Path, float]:
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_plan_is_what_hydra_composes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     common, blocks, directory = sweep_of(name, monkeypatch)
-    assemblies, by_hydra = Assemblies(), Assemblies()
+    composers, by_hydra = Composers(), Composers()
     by_hydra.simulations, by_hydra.tables = ByHydra(SIMULATION), ByHydra(TABLE)
 
-    whole = set(map(told, expand(common, blocks, directory, assemblies)))
-    assert assemblies.simulations.left_to_hydra == assemblies.tables.left_to_hydra == 0
+    whole = set(map(told, expand(common, blocks, directory, composers)))
+    assert composers.simulations.left_to_hydra == composers.tables.left_to_hydra == 0
 
     samples = [told(run) for run in expand(common, sampled(blocks), directory, by_hydra)]
     assert len(samples) == SAMPLES

@@ -1,13 +1,10 @@
 """Long runs and sweeps say how long they will take; what is short says nothing."""
 
 import math
-import os
-from pathlib import Path
 
 import pytest
 from flitgym.configs import compose
 from flitgym.experiments.results.cautions import cautions, halves
-from flitgym.experiments.running import sweep_forecast
 from flitgym.experiments.simulate import forecast
 from flitgym.experiments.terminal import progress
 from flitgym.experiments.terminal.progress import Forecast, no_report
@@ -48,28 +45,13 @@ def test_a_long_call_does_not_divide_by_zero(monkeypatch: pytest.MonkeyPatch) ->
     assert told(monkeypatch, [(0.0, 0.0), (9.0, 0.0), (9.0, 0.0), (18.0, 0.5)]) == []
 
 
-def test_the_keys_that_shorten_a_run_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("FLITGYM_SWEEP_RUNS", raising=False)
-    text = forecast(compose(["topology=hyperx_4096", "routing=omni_war", "router=sc19"]), 620.0, in_sweep=False)
-    for part in ("about 10 min", "run.warmup_ns (now 20,000)", "run.measure_ns (20,000)", "topology"):
+def test_the_keys_that_shorten_a_run_are_named_with_their_present_values() -> None:
+    text = forecast(compose(["topology=hyperx_4096", "routing=omni_war", "router=sc19"]), 620.0)
+    for part in ("about 10 min", "run.warmup_ns (now 20,000)", "run.measure_ns (now 20,000)", "topology"):
         assert part in text
-    assert "workload.scale" in forecast(compose(["workload=pair"]), 620.0, in_sweep=False)
-
-
-def test_a_sweep_is_forecast_by_its_first_run_and_then_by_those_that_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for key in ("RUNS", "BEGAN", "WORKERS"):
-        monkeypatch.setenv(f"FLITGYM_SWEEP_{key}", "0")  # as it was, when the test is over
-    monkeypatch.setenv("FLITGYM_RUNS_AT_ONCE", "1")
-    sweep_forecast.announce(12, 4)
-    assert "all 12 runs about 30 min" in forecast(compose(), 600.0, in_sweep=True)
-    for k in range(3):
-        (tmp_path / str(k)).mkdir()
-        (tmp_path / str(k) / "result.json").write_text("{}")
-    os.environ["FLITGYM_SWEEP_BEGAN"] = repr(float(os.environ["FLITGYM_SWEEP_BEGAN"]) - 300)
-    assert sweep_forecast.after_run(2, tmp_path) == "3 of 12 runs, about 15 min left"
-    assert sweep_forecast.after_run(11, tmp_path) is None
+    # A setting that is there already is no advice.
+    assert "workload.scale (now 0.1)" in forecast(compose(["workload=pair", "workload.scale=0.1"]), 620.0)
+    assert "scale" not in forecast(compose(["workload=jobs", "workload.jobs=[{motif: ur, ranks: 4}]"]), 620.0)
 
 
 def test_durations_as_people_say_them() -> None:
@@ -105,5 +87,5 @@ def test_the_line_of_a_training(
 ) -> None:
     times = iter((0.0, 0.0, 60.0, 60.0))
     monkeypatch.setattr(training_progress.time, "monotonic", lambda: next(times))
-    training_progress.TrainProgress("x", 3, 0, alone=False).update(done, metrics)
+    training_progress.TrainProgress("x", 3, 0).update(done, metrics)
     assert capsys.readouterr().err == said

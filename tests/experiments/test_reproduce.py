@@ -24,7 +24,6 @@ from flitgym.experiments.terminal.commandline import CommandError
         (["figure=hpdc21_convergence", "workers=0"], ["workers"]),
         (["figure=hpdc21_convergence", "redraw=true"], ["redraw", "rows.parquet", "without redraw=true first"]),
         (["study=interference", "redraw=true", "policies=[par]"], ["policies", "redraw=true"]),
-        (["study=interference", "hydra/launcher=joblib", "hydra.launcher.n_jobs=1"], ["n_jobs=1", "workers=1"]),
     ],
 )
 def test_bad_input(command: Command, arguments: list[str], parts: list[str]) -> None:

@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 from flitgym.experiments.running import memory
 from flitgym.experiments.running.sweep import expand, run_all
+from flitgym.simcore import ConfigError
 
 
 def test_larger_networks_and_learned_tables_take_more(tmp_path: Path) -> None:
     sweep = {"topology": ["dragonfly_72", "dragonfly_1056"], "routing": ["minimal", "q_adaptive"], "seed": [1, 2]}
     runs = expand([], [{"overrides": [], "sweep": sweep}], tmp_path)
-    needs = memory.bytes_of(runs)
-    assert list(needs) == [run.directory for run in runs]
+    needs, terminals = memory.needs_of(runs, check=False)
+    assert set(needs) == {run.directory for run in runs}
+    assert sorted(set(terminals.values())) == [72, 1056]
     of = {(run.plain["topology"]["groups"], run.plain["routing"]["name"]): needs[run.directory] for run in runs}
     small, large = sorted({groups for groups, _ in of})
     assert of[small, "minimal"] < of[small, "q_adaptive"] < of[large, "q_adaptive"]
@@ -21,15 +23,17 @@ def test_larger_networks_and_learned_tables_take_more(tmp_path: Path) -> None:
 
 def test_a_run_takes_less_than_was_said(small: Sequence[str], tmp_path: Path) -> None:
     runs = expand(small, [{"overrides": [], "sweep": {"traffic.load": [0.9]}}], tmp_path)
-    (need,) = memory.bytes_of(runs).values()
+    (need,) = memory.needs_of(runs, check=False)[0].values()
     (result,) = run_all(runs, "test", workers=1)
     assert 0 < result["peak_rss_mb"] * 2**20 < need
 
 
 def test_what_cannot_be_built_counts_as_a_process(small: Sequence[str], tmp_path: Path) -> None:
     runs = expand(small, [{"overrides": [], "sweep": {"traffic.load": [7.0]}}], tmp_path)
-    (need,) = memory.bytes_of(runs).values()
+    (need,) = memory.needs_of(runs, check=False)[0].values()
     assert need == memory._PROCESS_BYTES
+    with pytest.raises(ConfigError, match=r"traffic\.load: 7"):
+        memory.needs_of(runs, check=True)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +42,7 @@ def test_what_cannot_be_built_counts_as_a_process(small: Sequence[str], tmp_path
 )
 def test_so_many_fit_whichever_they_are(monkeypatch: pytest.MonkeyPatch, free: float, workers: int, fits: int) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: free)
-    assert memory.that_fit([10, 30, 1, 15, 20], workers) == fits
+    assert memory.most_at_once([10, 30, 1, 15, 20], workers) == fits
 
 
 def test_a_machine_short_of_memory_says_so(

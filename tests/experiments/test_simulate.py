@@ -14,13 +14,11 @@ from typing import Any
 import pytest
 from conftest import Command
 from flitgym.configs import compose, run_id
-from flitgym.experiments.gather import GatherAfterSweep
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import execute, obtain
 from flitgym.experiments.running.sweep import expand
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.simcore import ConfigError
-from omegaconf import OmegaConf
 
 # What every result holds; docs/reference/results.md lists all of it.
 FIELDS = (
@@ -97,15 +95,6 @@ def test_what_could_not_run_is_refused_where_it_is_finished_too(
         obtain(compose([*small, word]), tmp_path, no_report)
     with pytest.raises(ConfigError, match=re.escape(said)):
         expand([*small, word], [{"overrides": [], "sweep": {}}], tmp_path)
-
-
-def test_a_run_that_fails_in_a_sweep_is_told_in_our_words_alone(command: Command, small: Sequence[str]) -> None:
-    done = command("simulate", "-m", "hydra/launcher=basic", *small, "traffic.load=0.2,7")  # the second is impossible
-    assert done.returncode == 2
-    assert "Error executing job" not in done.stderr
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith("flitgym-simulate: dragonfly_minimal_uniform_load7_seed1_")
-    assert "traffic.load: 7" in last
 
 
 @pytest.mark.parametrize(
@@ -239,13 +228,42 @@ def test_a_value_that_has_no_place_stops_a_sweep_before_its_first_run(
     assert not results(tmp_path)
 
 
-def test_a_run_of_a_sweep_that_fails_is_named(command: Command, small: Sequence[str]) -> None:
-    done = command("simulate", "-m", *small, "traffic.load=0.1,7")
+@pytest.mark.parametrize("words", [["traffic.load=0.1,7"], ["traffic.load=0.1,7", "hydra/launcher=basic"]])
+def test_a_run_of_a_sweep_that_cannot_start_is_named(
+    command: Command, small: Sequence[str], tmp_path: Path, words: list[str]
+) -> None:
+    done = command("simulate", "-m", *small, *words)
     assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("flitgym-simulate: traffic.load=7: traffic.load: 7 is outside")
+    assert not results(tmp_path)
+
+
+def test_a_run_of_a_sweep_that_fails_is_named_and_leaves_the_others_alone(command: Command, tmp_path: Path) -> None:
+    words = ["topology=dragonfly_72", "workload=pair", "workload.background=none", "workload.target=cosmoflow,halo3d"]
+    done = command("simulate", "-m", *words, "workload.scale=0.1", "workload.max_ns=1500000")
+    assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith("flitgym-simulate: dragonfly_minimal_uniform_load7_seed1_")
-    assert ": traffic.load: 7 is outside" in last
+    assert "Error executing job" not in done.stderr
+    failed = [line for line in done.stderr.splitlines() if "the jobs are not done after workload.max_ns" in line]
+    assert len(failed) == 1
+    assert "dragonfly_q_adaptive_pair-cosmoflow-none_seed1_" in failed[0]
+    assert "rows.parquet: 2 rows" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["simulate", "route"])
+def test_the_flag_of_a_sweep_may_stand_anywhere(command: Command, small: Sequence[str], name: str) -> None:
+    words = ["seed=1,2"] if name == "simulate" else ["topology=dragonfly_72", "patterns=0", "engine=min_hop,dor"]
+    done = command(name, *(small if name == "simulate" else ()), "-m", *words)
+    assert done.returncode == 0, done.stderr
+    assert "2 runs, 0 finished before" in done.stderr
+
+
+def test_a_grid_refuses_an_interval(command: Command, small: Sequence[str]) -> None:
+    done = command("simulate", "-m", *small, "traffic.load=interval(0.1,0.5)")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "write traffic.load=a,b,c" in line
 
 
 @pytest.mark.parametrize(
@@ -398,19 +416,15 @@ def test_a_job_of_any_name_has_a_folder(command: Command, tmp_path: Path) -> Non
     assert len(results(tmp_path)[0]["jobs"]) == 4
 
 
-def test_a_learned_table_that_is_measured_cold_says_so(
-    command: Command, small: Sequence[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_learned_table_that_is_measured_cold_says_so(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     done = command("simulate", *small, "routing=q_adaptive")
     assert done.returncode == 0, done.stderr
     assert "warning: routing=q_adaptive learns" in done.stderr
     assert "run=settled" in done.stderr
     study = tmp_path / "results" / "default"
     assert list(results(tmp_path)[0]["warnings"]) == ["cold_table"]
-    # The hook at the end of a sweep.
-    execute(compose([*small, "traffic.load=0.1"]), study / "other", no_report)
-    GatherAfterSweep().on_multirun_end(OmegaConf.create({"hydra": {"sweep": {"dir": str(study)}}}))
-    assert "warning: 1 of 2 runs, for example: routing=q_adaptive" in capsys.readouterr().err
+    swept = command("simulate", "-m", *small, "routing=minimal,q_adaptive")
+    assert "warning: 1 of 2 runs, for example: routing=q_adaptive" in swept.stderr
     cold = {row["routing.name"]: row["warnings.cold_table"] for row in read_rows(study / "rows.parquet")}
     assert cold["minimal"] is None
     assert "run=settled" in cold["q_adaptive"]

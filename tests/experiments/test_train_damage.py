@@ -213,7 +213,7 @@ def test_a_training_heals_progress_that_was_cut_short(tmp_path: Path) -> None:
 
 def test_what_is_finished_is_only_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = quick(tmp_path, "rounds=2")
-    monkeypatch.setattr("flitgym.experiments.train.load_checkpoint", lambda *_: pytest.fail("it went on"))
+    monkeypatch.setattr("flitgym.experiments.training.run.load_checkpoint", lambda *_: pytest.fail("it went on"))
     stamps = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert quick(tmp_path, "rounds=2") == first
     assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == stamps

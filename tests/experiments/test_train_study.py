@@ -7,20 +7,19 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from flitgym.agents import trainable
-from flitgym.configs import CONFIG_DIR, explain
-from flitgym.configs.composition import compose_root
+from flitgym.configs import explain
+from flitgym.configs.composition import Composer, compose_root
 from flitgym.configs.training import register_training, train_id
 from flitgym.configs.world_presets import agents_with, keys_of_agent, world_presets
 from flitgym.experiments.results.rows import read_rows
-from flitgym.experiments.running.check import check
+from flitgym.experiments.running.memory import needs_of
+from flitgym.experiments.running.plan import PlannedRun
 from flitgym.experiments.training.result import objective
-from flitgym.experiments.training.study import gather_trainings, grouped, prepare_training
+from flitgym.experiments.training.study import TRAININGS, gather_trainings, grouped
 from flitgym.simcore import ConfigError
-from hydra import initialize_config_dir
 from training_scenes import OWN, SMALL, composed, quick
 
 COMPARED = ["evaluation.every=2", "evaluation.loads=[0.2]", "evaluation.seeds=[1]", "evaluation.warmup_ns=500",
@@ -54,7 +53,8 @@ def test_a_sweep_is_a_study_and_goes_on_where_it_was(tmp_path: Path) -> None:
     assert len([path for path in directory.iterdir() if path.is_dir()]) == 4
     assert all("dqn_dragonfly_mixed_seed" in path.name for path in directory.iterdir() if path.is_dir())
     assert (finished / "checkpoint.pt").stat().st_mtime_ns == stamp  # not run again
-    assert "going on after round 2" in done.stderr
+    lines = [json.loads(line) for line in (begun / "progress.jsonl").read_text().splitlines()]
+    assert [line["round"] for line in lines] == [1, 2, 3, 4]
     assert not (tmp_path / "multirun").exists()
 
     rows = read_rows(directory / "rows.parquet")
@@ -105,20 +105,17 @@ def test_optuna_gets_the_objective(tmp_path: Path) -> None:
     ("words", "said"),
     [(["agent.slots=99"], "agent.slots: 99"), (["agent.observation=queue"], "did you mean 'queues'")],
 )
-def test_what_cannot_be_trained_stops_a_sweep_before_its_first_training(words: list[str], said: str) -> None:
+def test_what_cannot_be_trained_stops_a_sweep_before_its_first_training(
+    tmp_path: Path, words: list[str], said: str
+) -> None:
     register_training(trainable())
-    with (
-        initialize_config_dir(str(CONFIG_DIR), version_base="1.3"),
-        pytest.raises(ConfigError, match=said),
-    ):
-        check([*SMALL, "agent=dqn,ppo", "seed=1,2", *words], prepare_training, {"agent"})
-
-
-def test_intervals_of_a_sweeper_are_checked_at_their_start() -> None:
-    tried: list[Any] = []
-    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        check(["agent=dqn,ppo", "agent.learning_rate=interval(0.1,0.5)", "seed=1,2"], tried.append, {"agent"})
-    assert tried == [(f"agent={name}", "agent.learning_rate=0.1", "seed=1") for name in ("dqn", "ppo")]
+    composer = Composer(TRAININGS.root)
+    runs = []
+    for agent in ("dqn", "ppo"):
+        plain = composer.resolved([*SMALL, f"agent={agent}", *words])
+        runs.append(PlannedRun(plain, tmp_path / agent, TRAININGS, own=(f"agent={agent}",)))
+    with pytest.raises(ConfigError, match=f"agent=dqn: .*{said}"):
+        needs_of(runs, check=True)
 
 
 def test_groups_are_trainings_that_differ_in_their_seed_alone(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from flitgym.env import blocks
 from flitgym.experience.blocks import Parts
 from flitgym.experiments import reproduce
 from flitgym.experiments.benchmarks import suite
-from flitgym.experiments.train import _identity
+from flitgym.experiments.training.run import _identity
 from flitgym.simcore import ConfigError
 from omegaconf import DictConfig, OmegaConf
 

@@ -1,17 +1,18 @@
-"""What is put together from sections is what Hydra composes, and what is wrong is told in the same words."""
+"""Configurations that are put together from sections equal those that Hydra composes, errors included."""
 
 import json
 from typing import Any
 
 import pytest
 from flitgym.configs import explain
-from flitgym.configs.assembly import SIMULATION, TABLE, Assembly
+from flitgym.configs.composition import SIMULATION, Composer
+from flitgym.configs.routes import TABLE
 from omegaconf import OmegaConf
 
 Values = dict[str, Any]
 
-# Assemblies keep what they have read: one for all tests, as for all runs of a sweep.
-SIMULATIONS, TABLES = Assembly(SIMULATION), Assembly(TABLE)
+# A composer keeps the options that it has composed: one serves all tests, as it serves all runs of a sweep.
+SIMULATIONS, TABLES = Composer(SIMULATION), Composer(TABLE)
 
 ORDINARY: list[tuple[list[str], Values]] = [
     ([], {}),
@@ -101,7 +102,7 @@ def test_what_is_unusual_is_left_to_hydra(words: list[str], values: Values) -> N
 @pytest.mark.parametrize(("words", "values"), WRONG, ids=str)
 def test_what_is_wrong_is_said_in_the_same_words(words: list[str], values: Values) -> None:
     messages = []
-    for way in (SIMULATIONS.resolved, Assembly(SIMULATION).by_hydra):
+    for way in (SIMULATIONS.resolved, Composer(SIMULATION).by_hydra):
         with pytest.raises(Exception) as raised:  # noqa: PT011 - which exception it is, is Hydra's business
             way(words, values)
         messages.append(explain(raised.value))
@@ -109,8 +110,8 @@ def test_what_is_wrong_is_said_in_the_same_words(words: list[str], values: Value
 
 
 def test_runs_do_not_change_each_other() -> None:
-    assembly = Assembly(SIMULATION)
-    first = text(assembly.resolved(["workload=pair"], {"workload.target_params": {"ranks": 8}}))
-    assembly.resolved(["workload=pair"], {"workload.target_params": {"iterations": 2}, "seed": 9})
-    assert text(assembly.resolved(["workload=pair"], {"workload.target_params": {"ranks": 8}})) == first
-    assert assembly.left_to_hydra == 0
+    composer = Composer(SIMULATION)
+    first = text(composer.resolved(["workload=pair"], {"workload.target_params": {"ranks": 8}}))
+    composer.resolved(["workload=pair"], {"workload.target_params": {"iterations": 2}, "seed": 9})
+    assert text(composer.resolved(["workload=pair"], {"workload.target_params": {"ranks": 8}})) == first
+    assert composer.left_to_hydra == 0

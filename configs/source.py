@@ -1,0 +1,131 @@
+"""The configurations that flitgym offers to Hydra beside its YAML files: typed options, made when Hydra asks for one.
+
+Both classes use Hydra's public plugin interfaces. Hydra's own `ConfigStore` types every option when it is stored, and a
+command pays for all of them although a run uses one of each group.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.object_type import ObjectType
+from hydra.core.plugins import Plugins
+from hydra.plugins.config_source import ConfigLoadError, ConfigResult, ConfigSource
+from hydra.plugins.search_path_plugin import SearchPathPlugin
+from omegaconf import DictConfig, OmegaConf
+
+from ..plugins import files, refusal, refuse_taken
+
+_SCHEME = "flitgym"
+_makers: dict[str, Callable[[], Any]] = {}  # by group and name, e.g. `topology/torus`
+
+
+def offer(path: str, make: Callable[[], Any]) -> None:
+    """Offer a configuration; a later offer under the same path replaces the earlier one.
+
+    Args:
+        path: Group and name, e.g. `topology/torus`.
+        make: Called for each composition that takes it; returns a dataclass, a mapping or a `DictConfig`.
+    """
+    _makers[path] = make
+
+
+def offered(group: str) -> dict[str, Callable[[], Any]]:
+    """The offers in a group, by name."""
+    return {path.rpartition("/")[2]: make for path, make in _makers.items() if path.rpartition("/")[0] == group}
+
+
+class FlitgymSource(ConfigSource):
+    """Hydra's view of the offers."""
+
+    @staticmethod
+    def scheme() -> str:
+        """The scheme of its search path."""
+        return _SCHEME
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        """One offer, typed.
+
+        Raises:
+            ConfigLoadError: nothing is offered under this path.
+        """
+        path = config_path.removesuffix(".yaml")
+        if path not in _makers:
+            raise ConfigLoadError(f"Config not found: {path}")
+        made = _makers[path]()
+        config = made if isinstance(made, DictConfig) else OmegaConf.structured(made)
+        return ConfigResult(provider=self.provider, path=f"{_SCHEME}://", config=config, header={"package": None})
+
+    def available(self) -> bool:
+        """The offers are part of the program."""
+        return True
+
+    def is_group(self, config_path: str) -> bool:
+        """Whether something is offered below this path."""
+        return any(path.startswith(f"{config_path.rstrip('/')}/") for path in _makers)
+
+    def is_config(self, config_path: str) -> bool:
+        """Whether something is offered under this path."""
+        return config_path.removesuffix(".yaml") in _makers
+
+    def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
+        """The names directly below a path."""
+        prefix = f"{config_path.strip('/')}/" if config_path.strip("/") else ""
+        names = {path.removeprefix(prefix).partition("/")[0] for path in _makers if path.startswith(prefix)}
+        found: list[str] = []
+        for name in names:
+            self._list_add_result(found, prefix + name, name, results_filter)
+        return sorted(set(found))
+
+
+class FlitgymSearchPath(SearchPathPlugin):
+    """Adds the offers to Hydra's search path, and behind them the folders `configs/` of plugins."""
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        """Hydra calls this for every search path it makes."""
+        search_path.append(_SCHEME, f"{_SCHEME}://")
+        for plugin, folder in files("", "configs"):
+            search_path.append(f"plugin {plugin.name}", f"file://{folder}")
+
+
+def register_source() -> None:
+    """Make both known to Hydra; safe to repeat."""
+    plugins = Plugins.instance()
+    if FlitgymSearchPath not in plugins.discover(SearchPathPlugin):
+        plugins.register(FlitgymSource)
+        plugins.register(FlitgymSearchPath)
+
+
+def check_presets(own: Path) -> None:
+    """Check the names of the presets that plugins bring.
+
+    Args:
+        own: The folder of flitgym's presets.
+
+    Raises:
+        ConfigError: a preset has a name that is taken, or belongs to no group.
+    """
+    by: dict[str, object] = {}
+    for plugin, path in files("configs", "**/*.yaml"):
+        folder = next(where for where in plugin.folders if path.is_relative_to(where)) / "configs"
+        option = path.relative_to(folder).as_posix()
+        group, _, file = option.rpartition("/")
+        if not group:
+            raise refusal(f"{plugin}: configs/{option}: it belongs into the folder of a group (configs/routing/, say)")
+        taken = (own / option).exists() or file.removesuffix(".yaml") in offered(group)
+        if taken or by.get(option, plugin) != plugin:
+            refuse_taken(plugin, f"configs/{option}", by.get(option))
+        by[option] = plugin
+
+
+def options_of(group: str, own: Path) -> Iterable[str]:
+    """The options of a group: offers, flitgym's presets and those of plugins.
+
+    Args:
+        group: Of the configuration.
+        own: The folder of flitgym's presets.
+    """
+    yield from offered(group)
+    yield from (path.stem for path in own.glob(f"{group}/*.yaml"))
+    yield from (path.stem for _, path in files(f"configs/{group}", "*.yaml"))

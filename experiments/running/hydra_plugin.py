@@ -1,0 +1,181 @@
+"""Hydra's `-m`: the sweeper and the launchers by which Hydra hands the runs of a sweep to the engine.
+
+These classes are all that Hydra sees of the engine, through its public interfaces for plugins. Hydra's other sweepers
+(`hydra/sweeper=basic`, `hydra/sweeper=optuna`) work with the same launchers.
+"""
+
+import itertools
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.core.plugins import Plugins
+from hydra.core.utils import JobReturn, JobStatus
+from hydra.plugins.launcher import Launcher as HydraLauncher
+from hydra.plugins.sweeper import Sweeper as HydraSweeper
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig, OmegaConf
+
+from ...configs import check_resources
+from ...configs.composition import WRONG, Composer
+from ...configs.launchers import PACKAGE
+from ..terminal.commandline import CommandError, of_run, past_hydra
+from .launcher import launcher_of_app
+from .plan import SIMULATIONS, Kind, PlannedRun
+from .sweep import Done, RunFailedError, run_all
+
+
+class Sweep:
+    """The sweep of a command: the kind of its runs, and the runs that Hydra has asked for so far.
+
+    Args:
+        name: Of the command.
+        kind: Of its runs.
+        done: Called for each run that has a result.
+        objective: The number that a sweeper minimises, of a result.
+    """
+
+    def __init__(self, name: str, kind: Kind, done: Done, objective: Any = lambda result: None) -> None:
+        self.name, self.kind, self.done, self.objective = name, kind, done, objective
+        self.runs: list[PlannedRun] = []
+        self.failures: dict[Path, str] = {}
+        self.error: RunFailedError | None = None
+        self._composer = Composer(kind.root)
+
+    def run(self, config: DictConfig, lists: Sequence[Sequence[str]]) -> list[JobReturn]:
+        """Do the runs of these lists of overrides.
+
+        Args:
+            config: Of the whole sweep, with Hydra's own section.
+            lists: The overrides of each run.
+
+        Raises:
+            ConfigError, CommandError: a run cannot be composed or cannot start; nothing was run.
+        """
+        launcher = launcher_of_app(config)
+        planned = self._planned(config, lists)
+        self.runs += planned
+        failed: Mapping[Path, Exception] = {}
+        try:
+            run_all(planned, self.name, keep_going=True, launcher=launcher, done=self.done, check=True)
+        except RunFailedError as error:
+            self.error, failed = error, error.errors
+        returned = []
+        for run, words in zip(planned, lists, strict=True):
+            failure = failed.get(run.directory)
+            value = failure or self.objective(run.kind.read(run.directory))
+            status = JobStatus.FAILED if failure else JobStatus.COMPLETED
+            returned.append(JobReturn(overrides=words, cfg=run.config, status=status, _return_value=value))
+        return returned
+
+    @property
+    def folders(self) -> list[Path]:
+        """The folders of the studies that runs belong to."""
+        return list(dict.fromkeys(run.directory.parent for run in self.runs))
+
+    def _planned(self, config: DictConfig, lists: Sequence[Sequence[str]]) -> list[PlannedRun]:
+        common = set(lists[0]).intersection(*lists)
+        templates: Any = OmegaConf.to_container(config.hydra.sweep, resolve=False)
+        planned = []
+        for words in lists:
+            own = tuple(word for word in words if word not in common)
+            try:
+                plain = self._composer.resolved(words)
+                if self.kind is SIMULATIONS:
+                    check_resources(plain)
+                where = OmegaConf.create({**plain, "hydra": {"sweep": templates}})
+                folder = Path(str(where.hydra.sweep.dir)) / str(where.hydra.sweep.subdir)
+            except WRONG as error:
+                raise of_run(own, error) from error
+            planned.append(PlannedRun(plain, folder, self.kind, tuple(words), own))
+        return planned
+
+
+_current: list[Sweep] = []
+
+
+class _EngineLauncher(HydraLauncher):
+    """Hands the lists of overrides to the engine.
+
+    Args:
+        settings: Of the section `hydra.launcher`; the engine reads them from the configuration of the sweep.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        del settings
+
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        """Hydra calls this before a sweep."""
+        self._config = config
+
+    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
+        """Hydra, or a sweeper, calls this for the runs of a batch."""
+        with past_hydra():
+            return _current[0].run(self._config, job_overrides)
+
+
+class LocalLauncher(_EngineLauncher):
+    """`hydra/launcher=local`, `joblib`, `basic`."""
+
+    __module__ = PACKAGE
+
+
+class RayLauncher(_EngineLauncher):
+    """`hydra/launcher=ray`."""
+
+    __module__ = PACKAGE
+
+
+class SubmititLocalLauncher(_EngineLauncher):
+    """`hydra/launcher=submitit_local`."""
+
+    __module__ = PACKAGE
+
+
+class SubmititSlurmLauncher(_EngineLauncher):
+    """`hydra/launcher=submitit_slurm`."""
+
+    __module__ = PACKAGE
+
+
+class GridSweeper(HydraSweeper):
+    """Every combination of the values that are swept, in one batch.
+
+    Hydra's own sweeper composes every run before it launches the batch, which takes 60 ms for each.
+    """
+
+    __module__ = PACKAGE
+
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        """Hydra calls this before a sweep."""
+        self._parser = OverridesParser.create(config_loader=hydra_context.config_loader)
+        self._launcher = Plugins.instance().instantiate_launcher(
+            hydra_context=hydra_context, task_function=task_function, config=config
+        )
+
+    def sweep(self, arguments: list[str]) -> Any:
+        """Hydra calls this for the sweep itself."""
+        overrides = {override.get_key_element(): override for override in self._parser.parse_overrides(arguments)}
+        lists = [list(words) for words in itertools.product(*map(_words, overrides.values()))]
+        return [self._launcher.launch(lists, initial_job_idx=0)]
+
+
+def _words(override: Override) -> list[str]:
+    if not override.is_sweep_override():
+        return [str(override.input_line)]
+    if not override.is_discrete_sweep():
+        key = override.get_key_element()
+        with past_hydra():
+            raise CommandError(f"{override.input_line}: a grid takes values; write {key}=a,b,c, or use another sweeper")
+    return [f"{override.get_key_element()}={value}" for value in override.sweep_string_iterator()]
+
+
+def register(sweep: Sweep) -> None:
+    """Make the plugins known to Hydra, and take this command's sweep for the one that they hand runs to."""
+    _current[:] = [sweep]
+    sys.modules[PACKAGE] = sys.modules[__name__]  # Hydra finds the classes of plugins by importing their module
+    for plugin in (GridSweeper, LocalLauncher, RayLauncher, SubmititLocalLauncher, SubmititSlurmLauncher):
+        Plugins.instance().register(plugin)

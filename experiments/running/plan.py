@@ -1,0 +1,251 @@
+"""A plan: every run of a sweep with its configuration and its folder, complete before anything starts."""
+
+import functools
+import itertools
+import json
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from omegaconf import DictConfig, OmegaConf
+
+from ...configs import check_resources, config_hash, has_workload, run_id
+from ...configs.composition import SIMULATION, Composer, Root
+from ...configs.routes import TABLE, route_hash, route_id
+from ...simcore import __version__, results_version
+from ..results.files import finished, read_result
+from ..terminal.progress import Report
+from ..workload.run import bytes_of_jobs, require_finished
+from .one_run import execute, prepare
+
+_COST_OF_TABLE = 5_000.0  # a table takes about as long as so many ns of a simulation
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is known of a run before it starts.
+
+    Args:
+        claimed_bytes: That the core will allocate at first.
+        terminals: Of the network.
+    """
+
+    claimed_bytes: int
+    terminals: int
+
+
+class Kind(ABC):
+    """The kind of a run: how it is configured, named, found again and done. Its instances have no state."""
+
+    root: ClassVar[Root]
+
+    @abstractmethod
+    def folder(self, plain: Mapping[str, Any]) -> str:
+        """The name of the folder of a run with this resolved configuration."""
+
+    @abstractmethod
+    def finished(self, plain: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
+        """The result of the run if it is finished in `directory`."""
+
+    @abstractmethod
+    def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
+        """Do the run in this process, and leave its result in `directory`.
+
+        Args:
+            plain: The resolved configuration.
+            directory: For the result.
+            report: Called with the progress.
+            words: The overrides that `plain` was composed of, if they are known.
+
+        Raises:
+            ConfigError: the configuration cannot run.
+            CoreError: the run ended without its result.
+            OSError: a file cannot be read or written.
+        """
+
+    def read(self, directory: Path) -> dict[str, Any] | None:
+        """The result in `directory`."""
+        return read_result(directory)
+
+    def cost(self, plain: Mapping[str, Any]) -> float:
+        """The work of a run in arbitrary units, for the order of the runs and the time left."""
+        return 1.0
+
+    def alike(self, plain: Mapping[str, Any]) -> str:
+        """Equal for runs whose time and memory go by their cost alone."""
+        return ""
+
+    def survey(self, plain: dict[str, Any]) -> Survey:
+        """Build the network of a run, which refuses what cannot run.
+
+        Raises:
+            ConfigError: the configuration cannot run.
+        """
+        return Survey(0, 1)
+
+    def overwrites(self, plain: Mapping[str, Any]) -> bool:
+        """Whether the run is done again although it is finished."""
+        return bool(plain["overwrite"])
+
+
+class SimulationKind(Kind):
+    """A simulation: `flitgym-simulate`, figures, studies, evaluations and benchmarks."""
+
+    root = SIMULATION
+
+    def folder(self, plain: Mapping[str, Any]) -> str:
+        """See `Kind`."""
+        return run_id(_root_=plain)
+
+    def finished(self, plain: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
+        """See `Kind`."""
+        return finished(directory, config_hash(plain), __version__, results_version)
+
+    def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
+        """See `Kind`."""
+        require_finished(execute(OmegaConf.create(plain), directory, report))
+
+    def cost(self, plain: Mapping[str, Any]) -> float:
+        """The bytes of the jobs; or flits, in proportion to load and time, and a little per cycle."""
+        if has_workload(plain):
+            return float(1 + sum(bytes_of_jobs(plain)))
+        run = plain["run"]
+        return float((run["warmup_ns"] + run["measure_ns"]) * (0.1 + plain["traffic"]["load"]))
+
+    def alike(self, plain: Mapping[str, Any]) -> str:
+        """See `Kind`."""
+        parts = [plain.get(section) for section in ("topology", "router", "routing", "failures")]
+        workload = plain["workload"]
+        names = [plain["traffic"]["name"], *(workload.get(key) for key in ("name", "target", "background"))]
+        return json.dumps([*parts, names], default=str)
+
+    def survey(self, plain: dict[str, Any]) -> Survey:
+        """See `Kind`."""
+        facts = prepare(OmegaConf.create(plain)).facts()
+        return Survey(int(facts["memory_estimate_bytes"]), int(facts["terminals"]))
+
+    def overwrites(self, plain: Mapping[str, Any]) -> bool:
+        """See `Kind`."""
+        return bool(plain["run"]["overwrite"])
+
+
+class TableKind(Kind):
+    """A forwarding table: `flitgym-route`."""
+
+    root = TABLE
+
+    def folder(self, plain: Mapping[str, Any]) -> str:
+        """See `Kind`."""
+        return route_id(_root_=plain)
+
+    def finished(self, plain: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
+        """See `Kind`."""
+        return finished(directory, route_hash(plain), __version__)
+
+    def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
+        """See `Kind`. An engine that refuses the network is a result, too: its table has `routed` false."""
+        from ..table_quality.one_table import obtain
+
+        obtain(OmegaConf.create(plain), directory, report, keep_refusals=True)
+
+    def cost(self, plain: Mapping[str, Any]) -> float:
+        """See `Kind`."""
+        return _COST_OF_TABLE
+
+    def alike(self, plain: Mapping[str, Any]) -> str:
+        """See `Kind`."""
+        keys = ("topology", "failures", "engine", "demand", "flows", "file")
+        return json.dumps([plain.get(key) for key in keys], default=str)
+
+    def survey(self, plain: dict[str, Any]) -> Survey:
+        """See `Kind`."""
+        from ..table_quality.one_table import channel_graph, files
+
+        config = OmegaConf.create(plain)
+        graph = channel_graph(config)
+        files(config, graph)
+        return Survey(0, graph.terminals)
+
+
+SIMULATIONS, TABLES = SimulationKind(), TableKind()
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run that a sweep wants: its configuration, and where its result belongs."""
+
+    plain: dict[str, Any]  # the resolved configuration; runs share equal sections
+    directory: Path
+    kind: Kind = SIMULATIONS
+    words: tuple[str, ...] = ()  # the overrides of the command line that it was composed of
+    own: tuple[str, ...] = ()  # those of them that tell it from the other runs of the sweep
+
+    @functools.cached_property
+    def config(self) -> DictConfig:
+        """The configuration, as the process that does the run has it."""
+        return OmegaConf.create(self.plain)
+
+    @functools.cached_property
+    def cost(self) -> float:
+        """See `Kind.cost`."""
+        return self.kind.cost(self.plain)
+
+
+class Composers:
+    """The composers of a sweep; several sweeps that share them compose every option but once."""
+
+    def __init__(self) -> None:
+        self.simulations, self.tables = Composer(SIMULATION), Composer(TABLE)
+
+
+def expand(
+    common: Sequence[str],
+    blocks: Iterable[Mapping[str, Any]],
+    directory: Path,
+    composers: Composers | None = None,
+) -> list[PlannedRun]:
+    """Every run of a sweep.
+
+    Args:
+        common: Hydra overrides of every run.
+        blocks: Each with `overrides` (more of them) and `sweep`, a mapping from a key to its values. Each
+            combination of values is a run. Keys that change together come in `together`, a list of axes; a value of
+            such an axis is a mapping from keys to their values. Blocks with `command: route` are of forwarding tables,
+            which do not take `common`.
+        directory: For the folders of the runs.
+        composers: Of several calls.
+
+    Raises:
+        hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: unknown option, key or type.
+        ConfigError: the jobs of a workload do not fit the network, or a run asks for too many resources.
+    """
+    composers = composers or Composers()
+    return [run for block in blocks for run in _of_block(common, block, directory, composers)]
+
+
+def _of_block(
+    common: Sequence[str], block: Mapping[str, Any], directory: Path, composers: Composers
+) -> Iterator[PlannedRun]:
+    kind: Kind = TABLES if block.get("command") == "route" else SIMULATIONS
+    composer = composers.tables if kind is TABLES else composers.simulations
+    first = [*(() if kind is TABLES else common), *block["overrides"]]
+    sweep: Mapping[str, Sequence[Any]] = block["sweep"]
+    groups = composer.root.groups
+    if kind is SIMULATIONS:  # by group first
+        sweep = {key: sweep[key] for key in sorted(sweep, key=lambda key: key not in groups)}
+    for values, *joint in itertools.product(_product(sweep), *block.get("together", ())):
+        chosen = functools.reduce(operator.or_, joint, values)
+        options = (f"{key}={value}" for key, value in chosen.items() if key in groups)
+        own = {key: value for key, value in chosen.items() if key not in groups}
+        plain = composer.resolved((*first, *options), own)
+        if kind is SIMULATIONS:
+            check_resources(plain)
+        yield PlannedRun(plain, directory / kind.folder(plain), kind)
+
+
+def _product(axes: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    for values in itertools.product(*axes.values()):
+        yield dict(zip(axes, values, strict=True))

@@ -1,0 +1,134 @@
+"""Runs as tasks of a Ray cluster, whose nodes share the folder of the results."""
+
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.exceptions import RayError, RayTaskError
+from ray.util.queue import Empty, Queue
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from ...agents.ray_cluster import join
+from ...simcore import CoreError
+from .cores import share_cores_by
+from .executor import Executor, WorkerDiedError
+
+_GRACE_SECONDS = 5.0  # for runs that are interrupted to remove their unfinished files
+_TOLD_AT_ONCE = 1000
+
+
+class RayExecutor(Executor):
+    """A task per call.
+
+    Args:
+        kind: "ray".
+        workers: Calls at the same time; None: as many as the cluster has CPUs for, nodes that join later included.
+        folder: Of the results; every node must see it.
+        description: Of the calls; Ray has no use for it.
+        settings: `address`, `cpus_per_run` and `memory_gb_per_run` of `hydra/launcher/ray.yaml`.
+    """
+
+    tries = 2  # a run whose worker dies twice may well be the cause
+
+    def __init__(
+        self, kind: str, workers: int | None, folder: Path, description: str, settings: Mapping[str, Any]
+    ) -> None:
+        del kind, description
+        join(settings["address"], "hydra.launcher.address", log_to_driver=False, include_dashboard=False)
+        self.most = workers or sys.maxsize
+        # Beside this process: the queue must not die with a node that simulates.
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        self._told = Queue(actor_options={"num_cpus": 0, "scheduling_strategy": here})
+        # A run that asks for more than any node has would wait for ever: it gets the largest node to itself.
+        nodes: Any = ray.nodes()  # type: ignore[no-untyped-call]
+        self._largest = max(node["Resources"].get("memory", 0.0) for node in nodes if node["Alive"])
+        given = settings["memory_gb_per_run"]
+        self._given = given and given * 1e9
+        # A process per run, so that the peak memory of a run is its own. Ray's own retries would say nothing, and would
+        # repeat a run that is out of memory for ever.
+        self._cpus = settings["cpus_per_run"]
+        self._remote = ray.remote(max_calls=1, num_cpus=self._cpus, max_retries=0)(_run)
+        self._active: dict[Future[Any], Any] = {}
+        self._parts: dict[int, tuple[float, float]] = {}
+        self._numbers: dict[Future[Any], int] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+        self._mark = tempfile.NamedTemporaryFile(prefix=".shared-", dir=folder)  # noqa: SIM115
+        self._where = (str(Path.cwd()), str(Path(self._mark.name).resolve()))
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """See `Executor`."""
+        number = len(self._numbers)
+        options = {"memory": int(min(self._given or kwargs.get("memory", 0.0), self._largest))}
+        reference = self._remote.options(**options).remote(fn, args, *self._where, self._cpus, self._told, number)
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+        self._active[future], self._numbers[future] = reference, number
+        reference.future().add_done_callback(lambda ended: self._ended(future, ended))
+        return future
+
+    def parts(self) -> Mapping[Any, tuple[float, float]]:
+        """See `Executor`.
+
+        Raises:
+            CoreError: the cluster itself has died, or this process's node.
+        """
+        try:
+            waiting = min(self._told.qsize(), _TOLD_AT_ONCE)
+            self._parts.update(self._told.get_nowait_batch(waiting) if waiting else ())
+        except Empty:
+            pass
+        except RayError as error:
+            said = f"the Ray cluster is gone ({_in_short(error)}); finished runs are kept, start again to go on"
+            raise CoreError(said) from error
+        return {future: self._parts.get(self._numbers[future], (0.0, 0.0)) for future in list(self._active)}
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """See `concurrent.futures.Executor`."""
+        references = list(self._active.values())
+        if references and cancel_futures:
+            for reference in references:
+                ray.cancel(reference)
+            ray.wait(references, num_returns=len(references), timeout=_GRACE_SECONDS)
+        elif references and wait:
+            ray.wait(references, num_returns=len(references))
+        self._mark.close()
+        ray.shutdown()
+
+    def _ended(self, future: "Future[Any]", ended: "Future[Any]") -> None:
+        self._active.pop(future, None)
+        error = ended.exception()
+        if error is None:
+            failure, value = ended.result()
+            future.set_exception(failure) if failure is not None else future.set_result(value)
+        elif isinstance(error, RayError) and not isinstance(error, RayTaskError):
+            future.set_exception(WorkerDiedError(f"its worker died ({_in_short(error)})"))
+        else:
+            future.set_exception(error)
+
+
+def _in_short(error: object) -> str:
+    """The first sentence of one of Ray's errors, which go on for pages."""
+    return str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".") or type(error).__name__
+
+
+def _run(
+    fn: Callable[..., Any], arguments: tuple[Any, ...], working: str, mark: str, cpus: float, told: Any, number: int
+) -> tuple[Exception | None, Any]:
+    """Body of a task: the error of the call, and its value."""
+    try:
+        os.chdir(working)
+        Path(mark).stat()
+    except OSError:
+        home, folder = socket.gethostname(), Path(mark).parent
+        return CoreError(f"the machine {home} does not see {folder}, which all nodes must share"), None
+    share_cores_by(cpus)
+    try:
+        return None, fn(*arguments, lambda part: told.put_nowait((number, part)))
+    except Exception as error:
+        return error, None

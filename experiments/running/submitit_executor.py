@@ -1,0 +1,106 @@
+"""Runs as an array of Slurm jobs, by submitit."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import submitit
+from submitit.core.utils import FailedJobError, UncompletedJobError
+
+from .cores import CORES, share_cores_by
+from .executor import Executor, WorkerDiedError
+
+_LOOK_SECONDS = 1.0
+_LOGS = ".submitit/%j"  # beside the runs
+# Of the section: every executor takes the first, and is made with the second.
+_COMMON = ("timeout_min", "cpus_per_task", "gpus_per_node", "tasks_per_node", "mem_gb", "nodes", "stderr_to_stdout")
+_OF_EXECUTOR = ("max_num_timeout",)
+
+
+class SubmititExecutor(Executor):
+    """A job per call. Nothing is known of its progress but that it ended.
+
+    Args:
+        kind: "slurm", or "local" for processes of this machine.
+        workers: Calls at the same time; None: `array_parallelism` of the section, of "local" one per core.
+        folder: Of the results; every node must see it.
+        description: The name of the jobs.
+        settings: Of `hydra/launcher/submitit_*.yaml`.
+    """
+
+    def __init__(
+        self, kind: str, workers: int | None, folder: Path, description: str, settings: Mapping[str, Any]
+    ) -> None:
+        own = {f"{kind}_{key}": settings[key] for key in _OF_EXECUTOR if key in settings}
+        self._executor = submitit.AutoExecutor(folder=folder.resolve() / _LOGS, cluster=kind, **own)
+        rest = {
+            key if key in _COMMON else f"{kind}_{key}": value
+            for key, value in settings.items()
+            if key not in _OF_EXECUTOR
+        }
+        if workers and kind == "slurm":
+            rest["slurm_array_parallelism"] = workers
+        self._executor.update_parameters(name=description, **rest)
+        # Slurm itself keeps to its part of an array.
+        self.most = workers or CORES if kind == "local" else 1 << 30
+        self._cpus = settings["cpus_per_task"] or 1
+        self._active: list[tuple[Any, Future[Any]]] = []
+        self._lock, self._stopped = threading.Lock(), threading.Event()
+        threading.Thread(target=self._attend, daemon=True).start()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """See `Executor`; the section says how much memory a job asks for."""
+        job = self._executor.submit(_run, fn, args, str(Path.cwd()), self._cpus)
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+        self._active.append((job, future))
+        return future
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """See `Executor`: one array."""
+        with self._lock, self._executor.batch():
+            yield
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """See `concurrent.futures.Executor`."""
+        while wait and not cancel_futures and self._active:
+            time.sleep(_LOOK_SECONDS)
+        self._stopped.set()
+        for job, _ in self._active:
+            job.cancel()
+
+    def _attend(self) -> None:
+        while not self._stopped.wait(_LOOK_SECONDS):
+            with self._lock:  # within a batch jobs have no number yet
+                over = [(job, future) for job, future in self._active if job.done()]
+            for job, future in over:
+                self._active.remove((job, future))
+                _end(job, future)
+
+
+def _end(job: Any, future: "Future[Any]") -> None:
+    try:
+        failure, value = job.result()
+    except UncompletedJobError:
+        said = f"its job {job.job_id} ended without a result (state {job.state}); {job.paths.stderr} may say why"
+        future.set_exception(WorkerDiedError(said))
+    except FailedJobError:
+        future.set_exception(WorkerDiedError(f"its job {job.job_id} failed; {job.paths.stderr} says why"))
+    else:
+        future.set_exception(failure) if failure is not None else future.set_result(value)
+
+
+def _run(fn: Callable[..., Any], arguments: tuple[Any, ...], working: str, cpus: int) -> tuple[Exception | None, Any]:
+    """Body of a job: the error of the call, and its value."""
+    os.chdir(working)
+    share_cores_by(cpus)
+    try:
+        return None, fn(*arguments, lambda part: None)
+    except Exception as error:
+        return error, None

@@ -1,0 +1,128 @@
+"""Warm processes of this machine: they answer, stay for the next call, and die alone or with their command."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import wait
+from pathlib import Path
+
+import pytest
+from flitgym.experiments.running.executor import WorkerDiedError
+from flitgym.experiments.running.local import LocalExecutor
+from flitgym.simcore import ConfigError
+
+Tell = Callable[[tuple[float, float]], object]
+
+
+@pytest.fixture
+def executor() -> Iterator[LocalExecutor]:
+    with LocalExecutor(2) as made:
+        yield made
+
+
+# Calls of the workers.
+
+
+def process(tell: Tell) -> int:
+    return os.getpid()
+
+
+def folder(tell: Tell) -> str:
+    return str(Path.cwd())
+
+
+def refuse(key: str, tell: Tell) -> None:
+    raise ConfigError(f"{key}: refused")
+
+
+def unpicklable(tell: Tell) -> object:
+    return lambda: None
+
+
+def die(tell: Tell) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def tell_and_wait(tell: Tell) -> None:
+    tell((0.25, 1.5))
+    time.sleep(60)
+
+
+def test_a_worker_stays_for_the_next_call(executor: LocalExecutor) -> None:
+    first, second = (executor.submit(process).result(timeout=60) for _ in range(2))
+    assert first == second != os.getpid()
+
+
+def test_a_call_is_made_in_the_folder_of_the_command(
+    executor: LocalExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor.submit(process).result(timeout=60)
+    monkeypatch.chdir(tmp_path)
+    assert executor.submit(folder).result(timeout=60) == str(tmp_path)
+
+
+def test_errors_come_back_as_they_are(executor: LocalExecutor) -> None:
+    with pytest.raises(ConfigError, match="a key: refused"):
+        executor.submit(refuse, "a key").result(timeout=60)
+    with pytest.raises(RuntimeError, match="pickle"):
+        executor.submit(unpicklable).result(timeout=60)
+    assert executor.submit(process).result(timeout=60)
+
+
+def test_a_worker_that_dies_fails_its_call_alone(executor: LocalExecutor) -> None:
+    dead, alive = executor.submit(die), executor.submit(process)
+    with pytest.raises(WorkerDiedError, match="status -9"):
+        dead.result(timeout=60)
+    assert alive.result(timeout=60)
+    assert executor.submit(process).result(timeout=60)
+
+
+def test_progress_arrives_while_a_call_runs_and_a_shutdown_interrupts_it(executor: LocalExecutor) -> None:
+    future = executor.submit(tell_and_wait)
+    deadline = time.monotonic() + 60
+    while executor.parts() != {future: (0.25, 1.5)} and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert executor.parts() == {future: (0.25, 1.5)}
+    executor.shutdown(cancel_futures=True)
+    done, _ = wait([future], timeout=10)
+    assert done == {future}
+    with pytest.raises(RuntimeError, match="shut down"):
+        executor.submit(process)
+
+
+# A program without `if __name__ == "__main__"`, which prints the worker's process and is then killed.
+PROGRAM = """
+import os, signal
+from flitgym.experiments.running.local import LocalExecutor
+from test_executor import process, tell_and_wait
+executor = LocalExecutor(1)
+print(executor.submit(process).result(), flush=True)
+executor.submit(tell_and_wait)
+signal.pause()
+"""
+
+
+def test_a_worker_ends_with_its_command(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    with subprocess.Popen([sys.executable, "program.py"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE,
+                          text=True) as command:  # fmt: skip
+        assert command.stdout is not None
+        worker = int(command.stdout.readline())
+        time.sleep(0.2)
+        command.kill()
+        command.wait()
+    deadline = time.monotonic() + 5
+    while lives(worker) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not lives(worker)
+
+
+def lives(number: int) -> bool:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -1,0 +1,111 @@
+"""Ctrl-C from a terminal in the middle of each command: one line, no traceback, no process left, and it goes on."""
+
+import os
+import pty
+import re
+import select
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SHORT = ["topology=dragonfly_72", "run.warmup_ns=500"]
+ENDLESS = [*SHORT, "run.measure_ns=1e9"]
+LISTS = ["policies=[par]", "patterns=[uniform]", "loads=[0.3]"]
+# Arguments, and the text on the terminal that says that the work is under way.
+COMMANDS = {
+    "simulate": (ENDLESS, "warm-up|measure"),
+    "simulate -m": (["-m", *ENDLESS, "seed=1,2,3"], r"0/3"),
+    "reproduce": (["figure=hpdc21_load_latency"], r"hpdc21_load_latency \d+/"),
+    "train": (["topology=dragonfly_72", "track.to=none"], "comparing|reward"),
+    "evaluate": ([*LISTS, *ENDLESS], r"evaluation \d+/"),
+    "regret": ([*LISTS, *SHORT, "decisions=100000"], r"regret \d+/"),
+    "benchmark": (["suite=quick", "policies=[par]", "baselines=run"], r"quick-v\d+ \d+/"),
+    "route": (["topology=dragonfly_72", "patterns=100000000"], "patterns"),
+    "gather": ([], "rows"),
+    "report.__main__": (["results"], r"report\.html"),
+}
+SECONDS = 120
+
+
+def on_a_terminal(words: list[str], cwd: Path, mark: str) -> tuple[int, int]:
+    """Start a command on a terminal of its own: its process, and the other end of the terminal."""
+    number, terminal = pty.fork()
+    if number == 0:
+        os.chdir(cwd)
+        os.execve(words[0], words, {**os.environ, "FLITGYM_TEST_MARK": mark, "COLUMNS": "120"})
+    return number, terminal
+
+
+def heard(terminal: int, until: str | None, seconds: float) -> str:
+    """The text on the terminal until a pattern appears, or until the command ends."""
+    text = ""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not select.select([terminal], [], [], 0.1)[0]:
+            continue
+        try:
+            piece = os.read(terminal, 1 << 16)
+        except OSError:  # the command has ended
+            return text
+        if not piece:
+            return text
+        text += piece.decode(errors="replace")
+        if until is not None and re.search(until, text):
+            return text
+    pytest.fail(f"{until!r} did not appear within {seconds} s: {text}")
+
+
+def marked(mark: str) -> list[str]:
+    """The processes that a command of this mark has started and that are alive."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"FLITGYM_TEST_MARK={mark}".encode() in (entry / "environ").read_bytes().split(b"\0"):
+                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("gather", "report.__main__")])
+def test_ctrl_c_in_the_middle(name: str, tmp_path: Path) -> None:
+    arguments, under_way = COMMANDS[name]
+    words = [sys.executable, "-m", f"flitgym.experiments.{name.split()[0]}", *arguments]
+    number, terminal = on_a_terminal(words, tmp_path, str(tmp_path))
+    heard(terminal, under_way, SECONDS)
+    os.write(terminal, b"\x03")
+    text = heard(terminal, None, SECONDS)
+    _, status = os.waitpid(number, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 130, text
+    assert "Traceback" not in text
+    lines = [
+        line for line in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text).replace("\r", "\n").split("\n") if line.strip()
+    ]
+    assert sum("interrupted" in line for line in lines) == 1
+    assert re.match(rf"(\^C)?flitgym-{name.split()[0]}: interrupted; ", lines[-1]), lines
+    deadline = time.monotonic() + 5
+    while (left := marked(str(tmp_path))) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left == []
+
+
+def test_the_same_command_goes_on(tmp_path: Path) -> None:
+    """Runs that ended before Ctrl-C are not run again."""
+    words = [sys.executable, "-m", "flitgym.experiments.simulate", "-m", *SHORT, "hydra/launcher=basic"]
+    sweep = [*words, "run.measure_ns=1000,1e9"]
+    number, terminal = on_a_terminal(sweep, tmp_path, str(tmp_path))
+    # The long run comes first; it is interrupted.
+    heard(terminal, "0/2", SECONDS)
+    os.write(terminal, b"\x03")
+    heard(terminal, None, SECONDS)
+    os.waitpid(number, 0)
+    os.close(terminal)
+    for said in ("2 runs, 0 finished before", "2 runs, 2 finished before"):
+        number, terminal = on_a_terminal([*words, "run.measure_ns=1000,2000"], tmp_path, str(tmp_path))
+        text = heard(terminal, None, SECONDS)
+        assert os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) == 0
+        os.close(terminal)
+        assert said in text

@@ -1,0 +1,44 @@
+"""The modules of a folder import each other in one direction, imports within functions included."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def imported(path: Path, root: Path) -> Iterator[Path]:
+    """The files below `root` that a module imports by a relative path."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.ImportFrom) or not node.level:
+            continue
+        base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+        for name in (base, *(base / alias.name for alias in node.names)):
+            if (file := name.with_suffix(".py")).is_file() and file.is_relative_to(root):
+                yield file
+
+
+def circle(root: Path) -> list[str]:
+    """The modules of a circle of imports; none if there is none."""
+    graph = {path: set(imported(path, root)) for path in root.rglob("*.py")}
+    while graph:
+        leaves = {path for path, others in graph.items() if not others & graph.keys()}
+        if not leaves:
+            return sorted(str(path.relative_to(ROOT)) for path in graph)
+        graph = {path: others for path, others in graph.items() if path not in leaves}
+    return []
+
+
+@pytest.mark.parametrize("folder", ["configs", "experiments"])
+def test_imports_go_in_one_direction(folder: str) -> None:
+    assert circle(ROOT / folder) == []
+
+
+def test_a_circle_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+    (tmp_path / "one.py").write_text("def late():\n    from .two import x\n")
+    (tmp_path / "two.py").write_text("from . import one\n")
+    (tmp_path / "three.py").write_text("from .one import late\n")
+    assert circle(tmp_path) == ["one.py", "three.py", "two.py"]
