@@ -16,11 +16,11 @@ import numpy as np
 from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
-from ...configs import GROUPS, core_sections, explain
+from ...configs import GROUPS, core_sections, explain, plot_formats
 from ...configs.identity import study_folder
 from ...simcore import ConfigError
+from ..conclusion.conclude import conclude
 from ..results.files import read_columns
-from ..results.rows import gather
 from ..running.launcher import launcher_of
 from ..running.one_run import execute, obtain
 from ..running.sweep import PlannedRun, expand, run_all
@@ -100,7 +100,8 @@ def sweep(
     Args:
         overrides: Of every run, as on the command line; words of `hydra.launcher` go to the launcher.
         seeds: How many, from 1 on, or which.
-        results: Folder of all results; runs lie in `results/<study>/<run>`, and their table in `rows.parquet` there.
+        results: Folder of all results. A run lies in `results/<study>/<run>`, and beside the runs lie `rows.parquet`,
+            a picture in the formats of `plot.format`, and `report.html`.
         study: Name of the study; None: as the overrides say, else `default`.
         workers: Runs at the same time; None: one per core, or as many as a cluster has room for.
         launcher: `ray`, `submitit_slurm` or `submitit_local`; None: processes of this machine.
@@ -132,10 +133,11 @@ def sweep(
     with _explained():
         where, words = launcher_of([*words, *([f"hydra/launcher={launcher}"] if launcher else [])])
     runs = _planned(words, {**axes, **({} if study is None else {"study": [study]})}, root)
+    pictures = {run.directory.parent: plot_formats(run.plain) for run in runs}
     with nullcontext() if progress else redirect_stderr(io.StringIO()):
         run_results = run_all(runs, runs[0].directory.parent.name, workers, keep_going, where, check=True)
-        for folder in {run.directory.parent for run in runs}:
-            gather(folder)
+        for folder, formats in pictures.items():
+            conclude(folder, formats, "flitgym.sweep")
     found = [Result(result, run.directory) for result, run in zip(run_results, runs, strict=True)]
     several = [{key: value for key, value in chosen.items() if len(axes[key]) > 1} for chosen in swept]
     return Runs(found, several)

@@ -14,7 +14,7 @@ SHORT = {"run.warmup_ns": 500, "run.measure_ns": 1000}
 
 
 def test_a_run_is_that_of_the_command(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ("topology=dragonfly_72", "router=sc22", "routing=ugal_l", "traffic=mixed", "traffic.load=0.3", "seed=7")
+    words = ("topology=dragonfly_72", "router=sc22", "routing=ugal_l", "traffic=mixed", "traffic.load=0.05", "seed=7")
     assert command("simulate", *words, "run.warmup_ns=500", "run.measure_ns=1000").returncode == 0
     (path,) = (tmp_path / "results" / "default").glob("*/result.json")
     monkeypatch.chdir(tmp_path)

@@ -41,7 +41,8 @@ def test_every_combination_is_a_run(runs: flitgym.Runs, folder: Path) -> None:
         assert run.directory is not None
         assert run.directory.parent == folder / "mine"
         assert json.loads((run.directory / "result.json").read_text())["state_hash"] == run["state_hash"]
-    assert (folder / "mine" / "rows.parquet").exists()
+    left = {path.name for path in (folder / "mine").iterdir() if path.is_file()}
+    assert left == {"rows.parquet", "sweep.png", "sweep.svg", "report.html"}
 
 
 def test_one_of_them_is_that_of_simulate(runs: flitgym.Runs) -> None:
@@ -114,7 +115,10 @@ def test_a_picture(runs: flitgym.Runs) -> None:
     ax = runs.plot()
     loads = {tuple(line.get_xdata()) for line in ax.get_lines() if len(line.get_xdata()) == 2}
     assert (0.1, 0.3) in loads
-    assert "ugal_l" in " ".join(text.get_text() for text in ax.figure.findobj(lambda one: hasattr(one, "get_text")))
+    legend = ax.get_legend()
+    assert legend is not None
+    assert {"UGAL-L", "MIN"} < {text.get_text() for text in legend.get_texts()}
+    assert runs.plot(y="accepted_load", by="routing", ax=ax) is ax
     with pytest.raises(flitgym.ConfigError, match="accepted_lod"):
         runs.plot(y="accepted_lod")
     with pytest.raises(flitgym.ConfigError, match="x: the sweep set no key with numbers"):
@@ -143,6 +147,7 @@ def test_values_of_every_kind(tmp_path: Path) -> None:
         ({"routing": ["pra"]}, "routing: unknown name 'pra'; did you mean 'par'"),
         ({"routing": []}, "routing: there is no value"),
         ({"seeds": 0}, "seed: there is no value"),
+        ({"plot.format": [["gif"]]}, r"plot\.format: unknown format 'gif'"),
         ({"study": "a/b"}, "study: 'a/b' is a path"),
         ({"traffic.load": [0.1, "x"]}, r"traffic\.load: 'x' is no number"),
         ({"launcher": "rya"}, "rya"),
