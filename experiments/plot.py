@@ -59,6 +59,7 @@ def plot(directory: Path, given: Mapping[str, str]) -> list[Path]:
     formats = formats_of("format", given.get("format", "png,svg"))
     if not formats:
         raise ConfigError(f"format: a picture needs a format; valid formats: {', '.join(PLOT_FORMATS)}")
+    chosen: Sequence[str] = formats
     rows, damaged = _rows(directory)
     if not set(given) & {"x", "y", "by", "out"} and not damaged:
         written = conclude(directory, formats, NAME)
@@ -77,8 +78,8 @@ def plot(directory: Path, given: Mapping[str, str]) -> list[Path]:
                 raise CommandError(f"{directory}: {error}") from error
             stem = directory / "sweep"
         if "out" in given:
-            stem, formats = _output(Path(given["out"]), formats, "format" in given)
-        written = save_figure(figure, stem, NAME, formats)
+            stem, chosen = _output(Path(given["out"]), formats, "format" in given)
+        written = save_figure(figure, stem, NAME, chosen)
     for path in written:
         print(path)
     if damaged:

@@ -295,8 +295,8 @@ def commands() -> str:
     text = (
         "# Commands\n\nOverrides are words `key=value`. Some keys name an option of a group, whose own keys stand "
         "behind it (`topology=dragonfly topology.groups=9`) and on its page; the others are below, with defaults. "
-        "`flitgym-benchmark`, `flitgym-reproduce`, `flitgym-gather` and `flitgym-report` tell theirs by "
-        "`--help`.\n"
+        "`flitgym-benchmark`, `flitgym-reproduce`, `flitgym-gather`, `flitgym-plot`, `flitgym-compare` and "
+        "`flitgym-report` tell theirs by `--help`.\n"
     )
     for root, command in ROOTS.items():
         path = Path(CONFIG_DIR) / f"{root}.yaml"

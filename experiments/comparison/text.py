@@ -106,17 +106,17 @@ def show(found: Comparison, names: Sequence[str], console: Console) -> None:
         for column in columns:
             numeric = columns == _RESULTS and column in ("seeds", "first", "second", "difference")
             table.add_column(heads.get(column, column), justify="right" if numeric else "left", overflow="fold")
-        previous = ""
+        named = ""
         for line in lines:
-            style = "bold" if line[-1] == EXCEEDS else None
             # A pair is named once.
-            table.add_row(*(line if line[0] != previous or columns == _SETTINGS else ("", "", *line[2:])), style=style)
-            previous = line[0]
+            again = columns == _RESULTS and line[0] == named
+            table.add_row(*(("", "", *line[2:]) if again else line), style="bold" if line[-1] == EXCEEDS else None)
+            named = line[0]
         console.print(table)
         console.print()
     console.print(conclusion(found), highlight=False)
-    for line in remarks(found):
-        console.print(line, style="dim", highlight=False)
+    for remark in remarks(found):
+        console.print(remark, style="dim", highlight=False)
 
 
 def _cells(one: Difference) -> tuple[str, ...]:

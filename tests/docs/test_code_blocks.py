@@ -18,8 +18,10 @@ from flitgym.configs import GROUPS, compose
 from flitgym.configs.composition import compose_root
 from flitgym.configs.jobs import has_workload
 from flitgym.configs.routes import compose_route
+from flitgym.experiments import plot
 from flitgym.experiments.regret import _as_list
 from flitgym.experiments.running.one_run import prepare
+from flitgym.experiments.terminal.words import parse
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
@@ -121,6 +123,9 @@ def _check(words: list[str], where: str) -> None:
         assert arguments[1:] in ([], *([group] for group in GROUPS)), where
     elif program == "flitgym-draw":
         compose([word for word in arguments if not word.startswith("out=")])
+    elif program in ("flitgym-plot", "flitgym-compare"):
+        keys = plot.KEYS if program == "flitgym-plot" else ("out",)
+        assert len(parse(arguments, keys, ("help", "markdown"))[0]) == 1 + (program == "flitgym-compare"), where
     elif program.startswith("flitgym-"):
         _compose(program, arguments, where)
     # What is left is of the shell or of other packages.
