@@ -78,6 +78,9 @@ def check_route(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
     """
     if isinstance(config, DictConfig):
         refuse_added(config)
+    for key in _FILES:
+        if config[key] == "":
+            raise ConfigError(f"{key}: it names no file; leave it out, or write {key}=null")
     if config["file"] is not None:
         for word in overrides:
             if word.lstrip("+~").partition("=")[0].partition(".")[0] == "engine":
