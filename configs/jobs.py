@@ -261,6 +261,8 @@ def _matrix_job(given: Section, available: int) -> dict[str, Any]:
         exchanged = exchange_of(matrix, ranks, numbers["bytes_per_value"])
     except ConfigError as error:
         raise ConfigError(f"workload.jobs.{job['name']}: {error}") from error
+    if exchanged.nnz == 0:
+        raise ConfigError(f"workload.jobs.{job['name']}: {path}: its {ranks} ranks send each other nothing")
     return job | {"program": Program.exchange(exchanged, numbers["iterations"])}
 
 

@@ -59,6 +59,9 @@ def check_route(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
     Raises:
         ConfigError: names the key, its value and the valid ones.
     """
+    for key in _FILES:
+        if config[key] == "":
+            raise ConfigError(f"{key}: it names no file; leave it out, or write {key}=null")
     if config["file"] is not None:
         for word in overrides:
             if word.lstrip("+~").partition("=")[0].partition(".")[0] == "engine":

@@ -10,8 +10,8 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from ._core import ConfigError, available_memory
 
@@ -19,7 +19,7 @@ _PIECE = 1 << 20  # bytes
 _MOST_OF_MEMORY = 4  # text may take a quarter of the memory that is free, for its lines take several times as much
 
 
-def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
+def open_plain(path: str | os.PathLike[str]) -> BufferedReader:
     """A plain file, opened to read its bytes.
 
     Raises:

@@ -195,6 +195,8 @@ def check_axis(name: str, values: Sequence[float]) -> None:
 def _read(where: str, kind: str, entry: Any) -> tuple[str, str | None, dict[str, Any]]:
     """The word, the name (if it has one) and the parameters of an entry: a word, or a mapping that says more."""
     if not isinstance(entry, Mapping):
+        if entry in (None, ""):
+            raise ConfigError(f"{where}: {entry!r} is no {kind}; write {where}=[<{kind}>]")
         return str(entry), None, {}
     valid = ("name", kind, "params")
     for key in entry:

@@ -203,7 +203,11 @@ class Reader {
     if (!(part >= 0 && part < 1))
       throw ConfigError("failures." + key + ": " + to_string(Value{part}) +
                         " is no part of all, from 0 to below 1; whole numbers count them");
-    return sample(static_cast<u32>(std::lround(part * n)), n, stream);
+    const auto count = static_cast<u32>(std::lround(part * n));
+    if (count == 0 && part > 0)
+      throw ConfigError("failures." + key + ": " + to_string(Value{part}) + " of " + std::to_string(n) +
+                        " is none of them; one is " + to_string(Value{1.0 / n}));
+    return sample(count, n, stream);
   }
   template <class Named>
   std::vector<u32> chosen(const std::string& key, u32 n, u64 stream, Named named) const {

@@ -91,6 +91,9 @@ TEST(failures_that_make_no_sense_are_refused) {
   for (const std::string nothing : {"", " ", "0-1,", ",0-1", "0-1,,0-2"})
     for (const std::string key : {"links", "routers", "terminals", "events"})
       CHECK_THROWS(ConfigError, broken(df, {{key, nothing}}), "failures." + key, "'" + nothing + "' has an empty name");
+  CHECK_THROWS(ConfigError, broken(df, {{"links", 0.001}}), "failures.links: 0.001 of 90 is none of them", "0.0111");
+  CHECK_THROWS(ConfigError, broken(df, {{"events", std::string("0.001@500")}}), "failures.events: 0.001 of 90 is none");
+  CHECK(broken(df, {{"links", 0.0}})->failed_links.empty());
   CHECK_THROWS(ConfigError, broken(df, {{"links", std::string("0-1#0")}}), "failures.links: '0-1#0'", "from #1");
   CHECK_THROWS(ConfigError, broken(df, {{"events", std::string("0-1#0@500")}}), "failures.events: '0-1#0'", "from #1");
   // A cut network, by the names of two that are cut from each other; now or later.

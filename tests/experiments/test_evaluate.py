@@ -334,6 +334,8 @@ def test_a_typo_stops_before_anything_runs(
         ("policies=[minimal,minimal]", ["policies", "'minimal' is there twice", "name"]),
         ("policies=[{name: a, routing: par}, {name: a, routing: minimal}]", ["policies", "'a' is there twice"]),
         ("policies=[]", ["policies", "at least one"]),
+        ("policies=['']", ["policies: '' is no routing"]),
+        ("policies=[null]", ["policies: None is no routing"]),
         ("policies=[gone/policy.safetensors]", ["gone/policy.safetensors", "no such file"]),
         ("policies=[gone/policy.pt]", ["gone/policy.pt", "neither a routing nor a file *.safetensors"]),
         ("policies=[{routin: par}]", ["policies", "did you mean 'routing'?"]),

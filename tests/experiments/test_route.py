@@ -191,6 +191,9 @@ def test_what_makes_no_sense_is_refused_in_a_line(
         (["engine=min_hop", "topologie=hyperx"], ["topologie"]),
         (["engine=min_hop", "+colour=red"], ["colour"]),
         (["engine=min_hop", "seed=-1"], ["seed", "-1"]),
+        (["file="], ["file: it names no file", "file=null"]),
+        (["demand="], ["demand: it names no file"]),
+        (["flows="], ["flows: it names no file"]),
     ],
 )
 def test_configurations_that_make_no_sense_are_refused(words: list[str], parts: list[str], tmp_path: Path) -> None:
