@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +23,7 @@ from ..results.files import read_columns
 from ..running.launcher import launcher_of
 from ..running.one_run import execute, obtain
 from ..running.sweep import PlannedRun, expand, run_all
+from ..terminal.progress import quiet
 from .bar import LateBar
 from .matrices import is_matrix, stored
 from .result import Result
@@ -134,7 +134,7 @@ def sweep(
         where, words = launcher_of([*words, *([f"hydra/launcher={launcher}"] if launcher else [])])
     runs = _planned(words, {**axes, **({} if study is None else {"study": [study]})}, root)
     pictures = {run.directory.parent: plot_formats(run.plain) for run in runs}
-    with nullcontext() if progress else redirect_stderr(io.StringIO()):
+    with nullcontext() if progress else quiet(), _explained():
         run_results = run_all(runs, runs[0].directory.parent.name, workers, keep_going, where, check=True)
         for folder, formats in pictures.items():
             conclude(folder, formats, "flitgym.sweep")

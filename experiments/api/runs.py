@@ -11,7 +11,7 @@ from ...simcore import ConfigError
 from ..plotting.swept import named, swept
 from ..results.files import results_below
 from ..results.rows import row, table_of
-from .notebook import html_table
+from .html import html_table
 from .result import Result
 
 # Each takes longer to import than a short run to run.

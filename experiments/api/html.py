@@ -1,4 +1,4 @@
-"""How a result is shown in a notebook."""
+"""Results in a notebook."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
