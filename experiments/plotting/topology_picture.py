@@ -103,8 +103,9 @@ def draw_topology(topology: Mapping[str, Any], failures: Mapping[str, Any] | Non
     counts += f", {int(cables.failed.sum()):,} of them failed" if failures else ""
     figure.text(0.5, 1 - 0.42 / total, counts, ha="center", va="center", fontsize=9, color=_INK)
     if len(terminals):
-        dot = {"color": "none", "marker": "o", "markersize": 4, "markerfacecolor": _TERMINAL, "markeredgecolor": "none"}
-        handles.append(Line2D([], [], label="terminal", **dot))
+        dot = Line2D([], [], label="terminal", color="none", marker="o", markersize=4)
+        dot.set(markerfacecolor=_TERMINAL, markeredgecolor="none")
+        handles.append(dot)
     figure.legend(
         handles=handles, loc="lower center", ncols=min(len(handles), 4), frameon=False, fontsize=8, handlelength=1.6
     )

@@ -1,5 +1,6 @@
 """What a reader of a run's numbers should know before believing them: said on the screen and kept in the result."""
 
+import math
 import re
 import sys
 from collections.abc import Iterable, Mapping
@@ -10,6 +11,7 @@ from omegaconf import DictConfig
 from ...configs import cold_table, core_failures
 
 _LEAST_PACKETS = 1_000  # in each half of the window; fewer differ by chance
+_BEYOND_CHANCE = 3.0  # standard deviations
 _SATURATED = 0.97  # of the offered load, below which what is accepted is less than that
 _DOWN_NS = re.compile(r"@(\d+(?:\.\d*)?(?:[eE]\+?\d+)?)")  # of an event LINK@DOWN_NS or LINK@DOWN_NS-UP_NS
 _DRIFT = 0.1  # of the latency, from one half of the window to the other
@@ -90,14 +92,19 @@ def halves(middle: Mapping[str, float], end: Mapping[str, float]) -> dict[str, f
 
 
 def is_saturated(runs: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether the mean accepted load of some runs is less than 97 % of the offered one; runs of jobs never are.
+    """Whether some runs accepted less than 97 % of the offered load together; runs of jobs never are saturated.
+
+    A short window or a low load delivers few packets, whose number differs by chance. The missing part must also exceed
+    three standard deviations of a Poisson count.
 
     Args:
         runs: Results or rows.
     """
-    loads = [(run.get("accepted_load"), run.get("offered_load")) for run in runs]
-    known = [(accepted, offered) for accepted, offered in loads if accepted is not None and offered is not None]
-    return bool(sum(accepted for accepted, _ in known) < _SATURATED * sum(offered for _, offered in known))
+    known = [run for run in runs if run.get("accepted_load") is not None and run.get("offered_load") is not None]
+    offered = sum(run["offered_load"] for run in known)
+    missing = offered - sum(run["accepted_load"] for run in known)
+    packets = sum(run.get("packets_delivered") or math.inf for run in known)
+    return bool(missing > offered * max(1 - _SATURATED, _BEYOND_CHANCE / math.sqrt(max(packets, 1))))
 
 
 def say_cautions(name: str, results: Iterable[Mapping[str, Any]]) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from flitgym.configs import compose
-from flitgym.experiments.results.cautions import cautions
+from flitgym.experiments.results.cautions import cautions, is_saturated
 from flitgym.experiments.running import cores
 
 SETTLED: dict[str, Any] = {"accepted_load": 0.2, "offered_load": 0.2} | dict.fromkeys(
@@ -66,3 +66,12 @@ def test_runs_side_by_side_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> N
         cores.share_cores(runs)
         shares.append(cores.cores_of_a_run())
     assert shares == [8, 8, 2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "packets", "saturated"), [(0.095, 400, False), (0.095, 40_000, True), (0.0985, 40_000, False)]
+)
+def test_few_packets_are_no_sign_of_saturation(accepted: float, packets: int, saturated: bool) -> None:
+    run = {"accepted_load": accepted, "offered_load": 0.1, "packets_delivered": packets}
+    assert is_saturated([run]) is saturated
+    assert is_saturated([{"accepted_load": None, "offered_load": None, "packets_delivered": packets}]) is False
