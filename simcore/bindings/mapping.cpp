@@ -17,7 +17,7 @@ using namespace flitgym;
 
 namespace {
 
-using Whole = py::array_t<i64, py::array::c_style | py::array::forcecast>;
+using WholeNumbers = py::array_t<i64, py::array::c_style | py::array::forcecast>;
 using Real = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 template <class T>
@@ -32,7 +32,7 @@ std::vector<u32> ask_python(const char* function, const WeightedGraph& graph, u3
   const py::object given =
       py::module_::import("flitgym.simcore._mapping")
           .attr(function)(array_of(graph.first), array_of(graph.peer), array_of(graph.weight), more...);
-  const Whole answer = py::cast<Whole>(given);
+  const WholeNumbers answer = py::cast<WholeNumbers>(given);
   if (answer.ndim() != 1 || answer.size() != static_cast<py::ssize_t>(graph.vertices()))
     throw CoreError(std::string(function) + ": not one number for each vertex came back");
   std::vector<u32> values;
@@ -79,7 +79,7 @@ py::object facts_of(const Simulation& s) {
   return d;
 }
 
-CommunicationMatrix matrix_from(u32 terminals, const Whole& first, const Whole& peer, const Real& bytes) {
+CommunicationMatrix matrix_from(u32 terminals, const WholeNumbers& first, const WholeNumbers& peer, const Real& bytes) {
   CommunicationMatrix matrix;
   if (first.size() < 1 || static_cast<u64>(first.size()) > u64{terminals} + 1)
     throw ConfigError("matrix: it has " + std::to_string(first.size() - 1) + " ranks, the network " +
@@ -115,7 +115,7 @@ CommunicationMatrix matrix_of(const Workload& w) {
   return all;
 }
 
-std::vector<u32> terminals_from(const Network& net, u32 ranks, const Whole& given) {
+std::vector<u32> terminals_from(const Network& net, u32 ranks, const WholeNumbers& given) {
   if (given.ndim() != 1 || given.size() != static_cast<py::ssize_t>(ranks))
     throw ConfigError("terminals: " + std::to_string(given.size()) + " for " + std::to_string(ranks) + " ranks");
   std::vector<u32> terminals;
@@ -138,12 +138,13 @@ py::dict quality(Simulation& s, const py::object& matrix, const py::object& term
   CommunicationMatrix given;
   if (!matrix.is_none()) {
     const py::tuple parts = matrix;
-    given = matrix_from(net.terminals, py::cast<Whole>(parts[0]), py::cast<Whole>(parts[1]), py::cast<Real>(parts[2]));
+    given = matrix_from(net.terminals, py::cast<WholeNumbers>(parts[0]), py::cast<WholeNumbers>(parts[1]),
+                        py::cast<Real>(parts[2]));
   } else {
     given = without_gil([&] { return matrix_of(*net.workload); });
   }
   std::vector<u32> at;
-  if (!terminals.is_none()) at = terminals_from(net, given.ranks, py::cast<Whole>(terminals));
+  if (!terminals.is_none()) at = terminals_from(net, given.ranks, py::cast<WholeNumbers>(terminals));
   else if (given.ranks != net.workload->ranks())
     throw ConfigError("mapping_quality(): the matrix has " + std::to_string(given.ranks) + " ranks, the workload " +
                       std::to_string(net.workload->ranks()) + "; give the terminals, too");

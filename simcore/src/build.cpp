@@ -27,8 +27,6 @@ namespace flitgym {
 
 namespace {
 
-std::string text(double x) { return to_string(Value{x}); }
-
 template <class Spec>
 void check_name(const std::string& kind, const std::string& name) {
   const auto valid = registered_names<Spec>();
@@ -324,7 +322,7 @@ u32 count_terminals(const Section& topology) {
 
 std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going) {
   if (!(config.max_memory_gb >= 0 && config.max_memory_gb <= std::numeric_limits<double>::max()))
-    throw ConfigError("max_memory_gb: " + text(config.max_memory_gb) +
+    throw ConfigError("max_memory_gb: " + to_string(Value{config.max_memory_gb}) +
                       " is not a number from 0 on; 0 = what the machine has free");
   const LimitScope scope(keep_going, config.max_memory_gb);
   const PluginsUsed used;

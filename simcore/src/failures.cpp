@@ -44,9 +44,9 @@ bool is_number(const std::string& text) {
 }
 
 // What the entries of `failures` mean on one wiring.
-class Reader {
+class FailureReader {
  public:
-  Reader(const Values& given, const Wiring& w) : given_(given), w_(w) {
+  FailureReader(const Values& given, const Wiring& w) : given_(given), w_(w) {
     const auto& known = failure_params();
     for (const auto& [key, value] : given) {
       std::vector<std::string> keys;
@@ -268,7 +268,7 @@ const std::vector<ParamSpec>& failure_params() {
 std::vector<Outage> apply_failures(const Values& failures, Wiring& w, std::string& failed_link,
                                    std::vector<std::string>& failed_links) {
   if (failures.empty()) return {};
-  const Reader reader(failures, w);
+  const FailureReader reader(failures, w);
   const std::vector<u32> links = reader.links(), routers = reader.routers();
   std::vector<u8> gone(w.routers, 0);
   for (const u32 r : routers) gone[r] = 1;

@@ -75,13 +75,11 @@ const std::vector<ParamSpec>& router_params() {
 
 namespace {
 
-std::string text(double x) { return to_string(Value{x}); }
-
 void check_watchdog(const Params& params, const Network& net) {
   if (net.router.watchdog_cycles < 2 * net.longest_delay)
-    throw ConfigError("router.watchdog_ns: " + text(params.real("watchdog_ns")) +
+    throw ConfigError("router.watchdog_ns: " + to_string(Value{params.real("watchdog_ns")}) +
                       " ns is shorter than twice the longest channel delay (" +
-                      text(2 * net.longest_delay * net.cycle_ns) +
+                      to_string(Value{2 * net.longest_delay * net.cycle_ns}) +
                       " ns); a packet on a link would be taken for a deadlock");
 }
 

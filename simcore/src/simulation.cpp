@@ -109,7 +109,7 @@ void Simulation::show_progress() {
 Simulation::~Simulation() = default;
 
 const std::vector<double>& Simulation::accrued_delay() {
-  if (!demand_) demand_ = std::make_unique<Demand>();
+  if (!demand_) demand_ = std::make_unique<DemandArea>();
   return demand_->accrued(*network_, state_);
 }
 

@@ -14,8 +14,6 @@ namespace {
 
 constexpr double kMaxRoundingError = 0.01;
 
-std::string text(double x) { return to_string(Value{x}); }
-
 // Physical times in ns -> whole cycles, each with its error, refused above 1 %.
 class Clock {
  public:
@@ -27,8 +25,9 @@ class Clock {
     const double error = ns == 0 ? 0 : rounded * cycle_ns_ / ns - 1;
     report_.push_back({quantity, ns, rounded, error});
     if (std::abs(error) > kMaxRoundingError || (ns == 0 && least > 0))
-      throw ConfigError("router.cycle_ns: with " + text(cycle_ns_) + " ns, " + quantity + " = " + text(ns) +
-                        " ns becomes " + std::to_string(rounded) + " cycles = " + text(rounded * cycle_ns_) +
+      throw ConfigError("router.cycle_ns: with " + to_string(Value{cycle_ns_}) + " ns, " + quantity + " = " +
+                        to_string(Value{ns}) + " ns becomes " + std::to_string(rounded) +
+                        " cycles = " + to_string(Value{rounded * cycle_ns_}) +
                         " ns, more than 1 % off; choose a cycle of which " + quantity + " is nearly a multiple");
     return rounded;
   }
@@ -157,8 +156,8 @@ void time_channels(const Params& params, Network& net) {
   }
   for (const Rounding& rounded : net.rounding)
     if (rounded.cycles > kLongestDelay / 4)
-      throw ConfigError("router.cycle_ns: with " + text(net.cycle_ns) + " ns, " + rounded.quantity + " = " +
-                        text(rounded.ns) + " ns is too many cycles; choose a longer cycle");
+      throw ConfigError("router.cycle_ns: with " + to_string(Value{net.cycle_ns}) + " ns, " + rounded.quantity + " = " +
+                        to_string(Value{rounded.ns}) + " ns is too many cycles; choose a longer cycle");
   for (const LinkCycles& t : by_kind)
     longest_hop = std::max({longest_hop, t.hop, t.nic_hop}), longest_flit = std::max(longest_flit, t.flit);
   net.longest_delay = longest_hop + longest_flit + r.wake_cycles + 4;

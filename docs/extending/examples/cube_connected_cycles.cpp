@@ -4,7 +4,7 @@
 #include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::topology::cube_connected_cycles {
 
 namespace {
 
@@ -43,4 +43,4 @@ const Register<TopologySpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::topology::cube_connected_cycles

@@ -4,7 +4,7 @@
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::learning::reward::delay_and_hops {
 
 namespace {
 
@@ -26,4 +26,4 @@ const Register<RewardSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::learning::reward::delay_and_hops

@@ -5,7 +5,7 @@
 #include "tables/engine.hpp"
 #include "tables/spread.hpp"
 
-namespace flitgym {
+namespace flitgym::tables::engines::hashed {
 
 namespace {
 
@@ -36,4 +36,4 @@ const Register<EngineSpec> entry({"hashed",
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::tables::engines::hashed

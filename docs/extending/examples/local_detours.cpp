@@ -6,7 +6,7 @@
 #include "routing/relation.hpp"
 #include "topology/dragonfly.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::local_detours {
 
 namespace {
 
@@ -40,4 +40,4 @@ const Register<RelationSpec> entry(
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::local_detours

@@ -6,7 +6,7 @@
 #include "workload/loop.hpp"
 #include "workload/motif.hpp"
 
-namespace flitgym {
+namespace flitgym::workload::pipeline {
 
 namespace {
 
@@ -54,4 +54,4 @@ const Register<MotifSpec> registration{
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::workload::pipeline

@@ -3,7 +3,7 @@
 #include "simcore/error.hpp"
 #include "traffic/draws.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic::storage {
 
 namespace {
 
@@ -51,4 +51,4 @@ const Register<TrafficSpec> entry(
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic::storage

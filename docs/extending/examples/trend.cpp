@@ -6,7 +6,7 @@
 #include "simcore/registry.hpp"
 #include "topology/graph.hpp"
 
-namespace flitgym {
+namespace flitgym::learning::observation::trend {
 
 namespace {
 
@@ -76,4 +76,4 @@ const Register<ObservationSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::learning::observation::trend

@@ -2,7 +2,7 @@
 // random, the one with the shorter queue.
 #include "routing/graph_paths.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::two_choices {
 
 namespace {
 
@@ -66,4 +66,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::two_choices

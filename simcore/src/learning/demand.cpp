@@ -7,7 +7,7 @@
 
 namespace flitgym {
 
-void Demand::begin(const Network& net) {
+void DemandArea::begin(const Network& net) {
   counted_to_ = 0;
   due_.assign(net.terminals, {});
   accrued_.assign(net.terminals, 0);
@@ -27,7 +27,7 @@ void Demand::begin(const Network& net) {
   for (u32 t = 0; t < net.terminals; t++) clocks_[t].next_tick = first_tick(net, clocks_[t], t);
 }
 
-const std::vector<double>& Demand::accrued(const Network& net, const State& s) {
+const std::vector<double>& DemandArea::accrued(const Network& net, const State& s) {
   if (s.delivered_from.empty())
     throw CoreError("accrued delay: routing." + net.routing_name +
                     " asks no agent and keeps no account; use routing=agent, policy, random or biased");
@@ -56,7 +56,7 @@ const std::vector<double>& Demand::accrued(const Network& net, const State& s) {
   return accrued_;
 }
 
-void Demand::stop(const Network& net, State& s) {
+void DemandArea::stop(const Network& net, State& s) {
   accrued(net, s);
   for (u32 t = 0; t < net.terminals; t++) {
     const double waiting = due_[t].packets - s.terminals[t].sequence;

@@ -14,7 +14,7 @@
 namespace flitgym {
 
 // Not state: what is due is a function of the network and the time, so this only remembers how far it has counted.
-class Demand {
+class DemandArea {
  public:
   // Delay up to now per terminal, by source, in packet-cycles (of a workload: of packets of the full size).
   const std::vector<double>& accrued(const Network&, const State&);

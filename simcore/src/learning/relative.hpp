@@ -10,6 +10,6 @@ namespace flitgym {
 
 inline constexpr float kMostRelative = 64;  // of a feature: beyond, a network is as full as it can be
 
-inline float relative(float hops) { return std::min(hops, kMostRelative); }
+inline float bounded(float hops) { return std::min(hops, kMostRelative); }
 
 }  // namespace flitgym

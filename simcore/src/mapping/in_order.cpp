@@ -3,7 +3,7 @@
 #include "mapping/problem.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping::in_order {
 
 namespace {
 
@@ -15,4 +15,4 @@ const Register<MapperSpec> registration{{"in_order", "ranks as they come, on ter
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping::in_order

@@ -9,7 +9,7 @@
 #include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping::multicore {
 
 namespace {
 
@@ -83,4 +83,4 @@ const Register<MapperSpec> registration{
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping::multicore

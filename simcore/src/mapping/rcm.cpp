@@ -4,7 +4,7 @@
 #include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping::rcm {
 
 namespace {
 
@@ -28,4 +28,4 @@ const Register<MapperSpec> registration{{"rcm", "ranks and routers in reverse Cu
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping::rcm

@@ -10,7 +10,7 @@
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping::recursive {
 
 namespace {
 
@@ -148,4 +148,4 @@ const Register<MapperSpec> registration{
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping::recursive

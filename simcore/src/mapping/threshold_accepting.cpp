@@ -9,7 +9,7 @@ namespace flitgym {
 
 namespace {
 
-constexpr u64 kStream = u64{0x74687265} << 32;
+constexpr u64 kAcceptingStream = u64{0x74687265} << 32;
 constexpr u32 kRounds = 100;  // thresholds on the way to zero; the last tenth of them are zero
 constexpr u64 kClock = 64;    // trials between two looks at how far it is
 // Two descents: one that begins high enough to leave any start behind, and one that keeps what is good about the better
@@ -37,7 +37,7 @@ class Search {
 
   // A rank and a slot that it might move to: any, or one beside a rank that it talks to.
   bool propose(u64 trial, u32& rank, u32& slot) const {
-    const u64 bits = draw(seed_, kStream, trial), more = mix64(bits);
+    const u64 bits = draw(seed_, kAcceptingStream, trial), more = mix64(bits);
     rank = below(bits, static_cast<u32>(slot_.size()));
     const auto partners = static_cast<u32>(g_.end(rank) - g_.begin(rank));
     if (partners == 0 || (more & 7) == 0) {
@@ -178,7 +178,7 @@ Mapping threshold_accepting(const MappingProblem& problem, const Mapping& start,
   Mapping best = start;
   u64 number = 0;
   for (const auto& [share, height] : kParts) {
-    Descent descent(problem, best, draw(problem.seed, kStream, number++));
+    Descent descent(problem, best, draw(problem.seed, kAcceptingStream, number++));
     const auto began = std::chrono::steady_clock::now();
     const double steps = how.seconds > 0 ? kSample : share * static_cast<double>(how.steps);
     descent.run(static_cast<u64>(steps), height, [&, part = share](u64 trial) {

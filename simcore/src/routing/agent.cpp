@@ -4,7 +4,7 @@
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::agent {
 
 namespace {
 
@@ -34,4 +34,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::agent

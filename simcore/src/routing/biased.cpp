@@ -8,7 +8,7 @@
 #include "simcore/registry.hpp"
 #include "topology/graph.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::biased {
 
 namespace {
 
@@ -81,4 +81,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::biased

@@ -12,7 +12,7 @@
 #include "routing/incremental.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::clos_ad {
 
 namespace {
 
@@ -161,4 +161,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::clos_ad

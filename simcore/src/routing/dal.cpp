@@ -8,7 +8,7 @@
 #include "routing/incremental.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::dal {
 
 namespace {
 
@@ -137,4 +137,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::dal

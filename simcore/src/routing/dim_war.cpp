@@ -7,7 +7,7 @@
 #include "routing/incremental.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::dim_war {
 
 namespace {
 
@@ -42,4 +42,4 @@ const Register<RoutingSpec> entry(incremental<DimWar>(
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::dim_war

@@ -7,7 +7,7 @@
 #include "simcore/error.hpp"
 #include "topology/hyperx.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::dimension_order {
 
 namespace {
 
@@ -78,4 +78,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::dimension_order

@@ -23,7 +23,7 @@
 #include "simcore/registry.hpp"
 #include "topology/torus.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::dimension_order_torus {
 
 namespace {
 
@@ -161,4 +161,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::dimension_order_torus

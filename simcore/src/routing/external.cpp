@@ -3,7 +3,7 @@
 #include "routing/relation.hpp"
 #include "simcore/error.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::external {
 
 namespace {
 
@@ -39,4 +39,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::external

@@ -4,7 +4,7 @@
 #include "simcore/state.hpp"
 #include "topology/dragonfly.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::minimal {
 
 namespace {
 
@@ -47,4 +47,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::minimal

@@ -3,7 +3,7 @@
 #include "routing/incremental.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::minimal_adaptive {
 
 namespace {
 
@@ -28,4 +28,4 @@ const Register<RoutingSpec> entry(incremental<MinimalAdaptive>(
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::minimal_adaptive

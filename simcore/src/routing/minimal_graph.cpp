@@ -2,7 +2,7 @@
 // The VC class is the hops done, which only grow: as many classes as the longest of the shortest paths has hops.
 #include "routing/graph_paths.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::minimal_graph {
 
 namespace {
 
@@ -58,4 +58,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::minimal_graph

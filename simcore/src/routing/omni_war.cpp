@@ -5,7 +5,7 @@
 #include "routing/incremental.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::omni_war {
 
 namespace {
 
@@ -54,4 +54,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::omni_war

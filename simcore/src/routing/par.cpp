@@ -5,7 +5,7 @@
 // destination group.
 #include "routing/two_legs.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::par {
 
 namespace {
 
@@ -119,4 +119,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::par

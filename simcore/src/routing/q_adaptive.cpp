@@ -9,7 +9,7 @@
 #include "routing/q_table.hpp"
 #include "topology/dragonfly.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::q_adaptive {
 
 namespace {
 
@@ -156,4 +156,4 @@ const Register<RoutingSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::q_adaptive

@@ -10,7 +10,7 @@
 #include "routing/graph_paths.hpp"
 #include "routing/q_table.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::q_adaptive_graph {
 
 namespace {
 
@@ -117,4 +117,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::q_adaptive_graph

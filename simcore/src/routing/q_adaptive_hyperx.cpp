@@ -29,7 +29,7 @@
 #include "simcore/error.hpp"
 #include "topology/hyperx.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::q_adaptive_hyperx {
 
 namespace {
 
@@ -176,4 +176,4 @@ const Register<RelationSpec> relation_entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::q_adaptive_hyperx

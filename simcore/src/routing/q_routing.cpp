@@ -6,7 +6,7 @@
 #include "routing/graph_paths.hpp"
 #include "routing/q_table.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::q_routing {
 
 namespace {
 
@@ -105,4 +105,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::q_routing

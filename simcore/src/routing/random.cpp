@@ -4,7 +4,7 @@
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::random {
 
 namespace {
 
@@ -43,4 +43,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::random

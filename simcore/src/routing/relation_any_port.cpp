@@ -2,7 +2,7 @@
 // only grow, so nothing waits in a circle, on any topology.
 #include "routing/graph_paths.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::relation_any_port {
 
 namespace {
 
@@ -49,4 +49,4 @@ const Register<RelationSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::relation_any_port

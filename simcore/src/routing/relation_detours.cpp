@@ -3,7 +3,7 @@
 // waits in a circle.
 #include "routing/graph_paths.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::relation_detours {
 
 namespace {
 
@@ -55,4 +55,4 @@ const Register<RelationSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::relation_detours

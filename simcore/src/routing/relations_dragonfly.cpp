@@ -3,7 +3,7 @@
 #include "routing/relation.hpp"
 #include "topology/dragonfly.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::relations_dragonfly {
 
 namespace {
 
@@ -101,4 +101,4 @@ const Register<RelationSpec> q_adaptive({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::relations_dragonfly

@@ -10,7 +10,7 @@
 #include "tables/engine.hpp"
 #include "tables/walk.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::table {
 
 namespace {
 
@@ -256,4 +256,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::table

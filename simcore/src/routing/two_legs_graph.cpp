@@ -5,7 +5,7 @@
 
 #include "routing/graph_paths.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::two_legs_graph {
 
 namespace {
 
@@ -206,4 +206,4 @@ const Register<RoutingSpec> ugal([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::two_legs_graph

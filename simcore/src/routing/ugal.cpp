@@ -8,7 +8,7 @@
 #include "routing/incremental.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::ugal {
 
 namespace {
 
@@ -100,4 +100,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::ugal

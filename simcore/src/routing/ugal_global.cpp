@@ -3,7 +3,7 @@
 // of both paths.
 #include "routing/two_legs.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::ugal_global {
 
 namespace {
 
@@ -93,4 +93,4 @@ const Register<RoutingSpec> entry(two_legs<false, false, kClasses>({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::ugal_global

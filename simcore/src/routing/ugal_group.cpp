@@ -4,7 +4,7 @@
 // VC 0: detour in the source group; 1: minimal path in the source group, and intermediate group; 2: destination group.
 #include "routing/two_legs.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::ugal_group {
 
 namespace {
 
@@ -21,4 +21,4 @@ const Register<RoutingSpec> entry(two_legs<false, false, kClasses>({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::ugal_group

@@ -3,7 +3,7 @@
 // source group; 3: destination group.
 #include "routing/two_legs.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::ugal_router {
 
 namespace {
 
@@ -20,4 +20,4 @@ const Register<RoutingSpec> entry(two_legs<true, false, kClasses>({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::ugal_router

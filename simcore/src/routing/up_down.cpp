@@ -8,7 +8,7 @@
 #include "simcore/registry.hpp"
 #include "topology/fat_tree.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::up_down {
 
 namespace {
 
@@ -107,4 +107,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::up_down

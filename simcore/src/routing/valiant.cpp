@@ -4,7 +4,7 @@
 #include "routing/hyperx_legs.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::valiant {
 
 namespace {
 
@@ -59,4 +59,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::valiant

@@ -3,7 +3,7 @@
 // VC 0 in the source group, 1 in the intermediate group, 2 in the destination group.
 #include "routing/two_legs.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::valiant_group {
 
 namespace {
 
@@ -19,4 +19,4 @@ const Register<RoutingSpec> entry(two_legs<false, true, kClasses>({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::valiant_group

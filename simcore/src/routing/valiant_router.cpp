@@ -3,7 +3,7 @@
 // VC 0 in the source group, 1 towards the intermediate router, 2 when leaving its group, 3 in the destination group.
 #include "routing/two_legs.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::valiant_router {
 
 namespace {
 
@@ -19,4 +19,4 @@ const Register<RoutingSpec> entry(two_legs<true, true, kClasses>({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::valiant_router

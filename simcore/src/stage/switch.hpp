@@ -9,7 +9,7 @@
 
 namespace flitgym::switching {
 
-// What the compiler may know of a configuration: each combination that occurs gets its own straight code.
+// What the compiler may know of a configuration: each combination in use gets its own straight code.
 template <bool kPlain_, bool kOutputBuffers_, bool kSingleFlit_, bool kOneCycle_, u32 kWords_, bool kBubble_ = false,
           bool kWhole_ = false>
 struct Shape {
@@ -17,7 +17,7 @@ struct Shape {
   static constexpr bool kPlain = kPlain_;
   static constexpr bool kOutputBuffers = kOutputBuffers_;  // else the crossbar drives the channels
   static constexpr bool kSingleFlit = kSingleFlit_;        // every packet is one flit, and no VC is held
-  static constexpr bool kOneCycle = kOneCycle_;            // nothing in the switch is busy for more than a cycle
+  static constexpr bool kOneCycle = kOneCycle_;            // nothing in the switch is busy for longer; else it may be
   static constexpr u32 kWords = kWords_;                   // mask words that a router's input VCs fill, 0: any number
   static constexpr bool kBubble = kBubble_;                // bubble flow control; else no packet enters a ring
   static constexpr bool kWhole = kWhole_;                  // packets keep together
@@ -36,7 +36,7 @@ struct Fabric {
         credit_lines(f.part.credit_lines.lines.data()), flit_lines(f.part.flit_lines.lines.data()),
         vc_shift(net.vc_shift), radix_shift(net.radix_shift), words(net.request_words), asked_words(net.asked_words),
         depth(net.router.output_depth), crossbar_cycles(net.router.crossbar_cycles), now(frame.now),
-        by_age(net.router.arbiter == Arbiter::kAge), learns(net.learns) {}
+        by_age(net.router.arbiter == Arbiter::kAge), learns(net.learns), multi_cycle(net.router.multi_cycle_switch) {}
   Frame& f;
   const Network& net;
   State& s;
@@ -53,7 +53,7 @@ struct Fabric {
   DelayLine<FlitEvent>* const flit_lines;
   const u32 vc_shift, radix_shift, words, asked_words, depth, crossbar_cycles;
   const Cycle now;
-  const bool by_age, learns;
+  const bool by_age, learns, multi_cycle;
 };
 
 // And a router's part of them. `bit` numbers its input VCs, as the request masks do.
@@ -109,6 +109,16 @@ struct Router {
     }
   }
 };
+
+// Are the ports of the crossbar taken for a time? With bubble flow control State has the times in any case.
+template <class S>
+inline __attribute__((always_inline)) bool timed(const Fabric& x) {
+  return !S::kOneCycle && (S::kBubble || x.multi_cycle);
+}
+template <class S>
+inline __attribute__((always_inline)) bool busy(const Fabric& x, Cycle until) {
+  return timed<S>(x) && !passed(until, x.now);
+}
 
 // An input VC that asks for an output.
 struct Request {
@@ -274,7 +284,7 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, const Router& 
   }
 
   x.f.part.totals.moves++;
-  if constexpr (!S::kOneCycle) {
+  if (timed<S>(x)) {
     at.ports[in_port].input_busy_until = x.now + x.crossbar_cycles;
     o.output_busy_until =
         x.now + (S::kOutputBuffers ? x.crossbar_cycles : std::max(x.crossbar_cycles, channel.flit_cycles));

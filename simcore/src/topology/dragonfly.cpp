@@ -8,7 +8,7 @@
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 
-namespace flitgym {
+namespace flitgym::topology::dragonfly {
 
 namespace {
 
@@ -131,4 +131,4 @@ const Register<TopologySpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::topology::dragonfly

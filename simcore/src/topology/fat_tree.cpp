@@ -6,7 +6,7 @@
 #include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::topology::fat_tree {
 
 namespace {
 
@@ -167,4 +167,4 @@ const Register<TopologySpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::topology::fat_tree

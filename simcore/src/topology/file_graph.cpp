@@ -10,7 +10,7 @@
 #include "simcore/rng.hpp"
 #include "topology/fabric.hpp"
 
-namespace flitgym {
+namespace flitgym::topology::file_graph {
 
 namespace {
 
@@ -163,4 +163,4 @@ const Register<TopologySpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::topology::file_graph

@@ -9,7 +9,7 @@
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 
-namespace flitgym {
+namespace flitgym::topology::random_regular {
 
 namespace {
 
@@ -138,4 +138,4 @@ const Register<TopologySpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::topology::random_regular

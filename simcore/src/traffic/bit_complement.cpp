@@ -5,7 +5,7 @@
 // sends to itself.
 #include "traffic/coordinates.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic::bit_complement {
 
 namespace {
 
@@ -22,4 +22,4 @@ const Register<TrafficSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic::bit_complement

@@ -3,7 +3,7 @@
 // between.
 #include "traffic/coordinates.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic::dimension_complement_reverse {
 
 namespace {
 
@@ -27,4 +27,4 @@ const Register<TrafficSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic::dimension_complement_reverse

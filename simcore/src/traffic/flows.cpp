@@ -3,7 +3,7 @@
 #include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic::flows {
 
 namespace {
 
@@ -59,4 +59,4 @@ const Register<TrafficSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic::flows

@@ -2,7 +2,7 @@
 // all-to-all of a 3-D FFT).
 #include "traffic/grid.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic::many_to_many {
 
 namespace {
 
@@ -34,4 +34,4 @@ const Register<TrafficSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic::many_to_many

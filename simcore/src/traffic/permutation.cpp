@@ -3,7 +3,7 @@
 
 #include "traffic/draws.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic::permutation {
 
 namespace {
 
@@ -35,4 +35,4 @@ const Register<TrafficSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic::permutation

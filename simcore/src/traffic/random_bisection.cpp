@@ -4,7 +4,7 @@
 #include "simcore/registry.hpp"
 #include "tables/quality.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic::random_bisection {
 
 namespace {
 
@@ -49,4 +49,4 @@ const Register<TrafficSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic::random_bisection

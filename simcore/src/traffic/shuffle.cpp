@@ -1,7 +1,7 @@
 // Shuffle: the bits of a terminal's number rotated left by one (Dally & Towles, 3.2).
 #include "traffic/coordinates.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic::shuffle {
 
 namespace {
 
@@ -21,4 +21,4 @@ const Register<TrafficSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic::shuffle

@@ -1,7 +1,7 @@
 // 3-D stencil: per round one packet to each of the six neighbours in a periodic grid, x-, x+, y-, y+, z-, z+.
 #include "traffic/grid.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic::stencil_3d {
 
 namespace {
 
@@ -32,4 +32,4 @@ const Register<TrafficSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic::stencil_3d

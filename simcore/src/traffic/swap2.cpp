@@ -2,7 +2,7 @@
 // permutation that leaves most links idle under minimal routing.
 #include "traffic/coordinates.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic::swap2 {
 
 namespace {
 
@@ -26,4 +26,4 @@ const Register<TrafficSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic::swap2

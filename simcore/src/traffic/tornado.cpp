@@ -3,7 +3,7 @@
 
 #include "traffic/coordinates.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic::tornado {
 
 namespace {
 
@@ -33,4 +33,4 @@ const Register<TrafficSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic::tornado

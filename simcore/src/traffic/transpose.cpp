@@ -1,7 +1,7 @@
 // Transpose: x and y exchanged.
 #include "traffic/coordinates.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic::transpose {
 
 namespace {
 
@@ -24,4 +24,4 @@ const Register<TrafficSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic::transpose

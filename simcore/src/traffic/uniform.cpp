@@ -1,7 +1,7 @@
 // UR: every packet to a terminal drawn uniformly, the sender included (as in the papers' code and in BookSim2) or not.
 #include "traffic/draws.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic::uniform {
 
 namespace {
 
@@ -32,4 +32,4 @@ const Register<TrafficSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic::uniform

@@ -2,7 +2,7 @@
 // coordinates are drawn uniformly; slot t sends to slot T-1-t.
 #include "traffic/coordinates.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic::uniform_random_bisection {
 
 namespace {
 
@@ -38,4 +38,4 @@ const Register<TrafficSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic::uniform_random_bisection

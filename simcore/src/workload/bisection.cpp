@@ -6,7 +6,7 @@
 #include "workload/motif.hpp"
 #include "workload/permutation.hpp"
 
-namespace flitgym {
+namespace flitgym::workload::bisection {
 
 namespace {
 
@@ -55,4 +55,4 @@ const Register<MotifSpec> registration{{
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::workload::bisection

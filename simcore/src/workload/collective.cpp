@@ -1,7 +1,7 @@
 // Any collective with any of its algorithms, for the study of building blocks.
 #include "workload/repeated_collective.hpp"
 
-namespace flitgym {
+namespace flitgym::workload::collective {
 
 namespace {
 
@@ -39,4 +39,4 @@ const Register<MotifSpec> registration{{
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::workload::collective

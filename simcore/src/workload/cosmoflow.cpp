@@ -2,7 +2,7 @@
 // doubles).
 #include "workload/repeated_collective.hpp"
 
-namespace flitgym {
+namespace flitgym::workload::cosmoflow {
 
 namespace {
 
@@ -25,4 +25,4 @@ const Register<MotifSpec> registration{{
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::workload::cosmoflow

@@ -1,7 +1,7 @@
 // DL: the gradients of a network, allreduced back to back (SC'22: SST ember's Allreduce with 144,000 doubles).
 #include "workload/repeated_collective.hpp"
 
-namespace flitgym {
+namespace flitgym::workload::dl {
 
 namespace {
 
@@ -24,4 +24,4 @@ const Register<MotifSpec> registration{{
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::workload::dl

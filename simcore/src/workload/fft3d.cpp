@@ -6,7 +6,7 @@
 #include "workload/motif.hpp"
 #include "workload/process_grid.hpp"
 
-namespace flitgym {
+namespace flitgym::workload::fft3d {
 
 namespace {
 
@@ -90,4 +90,4 @@ const Register<MotifSpec> registration{{
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::workload::fft3d

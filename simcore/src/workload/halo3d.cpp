@@ -5,7 +5,7 @@
 #include "workload/motif.hpp"
 #include "workload/process_grid.hpp"
 
-namespace flitgym {
+namespace flitgym::workload::halo3d {
 
 namespace {
 
@@ -83,4 +83,4 @@ const Register<MotifSpec> registration{{
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::workload::halo3d

@@ -19,7 +19,7 @@
 #include "workload/loop.hpp"
 #include "workload/motif.hpp"
 
-namespace flitgym {
+namespace flitgym::workload::kkt3d {
 
 namespace {
 
@@ -168,4 +168,4 @@ const Register<MotifSpec> registration{{
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::workload::kkt3d

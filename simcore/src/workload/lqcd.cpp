@@ -8,7 +8,7 @@
 #include "workload/motif.hpp"
 #include "workload/process_grid.hpp"
 
-namespace flitgym {
+namespace flitgym::workload::lqcd {
 
 namespace {
 
@@ -120,4 +120,4 @@ const Register<MotifSpec> registration{{
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::workload::lqcd

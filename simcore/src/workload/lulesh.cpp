@@ -6,7 +6,7 @@
 #include "workload/motif.hpp"
 #include "workload/process_grid.hpp"
 
-namespace flitgym {
+namespace flitgym::workload::lulesh {
 
 namespace {
 
@@ -89,4 +89,4 @@ const Register<MotifSpec> registration{{
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::workload::lulesh

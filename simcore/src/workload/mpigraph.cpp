@@ -4,7 +4,7 @@
 #include "workload/collectives.hpp"
 #include "workload/motif.hpp"
 
-namespace flitgym {
+namespace flitgym::workload::mpigraph {
 
 namespace {
 
@@ -58,4 +58,4 @@ const Register<MotifSpec> registration{{
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::workload::mpigraph

@@ -7,7 +7,7 @@
 #include "workload/motif.hpp"
 #include "workload/process_grid.hpp"
 
-namespace flitgym {
+namespace flitgym::workload::stencil27 {
 
 namespace {
 
@@ -87,4 +87,4 @@ const Register<MotifSpec> registration{{
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::workload::stencil27

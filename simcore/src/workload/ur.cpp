@@ -5,7 +5,7 @@
 #include "workload/motif.hpp"
 #include "workload/permutation.hpp"
 
-namespace flitgym {
+namespace flitgym::workload::ur {
 
 namespace {
 
@@ -51,4 +51,4 @@ const Register<MotifSpec> registration{{
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::workload::ur

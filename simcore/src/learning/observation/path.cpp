@@ -4,7 +4,7 @@
 #include "learning/hops.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::learning::observation::path {
 
 namespace {
 
@@ -40,4 +40,4 @@ const Register<ObservationSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::learning::observation::path

@@ -4,7 +4,7 @@
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::learning::observation::progress {
 
 namespace {
 
@@ -26,4 +26,4 @@ const Register<ObservationSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::learning::observation::progress

@@ -8,7 +8,7 @@
 #include "simcore/registry.hpp"
 #include "topology/graph.hpp"
 
-namespace flitgym {
+namespace flitgym::learning::observation::q_values {
 
 namespace {
 
@@ -80,4 +80,4 @@ const Register<ObservationSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::learning::observation::q_values

@@ -9,7 +9,7 @@
 #include "learning/relative.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::learning::observation::relative {
 
 namespace {
 
@@ -45,11 +45,11 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
   const u32 size = p.flits * channels[asked.ports[0]].flit_cycles;
   const float age = static_cast<float>(s.part.totals.now - p.injected) * per_cycle;
   general[0] = std::min(static_cast<float>(hops) * 0.125f, 4.0f);
-  general[1] = relative(direct * per_ns);
+  general[1] = bounded(direct * per_ns);
   general[2] = std::min(static_cast<float>(p.hops) * 0.125f, 4.0f);
-  general[3] = relative(static_cast<float>(size) * per_cycle);
-  general[4] = relative(static_cast<float>(backlog) * per_cycle / static_cast<float>(links));
-  general[5] = relative(static_cast<float>(in.count * channels[asked.ports[0]].flit_cycles) * per_cycle);
+  general[3] = bounded(static_cast<float>(size) * per_cycle);
+  general[4] = bounded(static_cast<float>(backlog) * per_cycle / static_cast<float>(links));
+  general[5] = bounded(static_cast<float>(in.count * channels[asked.ports[0]].flit_cycles) * per_cycle);
   general[6] = age / (age + 8.0f);
 
   const u32 depth = net.router.input_depth, both = depth + net.router.output_depth, vcs = net.vcs,
@@ -70,14 +70,14 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
     u32 least = both;
     for (u32 vc = first; vc < vcs; vc += step) least = std::min<u32>(least, own[vc].count + depth - own[vc].credits);
     const auto more_hops = static_cast<float>(1 + way.hops(next)) - static_cast<float>(hops);
-    slots[0] = relative(static_cast<float>(queued) * flit);
-    slots[1] = relative(static_cast<float>(ports[local].load - queued) * flit);
-    slots[2] = relative(static_cast<float>(least) * flit);
+    slots[0] = bounded(static_cast<float>(queued) * flit);
+    slots[1] = bounded(static_cast<float>(ports[local].load - queued) * flit);
+    slots[2] = bounded(static_cast<float>(least) * flit);
     slots[3] = static_cast<float>(least) * room;
-    slots[4] = relative(static_cast<float>(heads_asking(net, s, first_port + local) * size) * per_cycle);
+    slots[4] = bounded(static_cast<float>(heads_asking(net, s, first_port + local) * size) * per_cycle);
     slots[5] = std::clamp((hop_ns[local] + way.flight_ns(next) - direct) * per_ns, -8.0f, kMostRelative);
     slots[6] = more_hops * 0.5f;
-    slots[7] = relative(hop_ns[local] * per_ns);
+    slots[7] = bounded(hop_ns[local] * per_ns);
   }
 }
 
@@ -108,4 +108,4 @@ const Register<ObservationSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::learning::observation::relative

@@ -18,7 +18,7 @@
 #include "simcore/registry.hpp"
 #include "topology/graph.hpp"
 
-namespace flitgym {
+namespace flitgym::learning::observation::relative_lost {
 
 namespace {
 
@@ -107,7 +107,7 @@ void write(const Network& net, const State& s, const Asked& asked, float*, float
   const float per_ns = 1.0f / net.seam->hop_scale_ns;
   const float* const row = net.feedback.row(
       s, asked.router, row_of(net, static_cast<const Rows&>(*asked.own), asked.packet, asked.to, asked.packet.hops));
-  for (u32 k = 0; k < asked.slots; k++, slots += stride) slots[0] = relative(row[asked.ports[k] - first] * per_ns);
+  for (u32 k = 0; k < asked.slots; k++, slots += stride) slots[0] = bounded(row[asked.ports[k] - first] * per_ns);
 }
 
 ObservationSpec block(std::string name, std::string summary, std::shared_ptr<const ComponentData> (*setup)(Network&)) {
@@ -134,4 +134,4 @@ const Register<ObservationSpec> apart(
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::learning::observation::relative_lost

@@ -5,7 +5,7 @@
 #include "simcore/registry.hpp"
 #include "topology/graph.hpp"
 
-namespace flitgym {
+namespace flitgym::learning::observation::router {
 
 namespace {
 
@@ -36,4 +36,4 @@ const Register<ObservationSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::learning::observation::router

@@ -2,7 +2,7 @@
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::learning::reward::hop_delay {
 
 namespace {
 
@@ -17,4 +17,4 @@ const Register<RewardSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::learning::reward::hop_delay

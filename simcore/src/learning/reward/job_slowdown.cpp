@@ -5,7 +5,7 @@
 #include "simcore/registry.hpp"
 #include "topology/graph.hpp"
 
-namespace flitgym {
+namespace flitgym::learning::reward::job_slowdown {
 
 namespace {
 
@@ -55,4 +55,4 @@ const Register<RewardSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::learning::reward::job_slowdown

@@ -8,7 +8,7 @@
 #include "learning/relative.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::learning::reward::relative_delay {
 
 namespace {
 
@@ -33,4 +33,4 @@ const Register<RewardSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::learning::reward::relative_delay

@@ -11,7 +11,7 @@
 #include "simcore/limits.hpp"
 #include "tables/angara_routes.hpp"
 
-namespace flitgym {
+namespace flitgym::tables::engines::angara_bfs {
 
 namespace {
 
@@ -100,4 +100,4 @@ const Register<EngineSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::tables::engines::angara_bfs

@@ -12,7 +12,7 @@
 #include "simcore/rng.hpp"
 #include "tables/angara_routes.hpp"
 
-namespace flitgym {
+namespace flitgym::tables::engines::angara_genetic {
 
 namespace {
 
@@ -212,4 +212,4 @@ const Register<EngineSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::tables::engines::angara_genetic

@@ -9,7 +9,7 @@
 #include "simcore/limits.hpp"
 #include "tables/angara_routes.hpp"
 
-namespace flitgym {
+namespace flitgym::tables::engines::angara_sssp {
 
 namespace {
 
@@ -106,4 +106,4 @@ const Register<EngineSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::tables::engines::angara_sssp

@@ -5,7 +5,7 @@
 #include "tables/layer_assignment.hpp"
 #include "tables/shortest.hpp"
 
-namespace flitgym {
+namespace flitgym::tables::engines::dfsssp {
 
 namespace {
 
@@ -32,4 +32,4 @@ const Register<EngineSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::tables::engines::dfsssp

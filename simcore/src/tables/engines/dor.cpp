@@ -9,7 +9,7 @@
 #include "tables/spread.hpp"
 #include "topology/torus.hpp"
 
-namespace flitgym {
+namespace flitgym::tables::engines::dor {
 
 namespace {
 
@@ -58,4 +58,4 @@ const Register<EngineSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::tables::engines::dor

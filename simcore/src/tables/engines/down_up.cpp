@@ -10,7 +10,7 @@
 #include "tables/levels.hpp"
 #include "tables/up_down.hpp"
 
-namespace flitgym {
+namespace flitgym::tables::engines::down_up {
 
 namespace {
 
@@ -46,4 +46,4 @@ const Register<EngineSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::tables::engines::down_up

@@ -20,7 +20,7 @@
 #include "tables/engine.hpp"
 #include "tables/levels.hpp"
 
-namespace flitgym {
+namespace flitgym::tables::engines::ftree {
 
 namespace {
 
@@ -230,4 +230,4 @@ const Register<EngineSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::tables::engines::ftree

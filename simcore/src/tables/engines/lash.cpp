@@ -7,7 +7,7 @@
 #include "tables/layer_assignment.hpp"
 #include "tables/shortest.hpp"
 
-namespace flitgym {
+namespace flitgym::tables::engines::lash {
 
 namespace {
 
@@ -47,4 +47,4 @@ const Register<EngineSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::tables::engines::lash

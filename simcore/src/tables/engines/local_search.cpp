@@ -25,7 +25,7 @@
 #include "tables/reroute.hpp"
 #include "tables/walk.hpp"
 
-namespace flitgym {
+namespace flitgym::tables::engines::local_search {
 
 namespace {
 
@@ -393,4 +393,4 @@ const Register<EngineSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::tables::engines::local_search

@@ -4,7 +4,7 @@
 #include "tables/engine.hpp"
 #include "tables/spread.hpp"
 
-namespace flitgym {
+namespace flitgym::tables::engines::min_hop {
 
 namespace {
 
@@ -27,4 +27,4 @@ const Register<EngineSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::tables::engines::min_hop

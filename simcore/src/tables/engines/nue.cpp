@@ -19,7 +19,7 @@
 #include "tables/layering.hpp"
 #include "tables/walk.hpp"
 
-namespace flitgym {
+namespace flitgym::tables::engines::nue {
 
 namespace {
 
@@ -447,4 +447,4 @@ const Register<EngineSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::tables::engines::nue

@@ -19,7 +19,7 @@
 #include "tables/shortest.hpp"
 #include "topology/hyperx.hpp"
 
-namespace flitgym {
+namespace flitgym::tables::engines::parx {
 
 namespace {
 
@@ -162,4 +162,4 @@ const Register<EngineSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::tables::engines::parx

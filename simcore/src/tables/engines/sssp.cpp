@@ -5,7 +5,7 @@
 // network is.
 #include "tables/shortest.hpp"
 
-namespace flitgym {
+namespace flitgym::tables::engines::sssp {
 
 namespace {
 
@@ -25,4 +25,4 @@ const Register<EngineSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::tables::engines::sssp

@@ -17,7 +17,7 @@
 #include "tables/spread.hpp"
 #include "topology/torus.hpp"
 
-namespace flitgym {
+namespace flitgym::tables::engines::torus_2qos {
 
 namespace {
 
@@ -153,4 +153,4 @@ const Register<EngineSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::tables::engines::torus_2qos

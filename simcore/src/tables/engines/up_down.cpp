@@ -8,7 +8,7 @@
 #include "tables/engine.hpp"
 #include "tables/levels.hpp"
 
-namespace flitgym {
+namespace flitgym::tables::engines::up_down {
 
 namespace {
 
@@ -39,4 +39,4 @@ const Register<EngineSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::tables::engines::up_down

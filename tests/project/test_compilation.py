@@ -1,0 +1,57 @@
+"""The build of the core, as CMake plans it: nothing is compiled here."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COMPONENT = ROOT / "docs" / "extending" / "examples" / "two_choices.cpp"
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Compile commands by the source file under simcore/src, of a copy of the sources with one more routing."""
+    folder = tmp_path_factory.mktemp("sources")
+    sources, build = folder / "simcore", folder / "build"
+    shutil.copytree(ROOT / "simcore", sources, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    shutil.copy(COMPONENT, sources / "src" / "routing")
+    subprocess.run(
+        ["cmake", "-S", sources, "-B", build, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], check=True, capture_output=True
+    )
+    found: dict[str, list[str]] = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        file = Path(entry["file"])
+        files = [Path(name) for name in re.findall(r'#include "(.+\.cpp)"', file.read_text())] or [file]
+        for source in files:
+            if source.is_relative_to(sources / "src"):
+                found.setdefault(source.relative_to(sources / "src").as_posix(), []).append(entry["command"])
+    return found
+
+
+def level(command: str) -> str:
+    """The last level of optimisation, the one that counts."""
+    return re.findall(r" (-O\w)", command)[-1]
+
+
+def test_every_source_is_compiled_once(commands: dict[str, list[str]]) -> None:
+    source = ROOT / "simcore" / "src"
+    expected = {path.relative_to(source).as_posix() for path in source.rglob("*.cpp")} | {"routing/two_choices.cpp"}
+    assert set(commands) == expected
+    assert Counter(len(of_a_source) for of_a_source in commands.values()) == {1: len(expected)}
+
+
+def test_a_new_component_is_compiled_as_the_others_of_its_folder(commands: dict[str, list[str]]) -> None:
+    assert level(commands["routing/two_choices.cpp"][0]) == level(commands["routing/par.cpp"][0]) == "-O2"
+
+
+def test_levels_of_optimisation(commands: dict[str, list[str]]) -> None:
+    levels = {source: level(of_a_source[0]) for source, of_a_source in commands.items()}
+    assert levels["build.cpp"] == levels["tables/engines/nue.cpp"] == levels["topology/fabric.cpp"] == "-O1"
+    assert {value for source, value in levels.items() if source.startswith("stage/")} == {"-O3"}
+    assert levels["step.cpp"] == levels["decision.cpp"] == levels["partition.cpp"] == "-O3"
+    assert all("-ffp-contract=off" in of_a_source[0] for of_a_source in commands.values())
