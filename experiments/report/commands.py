@@ -57,7 +57,7 @@ def nearest(group: str, section: Section) -> str:
 
 
 def _resolved(value: Any) -> Any:
-    """The value of a preset, with the path of a policy that comes with flitgym in the place of its resolver."""
+    """The value of a preset. The resolver of a policy that comes with flitgym becomes the path of its file."""
     found = _SHIPPED.fullmatch(str(value))
     return shipped_policy(found[1]) if found else value
 
