@@ -109,7 +109,7 @@ class Failures:
 
 @dataclass
 class Plot:
-    """What a sweep leaves at its end. `plot.py` says which formats there are."""
+    """The picture that a sweep leaves at its end. `plot.py` lists its formats."""
 
     format: Any = MISSING
 

@@ -1,1 +1,1 @@
-"""Two sets of runs beside each other: the pairs, and the differences that exceed noise."""
+"""Comparisons of two sets of runs: the pairs, and the differences that exceed noise."""

@@ -18,6 +18,7 @@ from .words import value_label
 TRAFFIC = ("packet_latency_mean_ns", "packet_latency_p99_ns", "accepted_load", "hops_mean")
 
 _DASHES: tuple[Literal["-", "--", ":", "-."], ...] = ("-", "--", ":", "-.")
+_DODGE = 0.5  # of the distance of two words, over which the points of several lines are spread
 _MOST_LINES = 16  # beyond, a legend is too long to read, and the runs are drawn as points
 _MOST_FACETS = 4  # rows of panels for the values of further keys
 _MOST_JOBS = 12  # panels
@@ -131,13 +132,18 @@ def lines_of(rows: Sequence[Row], keys: Sequence[str]) -> list[Line]:
     return lines
 
 
+def dodge(lines: Sequence[Line], k: int, x: str) -> float:
+    """The distance of a line's points from the place of a word along the axis, so that they do not cover each other."""
+    return 0.0 if x in lines[k].key else _DODGE * ((k + 0.5) / len(lines) - 0.5)
+
+
 def ordered(column: str, values: Iterable[Any]) -> list[Any]:
-    """Distinct values: numbers by size, routings as in every figure, other words as they come, None last."""
+    """Distinct values: numbers by size, routings as in every figure, other words as they come; None comes first."""
     distinct = list(dict.fromkeys(values))
     words = [value for value in distinct if not is_number(value) and value is not None]
     if column == "routing":
         words.sort(key=lambda name: list(STYLES).index(name) if name in STYLES else len(STYLES))
-    return [*sorted(filter(is_number, distinct)), *words, *([None] if None in distinct else [])]
+    return [*([None] if None in distinct else []), *sorted(filter(is_number, distinct)), *words]
 
 
 def _looks(key: str, values: Sequence[Any]) -> dict[Any, Style]:
@@ -164,8 +170,9 @@ def _blocks(rows: Sequence[Row]) -> list[Block]:
     jobs = is_of_jobs(rows[0])
     panels = _times_of_jobs(rows) if jobs else [key for key in TRAFFIC if any(row.get(key) is not None for row in rows)]
     across = across_of(rows, keys)
+    rest = sorted((key for key in keys if key != across), key=lambda key: key != "routing")
     # Points along an axis of routings have the colours that these have everywhere.
-    rest = sorted((key for key in keys if key != across or key == "routing"), key=lambda key: key != "routing")
+    rest = rest or [key for key in keys if key == "routing"]
     split = len(rest)
     # The last keys become rows of panels, as long as these are few.
     while split > 1 and len(_groups(rows, rest[split - 1 :])) <= _MOST_FACETS:
@@ -206,6 +213,8 @@ def across_of(rows: Sequence[Row], keys: Sequence[str]) -> str:
     """The column along the axis x: the offered load, else the number with most values, else the word with most."""
     if "traffic.load" in keys:
         return "traffic.load"
+    # A run that lacks the key would have no place, so that keys of all runs come first.
+    keys = [key for key in keys if all(row.get(key) is not None for row in rows)] or list(keys)
     values = {key: {value_of(row, key) for row in rows} - {None} for key in keys}
     numbers = [key for key in keys if all(map(is_number, values[key]))]
     others = [key for key in keys if key != "routing"]

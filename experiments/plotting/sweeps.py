@@ -11,12 +11,11 @@ from matplotlib.ticker import FuncFormatter
 
 from ...simcore import ConfigError
 from .drawing import key_line, latency_axis, polish
-from .lines import Block, blocks_of, lines_of, ordered, points, tells_apart
+from .lines import Block, blocks_of, dodge, lines_of, ordered, points, tells_apart
 from .swept import Row, column_of, is_number, named, swept, value_of
 from .words import axis_label, value_label
 
 _COLUMNS = 4  # of panels
-_DODGE = 0.5  # of the distance of two categories, over which the points of several lines are spread
 _LOG_FROM = 4.0  # ratio of the largest to the smallest time from which an axis is logarithmic
 _LOG_KEY_FROM = 30.0  # the same of a key along the axis
 _LONGEST_LABEL = 40  # characters that fit beside a panel
@@ -115,8 +114,8 @@ def _draw(ax: Axes, block: Block, x: str, y: str) -> None:
         found = [point for point in points(line.of(block.rows), x, y) if np.isfinite(point.estimate.value)]
         if not found:
             continue
-        dodge = _DODGE * ((k + 0.5) / len(block.lines) - 0.5) if places and x not in line.key else 0.0
-        at = [places.get(point.at, point.at) + dodge for point in found]
+        aside = dodge(block.lines, k, x) if places else 0.0
+        at = [places.get(point.at, point.at) + aside for point in found]
         value, low, high = np.array([point.estimate for point in found]).T
         style, joined = line.style, block.joined and not places
         ax.plot(at, value, color=style.color, marker=style.marker, linestyle=style.line if joined else "none",

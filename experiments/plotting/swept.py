@@ -36,7 +36,7 @@ def named(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """The rows with a column for each section of which a component is chosen: `routing`, `topology`, `traffic` ...
 
     Its values are words of the command line where they can be known: `dragonfly_72`, `ugal_l`, the name of a policy's
-    file. Of traffic they are names of patterns, such as `adversarial1`. Rows of jobs have no `traffic`.
+    file. For traffic they are names of patterns, such as `adversarial1`. Rows of jobs have no `traffic`.
 
     Args:
         rows: As `read_rows` returns them. Rows that already have these columns are returned as they are.

@@ -52,7 +52,8 @@ def value_label(column: str, value: Any, alone: bool = False) -> str:
         return STYLES[value].label if value in STYLES else str(value)
     if column == "traffic" and value is not None:
         return title_of(str(value))
-    text = "default" if value is None else str(value).lower() if isinstance(value, bool) else _number(value)
+    absent = "none" if column.startswith("failures.") else "default"
+    text = absent if value is None else str(value).lower() if isinstance(value, bool) else _number(value)
     return text if alone or "." not in column else f"{column.rpartition('.')[2]}={text}"
 
 

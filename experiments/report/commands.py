@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+import yaml
 from omegaconf import OmegaConf
 
-from ...configs import CONFIG_DIR, GROUPS, KINDS, compose
+from ...configs import CONFIG_DIR, FAILING, GROUPS, KINDS, compose
 from ...configs.policies import shipped_policy
+from ...configs.warmup import warmup_ns
 from ...simcore import registered
 from ..presets import preset_files, values_of
 
@@ -24,11 +26,11 @@ def command(config: Section) -> str:
     """The command line that gives `config` again: the presets that are nearest, and every key that differs.
 
     Raises:
-        hydra.errors.HydraException: the configuration is of another version, which had other components.
+        hydra.errors.HydraException, KeyError: the configuration is of another version, which had other components.
     """
     chosen = {group: nearest(group, config[group]) for group in GROUPS if _heeded(group, config)}
     base = [f"{group}={option}" for group, option in chosen.items()]
-    known = _composed(tuple(base))
+    known = _of_traffic(chosen, config["run"]) if "traffic" in chosen else _composed(tuple(base))
     words = [word for group, word in zip(chosen, base, strict=True) if chosen[group] != _default(group)]
     for group in chosen:
         words += differences(group, known[group], config[group])
@@ -44,6 +46,23 @@ def _heeded(group: str, config: Section) -> bool:
     return group != "traffic" or config["workload"]["name"] == "none"
 
 
+def _of_traffic(chosen: Mapping[str, str], run: Section) -> dict[str, Any]:
+    """The configuration that the presets of a run of traffic give, without Hydra: a sweep has many runs."""
+    known: dict[str, Any] = {group: _section(group, option) for group, option in chosen.items() if group in KINDS}
+    known |= {"workload": {"name": "none"}, "failures": dict.fromkeys((*FAILING, "seed")), "seed": _root()["seed"]}
+    known["run"] = dict(values_of("run", str(_default("run"))))
+    # The warm-up of a routing that learns depends on what the run itself sets.
+    told = {**known, "run": {**known["run"], **{key: run[key] for key in ("load_q_table", "freeze_q_table")}}}
+    known["run"]["warmup_ns"] = warmup_ns(_root_=told)
+    return known
+
+
+def _section(group: str, option: str) -> dict[str, Any]:
+    """The keys of a preset, or of a registered component, with the defaults of the core."""
+    values = {key: _resolved(value) for key, value in values_of(group, option).items()}
+    return {key: spec["default"] for key, spec in registered(group)[values["name"]]["params"].items()} | values
+
+
 def nearest(group: str, section: Section) -> str:
     """The option of a group with the fewest keys that differ from a section."""
     name = str(section["name"])
@@ -57,7 +76,7 @@ def nearest(group: str, section: Section) -> str:
 
 
 def _resolved(value: Any) -> Any:
-    """The value of a preset, with the path of a policy that comes with flitgym in the place of its resolver."""
+    """The value of a preset. The resolver of a policy that comes with flitgym becomes the path of its file."""
     found = _SHIPPED.fullmatch(str(value))
     return shipped_policy(found[1]) if found else value
 
@@ -69,8 +88,14 @@ def _composed(overrides: tuple[str, ...]) -> dict[str, Any]:
 
 
 @cache
+def _root() -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load((CONFIG_DIR / "config.yaml").read_text(encoding="utf-8"))
+    return content
+
+
+@cache
 def _default(group: str) -> str | None:
-    for entry in OmegaConf.load(CONFIG_DIR / "config.yaml").defaults:
+    for entry in _root()["defaults"]:
         if not isinstance(entry, str) and group in entry:
             return str(entry[group])
     return None

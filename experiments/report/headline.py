@@ -51,7 +51,7 @@ _COLUMNS = (
 )
 _TIMES = {"comm_time_mean_ns": "comm_time_std_ns", "finish_ns": ""}  # and their deviations
 
-# Results by which runs are compared, beside the communication times of jobs.
+# Results by which runs are compared, in addition to the communication times of jobs.
 _COMPARED = (
     *("accepted_load", "hops_mean", "nonminimal_fraction", "packets_delivered", "generations_missed"),
     *(f"packet_latency_{which}_ns" for which in ("mean", "p50", "p99", "max")),

@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.colors import to_hex
 
-from ..plotting.lines import Block, Line, blocks_of, ordered, points
+from ..plotting.lines import Block, Line, blocks_of, dodge, ordered, points
 from ..plotting.swept import Row, is_number, value_of
 from ..plotting.words import axis_label, value_label
 from ..results.rows import flat
@@ -26,8 +26,11 @@ def _panels(block: Block) -> list[dict[str, Any]]:
     for x, y in block.panels:
         values = ordered(x, (value for row in block.rows if (value := value_of(row, x)) is not None))
         words = not all(map(is_number, values))
-        places = {value: k for k, value in enumerate(values)} if words else {}
-        lines = [_line(line, block, x, y, places) for line in block.lines]
+        places = [
+            {value: at + dodge(block.lines, k, x) for at, value in enumerate(values)} if words else {}
+            for k in range(len(block.lines))
+        ]
+        lines = [_line(line, block, x, y, own) for line, own in zip(block.lines, places, strict=True)]
         panels.append(
             {
                 "x": axis_label(x),
@@ -42,7 +45,7 @@ def _panels(block: Block) -> list[dict[str, Any]]:
     return [panel for panel in panels if panel["lines"]]
 
 
-def _line(line: Line, block: Block, x: str, y: str, places: dict[Any, int]) -> dict[str, Any]:
+def _line(line: Line, block: Block, x: str, y: str, places: dict[Any, float]) -> dict[str, Any]:
     own: Sequence[Row] = line.of(block.rows)
     return {
         "label": line.style.label,

@@ -58,7 +58,7 @@ def write_report(
     command: str | None = None,
     mark: str | None = None,
 ) -> Path:
-    """Write one HTML page that needs nothing beside it.
+    """Write one HTML page that needs no other file.
 
     Args:
         directory: Where the page goes, as `report.html`, unless `output` names another file.

@@ -204,6 +204,9 @@ def test_provenance(page: Page, study: Path, runs: dict[str, Any]) -> None:
         RUNS["traffic"],
         ("topology=hyperx_64", "router=sc19", "routing=omni_war", "workload=stencil27", "workload.placement=random"),
         ("topology=dragonfly", "topology.groups=5", "router=hpdc21", "routing=ugal_l", "traffic=adversarial", "seed=7"),
+        ("topology=dragonfly_72", "routing=q_adaptive", "traffic=adversarial"),
+        ("topology=dragonfly_72", "routing=q_adaptive", "run.freeze_q_table=true", "failures.links=0.02"),
+        ("topology=hyperx_64", "router=sc19", "routing=dqn_priced", "traffic=urb_y", "run=settled"),
         (
             *SMALL,
             "workload=jobs",

@@ -190,6 +190,15 @@ def test_the_figure_of_a_number_and_of_a_word() -> None:
     assert drawn(ax) == {"MIN": [(0, 500.0)], "PAR": [(1, 900.0)]}
 
 
+def test_no_run_is_left_out_for_a_key_that_it_lacks() -> None:
+    rows = [traffic_row("par", 0.3, latency=900.0, **{"routing.threshold": value}) for value in (1.0, 2.0)]
+    rows.append(traffic_row("minimal", 0.3, latency=500.0))
+    ax = by_label(sweep_figure(rows), "mean packet latency")
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["MIN", "PAR"]
+    heights = {label: [(round(x), y) for x, y in line] for label, line in drawn(ax).items()}
+    assert heights == {"threshold=default": [(0, 500.0)], "threshold=1": [(1, 900.0)], "threshold=2": [(1, 900.0)]}
+
+
 def test_further_keys_are_rows_of_panels() -> None:
     rows = [
         traffic_row(routing, load, latency=base + load, **keys)
@@ -267,4 +276,5 @@ def test_words_of_values() -> None:
     assert value_label("router.vcs", 4) == "vcs=4"
     assert value_label("router.vcs", 4, alone=True) == "4"
     assert value_label("traffic", "adversarial1") == "ADV+1"
-    assert value_label("failures.links", None) == "links=default"
+    assert value_label("failures.links", None) == "links=none"
+    assert value_label("router.vcs", None) == "vcs=default"
