@@ -39,7 +39,7 @@ def has_workload(config: Mapping[Any, Any]) -> bool:
 
 
 def core_workload(section: Section, topology: Section, failures: Section) -> dict[str, Any]:
-    """What the core takes for a `workload` section: its own parameters and the list of jobs.
+    """The parameters and the list of jobs that the core takes for a `workload` section.
 
     Args:
         section: The resolved section, not of the name `none`.
@@ -67,7 +67,7 @@ def core_jobs(section: Section, available: int) -> list[dict[str, Any]]:
 
 
 def workload_identity(section: Section) -> dict[str, Any]:
-    """What tells one workload from another. A file counts by its content, not by its path.
+    """The identity of a workload. A file counts by its content, not by its path.
 
     Raises:
         OSError: the file cannot be read.

@@ -168,7 +168,7 @@ def _run(trials: Sequence[Trial], trying: Trying, threads: int) -> tuple[dict[Pa
                 if trial.pair not in left_out:
                     results[directory] = measure(trial.run.config, trying, threads, directory, report)
             except ConfigError as error:
-                # Of the configuration: it would be the same at any other load and seed.
+                # A configuration that is refused is refused at any load and seed.
                 left_out.add(trial.pair)
                 failures.append(f"{trial.pair}: {explain(error)}")
                 print(f"flitgym-regret: left out: {failures[-1]}", file=sys.stderr, flush=True)
@@ -218,7 +218,7 @@ def _as_list(word: str) -> str:
 
 
 def _refuse_both(words: Sequence[str]) -> None:
-    """Refuse `routing=par` beside `policies=[par]`, likewise the others: one of the two would not count."""
+    """Refuse `routing=par` together with `policies=[par]`: one of the two would not count. So with the other lists."""
     given = {key: word for word in words if (key := word.partition("=")[0]) != word}
     for single, several in _LISTS.items():
         if single in given and several in given:

@@ -1,4 +1,4 @@
-"""Who sends how much to whom: a matrix that engines balance for, or flows whose congestion is asked."""
+"""Demand: a matrix that engines balance for, or flows whose congestion is measured."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _entries(where: Any, graph: _core.ChannelGraph, shape: tuple[int, ...], *ent
 def _from_numpy(path: Path) -> tuple[Any, ...]:
     arrays = read_arrays(path, f"{path}: it holds no arrays, or is damaged")
     if {"data", "indices", "indptr", "shape", "format"} <= set(arrays):
-        # What scipy.sparse.save_npz writes of a matrix by rows or by columns.
+        # scipy.sparse.save_npz writes these arrays of a matrix by rows or by columns.
         kind = arrays["format"].item()
         kind = kind.decode() if isinstance(kind, bytes) else str(kind)
         if kind in ("csr", "csc"):

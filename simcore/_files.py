@@ -88,7 +88,7 @@ def read_unpacked(path: str | os.PathLike[str], most: int | None = None) -> byte
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str], keep: bool = True, parents: bool = True) -> Iterator[Path]:
-    """A temporary path beside `path` that replaces it when the block ends, and vanishes when the block fails.
+    """A temporary path in the same folder. It replaces `path` when the block ends, and vanishes when the block fails.
 
     A crash at any moment leaves the old file or the new one, and nothing else under its name.
 

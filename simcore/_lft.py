@@ -13,7 +13,7 @@ Three forms are read, also gzipped, told apart by their beginning:
 in it one character per destination in base 16 (`-` for itself), and `NAME.sl2vl.csv` the lanes that they travel in,
 `switch,input_port,output_port,lane_per_service_level`.
 
-A switch is known by its name, or by its GUID where that is its name (`S-ec0d9a0300ec8240`, as in `ibnetdiscover`) or
+A switch is known by its name. Its GUID counts where that is its name (`S-ec0d9a0300ec8240`, as in `ibnetdiscover`), or
 where it is the one that `write` gives. A host is known by its name, else as what hangs on the port to which its own
 switch sends. Ports count from 1 in InfiniBand and from 0 here; in an edge list they may be either, and the hosts' own
 ports say which.

@@ -123,7 +123,7 @@ def _levels(
             f"{some([graph.terminal_names[t] for t in missing])}"
         )
     if lanes is None:
-        # Levels that nobody uses need no buffers.
+        # Levels that no route uses need no buffers.
         used = np.unique(level[others])
         level = np.searchsorted(used, level).clip(0, max(used.size - 1, 0))
         return {"layer": level.astype(np.uint8), "layer_by": "terminal", "layers": max(int(used.size), 1)}
@@ -138,7 +138,7 @@ def _levels(
         into, out = ports[0] - shift, ports[1] - shift
         if 0 <= into < graph.ports and 0 <= out < graph.ports:  # the others are the switch itself
             lane[switches[words[0]], into, out] = [int(c, 16) for c in words[3]]
-    lane = np.where(_lanes_used(graph, port, level, others), lane, 0)  # what nobody uses needs no buffers
+    lane = np.where(_lanes_used(graph, port, level, others), lane, 0)  # unused lanes need no buffers
     return {
         **{"layer": level.astype(np.uint8), "layer_by": "terminal", "layers": LEVELS},
         **{"lane": lane.astype(np.uint8), "lanes": int(lane.max()) + 1, "lane_ports": graph.ports},

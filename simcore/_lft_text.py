@@ -1,4 +1,4 @@
-"""What the readers and writers of forwarding tables in text share."""
+"""Constants and words that readers and writers of forwarding tables in text share."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def some(names: list[str]) -> str:
 
 
 def like(names: Iterable[str]) -> str:
-    """What names there are, for a message about one that is none."""
+    """The end of a message about an unknown name: the names that there are."""
     return f"; there are {some(list(names))}"

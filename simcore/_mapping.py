@@ -180,7 +180,7 @@ def exchange_arrays(matrix: Any, iterations: int) -> dict[str, Any]:
     count = len(sender)
     return {
         "ranks": ranks,
-        # Receives first, so that nothing arrives that nobody waits for.
+        # Receives come first, so that each message finds one that waits for it.
         "op_rank": np.concatenate([receiver[by_receiver], sender]),
         "op_kind": np.concatenate([np.full(count, 2), np.full(count, 1)]),
         "op_size": np.concatenate([size[by_receiver], size]),
@@ -190,7 +190,7 @@ def exchange_arrays(matrix: Any, iterations: int) -> dict[str, Any]:
 
 
 def matrix_arguments(matrix: ArrayLike | Any | None) -> Graph | None:
-    """What `_core.Simulation._mapping_quality` takes: rows of a matrix, or of a `Program`'s."""
+    """The rows that `_core.Simulation._mapping_quality` takes, of a matrix or of a `Program`."""
     if matrix is None:
         return None
     if hasattr(matrix, "communication"):

@@ -30,7 +30,7 @@ def write(path: str | os.PathLike[str], table: NDArray[np.float32], layout: str,
 def read(path: str | os.PathLike[str], shape: tuple[int, ...], layout: str, topology: str) -> NDArray[np.float32]:
     """The table of a file, which must be one of this shape, layout and topology.
 
-    What the archive says about itself is looked at before anything is unpacked: a few bytes can stand for gigabytes.
+    Layout, topology and shape are compared before the table is unpacked: a few bytes can stand for gigabytes.
 
     Raises:
         ConfigError: the file is no Q-table, or another one; names both.

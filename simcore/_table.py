@@ -28,7 +28,7 @@ NO_PORT = 0xFFFF
 
 
 class ChannelGraph(_core.ChannelGraph):
-    """A network as whoever makes tables for it sees it: switches, directed channels between them, terminals.
+    """A network as an engine sees it: switches, directed channels between them, terminals.
 
     `arrays()` has, per channel, `from`, `to` (switches), `port` (of the switch it leaves) and `reverse` (the channel of
     the same cable the other way), ordered by switch and port, with those of switch s at `first[s]:first[s + 1]`; and
@@ -342,7 +342,7 @@ def _terminal_numbers(name: str, given: ArrayLike) -> NDArray[np.uint32]:
 
 
 def in_routing(config: Any) -> Any:
-    """The configuration of a simulation, with the table and the matrix in the place of their names in `routing`."""
+    """The configuration of a simulation, with the table and the matrix instead of their names in `routing`."""
     routing = config.get("routing") if isinstance(config, Mapping) else None
     if not isinstance(routing, Mapping) or routing.get("name") != "table":
         return config

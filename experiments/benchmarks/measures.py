@@ -1,4 +1,4 @@
-"""What a run of a task says: its measures, by the task's kind. Pure functions of a row."""
+"""The measures of a run, by the kind of its task. Pure functions of a row."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -50,7 +50,7 @@ def check_windows(kind: Kind, config: Mapping[str, Any]) -> None:
         return
     run = config["run"]
     interval, warmup, measured = (float(run[key]) for key in ("series_interval_ns", "warmup_ns", "measure_ns"))
-    # Of a cold start the first interval is told, of a failed link those from the failure on.
+    # A cold start is measured in its first interval, a failed link from the failure on.
     longest = measured if kind == "recovery" else warmup + measured
     if not 0 < interval <= longest:
         raise ConfigError(

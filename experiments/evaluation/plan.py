@@ -54,12 +54,12 @@ class Trial:
 
     @property
     def pair(self) -> str:
-        """Who plays where, for messages."""
+        """The policy and the scenario, for messages."""
         return f"{self.policy.name}, {self.scenario.kind} {self.scenario.name}"
 
     @property
     def labels(self) -> dict[str, str]:
-        """What its row says of it beside its configuration."""
+        """The columns of its row that its configuration does not have."""
         return {"policy": self.policy.name, "scenario": self.scenario.name}
 
 

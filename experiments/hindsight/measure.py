@@ -56,7 +56,7 @@ class Trying:
 
 
 def identity(config: DictConfig | dict[str, Any], trying: Trying) -> str:
-    """What makes two runs the same one, 12 hexadecimal digits."""
+    """A hash that is equal for equal runs, 12 hexadecimal digits."""
     text = json.dumps([config_hash(config), asdict(trying)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -125,7 +125,7 @@ def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, r
 
 
 def columns_of(labels: Columns) -> Columns:
-    """What is kept of each decision.
+    """The columns that are kept of each decision.
 
     Args:
         labels: Of `MarginalCost.label`.

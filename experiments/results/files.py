@@ -1,6 +1,6 @@
 """Results on disk: written whole or not at all, found again by the hash of their configuration.
 
-What a disk, a copy or a hand has changed since is noticed by checksums and never taken for a result.
+Checksums tell when a disk, a copy or a hand has changed a file; it is then never taken for a result.
 """
 
 import hashlib
@@ -246,7 +246,7 @@ def _check_file(result: Mapping[str, Any], directory: Path, name: str) -> None:
 
 
 def _check_shape(result: Mapping[str, Any], path: Path) -> None:
-    """What every result has, for those that have no checksum: anybody may have written them."""
+    """Check for a result without checksum that it has the parts of every result."""
     config = result.get("config")
     if not isinstance(config, Mapping):
         raise DamagedError(path, "it has no configuration")

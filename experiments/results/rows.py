@@ -26,7 +26,7 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
 
     What is told of a job becomes columns `jobs.<name>.comm_time_mean_ns` and so on, of a mapping `mapping.dilation`. A
     time series becomes columns of lists, `series.time_ns`, `series.latency_mean_ns` and so on; so do the random
-    bisections of a forwarding table. Of a matrix of messages there are the columns of `pair_columns`.
+    bisections of a forwarding table. A matrix of messages becomes the columns of `pair_columns`.
 
     Args:
         result: What `result.json` holds.
@@ -129,7 +129,7 @@ def _drawn_from(path: Path) -> bool:
 
     try:
         return path.is_file() and "policy" in pq.read_schema(path).names
-    except (OSError, ValueError):  # pyarrow's errors of a damaged file: it may be written anew
+    except (OSError, ValueError):  # pyarrow raises these on a damaged file, which may be written anew
         return False
 
 

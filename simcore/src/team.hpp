@@ -1,5 +1,5 @@
-// Threads that do one piece of work together, again and again: the pieces are some microseconds long, so whoever waits
-// looks for a while before it sleeps.
+// Threads that do one piece of work together, again and again. The pieces are some microseconds long, so a thread that
+// waits looks for a while before it sleeps.
 #pragma once
 
 #include <unistd.h>
@@ -23,7 +23,7 @@ inline u32 most_threads(u32 wanted) { return std::min(wanted, std::max(16u, std:
 
 class Team {
  public:
-  // Of fewer than `wanted` where there are fewer cores, or the system gives no more threads.
+  // A team has fewer than `wanted` threads where there are fewer cores, or the system gives no more threads.
   explicit Team(u32 wanted) : errors_(wanted) {
     try {
       for (u32 i = 1; i < most_threads(wanted); i++) threads_.emplace_back([this, i] { serve(i); });
@@ -32,7 +32,7 @@ class Team {
   }
   ~Team() {
     if (!here()) {
-      new std::vector<std::thread>(std::move(threads_));  // left alone: there is nobody to wait for
+      new std::vector<std::thread>(std::move(threads_));  // left alone: no thread is there to wait for
       return;
     }
     work_ = nullptr;

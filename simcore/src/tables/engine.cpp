@@ -81,7 +81,7 @@ std::vector<ParamSpec> all_engine_params() {
 ForwardingTable make_table(const std::string& where, const EngineChoice& choice, const ChannelGraph& g,
                            const std::string& engine_key) {
   const EngineSpec& spec = find_engine(where + "." + engine_key, choice.name, g);
-  // What another engine takes may be given too, as far as it asks for nothing.
+  // A parameter of another engine may be given at its default.
   Values own;
   const auto all = all_engine_params();
   for (const auto& [key, value] : choice.values) {

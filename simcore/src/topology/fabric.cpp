@@ -238,7 +238,7 @@ std::string format_of(const Source& source) {
     const std::string_view line = trimmed(lines.line());
     if (starts_with_word(line, "Hca")) return "ibsim";
     if (starts_with_word(line, "Switch") || starts_with_word(line, "Ca") || starts_with_word(line, "Rt")) {
-      // "S-0008f10400410015": what ibnetdiscover writes in the place of a name.
+      // ibnetdiscover writes "S-0008f10400410015" instead of a name.
       const std::size_t name = line.find('"');
       return name != line.npos && line.size() > name + 2 && line[name + 2] == '-' && std::strchr("SHR", line[name + 1])
                  ? "ibnetdiscover"
