@@ -30,7 +30,7 @@ from .warmup import warmup_ns
 
 CONFIG_DIR = Path(__file__).parent.resolve()
 
-# What Hydra and OmegaConf raise for a configuration that cannot be composed, and flitgym for one that cannot run.
+# The errors of a configuration that cannot be composed (Hydra, OmegaConf) or that cannot run (flitgym).
 WRONG = (HydraException, OmegaConfBaseException, ConfigError)
 
 # The resolvers that options of flitgym use: from the argument and the whole configuration to the value.

@@ -1,4 +1,4 @@
-"""The configurations that flitgym offers to Hydra beside its YAML files: typed options, made when Hydra asks for one.
+"""The configurations that flitgym offers to Hydra besides its YAML files: typed options, made when Hydra asks for one.
 
 Both classes use Hydra's public plugin interfaces. Hydra's own `ConfigStore` types every option when it is stored, and a
 command pays for all of them although a run uses one of each group.

@@ -8,7 +8,7 @@ _LEAST_SECONDS = 0.05  # of a run, for files and start; a run of next to nothing
 
 @dataclass
 class Speed:
-    """What runs that are alike have taken so far.
+    """The time that runs of one kind have taken so far.
 
     Args:
         seconds: That the parts which are done took, without the start of a worker.

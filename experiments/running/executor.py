@@ -1,4 +1,4 @@
-"""The interface of every executor: `concurrent.futures`, and what the engine asks for beside it."""
+"""The interface of every executor: `concurrent.futures`, batches of calls and their progress."""
 
 import concurrent.futures
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ class WorkerDiedError(Exception):
 
 
 class Executor(concurrent.futures.Executor):
-    """`concurrent.futures.Executor` with what the engine asks for beside it.
+    """`concurrent.futures.Executor` with batches of calls and their progress.
 
     A call gets a function as its last argument, to which it may give (part done, seconds).
     """

@@ -17,7 +17,7 @@ _PART_OF_FREE = 0.9
 def needs_of(runs: Sequence[PlannedRun], check: bool) -> tuple[dict[Path, float], dict[Path, int]]:
     """The most bytes that each run will probably take, and the terminals of its network, by its directory.
 
-    Of the runs that are alike only the costliest is built, and with `check` the cheapest.
+    Only the costliest of the runs that are alike is built, and with `check` the cheapest, too.
 
     Args:
         runs: That are to be done.

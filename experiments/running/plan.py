@@ -26,7 +26,7 @@ _COST_OF_TABLE = 5_000.0  # a table takes about as long as so many ns of a simul
 
 @dataclass(frozen=True)
 class Survey:
-    """What is known of a run before it starts.
+    """The size of a run, known before it starts.
 
     Args:
         claimed_bytes: That the core will allocate at first.

@@ -42,7 +42,7 @@ class RayExecutor(Executor):
         del kind, description
         join(settings["address"], "hydra.launcher.address", log_to_driver=False, include_dashboard=False)
         self.most = workers or sys.maxsize
-        # Beside this process: the queue must not die with a node that simulates.
+        # The queue lives on this node: it must not die with a node that simulates.
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self._told = Queue(actor_options={"num_cpus": 0, "scheduling_strategy": here})
         # A run that asks for more than any node has would wait for ever: it gets the largest node to itself.

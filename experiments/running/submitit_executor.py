@@ -17,7 +17,7 @@ from .executor import Executor, WorkerDiedError
 
 _LOOK_SECONDS = 1.0
 _LOGS = ".submitit/%j"  # beside the runs
-# Of the section: every executor takes the first, and is made with the second.
+# Keys of the section: every executor takes the first ones, and is made with the second.
 _COMMON = ("timeout_min", "cpus_per_task", "gpus_per_node", "tasks_per_node", "mem_gb", "nodes", "stderr_to_stdout")
 _OF_EXECUTOR = ("max_num_timeout",)
 

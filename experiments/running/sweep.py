@@ -1,7 +1,7 @@
 """The engine of every sweep: `-m`, figures, studies, evaluations, benchmarks and trainings.
 
-It plans all runs, leaves out the finished ones before it starts a worker, and hands the rest to an executor with the
-interface of `concurrent.futures`: warm processes here, jobs of Slurm, or tasks of Ray.
+A sweep takes a plan of all runs and leaves out the finished ones before it starts a worker. It hands the rest to an
+executor with the interface of `concurrent.futures`: warm processes here, jobs of Slurm, or tasks of Ray.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """A process that does the runs of a sweep, one after the other: `python -m flitgym.experiments.running.worker <fd>`.
 
 The command starts it with one end of a socket. It does not import the user's program, as `multiprocessing` would, so a
-script that sweeps needs no `if __name__ == "__main__"`. Its memory of earlier runs is no part of a run's peak.
+script that sweeps needs no `if __name__ == "__main__"`. The peak memory of a run leaves out earlier runs of the worker.
 """
 
 import os
