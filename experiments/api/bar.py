@@ -1,12 +1,10 @@
 """The bar of a run that a program waits for: a short run shows none."""
 
-import sys
 import time
 from types import TracebackType
 from typing import Self
 
-from ..terminal.progress import RunBar
-from .notebook import in_notebook
+from ..terminal.progress import RunBar, has_bars
 
 _SHOWN_AFTER_SECONDS = 1.0
 
@@ -19,7 +17,7 @@ class LateBar:
     """
 
     def __init__(self, wanted: bool) -> None:
-        self._wanted = wanted and (sys.stderr.isatty() or in_notebook())
+        self._wanted = wanted and has_bars()
         self._began = time.monotonic()
         self._bar: RunBar | None = None
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,10 +19,11 @@ from ...configs import GROUPS, core_sections, explain, plot_formats
 from ...configs.identity import study_folder
 from ...simcore import ConfigError
 from ..conclusion.conclude import conclude
-from ..results.files import RESULT_FILE, read_columns
+from ..results.files import read_columns
 from ..running.launcher import launcher_of
-from ..running.one_run import execute, obtain, prepare
+from ..running.one_run import execute, obtain
 from ..running.sweep import PlannedRun, expand, run_all
+from ..terminal.progress import quiet
 from .bar import LateBar
 from .matrices import is_matrix, stored
 from .result import Result
@@ -134,9 +134,8 @@ def sweep(
         where, words = launcher_of([*words, *([f"hydra/launcher={launcher}"] if launcher else [])])
     runs = _planned(words, {**axes, **({} if study is None else {"study": [study]})}, root)
     pictures = {run.directory.parent: plot_formats(run.plain) for run in runs}
-    _check(runs)
-    with nullcontext() if progress else redirect_stderr(io.StringIO()):
-        run_results = run_all(runs, runs[0].directory.parent.name, workers, keep_going, where)
+    with nullcontext() if progress else quiet(), _explained():
+        run_results = run_all(runs, runs[0].directory.parent.name, workers, keep_going, where, check=True)
         for folder, formats in pictures.items():
             conclude(folder, formats, "flitgym.sweep")
     found = [Result(result, run.directory) for result, run in zip(run_results, runs, strict=True)]
@@ -180,21 +179,6 @@ def _explained() -> Iterator[None]:
         yield
     except (HydraException, OmegaConfBaseException, ConfigError) as error:
         raise ConfigError(explain(error)) from None
-
-
-def _check(runs: Sequence[PlannedRun]) -> None:
-    """Build every network of runs that are not done once: a combination that cannot run stops the sweep at once."""
-    first: dict[str, PlannedRun] = {}
-    for run in runs:
-        if not (run.directory / RESULT_FILE).exists():
-            traffic = run.plain["traffic"] and run.plain["traffic"]["name"]
-            parts = [run.plain.get(key) for key in ("topology", "router", "routing", "workload", "failures")]
-            first.setdefault(repr((traffic, parts)), run)
-    for run in first.values():
-        try:
-            prepare(run.config)
-        except ConfigError as error:
-            raise ConfigError(f"{run.directory.name}: {explain(error)}") from None
 
 
 def _axis(value: Any) -> list[Any]:

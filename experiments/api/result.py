@@ -13,7 +13,7 @@ from ...simcore import ConfigError
 from ..presets import preset_of
 from ..results.files import read_columns
 from ..terminal.times import time_text
-from .notebook import html_table
+from .html import html_table
 
 
 class Result(Mapping[str, Any]):

@@ -11,7 +11,7 @@ from ...simcore import ConfigError
 from ..plotting.swept import named, swept
 from ..results.files import results_below
 from ..results.rows import row, table_of
-from .notebook import html_table
+from .html import html_table
 from .result import Result
 
 # Each takes longer to import than a short run to run.
@@ -46,6 +46,7 @@ class Runs(Sequence[Result]):
         found, damaged = results_below(Path(directory))
         if damaged:
             raise damaged[0]
+        found = [(result, where) for result, where in found if "routing" in result["config"]]  # no forwarding tables
         if not found:
             raise ConfigError(f"{directory}: there is no finished run; flitgym.sweep and flitgym-simulate make some")
         rows = named(row(result, where) for result, where in found)

@@ -1,8 +1,12 @@
 """Progress on the terminal, with the time that is left."""
 
+import io
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr
+from contextvars import ContextVar
+from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -25,9 +29,25 @@ def no_report(phase: str, part: float) -> None:
     """A `Report` that shows nothing."""
 
 
+_quiet = ContextVar("quiet", default=False)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """A block that shows neither bars nor messages, on a terminal or in a notebook."""
+    token = _quiet.set(True)
+    try:
+        with redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        _quiet.reset(token)
+
+
 def has_bars() -> bool:
-    """Whether progress bars can be shown: stderr is a terminal, or the program is a notebook."""
-    return sys.stderr.isatty() or in_notebook()
+    """Whether progress bars can be shown: on a terminal, or in a notebook where Rich has the widgets that it needs."""
+    if _quiet.get():
+        return False
+    return sys.stderr.isatty() or (in_notebook() and find_spec("ipywidgets") is not None)
 
 
 def in_notebook() -> bool:
@@ -87,6 +107,7 @@ class Shown:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bars is not None:
+            self._bars.refresh()  # in a notebook stop() leaves the bar as it was last drawn
             self._bars.stop()
 
 

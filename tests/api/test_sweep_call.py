@@ -166,13 +166,12 @@ def test_progress_says_how_many_runs(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert capfd.readouterr().err == ""
 
 
-def test_a_script_sweeps(tmp_path: Path) -> None:
+def test_a_script_sweeps_without_a_guard_around_its_code(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import flitgym\n"
-        "if __name__ == '__main__':\n"
-        f"    runs = flitgym.sweep({words()!r}, routing=['minimal', 'par'], progress=False)\n"
-        "    print(len(runs), runs[1].directory)\n"
+        f"runs = flitgym.sweep({words()!r}, routing=['minimal', 'par'], progress=False)\n"
+        "print(len(runs), runs[1].directory)\n"
     )
     done = subprocess.run([sys.executable, script.name], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

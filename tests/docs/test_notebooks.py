@@ -26,6 +26,18 @@ def run(path: Path, folder: Path) -> Any:
     return notebook
 
 
+def test_a_sweep_shows_a_bar_in_a_notebook(tmp_path: Path) -> None:
+    pytest.importorskip("ipywidgets")
+    words = ["topology=dragonfly_72", "router=input_queued", "run.warmup_ns=200", "run.measure_ns=500"]
+    code = f"import flitgym\nflitgym.sweep({words!r}, routing='minimal', study='bars', seeds=3)"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    widgets = [output.get("data", {}).get("application/vnd.jupyter.widget-view+json") for output in outputs(notebook)]
+    (widget,) = (widget for widget in widgets if widget)
+    shown = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"][widget["model_id"]]
+    assert "bars 3/3" in json.dumps(shown["state"]["outputs"])
+
+
 def test_there_are_two() -> None:
     assert [path.stem for path in NOTEBOOKS] == ["load_latency", "own_agent"]
 

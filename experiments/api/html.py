@@ -1,18 +1,7 @@
-"""Whether Python runs in a notebook, and how a result is shown there."""
+"""Results in a notebook."""
 
-import sys
 from collections.abc import Iterable, Sequence
 from html import escape
-
-
-def in_notebook() -> bool:
-    """Whether the code runs in a Jupyter kernel, whose front end shows HTML and pictures.
-
-    IPython is asked only where something has imported it: every kernel has, and a script need not pay for it.
-    """
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return shell is not None and type(shell).__name__ == "ZMQInteractiveShell"
 
 
 def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), title: str = "") -> str:
