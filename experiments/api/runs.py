@@ -46,6 +46,7 @@ class Runs(Sequence[Result]):
         found, damaged = results_below(Path(directory))
         if damaged:
             raise damaged[0]
+        found = [(result, where) for result, where in found if "routing" in result["config"]]  # no forwarding tables
         if not found:
             raise ConfigError(f"{directory}: there is no finished run; flitgym.sweep and flitgym-simulate make some")
         rows = named(row(result, where) for result, where in found)

@@ -1,5 +1,6 @@
 """A `Simulation` takes the presets of the commands, to the same state as the command's configuration."""
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,15 @@ def test_values_beside_the_name_replace_those_of_the_preset() -> None:
     assert terminals({"name": "dragonfly_72", "groups": 5}) == 40
     assert terminals({"name": "dragonfly", "groups": 5}) == 5 * 8 * 4
     assert ChannelGraph("fat_tree_64").terminals == 64
+
+
+def test_presets_of_plugins_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    example = Path(__file__).parents[2] / "docs" / "extending" / "example_plugin" / "flitgym_example"
+    monkeypatch.setenv("FLITGYM_PLUGINS", f"none{os.pathsep}{example}")
+    assert ChannelGraph("fat_tree_16").terminals == 16
+    monkeypatch.setenv("FLITGYM_PLUGINS", "none")
+    with pytest.raises(ConfigError, match="unknown name 'fat_tree_16'"):
+        ChannelGraph("fat_tree_16")
 
 
 def test_an_unknown_name_is_not_taken_for_another_network() -> None:
