@@ -1,4 +1,4 @@
-"""Demand: a matrix that engines balance for, or flows whose congestion is measured."""
+"""Traffic between terminals: a matrix that an engine balances for, the rates of a pattern, or flows with congestion."""
 
 from __future__ import annotations
 
