@@ -192,6 +192,15 @@ def test_sweep_is_resumed_and_gathered(command: Command, small: Sequence[str], t
     assert sorted(row["traffic.load"] for row in rows) == [0.1, 0.2, 0.3]
 
 
+def test_a_folder_in_the_place_of_the_table_is_an_error(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+    (tmp_path / "results" / "k" / "rows.parquet").mkdir(parents=True)
+    done = command("simulate", "-m", *small, "study=k", "seed=1,2")
+    assert done.returncode == 1
+    assert "UserWarning" not in done.stderr
+    assert "rows.parquet" in done.stderr.splitlines()[-1]
+    assert len(results(tmp_path)) == 2
+
+
 def test_gathering_by_hand(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     assert command("gather").returncode == 2
     assert command("simulate", *small).returncode == 0
