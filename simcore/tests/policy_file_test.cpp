@@ -195,7 +195,7 @@ TEST(broken_policy_files_are_refused) {
     return std::string(reinterpret_cast<const char*>(&size), 8) + other + numbers;
   };
   File(with_header(header + "   ")).build();
-  for (const std::string behind : {std::string("x"), std::string("{}"), std::string(","), std::string(1, '\0')})
+  for (const std::string& behind : {std::string("x"), std::string("{}"), std::string(","), std::string(1, '\0')})
     refused(with_header(header + behind), {"behind its last brace"});
   refused(with_header(" " + header), {"begins with no brace"});
   refused(with([](auto& t) { t.pop_back(); }), {"1 layers", "6 outputs", "1 are needed"});
