@@ -83,11 +83,11 @@ def blocks_of(rows: Iterable[Row]) -> list[Block]:
         rows: Of one study, as `read_rows` returns them.
 
     Returns:
-        An empty list where there is nothing to compare: a single run, or forwarding tables alone.
+        An empty list where there is nothing to compare: a single run, forwarding tables alone, jobs that did not end.
     """
     known = named(row for row in rows if "routing.name" in row)
     kinds = [[row for row in known if is_of_jobs(row) == jobs] for jobs in (False, True)]
-    return [block for kind in kinds if len(kind) > 1 for block in _blocks(kind)]
+    return [block for kind in kinds if len(kind) > 1 for block in _blocks(kind) if block.panels]
 
 
 def points(rows: Sequence[Row], x: str, y: str) -> list[Point]:

@@ -38,6 +38,7 @@ class Checkout:
                 copy_function=os.symlink,
                 ignore=shutil.ignore_patterns("__pycache__", "src", "include", "tests", "bench", "bindings", "cmake"),
             )
+        (path / "flitgym" / "__init__.py").symlink_to(REPOSITORY / "experiments" / "flitgym" / "__init__.py")
         core = Path(flitgym.simcore._core.__file__)
         for compiled in (core, *core.parent.glob("libflitgym_core.*")):
             if not (path / "flitgym" / "simcore" / compiled.name).exists():

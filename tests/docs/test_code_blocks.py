@@ -117,7 +117,7 @@ def _check(words: list[str], where: str) -> None:
     elif program == "flitgym-benchmark":
         suite = next((word for word in arguments if word.startswith("suite=")), "suite=quick").removeprefix("suite=")
         assert (ROOT / "experiments/benchmarks/suites" / f"{suite}.yaml").exists(), where
-    elif program in ("flitgym-gather", "flitgym-report", "flitgym-plot", "flitgym-compare"):
+    elif program in ("flitgym-gather", "flitgym-report"):
         assert not any(word.startswith("-") for word in arguments), where
     elif program == "flitgym-simulate" and arguments[0] in ("list", "--version", "--help"):
         assert arguments[1:] in ([], *([group] for group in GROUPS)), where

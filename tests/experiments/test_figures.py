@@ -12,7 +12,7 @@ from flitgym.experiments import reproduce
 from flitgym.experiments.evaluation.plan import policies_of
 from flitgym.experiments.plotting.players import player_of
 from flitgym.experiments.results.rows import ROWS_FILE, row, write_rows
-from flitgym.experiments.running.sweep import PlannedRun, is_table
+from flitgym.experiments.running.plan import TABLES, PlannedRun
 from flitgym.experiments.table_quality.one_table import KIND
 from omegaconf import OmegaConf
 from plans import planned
@@ -60,7 +60,7 @@ def quick(figure: str) -> Sequence[dict[str, Any]]:
 def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     """A row as the run could have left it: a network that carries 60 % and settles after 100 us."""
     config: Any = run.plain
-    if is_table(run.plain):
+    if run.kind is TABLES:
         made = {**TABLE, "kind": KIND, "routed": True, "table": config["engine"]["name"], "terminals": 64, "files": {}}
         return {**row({**made, "config": config}, run.directory), "patterns.bandwidth": list(np.linspace(0.6, 0.8, 10))}
     if has_workload(run.plain):

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 from flitgym.agents import trainable
+from flitgym.configs.errors import options_of
 from flitgym.experiments import listing
 from flitgym.simcore import __version__, registered
-from hydra.core.config_store import ConfigStore
 
 
 @pytest.mark.parametrize("group", ["topology", "router", "routing", "traffic", "workload", "run", "worlds"])
@@ -15,9 +15,7 @@ def test_every_choice_of_the_command_line_is_listed(group: str) -> None:
     names = [name for name, *_ in listing.choices(group)]
     assert names == listing.names(group)
     assert len(set(names)) == len(names)
-    files = {path.stem for path in (listing._AGENTS.parent / "configs" / group).glob("*.yaml")}
-    nodes = {name.removesuffix(".yaml") for name in ConfigStore.instance().repo.get(group, {})}
-    assert set(names) == files | nodes
+    assert set(names) == set(options_of(group))
 
 
 @pytest.mark.parametrize("group", list(listing.GROUPS))

@@ -16,6 +16,7 @@ from flitgym.experiments.conclusion.conclude import conclude
 from flitgym.experiments.report import write_report
 from flitgym.experiments.report.headline import compared
 from flitgym.experiments.report.loads import curves
+from flitgym.experiments.results.cautions import is_saturated
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.progress import no_report
 
@@ -138,8 +139,7 @@ def test_the_curves_are_the_means_of_the_results(runs: list[tuple[dict[str, Any]
                 assert point["mean"] == pytest.approx(sum(values) / 2)
                 assert (point["low"], point["high"]) == pytest.approx((min(values), max(values)))
                 assert [runs[i][0] for i in point["runs"]] == own
-                accepts = sum(result["accepted_load"] for result in own)
-                assert point["saturated"] == (accepts < 0.97 * 2 * point["x"])
+                assert point["saturated"] == is_saturated(own)
     assert any(point["saturated"] for point in accepted["lines"][0]["points"])
 
 

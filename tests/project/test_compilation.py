@@ -51,8 +51,8 @@ def test_a_new_component_is_compiled_as_the_others_of_its_folder(commands: dict[
 
 def test_levels_of_optimisation(commands: dict[str, list[str]]) -> None:
     levels = {source: level(of_a_source[0]) for source, of_a_source in commands.items()}
-    assert levels["build.cpp"] == levels["tables/engines/nue.cpp"] == levels["topology/fabric.cpp"] == "-O1"
+    assert levels["build.cpp"] == levels["mapping/bisection.cpp"] == levels["topology/fabric.cpp"] == "-O1"
     assert {value for source, value in levels.items() if source.startswith(("stage/", "traffic/"))} == {"-O3"}
     assert levels["step.cpp"] == levels["topology/dragonfly.cpp"] == levels["partition.cpp"] == "-O3"
-    assert levels["workload/engine.cpp"] == levels["learning/seam.cpp"] == "-O2"
+    assert levels["workload/engine.cpp"] == levels["learning/seam.cpp"] == levels["tables/engines/nue.cpp"] == "-O2"
     assert all("-ffp-contract=off" in of_a_source[0] for of_a_source in commands.values())

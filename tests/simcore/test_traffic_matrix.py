@@ -179,7 +179,7 @@ def test_what_is_no_matrix_of_rates_is_refused(matrix: Matrix, tmp_path: Path) -
         (changed(matrix, 5, 5, 2), r"row 5, column 5 is 2; a terminal sends nothing to itself"),
         (matrix[:, :71], "a matrix of 72 x 71 for 72 terminals"),
         (np.ones((N + 1, N + 1)), "a matrix of 73 x 73 for 72 terminals"),
-        (np.zeros((N, N)), "every entry is 0; at least one has to be greater"),
+        (np.zeros((N, N)), "no terminal sends to another; at least one entry must be above 0"),
         (np.full((N, N), 1e307) * (1 - np.eye(N)), "row 0 sum to more than the largest number"),
         (matrix.astype(complex), "complex128"),
         (matrix[0], "is no matrix of numbers"),
