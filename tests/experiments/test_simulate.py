@@ -250,7 +250,7 @@ def test_a_run_of_a_sweep_that_cannot_start_is_named(
 
 def test_a_run_of_a_sweep_that_fails_is_named_and_leaves_the_others_alone(command: Command, tmp_path: Path) -> None:
     words = ["topology=dragonfly_72", "workload=pair", "workload.background=none", "workload.target=cosmoflow,halo3d"]
-    done = command("simulate", "-m", *words, "workload.scale=0.1", "workload.max_ns=1500000")
+    done = command("simulate", "-m", *words, "workload.scale=0.1", "workload.max_ns=7000000")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "Error executing job" not in done.stderr

@@ -180,7 +180,7 @@ def test_what_is_no_matrix_of_rates_is_refused(matrix: Matrix, tmp_path: Path) -
         (matrix[:, :71], "a matrix of 72 x 71 for 72 terminals"),
         (np.ones((N + 1, N + 1)), "a matrix of 73 x 73 for 72 terminals"),
         (np.zeros((N, N)), "no terminal sends to another; at least one entry must be above 0"),
-        (np.full((N, N), 1e307) * (1 - np.eye(N)), "row 0 sum to more than the largest number"),
+        (np.full((N, N), 1e307) * (1 - np.eye(N)), "its entries add up to more than a number can be"),
         (matrix.astype(complex), "complex128"),
         (matrix[0], "is no matrix of numbers"),
         (None, r"traffic\.matrix\.file: there is no matrix; name a file"),
