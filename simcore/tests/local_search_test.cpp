@@ -201,5 +201,5 @@ TEST(local_search_says_what_it_can_start_from) {
   const ChannelGraph g = graph_of(kTree);
   CHECK_THROWS(ConfigError, searched(g, "local_search"), "start", "another engine", "nue");
   CHECK_THROWS(ConfigError, searched(g, "nu"), "start", "nu", "did you mean 'nue'");
-  CHECK_THROWS(ConfigError, searched(g, "min_hop", {{"layers", i64{2}}}), "start", "layers", "min_hop");
+  CHECK_THROWS(ConfigError, searched(g, "min_hop", {{"layers", i64{2}}}), "engine.layers", "min_hop");
 }

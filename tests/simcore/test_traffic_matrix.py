@@ -188,7 +188,7 @@ def test_what_is_no_matrix_of_rates_is_refused(matrix: Matrix, tmp_path: Path) -
         with pytest.raises(ConfigError, match=message):
             simulation(wrong)
     np.save(tmp_path / "zero.npy", np.zeros((N, N)))
-    with pytest.raises(ConfigError, match=r"traffic\.matrix: .*zero\.npy: every entry is 0"):
+    with pytest.raises(ConfigError, match=r"zero\.npy: no terminal sends to another"):
         simulation(file=str(tmp_path / "zero.npy"))
     with pytest.raises(ConfigError, match="both a file and a matrix"):
         simulation(matrix, file=str(tmp_path / "zero.npy"))
