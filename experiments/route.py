@@ -80,8 +80,7 @@ def main() -> None:
 
         for folder in sweep.folders:
             tables |= compare(folder, [run.directory for run in sweep.runs])
-        if sweep.error:
-            raise sweep.error
+        sweep.require_success()
         if sweep.runs and not tables:
             raise CommandError("no engine made a table of the network")
 

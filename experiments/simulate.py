@@ -112,8 +112,7 @@ def main() -> None:
         for folder in sweep.folders:
             for path in conclude(folder, plot_formats(sweep.runs[0].config), NAME):
                 print(_shown(path))
-        if sweep.error:
-            raise sweep.error
+        sweep.require_success()
 
     sweep = Sweep(NAME, SIMULATIONS, done)
     register(sweep)

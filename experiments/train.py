@@ -50,8 +50,7 @@ def main() -> None:
         for folder in sweep.folders:
             for path in gather_trainings(folder):
                 print(path)
-        if sweep.error:
-            raise sweep.error
+        sweep.require_success()
 
     sweep = Sweep("flitgym-train", TRAININGS, done, objective)
     register(sweep)

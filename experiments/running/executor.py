@@ -1,6 +1,7 @@
 """The interface of every executor: `concurrent.futures`, batches of calls and their progress."""
 
 import concurrent.futures
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -10,7 +11,7 @@ class WorkerDiedError(Exception):
     """The process of a call ended without an answer, for example for want of memory."""
 
 
-class Executor(concurrent.futures.Executor):
+class Executor(concurrent.futures.Executor, ABC):
     """`concurrent.futures.Executor` with batches of calls and their progress.
 
     A call gets a function as its last argument, to which it may give (part done, seconds).
@@ -19,6 +20,7 @@ class Executor(concurrent.futures.Executor):
     most: int  # calls at the same time
     tries = 1  # of a call whose worker dies
 
+    @abstractmethod
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "concurrent.futures.Future[Any]":
         """Call `fn(*args, tell)` somewhere; returns a future.
 
@@ -27,7 +29,6 @@ class Executor(concurrent.futures.Executor):
             args: Of the call.
             kwargs: `memory`, the bytes that the call will probably take, where an executor has to know.
         """
-        raise NotImplementedError
 
     def batch(self) -> AbstractContextManager[Any]:
         """Calls that are submitted within the context go out together."""

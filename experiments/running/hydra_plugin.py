@@ -6,7 +6,7 @@ These classes are all that Hydra sees of the engine, through its public interfac
 
 import itertools
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +41,7 @@ class Sweep:
     def __init__(self, name: str, kind: Kind, done: Done, objective: Any = lambda result: None) -> None:
         self.name, self.kind, self.done, self.objective = name, kind, done, objective
         self.runs: list[PlannedRun] = []
-        self.failures: dict[Path, str] = {}
-        self.error: RunFailedError | None = None
+        self._errors: dict[Path, Exception] = {}
         self._composer = Composer(kind.root)
 
     def run(self, config: DictConfig, lists: Sequence[Sequence[str]]) -> list[JobReturn]:
@@ -58,18 +57,26 @@ class Sweep:
         launcher = launcher_of_app(config)
         planned = self._planned(config, lists)
         self.runs += planned
-        failed: Mapping[Path, Exception] = {}
         try:
             run_all(planned, self.name, keep_going=True, launcher=launcher, done=self.done, check=True)
         except RunFailedError as error:
-            self.error, failed = error, error.errors
+            self._errors |= error.errors
         returned = []
         for run, words in zip(planned, lists, strict=True):
-            failure = failed.get(run.directory)
+            failure = self._errors.get(run.directory)
             value = failure or self.objective(run.kind.read(run.directory))
             status = JobStatus.FAILED if failure else JobStatus.COMPLETED
             returned.append(JobReturn(overrides=words, cfg=run.config, status=status, _return_value=value))
         return returned
+
+    def require_success(self) -> None:
+        """Raise if a run of the sweep has failed.
+
+        Raises:
+            RunFailedError: names all runs that failed.
+        """
+        if self._errors:
+            raise RunFailedError(self._errors)
 
     @property
     def folders(self) -> list[Path]:
@@ -78,7 +85,7 @@ class Sweep:
 
     def _planned(self, config: DictConfig, lists: Sequence[Sequence[str]]) -> list[PlannedRun]:
         common = set(lists[0]).intersection(*lists)
-        templates: Any = OmegaConf.to_container(config.hydra.sweep, resolve=False)
+        hydra: Any = {key: OmegaConf.to_container(config.hydra[key], resolve=False) for key in ("sweep", "job")}
         planned = []
         for words in lists:
             own = tuple(word for word in words if word not in common)
@@ -86,7 +93,7 @@ class Sweep:
                 plain = self._composer.resolved(words)
                 if self.kind is SIMULATIONS:
                     check_resources(plain)
-                where = OmegaConf.create({**plain, "hydra": {"sweep": templates}})
+                where = OmegaConf.create({**plain, "hydra": hydra})
                 folder = Path(str(where.hydra.sweep.dir)) / str(where.hydra.sweep.subdir)
             except WRONG as error:
                 raise of_run(own, error) from error
