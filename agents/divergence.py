@@ -19,6 +19,9 @@ class DivergedError(CoreError):
         super().__init__(f"{quantity} is not finite; {advice}")
         self.quantity, self.advice = quantity, advice
 
+    def __reduce__(self) -> tuple[type[DivergedError], tuple[str, str]]:
+        return type(self), (self.quantity, self.advice)  # from a worker process the text would come twice
+
 
 def require_finite(loss: Tensor, gradient_norm: Tensor, **quantities: Tensor) -> float:
     """The loss as a number, if it and its gradient are finite.

@@ -123,6 +123,10 @@ def sweep(
     root = Path(results)
     axes = {key: [_settled(key, value, root) for value in _axis(value)] for key, value in values.items()}
     if seeds is not None:
+        if "seed" in axes:
+            raise ConfigError(f"seeds: {seeds} and seed={values['seed']}; give one of them")
+        if isinstance(seeds, int) and seeds < 1:
+            raise ConfigError(f"seeds: {seeds} is less than 1; it is the number of seeds, or a list of them")
         axes["seed"] = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
     for key, several in axes.items():
         if not several:

@@ -16,7 +16,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs.composition import compose_root
-from ...configs.launchers import PACKAGE
+from ...configs.launchers import LAUNCHERS, PACKAGE
 from ..terminal.commandline import CommandError
 from .executor import Executor
 from .local import LocalExecutor
@@ -53,8 +53,8 @@ class Launcher:
             CommandError: the launcher needs something that is not installed, or not here.
         """
         if not self.kind:
-            with _warm(most) as executor:
-                yield executor
+            with _warm(most) as local:
+                yield local
             return
         try:
             if self.kind == "ray":
@@ -75,11 +75,11 @@ HERE = Launcher()
 ONE_RUN = "a run alone is done by this process; with -m, the runs of a sweep go to a launcher"
 
 # The processes of the last sweep here, and the surroundings that they were started in.
-_kept: list[tuple[Executor, object]] = []
+_kept: list[tuple[LocalExecutor, object]] = []
 
 
 @contextmanager
-def _warm(most: int) -> Iterator[Executor]:
+def _warm(most: int) -> Iterator[LocalExecutor]:
     """Processes of this machine: those of the sweep before, if they fit, and kept for the next if all ended well."""
     surroundings = (most, dict(os.environ), list(sys.path))
     executor, known = _kept.pop() if _kept else (None, None)
@@ -92,10 +92,10 @@ def _warm(most: int) -> Iterator[Executor]:
     except BaseException:
         executor.shutdown(cancel_futures=True)
         raise
-    if executor.parts():
-        executor.shutdown(cancel_futures=True)
-    else:
+    if executor.idle:
         _kept.append((executor, surroundings))
+    else:
+        executor.shutdown(cancel_futures=True)
 
 
 def launcher_of(words: Sequence[str]) -> tuple[Launcher, list[str]]:
@@ -146,7 +146,7 @@ def runs_at_once(launcher: Launcher) -> int | None:
 
 
 def _is_of_launcher(word: str) -> bool:
-    return word.lstrip("+~").partition("=")[0] == _GROUP or word.startswith(_SECTION)
+    return word.lstrip("+~").partition("=")[0] == _GROUP or word.lstrip("+~").startswith(_SECTION)
 
 
 def _launcher(section: DictConfig) -> Launcher:
@@ -154,7 +154,7 @@ def _launcher(section: DictConfig) -> Launcher:
     settings: Any = OmegaConf.to_container(section, resolve=False)
     package, _, name = settings.pop("_target_").rpartition(".")
     if package != PACKAGE:
-        raise CommandError(f"{_GROUP}: {name} is of another package; valid launchers: local, ray, submitit_slurm")
+        raise CommandError(f"{_GROUP}: {name} is of another package; valid launchers: {', '.join(LAUNCHERS)}")
     kind = _KINDS.get(name, "")
     if kind == "slurm" and shutil.which("srun") is None:
         raise CommandError(

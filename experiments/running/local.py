@@ -2,7 +2,9 @@
 
 import contextlib
 import os
+import pickle
 import queue
+import signal
 import socket
 import subprocess
 import sys
@@ -31,7 +33,8 @@ class LocalExecutor(Executor):
         self.most = workers
         self._idle: list[_Worker] = []
         self._busy: dict[Connection, tuple[_Worker, Future[Any]]] = {}
-        self._waiting: queue.SimpleQueue[tuple[Future[Any], Any]] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[tuple[Future[Any], bytes]] = queue.SimpleQueue()
+        self._lock, self._open = threading.Lock(), 0  # calls that have not ended
         self._wake_receiver, self._wake_sender = (Connection(end.detach()) for end in socket.socketpair())
         self._closed = False
         self._parts: dict[Future[Any], tuple[float, float]] = {}
@@ -42,8 +45,12 @@ class LocalExecutor(Executor):
         """Call `fn(*args, tell)` in a worker. The engine sees to the memory here."""
         if self._closed:
             raise RuntimeError("this executor is shut down")
+        call = pickle.dumps((str(Path.cwd()), fn, args))
         future: Future[Any] = Future()
-        self._waiting.put((future, (str(Path.cwd()), fn, args)))
+        with self._lock:
+            self._open += 1
+        future.add_done_callback(self._count)
+        self._waiting.put((future, call))
         self._wake_sender.send(None)
         return future
 
@@ -52,7 +59,7 @@ class LocalExecutor(Executor):
         del wait  # the calls are waited for, or interrupted, in any case
         if self._closed:
             return
-        while not cancel_futures and (self._busy or not self._waiting.empty()):
+        while not cancel_futures and self._open:
             time.sleep(0.01)
         self._closed = True
         self._wake_sender.send(None)
@@ -63,9 +70,16 @@ class LocalExecutor(Executor):
         deadline = time.monotonic() + _KILL_AFTER_SECONDS
         for worker in workers:
             worker.join(deadline)
+        while not self._waiting.empty():
+            self._waiting.get()[0].cancel()
         for _, future in self._busy.values():
             future.set_exception(WorkerDiedError("it was interrupted"))
         self._busy.clear()
+
+    @property
+    def idle(self) -> bool:
+        """Whether all calls have ended."""
+        return not self._open
 
     def parts(self) -> Mapping[Any, tuple[float, float]]:
         """See `Executor`; a call that has told nothing yet has (0, 0)."""
@@ -84,20 +98,29 @@ class LocalExecutor(Executor):
             while len(self._busy) < self.most and not self._waiting.empty():
                 self._begin(*self._waiting.get())
 
-    def _begin(self, future: "Future[Any]", task: Any) -> None:
-        if future.set_running_or_notify_cancel():
+    def _count(self, future: "Future[Any]") -> None:
+        with self._lock:
+            self._open -= 1
+
+    def _begin(self, future: "Future[Any]", call: bytes) -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
             worker = self._idle.pop() if self._idle else _Worker(self.most)
-            self._busy[worker.connection] = worker, future
-            with contextlib.suppress(OSError):  # `_hear` finds a worker that has died
-                worker.connection.send(task)
+        except OSError as error:
+            future.set_exception(WorkerDiedError(f"no process can be started for it: {error}"))
+            return
+        self._busy[worker.connection] = worker, future
+        with contextlib.suppress(OSError):  # `_hear` finds a worker that has died
+            worker.connection.send_bytes(call)
 
     def _hear(self, connection: Connection) -> None:
         worker, future = self._busy[connection]
         try:
-            kind, content = connection.recv()
+            kind, content = pickle.loads(connection.recv_bytes())
         except (EOFError, OSError):
             status = worker.join(time.monotonic() + _KILL_AFTER_SECONDS)
-            kind, content = "error", WorkerDiedError(f"its process ended with status {status}")
+            kind, content = "error", WorkerDiedError(_died(status))
         else:
             if kind == "part":
                 self._parts[future] = content
@@ -109,6 +132,12 @@ class LocalExecutor(Executor):
             future.set_exception(content)
         else:
             future.set_result(content)
+
+
+def _died(status: int) -> str:
+    if status == -signal.SIGKILL:
+        return "its process was killed (signal 9), perhaps for want of memory; fewer runs at a time need less"
+    return f"its process ended with status {status}"
 
 
 class _Worker:

@@ -31,7 +31,7 @@ def sole_owner(directory: Path) -> Iterator[None]:
         os.pwrite(handle, json.dumps(owner).encode(), 0)
         yield
     finally:
-        path.unlink(missing_ok=True)  # while it is still held: nobody can lose a lock on a file that is gone
+        path.unlink(missing_ok=True)  # while it is still held: no process can lose a lock on a file that is gone
         os.close(handle)
 
 
@@ -47,7 +47,7 @@ def _locked(path: Path) -> int:
         except BaseException:
             os.close(handle)
             raise
-        # Its last owner may have removed the file between the two calls: then the lock is on a file that nobody sees.
+        # Its last owner may have removed the file between the two calls. The lock is then on a file without a name.
         try:
             if os.fstat(handle).st_ino == path.stat().st_ino:
                 return handle

@@ -190,7 +190,7 @@ def _check_routing(config: DictConfig, simulation: Simulation) -> None:
     if registered("routing")[config.routing.name]["facts"]["external"]:
         raise ConfigError(
             f"routing: '{config.routing.name}' takes its decisions from Python (collect() and apply()); "
-            "this command has nobody to ask"
+            "use it with flitgym.Simulation or an environment"
         )
 
 

@@ -31,7 +31,7 @@ class RayExecutor(Executor):
         workers: Calls at the same time; None: as many as the cluster has CPUs for, nodes that join later included.
         folder: Of the results; every node must see it.
         description: Of the calls; Ray has no use for it.
-        settings: `address`, `cpus_per_run` and `memory_gb_per_run` of `hydra/launcher/ray.yaml`.
+        settings: `address`, `cpus_per_run` and `memory_gb_per_run` of the launcher (`configs/launchers.py`).
     """
 
     tries = 2  # a run whose worker dies twice may well be the cause

@@ -30,7 +30,7 @@ class SubmititExecutor(Executor):
         workers: Calls at the same time; None: `array_parallelism` of the section, of "local" one per core.
         folder: Of the results; every node must see it.
         description: The name of the jobs.
-        settings: Of `hydra/launcher/submitit_*.yaml`.
+        settings: Of the launcher (`configs/launchers.py`).
     """
 
     def __init__(
@@ -92,6 +92,9 @@ def _end(job: Any, future: "Future[Any]") -> None:
         future.set_exception(WorkerDiedError(said))
     except FailedJobError:
         future.set_exception(WorkerDiedError(f"its job {job.job_id} failed; {job.paths.stderr} says why"))
+    except Exception as error:
+        # The job's files may be damaged, or hold an error that cannot be read.
+        future.set_exception(WorkerDiedError(f"the answer of its job {job.job_id} cannot be read: {error}"))
     else:
         future.set_exception(failure) if failure is not None else future.set_result(value)
 

@@ -15,7 +15,7 @@ from typing import Any
 from ...configs import explain
 from ...simcore import ConfigError, CoreError, __version__
 from ..results.cautions import say_cautions
-from ..results.files import DamagedError
+from ..results.files import DamagedError, require_writable
 from ..terminal.commandline import EXIT_RUN_FAILED, CommandError
 from ..terminal.progress import SweepProgress
 from .cores import CORES
@@ -50,6 +50,9 @@ class RunFailedError(CommandError):
         if not all(isinstance(error, ConfigError) for error in failures.values()):
             self.status = EXIT_RUN_FAILED
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.errors,)
+
 
 def run_all(
     runs: Sequence[PlannedRun],
@@ -60,7 +63,7 @@ def run_all(
     done: Done = lambda run, result, now: None,
     check: bool = False,
 ) -> list[dict[str, Any]]:
-    """Results of all runs, in their order. Finished runs are only read, unless they are to be done again.
+    """Results of all runs, in their order. Finished runs are only read, unless `overwrite` asks for them again.
 
     Args:
         runs: The plan.
@@ -96,6 +99,7 @@ def run_all(
             done(run, result, False)
     failures: dict[Path, Exception] = {}
     if todo:
+        require_writable(todo[0].directory.parent)
         todo = _ordered(todo, terminals)
         costs = [run.cost * terminals[run.directory] for run in todo]
         groups = [run.kind.alike(run.plain) for run in todo]

@@ -5,15 +5,16 @@ script that sweeps needs no `if __name__ == "__main__"`. The peak memory of a ru
 """
 
 import os
+import pickle
 import queue
 import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from typing import Any
 
 _GRACE_SECONDS = 0.6  # for a run that was interrupted to remove its unfinished files
 _REPORT_EVERY_SECONDS = 0.3
@@ -44,20 +45,20 @@ def main() -> None:
     # A terminal sends Ctrl-C to every process of the command. The command decides what becomes of its workers.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     try:
         sys.path[:] = connection.recv()
         threading.Thread(target=_listen, args=(connection, tasks), daemon=True).start()
         while True:
-            _serve(connection, *tasks.get())
+            _serve(connection, tasks.get())
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         os._exit(130)
 
 
-def _listen(connection: Connection, tasks: "queue.SimpleQueue[Any]") -> None:
+def _listen(connection: Connection, tasks: "queue.SimpleQueue[bytes]") -> None:
     try:
         while True:
-            tasks.put(connection.recv())
+            tasks.put(connection.recv_bytes())
     except (EOFError, OSError):
         # The command has stopped this worker, or has died.
         os.kill(os.getpid(), signal.SIGINT)  # which also wakes a main thread that waits for a task
@@ -65,22 +66,31 @@ def _listen(connection: Connection, tasks: "queue.SimpleQueue[Any]") -> None:
         os._exit(130)
 
 
-def _serve(connection: Connection, folder: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    with suppress(OSError):
-        os.chdir(folder)
+def _serve(connection: Connection, call: bytes) -> None:
     _forget_peak()
     try:
-        value = function(*arguments, lambda part: connection.send(("part", part)))
-    except Exception as error:
-        answer: tuple[str, Any] = ("error", error)
-    else:
-        answer = ("value", value)
-    try:
-        connection.send(answer)
+        folder, function, arguments = pickle.loads(call)
+        with suppress(OSError):
+            os.chdir(folder)
+        value = function(*arguments, lambda part: connection.send_bytes(pickle.dumps(("part", part))))
+        answer = pickle.dumps(("value", value))
     except (BrokenPipeError, EOFError):
         raise
-    except Exception as error:  # an error that cannot be pickled
-        connection.send(("error", RuntimeError(f"{type(answer[1]).__name__}: {answer[1]} ({error})")))
+    except Exception as error:
+        answer = _of_error(error)
+    connection.send_bytes(answer)
+
+
+def _of_error(error: Exception) -> bytes:
+    """The answer for an error. Its traceback goes along as a note; an error that cannot travel becomes its text."""
+    text = traceback.format_exc()
+    error.add_note(text)
+    try:
+        answer = pickle.dumps(("error", error))
+        pickle.loads(answer)
+    except Exception:
+        answer = pickle.dumps(("error", RuntimeError(f"{type(error).__name__}: {error}\n{text}")))
+    return answer
 
 
 def _forget_peak() -> None:

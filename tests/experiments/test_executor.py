@@ -1,6 +1,8 @@
 """Warm processes of this machine: they answer, stay for the next call, and die alone or with their command."""
 
+import importlib
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -10,8 +12,10 @@ from concurrent.futures import wait
 from pathlib import Path
 
 import pytest
+from flitgym.agents.divergence import DivergedError
 from flitgym.experiments.running.executor import WorkerDiedError
 from flitgym.experiments.running.local import LocalExecutor
+from flitgym.experiments.running.sweep import RunFailedError
 from flitgym.simcore import ConfigError
 
 Tell = Callable[[tuple[float, float]], object]
@@ -67,14 +71,14 @@ def test_a_call_is_made_in_the_folder_of_the_command(
 def test_errors_come_back_as_they_are(executor: LocalExecutor) -> None:
     with pytest.raises(ConfigError, match="a key: refused"):
         executor.submit(refuse, "a key").result(timeout=60)
-    with pytest.raises(RuntimeError, match="pickle"):
+    with pytest.raises((AttributeError, pickle.PicklingError), match="unpicklable"):
         executor.submit(unpicklable).result(timeout=60)
     assert executor.submit(process).result(timeout=60)
 
 
 def test_a_worker_that_dies_fails_its_call_alone(executor: LocalExecutor) -> None:
     dead, alive = executor.submit(die), executor.submit(process)
-    with pytest.raises(WorkerDiedError, match="status -9"):
+    with pytest.raises(WorkerDiedError, match=r"killed \(signal 9\)"):
         dead.result(timeout=60)
     assert alive.result(timeout=60)
     assert executor.submit(process).result(timeout=60)
@@ -91,6 +95,62 @@ def test_progress_arrives_while_a_call_runs_and_a_shutdown_interrupts_it(executo
     assert done == {future}
     with pytest.raises(RuntimeError, match="shut down"):
         executor.submit(process)
+
+
+class TwoWordsError(Exception):
+    """An error that cannot be unpickled from its text alone."""
+
+    def __init__(self, one: str, two: str) -> None:
+        super().__init__(f"{one} {two}")
+
+
+def raise_two_words(tell: Tell) -> None:
+    raise TwoWordsError("both", "words")
+
+
+def test_errors_that_cannot_travel_become_their_text(executor: LocalExecutor) -> None:
+    with pytest.raises(RuntimeError, match="TwoWordsError: both words") as raised:
+        executor.submit(raise_two_words).result(timeout=60)
+    assert "raise TwoWordsError" in str(raised.value)
+    with pytest.raises(ConfigError) as refused:
+        executor.submit(refuse, "a key").result(timeout=60)
+    assert "in refuse" in "".join(refused.value.__notes__)  # the traceback of the worker
+
+
+def test_a_call_that_a_worker_cannot_read_is_an_error(
+    executor: LocalExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        executor.submit(lambda tell: None)
+    executor.submit(process).result(timeout=60)  # a worker that knows nothing of the next folder
+    (tmp_path / "later_module.py").write_text("def call(tell):\n    return 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ModuleNotFoundError, match="later_module"):
+        executor.submit(importlib.import_module("later_module").call).result(timeout=60)
+
+
+def test_a_process_that_cannot_be_started_fails_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nonexistent/python")
+    with LocalExecutor(1) as executor, pytest.raises(WorkerDiedError, match="no process can be started"):
+        executor.submit(process).result(timeout=60)
+
+
+def test_a_shutdown_waits_for_calls_and_cancels_those_that_wait(executor: LocalExecutor) -> None:
+    ended = executor.submit(process)
+    executor.shutdown()
+    assert ended.result(timeout=0)
+    other = LocalExecutor(1)
+    futures = [other.submit(tell_and_wait) for _ in range(3)]
+    other.shutdown(cancel_futures=True)
+    assert all(future.done() for future in futures)
+
+
+def test_errors_of_sweeps_and_trainings_travel() -> None:
+    failed = RunFailedError({Path("a"): ConfigError("x")})
+    again = pickle.loads(pickle.dumps(failed))
+    assert (str(again), again.status) == (str(failed), 2)
+    diverged = DivergedError("the loss")
+    assert str(pickle.loads(pickle.dumps(diverged))) == str(diverged)
 
 
 # A program without `if __name__ == "__main__"`, which prints the worker's process and is then killed.
