@@ -68,11 +68,15 @@ def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> Di
         hydra.errors.HydraException: as `compose`.
     """
     refuse_valueless_groups(overrides)
+    if GlobalHydra.instance().is_initialized():
+        return _composed(name, overrides, hydra)
+    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+        return _composed(name, overrides, hydra)
+
+
+def _composed(name: str, overrides: Sequence[str], hydra: bool) -> DictConfig:
     try:
-        if GlobalHydra.instance().is_initialized():
-            return hydra_compose(name, overrides=list(overrides), return_hydra_config=hydra)
-        with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-            return hydra_compose(name, overrides=list(overrides), return_hydra_config=hydra)
+        return hydra_compose(name, overrides=list(overrides), return_hydra_config=hydra)
     except WRONG:
         raise
     except Exception as error:

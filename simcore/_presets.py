@@ -86,5 +86,6 @@ def _unknown(kind: str, name: str) -> str:
     names, presets = sorted(_registered(kind)), sorted(_presets(kind))
     near = difflib.get_close_matches(name[:100], [*presets, *names], n=1, cutoff=0.6)
     hint = f" (did you mean '{near[0]}'?)" if near else ""
-    text = f"{kind}: unknown name '{name[:100]}'{hint}; valid names: {', '.join(names)}"
+    shown = name[:100].encode("utf-8", "backslashreplace").decode()  # half a character has no bytes
+    text = f"{kind}: unknown name '{shown}'{hint}; valid names: {', '.join(names)}"
     return f"{text}; presets: {', '.join(presets)}" if presets else text
