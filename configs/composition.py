@@ -22,7 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ..simcore import ConfigError
 from .added import refuse_added
-from .errors import explain, options_of, refuse_valueless_groups
+from .errors import explain_file, options_of, refuse_valueless_groups
 from .jobs import refuse_unused
 from .policies import shipped_policy
 from .schema import GROUPS
@@ -81,7 +81,7 @@ def _composed(name: str, overrides: Sequence[str], hydra: bool) -> DictConfig:
         raise
     except Exception as error:
         # The parsers of YAML, text and interpolations have errors of many types.
-        raise ConfigError(explain(error)) from error
+        raise ConfigError(explain_file(error, overrides)) from error
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def _explain(error: BaseException) -> str:
     if isinstance(error, (ConfigKeyError, ConfigAttrError)):
         return _unknown_key(error)
     if isinstance(error, RecursionError):
-        return _in_file(error, "values, presets or interpolations contain themselves, or nest too deeply")
+        return "values, presets or interpolations contain themselves, or nest too deeply"
     if isinstance(error, MarkedYAMLError) and error.problem_mark is not None:
         mark = error.problem_mark
         return f"{mark.name}, line {mark.line + 1}: {_first_line(error.problem or str(error))}"
@@ -77,7 +77,7 @@ def _explain(error: BaseException) -> str:
     if isinstance(error, ConfigError):
         return as_typed(str(error))
     if isinstance(error, (YAMLError, UnicodeError)):
-        return _in_file(error, _first_line(str(error)))
+        return _first_line(str(error))
     return str(error) if isinstance(error, OSError) else of_composition(str(error)) or str(error)
 
 
@@ -126,15 +126,22 @@ def options_of(group: str) -> list[str]:
     return list(options_in(group, Path(__file__).parent))
 
 
-def _in_file(error: BaseException, text: str) -> str:
-    """Name the preset that cannot be read: these errors do not."""
+def explain_file(error: BaseException, words: Iterable[str]) -> str:
+    """Explain an error of a parser, which does not name the preset that it cannot read.
+
+    Args:
+        error: That a composition raised.
+        words: Its overrides, which may name folders of presets.
+    """
+    text = explain(error)
     sources = GlobalHydra.instance().config_loader().get_sources() if GlobalHydra.instance().is_initialized() else []
-    folders = [Path(source.path) for source in sources if source.scheme() == "file"]
-    for path in (path for folder in folders for path in sorted(folder.glob("**/*.yaml"))):
+    folders = [source.path for source in sources if source.scheme() == "file"]
+    folders += [folder for word in words if "searchpath" in word for folder in re.findall(r"file://([^\],'\"]+)", word)]
+    for path in (path for folder in folders for path in sorted(Path(folder).glob("**/*.yaml"))):
         try:
             OmegaConf.to_container(OmegaConf.load(path))
         except type(error):
-            return f"{path}: {text}"
+            return text if str(path) in text else f"{path}: {text}"
         except Exception:  # another file, with another fault
             continue
     return text

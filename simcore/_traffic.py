@@ -18,7 +18,10 @@ def in_traffic(config: Any) -> Any:
         OSError: the file cannot be read.
     """
     traffic = config.get("traffic") if isinstance(config, Mapping) else None
-    if not isinstance(traffic, Mapping) or traffic.get("name") != "matrix":
+    if not isinstance(traffic, Mapping):
+        return config
+    name = traffic.get("name")
+    if not isinstance(name, str) or name != "matrix":  # an array has no truth value
         return config
     rest = dict(traffic)
     file, matrix = rest.pop("file", None), rest.pop("matrix", None)

@@ -14,7 +14,7 @@ from yaml import YAMLError
 
 from ...configs import explain
 from ...configs.composition import WRONG
-from ...configs.errors import refuse_valueless_groups
+from ...configs.errors import explain_file, refuse_valueless_groups
 from ...configs.help import help_text
 from ...simcore import ConfigError, CoreError
 from ..results.files import DamagedError
@@ -114,7 +114,7 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
         raise
     except Exception as error:
         # Hydra and the parsers that it calls have errors of many types for a configuration that cannot be read.
-        raise ConfigError(explain(error)) from error
+        raise ConfigError(explain_file(error, sys.argv[1:])) from error
 
 
 def run_command(name: str, command: Callable[[], object]) -> int:
