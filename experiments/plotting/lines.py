@@ -186,6 +186,7 @@ def _blocks(rows: Sequence[Row]) -> list[Block]:
             group,
             [(across, panel) for panel in panels],
             lines,
+            joined=across != "seed",  # a line between seeds would mean nothing
         )
         for values, group in _groups(rows, rest[split:]).items()
     ]
