@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+PICTURE_SECONDS = 2.0  # a sweep's picture and report, with the import of Matplotlib
 _LEAST_SECONDS = 0.05  # of a run, for files and start; a run of next to nothing takes as long
 
 
@@ -27,11 +28,13 @@ class Estimate:
         groups: Of every run, equal for runs that are alike.
         costs: Of every run.
         workers: Runs at the same time.
+        after: Seconds of work behind the last run: the picture and the report.
     """
 
     groups: Sequence[str]
     costs: Sequence[float]
     workers: int
+    after: float = 0.0
     _ended: dict[str, Speed] = field(default_factory=dict)
     _taken: dict[int, float] = field(default_factory=dict)
 
@@ -66,4 +69,4 @@ class Estimate:
             speed = speeds.get(self.groups[run], Speed())
             rate = speed.seconds / speed.cost if speed.cost > 0 else overall
             remaining.append(max(_LEAST_SECONDS, rate * cost - seconds))
-        return max(sum(remaining) / self.workers, max(remaining, default=0.0))
+        return max(sum(remaining) / self.workers, max(remaining, default=0.0)) + self.after

@@ -19,7 +19,7 @@ from ..results.files import DamagedError, require_writable
 from ..terminal.commandline import EXIT_RUN_FAILED, CommandError
 from ..terminal.progress import SweepProgress
 from .cores import CORES
-from .estimate import Estimate
+from .estimate import PICTURE_SECONDS, Estimate
 from .executor import Executor, WorkerDiedError
 from .launcher import HERE, Launcher, runs_at_once
 from .memory import most_at_once, needs_of
@@ -103,7 +103,8 @@ def run_all(
         todo = _ordered(todo, terminals)
         costs = [run.cost * terminals[run.directory] for run in todo]
         groups = [run.kind.alike(run.plain) for run in todo]
-        estimate = Estimate(groups, costs, most if workers or not launcher.kind else len(todo))
+        at_once = most if workers or not launcher.kind else len(todo)
+        estimate = Estimate(groups, costs, at_once, PICTURE_SECONDS)  # every caller draws the runs
         with launcher.executor(most, workers, todo[0].directory.parent, description) as executor:
             _run(todo, executor, SweepProgress(description, costs), estimate, keep_going, needs, failures, done)
     if failures:

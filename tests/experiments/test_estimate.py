@@ -43,3 +43,9 @@ def test_a_run_of_no_cost_takes_time_for_its_files() -> None:
     estimate = Estimate(["a"] * 101, [1.0, *[0.0] * 100], workers=1)
     estimate.ended(0, 2.0)
     assert estimate.left({}) == pytest.approx(5.0)
+
+
+def test_the_picture_is_part_of_the_time_left() -> None:
+    estimate = Estimate(["a", "a"], [1.0, 1.0], workers=1, after=2.0)
+    estimate.ended(0, 3.0)
+    assert estimate.left({}) == pytest.approx(5.0)
