@@ -32,7 +32,7 @@ def with_presets(config: Any) -> Any:
 def section(kind: str, given: Any) -> Any:
     """One section; `given` is a name, or a mapping with `name`. Anything else is the core's to refuse."""
     name = given.get("name") if isinstance(given, Mapping) else given
-    if not isinstance(name, str) or not name or name in _registered(kind):
+    if not isinstance(name, str) or not name or "\0" in name or name in _registered(kind):
         return given
     path = _presets(kind).get(name)
     if path is None:

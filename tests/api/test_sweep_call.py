@@ -146,7 +146,7 @@ def test_values_of_every_kind(tmp_path: Path) -> None:
         ({"routing": ["minimal", "ugal"], "run.measure_ns": 0}, r"run\.measure_ns: 0 ns is shorter"),
         ({"routing": ["pra"]}, "routing: unknown name 'pra'; did you mean 'par'"),
         ({"routing": []}, "routing: there is no value"),
-        ({"seeds": 0}, "seed: there is no value"),
+        ({"seeds": 0}, "seeds: 0 is less than 1"),
         ({"plot.format": [["gif"]]}, r"plot\.format: unknown format 'gif'"),
         ({"study": "a/b"}, "study: 'a/b' is a path"),
         ({"traffic.load": [0.1, "x"]}, r"traffic\.load: 'x' is no number"),
