@@ -13,9 +13,9 @@
 #include "simcore/registry.hpp"
 #include "simcore/workload.hpp"
 #include "tables.hpp"
-#include "workload/array_program.hpp"
-#include "workload/goal.hpp"
 #include "workload/program_totals.hpp"
+#include "workload/readers/array_program.hpp"
+#include "workload/readers/goal.hpp"
 
 namespace py = pybind11;
 using namespace flitgym;
@@ -132,22 +132,23 @@ Section to_section(const py::dict& config, const char* key, const char* default_
 std::shared_ptr<const Program> program_from_arrays(const py::dict& given) {
   using Column = py::array_t<i64, py::array::c_style>;
   std::map<std::string, Column> held;
-  ProgramArrays arrays;
-  const std::map<std::string, ProgramArrays::Column*> columns = {{"op_rank", &arrays.op_rank},
-                                                                 {"op_block", &arrays.op_block},
-                                                                 {"op_kind", &arrays.op_kind},
-                                                                 {"op_size", &arrays.op_size},
-                                                                 {"op_peer", &arrays.op_peer},
-                                                                 {"op_tag", &arrays.op_tag},
-                                                                 {"op_cpu", &arrays.op_cpu},
-                                                                 {"dependency_rank", &arrays.dependency_rank},
-                                                                 {"dependency_block", &arrays.dependency_block},
-                                                                 {"dependency_before", &arrays.dependency_before},
-                                                                 {"dependency_after", &arrays.dependency_after},
-                                                                 {"dependency_on_start", &arrays.dependency_on_start},
-                                                                 {"repeat_rank", &arrays.repeat_rank},
-                                                                 {"repeat_block", &arrays.repeat_block},
-                                                                 {"repeat_count", &arrays.repeat_count}};
+  workload::ProgramArrays arrays;
+  const std::map<std::string, workload::ProgramArrays::Column*> columns = {
+      {"op_rank", &arrays.op_rank},
+      {"op_block", &arrays.op_block},
+      {"op_kind", &arrays.op_kind},
+      {"op_size", &arrays.op_size},
+      {"op_peer", &arrays.op_peer},
+      {"op_tag", &arrays.op_tag},
+      {"op_cpu", &arrays.op_cpu},
+      {"dependency_rank", &arrays.dependency_rank},
+      {"dependency_block", &arrays.dependency_block},
+      {"dependency_before", &arrays.dependency_before},
+      {"dependency_after", &arrays.dependency_after},
+      {"dependency_on_start", &arrays.dependency_on_start},
+      {"repeat_rank", &arrays.repeat_rank},
+      {"repeat_block", &arrays.repeat_block},
+      {"repeat_count", &arrays.repeat_count}};
   std::vector<std::string> valid = {"ranks"};
   for (const auto& [name, column] : columns) valid.push_back(name);
   for (const auto& [key, value] : given) {
@@ -170,8 +171,8 @@ std::shared_ptr<const Program> program_from_arrays(const py::dict& given) {
     *found->second = {column.data(), static_cast<std::size_t>(column.size())};
   }
   return without_gil([&] {
-    auto program = looped_program(arrays);
-    check_program(*program, "Program");
+    auto program = workload::looped_program(arrays);
+    workload::check_program(*program, "Program");
     return program;
   });
 }
@@ -213,7 +214,7 @@ WorkloadSection to_workload(const py::object& given) {
         else if (name == "terminals") job.terminals = jv.is_none() ? std::vector<u32>() : to_terminals(where, jv);
         else if (name == "goal_file") {
           const std::string path = to_text(where, py::str(jv));
-          job.program = without_gil([&] { return read_goal_file(path); });
+          job.program = without_gil([&] { return workload::read_goal_file(path); });
         } else if (name == "program") job.program = built<PyProgram>(jv, where).program;
         else job.motif.values[name] = to_value(where, jv);
       }
@@ -435,12 +436,12 @@ py::dict registered(const std::string& kind) {
       out[py::str(name)] = describe(spec.summary, spec.params, facts, spec.plugin);
     }
   } else if (kind == "engine") {
-    for (const auto& [name, spec] : registry<EngineSpec>()) {
+    for (const auto& [name, spec] : registry<tables::EngineSpec>()) {
       py::dict facts;
       facts["topologies"] = spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
       facts["balances"] = spec.balances;
       out[py::str(name)] =
-          describe(spec.summary, spec.passes_on ? all_engine_params() : spec.params, facts, spec.plugin);
+          describe(spec.summary, spec.passes_on ? tables::all_engine_params() : spec.params, facts, spec.plugin);
     }
   } else if (kind == "failures") {
     out["failures"] = describe("links, routers and terminals that are out of use", failure_params(), py::dict());

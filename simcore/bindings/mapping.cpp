@@ -27,7 +27,7 @@ py::array array_of(const std::vector<T>& values) {
 
 // A function of _mapping.py on a graph: a whole number below `limit` for each vertex. The caller runs without the GIL.
 template <class... More>
-std::vector<u32> ask_python(const char* function, const WeightedGraph& graph, u32 limit, const More&... more) {
+std::vector<u32> ask_python(const char* function, const mapping::WeightedGraph& graph, u32 limit, const More&... more) {
   const py::gil_scoped_acquire gil;
   const py::object given =
       py::module_::import("flitgym.simcore._mapping")
@@ -50,7 +50,7 @@ void load(const std::string& mapper) {
   py::module_::import("flitgym.simcore._mapping").attr("load")(mapper);
 }
 
-std::vector<u32> reverse_cuthill_mckee(const WeightedGraph& graph) {
+std::vector<u32> reverse_cuthill_mckee(const mapping::WeightedGraph& graph) {
   const std::vector<u32> order = ask_python("reverse_cuthill_mckee", graph, graph.vertices());
   std::vector<char> seen(order.size(), 0);
   for (const u32 v : order)
@@ -58,7 +58,7 @@ std::vector<u32> reverse_cuthill_mckee(const WeightedGraph& graph) {
   return order;
 }
 
-std::vector<u32> metis_partition(const WeightedGraph& graph, const std::vector<u32>& sizes, u64 seed) {
+std::vector<u32> metis_partition(const mapping::WeightedGraph& graph, const std::vector<u32>& sizes, u64 seed) {
   const py::gil_scoped_acquire gil;
   return ask_python("partition", graph, static_cast<u32>(sizes.size()), array_of(sizes), seed);
 }
@@ -79,8 +79,9 @@ py::object facts_of(const Simulation& s) {
   return d;
 }
 
-CommunicationMatrix matrix_from(u32 terminals, const WholeNumbers& first, const WholeNumbers& peer, const Real& bytes) {
-  CommunicationMatrix matrix;
+workload::CommunicationMatrix matrix_from(u32 terminals, const WholeNumbers& first, const WholeNumbers& peer,
+                                          const Real& bytes) {
+  workload::CommunicationMatrix matrix;
   if (first.size() < 1 || static_cast<u64>(first.size()) > u64{terminals} + 1)
     throw ConfigError("matrix: it has " + std::to_string(first.size() - 1) + " ranks, the network " +
                       std::to_string(terminals) + " terminals (one rank each)");
@@ -106,10 +107,10 @@ CommunicationMatrix matrix_from(u32 terminals, const WholeNumbers& first, const 
 }
 
 // Of all ranks of the workload.
-CommunicationMatrix matrix_of(const Workload& w) {
-  CommunicationMatrix all;
+workload::CommunicationMatrix matrix_of(const Workload& w) {
+  workload::CommunicationMatrix all;
   for (const Job& job : w.jobs) {
-    const CommunicationMatrix own = communication_matrix(*job.program);
+    const workload::CommunicationMatrix own = workload::communication_matrix(*job.program);
     for (u32 r = 0; r < job.ranks; r++) all.add_rank(own, r, job.first_rank);
   }
   return all;
@@ -135,7 +136,7 @@ py::dict quality(Simulation& s, const py::object& matrix, const py::object& term
   const Network& net = s.network();
   if (!net.workload && (matrix.is_none() || terminals.is_none()))
     throw ConfigError("mapping_quality(): the simulation has no workload; give a matrix and terminals");
-  CommunicationMatrix given;
+  workload::CommunicationMatrix given;
   if (!matrix.is_none()) {
     const py::tuple parts = matrix;
     given = matrix_from(net.terminals, py::cast<WholeNumbers>(parts[0]), py::cast<WholeNumbers>(parts[1]),
@@ -149,10 +150,12 @@ py::dict quality(Simulation& s, const py::object& matrix, const py::object& term
     throw ConfigError("mapping_quality(): the matrix has " + std::to_string(given.ranks) + " ranks, the workload " +
                       std::to_string(net.workload->ranks()) + "; give the terminals, too");
   else at = net.workload->rank_terminal;
-  const std::shared_ptr<const ForwardingTable> routes =
+  const std::shared_ptr<const tables::ForwardingTable> routes =
       table.is_none() ? nullptr : built<PyTable>(table, "table").table;
-  const MappingQuality q = without_gil(
-      [&] { return routes ? quality_under_table(net, *routes, given, at) : quality_on_minimal_paths(net, given, at); });
+  const mapping::MappingQuality q = without_gil([&] {
+    return routes ? mapping::quality_under_table(net, *routes, given, at)
+                  : mapping::quality_on_minimal_paths(net, given, at);
+  });
   py::dict d;
   d["bytes"] = q.bytes;
   d["dilation"] = q.dilation;
@@ -167,12 +170,12 @@ py::dict quality(Simulation& s, const py::object& matrix, const py::object& term
 }  // namespace
 
 py::tuple communication_of(const PyProgram& program) {
-  const CommunicationMatrix m = without_gil([&] { return communication_matrix(*program.program); });
+  const workload::CommunicationMatrix m = without_gil([&] { return workload::communication_matrix(*program.program); });
   return py::make_tuple(array_of(m.first), array_of(m.peer), array_of(m.bytes));
 }
 
 void bind_mapping(py::class_<Simulation>& simulation) {
-  mapping_library() = {&load, &reverse_cuthill_mckee, &metis_partition};
+  mapping::mapping_library() = {&load, &reverse_cuthill_mckee, &metis_partition};
   simulation.def("mapping", alone([](Simulation& s) { return facts_of(s); }))
       .def("_mapping_quality",
            alone([](Simulation& s, const py::object& matrix, const py::object& terminals, const py::object& table) {

@@ -18,7 +18,7 @@ namespace {
 // With the simulation whose decisions it tries.
 struct PyMarginalCost {
   py::object simulation;
-  std::unique_ptr<MarginalCost> costs;
+  std::unique_ptr<learning::MarginalCost> costs;
   std::atomic<bool> busy{false};
 };
 
@@ -31,7 +31,7 @@ py::array_t<T> table(const std::vector<T>& values, u32 rows, u32 columns) {
   return py::array_t<T>({static_cast<py::ssize_t>(rows), static_cast<py::ssize_t>(columns)}, values.data());
 }
 
-py::dict arrays(const LabelledDecisions& d) {
+py::dict arrays(const learning::LabelledDecisions& d) {
   py::dict out;
   out["cycle"] = column(d.cycle);
   out["router"] = column(d.router);
@@ -60,7 +60,7 @@ py::dict label(PyMarginalCost& own, u32 decisions, double part, u64 most_cycles)
   } release{own.busy};
   Simulation& sim = built<Simulation>(own.simulation, "label()");
   const Exclusive held(sim);
-  LabelledDecisions d;
+  learning::LabelledDecisions d;
   {
     const py::gil_scoped_release released;
     d = own.costs->label(sim, decisions, part, most_cycles, interruptible());
@@ -78,9 +78,9 @@ void bind_marginal_cost(py::module_& m) {
              const Exclusive held(const_cast<Simulation&>(sim));
              auto own = std::make_unique<PyMarginalCost>();
              own->simulation = simulation;
-             own->costs =
-                 std::make_unique<MarginalCost>(sim, MarginalCostRule{horizon, slots, threads, forks, check, seed,
-                                                                      reroute ? Ahead::kRouted : Ahead::kKnown});
+             own->costs = std::make_unique<learning::MarginalCost>(
+                 sim, learning::MarginalCostRule{horizon, slots, threads, forks, check, seed,
+                                                 reroute ? Ahead::kRouted : Ahead::kKnown});
              return own;
            }),
            py::arg("simulation"), py::arg("horizon_cycles"), py::arg("slots"), py::arg("threads"), py::arg("forks"),

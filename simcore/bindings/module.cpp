@@ -29,9 +29,9 @@
 #include "simcore/workload.hpp"
 #include "tables.hpp"
 #include "topology/graph.hpp"
-#include "workload/array_program.hpp"
-#include "workload/goal.hpp"
 #include "workload/program_totals.hpp"
+#include "workload/readers/array_program.hpp"
+#include "workload/readers/goal.hpp"
 
 namespace py = pybind11;
 using namespace flitgym;
@@ -148,15 +148,15 @@ PYBIND11_MODULE(_core, m) {
       .def_static(
           "goal",
           [](const std::string& text, const std::string& name) {
-            return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return read_goal(text, name); })});
+            return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return workload::read_goal(text, name); })});
           },
           py::arg("text"), py::arg("name") = "goal")
-      .def("to_goal", [](Live<PyProgram> p) { return without_gil([&] { return write_goal(*p->program); }); })
+      .def("to_goal", [](Live<PyProgram> p) { return without_gil([&] { return workload::write_goal(*p->program); }); })
       .def("communication", [](Live<PyProgram> p) { return communication_of(*p); })
-      .def("check", [](Live<PyProgram> p) { without_gil([&] { check_program(*p->program, "program"); }); })
+      .def("check", [](Live<PyProgram> p) { without_gil([&] { workload::check_program(*p->program, "program"); }); })
       .def("totals",
            [](Live<PyProgram> p) {
-             const ProgramTotals t = without_gil([&] { return totals(*p->program); });
+             const workload::ProgramTotals t = without_gil([&] { return totals(*p->program); });
              py::dict d;
              d["messages"] = t.messages;
              d["bytes"] = t.bytes;

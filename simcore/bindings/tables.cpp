@@ -80,7 +80,7 @@ std::shared_ptr<PyTable> table_from(const py::dict& given) {
       throw ConfigError("table: unknown array '" + name + "'" + did_you_mean(name, valid) +
                         "; valid names: " + join(valid));
   }
-  auto table = std::make_shared<ForwardingTable>();
+  auto table = std::make_shared<tables::ForwardingTable>();
   table->switches = whole_number(given, "switches", 0, 1, 1u << 26);
   table->terminals = whole_number(given, "terminals", 0, 1, 1u << 26);
   table->lmc = whole_number(given, "lmc", 0, 0, 3);
@@ -95,15 +95,15 @@ std::shared_ptr<PyTable> table_from(const py::dict& given) {
     u32 k = 0;
     while (k < 4 && by != kLayerBy[k]) k++;
     if (k == 4) throw ConfigError("table: layer_by is '" + by + "'; valid are one, destination, switch, terminal");
-    table->layer_by = static_cast<LayerBy>(k);
+    table->layer_by = static_cast<tables::LayerBy>(k);
   }
   const auto size = [](auto n) { return static_cast<py::ssize_t>(n); };
   const py::ssize_t destinations = size(table->destinations());
   check_shape(given, "port", {size(table->switches), destinations}, "switches, destinations");
-  if (table->layer_by == LayerBy::kDestination) check_shape(given, "layer", {destinations}, "destinations");
-  if (table->layer_by == LayerBy::kSwitch)
+  if (table->layer_by == tables::LayerBy::kDestination) check_shape(given, "layer", {destinations}, "destinations");
+  if (table->layer_by == tables::LayerBy::kSwitch)
     check_shape(given, "layer", {size(table->switches), destinations}, "switches, destinations");
-  if (table->layer_by == LayerBy::kTerminal)
+  if (table->layer_by == tables::LayerBy::kTerminal)
     check_shape(given, "layer", {size(table->terminals), destinations}, "terminals, destinations");
   if (given.contains("port")) table->port = column<u16>(given["port"], "table: port");
   if (given.contains("layer")) table->layer = column<u8>(given["layer"], "table: layer");
@@ -114,7 +114,7 @@ std::shared_ptr<PyTable> table_from(const py::dict& given) {
 }
 
 py::dict arrays_of_table(const Live<PyTable>& live) {
-  const ForwardingTable& t = *live->table;
+  const tables::ForwardingTable& t = *live->table;
   const py::object self = live.owner();
   const auto size = [](auto n) { return static_cast<py::ssize_t>(n); };
   py::dict d;
@@ -129,8 +129,8 @@ py::dict arrays_of_table(const Live<PyTable>& live) {
   if (!t.source_routed()) d["port"] = view(t.port, {size(t.switches), size(t.destinations())}, self);
   else d["route_first"] = view(t.route_first, self), d["route_port"] = view(t.route_port, self);
   const auto rows = t.destinations() ? t.layer.size() / t.destinations() : 0;
-  if (t.layer_by == LayerBy::kDestination) d["layer"] = view(t.layer, self);
-  else if (t.layer_by != LayerBy::kOne) d["layer"] = view(t.layer, {size(rows), size(t.destinations())}, self);
+  if (t.layer_by == tables::LayerBy::kDestination) d["layer"] = view(t.layer, self);
+  else if (t.layer_by != tables::LayerBy::kOne) d["layer"] = view(t.layer, {size(rows), size(t.destinations())}, self);
   if (t.lanes) {
     d["lanes"] = t.lanes;
     d["lane_ports"] = t.lane_ports;
@@ -140,7 +140,7 @@ py::dict arrays_of_table(const Live<PyTable>& live) {
 }
 
 py::dict arrays_of_graph(const Live<PyGraph>& live) {
-  const ChannelGraph& g = *live->graph;
+  const tables::ChannelGraph& g = *live->graph;
   const py::object self = live.owner();
   py::dict d;
   for (const auto& [name, array] : {std::pair{"first", &g.first},
@@ -154,8 +154,8 @@ py::dict arrays_of_graph(const Live<PyGraph>& live) {
   return d;
 }
 
-EngineChoice to_choice(const std::string& engine, const py::dict& params, const py::object& demand) {
-  EngineChoice choice{engine, {}, nullptr};
+tables::EngineChoice to_choice(const std::string& engine, const py::dict& params, const py::object& demand) {
+  tables::EngineChoice choice{engine, {}, nullptr};
   for (const auto& [key, value] : params) {
     const std::string name = to_text("engine", key);
     choice.values[name] = to_value("engine." + engine + "." + name, value);
@@ -172,7 +172,7 @@ std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, 
              destination = column<u32>(destinations, "demand: destination");
   if (source.size() != destination.size() || source.size() != static_cast<std::size_t>(weights.size()))
     throw ConfigError("demand: sources, destinations and weights are not as many");
-  auto demand = std::make_shared<Demand>();
+  auto demand = std::make_shared<tables::Demand>();
   demand->terminals = terminals;
   demand->name = name;
   demand->first.assign(std::size_t{terminals} + 1, 0);
@@ -204,7 +204,7 @@ std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, 
 }
 
 // The arguments of demand_from, for copies in other processes.
-py::tuple arguments_of(const Demand& demand) {
+py::tuple arguments_of(const tables::Demand& demand) {
   std::vector<u32> destination(demand.source.size());
   for (u32 t = 0; t < demand.terminals; t++)
     std::fill(destination.begin() + static_cast<std::ptrdiff_t>(demand.first[t]),
@@ -225,7 +225,8 @@ void bind_tables(py::module_& m) {
              config.topology = to_section(given, "topology", "");
              if (!failures.is_none()) config.failures = to_failures(failures);
              return without_gil([&] {
-               return std::make_shared<PyGraph>(PyGraph{std::make_shared<const ChannelGraph>(channel_graph(config))});
+               return std::make_shared<PyGraph>(
+                   PyGraph{std::make_shared<const tables::ChannelGraph>(tables::channel_graph(config))});
              });
            }),
            py::arg("topology"), py::arg("failures") = py::none())
@@ -261,20 +262,21 @@ void bind_tables(py::module_& m) {
       .def_static(
           "make",
           [](Live<PyGraph> g, const std::string& engine, const py::dict& params, const py::object& demand) {
-            const EngineChoice choice = to_choice(engine, params, demand);
+            const tables::EngineChoice choice = to_choice(engine, params, demand);
             return without_gil([&] {
-              return std::make_shared<PyTable>(
-                  PyTable{std::make_shared<const ForwardingTable>(make_table("engine", choice, *g->graph))});
+              return std::make_shared<PyTable>(PyTable{
+                  std::make_shared<const tables::ForwardingTable>(tables::make_table("engine", choice, *g->graph))});
             });
           },
           py::arg("graph"), py::arg("engine"), py::arg("params") = py::dict(), py::arg("demand") = py::none())
       .def(
-          "check", [](Live<PyTable> t, Live<PyGraph> g) { without_gil([&] { check_table(*g->graph, *t->table); }); },
+          "check",
+          [](Live<PyTable> t, Live<PyGraph> g) { without_gil([&] { tables::check_table(*g->graph, *t->table); }); },
           py::arg("graph"))
       .def(
           "cycle",
           [](Live<PyTable> t, Live<PyGraph> g) {
-            return without_gil([&] { return cycle_name(*g->graph, find_cycle(*g->graph, *t->table)); });
+            return without_gil([&] { return tables::cycle_name(*g->graph, find_cycle(*g->graph, *t->table)); });
           },
           py::arg("graph"))
       .def("arrays", [](Live<PyTable> t) { return arrays_of_table(t); });

@@ -39,7 +39,7 @@ bool runs(const TrafficSpec& spec, const Network& net) {
   return spec.topologies.empty() ||
          std::find(spec.topologies.begin(), spec.topologies.end(), net.topology_name) != spec.topologies.end();
 }
-bool runs(const RoutingSpec& spec, const Network& net) { return runs_on(spec, net); }
+bool runs(const RoutingSpec& spec, const Network& net) { return routing::runs_on(spec, net); }
 
 // The entry of that name that runs on the network; one that names the topology before one for any.
 template <class Spec>
@@ -172,7 +172,7 @@ void choose_workload(const Config& config, const Params& router, Network& net) {
   if (!config.traffic.name.empty())
     throw ConfigError("traffic: '" + config.traffic.name +
                       "' and a workload; the jobs of a workload are all the traffic there is");
-  const auto workload = build_workload(config.workload, net, router.real("flit_bytes"));
+  const auto workload = workload::build_workload(config.workload, net, router.real("flit_bytes"));
   const u32 flits = (workload->packet_bytes + workload->flit_bytes - 1) / workload->flit_bytes;
   if (flits > 65535)
     throw ConfigError("workload.packet_bytes: " + std::to_string(workload->packet_bytes) + " bytes are " +
@@ -306,12 +306,12 @@ u32 count_terminals(const Config& config) {
   return net.terminals;
 }
 
-ChannelGraph channel_graph(const Config& config) {
+tables::ChannelGraph tables::channel_graph(const Config& config) {
   Network net;
   const std::vector<Outage> outages = wire(config, net);
   if (!outages.empty())
     throw ConfigError("failures.events: a table is made for links that are there all the time; leave the events out");
-  return channel_graph(net);
+  return tables::channel_graph(net);
 }
 
 u32 count_terminals(const Section& topology) {

@@ -348,7 +348,7 @@ namespace {
 void ask_again(Frame& f, u32 v, u32 output) {
   InputVc& in = f.s.input_vcs[v];
   in.routed = in.parked = 0;
-  if (f.net.accounted_jobs) account_unrouted(f, v, output);
+  if (f.net.accounted_jobs) workload::account_unrouted(f, v, output);
   f.part.route_list.push_back(v);
 }
 

@@ -82,7 +82,7 @@ struct Kinds {
   }
 };
 using All = Kinds<TopologySpec, RoutingSpec, RelationSpec, TrafficSpec, MotifSpec, ObservationSpec, RewardSpec,
-                  EngineSpec, MapperSpec>;
+                  tables::EngineSpec, mapping::MapperSpec>;
 
 template <class Spec> constexpr const char* kKind = "";
 template <> constexpr const char* kKind<TopologySpec> = "topology";
@@ -92,8 +92,8 @@ template <> constexpr const char* kKind<TrafficSpec> = "traffic";
 template <> constexpr const char* kKind<MotifSpec> = "motif";
 template <> constexpr const char* kKind<ObservationSpec> = "observation";
 template <> constexpr const char* kKind<RewardSpec> = "reward";
-template <> constexpr const char* kKind<EngineSpec> = "engine";
-template <> constexpr const char* kKind<MapperSpec> = "mapper";
+template <> constexpr const char* kKind<tables::EngineSpec> = "engine";
+template <> constexpr const char* kKind<mapping::MapperSpec> = "mapper";
 
 bool whole(const TopologySpec& s) { return s.wire; }
 bool whole(const RoutingSpec& s) { return s.setup && s.route; }
@@ -102,8 +102,8 @@ bool whole(const TrafficSpec& s) { return s.setup && s.destination; }
 bool whole(const MotifSpec& s) { return s.build; }
 bool whole(const ObservationSpec& s) { return s.write; }
 bool whole(const RewardSpec& s) { return s.reward; }
-bool whole(const EngineSpec& s) { return s.make; }
-bool whole(const MapperSpec& s) { return s.map; }
+bool whole(const tables::EngineSpec& s) { return s.make; }
+bool whole(const mapping::MapperSpec& s) { return s.map; }
 
 std::string owner(const std::string& plugin) { return plugin.empty() ? "flitgym" : "plugin '" + plugin + "'"; }
 
@@ -128,7 +128,7 @@ void check_taken(const std::string& where, const Spec& spec, const std::vector<S
     throw ConfigError(where + ": the name is taken by " + by + what + "; choose another one");
   };
   const auto [first, last] = registry<Spec>().equal_range(spec.name);
-  if constexpr (requires { spec.topologies; } && !std::is_same_v<Spec, EngineSpec>) {
+  if constexpr (requires { spec.topologies; } && !std::is_same_v<Spec, tables::EngineSpec>) {
     // One name may stand for several files, one per topology.
     for (auto at = first; at != last; ++at)
       if (!for_own_topologies(spec))
@@ -165,9 +165,9 @@ void check_relation(const std::string& where, const Spec& spec) {
                       "not the plugin's own");
 }
 
-void check_params(const std::string& where, const EngineSpec& spec) {
+void check_params(const std::string& where, const tables::EngineSpec& spec) {
   for (const ParamSpec& p : spec.params)
-    for (const ParamSpec& other : all_engine_params())
+    for (const ParamSpec& other : tables::all_engine_params())
       if (p.key == other.key && p.type != other.type)
         throw ConfigError(where + "." + p.key + ": other engines have a parameter of that key and of another type");
 }
@@ -183,7 +183,7 @@ void check_waiting(const std::string& who) {
     if (!whole(spec)) throw ConfigError(where + ": a function that every " + kKind<Spec> + " has is missing");
     if constexpr (std::is_same_v<Spec, RoutingSpec>) check_relation<RoutingSpec, RelationSpec>(where, spec);
     if constexpr (std::is_same_v<Spec, RelationSpec>) check_relation<RelationSpec, RoutingSpec>(where, spec);
-    if constexpr (std::is_same_v<Spec, EngineSpec>) check_params(where, spec);
+    if constexpr (std::is_same_v<Spec, tables::EngineSpec>) check_params(where, spec);
     check_taken(where, spec, before);
     before.push_back(spec);
   }
@@ -236,8 +236,8 @@ FLITGYM_WAITS(TrafficSpec)
 FLITGYM_WAITS(MotifSpec)
 FLITGYM_WAITS(ObservationSpec)
 FLITGYM_WAITS(RewardSpec)
-FLITGYM_WAITS(EngineSpec)
-FLITGYM_WAITS(MapperSpec)
+FLITGYM_WAITS(tables::EngineSpec)
+FLITGYM_WAITS(mapping::MapperSpec)
 #undef FLITGYM_WAITS
 
 const Registered& load_plugin(const std::string& name, const std::string& path) {

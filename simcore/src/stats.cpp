@@ -162,7 +162,7 @@ double missed_until(const Network& net, const State& s, Cycle until) {
 void end_window(const Network& net, State& s) {
   if (!s.part.window.open) return;
   const double missed = missed_until(net, s, s.part.totals.now);
-  if (net.accounted_jobs) settle_blame(net, s);
+  if (net.accounted_jobs) workload::settle_blame(net, s);
   for (Port& o : s.ports) {
     if (o.stalled) o.stall += s.part.totals.now - o.stalled_since;
     o.window_flits = o.flits;

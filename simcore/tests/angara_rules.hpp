@@ -15,12 +15,13 @@ using namespace flitgym;
 
 // The rules as they read, with nothing of the routing graph but the directions of channels.
 struct Rules {
-  const ChannelGraph& g;
+  const tables::ChannelGraph& g;
   const std::vector<u8>& direction;
   u32 n;
   std::set<std::pair<u32, u32>> added;  // turns against the order, from channel to channel
 
-  Rules(const ChannelGraph& graph, const AngaraGraph& a) : g(graph), direction(a.direction), n(a.dimensions) {
+  Rules(const tables::ChannelGraph& graph, const tables::AngaraGraph& a)
+      : g(graph), direction(a.direction), n(a.dimensions) {
     augment();
   }
 

@@ -26,14 +26,14 @@ const std::vector<std::string> kEngines = {"angara_bfs", "angara_genetic", "anga
 
 Section torus_of(const Sizes& sizes) { return {"torus", {{"sizes", sizes}}}; }
 using scenes::graph_of;
-ChannelGraph graph_of(const Sizes& sizes) { return graph_of(torus_of(sizes)); }
+tables::ChannelGraph graph_of(const Sizes& sizes) { return graph_of(torus_of(sizes)); }
 // Without so many links; nothing where that leaves it in parts.
-std::optional<ChannelGraph> damaged_graph(const Sizes& sizes, u32 failed, i64 seed) {
+std::optional<tables::ChannelGraph> damaged_graph(const Sizes& sizes, u32 failed, i64 seed) {
   Config c;
   c.topology = torus_of(sizes);
   c.failures = {{"links", i64{failed}}, {"seed", seed}};
   try {
-    return channel_graph(c);
+    return tables::channel_graph(c);
   } catch (const ConfigError&) {
     return {};
   }
@@ -54,12 +54,12 @@ struct Quality {
   u32 longest = 0;
   bool minimal = false;
 };
-Quality quality_of(const ChannelGraph& g, const ForwardingTable& table) {
+Quality quality_of(const tables::ChannelGraph& g, const tables::ForwardingTable& table) {
   std::vector<double> load(g.channels, 0);
   for (u32 s = 0; s < g.switches; s++)
-    for (u32 d = 0; d < table.destinations(); d++) each_channel(g, table, s, d, [&](u32 c) { load[c]++; });
+    for (u32 d = 0; d < table.destinations(); d++) tables::each_channel(g, table, s, d, [&](u32 c) { load[c]++; });
   Quality q;
-  const Lengths lengths = route_lengths(g, table);
+  const tables::Lengths lengths = tables::route_lengths(g, table);
   q.longest = lengths.longest;
   q.minimal = lengths.minimal;
   q.mean = std::accumulate(load.begin(), load.end(), 0.0) / g.channels;
@@ -72,7 +72,7 @@ Quality quality_of(const ChannelGraph& g, const ForwardingTable& table) {
   return q;
 }
 Quality quality_of(const Sizes& sizes, const std::string& engine, const Values& values = {}) {
-  const ChannelGraph g = graph_of(sizes);
+  const tables::ChannelGraph g = graph_of(sizes);
   return quality_of(g, made(g, engine, values));
 }
 
@@ -81,9 +81,9 @@ const Sizes kSmall[] = {{4, 2}, {3, 3}, {4, 2, 2}};
 }  // namespace
 
 TEST(angara_routing_graph_has_3_to_the_n_and_2n_and_1_vertices_per_node) {
-  CHECK_EQ(angara_graph("test", graph_of({4, 3})).vertices_per_node, 14u);
-  CHECK_EQ(angara_graph("test", graph_of({4, 3, 2})).vertices_per_node, 34u);
-  CHECK_EQ(angara_graph("test", graph_of({4, 2, 2, 2})).vertices_per_node, 90u);
+  CHECK_EQ(tables::angara_graph("test", graph_of({4, 3})).vertices_per_node, 14u);
+  CHECK_EQ(tables::angara_graph("test", graph_of({4, 3, 2})).vertices_per_node, 34u);
+  CHECK_EQ(tables::angara_graph("test", graph_of({4, 2, 2, 2})).vertices_per_node, 90u);
 }
 
 // Theorem 1: the shortest paths of the routing graph are the shortest routes that the rules permit, no more and no
@@ -94,12 +94,12 @@ TEST(angara_paths_are_the_permitted_routes) {
     for (u32 failed = 0; failed <= 6; failed++) {
       const auto some = damaged_graph(sizes, failed, failed);
       if (!some) continue;
-      const ChannelGraph& g = *some;
+      const tables::ChannelGraph& g = *some;
       const std::string what = text(sizes) + " without " + std::to_string(failed) + " links";
-      const AngaraGraph a = angara_graph("test", g);
+      const tables::AngaraGraph a = tables::angara_graph("test", g);
       const Rules rules(g, a);
       CHECK_FOR(a.added == rules.added.size(), what);
-      AngaraPaths paths(g, a);
+      tables::AngaraPaths paths(g, a);
       for (u32 s = 0; s < g.switches; s++) {
         paths.from(s);
         const std::vector<double> counts = paths.counts();
@@ -109,7 +109,7 @@ TEST(angara_paths_are_the_permitted_routes) {
           hops[at] = std::min(hops[at], static_cast<u32>(route.size()));
           number[at] += route.size() == hops[at];
         });
-        hops_to(g, s, nearest);
+        tables::hops_to(g, s, nearest);
         for (u32 to = 0; to < g.switches; to++) {
           CHECK_FOR(paths.hops[to] == hops[to], what + ": " + std::to_string(s) + " to " + std::to_string(to));
           CHECK_FOR(hops[to] == kNone || counts[to] == number[to],
@@ -128,8 +128,8 @@ TEST(angara_augmentation_is_free_of_deadlock_and_complete) {
   const std::map<Sizes, u32> wanted = {{{4, 2}, 8}, {{4, 2, 2}, 40}, {{4, 2, 2, 2}, 144},
                                        {{3, 3}, 0}, {{4, 4}, 0},     {{3, 5, 4}, 0}};
   for (const auto& [sizes, turns] : wanted) {
-    const ChannelGraph g = graph_of(sizes);
-    const AngaraGraph a = angara_graph("test", g);
+    const tables::ChannelGraph g = graph_of(sizes);
+    const tables::AngaraGraph a = tables::angara_graph("test", g);
     const Rules rules(g, a);
     CHECK_FOR(a.added == turns, text(sizes) + ": " + std::to_string(a.added));
     // A ring, or a line of one direction, counts as one: named by its least channel.
@@ -161,10 +161,10 @@ TEST(angara_share_of_pairs_with_a_single_route) {
   double share[2] = {0, 0};
   for (double x = 2; x <= 8; x++)
     for (double y = 2; y <= 8; y++) {
-      const ChannelGraph g = graph_of({x, y});
+      const tables::ChannelGraph g = graph_of({x, y});
       for (const bool augment : {false, true}) {
-        const AngaraGraph a = angara_graph("test", g, augment);
-        AngaraPaths paths(g, a);
+        const tables::AngaraGraph a = tables::angara_graph("test", g, augment);
+        tables::AngaraPaths paths(g, a);
         double single = 0;
         for (u32 s = 0; s < g.switches; s++) {
           paths.from(s);
@@ -237,10 +237,10 @@ TEST(angara_sssp_against_bfs) {
 // a channel.
 TEST(angara_direction_order_on_a_hypercube) {
   for (u32 n = 2; n <= 5; n++) {
-    const ChannelGraph g = graph_of(Sizes(n, 2));
-    const AngaraGraph a = angara_graph("test", g, false);
-    AngaraPaths paths(g, a);
-    AngaraCheapest cheapest;
+    const tables::ChannelGraph g = graph_of(Sizes(n, 2));
+    const tables::AngaraGraph a = tables::angara_graph("test", g, false);
+    tables::AngaraPaths paths(g, a);
+    tables::AngaraCheapest cheapest;
     std::vector<u32> load(g.channels, 0);
     for (u32 s = 0; s < g.switches; s++) {
       paths.from(s);
@@ -272,18 +272,18 @@ TEST(angara_tables_keep_the_rules) {
   u32 broken_bits = 0;
   for (const Sizes& sizes :
        {Sizes{4, 2}, {3, 3}, {5, 4}, {4, 2, 2}, {2, 2, 2}, {3, 4, 5}, {4, 2, 2, 2}, {2, 3, 4, 2}}) {
-    const ChannelGraph g = graph_of(sizes);
-    const AngaraGraph a = angara_graph("test", g);
+    const tables::ChannelGraph g = graph_of(sizes);
+    const tables::AngaraGraph a = tables::angara_graph("test", g);
     const Rules rules(g, a);
     for (const std::string& engine : kEngines) {
       const std::string what = engine + " on " + text(sizes);
-      const ForwardingTable table = made(g, engine, hasty(engine));
-      CHECK_FOR(table.source_routed() && route_lengths(g, table).minimal, what);
+      const tables::ForwardingTable table = made(g, engine, hasty(engine));
+      CHECK_FOR(table.source_routed() && tables::route_lengths(g, table).minimal, what);
       CHECK_FOR(find_cycle(g, table).empty(), what);
       for (u32 s = 0; s < g.switches; s++)
         for (u32 d = 0; d < g.terminals; d++) {
           std::vector<u32> route;
-          each_channel(g, table, s, d, [&](u32 c) { route.push_back(c); });
+          tables::each_channel(g, table, s, d, [&](u32 c) { route.push_back(c); });
           CHECK_FOR(rules.permitted(route), what);
           broken_bits += !rules.list(route, 0, route.size());
         }
@@ -299,16 +299,16 @@ TEST(angara_tables_with_links_that_failed) {
     for (u32 failed = 1; failed <= 12; failed++) {
       const auto some = damaged_graph(sizes, failed, failed);
       if (!some) continue;
-      const ChannelGraph& g = *some;
-      const AngaraGraph a = angara_graph("test", g);
-      AngaraPaths paths(g, a);
+      const tables::ChannelGraph& g = *some;
+      const tables::AngaraGraph a = tables::angara_graph("test", g);
+      tables::AngaraPaths paths(g, a);
       bool all = true;
       for (u32 s = 0; s < g.switches; s++) {
         paths.from(s);
         all &= std::count(paths.hops.begin(), paths.hops.end(), kNone) == 0;
       }
       std::vector<u32> hops;
-      hops_to(g, 0, hops);
+      tables::hops_to(g, 0, hops);
       const bool apart = std::count(hops.begin(), hops.end(), kNone) > 0;
       for (const std::string& engine : kEngines) {
         if (!all) {
@@ -321,14 +321,14 @@ TEST(angara_tables_with_links_that_failed) {
           refused++;
           continue;
         }
-        const ForwardingTable table = made(g, engine, hasty(engine));
+        const tables::ForwardingTable table = made(g, engine, hasty(engine));
         CHECK_FOR(find_cycle(g, table).empty(),
-                  engine + " on " + text(sizes) + ": " + cycle_name(g, find_cycle(g, table)));
-        longer += !route_lengths(g, table).minimal;
+                  engine + " on " + text(sizes) + ": " + tables::cycle_name(g, find_cycle(g, table)));
+        longer += !tables::route_lengths(g, table).minimal;
         for (u32 s = 0; s < g.switches && sizes == Sizes{3, 3}; s++)
           for (u32 d = 0; d < g.terminals; d++) {
             u32 before = kNone;
-            each_channel(g, table, s, d, [&](u32 c) {
+            tables::each_channel(g, table, s, d, [&](u32 c) {
               around += before != kNone && a.direction[before] == a.direction[c];
               before = c;
             });
@@ -342,8 +342,8 @@ TEST(angara_tables_with_links_that_failed) {
 }
 
 TEST(angara_refuses_what_is_no_torus_of_single_links) {
-  const ChannelGraph twice = graph_of({"torus", {{"sizes", Sizes{4, 4}}, {"links", Sizes{1, 2}}}});
-  const ChannelGraph many = graph_of(Sizes(7, 2)), hyperx = graph_of(hyperx_section({4, 4}, 1));
+  const tables::ChannelGraph twice = graph_of({"torus", {{"sizes", Sizes{4, 4}}, {"links", Sizes{1, 2}}}});
+  const tables::ChannelGraph many = graph_of(Sizes(7, 2)), hyperx = graph_of(hyperx_section({4, 4}, 1));
   for (const std::string& engine : kEngines) {
     CHECK_THROWS(ConfigError, made(twice, engine), engine, "2 parallel links along dimension 1 (topology.torus.links)");
     CHECK_THROWS(ConfigError, made(many, engine), engine, "7 dimensions (topology.torus.sizes)", "at most 6");
@@ -356,26 +356,26 @@ TEST(angara_refuses_what_is_no_torus_of_single_links) {
 
 // Several terminals per switch, and a mesh: the same routes to each, no ring to count bubbles on.
 TEST(angara_terminals_and_meshes) {
-  const ChannelGraph one = graph_of({4, 2}),
-                     three = graph_of({"torus", {{"sizes", Sizes{4, 2}}, {"terminals_per_router", i64{3}}}});
+  const tables::ChannelGraph one = graph_of({4, 2}),
+                             three = graph_of({"torus", {{"sizes", Sizes{4, 2}}, {"terminals_per_router", i64{3}}}});
   for (const std::string& engine : kEngines) {
-    const ForwardingTable a = made(one, engine), b = made(three, engine);
+    const tables::ForwardingTable a = made(one, engine), b = made(three, engine);
     CHECK(a.bubble && b.bubble);
     for (u32 s = 0; s < 8; s++)
       for (u32 t = 0; t < 24; t++) {
         std::vector<u32> ports[2];
-        each_channel(one, a, s, t / 3, [&](u32 c) { ports[0].push_back(one.port[c]); });
-        each_channel(three, b, s, t, [&](u32 c) { ports[1].push_back(three.port[c] - 2u); });
+        tables::each_channel(one, a, s, t / 3, [&](u32 c) { ports[0].push_back(one.port[c]); });
+        tables::each_channel(three, b, s, t, [&](u32 c) { ports[1].push_back(three.port[c] - 2u); });
         CHECK_FOR(ports[0] == ports[1], engine);
       }
-    const ChannelGraph mesh = graph_of({"mesh", {{"sizes", Sizes{4, 3}}}});
-    const ForwardingTable flat = made(mesh, engine);
-    CHECK(!flat.bubble && find_cycle(mesh, flat).empty() && route_lengths(mesh, flat).minimal);
+    const tables::ChannelGraph mesh = graph_of({"mesh", {{"sizes", Sizes{4, 3}}}});
+    const tables::ForwardingTable flat = made(mesh, engine);
+    CHECK(!flat.bubble && find_cycle(mesh, flat).empty() && tables::route_lengths(mesh, flat).minimal);
   }
 }
 
 TEST(angara_genetic_is_drawn_from_its_seed) {
-  const ChannelGraph g = graph_of({4, 2, 2});
+  const tables::ChannelGraph g = graph_of({4, 2, 2});
   const u64 first = digest(made(g, "angara_genetic"));
   CHECK_EQ(digest(made(g, "angara_genetic")), first);
   CHECK(digest(made(g, "angara_genetic", {{"seed", i64{2}}})) != first);
@@ -385,8 +385,8 @@ TEST(angara_genetic_is_drawn_from_its_seed) {
 
 // Balanced for a permutation, its routes share fewer channels than those balanced for all-to-all.
 TEST(angara_tables_by_demand) {
-  const ChannelGraph g = graph_of({4, 4});
-  auto demand = std::make_shared<Demand>();
+  const tables::ChannelGraph g = graph_of({4, 4});
+  auto demand = std::make_shared<tables::Demand>();
   demand->terminals = 16;
   demand->first.assign(1, 0);
   std::vector<u32> to(16);
@@ -397,9 +397,9 @@ TEST(angara_tables_by_demand) {
     demand->weight.push_back(5.0);
     demand->first.push_back(demand->source.size());
   }
-  const auto most = [&](const ForwardingTable& table) {
+  const auto most = [&](const tables::ForwardingTable& table) {
     std::vector<u32> load(g.channels, 0);
-    for (u32 s = 0; s < 16; s++) each_channel(g, table, s, to[s], [&](u32 c) { load[c]++; });
+    for (u32 s = 0; s < 16; s++) tables::each_channel(g, table, s, to[s], [&](u32 c) { load[c]++; });
     return *std::max_element(load.begin(), load.end());
   };
   for (const std::string engine : {"angara_genetic", "angara_sssp"}) {
@@ -428,13 +428,13 @@ TEST(angara_tables_run_without_deadlock) {
       for (u32 k = 0; k < 20000 && !sim.empty(); k++) sim.run(1);
       CHECK_FOR(sim.empty(), engine + " " + traffic + " does not drain");
     }
-  const ChannelGraph g = graph_of({8, 2});
-  ForwardingTable table = made(g, "angara_sssp");
+  const tables::ChannelGraph g = graph_of({8, 2});
+  tables::ForwardingTable table = made(g, "angara_sssp");
   table.bubble = false;
   CHECK(!find_cycle(g, table).empty());
   Config c = config(torus_of({8, 2}), tight, {"table", {{"allow_cycles", true}}},
                     {"uniform", {{"load", 1.0}, {"packet_flits", i64{4}}}});
-  c.table = std::make_shared<ForwardingTable>(table);
+  c.table = std::make_shared<tables::ForwardingTable>(table);
   Simulation stuck(c);
   CHECK_THROWS(CoreError, stuck.run(200000), "deadlock");
   CHECK_THROWS(ConfigError,

@@ -114,7 +114,7 @@ namespace {
 
 // Always on to the next router of the group, round and round on one VC, until the packet is there.
 void around(const Network& net, State& s, Batch& b) {
-  const Dragonfly& df = dragonfly(net);
+  const Dragonfly& df = as_dragonfly(net);
   for (u32 i = 0; i < b.count; i++) {
     const u32 router = b.router[i], to = net.terminal_router[s.packets[b.packet[i]].destination],
               first = df.group(router) * df.a;

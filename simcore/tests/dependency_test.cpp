@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "exploration.hpp"
-#include "routing/incremental.hpp"
+#include "routing/hyperx/incremental.hpp"
 #include "simcore/registry.hpp"
 
 using namespace scenes;
@@ -161,7 +161,7 @@ TEST(dimension_order_is_free_of_deadlock) {
 // by the same port, too) when it is long.
 TEST(valiant_and_ugal_are_free_of_deadlock) {
   const Craft full = [](Lone& x, const Node& node, const std::function<void()>& ask) {
-    const HyperX& hx = hyperx(x.net);
+    const HyperX& hx = as_hyperx(x.net);
     const u64 difference = hx.difference(node.at.router, node.packet.destination);  // T = 1
     if (x.net.routing_name != "ugal" || difference == 0) return ask();
     const u32 k = hx.first_unaligned(difference);
@@ -209,7 +209,7 @@ TEST(valiant_and_ugal_are_free_of_deadlock) {
 // third router is left (1 of 2): 54 (1 + 3 + 5).
 TEST(clos_ad_is_free_of_deadlock) {
   Lone x = lone(cube(), {"clos_ad", {}});
-  const HyperX& hx = hyperx(x.net);
+  const HyperX& hx = as_hyperx(x.net);
   const Craft craft = [](Lone& packet, const Node& node, const std::function<void()>& ask) {
     ask();
     for (u32 port = 1; port < packet.net.radix; port++) congest(packet, node.at.router, port, 0, 0, 8);
@@ -258,7 +258,7 @@ TEST(clos_ad_is_free_of_deadlock) {
 // unaligned dimension are seen where the table is asked.
 TEST(q_adaptive_on_hyperx_is_free_of_deadlock) {
   Lone x = lone(cube(), {"q_adaptive", {{"epsilon", 0.5}}});
-  const HyperX& hx = hyperx(x.net);
+  const HyperX& hx = as_hyperx(x.net);
   const Edges edges = explore(x, learned(), [&](const Node& node, const std::vector<Option>& options) {
     const u64 difference = hx.difference(node.at.router, node.packet.destination);
     if (difference == 0) return;
@@ -318,21 +318,21 @@ namespace {
 
 // omni_war with one deroute, but a class too few: the last two hops share one.
 struct ClassShort {
-  struct Rule : WeightRule {};
-  static Reach reach(const Where& at, const Rule&) {
+  struct Rule : routing::hyperx::WeightRule {};
+  static routing::hyperx::Reach reach(const routing::hyperx::Where& at, const Rule&) {
     const u32 hops = at.packet.hops, vc_class = hops < 2 ? hops : 2;
     return {at.unaligned, hops + 1 + at.h <= 4 ? at.unaligned : 0, vc_class, vc_class};
   }
 };
 // Any dimension first, on one class.
 struct NoOrder {
-  struct Rule : WeightRule {};
-  static Reach reach(const Where& at, const Rule&) { return {at.unaligned, 0, 0, 0}; }
+  struct Rule : routing::hyperx::WeightRule {};
+  static routing::hyperx::Reach reach(const routing::hyperx::Where& at, const Rule&) { return {at.unaligned, 0, 0, 0}; }
 };
 // dim_war whose deroute and direct hop share a class.
 struct OneClass {
-  struct Rule : WeightRule {};
-  static Reach reach(const Where& at, const Rule&) {
+  struct Rule : routing::hyperx::WeightRule {};
+  static routing::hyperx::Reach reach(const routing::hyperx::Where& at, const Rule&) {
     const u32 k = at.hx.first_unaligned(at.difference);
     return {1u << k, at.derouted_in() == k ? 0 : 1u << k, 0, 0};
   }
@@ -342,12 +342,14 @@ RoutingFacts wrong_setup(const Params&, Network&, std::shared_ptr<const Componen
   data = std::make_shared<typename Relation::Rule>();
   return {kClasses, kHops};
 }
-const Register<RoutingSpec> class_short(incremental<ClassShort>("test_class_short", "omni_war with a class too few", {},
-                                                                wrong_setup<ClassShort, 3, 4>));
-const Register<RoutingSpec> no_order(incremental<NoOrder>("test_no_order", "dimensions in any order on one class", {},
-                                                          wrong_setup<NoOrder, 1, 3>));
-const Register<RoutingSpec> one_class(incremental<OneClass>("test_one_class", "dim_war on one class", {},
-                                                            wrong_setup<OneClass, 1, 6>));
+const Register<RoutingSpec> class_short(routing::hyperx::incremental<ClassShort>("test_class_short",
+                                                                                 "omni_war with a class too few", {},
+                                                                                 wrong_setup<ClassShort, 3, 4>));
+const Register<RoutingSpec> no_order(routing::hyperx::incremental<NoOrder>("test_no_order",
+                                                                           "dimensions in any order on one class", {},
+                                                                           wrong_setup<NoOrder, 1, 3>));
+const Register<RoutingSpec> one_class(routing::hyperx::incremental<OneClass>("test_one_class", "dim_war on one class",
+                                                                             {}, wrong_setup<OneClass, 1, 6>));
 
 }  // namespace
 

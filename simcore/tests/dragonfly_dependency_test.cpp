@@ -28,7 +28,7 @@ std::vector<Small> dragonflies() {
 Options by_queues(u32 turns) {
   const Options decided = chosen(1, turns, idle),
                 undecided = chosen(96, turns, [](Lone& x, const Node& node, const std::function<void()>& ask) {
-                  const Dragonfly& df = dragonfly(x.net);
+                  const Dragonfly& df = as_dragonfly(x.net);
                   if (!x.net.routing_name.starts_with("ugal") && x.net.routing_name != "par") return ask();
                   std::vector<u32> routers = {node.at.router};
                   if (x.net.routing_name == "ugal_global")
@@ -61,7 +61,7 @@ TEST(two_legs_on_dragonfly_are_free_of_deadlock) {
        {"valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par"})
     for (const auto& [topology, turns] : dragonflies()) {
       Lone x = lone(topology, {routing, {}});
-      const Dragonfly& df = dragonfly(x.net);
+      const Dragonfly& df = as_dragonfly(x.net);
       const bool by_router = routing.ends_with("router") || routing == "par", always = routing.starts_with("valiant");
       u32 again = 0;
       const Edges edges = explore(
@@ -95,7 +95,7 @@ TEST(two_legs_on_dragonfly_are_free_of_deadlock) {
 TEST(q_adaptive_on_dragonfly_is_free_of_deadlock) {
   for (const auto& [topology, turns] : dragonflies()) {
     Lone x = lone(topology, {"q_adaptive", {{"epsilon", 0.5}, {"q_thld1", 0.0}, {"q_thld2", -10.0}}});
-    const Dragonfly& df = dragonfly(x.net);
+    const Dragonfly& df = as_dragonfly(x.net);
     u32 longest = 0;
     const Edges edges = explore(
         x, learned(turns),
@@ -141,7 +141,7 @@ TEST(progressive_relation_is_free_of_deadlock) {
     for (const auto& [topology, turns] : dragonflies()) {
       Lone x = lone(topology, {"external", {{"relation", relation}}});
       const bool progressive = relation != "five_hop";
-      const Dragonfly& df = dragonfly(x.net);
+      const Dragonfly& df = as_dragonfly(x.net);
       u32 longest = 0, seconds = 0;
       std::set<u32> classes;
       const Edges edges = explore(

@@ -64,7 +64,7 @@ TEST(example_two_choices_take_the_full_port_once_in_n_squared) {
 // the minimal one.
 TEST(example_local_detours_offer_the_local_ports_where_a_group_is_entered) {
   Lone x(uniform_network(small_network(), {"external", {{"relation", std::string("local_detours")}}}));
-  const Dragonfly& df = dragonfly(x.net);
+  const Dragonfly& df = as_dragonfly(x.net);
   u32 all = 0, one = 0;
   for (u32 source = 0; source < x.net.terminals; source += df.p)
     for (u32 to = 0; to < x.net.routers; to++) {
@@ -195,12 +195,12 @@ TEST(example_delay_and_hops_charges_for_every_hop) {
 // Two leaves under n spines with one terminal each side: a hash puts a destination on each spine with probability 1 /
 // n.
 TEST(example_hashed_tables_are_minimal_and_spread_like_balls_in_bins) {
-  const ChannelGraph g =
+  const tables::ChannelGraph g =
       graph_of({"fat_tree", {{"children", std::vector<double>{32, 4}}, {"parents", std::vector<double>{1, 8}}}});
   u32 most = 0, least = ~0u;
   for (const i64 seed : {1, 2, 3}) {
-    const ForwardingTable table = made(g, "hashed", {{"hash_seed", seed}});
-    CHECK(route_lengths(g, table).minimal);
+    const tables::ForwardingTable table = made(g, "hashed", {{"hash_seed", seed}});
+    CHECK(tables::route_lengths(g, table).minimal);
     std::vector<u32> up(g.ports, 0);
     for (u32 t = 32; t < g.terminals; t++) up[table.at(g.terminal_switch[0], t)]++;
     const u32 spines = static_cast<u32>(std::ranges::count_if(up, [](u32 n) { return n > 0; }));

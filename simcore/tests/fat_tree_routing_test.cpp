@@ -91,7 +91,7 @@ TEST(up_down_is_free_of_deadlock) {
     }
     CHECK_FOR(acyclic(edges), tree.name());
     u64 by_hand = 0;
-    const FatTree& own = fat_tree(x.net);
+    const FatTree& own = as_fat_tree(x.net);
     for (u32 l = 2; l <= tree.h(); l++) {
       const u64 down = tree.m(l) * tree.p(l), up = tree.w(l + 1) * tree.p(l + 1);
       by_hand += (own.first[l + 1] - own.first[l]) * (2 * down * up + down * (down - tree.p(l)));
@@ -162,7 +162,7 @@ TEST(shifts_are_without_contention_under_d_mod_k) {
       CHECK_FOR(most(load) == (shift == 0 ? 0u : 1u), tree.name() + " shift " + std::to_string(shift));
       for (u32 p = 0; p < all.size(); p++) all[p] += load[p];
     }
-    const FatTree& own = fat_tree(x.net);
+    const FatTree& own = as_fat_tree(x.net);
     u32 below = 1;  // terminals of a subtree
     for (u32 l = 1; l < tree.h(); l++) {
       below *= tree.m(l);

@@ -58,7 +58,7 @@ void check_wiring(const Xgft& tree) {
     terminals *= tree.m(l);
     u32 here = 1;
     for (u32 i = 1; i <= h; i++) here *= i <= l ? tree.w(i) : tree.m(i);
-    CHECK_FOR(fat_tree(net).first[l] == switches, name);
+    CHECK_FOR(as_fat_tree(net).first[l] == switches, name);
     switches += here;
   }
   CHECK_FOR(net.terminals == terminals && net.routers == switches && all.size() == switches, name);
@@ -139,7 +139,7 @@ TEST(fat_tree_distances_are_those_of_a_search) {
                                                                          " to " + std::to_string(to) + " in " +
                                                                          std::to_string(hops[to]));
         longest = std::max(longest, hops[to]);
-        if (from < fat_tree(*net).first[2] && to < fat_tree(*net).first[2])
+        if (from < as_fat_tree(*net).first[2] && to < as_fat_tree(*net).first[2])
           longest_of_leaves = std::max(longest_of_leaves, hops[to]);
         each_link(*net, graph, to, [&](u32 k) {
           CHECK_EQ(topology.is_minimal(*net, graph, to, k, from), hops[net->next_router(net->port(to, k))] < hops[to]);

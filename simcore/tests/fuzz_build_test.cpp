@@ -5,8 +5,8 @@
 #include "scenes.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/workload.hpp"
-#include "workload/goal.hpp"
 #include "workload/program_totals.hpp"
+#include "workload/readers/goal.hpp"
 
 using namespace scenes;
 
@@ -137,7 +137,8 @@ TEST(fuzz_goal) {
       "num_ranks 3 // a comment\nrank 0 {\na: recv 70000b from -1 tag -1\nb: calc 1 cpu 2\nb irequires a\n}\nrank 1 { "
       "/* two */\n"
       "a: send 70000b to 0 nic 1\n}\nrank 2 {\n}\n",
-      write_goal(*motif_program({"collective", {{"ranks", i64{6}}, {"collective", std::string("alltoall")}}}, "motif")),
+      workload::write_goal(
+          *motif_program({"collective", {{"ranks", i64{6}}, {"collective", std::string("alltoall")}}}, "motif")),
   };
   const std::vector<std::string> words = {
       "num_ranks", "rank", "calc", "send", "recv", "requires",   "irequires",
@@ -147,9 +148,9 @@ TEST(fuzz_goal) {
       "s"};
   u32 ran = 0;
   testing::fuzz(corpus, words, 2500, [&](const std::string& text) {
-    const auto program = read_goal(text, "fuzz.goal");
-    check_program(*program, "program");
-    CHECK(read_goal(write_goal(*program), "again")->ranks == program->ranks);
+    const auto program = workload::read_goal(text, "fuzz.goal");
+    workload::check_program(*program, "program");
+    CHECK(workload::read_goal(workload::write_goal(*program), "again")->ranks == program->ranks);
     if (program->ranks > 72) return;
     for (const char* host : {"mpi", "loggops"}) {
       Config c = config(small_network(), sc22(), {"minimal", {}}, {"", {}});

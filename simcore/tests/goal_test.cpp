@@ -1,10 +1,10 @@
 // GOAL schedules as text and as arrays: what is read, what is refused and where, and that writing loses nothing.
-#include "workload/goal.hpp"
+#include "workload/readers/goal.hpp"
 
 #include "loggops_reference.hpp"
 #include "simcore/error.hpp"
 #include "test.hpp"
-#include "workload/array_program.hpp"
+#include "workload/readers/array_program.hpp"
 
 using namespace flitgym;
 
@@ -54,13 +54,13 @@ std::string text(const Program& program) {
 
 // The body of the only rank, read and shown.
 Block only(const std::string& body) {
-  return block_of(*read_goal("num_ranks 1\nrank 0 {\n" + body + "}\n", "x.goal"), 0);
+  return block_of(*workload::read_goal("num_ranks 1\nrank 0 {\n" + body + "}\n", "x.goal"), 0);
 }
 
 void refused(const std::string& goal, const std::string& place, const std::vector<std::string>& parts) {
   std::string message;
   try {
-    read_goal(goal, "x.goal");
+    workload::read_goal(goal, "x.goal");
   } catch (const ConfigError& error) {
     message = error.what();
   }
@@ -102,21 +102,21 @@ struct Arrays {
   std::vector<i64> d_rank{0}, d_block{0}, d_before{0}, d_after{1}, d_on_start{0};
   std::vector<i64> r_rank{0, 1}, r_block{0, 0}, r_count{3, 4};
   std::shared_ptr<const Program> program() const {
-    ProgramArrays a;
+    workload::ProgramArrays a;
     a.ranks = ranks;
     a.op_rank = rank, a.op_block = block, a.op_kind = kind, a.op_size = size, a.op_peer = peer, a.op_tag = tag,
     a.op_cpu = cpu;
     a.dependency_rank = d_rank, a.dependency_block = d_block, a.dependency_before = d_before,
     a.dependency_after = d_after, a.dependency_on_start = d_on_start;
     a.repeat_rank = r_rank, a.repeat_block = r_block, a.repeat_count = r_count;
-    return looped_program(a);
+    return workload::looped_program(a);
   }
 };
 
 }  // namespace
 
 TEST(goal_example_is_read_exactly) {
-  const auto program = read_goal(kPingPong, "ping_pong.goal");
+  const auto program = workload::read_goal(kPingPong, "ping_pong.goal");
   CHECK_EQ(program->ranks, 2u);
   CHECK_EQ(program->blocks(0), 1u);
   CHECK_EQ(
@@ -141,13 +141,13 @@ TEST(goal_blank_lines_comments_and_carriage_returns) {
   CHECK_EQ(text(only("\r\n\n  // first\r\na: calc 1 // one\r\n/* two\n lines **/\tb : calc /* 7 */ 2\r\n\nb requires "
                      "a\r\n//last\n")),
            text(only(plain)));
-  const auto program =
-      read_goal("// head\nnum_ranks 1 /* one */\n\nrank 0 {\n/*\n*/ x: calc 5\n} // end\n\n/* all */", "c.goal");
+  const auto program = workload::read_goal(
+      "// head\nnum_ranks 1 /* one */\n\nrank 0 {\n/*\n*/ x: calc 5\n} // end\n\n/* all */", "c.goal");
   CHECK_EQ(program->where(0, 0, 0), "c.goal:6");
   std::string comments;
   for (u32 k = 0; k < 100000; k++) comments += "/**/";
   CHECK_EQ(text(only(comments + "calc 5\n")), text(only("calc 5\n")));
-  CHECK_EQ(read_goal("num_ranks 2\nrank 0 {\n}\nrank 1 {\n}", "e.goal")->blocks(1), 0u);
+  CHECK_EQ(workload::read_goal("num_ranks 2\nrank 0 {\n}\nrank 1 {\n}", "e.goal")->blocks(1), 0u);
 }
 
 TEST(goal_files_that_are_cut_short) {
@@ -209,7 +209,7 @@ TEST(goal_labels) {
           {"'mine' belongs to rank 0 (line 3)", "rank 1"});
   refused_in_rank("a: calc 1\na requires a", "4:1", {"'a' waits for itself"});
   refused_in_rank("a: calc 1\na requires", "4:11", {"the line ends here", "a label"});
-  CHECK_EQ(text(*read_goal("num_ranks 2\nrank 0 {\na: calc 1\n}\nrank 1 {\na: calc 2\n}\n", "x")),
+  CHECK_EQ(text(*workload::read_goal("num_ranks 2\nrank 0 {\na: calc 1\n}\nrank 1 {\na: calc 2\n}\n", "x")),
            "rank 0\n0 1 peer 0 tag 0 cpu 0 nic 0\nrank 1\n0 2 peer 0 tag 0 cpu 0 nic 0\n");
 }
 
@@ -235,22 +235,24 @@ TEST(goal_messages_without_partner) {
           {"nobody receives", "1 message with wildcards", "leave 2"});
   refused(two("send 1b to 1 tag 1\n", "recv 1b from -1 tag 2\n"), "6:1", {"nobody sends", "any rank with tag 2"});
   // Exact receives first, wildcards take the rest.
-  read_goal(two("send 1b to 1 tag 1\nsend 1b to 1 tag 1\nsend 1b to 1 tag 2\nsend 1b to 0\nrecv 1b from 0\n",
-                "recv 1b from -1 tag 1\nrecv 1b from 0 tag -1\nrecv 1b from 0 tag 1\n"),
-            "x.goal");
+  workload::read_goal(two("send 1b to 1 tag 1\nsend 1b to 1 tag 1\nsend 1b to 1 tag 2\nsend 1b to 0\nrecv 1b from 0\n",
+                          "recv 1b from -1 tag 1\nrecv 1b from 0 tag -1\nrecv 1b from 0 tag 1\n"),
+                      "x.goal");
 }
 
 TEST(goal_write_then_read_is_the_same) {
-  std::vector<std::shared_ptr<const Program>> programs = {read_goal(kPingPong, "p"), read_goal(tree(32), "t")};
-  programs.push_back(
-      read_goal("num_ranks 1\nrank 0 {\nb: recv 0b from -1 tag -1 cpu 3 nic 4\na: send 0b to 0 tag 2147483647 cpu 1\nb "
-                "irequires a\n}\n",
-                "w"));
-  for (const auto& program : programs) CHECK_EQ(text(*read_goal(write_goal(*program), "again")), text(*program));
+  std::vector<std::shared_ptr<const Program>> programs = {workload::read_goal(kPingPong, "p"),
+                                                          workload::read_goal(tree(32), "t")};
+  programs.push_back(workload::read_goal(
+      "num_ranks 1\nrank 0 {\nb: recv 0b from -1 tag -1 cpu 3 nic 4\na: send 0b to 0 tag 2147483647 cpu 1\nb "
+      "irequires a\n}\n",
+      "w"));
+  for (const auto& program : programs)
+    CHECK_EQ(text(*workload::read_goal(workload::write_goal(*program), "again")), text(*program));
   // of many blocks: the second time nothing changes any more, and it is a program that ends
   for (u64 seed = 0; seed < 5; seed++) {
-    const auto flat = read_goal(write_goal(*loggops::random_program(seed, 5, 60)), "random");
-    CHECK(text(*read_goal(write_goal(*flat), "again")) == text(*flat));
+    const auto flat = workload::read_goal(workload::write_goal(*loggops::random_program(seed, 5, 60)), "random");
+    CHECK(text(*workload::read_goal(workload::write_goal(*flat), "again")) == text(*flat));
     CHECK(loggops::run(*flat).last() > 0);
   }
 }
@@ -262,12 +264,12 @@ TEST(goal_write_joins_blocks) {
   one.calc(10);
   two->listed[0] = {wide, Block{}, wide, one, one};
   // 3 x 3 dependencies are more than 3 + 3 with a join between; 3 x 1 and 1 x 1 are not.
-  CHECK_EQ(write_goal(*two),
+  CHECK_EQ(workload::write_goal(*two),
            "num_ranks 1\nrank 0 {\no0: calc 1\no1: calc 2\no2: calc 3\no3: calc 1\no4: calc 2\no5: calc 3\no6: calc 0\n"
            "o6 requires o0\no6 requires o1\no6 requires o2\no3 requires o6\no4 requires o6\no5 requires o6\n"
            "o7: calc 10\no7 requires o3\no7 requires o4\no7 requires o5\no8: calc 10\no8 requires o7\n}\n");
   // Looped: rank 0 computes and sends three times, then sends once more.
-  CHECK_EQ(text(block_of(*read_goal(write_goal(*Arrays().program()), "loop"), 0)),
+  CHECK_EQ(text(block_of(*workload::read_goal(workload::write_goal(*Arrays().program()), "loop"), 0)),
            "0 100 peer 0 tag 0 cpu 0 nic 0\n1 8 peer 1 tag 5 cpu 0 nic 0\n0 100 peer 0 tag 0 cpu 0 nic 0\n1 8 peer 1 "
            "tag 5 cpu 0 nic 0\n"
            "0 100 peer 0 tag 0 cpu 0 nic 0\n1 8 peer 1 tag 5 cpu 0 nic 0\n1 8 peer 1 tag 5 cpu 1 nic 0\n0 -> 1\n2 -> "
@@ -286,7 +288,7 @@ TEST(goal_large_file) {
     }
     goal += "}\n";
   }
-  const auto program = read_goal(goal, "large.goal");
+  const auto program = workload::read_goal(goal, "large.goal");
   CHECK_EQ(block_of(*program, 0).ops.size() + block_of(*program, 1).ops.size(), 100000u);
   CHECK_EQ(block_of(*program, 1).dependencies.size(), 49999u);
 }
@@ -348,7 +350,7 @@ TEST(array_program_refuses) {
 }
 
 TEST(loggops_reference_by_hand) {
-  const auto example = loggops::run(*read_goal(kPingPong, "p"));
+  const auto example = loggops::run(*workload::read_goal(kPingPong, "p"));
   CHECK_EQ(example.end[1], 17494u);
   CHECK_EQ(example.end[0], 27488u);
   CHECK_EQ(example.ties.size(), 0u);
@@ -417,7 +419,7 @@ TEST(random_programs_have_no_ties) {
     CHECK_EQ(result.ties.size(), 0u);
     CHECK(result.ops.size() >= 80);
     CHECK_EQ(text(*program), text(*loggops::random_program(seed, 2 + static_cast<u32>(seed % 7), 80)));
-    read_goal(write_goal(*program), "random.goal");  // complains of messages without a partner
+    workload::read_goal(workload::write_goal(*program), "random.goal");  // complains of messages without a partner
     for (u32 rank = 0; rank < program->ranks; rank++) {
       blocks += program->blocks(rank) > 1;
       for (u64 index = 0; index < program->blocks(rank); index++)

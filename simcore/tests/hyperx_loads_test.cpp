@@ -33,7 +33,7 @@ struct Loads {
   std::vector<u64> of_dimension(u32 k) const {
     std::vector<u64> out;
     for (u32 p = 0; p < net.router_ports; p++)
-      if (net.local_port(p) < net.radix && hyperx(net).dimension_of_port[net.local_port(p)] == k)
+      if (net.local_port(p) < net.radix && as_hyperx(net).dimension_of_port[net.local_port(p)] == k)
         out.push_back(uses[p]);
     return out;
   }
@@ -46,7 +46,7 @@ struct Loads {
   }
   double used_share() const {
     double used = 0, all = 0;
-    for (u32 k = 0; k < hyperx(net).dimensions; k++)
+    for (u32 k = 0; k < as_hyperx(net).dimensions; k++)
       for (u64 n : of_dimension(k)) used += n > 0, all++;
     return used / all;
   }
@@ -62,7 +62,7 @@ Loads permutation(Lone& x) {
 
 // URB's packets, each with its probability: from every router to every one whose coordinate k is mirrored.
 Loads all_bisection(Lone& x, u32 k) {
-  const HyperX& hx = hyperx(x.net);
+  const HyperX& hx = as_hyperx(x.net);
   Loads loads(x.net);
   for (u32 a = 0; a < x.net.routers; a++)
     for (u32 b = 0; b < x.net.routers; b++)
@@ -122,7 +122,7 @@ TEST(dor_forwarding_index_of_other_shapes) {
                                       {{2, 2, 2, 2, 2, 2}, {1}},
                                       {{4, 3}, {2, 3}}}) {
     Lone x = lone(hyperx_section(widths, 1, {{"links", links}}), {"dimension_order", {}});
-    const HyperX& hx = hyperx(x.net);
+    const HyperX& hx = as_hyperx(x.net);
     Loads loads(x.net);
     for (u32 a = 0; a < x.net.routers; a++)
       for (u32 b = 0; b < x.net.routers; b++)
@@ -193,10 +193,11 @@ TEST(dor_follows_its_order) {
   for (u32 a = 0; a < 60; a++)
     for (u32 b = 0; b < 60; b++) {
       std::vector<u32> dimensions;
-      x.walk(a, b, 0, [&](u32, const Step& step) { dimensions.push_back(hyperx(x.net).dimension_of_port[step.port]); });
+      x.walk(a, b, 0,
+             [&](u32, const Step& step) { dimensions.push_back(as_hyperx(x.net).dimension_of_port[step.port]); });
       std::vector<u32> wanted;
       for (const u32 k : {2u, 0u, 1u})
-        if (hyperx(x.net).coordinate(a, k) != hyperx(x.net).coordinate(b, k)) wanted.push_back(k);
+        if (as_hyperx(x.net).coordinate(a, k) != as_hyperx(x.net).coordinate(b, k)) wanted.push_back(k);
       CHECK(dimensions == wanted);
     }
 }

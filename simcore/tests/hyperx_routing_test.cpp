@@ -33,7 +33,7 @@ struct Path {
 // Every packet's path under load. A head that asks again (dal) leaves by its last answer.
 std::vector<Path> paths(Simulation& sim, u32 cycles) {
   const Network& net = sim.network();
-  const HyperX& hx = hyperx(net);
+  const HyperX& hx = as_hyperx(net);
   std::map<std::pair<u32, u32>, std::map<u32, Decision>> by_packet;
   std::vector<Decision> seen;
   for (u32 k = 0; k < cycles; k++) {
@@ -121,7 +121,7 @@ TEST(paths_keep_to_their_rules) {
     const bool from_source = c.routing.name == "clos_ad" || c.routing.name == "ugal";
     Simulation sim = from_source ? busy(c.routing, {"bit_complement", {}}, {4, 4, 4}) : busy(c.routing);
     const Network& net = sim.network();
-    const HyperX& hx = hyperx(net);
+    const HyperX& hx = as_hyperx(net);
     CHECK_EQ(net.routing_facts.classes, c.classes);
     CHECK_EQ(net.routing_facts.max_hops, c.max_hops);
     std::size_t longest = 0, complete = 0;
@@ -243,7 +243,7 @@ TEST(parallel_links_share_the_load) {
     Simulation sim(config(hyperx_section({3, 3}, 2, {{"links", std::vector<double>{2, 3}}}), input_queued(), routing,
                           {"uniform", {{"load", 0.5}}}));
     const Network& net = sim.network();
-    const HyperX& hx = hyperx(net);
+    const HyperX& hx = as_hyperx(net);
     sim.begin_window();
     sim.run(4000);
     for (u32 k = 0; k < 2; k++) {
@@ -271,7 +271,7 @@ TEST(idle_networks_are_crossed_minimally) {
       Section routing{name, {}};
       if (name[0] == 'q') routing.values["epsilon"] = 0.0;
       Lone x = lone({3, 2, 4}, routing, {}, links);
-      const HyperX& hx = hyperx(x.net);
+      const HyperX& hx = as_hyperx(x.net);
       for (u32 a = 0; a < 24; a++)
         for (u32 b = 0; b < 24; b++)
           for (u32 sequence = 0; sequence < 6; sequence++) {
@@ -317,7 +317,7 @@ TEST(another_minimal_port_is_minimal) {
     // T=1; ports 1..6 in x, 7..9 in y; the least of the row
     learned_table(x.net).row(x.state, 0, destination)[port - 1] = 1;
     const u32 hops = x.walk(0, destination, 0, [](u32, const Step&) {});
-    CHECK_EQ(hops, hyperx(x.net).distance(hyperx(x.net).difference(0, destination)));
+    CHECK_EQ(hops, as_hyperx(x.net).distance(as_hyperx(x.net).difference(0, destination)));
     CHECK(!x.packet().nonminimal);
   }
 }
@@ -431,7 +431,7 @@ TEST(external_choices_on_hyperx) {
       Simulation sim(config(hyperx_section({3, 4}, 2),
                             merge(input_queued(), {{"link_latency_ns_local", 3.0}, {"input_buffer_flits", i64{4}}}),
                             {"external", c.values}, {"uniform", {{"load", 0.5}}}));
-      const HyperX& hx = hyperx(sim.network());
+      const HyperX& hx = as_hyperx(sim.network());
       sim.begin_window();
       u32 longest = 0;
       u64 requests = 0;

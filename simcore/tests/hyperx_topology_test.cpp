@@ -24,7 +24,7 @@ void check_shape(const Shape& shape) {
   const auto built = network(
       hyperx_section(shape.widths, shape.terminals, {{"links", shape.links}, {"local_dimensions", shape.local}}));
   const Network& net = *built;
-  const HyperX& hx = hyperx(net);
+  const HyperX& hx = as_hyperx(net);
   const std::string name = net.fingerprint;
   const u32 dimensions = static_cast<u32>(shape.widths.size()), terminals = static_cast<u32>(shape.terminals);
   std::vector<u32> widths, links;
@@ -116,7 +116,7 @@ u32 cables(const Network& net, Counted counted) {
   return n;
 }
 u32 bisection(const Network& net, u32 k) {
-  const HyperX& hx = hyperx(net);
+  const HyperX& hx = as_hyperx(net);
   return cables(net, [&](u32 a, u32 b) {
     return (hx.coordinate(a, k) < hx.widths[k] / 2) != (hx.coordinate(b, k) < hx.widths[k] / 2);
   });
@@ -151,7 +151,7 @@ TEST(hyperx_of_4096_terminals) {
   CHECK_EQ(2 * cables(*net, any), 10752u);  // 512 * 21 directed channels
   u64 hops = 0;
   for (u32 a = 0; a < 512; a++)
-    for (u32 b = 0; b < 512; b++) hops += hyperx(*net).distance(hyperx(*net).difference(a, b));
+    for (u32 b = 0; b < 512; b++) hops += as_hyperx(*net).distance(as_hyperx(*net).difference(a, b));
   CHECK_EQ(static_cast<double>(hops) / (512 * 512), 2.625);            // 3 * 7/8, a router itself included
   for (u32 k = 0; k < 3; k++) CHECK_EQ(bisection(*net, k), 64u * 16);  // 64 lines of 4 x 4 links
 }
@@ -160,7 +160,7 @@ TEST(hyperx_of_4096_terminals) {
 // 672 of terminals, so K=1; four routers of a line per rack leave 720 active optical cables outside.
 TEST(hyperx_of_672_terminals) {
   const auto net = network(hyperx_section({12, 8}, 7));
-  const HyperX& hx = hyperx(*net);
+  const HyperX& hx = as_hyperx(*net);
   CHECK_EQ(net->routers, 96u);
   CHECK_EQ(net->radix, 25u);          // 7 + 11 + 7
   CHECK_EQ(cables(*net, any), 864u);  // 8 * 66 + 12 * 28

@@ -67,7 +67,7 @@ std::vector<Fabric> fabrics() {
   return all;
 }
 
-u32 layers_of_pairs(const ChannelGraph& g, const ForwardingTable& table) {  // that are in use
+u32 layers_of_pairs(const tables::ChannelGraph& g, const tables::ForwardingTable& table) {  // that are in use
   u64 seen = 0;
   for (u32 s = 0; s < g.switches; s++)
     for (u32 d = 0; g.terminals_at(s) && d < table.destinations(); d++)
@@ -75,13 +75,13 @@ u32 layers_of_pairs(const ChannelGraph& g, const ForwardingTable& table) {  // t
   return static_cast<u32>(__builtin_popcountll(seen));
 }
 
-double efi(const ChannelGraph& g, const ForwardingTable& table) {
-  const Loads l = loads(g, table, {});
+double efi(const tables::ChannelGraph& g, const tables::ForwardingTable& table) {
+  const tables::Loads l = loads(g, table, {});
   return *std::max_element(l.channel.begin(), l.channel.end());
 }
 
-std::shared_ptr<const Demand> demand_of(u32 terminals, const std::function<double(u32, u32)>& weight) {
-  auto demand = std::make_shared<Demand>();
+std::shared_ptr<const tables::Demand> demand_of(u32 terminals, const std::function<double(u32, u32)>& weight) {
+  auto demand = std::make_shared<tables::Demand>();
   demand->terminals = terminals;
   demand->first = {0};
   for (u32 d = 0; d < terminals; d++) {
@@ -97,9 +97,9 @@ std::shared_ptr<const Demand> demand_of(u32 terminals, const std::function<doubl
 // Against a plain search for a way back: the same dependencies are taken, and the order is one.
 TEST(an_acyclic_layer_takes_what_closes_no_circle) {
   for (const u64 seed : {1, 2, 3, 4}) {
-    const ChannelGraph g = graph_of(random_graph(10, 3, 1, static_cast<i64>(seed)));
-    const DependencyIndex index(g);
-    AcyclicLayer layer(index);
+    const tables::ChannelGraph g = graph_of(random_graph(10, 3, 1, static_cast<i64>(seed)));
+    const tables::DependencyIndex index(g);
+    tables::AcyclicLayer layer(index);
     std::map<std::pair<u32, u32>, u32> has;
     const auto leads = [&](u32 from, u32 to) {
       std::vector<u32> todo{from};
@@ -163,9 +163,9 @@ TEST(an_acyclic_layer_takes_what_closes_no_circle) {
 // Everyone on a ring of five sends two to the right: the five dependencies close a circle, and one route in a second
 // layer opens it.
 TEST(a_shift_by_two_on_a_ring_of_five_needs_two_layers) {
-  const ChannelGraph g = graph_of(torus({5}));
-  const DependencyIndex index(g);
-  AcyclicLayer one(index), two(index);
+  const tables::ChannelGraph g = graph_of(torus({5}));
+  const tables::DependencyIndex index(g);
+  tables::AcyclicLayer one(index), two(index);
   u32 refused = 0;
   for (u32 s = 0; s < 5; s++) {
     const auto right = [&](u32 from) {
@@ -181,10 +181,10 @@ TEST(a_shift_by_two_on_a_ring_of_five_needs_two_layers) {
   }
   CHECK_EQ(refused, 1u);
   // All shortest routes of it are these in both directions, and single hops.
-  const ForwardingTable sssp = made(g, "sssp");
+  const tables::ForwardingTable sssp = made(g, "sssp");
   CHECK_EQ(find_cycle(g, sssp).size(), 5u);
   for (const char* edge : {"weakest", "heaviest", "first"}) {
-    const ForwardingTable table = made(g, "dfsssp", {{"edge", std::string(edge)}, {"fewest", false}});
+    const tables::ForwardingTable table = made(g, "dfsssp", {{"edge", std::string(edge)}, {"fewest", false}});
     CHECK_EQ(table.layers, 2u);
     u32 moved = 0;
     for (const u8 layer : table.layer) moved += layer;
@@ -194,17 +194,17 @@ TEST(a_shift_by_two_on_a_ring_of_five_needs_two_layers) {
 
 TEST(rings_need_two_layers_and_trees_one) {
   for (const double n : {5, 6, 7, 8, 9, 16}) {
-    const ChannelGraph g = graph_of(torus({n}));
+    const tables::ChannelGraph g = graph_of(torus({n}));
     CHECK(!find_cycle(g, made(g, "sssp")).empty());
     for (const char* engine : {"dfsssp", "lash"}) CHECK_EQ(made(g, engine).layers, 2u);
   }
   for (const Section& section : {tree({4, 4}, {1, 4}), tree({4, 4, 4}, {1, 4, 4}),
                                  tree({3, 4, 5}, {1, 2, 3}, {1, 2, 1}), tree({2, 2, 2, 2}, {1, 2, 2, 2})}) {
-    const ChannelGraph g = graph_of(section);
+    const tables::ChannelGraph g = graph_of(section);
     for (const char* engine : {"dfsssp", "lash"})
       for (const char* update : {"source", "pair"}) {
-        const ForwardingTable table = made(g, engine, {{"update", std::string(update)}});
-        CHECK(table.layers == 1 && table.layer_by == LayerBy::kOne && table.layer.empty());
+        const tables::ForwardingTable table = made(g, engine, {{"update", std::string(update)}});
+        CHECK(table.layers == 1 && table.layer_by == tables::LayerBy::kOne && table.layer.empty());
         CHECK(find_cycle(g, table).empty());
       }
   }
@@ -217,23 +217,23 @@ TEST(layers_are_acyclic_and_routes_shortest_on_every_fabric) {
                                      {{"edge", std::string("first")}, {"fewest", false}},
                                      {{"fewest", false}}};
   for (const Fabric& fabric : fabrics()) {
-    const ChannelGraph g = graph_of(fabric.topology, fabric.failures);
+    const tables::ChannelGraph g = graph_of(fabric.topology, fabric.failures);
     std::vector<u32> layers;
     for (const Values& values : variants) {
       Values of_sssp;
       if (values.count("update")) of_sssp["update"] = values.at("update");
-      const ForwardingTable sssp = made(g, "sssp", of_sssp), table = made(g, "dfsssp", values);
+      const tables::ForwardingTable sssp = made(g, "sssp", of_sssp), table = made(g, "dfsssp", values);
       CHECK_FOR(table.port == sssp.port, fabric.name);
       CHECK_FOR(find_cycle(g, table).empty(), fabric.name);
-      CHECK_FOR(route_lengths(g, table).minimal, fabric.name);
+      CHECK_FOR(tables::route_lengths(g, table).minimal, fabric.name);
       CHECK_FOR(layers_of_pairs(g, table) == table.layers, fabric.name);
       CHECK_FOR((table.layers == 1) == find_cycle(g, sssp).empty(), fabric.name);
       layers.push_back(table.layers);
     }
     CHECK_FOR(layers[0] <= layers[4], fabric.name);
     for (const Values& values : std::vector<Values>{{}, {{"fewest", false}}, {{"paths", std::string("balanced")}}}) {
-      const ForwardingTable table = made(g, "lash", values);
-      CHECK_FOR(find_cycle(g, table).empty() && route_lengths(g, table).minimal, fabric.name);
+      const tables::ForwardingTable table = made(g, "lash", values);
+      CHECK_FOR(find_cycle(g, table).empty() && tables::route_lengths(g, table).minimal, fabric.name);
       CHECK_FOR(layers_of_pairs(g, table) == table.layers, fabric.name);
     }
     CHECK_FOR(made(g, "lash").layers <= made(g, "lash", {{"fewest", false}}).layers, fabric.name);
@@ -243,8 +243,8 @@ TEST(layers_are_acyclic_and_routes_shortest_on_every_fabric) {
 // By the definition: a Dijkstra with a queue towards each destination, keyed by hops and then by the loads so far.
 TEST(sssp_takes_the_least_loaded_of_the_shortest_paths) {
   for (const Fabric& fabric : fabrics()) {
-    const ChannelGraph g = graph_of(fabric.topology, fabric.failures);
-    const ForwardingTable table = made(g, "sssp", {{"order", std::string("by_switch")}});
+    const tables::ChannelGraph g = graph_of(fabric.topology, fabric.failures);
+    const tables::ForwardingTable table = made(g, "sssp", {{"order", std::string("by_switch")}});
     std::vector<u32> order(g.terminal_of);
     std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) {
       return g.terminals_at(g.terminal_switch[a]) > g.terminals_at(g.terminal_switch[b]);
@@ -270,7 +270,7 @@ TEST(sssp_takes_the_least_loaded_of_the_shortest_paths) {
       for (u32 s = 0; s < g.switches; s++) {
         if (g.terminals_at(s) == 0) continue;
         Key key{0, 0};
-        each_channel(g, table, s, t, [&](u32 c) {
+        tables::each_channel(g, table, s, t, [&](u32 c) {
           key.first++;
           key.second += load[c];
           more[c] += g.terminals_at(s);
@@ -305,8 +305,8 @@ TEST(balance_and_layers_are_as_good_as_a_subnet_managers) {
       {small_network(), 92, 3, 2},
   };
   for (const Known& known : all) {
-    const ChannelGraph g = graph_of(known.topology);
-    const ForwardingTable dfsssp = made(g, "dfsssp"), lash = made(g, "lash");
+    const tables::ChannelGraph g = graph_of(known.topology);
+    const tables::ForwardingTable dfsssp = made(g, "dfsssp"), lash = made(g, "lash");
     CHECK(efi(g, dfsssp) <= known.efi);
     CHECK(dfsssp.layers <= known.dfsssp);
     CHECK(lash.layers <= known.lash);
@@ -327,9 +327,9 @@ TEST(balance_pays_in_aggregate) {
                                                             {random_graph(40, 5, 2, seed), {}},
                                                             {small_network(), failures}};
     for (const auto& [section, missing] : irregular) {
-      const ChannelGraph g = graph_of(section, missing);
+      const tables::ChannelGraph g = graph_of(section, missing);
       const auto of = [&](const std::string& engine, const Values& values) {
-        const Quality q = quality(g, made(g, engine, values), {});
+        const tables::Quality q = quality(g, made(g, engine, values), {});
         CHECK_NEAR(q.load_mean, q.load_mean_minimal, 1e-9);
         return q.edge_forwarding_index / q.load_mean;
       };
@@ -347,18 +347,18 @@ TEST(balance_goes_by_demand) {
     const Values values{{"update", std::string(update)}};
     double with = 0, without = 0;
     for (const Section& section : {torus({4, 4}, 2), tree({4, 4, 4}, {1, 4, 4}), small_network()}) {
-      const ChannelGraph g = graph_of(section);
+      const tables::ChannelGraph g = graph_of(section);
       // All alike, in whatever unit: as without a demand.
       const auto alike = demand_of(g.terminals, [](u32 s, u32 d) { return s == d ? 0 : 0.25; });
       CHECK(made(g, "sssp", values, alike).port == made(g, "sssp", values).port);
       // A quarter of the terminals talk: their routes are kept apart.
       const auto few = demand_of(g.terminals, [&](u32 s, u32 d) { return s % 8 < 3 && d % 8 < 3 && s != d ? 3 : 0; });
-      const auto most = [&](const ForwardingTable& table) {
-        const Loads l = loads(g, table, *few);
+      const auto most = [&](const tables::ForwardingTable& table) {
+        const tables::Loads l = loads(g, table, *few);
         return *std::max_element(l.channel.begin(), l.channel.end());
       };
-      const ForwardingTable table = made(g, "dfsssp", values, few);
-      CHECK(find_cycle(g, table).empty() && route_lengths(g, table).minimal);
+      const tables::ForwardingTable table = made(g, "dfsssp", values, few);
+      CHECK(find_cycle(g, table).empty() && tables::route_lengths(g, table).minimal);
       const double blind = most(made(g, "dfsssp", values));
       CHECK(most(table) <= blind);
       with += most(table);
@@ -369,7 +369,7 @@ TEST(balance_goes_by_demand) {
 }
 
 TEST(layers_go_as_far_as_they_may) {
-  const ChannelGraph g = graph_of(torus({5, 5}));
+  const tables::ChannelGraph g = graph_of(torus({5, 5}));
   const u32 needs = made(g, "dfsssp").layers;
   CHECK(needs >= 2);
   CHECK_THROWS(ConfigError, made(g, "dfsssp", {{"layers", i64{1}}}), "engine dfsssp needs " + std::to_string(needs),
@@ -381,8 +381,8 @@ TEST(layers_go_as_far_as_they_may) {
   for (const char* engine : {"dfsssp", "lash"})
     for (const auto& [section, layers] :
          std::vector<std::pair<Section, i64>>{{torus({5, 5}), 8}, {tree({4, 4}, {1, 4}), 3}}) {
-      const ChannelGraph f = graph_of(section);
-      const ForwardingTable table = made(f, engine, {{"layers", layers}, {"spread", true}});
+      const tables::ChannelGraph f = graph_of(section);
+      const tables::ForwardingTable table = made(f, engine, {{"layers", layers}, {"spread", true}});
       CHECK(table.layers == layers && find_cycle(f, table).empty());
       CHECK(table.port == made(f, engine).port);
       std::vector<u32> routes(table.layers);
@@ -398,20 +398,20 @@ TEST(layers_go_as_far_as_they_may) {
 
 // Tables of several addresses, as whoever makes detours hands them in.
 TEST(layers_are_made_for_several_addresses) {
-  const ChannelGraph g = graph_of(torus({4, 4}));
-  ForwardingTable table = empty_table(g, "test", 1);
-  const ForwardingTable a = made(g, "sssp"), b = made(g, "min_hop");
+  const tables::ChannelGraph g = graph_of(torus({4, 4}));
+  tables::ForwardingTable table = tables::empty_table(g, "test", 1);
+  const tables::ForwardingTable a = made(g, "sssp"), b = made(g, "min_hop");
   for (u32 s = 0; s < g.switches; s++)
     for (u32 t = 0; t < g.terminals; t++) table.at(s, 2 * t) = a.at(s, t), table.at(s, 2 * t + 1) = b.at(s, t);
   CHECK(!find_cycle(g, table).empty());
-  CHECK(break_cycles(g, BreakEdge::kWeakest, table));
+  CHECK(tables::break_cycles(g, tables::BreakEdge::kWeakest, table));
   const u32 broken = table.layers;
   CHECK(broken >= 2 && find_cycle(g, table).empty());
-  save_layers(g, table);
+  tables::save_layers(g, table);
   CHECK(table.layers <= broken && find_cycle(g, table).empty());
-  for (const RouteOrder order :
-       {RouteOrder::kByDestination, RouteOrder::kBySource, RouteOrder::kShortFirst, RouteOrder::kLongFirst}) {
-    first_fit(g, order, table);
+  for (const tables::RouteOrder order : {tables::RouteOrder::kByDestination, tables::RouteOrder::kBySource,
+                                         tables::RouteOrder::kShortFirst, tables::RouteOrder::kLongFirst}) {
+    tables::first_fit(g, order, table);
     CHECK(find_cycle(g, table).empty());
   }
 }

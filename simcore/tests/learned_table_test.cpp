@@ -172,8 +172,9 @@ TEST(biased_without_bias_by_its_rule) {
         if (all.size() > 1)
           for (const Step& step : all) {
             const u32 port = x.net.port(router, step.port), next = x.net.router_of_port(x.net.channels[port].peer);
-            const double flits = by_class ? vc_congestion(x.net, x.state, Occupancy::kBoth, port, step.vc_class)
-                                          : x.state.ports[port].load;
+            const double flits = by_class
+                                     ? routing::vc_congestion(x.net, x.state, Occupancy::kBoth, port, step.vc_class)
+                                     : x.state.ports[port].load;
             const double weight = flits * (1 + x.net.topology->hops_between(x.net, next, to));
             if (weight >= least) continue;
             least = weight;

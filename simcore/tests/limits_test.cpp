@@ -8,9 +8,9 @@
 #include "scenes.hpp"
 #include "simcore/workload.hpp"
 #include "test.hpp"
-#include "workload/array_program.hpp"
-#include "workload/goal.hpp"
 #include "workload/program_totals.hpp"
+#include "workload/readers/array_program.hpp"
+#include "workload/readers/goal.hpp"
 
 using namespace scenes;
 
@@ -70,14 +70,14 @@ std::shared_ptr<const Program> motif(const std::string& name, Values values) {
 
 std::shared_ptr<const Program> repeated_calc(i64 repeats, i64 ns) {
   const std::vector<i64> zero{0}, size{ns}, times{repeats};
-  ProgramArrays arrays;
+  workload::ProgramArrays arrays;
   arrays.ranks = 1;
   for (auto* column : {&arrays.op_rank, &arrays.op_block, &arrays.op_kind, &arrays.op_peer, &arrays.op_tag,
                        &arrays.op_cpu, &arrays.repeat_rank, &arrays.repeat_block})
     *column = zero;
   arrays.op_size = size;
   arrays.repeat_count = times;
-  return looped_program(arrays);
+  return workload::looped_program(arrays);
 }
 
 }  // namespace
@@ -101,17 +101,17 @@ TEST(reading_and_checking_can_be_interrupted) {
     };
   };
   const auto alltoall = motif("collective", {{"collective", std::string("alltoall")}, {"ranks", i64{1 << 20}}});
-  stops("totals", scoped([&] { totals(*alltoall); }));
+  stops("totals", scoped([&] { workload::totals(*alltoall); }));
   const auto many = motif("ur", {{"iterations", i64{1} << 30}, {"ranks", i64{64}}});
-  stops("check", scoped([&] { check_program(*many, "program"); }));
-  stops("to_goal", scoped([&] { write_goal(*many); }));
+  stops("check", scoped([&] { workload::check_program(*many, "program"); }));
+  stops("to_goal", scoped([&] { workload::write_goal(*many); }));
   const auto stencil = motif("stencil27", {{"ranks", i64{1 << 24}}});
-  stops("stencil27", scoped([&] { totals(*stencil); }));
+  stops("stencil27", scoped([&] { workload::totals(*stencil); }));
   std::string text = "num_ranks 1\nrank 0 {\n";
   for (u32 k = 0; k < 3000000; k++) text += "calc 1\n";
   const KeepGoing at_once = [] { throw Stopped(); };
   const LimitScope scope(at_once);
-  CHECK_THROWS(Stopped, read_goal(text + "}\n", "g"));
+  CHECK_THROWS(Stopped, workload::read_goal(text + "}\n", "g"));
 }
 
 TEST(host_operations_that_take_no_time_can_be_interrupted) {
@@ -234,7 +234,7 @@ TEST(host_chains_of_any_length) {
   std::string text = "num_ranks 1\nrank 0 {\nc0: calc 0\n";
   for (u32 k = 1; k < n; k++)
     text += "c" + std::to_string(k) + ": calc 0\nc" + std::to_string(k) + " irequires c" + std::to_string(k - 1) + "\n";
-  const auto chain = read_goal(text + "}\n", "chain");
+  const auto chain = workload::read_goal(text + "}\n", "chain");
   for (const Values& values : {Values{}, kLogGops}) {
     Simulation sim(jobs({{"a", {}, chain, {}}}, values));
     CHECK(sim.run_workload(10));
@@ -249,7 +249,7 @@ TEST(loggops_many_calcs_at_once) {
   for (u32 k = 0; k < n; k++) text += "calc " + std::to_string(1 + k % 7) + "\n";
   u64 sum = 0;
   for (u32 k = 0; k < n; k++) sum += 1 + k % 7;
-  Simulation sim(jobs({{"a", {}, read_goal(text + "}\n", "many"), {}}}, kLogGops));
+  Simulation sim(jobs({{"a", {}, workload::read_goal(text + "}\n", "many"), {}}}, kLogGops));
   const double seconds = seconds_of([&] { CHECK(sim.run_workload(10000000)); });
   CHECK_EQ(sim.state().ranks[0].finished, sum * 1000);
   CHECK_EQ(sim.state().hosts[0].free_waiting.size(), sim.state().hosts[0].waiting.size());
@@ -267,9 +267,9 @@ TEST(scaled_iterations_do_not_wrap_around) {
   const Values many{{"ranks", i64{2}}, {"iterations", i64{1} << 20}, {"scale", 4096.0}};
   CHECK_EQ(motif("ur", many)->blocks(0), u64{1} << 32);
   CHECK_EQ(motif("halo3d", many)->blocks(0), u64{1} << 32);
-  CHECK_EQ(totals(*motif("halo3d", many)).messages, u64{2} << 32);
+  CHECK_EQ(workload::totals(*motif("halo3d", many)).messages, u64{2} << 32);
   const Values most{{"ranks", i64{2}}, {"iterations", i64{1} << 30}, {"scale", 1e6}, {"bytes", i64{1} << 40}};
-  CHECK_EQ(totals(*motif("halo3d", most)).bytes, ~u64{0});
+  CHECK_EQ(workload::totals(*motif("halo3d", most)).bytes, ~u64{0});
 }
 
 TEST(jobs_are_counted_before_their_programs_are_looked_at) {
@@ -289,8 +289,8 @@ TEST(spelling_is_looked_for_as_long_as_it_takes_little) {
     CHECK_EQ(did_you_mean("calx", std::vector<std::string>(100000, std::string(190, 'x'))), "");
     CHECK_THROWS(
         ConfigError,
-        read_goal("num_ranks 1\nrank 0 {\n" + letters + "b: calc 1\n" + letters + "c requires " + letters + "b\n}\n",
-                  "g"),
+        workload::read_goal(
+            "num_ranks 1\nrank 0 {\n" + letters + "b: calc 1\n" + letters + "c requires " + letters + "b\n}\n", "g"),
         "unknown label", "aaa...'");
   });
   CHECK(seconds < 10);

@@ -1,5 +1,5 @@
-// Mapping: what ranks exchange, how good a mapping is by brute force and closed forms, and what each mapper makes of a
-// network.
+// mapping::Mapping: what ranks exchange, how good a mapping is by brute force and closed forms, and what each mapper
+// makes of a network.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -50,43 +50,44 @@ std::vector<u32> shuffled(u32 n, u64 seed) {
   return all;
 }
 
-MappingProblem problem_of(const Network& net, const Program& program, u32 terminals = 0) {
-  return {application_graph(communication_matrix(program)),
-          sites_of(net, numbers(terminals ? terminals : net.terminals)), 1};
+mapping::MappingProblem problem_of(const Network& net, const Program& program, u32 terminals = 0) {
+  return {mapping::application_graph(workload::communication_matrix(program)),
+          mapping::sites_of(net, numbers(terminals ? terminals : net.terminals)), 1};
 }
 
-double dilation(const MappingProblem& p, const Mapping& mapping) {
-  return hop_bytes(p, mapping) / (std::accumulate(p.application.weight.begin(), p.application.weight.end(), 0.0) / 2);
+double dilation(const mapping::MappingProblem& p, const mapping::Mapping& mapping) {
+  return mapping::hop_bytes(p, mapping) /
+         (std::accumulate(p.application.weight.begin(), p.application.weight.end(), 0.0) / 2);
 }
 
-void check_mapping(const MappingProblem& p, const Mapping& mapping, const std::string& text) {
+void check_mapping(const mapping::MappingProblem& p, const mapping::Mapping& mapping, const std::string& text) {
   CHECK_FOR(mapping.size() == p.application.vertices(), text);
   std::set<u32> used;
   for (const u32 slot : mapping) CHECK_FOR(slot < p.sites.slots() && used.insert(slot).second, text);
 }
 
-Mapping mapped(const std::string& name, const MappingProblem& p) {
-  return registry<MapperSpec>().find(name)->second.map(p);
+mapping::Mapping mapped(const std::string& name, const mapping::MappingProblem& p) {
+  return registry<mapping::MapperSpec>().find(name)->second.map(p);
 }
 
 // What has to come from Python, made of nothing but the order of the numbers.
 struct PlainLibrary {
-  const MappingLibrary before = mapping_library();
+  const mapping::MappingLibrary before = mapping::mapping_library();
   PlainLibrary() {
-    mapping_library().load = {};
-    mapping_library().reverse_cuthill_mckee = [](const WeightedGraph& g) {
+    mapping::mapping_library().load = {};
+    mapping::mapping_library().reverse_cuthill_mckee = [](const mapping::WeightedGraph& g) {
       std::vector<u32> order = numbers(g.vertices());
       std::reverse(order.begin(), order.end());
       return order;
     };
-    mapping_library().partition = [](const WeightedGraph& g, const std::vector<u32>& sizes, u64) {
+    mapping::mapping_library().partition = [](const mapping::WeightedGraph& g, const std::vector<u32>& sizes, u64) {
       std::vector<u32> part;  // too many in the first ones
       for (u32 v = 0; v < g.vertices(); v++)
         part.push_back(std::min(v / (sizes[0] + 1), static_cast<u32>(sizes.size()) - 1));
       return part;
     };
   }
-  ~PlainLibrary() { mapping_library() = before; }
+  ~PlainLibrary() { mapping::mapping_library() = before; }
 };
 
 // Sums over all shortest paths, one by one.
@@ -120,9 +121,9 @@ struct BruteForce {
 TEST(communication_matrix_has_what_is_sent) {
   for (const std::string& name : registered_names<MotifSpec>()) {
     const auto program = motif_program({name, {{"ranks", i64{27}}, {"scale", 0.01}}}, "test");
-    const CommunicationMatrix m = communication_matrix(*program);
+    const workload::CommunicationMatrix m = workload::communication_matrix(*program);
     CHECK_EQ(m.ranks, program->ranks);
-    const std::vector<u64> sent = bytes_sent(*program);
+    const std::vector<u64> sent = workload::bytes_sent(*program);
     // Again, block by block.
     std::map<std::pair<u32, u32>, u64> all;
     Block block;
@@ -159,9 +160,9 @@ TEST(mapping_quality_is_the_sum_over_all_shortest_paths) {
     const u32 ranks = net->terminals - 1;
     const auto program =
         motif_program({"ur", {{"ranks", i64{ranks}}, {"iterations", i64{3}}, {"bytes", i64{512}}}}, "test");
-    const CommunicationMatrix m = communication_matrix(*program);
+    const workload::CommunicationMatrix m = workload::communication_matrix(*program);
     const std::vector<u32> at = shuffled(net->terminals, 3);
-    const MappingQuality q = quality_on_minimal_paths(*net, m, {at.begin(), at.begin() + ranks});
+    const mapping::MappingQuality q = mapping::quality_on_minimal_paths(*net, m, {at.begin(), at.begin() + ranks});
     BruteForce all(*net);
     for (u32 r = 0; r < ranks; r++)
       for (u64 e = m.first[r]; e < m.first[r + 1]; e++) {
@@ -184,22 +185,22 @@ TEST(mapping_congestion_is_over_the_bandwidth) {
   Values router = input_queued();
   router["link_bandwidth_gb_per_s_local"] = 64.0;  // half a terminal's
   const auto slow = network(torus_of({4, 4, 4}), router), fast = network(torus_of({4, 4, 4}));
-  const CommunicationMatrix m = communication_matrix(*halo({4, 4, 4}));
-  CHECK_NEAR(quality_on_minimal_paths(*slow, m, numbers(64)).worst_congestion,
-             2 * quality_on_minimal_paths(*fast, m, numbers(64)).worst_congestion, 1e-9);
+  const workload::CommunicationMatrix m = workload::communication_matrix(*halo({4, 4, 4}));
+  CHECK_NEAR(mapping::quality_on_minimal_paths(*slow, m, numbers(64)).worst_congestion,
+             2 * mapping::quality_on_minimal_paths(*fast, m, numbers(64)).worst_congestion, 1e-9);
 }
 
 TEST(mapping_quality_under_a_table) {
   for (const Section& topology :
        std::vector<Section>{torus_of({4, 4}), small_network(), hyperx_section({3, 4}, 2), Section{"fat_tree", {}}}) {
     const auto net = network(topology);
-    const ChannelGraph g = channel_graph(*net);
-    const ForwardingTable table = make_table("test", {"min_hop", {}, nullptr}, g);
+    const tables::ChannelGraph g = tables::channel_graph(*net);
+    const tables::ForwardingTable table = tables::make_table("test", {"min_hop", {}, nullptr}, g);
     const auto program =
         motif_program({"ur", {{"ranks", i64{net->terminals}}, {"iterations", i64{3}}, {"bytes", i64{512}}}}, "test");
-    const CommunicationMatrix m = communication_matrix(*program);
+    const workload::CommunicationMatrix m = workload::communication_matrix(*program);
     const std::vector<u32> at = shuffled(net->terminals, 4);
-    const MappingQuality q = quality_under_table(*net, table, m, at);
+    const mapping::MappingQuality q = mapping::quality_under_table(*net, table, m, at);
     std::vector<double> load(g.channels, 0.0);
     double hops = 0;
     for (u32 r = 0; r < m.ranks; r++)
@@ -215,19 +216,21 @@ TEST(mapping_quality_under_a_table) {
     CHECK_NEAR(q.dilation, hops / q.bytes, 1e-9);
     CHECK_NEAR(q.worst_congestion, *std::max_element(load.begin(), load.end()), 1e-6);
     CHECK_NEAR(q.mean_congestion, hops / g.channels, 1e-6);
-    if (topology.name != "dragonfly") CHECK_NEAR(q.dilation, quality_on_minimal_paths(*net, m, at).dilation, 1e-9);
+    if (topology.name != "dragonfly")
+      CHECK_NEAR(q.dilation, mapping::quality_on_minimal_paths(*net, m, at).dilation, 1e-9);
   }
   const auto net = network(torus_of({4, 4}));
-  ForwardingTable table = make_table("test", {"min_hop", {}, nullptr}, channel_graph(*net));
-  table.at(0, 5) = kNoPort;
-  CHECK_THROWS(ConfigError, quality_under_table(*net, table, communication_matrix(*halo({4, 4, 1})), numbers(16)));
+  tables::ForwardingTable table = tables::make_table("test", {"min_hop", {}, nullptr}, tables::channel_graph(*net));
+  table.at(0, 5) = tables::kNoPort;
+  CHECK_THROWS(ConfigError, mapping::quality_under_table(*net, table, workload::communication_matrix(*halo({4, 4, 1})),
+                                                         numbers(16)));
 }
 
 TEST(mapping_numbers_of_a_torus_of_1728) {
   const auto net = network(torus_of({12, 12, 12}));
   // A stencil of the torus's own shape: one face over each channel, one hop.
-  const MappingQuality own =
-      quality_on_minimal_paths(*net, communication_matrix(*halo({12, 12, 12}, 576000)), numbers(1728));
+  const mapping::MappingQuality own = mapping::quality_on_minimal_paths(
+      *net, workload::communication_matrix(*halo({12, 12, 12}, 576000)), numbers(1728));
   CHECK_EQ(own.dilation, 1.0);
   CHECK_EQ(own.worst_congestion, 576000.0);
   CHECK_EQ(own.mean_congestion, 576000.0);
@@ -243,7 +246,7 @@ TEST(mapping_numbers_of_a_torus_of_1728) {
                                        {"edge_bytes", i64{8}},
                                        {"corner_bytes", i64{8}}}},
                                      "test");
-  const MappingProblem p = problem_of(*net, *program);
+  const mapping::MappingProblem p = problem_of(*net, *program);
   double sum = 0;
   for (u64 seed = 0; seed < 16; seed++) sum += dilation(p, shuffled(1728, seed));
   CHECK_NEAR(sum / 16, 9.005, 0.02);  // four standard errors
@@ -252,9 +255,10 @@ TEST(mapping_numbers_of_a_torus_of_1728) {
   const double by_halves = dilation(p, mapped("recursive", p)), by_greed = dilation(p, mapped("greedy", p));
   CHECK(by_halves < 4.5);
   CHECK(by_greed < 4.5);
-  const Mapping start = shuffled(1728, 1);
-  CHECK(dilation(p, threshold_accepting(p, start, {100000, 0})) < 7);
-  CHECK(hop_bytes(p, threshold_accepting(p, numbers(1728), {20000, 0})) <= hop_bytes(p, numbers(1728)));
+  const mapping::Mapping start = shuffled(1728, 1);
+  CHECK(dilation(p, mapping::threshold_accepting(p, start, {100000, 0})) < 7);
+  CHECK(mapping::hop_bytes(p, mapping::threshold_accepting(p, numbers(1728), {20000, 0})) <=
+        mapping::hop_bytes(p, numbers(1728)));
 }
 
 TEST(mapping_at_random_is_exact_over_all_pairs) {
@@ -266,8 +270,9 @@ TEST(mapping_at_random_is_exact_over_all_pairs) {
                                        {"algorithm", std::string("linear")}}},
                                      "test");
   for (u64 seed : {1, 2})
-    CHECK_NEAR(quality_on_minimal_paths(*net, communication_matrix(*program), shuffled(64, seed)).dilation,
-               3.0 * 64 / 63, 1e-12);
+    CHECK_NEAR(
+        mapping::quality_on_minimal_paths(*net, workload::communication_matrix(*program), shuffled(64, seed)).dilation,
+        3.0 * 64 / 63, 1e-12);
 }
 
 TEST(mappers_give_every_rank_a_slot_of_its_own) {
@@ -278,22 +283,23 @@ TEST(mappers_give_every_rank_a_slot_of_its_own) {
     const auto net = network(topology);
     const u32 n = net->terminals;
     for (const u32 ranks : {n, n - 1, n / 2 + 1, 2u, 1u})
-      for (const auto& [name, mapper] : registry<MapperSpec>()) {
+      for (const auto& [name, mapper] : registry<mapping::MapperSpec>()) {
         const std::string text = topology.name + ", " + std::to_string(ranks) + " ranks, " + name;
         const auto program = motif_program({"ur", {{"ranks", i64{ranks}}, {"iterations", i64{4}}}}, "test");
-        const MappingProblem p = problem_of(*net, *program);
-        const Mapping mapping = mapper.map(p);
+        const mapping::MappingProblem p = problem_of(*net, *program);
+        const mapping::Mapping mapping = mapper.map(p);
         check_mapping(p, mapping, text);
         CHECK_FOR(mapping == mapper.map(p), text);
-        const Mapping refined = threshold_accepting(p, mapping, {2000, 0});
+        const mapping::Mapping refined = mapping::threshold_accepting(p, mapping, {2000, 0});
         check_mapping(p, refined, text);
-        CHECK_FOR(refined == threshold_accepting(p, mapping, {2000, 0}), text);
-        CHECK_FOR(hop_bytes(p, refined) <= hop_bytes(p, mapping), text);
+        CHECK_FOR(refined == mapping::threshold_accepting(p, mapping, {2000, 0}), text);
+        CHECK_FOR(mapping::hop_bytes(p, refined) <= mapping::hop_bytes(p, mapping), text);
         // By another way of counting.
         std::vector<u32> terminals;
         for (const u32 slot : refined) terminals.push_back(p.sites.terminal[slot]);
-        const MappingQuality q = quality_on_minimal_paths(*net, communication_matrix(*program), terminals);
-        CHECK_FOR(std::abs(q.dilation * q.bytes - hop_bytes(p, refined)) <= 1e-9 * (1 + q.bytes), text);
+        const mapping::MappingQuality q =
+            mapping::quality_on_minimal_paths(*net, workload::communication_matrix(*program), terminals);
+        CHECK_FOR(std::abs(q.dilation * q.bytes - mapping::hop_bytes(p, refined)) <= 1e-9 * (1 + q.bytes), text);
       }
   }
 }
@@ -301,7 +307,7 @@ TEST(mappers_give_every_rank_a_slot_of_its_own) {
 TEST(mappers_find_what_is_there_to_be_found) {
   // A line of ranks, numbered at random, on a ring: neighbours stay neighbours but for what turns back.
   const auto ring = network(torus_of({32}));
-  CommunicationMatrix line;
+  workload::CommunicationMatrix line;
   const std::vector<u32> name = shuffled(32, 5);
   std::vector<std::vector<u32>> to(32);
   for (u32 k = 0; k + 1 < 32; k++) to[name[k]].push_back(name[k + 1]);
@@ -310,52 +316,53 @@ TEST(mappers_find_what_is_there_to_be_found) {
     line.first.push_back(line.peer.size());
     line.ranks++;
   }
-  const MappingProblem p{application_graph(line), sites_of(*ring, numbers(32)), 1};
+  const mapping::MappingProblem p{mapping::application_graph(line), mapping::sites_of(*ring, numbers(32)), 1};
   CHECK_EQ(dilation(p, mapped("recursive", p)), 1.0);
-  CHECK_EQ(dilation(p, threshold_accepting(p, mapped("greedy", p), {200000, 0})), 1.0);
+  CHECK_EQ(dilation(p, mapping::threshold_accepting(p, mapped("greedy", p), {200000, 0})), 1.0);
 
   // Cliques as large as a router has terminals, scattered over the numbers: each ends on one router.
   const auto net = network(hyperx_section({4, 4}, 4));
-  CommunicationMatrix cliques;
+  workload::CommunicationMatrix cliques;
   for (u32 r = 0; r < 64; r++) {
     for (u32 k = 0; k < 64; k++)
       if (k != r && k % 16 == r % 16) cliques.peer.push_back(k), cliques.bytes.push_back(10);
     cliques.first.push_back(cliques.peer.size());
     cliques.ranks++;
   }
-  const MappingProblem q{application_graph(cliques), sites_of(*net, numbers(64)), 1};
-  for (const char* name_of : {"greedy", "recursive"}) CHECK_FOR(hop_bytes(q, mapped(name_of, q)) == 0, name_of);
+  const mapping::MappingProblem q{mapping::application_graph(cliques), mapping::sites_of(*net, numbers(64)), 1};
+  for (const char* name_of : {"greedy", "recursive"})
+    CHECK_FOR(mapping::hop_bytes(q, mapped(name_of, q)) == 0, name_of);
 }
 
 TEST(bisection_of_known_graphs) {
   const auto grid = [](u32 a, u32 b) {
-    std::vector<WeightedEdge> edges;
+    std::vector<mapping::WeightedEdge> edges;
     for (u32 y = 0; y < b; y++)
       for (u32 x = 0; x < a; x++) {
         if (x + 1 < a) edges.push_back({x + a * y, x + 1 + a * y, 1});
         if (y + 1 < b) edges.push_back({x + a * y, x + a * (y + 1), 1});
       }
-    return undirected(a * b, std::move(edges));
+    return mapping::undirected(a * b, std::move(edges));
   };
   const auto ones = [](u32 n) { return std::vector<u32>(n, 1); };
   for (const u32 target : {1u, 20u, 50u, 99u}) {
-    const Halves line = bisect(grid(100, 1), ones(100), target, {}, 1);
+    const mapping::Halves line = mapping::bisect(grid(100, 1), ones(100), target, {}, 1);
     CHECK_EQ(line.size0, u64{target});
     CHECK_EQ(line.cut, 1.0);
   }
-  const Halves square = bisect(grid(16, 16), ones(256), 128, {}, 1);
+  const mapping::Halves square = mapping::bisect(grid(16, 16), ones(256), 128, {}, 1);
   CHECK_EQ(square.size0, u64{128});
   CHECK(square.cut >= 16 && square.cut <= 18);
   // Vertices without a size, as switches without terminals are, may stand on either side.
   std::vector<u32> size = ones(256);
   for (u32 v = 0; v < 128; v++) size[v] = 0;
-  CHECK_EQ(bisect(grid(16, 16), size, 64, {}, 1).size0, u64{64});
+  CHECK_EQ(mapping::bisect(grid(16, 16), size, 64, {}, 1).size0, u64{64});
   // A pull that is stronger than the edges.
   std::vector<double> bias(64, 0.0);
   for (u32 v = 0; v < 64; v++) bias[v] = v % 2 ? 100 : -100;
-  const Halves pulled = bisect(grid(8, 8), ones(64), 32, bias, 1);
+  const mapping::Halves pulled = mapping::bisect(grid(8, 8), ones(64), 32, bias, 1);
   for (u32 v = 0; v < 64; v++) CHECK_EQ(u32{pulled.side[v]}, v % 2 ? 0u : 1u);
-  CHECK_EQ(bisect(undirected(0, {}), {}, 0, {}, 1).side.size(), std::size_t{0});
+  CHECK_EQ(mapping::bisect(mapping::undirected(0, {}), {}, 0, {}, 1).side.size(), std::size_t{0});
 }
 
 TEST(workload_mapped_placement) {
@@ -398,10 +405,10 @@ TEST(workload_mapped_placement) {
     }());
   sim.begin_window();
   CHECK(sim.run_workload(20000000));
-  const MappingLibrary before = mapping_library();
-  mapping_library() = {};
+  const mapping::MappingLibrary before = mapping::mapping_library();
+  mapping::mapping_library() = {};
   CHECK_THROWS(ConfigError, placed({{"mapping", std::string("rcm")}}), "workload.mapping", "rcm", "SciPy", "greedy");
   CHECK_THROWS(ConfigError, placed({{"mapping", std::string("multicore")}}), "workload.mapping", "METIS");
   CHECK_THROWS(ConfigError, placed({{"mapping", std::string("gredy")}}), "gredy", "did you mean 'greedy'");
-  mapping_library() = before;
+  mapping::mapping_library() = before;
 }

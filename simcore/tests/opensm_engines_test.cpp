@@ -23,9 +23,9 @@ Section lattice(const std::string& name, const std::vector<double>& sizes, i64 t
 }
 
 // Routes between terminals that use each channel.
-std::vector<u64> loads(const ChannelGraph& g, const ForwardingTable& table) {
+std::vector<u64> loads(const tables::ChannelGraph& g, const tables::ForwardingTable& table) {
   std::vector<u64> load(g.channels, 0), passing(g.switches);
-  Tree tree(g);
+  tables::Tree tree(g);
   for (u32 d = 0; d < g.terminals; d++) {
     tree.follow(table, d);
     std::fill(passing.begin(), passing.end(), 0);
@@ -41,12 +41,12 @@ std::vector<u64> loads(const ChannelGraph& g, const ForwardingTable& table) {
 
 // No route goes on in a channel towards the top after one away from it: ranks may rise and then fall, never the other
 // way round. `place` is any order of the switches.
-bool up_then_down(const ChannelGraph& g, const ForwardingTable& table, const std::vector<u32>& place) {
+bool up_then_down(const tables::ChannelGraph& g, const tables::ForwardingTable& table, const std::vector<u32>& place) {
   bool legal = true;
   for (u32 t = 0; t < g.terminals; t++)
     for (u32 d = 0; d < g.terminals; d++) {
       bool went_down = false;
-      each_channel(g, table, g.terminal_switch[t], d, [&](u32 c) {
+      tables::each_channel(g, table, g.terminal_switch[t], d, [&](u32 c) {
         const bool up = place[g.to[c]] < place[g.from[c]];
         legal &= !(up && went_down);
         went_down |= !up;
@@ -77,8 +77,8 @@ Section irregular(u32 n, u32 more, u64 seed) {
 TEST(dor_on_hyperx_meets_the_bound) {
   for (const auto& [widths, terminals] :
        {std::pair{std::vector<double>{12, 8}, 7u}, {{4, 4}, 4}, {{8, 8, 8}, 1}, {{3, 5, 2}, 2}}) {
-    const ChannelGraph g = graph_of(hyperx_section(widths, terminals));
-    const ForwardingTable table = made(g, "dor");
+    const tables::ChannelGraph g = graph_of(hyperx_section(widths, terminals));
+    const tables::ForwardingTable table = made(g, "dor");
     const Lattice& grid = dynamic_cast<const Lattice&>(*g.topology);
     const auto load = loads(g, table);
     for (u32 c = 0; c < g.channels; c++) {
@@ -86,7 +86,7 @@ TEST(dor_on_hyperx_meets_the_bound) {
       while (grid.coordinate(g.from[c], k) == grid.coordinate(g.to[c], k)) k++;
       CHECK_EQ(load[c], u64{terminals} * terminals * g.switches / grid.widths[k]);
     }
-    CHECK(route_lengths(g, table).minimal);
+    CHECK(tables::route_lengths(g, table).minimal);
     CHECK(find_cycle(g, table).empty());
   }
 }
@@ -95,9 +95,9 @@ TEST(dor_on_hyperx_meets_the_bound) {
 // both; odd k N (k^2 - 1) / (8 k); dimensions of two switches N / 2.
 TEST(dor_on_a_torus_has_the_loads_of_the_books) {
   const auto range = [](const std::vector<double>& sizes, const std::string& ties, u64& least) {
-    const ChannelGraph g = graph_of(lattice("torus", sizes));
-    const ForwardingTable table = made(g, "dor", {{"ties", ties}});
-    CHECK(route_lengths(g, table).minimal);
+    const tables::ChannelGraph g = graph_of(lattice("torus", sizes));
+    const tables::ForwardingTable table = made(g, "dor", {{"ties", ties}});
+    CHECK(tables::route_lengths(g, table).minimal);
     const auto load = loads(g, table);
     least = *std::min_element(load.begin(), load.end());
     return *std::max_element(load.begin(), load.end());
@@ -118,7 +118,7 @@ TEST(dor_on_a_torus_has_the_loads_of_the_books) {
 TEST(dor_is_refused_on_rings_of_more_than_three) {
   for (const double n : {3.0, 4.0, 5.0, 6.0, 7.0}) {
     const Section ring = lattice("torus", {n}, 2);
-    const ChannelGraph g = graph_of(ring);
+    const tables::ChannelGraph g = graph_of(ring);
     CHECK_EQ(find_cycle(g, made(g, "dor")).empty(), n == 3);
     const Config c =
         config(ring, input_queued(), {"table", {{"engine", std::string("dor")}}}, {"uniform", {{"load", 0.1}}});
@@ -131,7 +131,7 @@ TEST(dor_is_refused_on_rings_of_more_than_three) {
 // Cables side by side get equal shares.
 TEST(parallel_cables_are_shared_out) {
   for (const std::string engine : {"min_hop", "dor", "up_down", "torus_2qos"}) {
-    const ChannelGraph g = graph_of(
+    const tables::ChannelGraph g = graph_of(
         {"mesh",
          {{"sizes", std::vector<double>{3}}, {"links", std::vector<double>{2}}, {"terminals_per_router", i64{4}}}});
     for (const u64 load : loads(g, made(g, engine))) CHECK_EQ(load, 2u * 8u);  // 4 x 8 routes pass between neighbours
@@ -143,11 +143,11 @@ TEST(torus_2qos_is_free_of_deadlock) {
                                                 {4, 4}, {2, 7}, {8, 3}, {5, 4, 3}, {6, 5, 2}, {5, 5, 5}, {5, 2, 6, 3}};
   for (const auto& sizes : all)
     for (const std::string topology : {"torus", "mesh"}) {
-      const ChannelGraph g = graph_of(lattice(topology, sizes));
-      const ForwardingTable table = made(g, "torus_2qos");
+      const tables::ChannelGraph g = graph_of(lattice(topology, sizes));
+      const tables::ForwardingTable table = made(g, "torus_2qos");
       const bool long_ring = topology == "torus" && *std::max_element(sizes.begin(), sizes.end()) > 4;
       CHECK_FOR(find_cycle(g, table).empty(), g.fingerprint);
-      CHECK_FOR(route_lengths(g, table).minimal, g.fingerprint);
+      CHECK_FOR(tables::route_lengths(g, table).minimal, g.fingerprint);
       CHECK_EQ(table.classes(), long_ring ? 2u : 1u);
     }
   CHECK_THROWS(ConfigError, made(graph_of(lattice("torus", std::vector<double>(7, 5))), "torus_2qos"), "7 rings",
@@ -171,27 +171,28 @@ TEST(torus_2qos_runs) {
 }
 
 TEST(torus_2qos_goes_the_long_way_round) {
-  const ChannelGraph whole = graph_of(lattice("torus", {5, 4}));
+  const tables::ChannelGraph whole = graph_of(lattice("torus", {5, 4}));
   std::vector<std::string> links;
   for (u32 c = 0; c < whole.channels; c++)
     if (whole.from[c] < whole.to[c]) links.push_back(std::to_string(whole.from[c]) + "-" + std::to_string(whole.to[c]));
   CHECK_EQ(links.size(), 40u);
   for (const std::string& link : links) {
-    const ChannelGraph g = graph_of(lattice("torus", {5, 4}), {{"links", link}});
-    const ForwardingTable table = made(g, "torus_2qos");
+    const tables::ChannelGraph g = graph_of(lattice("torus", {5, 4}), {{"links", link}});
+    const tables::ForwardingTable table = made(g, "torus_2qos");
     CHECK_FOR(find_cycle(g, table).empty(), link);
-    CHECK_FOR(route_lengths(g, table).longest >= 4, link);
+    CHECK_FOR(tables::route_lengths(g, table).longest >= 4, link);
   }
-  const ChannelGraph two =
+  const tables::ChannelGraph two =
       graph_of(lattice("torus", {5, 4}), {{"links", std::string("0-1,5-6,0-5,7-12")}});  // of different rings
   CHECK(find_cycle(two, made(two, "torus_2qos")).empty());
   CHECK_THROWS(ConfigError, made(graph_of(lattice("torus", {5, 4}), {{"links", std::string("0-1,2-3")}}), "torus_2qos"),
                "torus_2qos", "dimension 0", "tears its ring", "up_down");
   CHECK_THROWS(ConfigError, made(graph_of(lattice("mesh", {5, 4}), {{"links", std::string("7-12")}}), "torus_2qos"),
                "dimension 1", "tears its line");
-  const ChannelGraph wide = graph_of({"torus", {{"sizes", std::vector<double>{6}}, {"links", std::vector<double>{2}}}},
-                                     {{"links", std::string("0-1#2,2-3#1")}});
-  CHECK(route_lengths(wide, made(wide, "torus_2qos")).minimal);  // each pair has a cable left
+  const tables::ChannelGraph wide =
+      graph_of({"torus", {{"sizes", std::vector<double>{6}}, {"links", std::vector<double>{2}}}},
+               {{"links", std::string("0-1#2,2-3#1")}});
+  CHECK(tables::route_lengths(wide, made(wide, "torus_2qos")).minimal);  // each pair has a cable left
 }
 
 // Zahavi: no shift of the terminals, in the order of the tree, meets itself on a channel.
@@ -200,13 +201,13 @@ TEST(ftree_takes_shifts_without_contention) {
                                   k_ary_tree(4, 3),         {{4, 6}, {1, 4}, {1, 1}},
                                   {{4, 6}, {1, 2}, {1, 2}}, {{2, 3, 4}, {1, 2, 3}, {1, 1, 1}}};
   for (const Xgft& tree : full) {
-    const ChannelGraph g = graph_of(tree.section());
-    const ForwardingTable table = made(g, "ftree");
-    CHECK_FOR(find_cycle(g, table).empty() && route_lengths(g, table).minimal, tree.name());
+    const tables::ChannelGraph g = graph_of(tree.section());
+    const tables::ForwardingTable table = made(g, "ftree");
+    CHECK_FOR(find_cycle(g, table).empty() && tables::route_lengths(g, table).minimal, tree.name());
     for (u32 shift = 1; shift < g.terminals; shift++) {
       std::set<u32> used;
       for (u32 t = 0; t < g.terminals; t++)
-        each_channel(g, table, g.terminal_switch[t], (t + shift) % g.terminals, [&](u32 c) {
+        tables::each_channel(g, table, g.terminal_switch[t], (t + shift) % g.terminals, [&](u32 c) {
           CHECK_FOR(used.insert(c).second,
                     tree.name() + ": shift by " + std::to_string(shift) + " has two on channel " + g.channel_name(c));
         });
@@ -217,7 +218,7 @@ TEST(ftree_takes_shifts_without_contention) {
 // Where each switch counts for itself, the switches of a level fall into step; ftree uses the channels of each level
 // alike.
 TEST(ftree_loads_the_channels_of_a_level_alike) {
-  const ChannelGraph g = graph_of(k_ary_tree(4, 3).section());
+  const tables::ChannelGraph g = graph_of(k_ary_tree(4, 3).section());
   const auto all = loads(g, made(g, "ftree")), alone = loads(g, made(g, "min_hop"));
   CHECK_EQ(*std::max_element(all.begin(), all.end()), 60u);
   CHECK_EQ(*std::min_element(all.begin(), all.end()), 48u);
@@ -227,13 +228,14 @@ TEST(ftree_loads_the_channels_of_a_level_alike) {
 
 TEST(ftree_goes_round_what_is_missing) {
   for (u64 seed = 1; seed < 9; seed++) {
-    const ChannelGraph g = graph_of(k_ary_tree(4, 3).section(), {{"links", i64{6}}, {"seed", static_cast<i64>(seed)}});
-    const ForwardingTable table = made(g, "ftree");
+    const tables::ChannelGraph g =
+        graph_of(k_ary_tree(4, 3).section(), {{"links", i64{6}}, {"seed", static_cast<i64>(seed)}});
+    const tables::ForwardingTable table = made(g, "ftree");
     CHECK(find_cycle(g, table).empty());
     std::vector<u32> place(g.switches);
     for (u32 s = 0; s < g.switches; s++) place[s] = g.switches - s;  // leaves are numbered first
     CHECK(up_then_down(g, table, place));
-    CHECK_EQ(route_lengths(g, table).longest, 4u);
+    CHECK_EQ(tables::route_lengths(g, table).longest, 4u);
   }
   // The two ways up from leaf 0 lead to no switch above leaf 1 any more, others below them do.
   CHECK_THROWS(ConfigError, made(graph_of(k_ary_tree(2, 3).section(), {{"links", std::string("0-5,1-4")}}), "ftree"),
@@ -260,7 +262,7 @@ TEST(ftree_wants_levels) {
   const Section graph = {"graph",
                          {{"links", std::vector<double>{0, 4, 1, 4, 2, 4, 3, 4, 0, 5, 1, 5, 2, 5, 3, 5}},
                           {"terminals", std::vector<double>{0, 0, 1, 1, 2, 2, 3, 3}}}};
-  const ChannelGraph g = graph_of(graph);
+  const tables::ChannelGraph g = graph_of(graph);
   const std::vector<u64> wanted(16, 6);
   CHECK(loads(g, made(g, "ftree")) == wanted);
   CHECK(loads(g, made(g, "ftree", {{"roots", std::vector<double>{4, 5}}})) == wanted);
@@ -274,22 +276,22 @@ TEST(up_down_is_free_of_deadlock_everywhere) {
     const u32 n = 4 + static_cast<u32>(seed);
     const Section topology = irregular(n, 3 * n, seed);
     for (const i64 missing : {0, 3}) {
-      ChannelGraph g;
+      tables::ChannelGraph g;
       try {
         g = graph_of(topology, {{"links", missing}, {"seed", static_cast<i64>(seed)}});
       } catch (const ConfigError&) {
         continue;  // it falls into pieces
       }
       for (const std::string engine : {"up_down", "down_up"}) {
-        const ForwardingTable table = made(g, engine);
+        const tables::ForwardingTable table = made(g, engine);
         CHECK_FOR(find_cycle(g, table).empty() && table.layers == 1, engine + " " + g.fingerprint);
-        detours += !route_lengths(g, table).minimal;
+        detours += !tables::route_lengths(g, table).minimal;
       }
       cyclic += !find_cycle(g, made(g, "min_hop")).empty();
       const u32 root = below(draw(seed, 4, 0), n);
-      const ForwardingTable table = made(g, "up_down", {{"roots", std::vector<double>{double(root)}}});
+      const tables::ForwardingTable table = made(g, "up_down", {{"roots", std::vector<double>{double(root)}}});
       std::vector<u32> hops, place(n);
-      hops_to(g, root, hops);
+      tables::hops_to(g, root, hops);
       for (u32 s = 0; s < n; s++) place[s] = hops[s] * n + s;
       CHECK_FOR(up_then_down(g, table, place), g.fingerprint);
     }
@@ -299,19 +301,19 @@ TEST(up_down_is_free_of_deadlock_everywhere) {
 
 // Leaves that have lost all switches above both: the levels of the tree give no way, another root does.
 TEST(up_down_leaves_the_levels_of_a_torn_tree) {
-  const ChannelGraph g = graph_of(k_ary_tree(2, 2).section(), {{"links", std::string("0-2")}});
-  const ChannelGraph torn = graph_of(k_ary_tree(2, 3).section(), {{"links", std::string("0-5,1-4")}});
+  const tables::ChannelGraph g = graph_of(k_ary_tree(2, 2).section(), {{"links", std::string("0-2")}});
+  const tables::ChannelGraph torn = graph_of(k_ary_tree(2, 3).section(), {{"links", std::string("0-5,1-4")}});
   for (const std::string engine : {"up_down", "down_up"})
-    for (const ChannelGraph& at : {g, torn}) CHECK(find_cycle(at, made(at, engine)).empty());
-  CHECK(route_lengths(g, made(g, "up_down")).longest == 2u);
-  CHECK(route_lengths(torn, made(torn, "up_down")).longest > 4u);  // down in the middle
+    for (const tables::ChannelGraph& at : {g, torn}) CHECK(find_cycle(at, made(at, engine)).empty());
+  CHECK(tables::route_lengths(g, made(g, "up_down")).longest == 2u);
+  CHECK(tables::route_lengths(torn, made(torn, "up_down")).longest > 4u);  // down in the middle
   CHECK_THROWS(ConfigError, made(torn, "ftree"), "ftree", "no way goes up and then down from switch 0 to terminal 2");
 }
 
 TEST(up_down_finds_roots_or_takes_them) {
   // On a ring of five, wherever the root is, nobody passes the far end but in one direction: 16 hops for 10 pairs, most
   // of them 4 on one channel.
-  const ChannelGraph ring = graph_of(lattice("torus", {5}));
+  const tables::ChannelGraph ring = graph_of(lattice("torus", {5}));
   for (u32 root = 0; root < 5; root++) {
     const auto load = loads(ring, made(ring, "up_down", {{"roots", std::vector<double>{double(root)}}}));
     CHECK_EQ(*std::max_element(load.begin(), load.end()), 4u);
@@ -322,17 +324,17 @@ TEST(up_down_finds_roots_or_takes_them) {
                "from switch 2 to switch 0");
   // The top level of a fat tree is found without help, also when it is a graph with a link missing.
   const Xgft tree = k_ary_tree(3, 3);
-  const ChannelGraph whole = graph_of(tree.section());
+  const tables::ChannelGraph whole = graph_of(tree.section());
   std::vector<double> top, links, terminals;
   for (u32 s = 18; s < 27; s++) top.push_back(s);
   CHECK_EQ(digest(made(whole, "up_down")), digest(made(whole, "up_down", {{"roots", top}})));
   CHECK(made(whole, "down_up").port == made(whole, "up_down").port);
-  const ChannelGraph damaged = graph_of(tree.section(), {{"links", std::string("0-9,1-9")}});
+  const tables::ChannelGraph damaged = graph_of(tree.section(), {{"links", std::string("0-9,1-9")}});
   for (u32 c = 0; c < damaged.channels; c++)
     if (damaged.from[c] < damaged.to[c]) links.insert(links.end(), {double(damaged.from[c]), double(damaged.to[c])});
   for (u32 t = 0; t < damaged.terminals; t++) terminals.push_back(damaged.terminal_switch[t]);
-  const ChannelGraph graph = graph_of({"graph", {{"links", links}, {"terminals", terminals}}});
+  const tables::ChannelGraph graph = graph_of({"graph", {{"links", links}, {"terminals", terminals}}});
   CHECK(made(graph, "up_down").port == made(graph, "up_down", {{"roots", top}}).port);
   CHECK(made(graph, "down_up").port == made(graph, "up_down").port);
-  CHECK(route_lengths(graph, made(graph, "up_down")).minimal);
+  CHECK(tables::route_lengths(graph, made(graph, "up_down")).minimal);
 }

@@ -6,7 +6,7 @@
 #include "simcore/stats.hpp"
 #include "simcore/workload.hpp"
 #include "test.hpp"
-#include "workload/goal.hpp"
+#include "workload/readers/goal.hpp"
 
 using namespace scenes;
 
@@ -52,7 +52,7 @@ std::vector<Case> cases() {
     return motif("halo3d", {{"ranks", ranks}, {"iterations", i64{2}}, {"bytes", bytes}});
   };
   const auto everyone = [](u32 ranks) {
-    return JobSection{"everyone", {}, read_goal(everyone_to_everyone(ranks), "everyone"), {}};
+    return JobSection{"everyone", {}, workload::read_goal(everyone_to_everyone(ranks), "everyone"), {}};
   };
   const i64 once = 1;
   const Values fft = {{"ranks", i64{36}}, {"n", i64{32}}, {"iterations", once}, {"ns_per_element", 0.1}};
@@ -202,7 +202,7 @@ TEST(jobs_by_threads_and_in_pieces_come_to_the_same_state) {
 TEST(idle_cycles_are_skipped_in_all_partitions_at_once) {
   const char* const text =
       "num_ranks 2\nrank 0 {\nc: calc 3000000\ns: send 5000b to 1\ns requires c\n}\nrank 1 {\nrecv 5000b from 0\n}\n";
-  const auto program = read_goal(text, "idle");
+  const auto program = workload::read_goal(text, "idle");
   Config c = config(small_network(), hpdc21(), {"q_adaptive", {}}, {"", {}});
   c.workload = {{{"packet_bytes", i64{128}}}, {{"idle", {}, program, {0, 71}}}};
   for (const u32 parts : {1u, 3u}) {

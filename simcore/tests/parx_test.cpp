@@ -13,8 +13,9 @@ using namespace scenes;
 
 namespace {
 
-ForwardingTable parx(const ChannelGraph& g, std::shared_ptr<const Demand> demand = nullptr, const Values& values = {}) {
-  return make_table("routing.table", {"parx", values, demand}, g);
+tables::ForwardingTable parx(const tables::ChannelGraph& g, std::shared_ptr<const tables::Demand> demand = nullptr,
+                             const Values& values = {}) {
+  return tables::make_table("routing.table", {"parx", values, demand}, g);
 }
 
 // The half that an address leaves out: 0 left, 1 right, 2 top, 3 bottom.
@@ -30,11 +31,11 @@ bool inside(u32 address, u32 x, u32 y, u32 width, u32 height) {
 TEST(parx_makes_the_detours_that_its_halves_ask_for) {
   const std::vector<std::pair<u32, u32>> sizes = {{4, 4}, {6, 4}, {2, 6}, {12, 8}};
   for (const auto& [width, height] : sizes) {
-    const ChannelGraph g = graph_of(hyperx_section({double(width), double(height)}, 1));
-    const ForwardingTable table = parx(g);
+    const tables::ChannelGraph g = graph_of(hyperx_section({double(width), double(height)}, 1));
+    const tables::ForwardingTable table = parx(g);
     CHECK_EQ(table.lmc, 2u);
     const auto cycle = find_cycle(g, table);
-    CHECK_FOR(cycle.empty(), cycle_name(g, cycle));
+    CHECK_FOR(cycle.empty(), tables::cycle_name(g, cycle));
     u32 longest = 0;
     for (u32 s = 0; s < g.switches; s++)
       for (u32 t = 0; t < g.terminals; t++) {
@@ -45,7 +46,7 @@ TEST(parx_makes_the_detours_that_its_halves_ask_for) {
           const bool forced = s != t && inside(a, x, y, width, height) && inside(a, to_x, to_y, width, height);
           const bool along = a < 2 ? y == to_y : x == to_x;
           u32 length = 0;
-          each_channel(g, table, s, t << 2 | a, [&](u32 c) {
+          tables::each_channel(g, table, s, t << 2 | a, [&](u32 c) {
             length++;
             CHECK(!inside(a, g.from[c] % width, g.from[c] / width, width, height) ||
                   !inside(a, g.to[c] % width, g.to[c] / width, width, height));
@@ -65,14 +66,14 @@ TEST(parx_makes_the_detours_that_its_halves_ask_for) {
 }
 
 TEST(parx_spreads_what_two_neighbours_send_each_other) {
-  const ChannelGraph g = graph_of(hyperx_section({12, 8}, 7));
-  const ForwardingTable table = parx(g);
+  const tables::ChannelGraph g = graph_of(hyperx_section({12, 8}, 7));
+  const tables::ForwardingTable table = parx(g);
   CHECK(find_cycle(g, table).empty());
   CHECK(table.layers <= 4);
   // The terminals of switch 0 to those of switch 1, each to its own: all on one link, or around through the other half.
   const auto fullest = [&](u32 a) {
     std::vector<u32> count(g.channels, 0);
-    for (u32 k = 0; k < 7; k++) each_channel(g, table, 0, (7 + k) << 2 | a, [&](u32 c) { count[c]++; });
+    for (u32 k = 0; k < 7; k++) tables::each_channel(g, table, 0, (7 + k) << 2 | a, [&](u32 c) { count[c]++; });
     return *std::max_element(count.begin(), count.end());
   };
   CHECK_EQ(fullest(1), 7u);
@@ -83,10 +84,10 @@ TEST(parx_spreads_what_two_neighbours_send_each_other) {
 
 // Permutations of the terminals, and the same with a little to all others.
 TEST(parx_balances_by_demand) {
-  const ChannelGraph g = graph_of(hyperx_section({6, 4}, 6));
+  const tables::ChannelGraph g = graph_of(hyperx_section({6, 4}, 6));
   double before = 0, after = 0;
   for (const u32 factor : {5, 7, 11, 13}) {
-    auto demand = std::make_shared<Demand>();
+    auto demand = std::make_shared<tables::Demand>();
     demand->terminals = g.terminals;
     for (u32 d = 0; d < g.terminals; d++) {
       demand->first.push_back(demand->source.size());
@@ -94,7 +95,7 @@ TEST(parx_balances_by_demand) {
       demand->weight.push_back(1e6);
     }
     demand->first.push_back(demand->source.size());
-    const ForwardingTable aware = parx(g, demand);
+    const tables::ForwardingTable aware = parx(g, demand);
     CHECK(find_cycle(g, aware).empty());
     before += quality(g, parx(g), *demand).edge_forwarding_index;
     after += quality(g, aware, *demand).edge_forwarding_index;
@@ -104,8 +105,8 @@ TEST(parx_balances_by_demand) {
 
 TEST(parx_goes_around_links_that_are_missing) {
   for (i64 seed = 1; seed <= 6; seed++) {
-    const ChannelGraph g = graph_of(hyperx_section({4, 4}, 2), {{"links", 0.25}, {"seed", seed}});
-    const ForwardingTable table = parx(g);  // which refuses a table that does not connect all
+    const tables::ChannelGraph g = graph_of(hyperx_section({4, 4}, 2), {{"links", 0.25}, {"seed", seed}});
+    const tables::ForwardingTable table = parx(g);  // which refuses a table that does not connect all
     CHECK(find_cycle(g, table).empty());
     CHECK(digest(table) == digest(parx(g)));
   }

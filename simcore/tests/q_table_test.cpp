@@ -228,8 +228,8 @@ TEST(q_table_of_hyperx) {
   // another dimension.
   Simulation sim = hyperx_packet();
   for (u32 column = 0; column < 6; column++) {
-    const float x1[] = {30, 60, 60, kUnreachable, kUnreachable, kUnreachable},
-                y3[] = {kUnreachable, kUnreachable, kUnreachable, 60, 60, 30};
+    const float x1[] = {30, 60, 60, routing::kUnreachable, routing::kUnreachable, routing::kUnreachable},
+                y3[] = {routing::kUnreachable, routing::kUnreachable, routing::kUnreachable, 60, 60, 30};
     CHECK_EQ(entry(sim, 0, 1, column), x1[column]);      // from (0, 0) towards x = 1
     CHECK_EQ(entry(sim, 0, 4 + 3, column), y3[column]);  // towards y = 3
   }

@@ -52,7 +52,7 @@ void trace_topology(const std::string& topology, const Values& small) {
   };
   for (const std::string& routing : names_on<RoutingSpec>(topology))
     trace(topology + " " + routing, of({routing, {}}, uniform));
-  for (const std::string& engine : names_on<EngineSpec>(topology))
+  for (const std::string& engine : names_on<tables::EngineSpec>(topology))
     trace(topology + " table " + engine, of({"table", {{"engine", engine}}}, uniform));
   for (const std::string& pattern : names_on<TrafficSpec>(topology))
     trace(topology + " minimal " + pattern, of({"minimal", {}}, {pattern, {{"load", 0.5}}}));

@@ -30,7 +30,7 @@ struct Place {
   bool local_path;  // source and destination in one group
 };
 Place place(const Network& net, const Decision& d) {
-  const Dragonfly& df = dragonfly(net);
+  const Dragonfly& df = as_dragonfly(net);
   const u32 from = df.group(net.terminal_router[d.packet.source]),
             to = df.group(net.terminal_router[d.packet.destination]), here = df.group(d.router);
   return {here == to ? kDestination : here == from ? kSource : kMiddle, from == to};
@@ -131,7 +131,7 @@ TEST(intermediate_groups_are_uniform) {
     std::map<u32, u32> middles;  // (intermediate - source group) mod 9
     u32 total = 0;
     for (const Decision& d : decisions(sim, 4000)) {
-      const Dragonfly& df = dragonfly(sim.network());
+      const Dragonfly& df = as_dragonfly(sim.network());
       const u32 from = df.group(sim.network().terminal_router[d.packet.source]);
       if (d.packet.hops > 0 || df.group(d.router) != from || d.packet.phase != kToIntermediate) continue;
       const u32 middle = routing == "valiant_group" ? d.intermediate : df.group(d.intermediate);

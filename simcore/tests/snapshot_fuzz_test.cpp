@@ -6,7 +6,7 @@
 #include "seam.hpp"
 #include "simcore/workload.hpp"
 #include "verify/verify.hpp"
-#include "workload/goal.hpp"
+#include "workload/readers/goal.hpp"
 
 using namespace scenes;
 
@@ -46,7 +46,7 @@ c requires a
 )";
 
 std::vector<JobSection> two_jobs() {
-  JobSection own{"own", {}, read_goal(kProgram, "own"), {}};
+  JobSection own{"own", {}, workload::read_goal(kProgram, "own"), {}};
   return {job("halo3d", {{"ranks", i64{4}}, {"iterations", i64{3}}}), std::move(own)};
 }
 

@@ -10,16 +10,16 @@
 
 namespace scenes {
 
-inline ChannelGraph graph_of(const Section& topology, const Values& failures = {}) {
+inline tables::ChannelGraph graph_of(const Section& topology, const Values& failures = {}) {
   Config c;
   c.topology = topology;
   c.failures = failures;
-  return channel_graph(c);
+  return tables::channel_graph(c);
 }
 
-inline ForwardingTable made(const ChannelGraph& g, const std::string& engine, const Values& values = {},
-                            std::shared_ptr<const Demand> demand = nullptr) {
-  return make_table("engine", {engine, values, std::move(demand)}, g);
+inline tables::ForwardingTable made(const tables::ChannelGraph& g, const std::string& engine, const Values& values = {},
+                                    std::shared_ptr<const tables::Demand> demand = nullptr) {
+  return tables::make_table("engine", {engine, values, std::move(demand)}, g);
 }
 
 inline Section random_regular(i64 routers, i64 degree, i64 seed, i64 terminals = 2) {

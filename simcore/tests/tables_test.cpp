@@ -20,7 +20,7 @@ namespace {
 
 Section ring(double n) { return {"torus", {{"sizes", std::vector<double>{n}}}}; }
 
-Config play(const Section& topology, std::shared_ptr<const ForwardingTable> table, double load,
+Config play(const Section& topology, std::shared_ptr<const tables::ForwardingTable> table, double load,
             const Values& routing = {}, const Values& router = {}) {
   Config c = config(topology, merge(input_queued(), router), {"table", routing}, {"uniform", {{"load", load}}});
   c.table = std::move(table);
@@ -28,14 +28,14 @@ Config play(const Section& topology, std::shared_ptr<const ForwardingTable> tabl
 }
 
 // Every route walked, every dependency in a set of its own: slow and plain.
-Edges dependencies(const ChannelGraph& g, const ForwardingTable& table) {
+Edges dependencies(const tables::ChannelGraph& g, const tables::ForwardingTable& table) {
   Edges edges;
   for (u32 t = 0; t < g.terminals; t++)
     for (u32 d = 0; d < table.destinations(); d++) {
       const u32 s = g.terminal_switch[t], layer = table.layer_of(s, t, d);
       u32 in = kNone, lane = 0;
-      each_channel(g, table, s, d, [&](u32 c) {
-        const u32 out = lane_of(g, table, layer, in, t, c);
+      tables::each_channel(g, table, s, d, [&](u32 c) {
+        const u32 out = tables::lane_of(g, table, layer, in, t, c);
         if (in != kNone) edges[channel_class(in, lane)].insert(channel_class(c, out));
         in = c;
         lane = out;
@@ -45,25 +45,25 @@ Edges dependencies(const ChannelGraph& g, const ForwardingTable& table) {
 }
 
 // The same table as whole routes.
-ForwardingTable as_routes(const ChannelGraph& g, const ForwardingTable& table) {
-  ForwardingTable routes = table;
+tables::ForwardingTable as_routes(const tables::ChannelGraph& g, const tables::ForwardingTable& table) {
+  tables::ForwardingTable routes = table;
   routes.port.clear();
   routes.route_first = {0};
   for (u32 s = 0; s < g.switches; s++)
     for (u32 d = 0; d < table.destinations(); d++) {
-      each_channel(g, table, s, d, [&](u32 c) { routes.route_port.push_back(g.port[c]); });
+      tables::each_channel(g, table, s, d, [&](u32 c) { routes.route_port.push_back(g.port[c]); });
       routes.route_first.push_back(routes.route_port.size());
     }
   return routes;
 }
 
 // Shortest routes with ties by chance, layers by chance.
-ForwardingTable random_table(const ChannelGraph& g, u32 layers, u64 seed, LayerBy by) {
-  ForwardingTable table = empty_table(g, "random");
+tables::ForwardingTable random_table(const tables::ChannelGraph& g, u32 layers, u64 seed, tables::LayerBy by) {
+  tables::ForwardingTable table = tables::empty_table(g, "random");
   std::vector<u32> hops;
   u64 n = 0;
   for (u32 t = 0; t < g.terminals; t++) {
-    hops_to(g, g.terminal_switch[t], hops);
+    tables::hops_to(g, g.terminal_switch[t], hops);
     for (u32 s = 0; s < g.switches; s++) {
       std::vector<u32> ways;
       for (u32 c = g.first[s]; c < g.first[s + 1]; c++)
@@ -73,9 +73,9 @@ ForwardingTable random_table(const ChannelGraph& g, u32 layers, u64 seed, LayerB
   }
   table.layers = layers;
   table.layer_by = by;
-  table.layer.resize(std::size_t{by == LayerBy::kDestination ? 1
-                                 : by == LayerBy::kSwitch    ? g.switches
-                                                             : g.terminals} *
+  table.layer.resize(std::size_t{by == tables::LayerBy::kDestination ? 1
+                                 : by == tables::LayerBy::kSwitch    ? g.switches
+                                                                     : g.terminals} *
                      g.terminals);
   for (u8& layer : table.layer) layer = static_cast<u8>(below(draw(seed, 2, n++), layers));
   return table;
@@ -84,7 +84,7 @@ ForwardingTable random_table(const ChannelGraph& g, u32 layers, u64 seed, LayerB
 }  // namespace
 
 TEST(channel_graph_is_the_network) {
-  const ChannelGraph g = graph_of(hyperx_section({12, 8}, 7));
+  const tables::ChannelGraph g = graph_of(hyperx_section({12, 8}, 7));
   CHECK_EQ(g.switches, 96u);
   CHECK_EQ(g.channels, 2 * 864u);
   CHECK_EQ(g.terminals, 672u);
@@ -101,41 +101,43 @@ TEST(channel_graph_is_the_network) {
 }
 
 TEST(a_table_with_a_flaw_is_refused_by_name) {
-  const ChannelGraph g = graph_of(ring(6));
-  const ForwardingTable good = made(g, "min_hop");
-  ForwardingTable bad = good;
-  bad.at(2, 4) = kNoPort;
-  CHECK_THROWS(ConfigError, check_table(g, bad), "switch 2 has no port for terminal 4");
+  const tables::ChannelGraph g = graph_of(ring(6));
+  const tables::ForwardingTable good = made(g, "min_hop");
+  tables::ForwardingTable bad = good;
+  bad.at(2, 4) = tables::kNoPort;
+  CHECK_THROWS(ConfigError, tables::check_table(g, bad), "switch 2 has no port for terminal 4");
   bad = good;
   bad.at(2, 4) = 7;
-  CHECK_THROWS(ConfigError, check_table(g, bad), "switch 2 sends terminal 4 to port 7, which leads to no other switch");
+  CHECK_THROWS(ConfigError, tables::check_table(g, bad),
+               "switch 2 sends terminal 4 to port 7, which leads to no other switch");
   bad.at(2, 4) = 0;
-  CHECK_THROWS(ConfigError, check_table(g, bad), "port 0");
+  CHECK_THROWS(ConfigError, tables::check_table(g, bad), "port 0");
   bad = good;
   bad.at(2, 4) = 2;  // towards 1
   bad.at(1, 4) = 1;  // towards 2
-  CHECK_THROWS(ConfigError, check_table(g, bad), "terminal 4 go round in a loop: 1 -> 2 -> 1");
+  CHECK_THROWS(ConfigError, tables::check_table(g, bad), "terminal 4 go round in a loop: 1 -> 2 -> 1");
   bad = good;
   bad.at(3, 3) = 1;
-  CHECK_THROWS(ConfigError, check_table(g, bad), "switch 3 sends terminal 3, which hangs on its port 0, to port 1");
-  CHECK_THROWS(ConfigError, check_table(graph_of(ring(7)), good),
+  CHECK_THROWS(ConfigError, tables::check_table(g, bad),
+               "switch 3 sends terminal 3, which hangs on its port 0, to port 1");
+  CHECK_THROWS(ConfigError, tables::check_table(graph_of(ring(7)), good),
                "another network: it has 6 switches and 6 terminals, the topology 7 and 7");
   bad = good;
   bad.fingerprint = "torus of some other kind";
-  CHECK_THROWS(ConfigError, check_table(g, bad), "another network", "some other kind");
+  CHECK_THROWS(ConfigError, tables::check_table(g, bad), "another network", "some other kind");
   bad = good;
   bad.port.pop_back();
-  CHECK_THROWS(ConfigError, check_table(g, bad), "arrays are not those");
+  CHECK_THROWS(ConfigError, tables::check_table(g, bad), "arrays are not those");
   bad = good;
-  bad.layer_by = LayerBy::kDestination;
+  bad.layer_by = tables::LayerBy::kDestination;
   bad.layer.assign(6, 1);
-  CHECK_THROWS(ConfigError, check_table(g, bad), "layer 1 of 1");
+  CHECK_THROWS(ConfigError, tables::check_table(g, bad), "layer 1 of 1");
   bad.layer.pop_back();
-  CHECK_THROWS(ConfigError, check_table(g, bad), "5 layers for 6 pairs");
+  CHECK_THROWS(ConfigError, tables::check_table(g, bad), "5 layers for 6 pairs");
   bad = as_routes(g, good);
-  check_table(g, bad);
+  tables::check_table(g, bad);
   bad.route_port[0] ^= 3;
-  CHECK_THROWS(ConfigError, check_table(g, bad), "the route from switch 0 to terminal 1 ends at switch 5");
+  CHECK_THROWS(ConfigError, tables::check_table(g, bad), "the route from switch 0 to terminal 1 ends at switch 5");
 }
 
 TEST(cycles_are_found_where_they_are) {
@@ -143,18 +145,19 @@ TEST(cycles_are_found_where_they_are) {
   for (const Section& topology :
        {ring(5), Section{"torus", {{"sizes", std::vector<double>{4, 3}}}}, hyperx_section({4, 3}, 2), small_network(),
         Section{"random_regular", registry<TopologySpec>().find("random_regular")->second.small}}) {
-    const ChannelGraph g = graph_of(topology);
-    for (const LayerBy by : {LayerBy::kDestination, LayerBy::kSwitch, LayerBy::kTerminal})
+    const tables::ChannelGraph g = graph_of(topology);
+    for (const tables::LayerBy by :
+         {tables::LayerBy::kDestination, tables::LayerBy::kSwitch, tables::LayerBy::kTerminal})
       for (const u32 layers : {1u, 2u, 6u, 30u})
         for (u64 seed = 0; seed < 4; seed++) {
-          const ForwardingTable table = random_table(g, layers, seed, by);
-          check_table(g, table);
-          for (const ForwardingTable& same : {table, as_routes(g, table)}) {
+          const tables::ForwardingTable table = random_table(g, layers, seed, by);
+          tables::check_table(g, table);
+          for (const tables::ForwardingTable& same : {table, as_routes(g, table)}) {
             const Edges edges = dependencies(g, same);
             const auto cycle = find_cycle(g, same);
             CHECK_EQ(cycle.empty(), acyclic(edges));
             for (std::size_t k = 0; k < cycle.size(); k++) {
-              const LaneChannel &a = cycle[k], &b = cycle[(k + 1) % cycle.size()];
+              const tables::LaneChannel &a = cycle[k], &b = cycle[(k + 1) % cycle.size()];
               CHECK(edges.at(channel_class(a.channel, a.lane)).contains(channel_class(b.channel, b.lane)));
             }
             (cycle.empty() ? without : with)++;
@@ -167,11 +170,11 @@ TEST(cycles_are_found_where_they_are) {
 // Hoefler's slide: the paths of two hops around a ring of five wait for each other; one of them in a second layer ends
 // it.
 TEST(one_path_in_a_second_layer_breaks_the_ring) {
-  const ChannelGraph g = graph_of(ring(5));
-  ForwardingTable table = made(g, "min_hop");
+  const tables::ChannelGraph g = graph_of(ring(5));
+  tables::ForwardingTable table = made(g, "min_hop");
   CHECK_EQ(find_cycle(g, table).size(), 5u);
   table.layers = 2;
-  table.layer_by = LayerBy::kSwitch;
+  table.layer_by = tables::LayerBy::kSwitch;
   table.layer.assign(25, 0);
   const auto move = [&](u32 s, u32 d) { table.layer[s * 5 + d] = 1; };
   move(0, 2);
@@ -183,33 +186,34 @@ TEST(one_path_in_a_second_layer_breaks_the_ring) {
 // Along a ring of a torus bubble flow control does; a circle over several rings it does not break.
 TEST(rings_count_as_one_with_bubbles) {
   const Section square = {"torus", {{"sizes", std::vector<double>{4, 4}}}};
-  const ChannelGraph g = graph_of(square);
-  ForwardingTable x_first = empty_table(g, "x first"), mixed = empty_table(g, "either first");
+  const tables::ChannelGraph g = graph_of(square);
+  tables::ForwardingTable x_first = tables::empty_table(g, "x first"), mixed = tables::empty_table(g, "either first");
   for (u32 s = 0; s < 16; s++)
     for (u32 t = 0; t < 16; t++)
-      for (ForwardingTable* table : {&x_first, &mixed}) {
+      for (tables::ForwardingTable* table : {&x_first, &mixed}) {
         const u32 dx = (t % 4 + 4 - s % 4) % 4, dy = (t / 4 + 4 - s / 4) % 4;
         const bool y_first = table == &mixed && t % 2;
         if (s == t) continue;
         table->at(s, t) = static_cast<u16>(dx && !(y_first && dy) ? 1 + (dx == 3) : 3 + (dy == 3));
       }
-  for (ForwardingTable* table : {&x_first, &mixed}) {
-    check_table(g, *table);
+  for (tables::ForwardingTable* table : {&x_first, &mixed}) {
+    tables::check_table(g, *table);
     table->bubble = false;
     CHECK(!find_cycle(g, *table).empty());
     table->bubble = true;
   }
   CHECK(find_cycle(g, x_first).empty());
   CHECK(!find_cycle(g, mixed).empty());
-  Simulation sim(play(square, std::make_shared<ForwardingTable>(x_first), 1.0, {}, {{"input_buffer_flits", i64{2}}}));
+  Simulation sim(
+      play(square, std::make_shared<tables::ForwardingTable>(x_first), 1.0, {}, {{"input_buffer_flits", i64{2}}}));
   CHECK(sim.network().routing_facts.bubble);
   sim.run(20000);
   CHECK(sim.state().part.totals.flits_ejected > 10000);
 }
 
 TEST(a_table_that_can_deadlock_is_refused_or_does) {
-  const ChannelGraph g = graph_of(ring(6));
-  const auto table = std::make_shared<const ForwardingTable>(made(g, "min_hop"));
+  const tables::ChannelGraph g = graph_of(ring(6));
+  const auto table = std::make_shared<const tables::ForwardingTable>(made(g, "min_hop"));
   const Values tight = {{"input_buffer_flits", i64{1}}, {"watchdog_ns", 2000.0}};
   CHECK_THROWS(ConfigError, Simulation(play(ring(6), table, 1.0)), "can deadlock", "0:1->1", "in lane 0",
                "allow_cycles");
@@ -221,8 +225,8 @@ TEST(a_table_that_can_deadlock_is_refused_or_does) {
 // table holds.
 TEST(the_simulator_plays_the_table) {
   const Section square = {"mesh", {{"sizes", std::vector<double>{4, 4}}}};
-  const ChannelGraph g = graph_of(square);
-  ForwardingTable order = empty_table(g, "x first");
+  const tables::ChannelGraph g = graph_of(square);
+  tables::ForwardingTable order = tables::empty_table(g, "x first");
   for (u32 s = 0; s < 16; s++)
     for (u32 t = 0; t < 16; t++) {
       const u32 sx = s % 4, tx = t % 4, sy = s / 4, ty = t / 4;
@@ -236,29 +240,30 @@ TEST(the_simulator_plays_the_table) {
   };
   const u64 wanted =
       hash_of(Simulation(config(square, input_queued(), {"dimension_order", {}}, {"uniform", {{"load", 0.7}}})));
-  CHECK_EQ(hash_of(Simulation(play(square, std::make_shared<ForwardingTable>(order), 0.7))), wanted);
-  CHECK_EQ(hash_of(Simulation(play(square, std::make_shared<ForwardingTable>(as_routes(g, order)), 0.7))), wanted);
+  CHECK_EQ(hash_of(Simulation(play(square, std::make_shared<tables::ForwardingTable>(order), 0.7))), wanted);
+  CHECK_EQ(hash_of(Simulation(play(square, std::make_shared<tables::ForwardingTable>(as_routes(g, order)), 0.7))),
+           wanted);
 }
 
 // Packets keep their layer, or go by lanes; the VCs say which.
 TEST(layers_and_lanes_are_virtual_channels) {
-  const ChannelGraph g = graph_of(ring(6));
-  ForwardingTable layered = made(g, "min_hop");
+  const tables::ChannelGraph g = graph_of(ring(6));
+  tables::ForwardingTable layered = made(g, "min_hop");
   layered.layers = 3;
-  layered.layer_by = LayerBy::kTerminal;
+  layered.layer_by = tables::LayerBy::kTerminal;
   layered.layer.resize(36);
   for (u32 t = 0; t < 6; t++)
     for (u32 d = 0; d < 6; d++) layered.layer[t * 6 + d] = static_cast<u8>((t + d) % 3);
   // Those that pass between the routers 5 and 0 are of layer 1 and travel in lane 0, the others in lane 1; but on their
   // first channel in direction + all travel in lane 1: from there nobody waits for one before.
-  ForwardingTable dateline = made(g, "min_hop");
+  tables::ForwardingTable dateline = made(g, "min_hop");
   dateline.layers = dateline.lanes = 2;
-  dateline.layer_by = LayerBy::kSwitch;
+  dateline.layer_by = tables::LayerBy::kSwitch;
   dateline.lane_ports = g.ports;
   dateline.layer.assign(36, 0);
   for (u32 s = 0; s < 6; s++)
     for (u32 d = 0; d < 6; d++)
-      each_channel(g, dateline, s, d, [&](u32 c) {
+      tables::each_channel(g, dateline, s, d, [&](u32 c) {
         if (g.from[c] + g.to[c] == 5 && g.from[c] % 5 == 0) dateline.layer[s * 6 + d] = 1;
       });
   for (u32 s = 0; s < 6; s++)
@@ -269,7 +274,7 @@ TEST(layers_and_lanes_are_virtual_channels) {
   CHECK(!find_cycle(g, layered).empty());
   CHECK(find_cycle(g, dateline).empty());
   for (const auto& [table, allow] : {std::pair{layered, true}, {dateline, false}}) {
-    Simulation sim(play(ring(6), std::make_shared<ForwardingTable>(table), 0.5, {{"allow_cycles", allow}}));
+    Simulation sim(play(ring(6), std::make_shared<tables::ForwardingTable>(table), 0.5, {{"allow_cycles", allow}}));
     CHECK_EQ(sim.network().vcs, table.classes());
     u64 seen = 0;
     std::map<std::pair<u32, u32>, u32> known;  // lane of the channel each packet was last sent to
@@ -282,8 +287,9 @@ TEST(layers_and_lanes_are_virtual_channels) {
         if (b.router[i] == net.terminal_router[p.destination]) continue;
         const u32 in =
             net.is_link(net.port(b.router[i], b.in_port[i])) ? g.reverse[g.channel(b.router[i], b.in_port[i])] : kNone;
-        const u32 wanted = lane_of(g, table, table.layer_of(net.terminal_router[p.source], p.source, p.destination), in,
-                                   p.source, g.channel(b.router[i], table.at(b.router[i], p.destination)));
+        const u32 wanted =
+            tables::lane_of(g, table, table.layer_of(net.terminal_router[p.source], p.source, p.destination), in,
+                            p.source, g.channel(b.router[i], table.at(b.router[i], p.destination)));
         const auto was = known.find({p.source, p.sequence});
         if (in != kNone && was != known.end()) {
           CHECK_EQ(u32{b.in_vc[i]}, was->second);
@@ -303,14 +309,14 @@ TEST(every_engine_makes_tables_that_run) {
   u32 made_so_far = 0;
   for (const auto& [name, topology] : registry<TopologySpec>()) {
     const Section section{name, topology.small};
-    const ChannelGraph g = graph_of(section);
-    for (const auto& [engine, spec] : registry<EngineSpec>()) {
+    const tables::ChannelGraph g = graph_of(section);
+    for (const auto& [engine, spec] : registry<tables::EngineSpec>()) {
       if (!spec.topologies.empty() && !std::ranges::count(spec.topologies, name)) continue;
       const std::string what = engine + " on " + name;
       Values budget;  // of an engine that goes on for as many steps as it is given
       for (const ParamSpec& p : spec.params)
         if (p.key == "steps") budget[p.key] = i64{500};
-      ForwardingTable table;
+      tables::ForwardingTable table;
       try {
         table = made(g, engine, budget);
       } catch (const ConfigError& error) {

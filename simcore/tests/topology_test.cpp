@@ -27,7 +27,7 @@ struct End {
   bool operator==(const End&) const = default;
 };
 std::vector<End> links(const Network& net, u32 group, u32 other) {
-  const Dragonfly& df = dragonfly(net);
+  const Dragonfly& df = as_dragonfly(net);
   std::vector<End> found;
   for (u32 r = group * df.a; r < (group + 1) * df.a; r++)
     for (u32 j = 0; j < df.h; j++) {
@@ -46,7 +46,7 @@ void check_link(const Network& net, u32 group, u32 other, End here, End there) {
 void check_shape(const Section& section) {
   const auto built = network(section);
   const Network& net = *built;
-  const Dragonfly& df = dragonfly(net);
+  const Dragonfly& df = as_dragonfly(net);
   const std::string name = shape(section);
   CHECK_FOR(net.routers == df.a * df.g && net.terminals == df.a * df.g * df.p && net.radix == df.p + df.a - 1 + df.h,
             name);
@@ -153,7 +153,7 @@ TEST(random_arrangements_differ_by_seed) {
 TEST(several_links_are_used_alike) {
   for (const auto& section : {dragonfly_section(1, 8, 2, 5), dragonfly_section(4, 4, 4, 2)}) {
     const auto net = network(section);
-    const Dragonfly& df = dragonfly(*net);
+    const Dragonfly& df = as_dragonfly(*net);
     for (u32 group = 0; group < df.g; group++)
       for (u32 other = 0; other < df.g; other++) {
         if (group == other) continue;
@@ -191,7 +191,7 @@ TEST(dragonfly_marks_what_leaves_the_minimal_paths) {
        {small_network(), dragonfly_section(2, 3, 2, 4, {{"arrangement", std::string("palmtree")}}),
         dragonfly_section(1, 3, 1, 4)}) {
     Lone x(build(config(topology, input_queued(), {"random", {}}, {"uniform", {}})));
-    const Dragonfly& df = dragonfly(x.net);
+    const Dragonfly& df = as_dragonfly(x.net);
     u32 minimal = 0, others = 0;
     for (u32 source = 0; source < x.net.terminals; source += 3)
       for (u32 router = 0; router < x.net.routers; router++)

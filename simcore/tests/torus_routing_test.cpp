@@ -145,7 +145,7 @@ TEST(dateline_leaves_no_cycle) {
   // Without the classes there is a cycle wherever a ring has four routers or more, and nowhere else.
   for (const Shape& shape : shapes) {
     Lone x = lone(shape, routing("dateline"));
-    const Torus& t = torus(x.net);
+    const Torus& t = as_torus(x.net);
     bool long_ring = false;
     for (u32 k = 0; k < t.dimensions; k++) long_ring |= t.ring[k] && t.widths[k] > 3;
     CHECK_FOR(x.net.routing_facts.classes == (long_ring ? 2 : 1), x.net.fingerprint);

@@ -286,7 +286,7 @@ using Entries = std::map<std::pair<u32, u32>, double>;  // by (source, destinati
 
 // `small_network()` with rates from a matrix.
 Config matrix_config(const Entries& entries, double load = 0.5, u32 terminals = 72) {
-  auto demand = std::make_shared<Demand>();
+  auto demand = std::make_shared<tables::Demand>();
   demand->terminals = terminals;
   demand->first.assign(terminals + 1, 0);
   for (u32 d = 0; d < terminals; d++) {

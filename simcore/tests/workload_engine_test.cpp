@@ -9,9 +9,9 @@
 #include "simcore/stats.hpp"
 #include "simcore/workload.hpp"
 #include "test.hpp"
-#include "workload/array_program.hpp"
-#include "workload/goal.hpp"
 #include "workload/program_totals.hpp"
+#include "workload/readers/array_program.hpp"
+#include "workload/readers/goal.hpp"
 
 using namespace flitgym;
 
@@ -70,7 +70,7 @@ void finish(Simulation& sim, u64 most = 20000000) {
 }  // namespace
 
 TEST(loggops_example_ends_at_17494_and_27488) {
-  Simulation sim(with_jobs({given("goal", read_goal(kExample, "example"))}, pure()));
+  Simulation sim(with_jobs({given("goal", workload::read_goal(kExample, "example"))}, pure()));
   finish(sim);
   CHECK_EQ(finish_ns(sim, 1), 17494u);
   CHECK_EQ(finish_ns(sim, 0), 27488u);
@@ -78,11 +78,11 @@ TEST(loggops_example_ends_at_17494_and_27488) {
 
 TEST(loggops_one_message_takes_o_L_o_and_its_bytes) {
   for (const u64 bytes : {u64{1}, u64{2}, u64{1000}, u64{65535}}) {
-    Simulation sim(
-        with_jobs({given("goal", read_goal("num_ranks 2\nrank 0 {\nsend " + std::to_string(bytes) +
+    Simulation sim(with_jobs(
+        {given("goal", workload::read_goal("num_ranks 2\nrank 0 {\nsend " + std::to_string(bytes) +
                                                "b to 1\n}\nrank 1 {\nrecv " + std::to_string(bytes) + "b from 0\n}\n",
                                            "one"))},
-                  pure()));
+        pure()));
     finish(sim);
     CHECK_EQ(finish_ns(sim, 0), 1500u);
     CHECK_EQ(finish_ns(sim, 1), 1500 + 2500 + 1500 + (bytes - 1) * 6);
@@ -137,7 +137,7 @@ TEST(workload_messages_arrive_once_and_in_full) {
     CHECK_EQ(s.part.totals.packets_in_network, 0u);
     for (u32 j = 0; j < 2; j++) {
       const JobTotals t = job_sums(s)[j];
-      const ProgramTotals wanted = totals(*sim.network().workload->jobs[j].program);
+      const workload::ProgramTotals wanted = workload::totals(*sim.network().workload->jobs[j].program);
       CHECK_EQ(t.messages_sent, wanted.messages);
       CHECK_EQ(t.messages_received, wanted.messages);
       CHECK_EQ(t.bytes_sent, wanted.bytes);
@@ -186,7 +186,8 @@ TEST(workload_snapshot_goes_on_as_the_original_does) {
 
 // One message alone: what the hosts charge, and what the network takes without queueing.
 TEST(workload_eager_message_alone_takes_what_host_and_network_say) {
-  const auto program = read_goal("num_ranks 2\nrank 0 {\nsend 467b to 1\n}\nrank 1 {\nrecv 467b from 0\n}\n", "one");
+  const auto program =
+      workload::read_goal("num_ranks 2\nrank 0 {\nsend 467b to 1\n}\nrank 1 {\nrecv 467b from 0\n}\n", "one");
   Simulation sim(with_jobs({given("one", program, {0, 1})}, {}));
   finish(sim);
   // Sender: entry 30, setup 24, copy 0.344 x 467, return 30. The NIC has it 10 ns after the copy.
@@ -208,7 +209,7 @@ TEST(workload_eager_message_alone_takes_what_host_and_network_say) {
 
 TEST(workload_rendezvous_waits_for_its_receiver) {
   // The receiver computes for 100 us before it posts: the sender is held up until then, and no data move before.
-  const auto program = read_goal(
+  const auto program = workload::read_goal(
       "num_ranks 2\nrank 0 {\nsend 100000b to 1\n}\nrank 1 {\nc: calc 100000\nr: recv 100000b from 0\nr requires "
       "c\n}\n",
       "late");
@@ -234,7 +235,7 @@ TEST(workload_messages_between_two_ranks_keep_their_order) {
   for (u32 k = 0; k < 40; k++)
     text += "r" + std::to_string(k) + ": recv " + std::to_string(k % 2 ? 8 : 11000) + "b from 0 tag -1\n" +
             (k ? "r" + std::to_string(k) + " requires r" + std::to_string(k - 1) + "\n" : "");
-  const auto program = read_goal(text + "}\n", "order");
+  const auto program = workload::read_goal(text + "}\n", "order");
   for (const char* order : {"message", "packet"}) {
     Simulation sim(with_jobs({given("order", program, {0, 71}),
                               motif("ur", {{"ranks", i64{60}}, {"iterations", i64{30}}, {"bytes", i64{8000}}})},
@@ -257,7 +258,7 @@ TEST(workload_messages_between_two_ranks_keep_their_order) {
 
 TEST(workload_that_waits_for_ever_says_who_waits_for_what) {
   // Both receive before they send.
-  const auto program = read_goal(
+  const auto program = workload::read_goal(
       "num_ranks 2\nrank 0 {\nr: recv 8b from 1 tag 5\ns: send 8b to 1 tag 6\ns requires r\n}\nrank 1 {\nr: recv 8b "
       "from 0 tag 6\ns: send 8b to 0 tag 5\ns requires r\n}\n",
       "both.goal");
@@ -295,11 +296,11 @@ TEST(workload_jobs_start_when_told) {
 
 TEST(workload_idle_cycles_are_skipped_without_a_trace) {
   // 5 ms of computing between two exchanges: as fast as without, and to the cycle where the clock says.
-  const auto program = read_goal(
+  const auto program = workload::read_goal(
       "num_ranks 2\nrank 0 {\nc: calc 5000000\ns: send 512b to 1\ns requires c\n}\nrank 1 {\nr: recv 512b from 0\n}\n",
       "idle");
   const auto direct =
-      read_goal("num_ranks 2\nrank 0 {\nsend 512b to 1\n}\nrank 1 {\nr: recv 512b from 0\n}\n", "direct");
+      workload::read_goal("num_ranks 2\nrank 0 {\nsend 512b to 1\n}\nrank 1 {\nr: recv 512b from 0\n}\n", "direct");
   Simulation late(with_jobs({given("idle", program, {0, 40})}, {})),
       now(with_jobs({given("idle", direct, {0, 40})}, {}));
   finish(late);
@@ -359,19 +360,21 @@ TEST(workload_refuses_what_cannot_run) {
   refused(with_jobs({halo(2, {}, "a.b")}, {}), {"'a.b' is no name"});
   refused(with_jobs({halo(2, {}, "")}, {}), {"'' is no name"});
   refused(with_jobs({motif("", {})}, {}), {"neither motif nor goal_file"});
-  JobSection late = given("late", read_goal("num_ranks 1\nrank 0 {\ncalc 5\n}\n", "late"));
+  JobSection late = given("late", workload::read_goal("num_ranks 1\nrank 0 {\ncalc 5\n}\n", "late"));
   late.motif.values["start_ns"] = -5.0;
   refused(with_jobs({late}, {}), {"start_ns", "-5"});
   late.motif.values = {{"ranks", i64{3}}};
   refused(with_jobs({late}, {}), {"ranks", "start_ns"});
-  refused(with_jobs({given("long", read_goal("num_ranks 1\nrank 0 {\ncalc 18446744073709552\n}\n", "long.goal"))}, {}),
-          {"long.goal:3", "18446744073709552 ns"});
+  refused(
+      with_jobs({given("long", workload::read_goal("num_ranks 1\nrank 0 {\ncalc 18446744073709552\n}\n", "long.goal"))},
+                {}),
+      {"long.goal:3", "18446744073709552 ns"});
   refused(
       with_jobs(
-          {given(
-              "large",
-              read_goal("num_ranks 2\nrank 0 {\nsend 2199023256052b to 1\n}\nrank 1 {\nrecv 2199023256052b from 0\n}\n",
-                        "large.goal"))},
+          {given("large",
+                 workload::read_goal(
+                     "num_ranks 2\nrank 0 {\nsend 2199023256052b to 1\n}\nrank 1 {\nrecv 2199023256052b from 0\n}\n",
+                     "large.goal"))},
           {}),
       {"large.goal:3", "2199023256052 bytes"});
   refused(with_jobs({halo(2)}, {{"host", std::string("loggops")}, {"loggops_G_ns_per_byte", 0.0125}}),
@@ -472,10 +475,10 @@ TEST(blame_names_the_job_that_holds_the_link) {
     else text += "recv 9000b from " + std::to_string(r - 7) + "\nrecv 9000b from " + std::to_string(r - 7) + " tag 1\n";
     text += "}\n";
   }
-  const auto quiet = read_goal(
+  const auto quiet = workload::read_goal(
       "num_ranks 2\nrank 0 {\nc: calc 1500\ns: send 5000b to 1\ns requires c\n}\nrank 1 {\nrecv 5000b from 0\n}\n",
       "quiet");
-  Simulation sim(with_jobs({given("quiet", quiet, a), given("flood", read_goal(text, "flood"), b)}, {}));
+  Simulation sim(with_jobs({given("quiet", quiet, a), given("flood", workload::read_goal(text, "flood"), b)}, {}));
   finish(sim);
   sim.end_window();
   const State& s = sim.state();
@@ -499,6 +502,6 @@ TEST(every_motif_runs_to_its_end_on_every_host) {
                                {{"host", std::string(host)}}, scenes::small_network(), "par"));
       finish(sim);
       const JobTotals t = job_sums(sim.state())[0];
-      CHECK_EQ(t.bytes_received, totals(*sim.network().workload->jobs[0].program).bytes);
+      CHECK_EQ(t.bytes_received, workload::totals(*sim.network().workload->jobs[0].program).bytes);
     }
 }

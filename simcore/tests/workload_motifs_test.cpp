@@ -5,10 +5,10 @@
 #include "abstract_machine.hpp"
 #include "simcore/registry.hpp"
 #include "test.hpp"
-#include "workload/collectives.hpp"
-#include "workload/motif.hpp"
-#include "workload/permutation.hpp"
-#include "workload/process_grid.hpp"
+#include "workload/collectives/collectives.hpp"
+#include "workload/motifs/motif.hpp"
+#include "workload/motifs/permutation.hpp"
+#include "workload/motifs/process_grid.hpp"
 #include "workload/program_totals.hpp"
 
 using namespace flitgym;
@@ -23,10 +23,10 @@ std::shared_ptr<const Program> motif(const std::string& name, u32 ranks = 0, con
   return found->second.build(Params("motif." + name, found->second.params, values), ranks, scale);
 }
 
-ProgramTotals checked_totals(const std::string& name, u32 ranks = 0, const Values& values = {}) {
+workload::ProgramTotals checked_totals(const std::string& name, u32 ranks = 0, const Values& values = {}) {
   const auto program = motif(name, ranks, values);
-  check_program(*program, name);
-  const ProgramTotals sum = totals(*program);
+  workload::check_program(*program, name);
+  const workload::ProgramTotals sum = workload::totals(*program);
   CHECK_EQ(sum.receives, sum.messages);
   return sum;
 }
@@ -40,12 +40,12 @@ struct Written : Program {
   std::string where(u32, u64, u32 op) const override { return "line " + std::to_string(op + 1); }
 };
 
-Written written(u32 ranks, const std::function<void(Script&, const Communicator&)>& body) {
+Written written(u32 ranks, const std::function<void(workload::Script&, const workload::Communicator&)>& body) {
   Written program(ranks);
   for (u32 rank = 0; rank < ranks; rank++) {
     Block block;
-    Script script(block);
-    body(script, world(ranks, rank));
+    workload::Script script(block);
+    body(script, workload::world(ranks, rank));
     program.of[rank].push_back(std::move(block));
   }
   return program;
@@ -77,13 +77,13 @@ TEST(motifs_send_the_bytes_of_the_study) {
 }
 
 TEST(motifs_compute_as_long_as_the_study) {
-  CHECK_EQ(totals(*motif("cosmoflow")).calc_ns, u64{528} * 2 * 5160000);
-  CHECK_EQ(totals(*motif("fft3d")).calc_ns, u64{528} * 8 * 7 * 121200);
-  CHECK_EQ(totals(*motif("fft3d", 140)).calc_ns, u64{140} * 8 * 7 * 456800);
-  CHECK_EQ(totals(*motif("lqcd")).calc_ns, 528u * 5);
-  CHECK_EQ(totals(*motif("lu")).calc_ns, 528u * 3 * 300);
+  CHECK_EQ(workload::totals(*motif("cosmoflow")).calc_ns, u64{528} * 2 * 5160000);
+  CHECK_EQ(workload::totals(*motif("fft3d")).calc_ns, u64{528} * 8 * 7 * 121200);
+  CHECK_EQ(workload::totals(*motif("fft3d", 140)).calc_ns, u64{140} * 8 * 7 * 456800);
+  CHECK_EQ(workload::totals(*motif("lqcd")).calc_ns, 528u * 5);
+  CHECK_EQ(workload::totals(*motif("lu")).calc_ns, 528u * 3 * 300);
   for (const char* name : {"ur", "halo3d", "dl", "stencil5d", "lulesh"})
-    CHECK_EQ(totals(*motif(name, 0, {}, 0.01)).calc_ns, 0u);
+    CHECK_EQ(workload::totals(*motif(name, 0, {}, 0.01)).calc_ns, 0u);
 }
 
 // Sizes per message: FFT3D's splits, LQCD's halves rounded down.
@@ -149,15 +149,15 @@ TEST(motifs_lu_is_a_wavefront) {
 }
 
 TEST(motifs_choose_the_grids_of_the_study) {
-  const auto text = [](const std::vector<u32>& sizes) { return ProcessGrid{sizes, false}.text(); };
-  CHECK_EQ(text(near_square(528)), "22 x 24");
-  CHECK_EQ(text(near_square(140)), "10 x 14");
-  CHECK_EQ(text(near_square(512)), "16 x 32");
-  CHECK_EQ(text(near_square(13)), "1 x 13");
-  CHECK_EQ(text(balanced_sizes(528, 5)), "2 x 2 x 3 x 4 x 11");
-  CHECK_EQ(text(balanced_sizes(243, 5)), "3 x 3 x 3 x 3 x 3");
-  CHECK_EQ(text(balanced_sizes(4096, 3)), "16 x 16 x 16");
-  CHECK_EQ(text(balanced_sizes(1, 3)), "1 x 1 x 1");
+  const auto text = [](const std::vector<u32>& sizes) { return workload::ProcessGrid{sizes, false}.text(); };
+  CHECK_EQ(text(workload::near_square(528)), "22 x 24");
+  CHECK_EQ(text(workload::near_square(140)), "10 x 14");
+  CHECK_EQ(text(workload::near_square(512)), "16 x 32");
+  CHECK_EQ(text(workload::near_square(13)), "1 x 13");
+  CHECK_EQ(text(workload::balanced_sizes(528, 5)), "2 x 2 x 3 x 4 x 11");
+  CHECK_EQ(text(workload::balanced_sizes(243, 5)), "3 x 3 x 3 x 3 x 3");
+  CHECK_EQ(text(workload::balanced_sizes(4096, 3)), "16 x 16 x 16");
+  CHECK_EQ(text(workload::balanced_sizes(1, 3)), "1 x 1 x 1");
   // Rank 0 of Halo3D's 11 x 8 x 6 has its neighbours at 1, 11 and 88; of LQCD's 11 x 3 x 4 x 4 at 1, 11, 33 and 132.
   const auto peers = [](const char* name) {
     std::set<u32> found;
@@ -200,8 +200,8 @@ TEST(motifs_run_to_their_end) {
       const auto program = motif(name, ranks, {}, 0.005);
       const std::string text = name + " on " + std::to_string(ranks);
       CHECK_EQ(program->ranks, ranks);
-      check_program(*program, name);
-      const ProgramTotals sum = totals(*program);
+      workload::check_program(*program, name);
+      const workload::ProgramTotals sum = workload::totals(*program);
       u64 operations = 0, bytes = 0;
       Block block;
       for (u32 rank = 0; rank < ranks; rank++)
@@ -225,13 +225,13 @@ TEST(motifs_shorten_their_iterations) {
   CHECK_EQ(motif("ur")->blocks(0), 7200u);
   CHECK_EQ(motif("ur", 0, {}, 0.1)->blocks(0), 720u);
   CHECK_EQ(motif("cosmoflow", 0, {}, 0.01)->blocks(0), 1u);
-  CHECK_EQ(totals(*motif("halo3d", 0, {}, 0.5)).messages, 2764u * 15);
+  CHECK_EQ(workload::totals(*motif("halo3d", 0, {}, 0.5)).messages, 2764u * 15);
 }
 
 TEST(permutations_are_bijections) {
   for (u32 n = 1; n <= 70; n++)
     for (u64 key = 0; key < 20; key++) {
-      const KeyedPermutation p(n, key);
+      const workload::KeyedPermutation p(n, key);
       std::vector<bool> hit(n);
       for (u32 x = 0; x < n; x++) {
         CHECK(p(x) < n && !hit[p(x)]);
@@ -239,7 +239,7 @@ TEST(permutations_are_bijections) {
         CHECK_EQ(p.inverse(p(x)), x);
       }
     }
-  const KeyedPermutation large((1u << 20) + 1, 5);
+  const workload::KeyedPermutation large((1u << 20) + 1, 5);
   for (u32 x = 0; x <= 1u << 20; x += 997) CHECK_EQ(large.inverse(large(x)), x);
 }
 
@@ -251,7 +251,7 @@ TEST(permutations_are_even) {
     std::vector<u32> images(static_cast<std::size_t>(n) * n, 0);
     u64 fixed = 0;
     for (u32 key = 0; key < keys; key++) {
-      const KeyedPermutation p(n, n + key);
+      const workload::KeyedPermutation p(n, n + key);
       for (u32 x = 0; x < n; x++) {
         images[static_cast<std::size_t>(x) * n + p(x)]++;
         fixed += p(x) == x;
@@ -268,7 +268,7 @@ TEST(permutations_are_even) {
     std::map<std::vector<u32>, u32> seen;
     const u32 keys = 24000;
     for (u32 key = 0; key < keys; key++) {
-      const KeyedPermutation p(n, 1000000 + key);
+      const workload::KeyedPermutation p(n, 1000000 + key);
       std::vector<u32> image;
       for (u32 x = 0; x < n; x++) image.push_back(p(x));
       seen[image]++;
@@ -298,40 +298,42 @@ TEST(motifs_ur_pairs_everybody) {
   // One fixed point an iteration on average, as of permutations drawn from all.
   CHECK_NEAR(alone / static_cast<double>(program->blocks(0)), 1.0, 0.2);
   // Every rank sends in every iteration: the totals of the study's table.
-  CHECK_EQ(totals(*motif("ur")).bytes, 11678515200u);
-  CHECK_EQ(totals(*motif("ur", 139)).bytes, 3074457600u);
+  CHECK_EQ(workload::totals(*motif("ur")).bytes, 11678515200u);
+  CHECK_EQ(workload::totals(*motif("ur", 139)).bytes, 3074457600u);
 }
 
 // Every collective by every algorithm. The messages that carry byte c of the data are those which are longer with c + 1
 // bytes than with c; along them alone every contribution must come where it belongs, and be merged once.
 TEST(collectives_move_every_contribution) {
-  for (const Collective which : {Collective::kBarrier, Collective::kBcast, Collective::kReduce, Collective::kAllreduce,
-                                 Collective::kReduceScatter})
-    for (const Algorithm algorithm : algorithms(which))
+  for (const workload::Collective which :
+       {workload::Collective::kBarrier, workload::Collective::kBcast, workload::Collective::kReduce,
+        workload::Collective::kAllreduce, workload::Collective::kReduceScatter})
+    for (const workload::Algorithm algorithm : workload::algorithms(which))
       for (const u32 n : kSizes) {
         const std::string text = name(which) + " by " + name(algorithm) + " of " + std::to_string(n);
         for (u32 c = 0; c < n; c++) {
           const auto with = [&](u64 bytes) {
-            return written(n, [&](Script& script, const Communicator& comm) {
+            return written(n, [&](workload::Script& script, const workload::Communicator& comm) {
               collective(script, comm, which, bytes, algorithm, 0);
             });
           };
           const Written less = with(c), more = with(c + 1);
-          check_program(more, text);
+          workload::check_program(more, text);
           for (const bool rendezvous : {false, true}) {
             const AbstractMachine machine(more, rendezvous, [&](u32 rank, u64 block, u32 op) {
               return more.of[rank][block].ops[op].size != less.of[rank][block].ops[op].size;
             });
             CHECK_FOR(machine.finished && machine.sizes_agree, text);
             for (u32 rank = 0; rank < n; rank++) {
-              if (which == Collective::kBcast) CHECK_FOR(machine.knows[rank] & 1, text);
-              else if (which == Collective::kReduce) CHECK_FOR(rank != 0 || machine.knows[rank] == everybody(n), text);
-              else if (which == Collective::kReduceScatter)
+              if (which == workload::Collective::kBcast) CHECK_FOR(machine.knows[rank] & 1, text);
+              else if (which == workload::Collective::kReduce)
+                CHECK_FOR(rank != 0 || machine.knows[rank] == everybody(n), text);
+              else if (which == workload::Collective::kReduceScatter)
                 CHECK_FOR(rank != c || machine.knows[rank] == everybody(n), text);
               else CHECK_FOR(machine.knows[rank] == everybody(n), text);
             }
-            const bool sums =
-                which == Collective::kReduce || which == Collective::kAllreduce || which == Collective::kReduceScatter;
+            const bool sums = which == workload::Collective::kReduce || which == workload::Collective::kAllreduce ||
+                              which == workload::Collective::kReduceScatter;
             CHECK_FOR(!sums || machine.once, text);
           }
         }
@@ -339,13 +341,14 @@ TEST(collectives_move_every_contribution) {
 }
 
 TEST(collectives_gather_everything_once) {
-  for (const Algorithm algorithm : algorithms(Collective::kAllgather))
+  for (const workload::Algorithm algorithm : workload::algorithms(workload::Collective::kAllgather))
     for (const u32 n : kSizes)
       for (const bool rendezvous : {false, true}) {
         const std::string text = name(algorithm) + " of " + std::to_string(n);
-        const Written program =
-            written(n, [&](Script& script, const Communicator& comm) { allgather(script, comm, 7, algorithm, 0); });
-        check_program(program, text);
+        const Written program = written(n, [&](workload::Script& script, const workload::Communicator& comm) {
+          workload::allgather(script, comm, 7, algorithm, 0);
+        });
+        workload::check_program(program, text);
         const AbstractMachine machine(program, rendezvous);
         CHECK_FOR(machine.finished && machine.sizes_agree, text);
         for (u32 rank = 0; rank < n; rank++) {
@@ -357,15 +360,15 @@ TEST(collectives_gather_everything_once) {
 
 TEST(collectives_alltoallv_bytes) {
   const auto bytes = [](u32 from, u32 to) { return u64{1000} * from + to; };
-  for (const Algorithm algorithm : algorithms(Collective::kAlltoall))
+  for (const workload::Algorithm algorithm : workload::algorithms(workload::Collective::kAlltoall))
     for (const u32 n : kSizes)
       for (const bool rendezvous : {false, true}) {
-        const Written program = written(n, [&](Script& script, const Communicator& comm) {
-          alltoallv(
+        const Written program = written(n, [&](workload::Script& script, const workload::Communicator& comm) {
+          workload::alltoallv(
               script, comm, [&](u32 k) { return bytes(comm.me, k); }, [&](u32 k) { return bytes(k, comm.me); },
               algorithm, 0);
         });
-        check_program(program, "alltoallv");
+        workload::check_program(program, "alltoallv");
         AbstractMachine machine(program, rendezvous);
         CHECK(machine.finished && machine.sizes_agree);
         for (u32 from = 0; from < n; from++)
@@ -377,34 +380,39 @@ TEST(collectives_alltoallv_bytes) {
 
 // Bytes each algorithm sends: closed forms.
 TEST(collectives_bytes_add_up) {
-  const auto bytes = [](u32 n, Collective which, Algorithm algorithm, u64 size) {
-    return totals(written(
-        n, [&](Script& script, const Communicator& comm) { collective(script, comm, which, size, algorithm, 0); }));
+  const auto bytes = [](u32 n, workload::Collective which, workload::Algorithm algorithm, u64 size) {
+    return workload::totals(written(n, [&](workload::Script& script, const workload::Communicator& comm) {
+      collective(script, comm, which, size, algorithm, 0);
+    }));
   };
   for (const u32 n : kSizes)
     for (const u64 size : {u64{0}, u64{5}, u64{1000003}}) {
-      CHECK_EQ(bytes(n, Collective::kAllreduce, Algorithm::kRing, size).bytes, 2 * (n - 1) * size);
-      CHECK_EQ(bytes(n, Collective::kAllreduce, Algorithm::kTree, size).bytes, 2 * (n - 1) * size);
-      CHECK_EQ(bytes(n, Collective::kReduceScatter, Algorithm::kRing, size).bytes, (n - 1) * size);
-      CHECK_EQ(bytes(n, Collective::kReduceScatter, Algorithm::kPairwise, size).bytes, (n - 1) * size);
-      CHECK_EQ(bytes(n, Collective::kAlltoall, Algorithm::kPairwise, size).bytes, n * (n - 1) * size);
-      CHECK_EQ(bytes(n, Collective::kBcast, Algorithm::kBinomial, size).bytes, (n - 1) * size);
+      CHECK_EQ(bytes(n, workload::Collective::kAllreduce, workload::Algorithm::kRing, size).bytes, 2 * (n - 1) * size);
+      CHECK_EQ(bytes(n, workload::Collective::kAllreduce, workload::Algorithm::kTree, size).bytes, 2 * (n - 1) * size);
+      CHECK_EQ(bytes(n, workload::Collective::kReduceScatter, workload::Algorithm::kRing, size).bytes, (n - 1) * size);
+      CHECK_EQ(bytes(n, workload::Collective::kReduceScatter, workload::Algorithm::kPairwise, size).bytes,
+               (n - 1) * size);
+      CHECK_EQ(bytes(n, workload::Collective::kAlltoall, workload::Algorithm::kPairwise, size).bytes,
+               n * (n - 1) * size);
+      CHECK_EQ(bytes(n, workload::Collective::kBcast, workload::Algorithm::kBinomial, size).bytes, (n - 1) * size);
       const u32 power = std::bit_floor(n), rounds = static_cast<u32>(std::bit_width(power)) - 1;
-      CHECK_EQ(bytes(n, Collective::kAllreduce, Algorithm::kRecursiveDoubling, size).bytes,
+      CHECK_EQ(bytes(n, workload::Collective::kAllreduce, workload::Algorithm::kRecursiveDoubling, size).bytes,
                (power * rounds + 2 * (n - power)) * size);
     }
-  CHECK_EQ(bytes(4096, Collective::kBarrier, Algorithm::kDissemination, 0).messages, 12u * 4096);
+  CHECK_EQ(bytes(4096, workload::Collective::kBarrier, workload::Algorithm::kDissemination, 0).messages, 12u * 4096);
 }
 
 // Roots other than the first, and groups that are not the whole job in its order.
 TEST(collectives_roots_and_groups) {
-  for (const Algorithm algorithm : algorithms(Collective::kBcast))
+  for (const workload::Algorithm algorithm : workload::algorithms(workload::Collective::kBcast))
     for (u32 root = 0; root < 5; root++) {
       const AbstractMachine down(
-          written(5, [&](Script& script, const Communicator& comm) { bcast(script, comm, root, 9, algorithm, 0); }),
+          written(5, [&](workload::Script& script,
+                         const workload::Communicator& comm) { workload::bcast(script, comm, root, 9, algorithm, 0); }),
           true);
       const AbstractMachine up(
-          written(5, [&](Script& script, const Communicator& comm) { reduce(script, comm, root, 9, algorithm, 0); }),
+          written(5, [&](workload::Script& script,
+                         const workload::Communicator& comm) { reduce(script, comm, root, 9, algorithm, 0); }),
           true);
       CHECK(down.finished && up.finished);
       CHECK_EQ(up.knows[root], everybody(5));
@@ -412,11 +420,11 @@ TEST(collectives_roots_and_groups) {
     }
   const std::vector<u32> group{6, 1, 4};
   const AbstractMachine machine(written(8,
-                                        [&](Script& script, const Communicator& all) {
+                                        [&](workload::Script& script, const workload::Communicator& all) {
                                           const auto at = std::find(group.begin(), group.end(), all.me);
                                           if (at == group.end()) return;
-                                          allreduce(script, {group, static_cast<u32>(at - group.begin())}, 100,
-                                                    Algorithm::kRecursiveDoubling, 0);
+                                          workload::allreduce(script, {group, static_cast<u32>(at - group.begin())},
+                                                              100, workload::Algorithm::kRecursiveDoubling, 0);
                                         }),
                                 true);
   CHECK(machine.finished);
@@ -429,7 +437,8 @@ TEST(programs_that_are_refused) {
     Written program(3);
     program.of.assign(3, std::vector<Block>(1));
     write(program);
-    testing::thrown<ConfigError>(__FILE__, __LINE__, "check_program", [&] { check_program(program, "job"); }, parts);
+    testing::thrown<ConfigError>(
+        __FILE__, __LINE__, "check_program", [&] { workload::check_program(program, "job"); }, parts);
   };
   refused([](Written& p) { p.of[1][0].send(3, 8); },
           {"job: rank 1, block 0, operation 0 (line 1)", "send to rank 3", "3 ranks"});
@@ -458,7 +467,7 @@ TEST(programs_that_are_refused) {
 TEST(programs_that_are_accepted) {
   Written p(3);
   p.of.assign(3, std::vector<Block>(2));
-  check_program(p, "empty");
+  workload::check_program(p, "empty");
   p.of[0][0].send(1, 8, 5), p.of[0][0].send(1, 8, 6), p.of[2][0].send(1, 8, 5), p.of[2][1].send(1, 8, 9);
   p.of[1][1].receive(0, 8, 5);                      // by name, in a later block
   p.of[1][0].receive(0, 8, kAnyTag);                // tag 6
@@ -466,11 +475,11 @@ TEST(programs_that_are_accepted) {
   p.of[1][1].receive(kAnySource, 8, kAnyTag);       // tag 9
   p.of[1][1].send(1, 4), p.of[1][1].receive(1, 4);  // to itself
   p.of[0][0].calc(3), p.of[0][0].require(0, 2);     // a later operation first
-  check_program(p, "wildcards");
-  CHECK_EQ(totals(p).messages, 5u);
-  CHECK_EQ(totals(p).bytes, 36u);
-  CHECK_EQ(totals(p).calc_ns, 3u);
-  CHECK_EQ(totals(p).operations, 11u);
+  workload::check_program(p, "wildcards");
+  CHECK_EQ(workload::totals(p).messages, 5u);
+  CHECK_EQ(workload::totals(p).bytes, 36u);
+  CHECK_EQ(workload::totals(p).calc_ns, 3u);
+  CHECK_EQ(workload::totals(p).operations, 11u);
 }
 
 // Runs of blocks that repeats() calls alike: exactly repeated ones are counted, shifting ones are looked at one by one.
@@ -490,12 +499,14 @@ TEST(programs_whose_blocks_repeat) {
   for (const bool moving : {false, true}) {
     shift.moving = moving;
     shift.wrong = false;
-    check_program(shift, "shift");
-    CHECK_EQ(totals(shift).messages, 5000u);
+    workload::check_program(shift, "shift");
+    CHECK_EQ(workload::totals(shift).messages, 5000u);
     shift.wrong = true;
     // Standing, 2 sends to 3 and finds nobody there; moving, 3 also expects itself in every fourth block.
     if (moving)
-      CHECK_THROWS(ConfigError, check_program(shift, "shift"), "rank 3", "receive from rank 3", "250 too many");
-    else CHECK_THROWS(ConfigError, check_program(shift, "shift"), "rank 2", "send to rank 3", "1000 too many");
+      CHECK_THROWS(ConfigError, workload::check_program(shift, "shift"), "rank 3", "receive from rank 3",
+                   "250 too many");
+    else
+      CHECK_THROWS(ConfigError, workload::check_program(shift, "shift"), "rank 2", "send to rank 3", "1000 too many");
   }
 }

@@ -21,8 +21,10 @@ struct Section {
 };
 
 struct Program;
+namespace tables {
 struct ForwardingTable;
 struct Demand;
+}  // namespace tables
 
 // One job of a workload: a registered motif with its parameters (`section`), or a program that is there already.
 struct JobSection {
@@ -42,12 +44,13 @@ struct Config {
   Section topology, router, routing, traffic;
   u64 seed = 0;
   WorkloadSection workload = {};
-  double max_memory_gb = 0;                           // 0 = what the machine has free
-  Values failures = {};                               // src/failures.hpp
-  std::shared_ptr<const ForwardingTable> table = {};  // of routing=table, where it is there already (src/tables)
+  double max_memory_gb = 0;  // 0 = what the machine has free
+  Values failures = {};      // src/failures.hpp
+  std::shared_ptr<const tables::ForwardingTable> table =
+      {};              // of routing=table, where it is there already (src/tables)
   u32 partitions = 0;  // routers that are simulated together (src/partition.hpp); 0 = as the caches like it
-  std::shared_ptr<const Demand> demand = {};          // that its engine balances for
-  std::shared_ptr<const Demand> traffic_matrix = {};  // of traffic=matrix
+  std::shared_ptr<const tables::Demand> demand = {};          // that its engine balances for
+  std::shared_ptr<const tables::Demand> traffic_matrix = {};  // of traffic=matrix
 };
 
 struct ParamSpec {

@@ -100,7 +100,7 @@ struct TrafficSpec {
 struct MotifSpec {
   std::string name, summary;
   std::vector<ParamSpec> params = {};  // besides the common ones (ranks, scale)
-  // `scale` shortens the number of iterations (see scaled() in workload/motif.hpp). Throws ConfigError.
+  // `scale` shortens the number of iterations (see scaled() in workload/motifs/motif.hpp). Throws ConfigError.
   std::shared_ptr<const Program> (*build)(const Params&, u32 ranks, double scale);
   bool cubic = false;       // runs on a cube of ranks unless told otherwise
   std::string plugin = {};  // that brought it; empty: flitgym itself

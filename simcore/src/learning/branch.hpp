@@ -4,7 +4,7 @@
 #include "learning/branches.hpp"
 #include "stage/stage.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 struct Branches::Branch {
   State s;
@@ -58,4 +58,4 @@ struct Branches::Own {
   Cycle sent;
 };
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

@@ -5,7 +5,7 @@
 
 #include "learning/branch.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 namespace {
 
@@ -330,4 +330,4 @@ bool Branches::same(const Branch& x, u32 router) {
   return due_a_ == due_b_;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

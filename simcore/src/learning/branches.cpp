@@ -11,7 +11,7 @@
 #include "simcore/limits.hpp"
 #include "stage/stage.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 bool branches_can_follow(const Network& net) {
   return net.partitions() == 1 && net.most_packet_flits == 1 && !net.whole_packets && !net.workload &&
@@ -479,4 +479,4 @@ void Branches::close(Branch& x) const {
   part.totals.now++;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

@@ -24,7 +24,7 @@
 #include "learning/ways.hpp"
 #include "simcore/state.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 bool branches_can_follow(const Network&);
 
@@ -111,4 +111,4 @@ class Branches {
   std::vector<u64> due_a_, due_b_, seen_;
 };
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

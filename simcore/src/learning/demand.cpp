@@ -5,7 +5,7 @@
 #include "stage/generation.hpp"
 #include "workload/program_totals.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 void DemandArea::begin(const Network& net) {
   counted_to_ = 0;
@@ -14,7 +14,7 @@ void DemandArea::begin(const Network& net) {
   clocks_.clear();
   if (const Workload* const w = net.workload.get()) {
     for (const Job& job : w->jobs) {
-      const std::vector<u64> bytes = bytes_sent(*job.program);
+      const std::vector<u64> bytes = workload::bytes_sent(*job.program);
       const double start = static_cast<double>(job.start_ps) / static_cast<double>(w->cycle_ps);
       for (u32 rank = 0; rank < job.ranks; rank++) {
         const double packets = static_cast<double>(bytes[rank]) / w->packet_bytes;
@@ -65,4 +65,4 @@ void DemandArea::stop(const Network& net, State& s) {
   }
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

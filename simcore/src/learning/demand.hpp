@@ -11,7 +11,7 @@
 
 #include "simcore/state.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 // Not state: what is due is a function of the network and the time, so this only remembers how far it has counted.
 class DemandArea {
@@ -41,4 +41,4 @@ inline void count_delivered(State& s, u32 terminal, double amount) {
   d.moment += amount * s.part.totals.now;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

@@ -6,7 +6,7 @@
 
 #include "simcore/rng.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 namespace {
 
@@ -191,4 +191,4 @@ bool futures_can_meet(const Network& net, Ahead ahead) {
 
 u64 future_hash(const Network& net, const State& s, Ahead ahead) { return Future(net, s, ahead).hash(); }
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

@@ -4,7 +4,7 @@
 
 #include "simcore/state.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 // Who decides on the ways of the packets to come: the routing, by what it sees then; or somebody who knows them
 // already.
@@ -18,4 +18,4 @@ bool futures_can_meet(const Network&, Ahead);
 // cycles.
 u64 future_hash(const Network&, const State&, Ahead);
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

@@ -6,7 +6,7 @@
 #include "simcore/limits.hpp"
 #include "topology/graph.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 struct Hops : ComponentData {
   std::vector<u8> table;  // [to, from]; empty: of a graph that has its own, or too large
@@ -48,4 +48,4 @@ class Way {
   const float* flights_ = nullptr;
 };
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

@@ -11,7 +11,7 @@
 #include "simcore/rng.hpp"
 #include "team.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 struct MarginalCost::Way {
   u16 port, vc_class;
@@ -37,14 +37,14 @@ std::unique_ptr<const Network> listing_network(const Network& net) {
   if (net.candidates) return nullptr;
   const RelationSpec* found = nullptr;
   for (const auto& [name, spec] : registry<RelationSpec>())
-    if (name == net.routing_name && runs_on(spec, net) && (!found || !spec.topologies.empty())) found = &spec;
+    if (name == net.routing_name && routing::runs_on(spec, net) && (!found || !spec.topologies.empty())) found = &spec;
   if (!found)
     throw ConfigError("marginal cost: routing." + net.routing_name +
                       " lists no candidates to choose among; take one that does (q_adaptive, dim_war, policy, ...)");
   auto own = std::make_unique<Network>(net);
   Values values;
   for (const ParamSpec& p : found->params)
-    if (const auto* rule = dynamic_cast<const QRule*>(net.routing.get()); rule && p.key == "max_hops")
+    if (const auto* rule = dynamic_cast<const routing::QRule*>(net.routing.get()); rule && p.key == "max_hops")
       values[p.key] = i64{rule->max_hops};
   found->setup(Params("marginal cost: relation=" + found->name, found->params, values), *own, own->relation);
   own->candidates = found->candidates;
@@ -332,4 +332,4 @@ void MarginalCost::note_decision(const State& s, const Batch& b, const Found& on
   out.count++;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

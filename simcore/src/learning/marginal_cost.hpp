@@ -31,7 +31,7 @@
 #include "simcore/limits.hpp"
 #include "simcore/simulation.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 struct MarginalCostRule {
   u32 horizon = 0;  // cycles that a fork runs at most
@@ -131,4 +131,4 @@ class MarginalCost {
 void copy_requests(const Batch& from, Batch& to);
 u64 packets_delivered(const State& state);
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

@@ -9,7 +9,7 @@
 #include "simcore/rng.hpp"
 #include "team.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 u64 packets_delivered(const State& s) {
   u64 accepted = 0;
@@ -177,4 +177,4 @@ void MarginalCost::try_one(Worker& worker, const Trial& trial, LabelledDecisions
   out.cycles[at] = cycles;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

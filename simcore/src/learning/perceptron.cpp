@@ -207,7 +207,7 @@ u32 list_active(const Bits* active, u32 first, u32* list, u32 listed) {
 void score_slots(const Seam& seam, const float* weights, const float* last_weights, const float* row, u32 count,
                  float* const (&scratch)[2], float* scores) {
   const PolicyShape& shape = seam.policy;
-  u32 lists[2][kMostUnits + kPad];
+  u32 lists[2][learning::kMostUnits + kPad];
   const u32 inputs = shape.layers[0], last = static_cast<u32>(shape.layers.size()) - 2;
   const auto layer_of = [&](u32 l) { return weights + shape.offsets[l]; };
   for (u32 i = 0; i < std::max(seam.general, seam.per_slot); i++) lists[1][i] = i;
@@ -264,9 +264,9 @@ void choose_slot(const Network& net, const State& s, const Packet& p, const floa
   double part[kMostSlots], sum = 0;
   for (u32 k = 0; k < count; k++)
     sum += part[k] = temperature > 0 ? std::exp((double{scores[k]} - double{scores[best]}) / temperature) : k == best;
-  double left = unit(route_draw(net, p, 1)) * sum;
-  if (epsilon > 0 && unit(route_draw(net, p, 0)) < epsilon) {
-    chosen = below(route_draw(net, p, 2), count);
+  double left = unit(routing::route_draw(net, p, 1)) * sum;
+  if (epsilon > 0 && unit(routing::route_draw(net, p, 0)) < epsilon) {
+    chosen = below(routing::route_draw(net, p, 2), count);
   } else if (temperature > 0) {
     for (chosen = 0; chosen + 1 < count && left >= part[chosen]; chosen++) left -= part[chosen];
   }

@@ -3,8 +3,8 @@
 
 #include "simcore/types.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 inline constexpr u32 kMostUnits = 4096;  // of a hidden layer
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

@@ -6,10 +6,10 @@
 
 #include "simcore/learning.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 inline constexpr float kMostRelative = 64;  // of a feature: beyond, a network is as full as it can be
 
 inline float bounded(float hops) { return std::min(hops, kMostRelative); }
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

@@ -70,7 +70,7 @@ void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16
   u16 order[kMaxRadix * 2];
   const u32 n = std::min<u32>(candidates, std::size(order));
   for (u32 k = 0; k < n; k++) order[k] = static_cast<u16>(k);
-  const u64 bits = route_draw(net, p, 3);
+  const u64 bits = routing::route_draw(net, p, 3);
   slot_ports[0] = ports[0];
   slot_classes[0] = classes[0];
   for (u32 k = 1; k < slots; k++) {
@@ -97,7 +97,7 @@ void best_slots(const Network& net, const State& s, const Packet& p, u32 router,
   constexpr u32 kBlock = 8;
   u64 keys[2][kMaxRadix * 2 + kBlock];
   u32 counts[2] = {0, 0};
-  const u32 n = candidates - 1, turn = below(route_draw(net, p, 3), n);
+  const u32 n = candidates - 1, turn = below(routing::route_draw(net, p, 3), n);
   for (u32 k = 1; k < candidates; k++) {
     const u32 local = ports[k], place = k - 1 >= turn ? k - 1 - turn : k - 1 - turn + n;
     const auto ahead = static_cast<float>(queues[local].load * channels[local].flit_cycles * net.cycle_ns);
@@ -127,7 +127,7 @@ void best_slots(const Network& net, const State& s, const Packet& p, u32 router,
 }  // namespace
 
 std::vector<ParamSpec> seam_params() {
-  std::vector<ParamSpec> specs = relation_params();
+  std::vector<ParamSpec> specs = routing::relation_params();
   const std::vector<ParamSpec> own = {
       integer("slots", 8, 2, kMostSlots, "",
               "candidates that an agent sees at most: the minimal one, and others where there are more (slots_by)"),
@@ -146,7 +146,7 @@ std::vector<ParamSpec> seam_params() {
 
 RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
   const std::string where = "routing." + net.routing_name;
-  const RoutingFacts facts = take_relation(params, net);
+  const RoutingFacts facts = routing::take_relation(params, net);
   seam.slots = params.count("slots");
   for (const std::string& name : split(params.text("observation"), '+')) {
     const auto& block = named<ObservationSpec>(where + ".observation", name);

@@ -5,7 +5,7 @@
 
 #include "simcore/state.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 class Ways {
  public:
@@ -42,4 +42,4 @@ class Ways {
   std::vector<u8> kept_;
 };
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

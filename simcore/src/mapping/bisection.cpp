@@ -7,7 +7,7 @@
 #include "simcore/limits.hpp"
 #include "simcore/rng.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 namespace {
 
@@ -255,4 +255,4 @@ Halves bisect(const WeightedGraph& graph, const std::vector<u32>& size, u64 targ
   return halves;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

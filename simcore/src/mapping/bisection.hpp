@@ -3,7 +3,7 @@
 
 #include "mapping/graph.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 struct Halves {
   std::vector<u8> side;  // [vertices] 0 or 1
@@ -21,4 +21,4 @@ struct Halves {
 Halves bisect(const WeightedGraph& graph, const std::vector<u32>& size, u64 target, const std::vector<double>& bias,
               u64 seed);
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

@@ -8,7 +8,7 @@
 #include "simcore/types.hpp"
 #include "workload/communication_matrix.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 // Undirected: an edge stands with both of its vertices, and none leads back to its own.
 struct WeightedGraph {
@@ -31,7 +31,7 @@ struct WeightedEdge {
 WeightedGraph undirected(u32 vertices, std::vector<WeightedEdge>&& edges);
 
 // The bytes both ways between two ranks.
-WeightedGraph application_graph(const CommunicationMatrix& matrix);
+WeightedGraph application_graph(const workload::CommunicationMatrix& matrix);
 
 // What some of the vertices have among themselves, numbered as in `chosen`. `number` has room for every vertex of the
 // graph, all kNone before and after.
@@ -40,4 +40,4 @@ WeightedGraph subgraph(const WeightedGraph& graph, std::span<const u32> chosen, 
 // Every vertex of a part becomes one.
 WeightedGraph quotient(const WeightedGraph& graph, const std::vector<u32>& part, u32 parts);
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

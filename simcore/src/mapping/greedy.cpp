@@ -9,7 +9,7 @@
 #include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 std::vector<u32> place_greedily(const WeightedGraph& graph, const Sites& sites, std::vector<u32> room,
                                 const std::vector<u32>& vertex_kind, const std::vector<u32>& site_kind) {
@@ -99,4 +99,4 @@ const Register<MapperSpec> registration{
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

@@ -4,7 +4,7 @@
 
 #include "mapping/problem.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 // The site of every vertex. `kind`s, where given, say which vertices may have which sites; there must be room for all.
 std::vector<u32> place_greedily(const WeightedGraph& graph, const Sites& sites, std::vector<u32> room,
@@ -13,4 +13,4 @@ std::vector<u32> place_greedily(const WeightedGraph& graph, const Sites& sites, 
 // A slot for every vertex at its site, in the order of the vertices.
 Mapping slots_at(const Sites& sites, const std::vector<u32>& site_of_vertex);
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

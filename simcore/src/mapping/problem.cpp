@@ -7,7 +7,7 @@
 #include "simcore/limits.hpp"
 #include "topology/graph.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 namespace {
 
@@ -97,4 +97,4 @@ double hop_bytes(const MappingProblem& problem, const Mapping& mapping) {
   return sum / 2;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

@@ -13,7 +13,7 @@
 #include "mapping/graph.hpp"
 #include "simcore/network.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 struct Sites {
   u32 count = 0;
@@ -73,4 +73,4 @@ struct Refinement {
 };
 Mapping threshold_accepting(const MappingProblem& problem, const Mapping& start, const Refinement& how);
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

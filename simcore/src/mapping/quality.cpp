@@ -7,7 +7,7 @@
 #include "tables/walk.hpp"
 #include "topology/graph.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 namespace {
 
@@ -70,7 +70,7 @@ void weigh(const Network& net, const std::vector<double>& load, double hop_bytes
 
 }  // namespace
 
-MappingQuality quality_on_minimal_paths(const Network& net, const CommunicationMatrix& matrix,
+MappingQuality quality_on_minimal_paths(const Network& net, const workload::CommunicationMatrix& matrix,
                                         const std::vector<u32>& rank_terminal) {
   MappingQuality q;
   const Hops distances(net);
@@ -144,10 +144,10 @@ MappingQuality quality_on_minimal_paths(const Network& net, const CommunicationM
   return q;
 }
 
-MappingQuality quality_under_table(const Network& net, const ForwardingTable& table, const CommunicationMatrix& matrix,
-                                   const std::vector<u32>& rank_terminal) {
-  const ChannelGraph g = channel_graph(net);
-  check_table(g, table);
+MappingQuality quality_under_table(const Network& net, const tables::ForwardingTable& table,
+                                   const workload::CommunicationMatrix& matrix, const std::vector<u32>& rank_terminal) {
+  const tables::ChannelGraph g = tables::channel_graph(net);
+  tables::check_table(g, table);
   MappingQuality q;
   std::vector<double> load(net.router_ports, 0.0);
   double hop_bytes = 0;
@@ -159,7 +159,7 @@ MappingQuality quality_under_table(const Network& net, const ForwardingTable& ta
       if (from == net.terminal_router[to]) continue;
       const double each = matrix.bytes[e] / addresses;
       for (u32 k = 0; k < addresses; k++)
-        each_channel(g, table, from, to << table.lmc | k, [&](u32 channel) {
+        tables::each_channel(g, table, from, to << table.lmc | k, [&](u32 channel) {
           load[net.port(g.from[channel], g.port[channel])] += each;
           hop_bytes += each;
           worked(4);
@@ -169,4 +169,4 @@ MappingQuality quality_under_table(const Network& net, const ForwardingTable& ta
   return q;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

@@ -7,7 +7,7 @@
 #include "simcore/network.hpp"
 #include "workload/communication_matrix.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 struct MappingQuality {
   double bytes = 0;     // that are exchanged, between two ranks of one router included
@@ -19,11 +19,11 @@ struct MappingQuality {
 };
 
 // Ranks on terminals. What is exchanged is spread evenly over all shortest paths, parallel links included.
-MappingQuality quality_on_minimal_paths(const Network& net, const CommunicationMatrix& matrix,
+MappingQuality quality_on_minimal_paths(const Network& net, const workload::CommunicationMatrix& matrix,
                                         const std::vector<u32>& rank_terminal);
 // What is exchanged goes by the table, evenly to all addresses of a terminal. Throws ConfigError where the table is not
 // the network's.
-MappingQuality quality_under_table(const Network& net, const ForwardingTable& table, const CommunicationMatrix& matrix,
-                                   const std::vector<u32>& rank_terminal);
+MappingQuality quality_under_table(const Network& net, const tables::ForwardingTable& table,
+                                   const workload::CommunicationMatrix& matrix, const std::vector<u32>& rank_terminal);
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

@@ -5,7 +5,7 @@
 #include "simcore/limits.hpp"
 #include "simcore/rng.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 namespace {
 
@@ -190,4 +190,4 @@ Mapping threshold_accepting(const MappingProblem& problem, const Mapping& start,
   return best;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

@@ -4,7 +4,7 @@
 #include "simcore/rng.hpp"
 #include "simcore/state.hpp"
 
-namespace flitgym {
+namespace flitgym::routing {
 
 // A stream per packet and hop.
 inline u64 route_draw(const Network& net, const Packet& p, u32 k) {
@@ -36,4 +36,4 @@ inline Kept<u32> declare_intermediate(Network& net, bool by_group = false) {
 
 inline void take_detour(Packet& p) { p.phase = kToIntermediate; }
 
-}  // namespace flitgym
+}  // namespace flitgym::routing

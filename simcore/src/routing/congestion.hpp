@@ -5,7 +5,7 @@
 #include "simcore/registry.hpp"
 #include "simcore/state.hpp"
 
-namespace flitgym {
+namespace flitgym::routing {
 
 enum class Scope : u8 { kPort, kClass, kVc, kHybrid };
 
@@ -92,4 +92,4 @@ inline CongestionMeasure measure_of(const Params& params, const Network& net) {
                                                          : Scope::kHybrid};
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::routing

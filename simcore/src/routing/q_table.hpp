@@ -10,7 +10,7 @@
 #include "routing/choice.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::routing {
 
 struct QRule : ComponentData {
   double alpha = 0, beta = 0, epsilon = 0, q_thld1 = 0, q_thld2 = 0;
@@ -126,4 +126,4 @@ void fill_table(const Network& net, State& s, Estimate estimate) {
     }
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::routing

@@ -5,7 +5,7 @@
 #include "simcore/error.hpp"
 #include "simcore/plugins.hpp"
 
-namespace flitgym {
+namespace flitgym::routing {
 
 namespace {
 
@@ -97,4 +97,4 @@ RoutingFacts take_relation(const Params& params, Network& net) {
   return facts;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::routing

@@ -5,7 +5,7 @@
 #include "simcore/registry.hpp"
 #include "simcore/state.hpp"
 
-namespace flitgym {
+namespace flitgym::routing {
 
 std::vector<ParamSpec> relation_params();  // relation, deroutes, max_hops
 
@@ -51,4 +51,4 @@ void only_candidate(const Network& net, State& s, Batch& b) {
   list_candidates(net, b, [&](u32 i, auto&& offer) { offer(b.out_port[i], b.out_class[i]); });
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::routing

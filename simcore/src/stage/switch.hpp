@@ -131,7 +131,7 @@ struct Request {
 
 // Bubble flow control (Puente et al., ICPP 1999): a packet enters a ring, from a terminal or from another ring, only
 // where there is room for one more behind it. So each ring always has room for a packet somewhere, and what is in it
-// can go on (see routing/dimension_order_torus.cpp). Packets are of one size.
+// can go on (see routing/torus/dimension_order.cpp). Packets are of one size.
 inline u32 slots_to_spare(const Fabric& x, const InputVc& in, u32 in_port, u32 out_port) {
   const u16 ring = x.net.ring_of_output[out_port];
   return ring == kNoRing || in.sent > 0 || x.net.ring_of_input[in_port] == ring ? 0 : x.net.most_packet_flits;
@@ -173,7 +173,7 @@ inline __attribute__((always_inline)) bool has_room(const Fabric& x, const Route
   // it may choose another output: nobody waits for this one
   if (!S::kPlain && x.net.routing_facts.reroutes && in.sent == 0) {
     in.routed = 0;
-    if (x.net.accounted_jobs) account_unrouted(x.f, v, at.first_port | out_port);
+    if (x.net.accounted_jobs) workload::account_unrouted(x.f, v, at.first_port | out_port);
     x.f.part.route_list.push_back(v);
     return false;
   }
@@ -201,7 +201,7 @@ inline __attribute__((always_inline)) void grant_packet(const Fabric& x, const R
     watch(x.f, packet | kHead, "wins the switch to", output, vc);
   x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, static_cast<u16>(flits), p.job});
   in.routed = 0;
-  if (net.accounted_jobs) account_left(x.f, v, output, id);
+  if (net.accounted_jobs) workload::account_left(x.f, v, output, id);
   at.clear_request<S>(x, out_port, bit);
   if (x.learns) answer(x.f, back, id);
   if (in.front != kNone) {
@@ -266,7 +266,7 @@ inline __attribute__((always_inline)) void grant(const Fabric& x, const Router& 
   if (head && x.learns) answer(x.f, back, packet_of(flit));
   if (tail) {
     in.routed = 0;
-    if (!S::kPlain && net.accounted_jobs) account_left(x.f, v, output, packet_of(flit));
+    if (!S::kPlain && net.accounted_jobs) workload::account_left(x.f, v, output, packet_of(flit));
     at.clear_request<S>(x, out_port, bit);
     if (in.count > 0) {
       __builtin_prefetch(&s.packets[packet_of(in.front)], 1);

@@ -8,7 +8,7 @@
 #include "simcore/limits.hpp"
 #include "topology/torus.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 namespace {
 
@@ -221,4 +221,4 @@ AngaraGraph angara_graph(const std::string& engine, const ChannelGraph& g, bool 
   return a;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -17,7 +17,7 @@
 
 #include "tables/channel_graph.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 // A vertex of the routing graph is a node and how far a route has come in the rule: at its beginning, after a first
 // step (n), with a list of directions (3^n - 1), after a last step (n), at its end: 3^n + 2n + 1 per node. Kept is what
@@ -45,4 +45,4 @@ struct AngaraGraph {
 // Without `augment` no turns are added.
 AngaraGraph angara_graph(const std::string& engine, const ChannelGraph& g, bool augment = true);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -5,7 +5,7 @@
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 AngaraPaths::AngaraPaths(const ChannelGraph& g, const AngaraGraph& rules) : g_(g), rules_(rules) {
   const u64 vertices = u64{rules.nodes} * rules.states;
@@ -194,4 +194,4 @@ ForwardingTable AngaraRoutes::table(const ChannelGraph& g) && {
   return table;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -9,7 +9,7 @@
 #include "tables/angara_graph.hpp"
 #include "tables/engine.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 // All shortest routes from one node: a vertex is a node and a state of the automaton, an arc leads from one level
 // (steps from the source) to the next. Every route is one path. Vertices from which no shortest route ends are left
@@ -106,4 +106,4 @@ class AngaraRoutes {
   std::vector<float> weight_;  // [pairs], empty: all alike
 };
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

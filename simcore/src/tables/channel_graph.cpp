@@ -5,7 +5,7 @@
 #include "simcore/limits.hpp"
 #include "topology/torus.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 namespace {
 
@@ -79,4 +79,4 @@ void hops_to(const ChannelGraph& g, u32 to, std::vector<u32>& hops) {
       }
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -10,7 +10,7 @@
 #include "simcore/network.hpp"
 #include "simcore/types.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 struct ChannelGraph {
   u32 switches = 0, terminals = 0, channels = 0;
@@ -51,4 +51,4 @@ ChannelGraph channel_graph(const Config& config);
 // Hops from every switch to switch `to` over the channels that are there; kNone: no way.
 void hops_to(const ChannelGraph& g, u32 to, std::vector<u32>& hops);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -7,7 +7,7 @@
 #include "tables/layering.hpp"
 #include "tables/walk.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 ParamSpec edge_param() {
   return choice("edge", "weakest", {"weakest", "heaviest", "first"},
@@ -205,4 +205,4 @@ bool break_cycles(const ChannelGraph& g, BreakEdge rule, ForwardingTable& table)
   return Breaking(g, rule, table).run();
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

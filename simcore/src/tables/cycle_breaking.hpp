@@ -4,7 +4,7 @@
 
 #include "tables/engine.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 // Which dependency of a cycle is given up, that is: whose routes go to the next layer.
 enum class BreakEdge : u8 {
@@ -19,4 +19,4 @@ BreakEdge edge_of(const Params& params);
 // that each layer's dependencies are acyclic. False: 255 layers are too few for it.
 bool break_cycles(const ChannelGraph& g, BreakEdge rule, ForwardingTable& table);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

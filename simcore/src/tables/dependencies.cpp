@@ -6,7 +6,7 @@
 #include "simcore/limits.hpp"
 #include "tables/walk.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 namespace {
 
@@ -229,4 +229,4 @@ std::string cycle_name(const ChannelGraph& g, const std::vector<LaneChannel>& cy
   return cycle.empty() ? text : text + (one_lane ? " in lane " + std::to_string(cycle.front().lane) : "");
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

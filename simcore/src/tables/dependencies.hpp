@@ -7,7 +7,7 @@
 
 #include "tables/table.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 struct LaneChannel {
   u32 channel, lane;
@@ -21,4 +21,4 @@ std::vector<LaneChannel> find_cycle(const ChannelGraph& g, const ForwardingTable
 // "0:1->1, 1:3->4, ... in lane 0"
 std::string cycle_name(const ChannelGraph& g, const std::vector<LaneChannel>& cycle);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

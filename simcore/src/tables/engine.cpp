@@ -7,7 +7,7 @@
 #include "simcore/plugins.hpp"
 #include "simcore/rng.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 void demand_towards(const ChannelGraph& g, const Demand& demand, u32 terminal, std::vector<double>& by_switch) {
   by_switch.assign(g.switches, 0);
@@ -118,4 +118,4 @@ ParamSpec layers_param() {
                  "virtual layers the engine may use, each a VC class of its own; 0 = as many as it needs");
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -9,7 +9,7 @@
 #include "simcore/registry.hpp"
 #include "tables/table.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 // How much every terminal sends to every other, for the engines that balance. Empty: all alike.
 struct Demand {
@@ -53,4 +53,4 @@ std::vector<ParamSpec> all_engine_params();
 // Most layers an engine may use: one parameter for all of them that make any.
 ParamSpec layers_param();
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -8,7 +8,7 @@
 #include "tables/layering.hpp"
 #include "tables/walk.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 namespace {
 
@@ -242,4 +242,4 @@ void finish_layers(const Params& params, const ChannelGraph& g, ForwardingTable&
   }
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

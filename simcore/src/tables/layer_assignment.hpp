@@ -4,7 +4,7 @@
 
 #include "tables/engine.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 // Which route is put first. Those of kShort and kLong of one length come by source.
 enum class RouteOrder : u8 { kByDestination, kBySource, kShortFirst, kLongFirst };
@@ -24,4 +24,4 @@ std::vector<ParamSpec> layer_params();  // layers, fewest, spread
 // layers (LayerBy::kOne).
 void finish_layers(const Params& params, const ChannelGraph& g, ForwardingTable& table);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

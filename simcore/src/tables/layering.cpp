@@ -5,7 +5,7 @@
 
 #include "simcore/limits.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 DependencyIndex::DependencyIndex(const ChannelGraph& g) : g_(g) {
   first_.reserve(g.channels + 1);
@@ -146,4 +146,4 @@ bool AcyclicLayer::backward(u32 c, u32 bound) {
   return true;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

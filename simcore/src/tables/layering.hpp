@@ -10,7 +10,7 @@
 
 #include "tables/channel_graph.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 // A number for each pair of channels that meet at a switch: the first ends where the second begins.
 class DependencyIndex {
@@ -64,4 +64,4 @@ class AcyclicLayer {
   std::vector<u8> marked_;  // [channels]
 };
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

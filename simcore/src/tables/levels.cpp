@@ -6,7 +6,7 @@
 #include "simcore/limits.hpp"
 #include "topology/fat_tree.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 std::vector<ParamSpec> root_params() {
   return {
@@ -91,4 +91,4 @@ bool find_levels(const std::string& engine, const Params& params, const ChannelG
   return true;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

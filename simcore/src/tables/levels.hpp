@@ -8,7 +8,7 @@
 #include "simcore/params.hpp"
 #include "tables/channel_graph.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 // `roots` and `root_names`, the same for all engines that take them.
 std::vector<ParamSpec> root_params();
@@ -35,4 +35,4 @@ std::vector<u32> heights(const ChannelGraph& g);
 // terminals up, if every channel then joins neighbouring levels. False: there are none.
 bool find_levels(const std::string& engine, const Params& params, const ChannelGraph& g, Levels& levels);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

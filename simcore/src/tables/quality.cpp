@@ -9,7 +9,7 @@
 #include "simcore/rng.hpp"
 #include "tables/walk.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 namespace {
 
@@ -257,4 +257,4 @@ void draw_order(u64 seed, u64 pattern, u32 terminals, u32* order) {
   for (u32 k = terminals; k > 1; k--) std::swap(order[k - 1], order[below(draw(seed, pattern, k), k)]);
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -7,7 +7,7 @@
 #include "tables/dependencies.hpp"
 #include "tables/engine.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 // Routes per channel, over the ordered pairs of different terminals; under a demand, the sum of the weights of those
 // that pass. Where a terminal has several addresses each takes an equal part.
@@ -61,4 +61,4 @@ std::vector<double> bisection_bandwidth(const ChannelGraph& g, const ForwardingT
 // Random order number `pattern` of a seed.
 void draw_order(u64 seed, u64 pattern, u32 terminals, u32* order);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

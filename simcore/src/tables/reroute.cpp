@@ -6,7 +6,7 @@
 #include "tables/dependencies.hpp"
 #include "tables/walk.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 Rerouting::Rerouting(const ChannelGraph& g, ForwardingTable start, const Demand& demand)
     : g_(g), table_(std::move(start)), demand_(demand), index_(g), load_(g.channels, 0) {
@@ -166,4 +166,4 @@ bool Rerouting::apply(const Change& change) {
   return true;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -9,7 +9,7 @@
 #include "tables/engine.hpp"
 #include "tables/layering.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 class Rerouting {
  public:
@@ -62,4 +62,4 @@ class Rerouting {
   std::vector<std::pair<std::size_t, u32>> masks_;  // those that a change makes
 };
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

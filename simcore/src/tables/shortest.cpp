@@ -4,7 +4,7 @@
 
 #include "simcore/limits.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 void ShortestWays::towards(const ChannelGraph& g, u32 destination) {
   worked(g.channels);
@@ -223,4 +223,4 @@ void balance_shortest(const Params& params, const ChannelGraph& g, const Demand&
   if (best + 1 < tries.size()) balance.make(update, tries[best].first, tries[best].second);
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -6,7 +6,7 @@
 
 #include "tables/engine.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 // Switches in the order of their distance from one of them, with the channels by which each comes nearer. Places are
 // those of this order; what is looked at together lies together.
@@ -26,4 +26,4 @@ std::vector<ParamSpec> balance_params();
 // SSSP routing (engines/sssp.cpp) as these parameters say: fills the table's ports.
 void balance_shortest(const Params& params, const ChannelGraph& g, const Demand& demand, ForwardingTable& table);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

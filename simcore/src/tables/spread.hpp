@@ -6,7 +6,7 @@
 
 #include "tables/table.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 // Channels by which a packet for one switch may leave each other switch.
 struct Candidates {
@@ -27,4 +27,4 @@ void spread(const ChannelGraph& g, u32 to, const Candidates& candidates, std::ve
 // What the shortest paths to switch `to` begin with; `hops` is scratch.
 void shortest_candidates(const ChannelGraph& g, u32 to, std::vector<u32>& hops, Candidates& candidates);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -7,7 +7,7 @@
 #include "simcore/rng.hpp"
 #include "tables/walk.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 ForwardingTable empty_table(const ChannelGraph& g, const std::string& engine, u32 lmc) {
   ForwardingTable table;
@@ -201,4 +201,4 @@ Lengths route_lengths(const ChannelGraph& g, const ForwardingTable& table) {
   return lengths;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -7,7 +7,7 @@
 
 #include "tables/channel_graph.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 inline constexpr u16 kNoPort = 0xffff;
 
@@ -72,4 +72,4 @@ struct Lengths {
 };
 Lengths route_lengths(const ChannelGraph& g, const ForwardingTable& table);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -7,7 +7,7 @@
 #include "tables/levels.hpp"
 #include "tables/quality.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 UpDown::UpDown(const ChannelGraph& g, std::vector<u32> rank) : g_(g), order_(g.switches), place_(g.switches) {
   std::iota(order_.begin(), order_.end(), 0u);
@@ -101,4 +101,4 @@ bool best_up_down_table(const ChannelGraph& g, const std::vector<std::vector<u32
   return least >= 0;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

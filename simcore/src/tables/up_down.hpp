@@ -6,7 +6,7 @@
 
 #include "tables/spread.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 // A channel leads up if its end comes before its beginning in the order of (rank, number). No route turns from down to
 // up, so no circle of channels can wait for itself: on it some switch would come after both of its neighbours, and to
@@ -44,4 +44,4 @@ std::vector<u32> likely_roots(const ChannelGraph& g, const std::vector<u8>& cand
 // shortest routes, then the first. False: none of them reaches everybody.
 bool best_up_down_table(const ChannelGraph& g, const std::vector<std::vector<u32>>& ranks, ForwardingTable& table);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -6,7 +6,7 @@
 
 #include "tables/table.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 // The routes of a table (not of source routes) towards one destination after the other.
 class Tree {
@@ -54,4 +54,4 @@ inline u32 lane_of(const ChannelGraph& g, const ForwardingTable& table, u32 laye
       .lane[((std::size_t{s} * table.lane_ports + in_port) * table.lane_ports + g.port[out]) * table.layers + layer];
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

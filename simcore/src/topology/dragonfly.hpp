@@ -98,6 +98,6 @@ struct Dragonfly final : Topology {
   u32 hops_between(const Network& net, u32 router, u32 to) const override { return minimal_hops(net, router, to, 0); }
 };
 
-inline const Dragonfly& dragonfly(const Network& net) { return static_cast<const Dragonfly&>(*net.topology); }
+inline const Dragonfly& as_dragonfly(const Network& net) { return static_cast<const Dragonfly&>(*net.topology); }
 
 }  // namespace flitgym

@@ -80,6 +80,6 @@ struct FatTree final : Topology {
   }
 };
 
-inline const FatTree& fat_tree(const Network& net) { return static_cast<const FatTree&>(*net.topology); }
+inline const FatTree& as_fat_tree(const Network& net) { return static_cast<const FatTree&>(*net.topology); }
 
 }  // namespace flitgym

@@ -92,6 +92,6 @@ struct HyperX final : Lattice {       // L dimensions of widths S, T terminals
   float first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) const override;
 };
 
-inline const HyperX& hyperx(const Network& net) { return static_cast<const HyperX&>(*net.topology); }
+inline const HyperX& as_hyperx(const Network& net) { return static_cast<const HyperX&>(*net.topology); }
 
 }  // namespace flitgym

@@ -53,6 +53,6 @@ struct Torus final : Lattice {
   float first_estimate_ns(const Network&, u32 router, u32 port, u32 to) const override;
 };
 
-inline const Torus& torus(const Network& net) { return static_cast<const Torus&>(*net.topology); }
+inline const Torus& as_torus(const Network& net) { return static_cast<const Torus&>(*net.topology); }
 
 }  // namespace flitgym

@@ -7,7 +7,7 @@
 #include "topology/lattice.hpp"
 #include "traffic/draws.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic {
 
 // A pattern in which every terminal has one partner.
 struct Partners : ComponentData {
@@ -96,4 +96,4 @@ inline u32 dimension_of(const std::string& pattern, const Params& params, const 
   return k;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic

@@ -4,7 +4,7 @@
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic {
 
 inline u64 traffic_draw(u64 seed, u32 terminal, u32 sequence, u32 k) {
   return draw(seed, u64{terminal} << 32 | sequence, kDrawDestination + k);
@@ -22,4 +22,4 @@ inline u32 terminals_per_group(const Network& net, u32 groups) {
   return size;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic

@@ -4,7 +4,7 @@
 #include "simcore/error.hpp"
 #include "traffic/draws.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic {
 
 struct Grid : ComponentData {
   u32 nx = 0, ny = 0, nz = 0;
@@ -34,4 +34,4 @@ inline std::shared_ptr<const ComponentData> make_grid(const std::string& name, c
   return grid;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic

@@ -8,7 +8,7 @@
 #include "tables/engine.hpp"
 #include "traffic/draws.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic {
 
 namespace {
 
@@ -19,12 +19,12 @@ struct Matrix : ComponentData {
   std::vector<double> share;     // [terminals] rate over the greatest rate
 };
 
-[[noreturn]] void refuse(const Demand& demand, const std::string& text) {
+[[noreturn]] void refuse(const tables::Demand& demand, const std::string& text) {
   throw ConfigError("traffic.matrix: " + (demand.name.empty() ? "" : demand.name + ": ") + text);
 }
 
 // `Demand` holds its entries by destination. A source draws from its row, so they are put in the order of rows.
-void order_by_source(const Demand& demand, Matrix& data) {
+void order_by_source(const tables::Demand& demand, Matrix& data) {
   const u32 n = demand.terminals;
   claim_memory((demand.source.size() + n) * (sizeof(u64) + sizeof(u32)), "traffic.matrix",
                "a matrix with " + std::to_string(demand.source.size()) + " entries");
@@ -55,7 +55,7 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
     throw ConfigError(
         "traffic.matrix.file: there is no matrix; name a file (.csv, .npz, .npy or .mtx), or in Python give an array "
         "as 'matrix'");
-  const Demand& demand = *net.given_traffic;
+  const tables::Demand& demand = *net.given_traffic;
   if (demand.terminals != net.terminals)
     refuse(demand, "a matrix of " + std::to_string(demand.terminals) + " x " + std::to_string(demand.terminals) +
                        " for " + std::to_string(net.terminals) + " terminals");
@@ -109,4 +109,4 @@ const Register<TrafficSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic

@@ -16,7 +16,7 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   auto data = std::make_shared<RandomBisection>();
   std::vector<u32> order(net.terminals);
   const auto seed = static_cast<u64>(params.integer("bisection_seed"));
-  draw_order(seed, static_cast<u64>(params.integer("pattern")), net.terminals, order.data());
+  tables::draw_order(seed, static_cast<u64>(params.integer("pattern")), net.terminals, order.data());
   data->to.assign(net.terminals, kNone);
   const u32 half = net.terminals / 2;
   for (u32 k = 0; k < half; k++) {

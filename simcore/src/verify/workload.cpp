@@ -69,10 +69,10 @@ class WorkloadCheck {
 
  private:
   const Hosts& hosts() const { return s_.hosts[k_]; }  // of the partition that is looked at
-  u32 part_of(u32 rank) const { return partition_of_rank(net_, rank); }
+  u32 part_of(u32 rank) const { return workload::partition_of_rank(net_, rank); }
   const Message& message(u32 id) const { return hosts().messages[id]; }
   bool open(u32 id) const { return id < hosts().messages.size() && !free_messages_[message_base_[k_] + id]; }
-  Transfer transfer(u32 id) const { return transfer_of(message(id)); }
+  Transfer transfer(u32 id) const { return workload::transfer_of(message(id)); }
   void add_token(u32 id) { hold(tokens_[message_base_[k_] + id]++ == 0, "a message is in two places"); }
   // Of a rank's present block.
   bool is_own(u32 id) const { return id < hosts().ops.size() && owner_[op_base_[k_] + id] != kNone; }
@@ -133,7 +133,7 @@ class WorkloadCheck {
     for (const Pair& pair : table) {
       if (pair.sender == kNone) continue;
       hold(pair.sender < w_.ranks() && pair.receiver < w_.ranks() && pair.sender != pair.receiver, broken);
-      hold(&table[pair_place(table, pair.sender, pair.receiver)] == &pair, broken);
+      hold(&table[workload::pair_place(table, pair.sender, pair.receiver)] == &pair, broken);
       hold(part_of(pair.sender) == k_ || (pair.sent == 0 && pair.fetches == 0), broken);
       hold(part_of(pair.receiver) == k_ || (pair.handed_on == 0 && pair.incoming == kNone), broken);
     }
@@ -141,7 +141,7 @@ class WorkloadCheck {
   const Pair* pair_at(u32 part, u32 from, u32 to) const {
     const auto& table = s_.hosts[part].pairs;
     if (table.empty()) return nullptr;
-    const Pair& pair = table[pair_place(table, from, to)];
+    const Pair& pair = table[workload::pair_place(table, from, to)];
     return pair.sender == kNone ? nullptr : &pair;
   }
 
@@ -168,7 +168,7 @@ class WorkloadCheck {
           hold(is_own(x.id) && readies_[op_base_[k_] + x.id]++ == 0, broken);
         } else {
           hold(static_cast<HostAction>(x.action) == HostAction::kArrive && open(x.id), broken);
-          hold(ends_are_ranks(x.id) && part_of(receiver(message(x.id))) == k_, broken);
+          hold(ends_are_ranks(x.id) && part_of(workload::receiver(message(x.id))) == k_, broken);
           add_token(x.id);
         }
       }
@@ -267,7 +267,7 @@ class WorkloadCheck {
           const bool fresh = transfer(e.id) == Transfer::kEager || transfer(e.id) == Transfer::kRequest;
           hold(w_.host.network ? action != HostAction::kMatch || fresh : action != HostAction::kHandOver && fresh,
                broken);
-          hold(part_of(action == HostAction::kHandOver ? sender(m) : receiver(m)) == k_, broken);
+          hold(part_of(action == HostAction::kHandOver ? workload::sender(m) : workload::receiver(m)) == k_, broken);
           add_token(e.id);
           break;
         }
@@ -323,11 +323,11 @@ class WorkloadCheck {
       k_ = net_.partition_of(net_.terminal_router[t]);
       u32 length = 0, last = kNone;
       for (u32 id = box.first; id != kNone; last = id, id = message(id).next, length++) {
-        hold(open(id) && ends_are_ranks(id) && w_.rank_terminal[sender(message(id))] == t, broken);
+        hold(open(id) && ends_are_ranks(id) && w_.rank_terminal[workload::sender(message(id))] == t, broken);
         carry(id);
         const Message& m = message(id);
         hold(m.handed <= s_.part.totals.now && m.packets > 0, broken);
-        on_way(sender(m), receiver(m), said_of(m), broken).unsent = m.packets;
+        on_way(workload::sender(m), workload::receiver(m), said_of(m), broken).unsent = m.packets;
       }
       hold(length == s_.terminals[t].left && last == box.last && box.next_flits <= net_.most_packet_flits, broken);
     }
@@ -342,7 +342,7 @@ class WorkloadCheck {
           hold(open(id) && ends_are_ranks(id), broken);
           carry(id);
           const Message& m = message(id);
-          hold(sender(m) == pair.sender && receiver(m) == pair.receiver, broken);
+          hold(workload::sender(m) == pair.sender && workload::receiver(m) == pair.receiver, broken);
           OnWay& one = on_way(pair.sender, pair.receiver, said_of(m), broken);
           hold(one.left == kNone && m.packets != kNone, broken);
           one.left = m.packets;
@@ -357,9 +357,9 @@ class WorkloadCheck {
       const PacketPayload& said = one.said;
       const auto transfer = static_cast<Transfer>(said.transfer);
       hold(contents_hold(said.bytes, said.begun, said.cpu, said.nic, transfer), broken);
-      const u64 all = wire_packets(w_, said.bytes, transfer), still = u64{one.unsent} + one.live;
+      const u64 all = workload::wire_packets(w_, said.bytes, transfer), still = u64{one.unsent} + one.live;
       hold(one.left == kNone ? still == all : still == one.left && one.left < all, broken);
-      const bool back = from_destination(transfer);
+      const bool back = workload::from_destination(transfer);
       completes(transfer, back ? to : from, back ? from : to, said.send_op, said.receive_op, broken);
       // Numbers that were given, and not to one that has gone on.
       const Pair* const sent = pair_at(part_of(from), from, to);
@@ -412,7 +412,7 @@ class WorkloadCheck {
 
   bool contents_hold(u64 bytes, u64 begun, u32 cpu, u32 nic, Transfer transfer) const {
     return cpu < w_.cpus && nic < w_.nics && begun < kEndOfHosts && bytes / w_.packet_bytes <= 0xffff0000u &&
-           (transfer == Transfer::kEager) == is_eager(w_.host, bytes);
+           (transfer == Transfer::kEager) == workload::is_eager(w_.host, bytes);
   }
 
   void messages() {

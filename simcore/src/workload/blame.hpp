@@ -17,8 +17,10 @@
 #include "simcore/state.hpp"
 
 namespace flitgym {
-
 struct Frame;
+}
+
+namespace flitgym::workload {
 
 void account_queued(Frame& f, u32 input_vc, u32 packet);    // it stands in an input VC, or in the NIC before it
 void account_routed(Frame& f, u32 input_vc, u32 output);    // the packet in front of an input VC now wants this output
@@ -31,4 +33,4 @@ void account_stall(const Frame& f, u32 port);  // up to now, of a channel that s
 // As the window ends: what waits still has been charged up to now.
 void settle_blame(const Network& net, State& s);
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

@@ -173,7 +173,7 @@ void place(const WorkloadSection& section, const Params& params, const Network& 
     }
   }
   if (params.text("placement") == "mapped") {
-    w.mapping = map_ranks(params, net, w.jobs, w.rank_terminal);
+    w.mapping = workload::map_ranks(params, net, w.jobs, w.rank_terminal);
   } else {
     const std::vector<u32> order =
         placement_order(net, params.text("placement"), static_cast<u64>(params.integer("placement_seed")), left);
@@ -190,7 +190,8 @@ void place(const WorkloadSection& section, const Params& params, const Network& 
 
 }  // namespace
 
-std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, Network& net, double flit_bytes) {
+std::shared_ptr<const Workload> workload::build_workload(const WorkloadSection& section, Network& net,
+                                                         double flit_bytes) {
   const Params params("workload", workload_params(), section.values);
   auto w = std::make_shared<Workload>();
   w->host = host_of(params);
@@ -250,7 +251,7 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, N
                       std::to_string(kMostAccountedJobs) + " jobs, there are " + std::to_string(w->job_count()) +
                       "; use workload.blame=false");
   claim_memory(w->memory_bytes, "workload.jobs", "the operations of " + std::to_string(wanted) + " ranks");
-  if (params.boolean("message_matrix")) w->matrix = declare_message_matrix(net, w->jobs);
+  if (params.boolean("message_matrix")) w->matrix = workload::declare_message_matrix(net, w->jobs);
   w->terminal_rank.assign(net.terminals, kNone);
   place(section, params, net, *w);
   return w;
@@ -316,7 +317,7 @@ std::vector<ParamSpec> all_workload_params() {
       integer("header_bytes_rendezvous", 13, 0, many, "bytes", "of the fetch and of the data"),
       integer("header_bytes_acknowledge", 15, 0, many, "bytes", "of the acknowledgement"),
   };
-  const std::vector<ParamSpec> mapping = mapping_params();  // beside the placement's own
+  const std::vector<ParamSpec> mapping = workload::mapping_params();  // beside the placement's own
   all.insert(all.begin() + 2, mapping.begin(), mapping.end());
   return all;
 }

@@ -6,7 +6,7 @@
 
 #include "simcore/limits.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 namespace {
 
@@ -151,4 +151,4 @@ Unmatched find_unmatched(std::vector<Endpoint>&& endpoints) {
   return first;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

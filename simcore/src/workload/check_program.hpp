@@ -7,7 +7,7 @@
 
 #include "simcore/program.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 // Dependencies (by index) that form a circle, each after the one before it; empty when there is none. Waiting for a
 // start counts as waiting: two operations that each wait for the other's start never start.
@@ -32,4 +32,4 @@ struct Unmatched {
 // than a miss.
 Unmatched find_unmatched(std::vector<Endpoint>&& endpoints);
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

@@ -5,7 +5,7 @@
 #include "simcore/limits.hpp"
 #include "workload/program_totals.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 void CommunicationMatrix::add_rank(const CommunicationMatrix& of, u32 rank, u32 shift) {
   for (u64 k = of.first[rank]; k < of.first[rank + 1]; k++) {
@@ -51,4 +51,4 @@ CommunicationMatrix communication_matrix(const Program& program) {
   return matrix;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

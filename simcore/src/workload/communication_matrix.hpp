@@ -6,7 +6,7 @@
 
 #include "simcore/program.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 // Sparse, by sender. What a rank sends to itself is not in it.
 struct CommunicationMatrix {
@@ -22,4 +22,4 @@ struct CommunicationMatrix {
 // where their peers are the same, too (looked at as in check_program()); else all are looked at.
 CommunicationMatrix communication_matrix(const Program& program);
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

@@ -8,7 +8,7 @@
 #include "workload/host_queues.hpp"
 #include "workload/message_matrix.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 namespace {
 
@@ -448,4 +448,4 @@ u64 next_host_event(const State& s) {
   return next;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

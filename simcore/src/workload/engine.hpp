@@ -4,7 +4,7 @@
 #include "simcore/workload.hpp"
 #include "stage/stage.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 void shape_workload(const Network& network, State& state, Shaper& make);
 void start_workload(const Network& network, State& state);
@@ -42,4 +42,4 @@ inline u32 receiver(const Message& m) { return from_destination(transfer_of(m)) 
 // What the ranks that have not finished wait for, the first `most` of them, a line each.
 std::string waiting_report(const Network& network, const State& state, u32 most);
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

@@ -13,7 +13,7 @@
 
 #include "simcore/workload.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 inline u64 beyond_first(u64 bytes) { return bytes > 0 ? bytes - 1 : 0; }
 
@@ -57,4 +57,4 @@ inline u64 nic_work(const HostModel& h, u64 bytes) {
   return h.gap + (h.network ? 0 : beyond_first(bytes) * h.gap_per_byte);
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

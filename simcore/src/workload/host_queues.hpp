@@ -6,7 +6,7 @@
 
 #include "workload/engine.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 class HostQueues {
  public:
@@ -137,4 +137,4 @@ class HostQueues {
   std::vector<std::size_t> gone_;  // queues that the present event has left
 };
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

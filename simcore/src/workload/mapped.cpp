@@ -10,7 +10,7 @@
 #include "simcore/plugins.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 namespace {
 
@@ -56,7 +56,7 @@ std::vector<ParamSpec> mapping_params() {
   for (const std::string& policy : placement_policies())
     if (policy != "mapped") sets.push_back(policy);
   return {
-      choice("mapping", "greedy", registered_names<MapperSpec>(),
+      choice("mapping", "greedy", registered_names<mapping::MapperSpec>(),
              "with placement=mapped: how ranks are mapped to terminals by the bytes they exchange; in_order: not, but "
              "for what refines it"),
       choice("mapping_refine", "threshold_accepting", {"threshold_accepting", "none"},
@@ -90,23 +90,24 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
 
   auto facts = std::make_shared<MappingFacts>();
   facts->mapper = params.text("mapping");
-  if (mapping_library().load) mapping_library().load(facts->mapper);
-  const MapperSpec& mapper = noted(registry<MapperSpec>().find(facts->mapper)->second);
+  if (mapping::mapping_library().load) mapping::mapping_library().load(facts->mapper);
+  const mapping::MapperSpec& mapper = noted(registry<mapping::MapperSpec>().find(facts->mapper)->second);
   const bool refine = params.text("mapping_refine") == "threshold_accepting";
-  const Refinement how{static_cast<u64>(params.integer("mapping_steps")), params.real("mapping_time_s")};
+  const mapping::Refinement how{static_cast<u64>(params.integer("mapping_steps")), params.real("mapping_time_s")};
   double start = 0, refined = 0;  // bytes x hops
   const auto map = [&](const std::vector<u32>& ranks, const std::vector<u32>& terminals) {
     if (ranks.empty()) return;
-    MappingProblem problem{application_graph(among(matrix, ranks)), sites_of(net, terminals), seed};
+    mapping::MappingProblem problem{mapping::application_graph(among(matrix, ranks)), mapping::sites_of(net, terminals),
+                                    seed};
     const double ready = cpu_seconds();
-    const Mapping first = mapper.map(problem);
+    const mapping::Mapping first = mapper.map(problem);
     const double done = cpu_seconds();
-    const Mapping mapping = refine ? threshold_accepting(problem, first, how) : first;
+    const mapping::Mapping chosen = refine ? mapping::threshold_accepting(problem, first, how) : first;
     facts->mapper_cpu_seconds += done - ready;
     facts->refine_cpu_seconds += cpu_seconds() - done;
-    start += hop_bytes(problem, first);
-    refined += hop_bytes(problem, mapping);
-    for (u32 k = 0; k < ranks.size(); k++) rank_terminal[ranks[k]] = problem.sites.terminal[mapping[k]];
+    start += mapping::hop_bytes(problem, first);
+    refined += mapping::hop_bytes(problem, chosen);
+    for (u32 k = 0; k < ranks.size(); k++) rank_terminal[ranks[k]] = problem.sites.terminal[chosen[k]];
   };
   std::vector<u32> ranks;
   std::size_t at = 0;
@@ -122,7 +123,7 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
   if (set == "any") map(ranks, free);
   facts->prepare_cpu_seconds = cpu_seconds() - began - facts->mapper_cpu_seconds - facts->refine_cpu_seconds;
 
-  const MappingQuality quality = quality_on_minimal_paths(net, matrix, rank_terminal);
+  const mapping::MappingQuality quality = mapping::quality_on_minimal_paths(net, matrix, rank_terminal);
   facts->dilation = quality.dilation;
   facts->start_dilation = quality.bytes > 0 ? quality.dilation + (start - refined) / quality.bytes : 0;
   facts->worst_congestion = quality.worst_congestion;
@@ -130,4 +131,4 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
   return facts;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

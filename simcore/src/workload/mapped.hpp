@@ -3,7 +3,7 @@
 
 #include "simcore/workload.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 // The parameters of the section `workload` that belong to it.
 std::vector<ParamSpec> mapping_params();
@@ -14,4 +14,4 @@ std::vector<ParamSpec> mapping_params();
 std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Network& net, const std::vector<Job>& jobs,
                                               std::vector<u32>& rank_terminal);
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

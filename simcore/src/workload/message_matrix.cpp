@@ -4,7 +4,7 @@
 
 #include "simcore/error.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 namespace {
 
@@ -68,4 +68,4 @@ void message_complete(const Workload& w, State& s, const Message& m, u64 when) {
   since = end;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

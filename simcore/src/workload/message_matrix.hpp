@@ -5,7 +5,7 @@
 #include "simcore/state.hpp"
 #include "simcore/workload.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 // Declares the memories `message_*`; throws ConfigError where a job has too many ranks for a table of all pairs.
 MessageMatrix declare_message_matrix(Network& net, const std::vector<Job>& jobs);
@@ -15,4 +15,4 @@ MessageMatrix declare_message_matrix(Network& net, const std::vector<Job>& jobs)
 void message_begun(const Workload& w, State& s, const Message& m);
 void message_complete(const Workload& w, State& s, const Message& m, u64 when);
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

@@ -5,7 +5,7 @@
 #include "simcore/rng.hpp"
 #include "simcore/state.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 // Where the search for a pair begins in a table of `size` places, a power of two.
 inline std::size_t pair_home(u32 sender, u32 receiver, std::size_t size) {
@@ -40,4 +40,4 @@ inline Pair& pair_of(Hosts& hosts, u32 sender, u32 receiver) {
   return pair;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

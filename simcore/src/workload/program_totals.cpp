@@ -7,7 +7,7 @@
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 namespace {
 
@@ -296,4 +296,4 @@ std::vector<u64> bytes_sent(const Program& program) {
 
 void check_program(const Program& program, const std::string& where) { Checker(program, where).run(); }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

@@ -6,7 +6,7 @@
 
 #include "simcore/program.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 // Over all ranks and blocks; 2^64 - 1 stands for that and more.
 struct ProgramTotals {
@@ -36,4 +36,4 @@ bool same_peers_in_run(const Program& program, u32 rank, u64 index, u64 times, c
 // at.
 void check_program(const Program& program, const std::string& where);
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

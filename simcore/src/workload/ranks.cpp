@@ -3,7 +3,7 @@
 
 #include "workload/engine.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 void shape_workload(const Network& net, State& s, Shaper& make) {
   const Workload& w = *net.workload;
@@ -81,4 +81,4 @@ std::string waiting_report(const Network& net, const State& s, u32 most) {
   return text;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload
