@@ -7,8 +7,8 @@ Two comments mark the place of a table on a page. The first comment names a func
     <!-- end of table -->
 
 `make reference` writes the tables between the comments, and tests/docs/test_results.py compares them. Results of the
-benchmark's suites are scored by the benchmark's own code. The other sources are the headers of the policies that come
-with flitgym, the tables in the READMEs of figures and studies, and the saved figures of the core's benchmark.
+benchmark's suites are scored by the benchmark's own code. The other sources are the headers of shipped policies, the
+READMEs of figures and studies, and the saved figures of the core's speed.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _percent(ratio: float) -> str:
 
 
 def suites() -> str:
-    """What the suites hold."""
+    """Tasks, seeds, networks and recorded runs of every suite."""
     rows = []
     for name in SUITES:
         suite = _suite(name)
