@@ -173,8 +173,9 @@ $(VENV)/dependencies-docs: $(VENV)/dependencies
 	@$(BIN)/python -m pip install --quiet -c constraints.txt -r $(VENV)/requirements-docs.txt
 	@touch $@
 
-reference: dev ## write the tables of docs/reference anew, from what the core and the code register
+reference: dev ## write the tables of docs/reference from the core and the code, and the tables of recorded results
 	@FLITGYM_PLUGINS=none $(BIN)/python docs/_ext/reference_tables.py
+	@FLITGYM_PLUGINS=none $(BIN)/python docs/_ext/result_tables.py
 
 pictures: venv ## draw the pictures of docs/pictures again: the networks, the figures of architecture, the quickstart
 	@for script in cycle router decision topologies; do $(BIN)/python docs/pictures/$$script.py; done
