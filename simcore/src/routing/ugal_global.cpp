@@ -76,8 +76,8 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 
 std::vector<ParamSpec> params() {
   auto specs = ugal_params(1, true);
-  std::erase_if(specs,
-                [](const ParamSpec& p) { return p.key == "congestion_scope"; });  // the oracle measures whole channels
+  // The oracle measures whole channels.
+  std::erase_if(specs, [](const ParamSpec& p) { return p.key == "congestion_scope"; });
   specs.push_back(choice(
       "scope", "source_group", {"source_group", "path"},
       "queues that it sees: source_group = global channels of the source group; path = every channel of both paths"));

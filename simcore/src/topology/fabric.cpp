@@ -22,8 +22,7 @@ void fail(const Source& source, u32 line, const std::string& what) {
 std::string shown(std::string_view word) {
   constexpr std::size_t kMost = 80;
   std::size_t length = std::min(word.size(), kMost);
-  while (length < word.size() && length > 0 && (word[length] & 0xc0) == 0x80)
-    length--;  // does not cut a UTF-8 character
+  while (length < word.size() && length > 0 && (word[length] & 0xc0) == 0x80) length--;  // whole characters
   return "'" + std::string(word.substr(0, length)) + (length < word.size() ? "..." : "") + "'";
 }
 
@@ -298,7 +297,8 @@ void check_fabric(const Fabric& fabric, const std::string& path, const std::stri
                           std::to_string(kMaxRadix));
 
   std::vector<u32> ends(nodes.size(), 0),
-      first(nodes.size(), 0);             // per node: number of cables, and line of the first cable
+      // Per node: the number of its cables, and the line of the first one.
+      first(nodes.size(), 0);
   std::vector<std::pair<u64, u32>> used;  // (node, port), and index of the cable
   claim_memory(8 * u64{nodes.size()} + 32 * u64{cables.size()}, path,
                "checking " + std::to_string(cables.size()) + " cables");

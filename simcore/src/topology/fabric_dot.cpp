@@ -267,11 +267,10 @@ class DotReader {
           // A digraph may list each cable twice.
           out_.add(cable, directed_ ? 2 * kMaxRadix : kMaxRadix);
         }
+    // The ports of an edge belong to that edge alone.
     if (depth > 0)
       for (const Members& ends : chain)
-        for (const End& end : ends)
-          members.push_back(
-              {end.node, lines.empty() ? end.port : kNone});  // the port of an edge belongs to that edge alone
+        for (const End& end : ends) members.push_back({end.node, lines.empty() ? end.port : kNone});
   }
 
   // Reads a node or a subgraph. True if it is an assignment instead, which is skipped.

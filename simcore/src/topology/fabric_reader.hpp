@@ -76,8 +76,8 @@ struct Records {
   std::string format;
   std::vector<std::string> hosts;    // first words of a host's record
   std::vector<std::string> ignored;  // first words of lines that are ignored
-  std::vector<std::pair<std::string, std::string>>
-      refused;              // first words of lines that are refused, and the error message
+  // First words of lines that are refused, and the error message.
+  std::vector<std::pair<std::string, std::string>> refused;
   bool peer_port_may_lack;  // [1] "peer" means [1] "peer"[1]
 };
 Fabric read_records(const Source& source, const Records& words);
