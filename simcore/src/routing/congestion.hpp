@@ -15,8 +15,8 @@ enum class Scope : u8 { kPort, kClass, kVc, kHybrid };
 inline ParamSpec congestion_param(std::string fallback = "both") {
   const bool automatic = fallback == "auto";
   ParamSpec spec = choice("congestion", std::move(fallback), {"both", "output_queue", "credits"},
-                          "both = flits in the output queue plus slots in use downstream; output_queue or credits = "
-                          "only one of the two (an input-queued router has no output queue)");
+                          "both = flits in the output queue plus slots in use downstream; output_queue = only the "
+                          "former; credits = only the latter (an input-queued router has no output queue)");
   if (automatic)
     spec.choices.push_back("auto"), spec.doc += "; auto = output_queue, or credits on a router without output queues";
   return spec;

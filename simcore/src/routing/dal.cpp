@@ -22,7 +22,7 @@ struct Dal {
   static bool on_escape(const Where& at, const Rule& rule) {
     return rule.escape && !at.injected() && at.in_vc % 2 == kEscapeClass;
   }
-  // Dimensions in which the packet has been derouted, by the last hop too.
+  // Dimensions in which the packet has been derouted, including the last hop.
   static u32 derouted(const Where& at, const Rule& rule) {
     const u32 k = at.derouted_in();
     return rule.derouted.of(at.s)[at.packet_id] | (k == HyperX::kNoDimension ? 0u : 1u << k);

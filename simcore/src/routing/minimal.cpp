@@ -18,7 +18,7 @@ void route(const Network& net, State& s, Batch& b) {
   for (u32 i = 0; i < count; i++) {
     const Packet& p = packets[ids[i]];
     const u32 destination = p.destination, router = routers[i], to = net.terminal_router[destination];
-    // Computes all three cases and selects one without a branch, because the branch could not be predicted.
+    // Computes all three cases and selects one without a branch, because a branch would often be mispredicted.
     const u32 group_to = df.group(to), eject = net.terminal_port[destination], local = df.local_port(router, to),
               away = df.exit(router, group_to, df.link_of(p));
     const u32 there = df.group(router) == group_to, here = to == router;

@@ -13,18 +13,19 @@
 //
 // At the first router of a dimension the packet takes the port of least value if that value beats the direct port's by
 // q_thld1 (relative). With probability epsilon it takes a random port. After a deroute it must take the direct link.
-// The downstream router sends back the delay of the hop plus its own estimate (0 when aligned). The sender learns it at
-// rate alpha if it is lower than the table's value, else at rate beta.
+// The downstream router sends back the delay of the hop plus its own estimate (0 when aligned). The sender learns this
+// sum at rate alpha if it is lower than the table's value, else at rate beta.
 //
 // The clock starts with the decision, not with the arrival in the input buffer as on the Dragonfly. The wait behind
-// other packets is the same for every port, but on an input-queued router it can be a hundred times a hop. Included in
-// the values, it would hide every relative gain.
+// other packets is the same for every port, but on an input-queued router it can be a hundred times a hop. If the
+// values included this wait, no relative gain would be visible.
 //
 // The values contain what UGAL and DimWAR cannot see: the queue of a deroute's second hop. They lack what UGAL and
 // DimWAR do see: the router's own queues. Feedback takes a round trip, in which a port of the study's routers sends
-// hundreds of flits. All packets would rush to the port that was best a moment ago. Therefore queue_weight adds the
-// time that the flits in the port's output queue need. On a router without output queues it counts the flits of the VC
-// class downstream (congestion and congestion_scope `auto`). Accepted load on 8x8 under bit complement:
+// hundreds of flits. With the values alone, all packets would rush to the port that was best a moment ago. Therefore
+// queue_weight adds the time that the flits in the port's output queue need. On a router without output queues it
+// counts the flits of the VC class downstream (congestion and congestion_scope `auto`). Accepted load on 8x8 under bit
+// complement:
 //   router        offered load                     without queue_weight  with queue_weight
 //   sc19          0.45, packets of 1 to 16 flits   0.12                  0.45
 //   input_queued  0.3, single flits                0.13                  0.27 (0.13 if the clock starts at the arrival)

@@ -88,8 +88,7 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-// ---- The relation: every minimal port, and every first port of the paths through the routers that the packet draws
-// ----
+// ---- The relation: minimal ports, and the first ports of the paths through the routers that the packet draws ----
 
 void candidates(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const Rule&>(*net.relation);

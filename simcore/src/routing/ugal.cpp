@@ -1,7 +1,7 @@
-// UGAL (Singh 2005) on HyperX. Only the source router decides: the minimal path in dimension order, or the path through
-// a random router (VAL's). It compares the weights of SC'19: hops x congestion of the first hop, biases on the
-// non-minimal side, ties to minimal. A drawn intermediate that is the source or destination router is skipped, and a
-// packet without an intermediate is minimal.
+// UGAL (Singh 2005) on HyperX. Only the source router decides, between the minimal path in dimension order and the path
+// through a random router (VAL's). It compares the weights of SC'19: hops x congestion of the first hop, biases on the
+// non-minimal side, ties to minimal. A drawn intermediate that is the source or destination router is skipped. A packet
+// without an intermediate is minimal.
 #include <algorithm>
 
 #include "routing/hyperx_legs.hpp"

@@ -296,9 +296,8 @@ void check_fabric(const Fabric& fabric, const std::string& path, const std::stri
       fail(node.line, shown(node.name) + " has " + std::to_string(node.ports) + " ports; expected at most " +
                           std::to_string(kMaxRadix));
 
-  std::vector<u32> ends(nodes.size(), 0),
-      // Per node: the number of its cables, and the line of the first one.
-      first(nodes.size(), 0);
+  // Per node: the number of its cables, and the line of the first one.
+  std::vector<u32> ends(nodes.size(), 0), first(nodes.size(), 0);
   std::vector<std::pair<u64, u32>> used;  // (node, port), and index of the cable
   claim_memory(8 * u64{nodes.size()} + 32 * u64{cables.size()}, path,
                "checking " + std::to_string(cables.size()) + " cables");

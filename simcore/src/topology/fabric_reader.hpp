@@ -51,7 +51,7 @@ class Builder {
   u32 node(std::string_view name, u32 line);  // the node of this name; creates it if there is none
   u32 find(std::string_view name) const;      // kNone if there is none
   std::vector<std::string> names() const;     // names of all nodes, for did_you_mean
-  // Sets host or switch. A contradiction to another line is an error; a default does not count as a line.
+  // Sets host or switch. It is an error if another line gives the other type. A default does not count as a line.
   void set_type(u32 node, std::string_view type, u32 line, bool is_default = false);
   bool any_type() const { return any_type_; }
   // `most`: largest number of cables at one node. It bounds the number of cables that a short text can create.

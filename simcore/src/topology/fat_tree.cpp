@@ -161,7 +161,8 @@ const Register<TopologySpec> entry({
             integer_list("parents", {1, 4, 4}, 1, kMaxRadix, "per node",
                          "w, in the same order: parents of a terminal (1), of a leaf, of a switch above, ..."),
             integer_list("links", {1}, 1, kMaxRadix, "per node and parent",
-                         "parallel cables, in the same order; one number = the same on all levels above the terminals"),
+                         "parallel cables to each parent, in the same order; one number = the same on all levels above "
+                         "the terminals"),
             integer("local_levels", -1, -1, kMostLevels, "",
                     "number of lower levels of cables between switches that are local; higher levels are global; -1 = "
                     "all local"),

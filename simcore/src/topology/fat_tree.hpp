@@ -48,7 +48,7 @@ struct FatTree final : Topology {
     u32 first, stride, count;
     u32 operator[](u32 k) const { return first + k * stride; }
   };
-  // Every port on a minimal path from the router to another router, a leaf: all up ports, or the cables down to one
+  // Every port on a minimal path from the router to a leaf other than itself: all up ports, or the cables down to one
   // child.
   Ports towards(u32 router, u32 to) const {
     const u32 l = level[router];

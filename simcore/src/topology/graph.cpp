@@ -113,7 +113,7 @@ void count_hops(const Network& net, Graph& g) {
 }
 
 // The time of the fastest path among those with the fewest hops. On a Dragonfly, two global hops through a third group
-// may be fewer than local, global, local. They are not a minimal path, and they take longer.
+// may be fewer hops than local, global, local. They are not a minimal path, and they take longer.
 void time_flights(const Network& net, Graph& g) {
   const u32 n = net.routers;
   claim_square(net, sizeof(float), "the times");
