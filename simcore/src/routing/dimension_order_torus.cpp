@@ -3,18 +3,19 @@
 // mesh has no dependency cycle within a dimension. Nor has a ring of up to three routers, where no packet takes two
 // hops. Longer rings use one of two methods.
 //
-// Method `dateline` (Dally & Seitz 1987; as in BookSim2): two VC classes. A packet takes its class when it enters a
-// ring and keeps it there. It takes class 1 if it will pass the dateline between the routers k-1 and 0, else class 0.
-// Class 0 never uses the link at the dateline, so its channels form a line without a cycle. Class 1 has no cycle
-// either, because no packet goes further than half a ring. A packet that passes the dateline starts in the upper half
-// and ends in the lower half. So no packet of class 1 continues at the middle router, the farthest from the dateline.
+// Method `dateline` (Dally & Seitz 1987; as in BookSim2): two VC classes. The dateline lies between the last router of
+// a ring and router 0. A packet takes its class when it enters a ring and keeps it there: class 1 if it will pass the
+// dateline, else class 0. Class 0 never uses the link at the dateline, so its channels form a line without a cycle.
+// Class 1 has no cycle either, because no packet goes further than half a ring. A packet that passes the dateline
+// starts in the upper half and ends in the lower half. So no packet of class 1 continues at the middle router, the
+// farthest from the dateline.
 //
 // Method `bubble` (Puente et al., ICPP 1999; Angara): one VC, virtual cut-through, packets of one size. A packet enters
-// a ring only where there is room for two packets, so the ring still has room for one packet somewhere. A packet that
-// moves along the ring only moves that room backwards, and a packet that leaves adds room. The packet behind the room
-// can take it, unless it waits to leave for a later dimension or for a terminal. Terminals accept everything, so the
-// last dimension always makes progress. Hence the dimension before it makes progress too, and so on. Each of the
-// parallel links along a dimension is a separate ring, so a packet keeps to one of them.
+// a ring only where there is room for two packets, so after each entry the ring still has room for one packet
+// somewhere. A packet that moves along the ring only moves that room backwards, and a packet that leaves adds room. The
+// packet behind the room can take it, unless it waits to leave for a later dimension or for a terminal. Terminals
+// accept everything, so the last dimension always makes progress. Hence the dimension before it makes progress too, and
+// so on. Each of the parallel links along a dimension is a separate ring, so a packet keeps to one of them.
 #include <algorithm>
 
 #include "routing/choice.hpp"

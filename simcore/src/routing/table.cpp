@@ -20,7 +20,7 @@ static_assert(kMaxRadix <= 1u << kPortBits && kMaxVcs < kHere);
 struct Rule : ComponentData {
   std::shared_ptr<const ForwardingTable> table;
   Kept<u8> address;        // [packets] which of the destination's addresses the packet goes to
-  double small_bytes = 0;  // smaller messages take one of the shortest routes
+  double small_bytes = 0;  // messages below this size take one of the shortest routes
   double flit_bytes = 0;
   // One word per switch and destination, in the simple case (pack_hops): the port, and above it the layer in which
   // packets start here. The layer is kHere if the destination is attached to this switch. A hop then takes one cache
