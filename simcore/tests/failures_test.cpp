@@ -97,10 +97,10 @@ TEST(failures_that_make_no_sense_are_refused) {
   CHECK_THROWS(ConfigError, broken(df, {{"links", std::string("0-1#0")}}), "failures.links: '0-1#0'", "from #1");
   CHECK_THROWS(ConfigError, broken(df, {{"events", std::string("0-1#0@500")}}), "failures.events: '0-1#0'", "from #1");
   // A cut network, by the names of two that are cut from each other; now or later.
-  CHECK_THROWS(ConfigError, broken(ring(6), {{"links", std::string("0-1,3-4")}}), "no way", "terminal 0", "router 0",
+  CHECK_THROWS(ConfigError, broken(ring(6), {{"links", std::string("0-1,3-4")}}), "no path", "terminal 0", "router 0",
                "terminal 2", "router 1");
   CHECK_THROWS(ConfigError, broken(ring(6), {{"links", std::string("0-1")}, {"events", std::string("3-4@1000")}}),
-               "no way", "from 1000 ns");
+               "no path", "from 1000 ns");
   // A routing that goes by what the topology is when whole.
   CHECK_THROWS(ConfigError, build(damaged(df, {"par", {}}, {{"links", std::string("0-1")}})), "routing.par", "0-1",
                "minimal", "ugal", "q_adaptive", "agent", "policy");

@@ -183,8 +183,9 @@ TEST(broken_policy_files_are_refused) {
   refused(with([](auto& t) { t[3].from = 8, t[3].to = 4; }), {"layers.1.bias", "does not fit"});
   refused(good + '\0', {"bytes 268 to 269 of its numbers belong to no tensor"});
   refused(with([](auto& t) { t[0].to = 216, t[0].from = 0, t[1].from = 220, t[1].to = 244; }), {"to no tensor"});
-  refused(with([](auto& t) { t.push_back({"foreign", "F32", {1}, {0}}); }), {"'foreign' is of no layer"});
-  refused(with([](auto& t) { t.push_back({"layers.7.bias", "F32", {1}, {0}}); }), {"'layers.7.bias' is of no layer"});
+  refused(with([](auto& t) { t.push_back({"foreign", "F32", {1}, {0}}); }), {"'foreign' belongs to no layer"});
+  refused(with([](auto& t) { t.push_back({"layers.7.bias", "F32", {1}, {0}}); }),
+          {"'layers.7.bias' belongs to no layer"});
   refused(with([](auto& t) { t.push_back({"layers.2.weight", "F32", {0, 1}, {}}); }), {"'layers.2.weight' is empty"});
   refused(with([](auto& t) { t.push_back(t[1]); }), {"'layers.0.bias' stands in its header twice"});
   u64 length = 0;
@@ -198,7 +199,7 @@ TEST(broken_policy_files_are_refused) {
   for (const std::string& behind : {std::string("x"), std::string("{}"), std::string(","), std::string(1, '\0')})
     refused(with_header(header + behind), {"behind its last brace"});
   refused(with_header(" " + header), {"begins with no brace"});
-  refused(with([](auto& t) { t.pop_back(); }), {"1 layers", "6 outputs", "1 are needed"});
+  refused(with([](auto& t) { t.pop_back(); }), {"1 layers", "6 outputs", "1 outputs are needed"});
   refused(with([](auto& t) { t.erase(t.begin()); }), {"layers.0.weight"});
   refused(with([](auto& t) { t.clear(); }), {"0 layers"});
   refused(safetensors(kMetadata, tensors_of(Weights({9, 6, 2}, 1))), {"2 outputs"});

@@ -13,7 +13,7 @@ double WeightedGraph::weight_of(u32 v) const {
 }
 
 WeightedGraph undirected(u32 vertices, std::vector<WeightedEdge>&& edges) {
-  // Each edge in both directions, by a counting sort over the vertices; then each vertex's own in order.
+  // A counting sort lists each edge at both of its vertices. Then the edges of each vertex are sorted.
   std::vector<u64> begin(vertices + 1, 0);
   for (const WeightedEdge& e : edges)
     if (e.from != e.to) begin[e.from + 1]++, begin[e.to + 1]++;

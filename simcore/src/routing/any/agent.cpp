@@ -1,5 +1,4 @@
-// An agent outside the core decides, through the learning seam: it sees a row of features per decision and picks a
-// slot.
+// An agent outside the core decides through the learning seam. It sees a row of features per decision and picks a slot.
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
@@ -10,7 +9,8 @@ namespace {
 
 void route(const Network&, State&, Batch&) {
   throw CoreError(
-      "routing=agent: decisions come from outside; call collect() and apply() instead of run(), or use flitgym.env");
+      "routing=agent: decisions come from outside the core; call collect() and apply() instead of run(), or use "
+      "flitgym.env");
 }
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {
@@ -22,7 +22,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
       .name = "agent",
-      .summary = "an agent outside the core decides by observations (flitgym.env)",
+      .summary = "an agent outside the core decides, from observations (flitgym.env)",
       .params = seam_params(),
       .setup = setup,
       .route = route,

@@ -1,6 +1,7 @@
-// Minimal or not, by the local queues and a bias that somebody else sets: a table per router, a row per region of
-// destinations, whose entry in flits is added to the congestion of every candidate that is not minimal. With zeros it
-// is UGAL over the candidates of an agent; a large entry keeps to minimal paths, a large negative one leaves them.
+// The minimal path or another candidate, by the local queues and a bias that is set from outside the core. A table
+// holds one bias in flits per router and destination region. The routing adds it to the congestion of every non-minimal
+// candidate. A bias of zero gives UGAL over the candidates of an agent. A large bias keeps packets on minimal paths,
+// and a large negative bias keeps packets off minimal paths.
 #include <limits>
 
 #include "routing/congestion.hpp"
@@ -33,12 +34,12 @@ void route(const Network& net, State& s, Batch& b) {
       const u32 hops = 1 + distance(net, graph, net.next_router(port), to);
       const double queue = rule.measure.of(net, s, port, b.decisions.classes[at]) + (hops > h ? bias : 0);
       const double weight = queue * hops;
-      if (k > 0 && weight >= least) continue;  // ties to the first, which is minimal
+      if (k > 0 && weight >= least) continue;  // a tie goes to the first candidate, the minimal one
       least = weight;
       best = k;
     }
     b.decisions.chosen[j] = best;
-    b.decisions.log_probability[j] = 0;  // certain
+    b.decisions.log_probability[j] = 0;  // the choice is deterministic
   }
   settle_decisions(net, s, b);
 }
@@ -51,7 +52,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   data = rule;
   MemoryShape shape;
   shape.name = "biases";
-  shape.meaning = "biased: flits added to what is not minimal, region of the destination x 1";
+  shape.meaning = "biased: flits added to non-minimal candidates, destination region x 1";
   shape.rows = net.topology->regions(net);
   shape.lowest = -std::numeric_limits<double>::max();
   rule->biases = declare_table(net, shape);
@@ -70,7 +71,7 @@ std::vector<ParamSpec> params() {
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
       .name = "biased",
-      .summary = "minimal or not by the local queues and a bias per router and region, which an agent sets",
+      .summary = "minimal or non-minimal, by the local queues and a bias per router and region that an agent sets",
       .params = params(),
       .setup = setup,
       .route = route,

@@ -1,5 +1,5 @@
-// Decisions from outside: collect() lists, per request, the candidates an agent may choose from; apply() takes its
-// choices. The relation keeps every choice free of deadlock and livelock, so an agent cannot pick something unsafe.
+// Decisions from outside the core: collect() lists the candidates of each request, and apply() takes an agent's
+// choices. The relation keeps every candidate free of deadlock and livelock, so an agent cannot make an unsafe choice.
 #include "routing/relation.hpp"
 #include "simcore/error.hpp"
 
@@ -8,12 +8,14 @@ namespace flitgym::routing::any::external {
 namespace {
 
 void route(const Network&, State&, Batch&) {
-  throw CoreError("routing=external: decisions come from outside; call collect() and apply() instead of run()");
+  throw CoreError(
+      "routing=external: decisions come from outside the core; call collect() and apply() instead of run()");
 }
 
-// Feedback for an agent outside the core: it is told what a learning routing would be told, and answers in the same
-// way.
-void hear(const Network&, State& s, u32 port, u32 row, float target) { s.part.heard.push_back({port, row, target}); }
+// Keeps feedback for the agent outside the core: the values that a learning routing would learn from.
+void keep_feedback(const Network&, State& s, u32 port, u32 row, float target) {
+  s.part.heard.push_back({port, row, target});
+}
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {
   net.learns = params.boolean("feedback");
@@ -23,17 +25,17 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
       .name = "external",
-      .summary = "an agent outside the core decides",
+      .summary = "an agent outside the core chooses among all candidates",
       .params = relation_params(),
       .setup = setup,
       .route = route,
   };
   spec.params.push_back(flag("feedback", false,
-                             "packets carry the agent's estimates back over each link: apply(choices, values, rows) "
-                             "sends them, feedback() lists what has come"));
+                             "feedback travels back over each link: apply(choices, values, rows) sends the agent's "
+                             "estimates, and feedback() lists those that have arrived"));
   spec.decider = Decider::kCandidates;
   spec.graph = true;
-  spec.learn = hear;
+  spec.learn = keep_feedback;
   return spec;
 }());
 

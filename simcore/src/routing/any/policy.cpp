@@ -1,5 +1,5 @@
-// A network of weights decides, inside the core: one that was trained and exported (path), or one that is being
-// trained, whose weights come and go between two runs.
+// A neural network decides inside the core. It is either a trained policy from a file (`path`), or a policy in
+// training, whose weights are exchanged between two runs.
 #include <algorithm>
 #include <set>
 
@@ -12,32 +12,33 @@ namespace flitgym::routing::any::policy {
 
 namespace {
 
-const std::string& said(const PolicyFile& file, const std::string& path, const std::string& key) {
+const std::string& metadata_of(const PolicyFile& file, const std::string& path, const std::string& key) {
   const auto found = file.metadata.find(key);
   if (found == file.metadata.end())
     throw ConfigError("policy file " + path + ": its metadata lacks '" + key + "'; it was not written by flitgym");
   return found->second;
 }
 
-// What the file says about itself replaces the parameters' defaults.
+// The metadata of the file, which replaces the defaults of these parameters.
 Values parameters_of(const PolicyFile& file, const std::string& path) {
-  if (said(file, path, "format") != "flitgym-policy-1")
-    throw ConfigError("policy file " + path + ": its format is '" + said(file, path, "format") +
+  if (metadata_of(file, path, "format") != "flitgym-policy-1")
+    throw ConfigError("policy file " + path + ": its format is '" + metadata_of(file, path, "format") +
                       "', this version reads flitgym-policy-1");
-  // What an agent sees does not depend on the network, so a policy runs on another topology than it was trained on, if
-  // its relation is there.
-  said(file, path, "topology");
+  // The observation does not depend on the topology. So a policy also runs on topologies it was not trained on, if they
+  // have its relation.
+  metadata_of(file, path, "topology");
   i64 slots = 0;
-  for (const char c : said(file, path, "slots")) {
+  for (const char c : metadata_of(file, path, "slots")) {
     if (c < '0' || c > '9' || slots > 100)
-      throw ConfigError("policy file " + path + ": '" + said(file, path, "slots") + "' slots");
+      throw ConfigError("policy file " + path + ": '" + metadata_of(file, path, "slots") +
+                        "' slots; expected a small whole number");
     slots = slots * 10 + (c - '0');
   }
-  Values values = {{"observation", said(file, path, "observation")},
+  Values values = {{"observation", metadata_of(file, path, "observation")},
                    {"slots", slots},
-                   {"relation", said(file, path, "relation")},
-                   {"network", said(file, path, "network")}};
-  if (file.metadata.contains("slots_by")) values["slots_by"] = said(file, path, "slots_by");
+                   {"relation", metadata_of(file, path, "relation")},
+                   {"network", metadata_of(file, path, "network")}};
+  if (file.metadata.contains("slots_by")) values["slots_by"] = metadata_of(file, path, "slots_by");
   return values;
 }
 
@@ -52,7 +53,7 @@ const PolicyFile::Tensor& tensor(const PolicyFile& file, const std::string& path
   };
   if (found->second.shape != shape)
     throw ConfigError("policy file " + path + ": tensor '" + name + "' is " + words(found->second.shape) +
-                      ", its observation and slots need " + words(shape));
+                      ", but its observation and slots need " + words(shape));
   return found->second;
 }
 
@@ -66,17 +67,18 @@ void read_layers(const PolicyFile& file, const std::string& path, u32 inputs, u3
     if (bias == file.tensors.end()) break;
     if (bias->second.values.empty() || bias->second.values.size() > learning::kMostUnits)
       throw ConfigError("policy file " + path + ": layer " + std::to_string(l) + " has " +
-                        std::to_string(bias->second.values.size()) + " units");
+                        std::to_string(bias->second.values.size()) + " units; valid are 1 to " +
+                        std::to_string(kMostUnits));
     layers.push_back(static_cast<u32>(bias->second.values.size()));
     known.insert({layer + ".weight", layer + ".bias"});
   }
   if (layers.size() < 2 || layers.back() != outputs)
-    throw ConfigError("policy file " + path + ": it has " + std::to_string(layers.size() - 1) +
-                      " layers and its last one " + std::to_string(layers.back()) + " outputs, but " +
-                      std::to_string(outputs) + " are needed");
+    throw ConfigError("policy file " + path + ": it has " + std::to_string(layers.size() - 1) + " layers and " +
+                      std::to_string(layers.back()) + " outputs, but " + std::to_string(outputs) +
+                      " outputs are needed");
   for (const auto& [name, values] : file.tensors)
     if (!known.contains(name))
-      throw ConfigError("policy file " + path + ": tensor '" + name + "' is of no layer; it has " +
+      throw ConfigError("policy file " + path + ": tensor '" + name + "' belongs to no layer; the file has " +
                         std::to_string(layers.size() - 1) + " layers");
   shape_policy(shape, layers);
   weights.assign(shape.size, 0);
@@ -95,15 +97,17 @@ void route(const Network& net, State& s, Batch& b) {
 
 std::vector<ParamSpec> params() {
   auto specs = seam_params();
-  specs.push_back(choice(
-      "path", "", {}, "file of an exported policy, which then says relation, slots, observation and network itself"));
-  specs.push_back(choice("network", "slots", {"slots", "flat"},
-                         "the same network scores every slot, or one network sees the whole row and scores all slots"));
+  specs.push_back(
+      choice("path", "", {}, "file of an exported policy, which then sets relation, slots, observation and network"));
+  specs.push_back(
+      choice("network", "slots", {"slots", "flat"},
+             "slots = the same network scores each slot; flat = one network sees the whole row and scores all slots"));
   specs.push_back(integer_list("hidden", {32, 32}, 1, learning::kMostUnits, "units",
-                               "of each hidden layer, where no file says it"));
+                               "size of each hidden layer; a policy file sets its own"));
   specs.push_back(real("epsilon", 0, 0, 1, "", "probability of a random slot"));
-  specs.push_back(real("temperature", 0, 0, 1e6, "",
-                       "a slot is drawn with probability in proportion to exp(score / temperature); 0 = the best"));
+  specs.push_back(
+      real("temperature", 0, 0, 1e6, "",
+           "a slot is drawn with a probability proportional to exp(score / temperature); 0 = the best slot"));
   return specs;
 }
 
@@ -117,11 +121,11 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
   PolicyFile file;
   if (!path.empty()) {
     file = read_policy_file(path);
-    const Values said_there = parameters_of(file, path);
-    Params("policy file " + path, params(), said_there);  // held against the same bounds
-    // Who sets one of them as well must not be left to think that it counts.
+    const Values stored = parameters_of(file, path);
+    Params("policy file " + path, params(), stored);  // checks the bounds
+    // A parameter that contradicts the file would be ignored silently, so it is refused.
     const Params untouched("routing.policy", params(), {});
-    for (const auto& [key, value] : said_there) {
+    for (const auto& [key, value] : stored) {
       const auto text_of = [&](const Params& p) {
         return key == "slots" ? std::to_string(p.integer(key)) : p.text(key);
       };
@@ -129,10 +133,10 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
         throw ConfigError("routing.policy." + key + ": " + text_of(given) + ", but the policy file " + path + " says " +
                           to_string(value) + "; leave it out");
     }
-    effective = given.with(said_there);
-    // A snapshot fits no policy of another shape.
+    effective = given.with(stored);
+    // A snapshot does not fit a policy of another shape.
     net.identity += "policy of";
-    for (const auto& [key, value] : said_there) net.identity += " " + key + "=" + to_string(value);
+    for (const auto& [key, value] : stored) net.identity += " " + key + "=" + to_string(value);
   }
   const RoutingFacts facts = [&] {
     try {
@@ -162,7 +166,7 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
       .name = "policy",
-      .summary = "a network of trained weights decides inside the core",
+      .summary = "a trained neural network decides inside the core",
       .params = params(),
       .setup = setup,
       .route = route,

@@ -1,5 +1,5 @@
-// Any candidate with equal probability: what an agent that knows nothing does, and the measure of what asking one
-// costs.
+// Any candidate with equal probability. This is the behaviour of an agent that knows nothing, and its run time measures
+// what it costs to consult an agent.
 #include "routing/choice.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
@@ -8,7 +8,7 @@ namespace flitgym::routing::any::random {
 
 namespace {
 
-// log(1 / slots), written down so that it is the same in every build.
+// log(1 / slots), as constants so that every build has the same values.
 constexpr float kLogOneIn[] = {0,           0,           -0.69314718f, -1.0986123f, -1.3862944f, -1.6094379f,
                                -1.7917595f, -1.9459101f, -2.0794415f,  -2.1972246f, -2.3025851f, -2.3978953f,
                                -2.4849066f, -2.5649494f, -2.6390573f,  -2.7080502f, -2.7725887f};

@@ -1,6 +1,6 @@
-// A forwarding table played flit by flit: one output per switch and destination, or a whole route per source and
-// destination. What a packet's VC class is goes by the table's layers, or by its lanes. A table whose dependencies
-// close a circle is refused.
+// A forwarding table, simulated flit by flit: one output port per switch and destination, or a whole route per source
+// and destination. The table's layers or lanes determine the VC class of a packet. A table with a cycle in its channel
+// dependencies is refused, unless allow_cycles is set.
 #include "routing/choice.hpp"
 #include "routing/relation.hpp"
 #include "simcore/error.hpp"
@@ -17,16 +17,17 @@ namespace {
 constexpr u32 kPortBits = 9, kHere = 0x7f, kAhead = 6;
 static_assert(kMaxRadix <= 1u << kPortBits && kMaxVcs < kHere);
 
-struct Played : ComponentData {
+struct Rule : ComponentData {
   std::shared_ptr<const tables::ForwardingTable> table;
-  Kept<u8> address;        // [packets] which of the destination's addresses it goes to
-  double small_bytes = 0;  // messages of fewer bytes go to an address by whose route they arrive soonest
+  Kept<u8> address;        // [packets] which of the destination's addresses the packet goes to
+  double small_bytes = 0;  // messages below this size take one of the shortest routes
   double flit_bytes = 0;
-  // The plain case in one word per switch and destination: port, and above it the layer in which packets begin here
-  // (kHere: it hangs on this switch). One miss of the cache a hop instead of three.
+  // One word per switch and destination, in the simple case (pack_hops): the port, and above it the layer in which
+  // packets start here. The layer is kHere if the destination is attached to this switch. A hop then takes one cache
+  // miss instead of three.
   std::vector<u16> hop;
   u16 layer_of_vc[kMaxVcs] = {};
-  // [switches, terminals] bit per address: of the shortest, and of the longest routes
+  // [switches, terminals] addresses with the shortest, and with the longest routes; one bit per address
   std::vector<u8> nearest, farthest;
 };
 
@@ -35,31 +36,31 @@ u32 bit_of(u32 set, u32 n) {
   return static_cast<u32>(__builtin_ctz(set));
 }
 
-u32 message_bytes(const Network& net, const State& s, const Played& played, u32 packet) {
+u32 message_bytes(const Network& net, const State& s, const Rule& rule, u32 packet) {
   if (net.workload) return static_cast<u32>(std::min<u64>(s.payloads[packet].bytes, 0xffffffffu));
-  return static_cast<u32>(s.packets[packet].flits * played.flit_bytes);
+  return static_cast<u32>(s.packets[packet].flits * rule.flit_bytes);
 }
 
-// Address of the packet, decided anew until it has left its first switch.
-u32 destination_of(const Network& net, State& s, const Played& played, u32 packet, u32 router) {
+// Destination address of the packet, drawn at every request until the packet has left its first switch.
+u32 destination_of(const Network& net, State& s, const Rule& rule, u32 packet, u32 router) {
   const Packet& p = s.packets[packet];
-  const tables::ForwardingTable& table = *played.table;
+  const tables::ForwardingTable& table = *rule.table;
   if (!table.lmc) return p.destination;
-  u8& address = played.address.of(s)[packet];
+  u8& address = rule.address.of(s)[packet];
   if (p.hops == 0) {
     const std::size_t pair = std::size_t{router} * net.terminals + p.destination;
     const u32 all = (1u << (1u << table.lmc)) - 1;
-    u32 set = played.small_bytes <= 0                                      ? all
-              : message_bytes(net, s, played, packet) < played.small_bytes ? played.nearest[pair]
-                                                                           : played.farthest[pair];
-    if (!set) set = all;  // nobody hangs on this switch
+    u32 set = rule.small_bytes <= 0                                    ? all
+              : message_bytes(net, s, rule, packet) < rule.small_bytes ? rule.nearest[pair]
+                                                                       : rule.farthest[pair];
+    if (!set) set = all;  // the switch has no terminals
     address = static_cast<u8>(bit_of(set, below(route_draw(net, p, 0), static_cast<u32>(__builtin_popcount(set)))));
   }
   return p.destination << table.lmc | address;
 }
 
-// A packet that a snapshot put where no route of the table leads gets port 0; whoever took the snapshot looks at what
-// comes of it.
+// Output port of the packet. A snapshot may place a packet where the table has no route. It gets port 0, and the user
+// of that snapshot must judge the result.
 u32 port_of(const tables::ForwardingTable& table, u32 source, u32 router, u32 d, u32 hops) {
   if (!table.source_routed()) {
     const u16 port = table.at(router, d);
@@ -70,14 +71,14 @@ u32 port_of(const tables::ForwardingTable& table, u32 source, u32 router, u32 d,
 }
 
 void route(const Network& net, State& s, Batch& b) {
-  const auto& played = static_cast<const Played&>(*net.relation);
-  const tables::ForwardingTable& table = *played.table;
+  const auto& rule = static_cast<const Rule&>(*net.relation);
+  const tables::ForwardingTable& table = *rule.table;
   const u32 destinations = table.destinations();
-  if (!played.hop.empty()) {
+  if (!rule.hop.empty()) {
     const u32 count = b.count;
     const u32 *const ids = b.packet.data(), *const routers = b.router.data();
     const Packet* const packets = s.packets.data();
-    const u16 *const hops = played.hop.data(), *const in_vc = b.in_vc.data();
+    const u16 *const hops = rule.hop.data(), *const in_vc = b.in_vc.data();
     u16 *const out_port = b.out_port.data(), *const out_class = b.out_class.data();
     for (u32 i = 0; i < count; i++) {
       if (i + kAhead < count)
@@ -86,10 +87,10 @@ void route(const Network& net, State& s, Batch& b) {
       const Packet& p = packets[ids[i]];
       const u32 hop = hops[std::size_t{routers[i]} * destinations + p.destination], layer = hop >> kPortBits;
       out_port[i] = static_cast<u16>(hop & ((1u << kPortBits) - 1));
-      // A packet keeps its layer: the VC it is in says which.
+      // A packet keeps its layer, which its VC determines.
       out_class[i] = layer == kHere ? static_cast<u16>(kAnyClass)
                      : p.hops == 0  ? static_cast<u16>(layer)
-                                    : played.layer_of_vc[in_vc[i]];
+                                    : rule.layer_of_vc[in_vc[i]];
     }
     return;
   }
@@ -100,9 +101,9 @@ void route(const Network& net, State& s, Batch& b) {
       choose(b, i, ejection(net, p));
       continue;
     }
-    const u32 d = destination_of(net, s, played, b.packet[i], router), source = net.terminal_router[p.source];
+    const u32 d = destination_of(net, s, rule, b.packet[i], router), source = net.terminal_router[p.source];
     const u32 port = port_of(table, source, router, d, p.hops);
-    // A packet keeps its layer; the VC it is in is nearer than the table of layers.
+    // A packet keeps its layer. The VC gives it without a lookup in the table of layers.
     u32 vc_class = table.lanes || p.hops == 0 ? table.layer_of(source, p.source, d) : b.in_vc[i] % table.layers;
     if (table.lanes)
       vc_class =
@@ -113,14 +114,14 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-// For every pair of a switch and a terminal the addresses of the shortest and of the longest routes.
-void sort_addresses(const tables::ChannelGraph& g, Played& played) {
-  const tables::ForwardingTable& table = *played.table;
+// Finds the addresses with the shortest and with the longest routes, for every pair of a switch and a terminal.
+void sort_addresses(const tables::ChannelGraph& g, Rule& rule) {
+  const tables::ForwardingTable& table = *rule.table;
   const u32 addresses = 1u << table.lmc;
   const std::size_t pairs = std::size_t{g.switches} * g.terminals;
   claim_memory(pairs * 2, "routing.table", "the addresses of " + std::to_string(pairs) + " pairs");
-  played.nearest.assign(pairs, 0);
-  played.farthest.assign(pairs, 0);
+  rule.nearest.assign(pairs, 0);
+  rule.farthest.assign(pairs, 0);
   for (u32 s = 0; s < g.switches; s++)
     for (u32 t = 0; g.terminals_at(s) && t < g.terminals; t++) {
       u32 least = kNone, most = 0, length[8];
@@ -131,29 +132,29 @@ void sort_addresses(const tables::ChannelGraph& g, Played& played) {
         most = std::max(most, length[a]);
       }
       for (u32 a = 0; a < addresses; a++) {
-        if (length[a] == least) played.nearest[std::size_t{s} * g.terminals + t] |= static_cast<u8>(1u << a);
-        if (length[a] == most) played.farthest[std::size_t{s} * g.terminals + t] |= static_cast<u8>(1u << a);
+        if (length[a] == least) rule.nearest[std::size_t{s} * g.terminals + t] |= static_cast<u8>(1u << a);
+        if (length[a] == most) rule.farthest[std::size_t{s} * g.terminals + t] |= static_cast<u8>(1u << a);
       }
     }
 }
 
-void pack_hops(const tables::ChannelGraph& g, Played& played) {
-  const tables::ForwardingTable& table = *played.table;
+void pack_hops(const tables::ChannelGraph& g, Rule& rule) {
+  const tables::ForwardingTable& table = *rule.table;
   if (table.lmc || table.source_routed() || table.lanes || table.layer_by == tables::LayerBy::kTerminal ||
       table.layers > kMaxVcs)
     return;
   claim_memory(table.port.size() * sizeof(u16), "routing.table",
                "a table of " + std::to_string(g.switches) + " switches x " + std::to_string(table.destinations()) +
                    " destinations");
-  played.hop.resize(table.port.size());
+  rule.hop.resize(table.port.size());
   for (u32 s = 0; s < g.switches; s++)
     for (u32 d = 0; d < table.destinations(); d++) {
-      const u16 port = table.at(s, d);  // a hole is a switch that nobody passes
+      const u16 port = table.at(s, d);  // kNoPort: no packet to d passes this switch
       const u32 layer = g.terminal_switch[d] == s ? kHere : table.layer_of(s, 0, d);
-      played.hop[std::size_t{s} * table.destinations() + d] =
+      rule.hop[std::size_t{s} * table.destinations() + d] =
           port == tables::kNoPort ? u16{0} : static_cast<u16>(layer << kPortBits | port);
     }
-  for (u32 vc = 0; vc < kMaxVcs; vc++) played.layer_of_vc[vc] = static_cast<u16>(vc % table.layers);
+  for (u32 vc = 0; vc < kMaxVcs; vc++) rule.layer_of_vc[vc] = static_cast<u16>(vc % table.layers);
 }
 
 std::shared_ptr<const tables::ForwardingTable> table_of(const Params& params, const Network& net,
@@ -163,12 +164,14 @@ std::shared_ptr<const tables::ForwardingTable> table_of(const Params& params, co
     return net.given_table;
   }
   if (!params.text("file").empty())
-    throw ConfigError("routing.table.file: '" + params.text("file") +
-                      "' is read by flitgym.simcore.Simulation, which hands the table to the core");
+    throw ConfigError(
+        "routing.table.file: '" + params.text("file") +
+        "' cannot be read by the core; flitgym.simcore.Simulation reads the file and hands the table to the core");
   tables::EngineChoice choice{params.text("engine"), {}, net.given_demand};
   if (!params.text("demand").empty() && !choice.demand)
-    throw ConfigError("routing.table.demand: '" + params.text("demand") +
-                      "' is read by flitgym.simcore.Simulation, which hands the matrix to the core");
+    throw ConfigError(
+        "routing.table.demand: '" + params.text("demand") +
+        "' cannot be read by the core; flitgym.simcore.Simulation reads it and hands the matrix to the core");
   for (const ParamSpec& p : tables::all_engine_params()) choice.values[p.key] = params.value(p.key);
   return std::make_shared<const tables::ForwardingTable>(tables::make_table("routing.table", choice, g));
 }
@@ -176,35 +179,35 @@ std::shared_ptr<const tables::ForwardingTable> table_of(const Params& params, co
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   if (net.graphs.size() > 1)
     throw ConfigError(
-        "routing.table: a table does not change while it runs; failures.events needs a routing that does (links that "
-        "are missing from the beginning are fine)");
+        "routing.table: a forwarding table does not change during a run, so failures.events needs another routing "
+        "(links that are missing from the beginning are allowed)");
   const tables::ChannelGraph g = tables::channel_graph(net);
-  auto played = std::make_shared<Played>();
-  played->table = table_of(params, net, g);
-  const tables::ForwardingTable& table = *played->table;
+  auto rule = std::make_shared<Rule>();
+  rule->table = table_of(params, net, g);
+  const tables::ForwardingTable& table = *rule->table;
   if (table.lmc > 3)
     throw ConfigError("routing.table: 2^" + std::to_string(table.lmc) + " addresses per terminal; valid are up to 2^3");
   if (!params.boolean("allow_cycles"))
     if (const auto cycle = find_cycle(g, table); !cycle.empty())
       throw ConfigError(
           "routing.table: the table of engine " + table.engine +
-          " can deadlock: these channels wait for each other in a circle: " + tables::cycle_name(g, cycle) +
-          "; take an engine with virtual layers (dfsssp, lash, nue), or set routing.allow_cycles=true "
-          "and see whether it does");
+          " can deadlock: these channels wait for each other in a cycle: " + tables::cycle_name(g, cycle) +
+          "; use an engine with virtual layers (dfsssp, lash, nue), or set routing.allow_cycles=true to "
+          "run the table anyway");
   if (table.lmc) {
     MemoryShape shape;
     shape.name = "address";
     shape.meaning = "which of its destination's addresses a packet goes to";
     shape.per = Per::kPacket;
     shape.highest = (1u << table.lmc) - 1;
-    played->address = declare<u8>(net, shape);
-    played->flit_bytes = net.flit_bytes;
+    rule->address = declare<u8>(net, shape);
+    rule->flit_bytes = net.flit_bytes;
     if (params.text("addresses") == "by_size") {
-      played->small_bytes = params.real("small_message_bytes");
-      sort_addresses(g, *played);
+      rule->small_bytes = params.real("small_message_bytes");
+      sort_addresses(g, *rule);
     }
   }
-  pack_hops(g, *played);
+  pack_hops(g, *rule);
   if (table.bubble) {
     net.ring_of_output.assign(net.radix, kNoRing);
     net.ring_of_input.assign(net.radix, kNoRing);
@@ -218,26 +221,26 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   RoutingFacts facts{table.classes(), lengths.longest};
   facts.minimal = lengths.minimal;
   facts.bubble = table.bubble;
-  data = played;
+  data = rule;
   return facts;
 }
 
 std::vector<ParamSpec> params_of_engines() {
   std::vector<ParamSpec> params{
-      choice("engine", "dfsssp", {}, "what makes the table: " + join(registered_names<tables::EngineSpec>())),
+      choice("engine", "dfsssp", {}, "engine that computes the table: " + join(registered_names<tables::EngineSpec>())),
       choice("file", "", {},
-             "instead: a table that is there, .npz of ForwardingTable.save() or a dump of a subnet manager's linear "
-             "forwarding tables"),
-      choice(
-          "demand", "", {},
-          "balance for this matrix instead of all-to-all: .npz or MatrixMarket, terminals x terminals; or motif:NAME"),
+             "file with a table, instead of an engine: .npz of ForwardingTable.save(), or a dump of a subnet manager's "
+             "linear forwarding tables"),
+      choice("demand", "", {},
+             "traffic matrix that the engine balances, instead of all-to-all: .npz or MatrixMarket, terminals x "
+             "terminals; or motif:NAME"),
       flag("allow_cycles", false,
-           "run a table whose channel dependencies close a circle: it may deadlock, and the watchdog will say where"),
+           "run a table with a cycle in its channel dependencies; if it deadlocks, the watchdog reports where"),
       choice("addresses", "by_size", {"by_size", "any"},
-             "of several addresses of a destination: small messages take those of the shortest routes, others those of "
-             "the longest (PARX); or any, drawn by packet"),
+             "choice among several addresses of a destination: by_size = small messages take the shortest routes, "
+             "others the longest (PARX); any = drawn for each packet"),
       real("small_message_bytes", 512, 0, 1e12, "bytes",
-           "with addresses=by_size: messages of fewer bytes are small; without a workload the packet is the message"),
+           "with addresses=by_size: messages of fewer bytes are small; without a workload, each packet is a message"),
   };
   for (ParamSpec& p : tables::all_engine_params()) params.push_back(std::move(p));
   return params;

@@ -1,5 +1,6 @@
-// MIN: the unique minimal path, at most three hops (local, global, local). VC 0 up to and with the global hop, VC 1 in
-// the destination group: each VC's channels are used in the order local < global, and VC 1 never leads back to VC 0.
+// MIN: the unique minimal path, at most three hops (local, global, local). VC 0 up to and including the global hop, VC
+// 1 in the destination group. On each VC the channels are used in the order local < global, and VC 1 never leads back
+// to VC 0.
 #include "routing/relation.hpp"
 #include "simcore/state.hpp"
 #include "topology/dragonfly.hpp"
@@ -17,7 +18,7 @@ void route(const Network& net, State& s, Batch& b) {
   for (u32 i = 0; i < count; i++) {
     const Packet& p = packets[ids[i]];
     const u32 destination = p.destination, router = routers[i], to = net.terminal_router[destination];
-    // All three cases are looked up and one is kept: which it is cannot be predicted, so a branch would cost more.
+    // Computes all three cases and selects one without a branch, because a branch would often be mispredicted.
     const u32 group_to = df.group(to), eject = net.terminal_port[destination], local = df.local_port(router, to),
               away = df.exit(router, group_to, df.link_of(p));
     const u32 there = df.group(router) == group_to, here = to == router;

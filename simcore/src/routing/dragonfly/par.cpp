@@ -1,8 +1,11 @@
-// PAR: progressive adaptive routing (Jiang, Kim, Dally, ISCA 2009), as the Q-adaptive authors' code has it
-// (dragonfly.cc 1097-1253): UGALn at the source router, and a packet that is still minimal at the second router of its
-// source group decides once more, with the same intermediate router. VC 0: minimal at the source router; 1: detour in
-// the source group; 2: towards the intermediate router; 3: leaving its group, and minimal from the second router on; 4:
-// destination group.
+// PAR: progressive adaptive routing (Jiang, Kim, Dally, ISCA 2009), as in the Q-adaptive authors' code (dragonfly.cc
+// 1097-1253). The source router decides by UGALn. A packet that is still minimal at the second router of its source
+// group decides again, with the same intermediate router.
+// VC 0  minimal at the source router
+// VC 1  detour in the source group
+// VC 2  towards the intermediate router
+// VC 3  leaving the intermediate group, and minimal from the second router on
+// VC 4  destination group
 #include "routing/dragonfly/two_legs.hpp"
 
 namespace flitgym::routing::dragonfly::par {
@@ -39,13 +42,14 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-// Undecided at the source router, and once more at the second router of its group if it is still minimal.
+// Does the packet decide here? It decides at the source router, and again at the second router of the source group if
+// it is still minimal.
 bool decides(const Dragonfly& df, const Packet& p, u32 router, const Ends& e) {
   return p.phase == kUndecided || (p.phase == kMinimal && p.hops == 1 && df.group(router) == e.source_group &&
                                    e.source_group != e.destination_group);
 }
 
-// The intermediate router that it drew at the source, at either router.
+// The intermediate router that the packet drew at the source router, also at the second router.
 u32 drawn(const Network& net, const Dragonfly& df, const Packet& p, u32 intermediate, const Ends& e) {
   if (df.g < 3) return kNone;
   return p.phase == kUndecided
@@ -106,7 +110,7 @@ void chosen(const Network& net, State& s, Batch& b, u32 i) {
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
       .name = "par",
-      .summary = "UGALn that may still divert at the second router (PAR)",
+      .summary = "UGALn, with a second decision at the second router of the source group (PAR)",
       .topologies = {"dragonfly"},
       .params = ugal_params(2, false),
       .setup = ugal_setup<true, 5, 7>,

@@ -1,9 +1,12 @@
 // Q-adaptive (Kang, Wang, Lan, HPDC 2021): a two-level Q-table per router, at most five router-to-router hops.
 // Semantics from the authors' code (SPEAR-IIT/sst-elements, merlin/topology/dragonfly.cc 1256-1511, 1880-2295).
 //
-// Table: row d * p + slot, where d is the destination group with the own group left out and slot the sender's place on
-// its own source router; a column per non-terminal port; a value is the estimated time in ns from this input buffer to
-// arrival in the destination group. VC class = router hops already done.
+// Table of a router:
+//   row     d * p + slot; d numbers the destination groups without the router's own group, slot numbers the sender at
+//           its source router
+//   column  non-terminal port
+//   value   estimated time in ns from this input buffer to arrival in the destination group
+// VC class = router-to-router hops done.
 #include <algorithm>
 
 #include "routing/q_table.hpp"
@@ -18,7 +21,7 @@ u32 row_of(const Network& net, const Dragonfly& df, const Packet& p, u32 own_gro
   return d * df.p + net.terminal_port[p.source];
 }
 
-// The source router consults its row: the best port if it beats the minimal one by at least the threshold.
+// Decision at the source router: the best port if it beats the minimal port by at least q_thld1 (relative).
 u32 from_source(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Packet& p, u32 router,
                 const float* row, float least, u32 k_min) {
   const float q_min_port = row[k_min - df.p];
@@ -30,7 +33,8 @@ u32 from_source(const Network& net, State& s, const Dragonfly& df, const QRule& 
   return port;
 }
 
-// The first router of an intermediate group: a random local port if it beats the minimal one by the threshold.
+// Decision at the first router of an intermediate group: a random local port if it beats the minimal port by at least
+// q_thld2 (relative).
 u32 from_intermediate(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Packet& p, u32 router,
                       const float* row, u32 k_min) {
   if (df.is_global(k_min) || df.a < 2) return k_min;
@@ -42,16 +46,16 @@ u32 from_intermediate(const Network& net, State& s, const Dragonfly& df, const Q
   return port;
 }
 
-// What a request is about, and its row of the table (none in the destination group).
-struct Asked {
+// The destination of a request, and its row of the table (null in the destination group).
+struct Lookup {
   u32 to, group, destination_group;
   const float* row;
 };
 constexpr u32 kBlock = 16;  // requests
 
-// The table does not fit the inner caches: the rows of some requests are asked for before the first of them is read.
+// The table exceeds the inner caches. So the rows of a block of requests are prefetched before the first row is read.
 u32 look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Batch& b, u32 first,
-            Asked* asked) {
+            Lookup* lookup) {
   const u32 count = std::min(kBlock, b.count - first);
   const u32 *const ids = b.packet.data() + first, *const routers = b.router.data() + first;
   const float* const table = rule.table.row(s, 0, 0);
@@ -65,51 +69,53 @@ u32 look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rule
                         rule.table.stride;
       __builtin_prefetch(row, 1);
     }
-    asked[i] = {to, group, destination_group, row};
+    lookup[i] = {to, group, destination_group, row};
   }
   return count;
 }
 
-void decide(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Batch& b, u32 i, const Asked& asked) {
+void decide(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Batch& b, u32 i,
+            const Lookup& lookup) {
   const u32 router = b.router[i];
   Packet& p = s.packets[b.packet[i]];
   PacketDetail& detail = s.details[b.packet[i]];
   const Channel& back = net.channels[net.port_of_vc(b.input_vc[i])];
-  const PortKind came_by = back.kind;
-  float value = -1.0f;  // nothing is answered
+  const PortKind in_kind = back.kind;
+  float value = -1.0f;  // no feedback
   u32 port;
-  if (!asked.row) {
-    // There: the estimate is 0. What came over a local link belongs to no row any more and is not answered.
-    if (came_by == PortKind::kGlobal) value = 0.0f;
-    port = router == asked.to ? net.terminal_port[p.destination] : df.local_port(router, asked.to);
+  if (!lookup.row) {
+    // In the destination group the estimate is 0. A packet that arrived over a local link was already in this group at
+    // the previous router. The table of that router has no row for it, so no feedback is sent.
+    if (in_kind == PortKind::kGlobal) value = 0.0f;
+    port = router == lookup.to ? net.terminal_port[p.destination] : df.local_port(router, lookup.to);
   } else {
-    const float* const row = asked.row;
+    const float* const row = lookup.row;
     const float least = q_min(row, rule.table.stride);
-    const u32 k_min = port = df.exit(router, asked.destination_group, df.link_of(p));
-    if (came_by == PortKind::kTerminal) {
+    const u32 k_min = port = df.exit(router, lookup.destination_group, df.link_of(p));
+    if (in_kind == PortKind::kTerminal) {
       port = from_source(net, s, df, rule, p, router, row, least, k_min);
     } else {
-      value = least;  // off-policy: the least, whatever port is taken
-      if (came_by == PortKind::kGlobal && p.hops == 1)
+      value = least;  // off-policy: the least value, whichever port is taken
+      if (in_kind == PortKind::kGlobal && p.hops == 1)
         port = from_intermediate(net, s, df, rule, p, router, row, k_min);
     }
     if (port != k_min) [[unlikely]]
       df.mark_detour(net, p, router, port);
   }
   detail.value = value;
-  if (value >= 0) detail.row = row_of(net, df, p, df.group(net.router_of_port(back.peer)), asked.destination_group);
+  if (value >= 0) detail.row = row_of(net, df, p, df.group(net.router_of_port(back.peer)), lookup.destination_group);
   b.out_port[i] = static_cast<u16>(port);
   // Ejection keeps the VC of the last hop.
-  b.out_class[i] = router == asked.to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
+  b.out_class[i] = router == lookup.to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
 }
 
 void route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
   const auto& rule = static_cast<const QRule&>(*net.routing);
-  Asked asked[kBlock];
+  Lookup lookup[kBlock];
   for (u32 first = 0; first < b.count; first += kBlock) {
-    const u32 count = look_up(net, s, df, rule, b, first, asked);
-    for (u32 k = 0; k < count; k++) decide(net, s, df, rule, b, first + k, asked[k]);
+    const u32 count = look_up(net, s, df, rule, b, first, lookup);
+    for (u32 k = 0; k < count; k++) decide(net, s, df, rule, b, first + k, lookup[k]);
   }
 }
 
@@ -138,9 +144,9 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 
 std::vector<ParamSpec> params() {
   auto specs = q_adaptive_params();
-  specs.push_back(
-      real("q_thld2", 0.35, -1e9, 1e9, "",
-           "at the intermediate group's first router: likewise, against a random local port; large = never"));
+  specs.push_back(real("q_thld2", 0.35, -1e9, 1e9, "",
+                       "relative gain of a random local port below which the first router of an intermediate group "
+                       "keeps the minimal port; large = always"));
   return specs;
 }
 

@@ -1,5 +1,5 @@
-// What may be chosen on a Dragonfly, apart from who chooses: the relations of five hops and of Q-adaptive, and minimal
-// paths with a class per hop.
+// Relations of the Dragonfly that are independent of a routing: the five-hop relations, the relation of Q-adaptive, and
+// minimal paths with a VC class per hop.
 #include "routing/relation.hpp"
 #include "topology/dragonfly.hpp"
 
@@ -11,16 +11,18 @@ struct Relation : ComponentData {
   bool five_hop = true, progressive = true, exploring = false;
 };
 
-// Candidates of the five-hop relation, with the VC class equal to the hops done (so classes only grow):
-//   at the source router      every non-terminal port; a local one leads to a minimal path from there
-//   first router of another group, reached by one global hop   its local ports, and the minimal port
-//   anywhere else             the minimal port
-// The longest path is global, local, local, global, local. The progressive relation has more, in the same classes:
-//   second router of the source group   its global ports, and the minimal port
-// with local, global, local, global, local for its longest path. The relation of Q-adaptive is the five-hop one, and
-// because that routing explores by any port, too:
-//   first router of another group, reached by one global hop   every non-terminal port
-// with global, global, local, global, local for its longest path. The minimal port is always the first candidate.
+// Candidates of each relation. The VC class is the number of hops done, so classes only grow. The minimal port is
+// always the first candidate.
+//   five_hop     source router: every non-terminal port; a local port leads to a minimal path from there
+//                first router of another group, reached by one global hop: its local ports and the minimal port
+//                any other router: the minimal port
+//                longest path: global, local, local, global, local
+//   progressive  as five_hop, and
+//                second router of the source group: its global ports and the minimal port
+//                longest path: also local, global, local, global, local
+//   q_adaptive   as five_hop, and, because that routing explores by any port,
+//                first router of another group, reached by one global hop: every non-terminal port
+//                longest path: also global, global, local, global, local
 void candidates(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
   const auto& relation = static_cast<const Relation&>(*net.relation);
@@ -44,11 +46,11 @@ void candidates(const Network& net, State& s, Batch& b) {
     };
     offer(k_min);
     if (relation.five_hop && !there) {
-      const PortKind came_by = net.channels[net.port(router, b.in_port[i])].kind;
-      const bool at_source = came_by == PortKind::kTerminal,
-                 second = relation.progressive && came_by == PortKind::kLocal && p.hops == 1;
+      const PortKind in_kind = net.channels[net.port(router, b.in_port[i])].kind;
+      const bool at_source = in_kind == PortKind::kTerminal,
+                 second = relation.progressive && in_kind == PortKind::kLocal && p.hops == 1;
       const u32 globals = df.p + df.a - 1, begin = second ? globals : df.p;
-      const bool entered = came_by == PortKind::kGlobal && p.hops == 1;
+      const bool entered = in_kind == PortKind::kGlobal && p.hops == 1;
       const u32 end = at_source || second || (entered && relation.exploring) ? net.radix : entered ? globals : 0;
       for (u32 k = begin; k < end; k++)
         if (k != k_min && channels[net.port(router, k)].kind != PortKind::kUnused) offer(k);
@@ -78,14 +80,14 @@ const Register<RelationSpec> minimal({
 });
 const Register<RelationSpec> five_hop({
     .name = "five_hop",
-    .summary = "any port of the source router, any local one where another group is entered",
+    .summary = "any port at the source router, and any local port where the packet enters another group",
     .topologies = {"dragonfly"},
     .setup = setup<true, false, false>,
     .candidates = candidates,
 });
 const Register<RelationSpec> progressive({
     .name = "progressive",
-    .summary = "five_hop, and any global port of the source group's second router",
+    .summary = "five_hop, and any global port at the second router of the source group",
     .topologies = {"dragonfly"},
     .setup = setup<true, true, false>,
     .candidates = candidates,
@@ -93,7 +95,7 @@ const Register<RelationSpec> progressive({
 });
 const Register<RelationSpec> q_adaptive({
     .name = "q_adaptive",
-    .summary = "five_hop, and any port where another group is entered: what Q-adaptive explores",
+    .summary = "five_hop, and any port where the packet enters another group: the paths that Q-adaptive explores",
     .topologies = {"dragonfly"},
     .setup = setup<true, false, true>,
     .candidates = candidates,

@@ -8,7 +8,8 @@
 
 namespace flitgym::routing::dragonfly {
 
-// VC class by the part of the path; each hop's class and channel kind come later in one fixed order than the last's.
+// VC class by the part of the path. The pairs of VC class and kind of channel have one fixed order, in which each hop
+// comes after the previous hop. So there is no dependency cycle.
 struct LegClasses {
   u8 source_detour;   // in the source group, on the way to the intermediate
   u8 source_minimal;  // in the source group, on the minimal path
@@ -17,7 +18,7 @@ struct LegClasses {
   u8 destination;     // in the destination group
 };
 
-// A router uniformly among those of all groups but the packet's source and destination group; kNone if there is none.
+// A uniformly random router outside the packet's source and destination group; kNone if there is none.
 inline u32 random_router_elsewhere(const Network& net, const Dragonfly& df, u32 group_a, u32 group_b, u64 bits) {
   if (df.g < 3) return kNone;
   const u32 low = group_a < group_b ? group_a : group_b, high = group_a < group_b ? group_b : group_a;
@@ -55,8 +56,8 @@ inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses
   return {df.own_minimal_port(net, router, p), vc_class};
 }
 
-// The same for request i of a batch. A detour is a detour from the first hop that is on no minimal path; all other hops
-// are the packet's own minimal ones.
+// Chooses that hop for request i of a batch, and marks the packet as non-minimal where it first leaves the minimal
+// paths. Only hops towards the intermediate are checked: all others are the packet's own minimal hops.
 template <bool kByRouter>
 inline void go_on(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 intermediate,
                   u32 router, const Ends& e, Batch& b, u32 i) {
@@ -66,7 +67,7 @@ inline void go_on(const Network& net, const Dragonfly& df, const LegClasses& cla
     df.mark_detour(net, p, router, hop.port);
 }
 
-// What every routing of two legs keeps.
+// The data of every routing of two legs.
 struct LegsRule : ComponentData {
   Kept<u32> intermediate;
 };
@@ -88,10 +89,12 @@ struct UgalRule : LegsRule {
 
 inline std::vector<ParamSpec> ugal_params(double threshold, bool hop_weighted) {
   return {
-      real("threshold", threshold, 0, 1e6, "", "non-minimal if q_min > int(threshold q_nonmin) + bias"),
-      real("bias_flits", 0, -1e6, 1e6, "flits", "added to the non-minimal side"),
-      flag("hop_weighted", hop_weighted, "weigh each congestion with the path's router hops, as textbook UGAL does"),
-      integer("candidates", 1, 1, 15, "", "random intermediates compared; the least congested is taken"),
+      real("threshold", threshold, 0, 1e6, "",
+           "the packet takes the non-minimal path if q_min > int(threshold x q_nonmin) + bias_flits"),
+      real("bias_flits", 0, -1e6, 1e6, "flits", "added to the non-minimal side of the comparison"),
+      flag("hop_weighted", hop_weighted,
+           "multiply each congestion by the router-to-router hops of its path, as textbook UGAL does"),
+      integer("candidates", 1, 1, 15, "", "number of random intermediates compared; the least congested is taken"),
       congestion_param(),
       congestion_scope_of_paths_param("hybrid"),
   };
@@ -104,7 +107,7 @@ inline void read_ugal(const Params& params, UgalRule& rule) {
   rule.candidates = params.count("candidates");
 }
 
-// Compares the minimal path with the one through `intermediate` at `router`, by the local queues of their first hops.
+// Compares the minimal path with the path through `intermediate` at `router`, by the local queues of their first hops.
 template <bool kByRouter>
 inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p,
                          u32 intermediate, u32 router, const Ends& e, u32 minimal_class, u32 detour_class) {
@@ -128,7 +131,7 @@ inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df
   return rule.diverts(q_min, q_non);
 }
 
-// Draws the rule's candidates and keeps the one whose first hop is least congested. False if there is none.
+// Draws the rule's candidates and keeps the intermediate whose first hop is least congested. False if there is none.
 template <bool kByRouter>
 inline bool draw_intermediate(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule,
                               const Packet& p, u32 router, const Ends& e, u32 detour_class, u32& intermediate) {
@@ -150,7 +153,7 @@ inline bool draw_intermediate(const Network& net, const State& s, const Dragonfl
 
 // ---- The routings that differ only in the kind of intermediate and in their classes ----
 
-// Always through an intermediate, but for traffic within a group.
+// Always through an intermediate, except for traffic within a group.
 template <bool kByRouter, LegClasses kClasses>
 void valiant_route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
@@ -174,7 +177,7 @@ void valiant_route(const Network& net, State& s, Batch& b) {
   }
 }
 
-// Through an intermediate if the local queues say so: decided at the source router, and only there.
+// Through an intermediate if the local queues favour it; only the source router decides.
 template <bool kByRouter, LegClasses kClasses>
 void ugal_route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
@@ -198,12 +201,12 @@ void ugal_route(const Network& net, State& s, Batch& b) {
   }
 }
 
-// ---- Their relation: the minimal path, or the way by one of the intermediates that the packet draws ----
+// ---- Their relation: the minimal path, or the path through one of the intermediates that the packet draws ----
 
-// visit(middle, hop) for each way by an intermediate that an undecided packet may take.
+// visit(intermediate, hop) for each path through an intermediate that an undecided packet may take.
 template <bool kByRouter, class Visit>
-void each_way(const Network& net, const Dragonfly& df, const LegClasses& classes, u32 draws, const Packet& p,
-              u32 router, const Ends& e, Visit&& visit) {
+void each_two_leg_path(const Network& net, const Dragonfly& df, const LegClasses& classes, u32 draws, const Packet& p,
+                       u32 router, const Ends& e, Visit&& visit) {
   if (e.source_group == e.destination_group) return;
   for (u32 k = 0; k < draws; k++) {
     const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, k));
@@ -223,7 +226,7 @@ void two_leg_candidates(const Network& net, const State& s, Batch& b, const LegC
     Packet p = s.packets[b.packet[i]];
     const Ends e = ends(net, df, p);
     const bool undecided = p.phase == kUndecided;
-    u32 ways = 0;
+    u32 detours = 0;
     if (undecided) p.phase = kMinimal;
     const auto minimal = [&] {
       const Hop hop = follow_legs<kByRouter>(net, df, classes, p, intermediates[b.packet[i]], b.router[i], e);
@@ -231,15 +234,16 @@ void two_leg_candidates(const Network& net, const State& s, Batch& b, const LegC
     };
     if (!kAlways || !undecided) minimal();
     if (undecided)
-      each_way<kByRouter>(net, df, classes, draws, p, b.router[i], e, [&](u32, const Hop& hop) {
+      each_two_leg_path<kByRouter>(net, df, classes, draws, p, b.router[i], e, [&](u32, const Hop& hop) {
         offer(hop.port, hop.vc_class);
-        ways++;
+        detours++;
       });
-    if (kAlways && undecided && ways == 0) minimal();
+    if (kAlways && undecided && detours == 0) minimal();
   });
 }
 
-// The packet goes on as whoever chose has it: by the intermediate whose first hop it takes, or minimally.
+// Records a choice that was made outside the routing. The packet takes the first drawn intermediate whose first hop was
+// chosen, or else the minimal path.
 template <bool kByRouter>
 void two_leg_chosen(const Network& net, State& s, Batch& b, u32 i, const LegClasses& classes, u32 draws) {
   const Dragonfly& df = as_dragonfly(net);
@@ -247,13 +251,13 @@ void two_leg_chosen(const Network& net, State& s, Batch& b, u32 i, const LegClas
   u32& intermediate = static_cast<const LegsRule&>(*net.relation).intermediate.of(s)[b.packet[i]];
   const Ends e = ends(net, df, p);
   if (p.phase != kUndecided) {
-    // at the intermediate the second leg begins
+    // Starts the second leg at the intermediate.
     follow_legs<kByRouter>(net, df, classes, p, intermediate, b.router[i], e);
     return;
   }
   p.phase = kMinimal;
   u32 by = kNone;
-  each_way<kByRouter>(net, df, classes, draws, p, b.router[i], e, [&](u32 middle, const Hop& hop) {
+  each_two_leg_path<kByRouter>(net, df, classes, draws, p, b.router[i], e, [&](u32 middle, const Hop& hop) {
     if (by == kNone && hop.port == b.out_port[i] && hop.vc_class == b.out_class[i]) by = middle;
   });
   if (by == kNone) return;
@@ -261,17 +265,17 @@ void two_leg_chosen(const Network& net, State& s, Batch& b, u32 i, const LegClas
   take_detour(p);
 }
 
-inline u32 ways_drawn(const Network& net) {
+inline u32 detours_drawn(const Network& net) {
   const auto* rule = dynamic_cast<const UgalRule*>(net.relation.get());
   return rule ? rule->candidates : 1;
 }
 template <bool kByRouter, bool kAlways, LegClasses kClasses>
 void legs_candidates(const Network& net, State& s, Batch& b) {
-  two_leg_candidates<kByRouter, kAlways>(net, s, b, kClasses, ways_drawn(net));
+  two_leg_candidates<kByRouter, kAlways>(net, s, b, kClasses, detours_drawn(net));
 }
 template <bool kByRouter, LegClasses kClasses>
 void legs_chosen(const Network& net, State& s, Batch& b, u32 i) {
-  two_leg_chosen<kByRouter>(net, s, b, i, kClasses, ways_drawn(net));
+  two_leg_chosen<kByRouter>(net, s, b, i, kClasses, detours_drawn(net));
 }
 template <bool kByRouter, bool kAlways, LegClasses kClasses>
 RoutingSpec two_legs(RoutingSpec spec) {

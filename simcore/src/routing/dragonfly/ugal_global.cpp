@@ -1,6 +1,6 @@
-// UGAL-G: the oracle. As UGALg, but it sees queues that are not at its own router: by default those of the global
-// channels of the source group, which is the definition of Kim et al. (ISCA 2008, 4.2); with scope=path every channel
-// of both paths.
+// UGAL-G: the oracle. It decides as UGALg does, but also sees queues at other routers. By default these are the queues
+// of the global channels of the source group, the definition of Kim et al. (ISCA 2008, 4.2). With scope=path they are
+// those of every channel of both paths.
 #include "routing/dragonfly/two_legs.hpp"
 
 namespace flitgym::routing::dragonfly::ugal_global {
@@ -13,7 +13,7 @@ struct Seen {
   u32 congestion = 0, hops = 0;
 };
 
-// Walks from `router` towards `group` (and on to `to`, if that is in it), summing what the oracle sees.
+// Walks from `router` to `group`, or with `to` on to that router, and sums the congestion that the oracle sees.
 Seen walk(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, u32 link, u32& router,
           u32 group, u32 to) {
   const u32 home = df.group(router);
@@ -76,15 +76,17 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 
 std::vector<ParamSpec> params() {
   auto specs = ugal_params(1, true);
-  std::erase_if(specs, [](const ParamSpec& p) { return p.key == "congestion_scope"; });  // it looks at whole channels
-  specs.push_back(choice("scope", "source_group", {"source_group", "path"},
-                         "the queues it sees: global channels of the source group, or every channel of both paths"));
+  // The oracle measures whole channels.
+  std::erase_if(specs, [](const ParamSpec& p) { return p.key == "congestion_scope"; });
+  specs.push_back(choice(
+      "scope", "source_group", {"source_group", "path"},
+      "queues that it sees: source_group = global channels of the source group; path = every channel of both paths"));
   return specs;
 }
 
 const Register<RoutingSpec> entry(two_legs<false, false, kClasses>({
     .name = "ugal_global",
-    .summary = "minimal or through a random group, by remote queues too: an oracle (UGAL-G)",
+    .summary = "minimal or through a random group, by local and remote queues: an oracle (UGAL-G)",
     .topologies = {"dragonfly"},
     .params = params(),
     .setup = setup,

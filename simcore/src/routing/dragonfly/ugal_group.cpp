@@ -1,6 +1,6 @@
-// UGALg: at the source router, the minimal path or one through a random group, by local queues. The defaults are the
-// Q-adaptive papers' rule, q_min > 2 q_nonmin without hop weights (dragonfly.cc 735-958, adaptive_threshold = 2);
-// the textbook's UGAL-L is the preset ugal_l.
+// UGALg: at the source router, the minimal path or a path through a random group, by the local queues. The defaults are
+// the rule of the Q-adaptive papers, q_min > 2 q_nonmin without hop weights (dragonfly.cc 735-958, adaptive_threshold =
+// 2). The preset ugal_l is the textbook's UGAL-L.
 // VC 0: detour in the source group; 1: minimal path in the source group, and intermediate group; 2: destination group.
 #include "routing/dragonfly/two_legs.hpp"
 

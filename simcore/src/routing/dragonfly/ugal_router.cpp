@@ -1,6 +1,6 @@
 // UGALn: as UGALg, but the detour goes through a random router of the intermediate group (dragonfly.cc 960-1095).
-// VC 0: detour in the source group; 1: towards the intermediate router; 2: leaving its group, and minimal path in the
-// source group; 3: destination group.
+// VC 0: detour in the source group; 1: towards the intermediate router; 2: leaving the intermediate group, and minimal
+// path in the source group; 3: destination group.
 #include "routing/dragonfly/two_legs.hpp"
 
 namespace flitgym::routing::dragonfly::ugal_router {

@@ -1,5 +1,6 @@
-// VALg: every packet that leaves its group goes minimally to a uniformly random third group, and from wherever it lands
-// there minimally to its destination (Valiant 1982; Kim et al., ISCA 2008). Traffic within a group is minimal.
+// VALg: every packet to another group goes minimally to a uniformly random third group. From the router where it enters
+// that group it goes minimally to its destination (Valiant 1982; Kim et al., ISCA 2008). Traffic within a group is
+// minimal.
 // VC 0 in the source group, 1 in the intermediate group, 2 in the destination group.
 #include "routing/dragonfly/two_legs.hpp"
 

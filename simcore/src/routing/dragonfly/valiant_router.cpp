@@ -1,6 +1,7 @@
-// VALn: as VALg, but through a uniformly random router of the intermediate group, which spreads the traffic over that
-// group's local links too (Q-adaptive authors' dragonfly.cc, 642-733). Traffic within a group is minimal.
-// VC 0 in the source group, 1 towards the intermediate router, 2 when leaving its group, 3 in the destination group.
+// VALn: as VALg, but through a uniformly random router of the intermediate group, which also spreads the traffic over
+// that group's local links (Q-adaptive authors' dragonfly.cc, 642-733). Traffic within a group is minimal.
+// VC 0 in the source group, 1 towards the intermediate router, 2 leaving the intermediate group, 3 in the destination
+// group.
 #include "routing/dragonfly/two_legs.hpp"
 
 namespace flitgym::routing::dragonfly::valiant_router {

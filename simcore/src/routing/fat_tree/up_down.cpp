@@ -1,7 +1,7 @@
-// Up to the nearest common ancestor of source and destination, then down: all minimal paths of a fat tree. Any port up
-// leads to a common ancestor, and from there a single child leads down, by any of its parallel cables; `ascent` says
-// how one is picked. One VC class: channels up are used in order of their level, then channels down, so nothing can
-// wait in a circle.
+// Up to the nearest common ancestor of source and destination, then down: all minimal paths of a fat tree. Any up port
+// leads to a common ancestor. From there a single child leads down, by any of its parallel cables. `ascent` selects the
+// port. One VC class is enough: packets use up channels in the order of their level, then down channels, so there is no
+// dependency cycle.
 #include "routing/choice.hpp"
 #include "routing/congestion.hpp"
 #include "routing/relation.hpp"
@@ -19,7 +19,8 @@ struct Rule : ComponentData {
   CongestionMeasure measure;
 };
 
-// The least congested; of equals the first from a port on at which packets take turns, each router's its own.
+// The least congested port. The search begins at a port that rotates by packet and differs between routers; a tie goes
+// to the first port found.
 u32 least_congested(const Network& net, const State& s, const CongestionMeasure& measure, const Packet& p, u32 router,
                     const FatTree::Ports& ports) {
   const u32 turn = (p.source + p.sequence + router) % ports.count;
@@ -92,12 +93,13 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
       .name = "up_down",
-      .summary = "up to the nearest common ancestor, by the least congested port or another rule, and down",
+      .summary = "up to the nearest common ancestor, by the least congested port or another rule, then down",
       .topologies = {"fat_tree"},
-      .params = {choice("ascent", "adaptive", {"adaptive", "random", "two_random", "d_mod_k"},
-                        "of the ports up (and of parallel cables down): the least congested, a random one, the less "
-                        "congested of two random ones, or the destination's own"),
-                 congestion_param("both"), congestion_scope_param("port")},
+      .params =
+          {choice("ascent", "adaptive", {"adaptive", "random", "two_random", "d_mod_k"},
+                  "choice of the up port (and of parallel cables down): adaptive = the least congested; random = a "
+                  "random one; two_random = the less congested of two random ones; d_mod_k = fixed by the destination"),
+           congestion_param("both"), congestion_scope_param("port")},
       .setup = setup,
       .route = route,
   };

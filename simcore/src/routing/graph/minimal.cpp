@@ -1,5 +1,6 @@
-// MIN on any graph: at every router a port of a shortest path, one of several by turns, by flow or by the least queue.
-// The VC class is the hops done, which only grow: as many classes as the longest of the shortest paths has hops.
+// MIN on any graph: at every router a port of a shortest path. Several such ports are used in turns, by flow or by the
+// shortest queue. The VC class is the number of hops done, which only grows. There are as many classes as the longest
+// of the shortest paths has hops.
 #include "routing/graph/paths.hpp"
 
 namespace flitgym::routing::graph::minimal {
@@ -46,7 +47,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
       .name = "minimal",
-      .summary = "a shortest path, one of several by turns, by flow or by queue",
+      .summary = "a shortest path; several are used in turns, by flow or by queue",
       .params = {pick_param("packet"), congestion_param("both"), congestion_scope_param("port")},
       .setup = setup,
       .route = route,

@@ -1,5 +1,4 @@
-// What the routings that run on any graph share: minimal ports and how one is picked of them, and the VC class of a
-// hop.
+// Shared by the routings that run on any graph: the minimal ports, the choice among them, and the VC class of a hop.
 #pragma once
 
 #include "routing/choice.hpp"
@@ -9,30 +8,31 @@
 
 namespace flitgym::routing::graph {
 
-// Of several minimal ports.
+// How one of several minimal ports is picked.
 enum class Pick : u8 {
   kPacket,  // the packets of a source take turns
-  kFlow,    // one for each pair of source and destination
-  kQueue,   // the least congested; of equals in turns
+  kFlow,    // one port for each pair of source and destination
+  kQueue,   // the least congested port; equal ports in turns
 };
 
 inline ParamSpec pick_param(std::string fallback) {
   return choice("ports", std::move(fallback), {"packet", "flow", "queue"},
-                "of several minimal ports: in turns by packet, one per source and destination, or the least congested");
+                "choice among several minimal ports: packet = in turns, packet by packet; flow = one port per source "
+                "and destination; queue = the least congested port");
 }
 inline Pick pick_of(const Params& params) {
   const std::string& name = params.text("ports");
   return name == "packet" ? Pick::kPacket : name == "flow" ? Pick::kFlow : Pick::kQueue;
 }
 
-// Router-local port of the next hop of a minimal path to router `to`, which is not this one.
+// Router-local port of the next hop on a minimal path to another router `to`.
 inline u32 pick_minimal(const Network& net, const State& s, const Graph& g, Pick pick, const CongestionMeasure& measure,
                         const Packet& p, u32 router, u32 to, u32 vc_class) {
   u16 ports[kMaxRadix];
   u32 n = 0;
   each_minimal(net, g, router, to, [&](u32 k) { ports[n++] = static_cast<u16>(k); });
   if (n == 1) return ports[0];
-  // Turns at each router anew: hops of a path that all went by the same number would use few of the paths.
+  // The turn differs between routers. If all hops of a path used the same number, few of the paths would be used.
   const u64 name = pick == Pick::kFlow ? u64{p.source} << 32 | p.destination : u64{p.source} << 32 | p.sequence;
   const u32 turn = pick == Pick::kFlow ? below(mix64(mix64(name) + router), n) : (p.source + p.sequence + router) % n;
   if (pick != Pick::kQueue) return ports[turn];
@@ -44,12 +44,15 @@ inline u32 pick_minimal(const Network& net, const State& s, const Graph& g, Pick
   return best;
 }
 
-// visit(port, nearer) for each port of a way that has at most `deroutes` hops more than the minimal one from the
-// packet's source, ports that lead nearer first. A packet goes straight back only where nothing else leads nearer, and
-// aside only to where it need not come straight back: to and fro would take two hops and end where it began, but two VC
-// classes higher, among fewer packets than those that wait for the same link. Whoever decides for a packet alone finds
-// that it pays; then all do, and the link is as full as before. A link that fails may leave a packet with more hops to
-// go than it had: then those that lead nearer are all it has.
+// visit(port, nearer) for each port of a path with at most `deroutes` hops more than the minimal path from the packet's
+// source. Ports that lead nearer come first. A packet returns to the previous router only if no other port leads
+// nearer. It moves to a router that is not nearer only if it can continue from there without returning.
+//
+// The reason: a packet that moves back and forth ends where it began after two hops, but two VC classes higher. There
+// it waits for the same link among fewer packets. That pays for a single packet, but once all packets do it the link is
+// as full as before.
+//
+// After a link failure a packet may need more hops than its budget. Then only the ports that lead nearer are visited.
 template <class Visit>
 inline void each_detour(const Network& net, const Graph& g, const Packet& p, u32 router, u32 to, u32 in_port,
                         u32 deroutes, Visit&& visit) {
@@ -58,13 +61,13 @@ inline void each_detour(const Network& net, const Graph& g, const Packet& p, u32
   const bool arrived = net.is_link(net.port(router, in_port));
   const u32 back = arrived ? net.router_of_port(net.channels[net.port(router, in_port)].peer) : kNone;
   const auto next_of = [&](u32 at, u32 k) { return net.next_router(net.port(at, k)); };
-  bool onward = false;
+  bool any_nearer = false;
   each_minimal(net, g, router, to, [&](u32 k) {
-    if (next_of(router, k) != back) visit(k, true), onward = true;
+    if (next_of(router, k) != back) visit(k, true), any_nearer = true;
   });
-  if (!onward) each_minimal(net, g, router, to, [&](u32 k) { visit(k, true); });
+  if (!any_nearer) each_minimal(net, g, router, to, [&](u32 k) { visit(k, true); });
   if (p.hops + here > budget) return;
-  const auto goes_on = [&](u32 next) {
+  const auto can_continue = [&](u32 next) {
     bool found = false;
     each_link(net, g, next, [&](u32 k) {
       const u32 after = next_of(next, k);
@@ -74,17 +77,17 @@ inline void each_detour(const Network& net, const Graph& g, const Packet& p, u32
   };
   each_link(net, g, router, [&](u32 k) {
     const u32 next = next_of(router, k), left = distance(net, g, next, to);
-    if (left >= here && p.hops + 1u + left <= budget && next != back && (left == here || goes_on(next)))
+    if (left >= here && p.hops + 1u + left <= budget && next != back && (left == here || can_continue(next)))
       visit(k, false);
   });
 }
 
-// The VC class of a hop that counts hops; a packet whose way was lengthened by many failures one after the other keeps
-// the last.
+// VC class = hops done. A packet whose path several failures have lengthened stays in the last class.
 inline u32 hop_class(const Network& net, const Packet& p) {
   return std::min<u32>(p.hops, net.routing_facts.classes - 1);
 }
 
+// Ejection keeps the VC class of the last hop.
 inline u32 ejection_class(const Network& net, const Packet& p) {
   return std::min<u32>(p.hops > 0 ? p.hops - 1 : 0, net.routing_facts.classes - 1);
 }

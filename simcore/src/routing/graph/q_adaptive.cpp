@@ -1,12 +1,13 @@
-// Q-adaptive on any graph. It keeps what made the Dragonfly's work (Kang, Wang, Lan, HPDC 2021): a bound on hops,
-// off-policy estimates that travel back over each link, hysteretic learning, the minimal port unless another is better
-// by a threshold. What it does without is the help of regions: a row of a router's table is a destination router, a
-// column a port, a value the estimated ns from the decision here to arrival there.
+// Q-adaptive on any graph. It keeps what made the Dragonfly version work (Kang, Wang, Lan, HPDC 2021). Hops are
+// bounded, off-policy estimates travel back over each link, and learning is hysteretic. The minimal port is kept unless
+// another port is better by a threshold. A general graph has no groups that a table could exploit. So a row of a
+// router's table is a destination router, and a column is a port. A value is the estimated time in ns from the decision
+// here to arrival there.
 //
-// A packet may take `deroutes` hops more than the minimal path from its source has, at any router; the VC class is the
-// hops done. As on a HyperX (q_adaptive_hyperx.cpp) the clock starts with the decision, and what the router sees
-// itself, the queue of a port, is added to the table's values: an answer takes a round trip, in which all packets would
-// rush to the port that was the best before.
+// A packet may take `deroutes` hops more than the minimal path from its source has, at any router. VC class = hops
+// done. As on a HyperX (q_adaptive_hyperx.cpp), the clock starts with the decision, and the queue of a port is added to
+// the table's value. The router sees this queue itself, while feedback takes a round trip. Without the queue all
+// packets would rush to the port that was best a round trip ago.
 #include "routing/graph/paths.hpp"
 #include "routing/q_table.hpp"
 
@@ -27,8 +28,8 @@ void route(const Network& net, State& s, Batch& b) {
     const Packet& p = s.packets[b.packet[i]];
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
-    const bool between = net.is_link(net.port(router, b.in_port[i]));
-    detail.value = between ? 0.0f : -1.0f;
+    const bool from_link = net.is_link(net.port(router, b.in_port[i]));
+    detail.value = from_link ? 0.0f : -1.0f;
     detail.arrived = b.now;
     detail.row = to;
     if (router == to) {
@@ -39,7 +40,7 @@ void route(const Network& net, State& s, Batch& b) {
     const u32 vc_class = hop_class(net, p), first = net.first_link[router];
     u16 ports[kMaxRadix];
     u32 n = 0, best = kNone, minimal = kNone;
-    float least = 0, least_minimal = 0, told = kUnreachable;
+    float least = 0, least_minimal = 0, estimate = kUnreachable;
     each_detour(net, graph, p, router, to, b.in_port[i], rule.deroutes, [&](u32 k, bool nearer) {
       const u32 port = net.port(router, k);
       const double queue = rule.queue_weight > 0 ? rule.queue_weight * rule.measure.of(net, s, port, vc_class) *
@@ -47,11 +48,11 @@ void route(const Network& net, State& s, Batch& b) {
                                                  : 0;
       const float value = row[k - first] + static_cast<float>(queue);
       ports[n++] = static_cast<u16>(k);
-      told = std::min(told, row[k - first]);
+      estimate = std::min(estimate, row[k - first]);
       if (best == kNone || value < least) best = k, least = value;
       if (nearer && (minimal == kNone || value < least_minimal)) minimal = k, least_minimal = value;
     });
-    if (between) detail.value = told;
+    if (from_link) detail.value = estimate;
     u32 port = minimal;
     if (best != minimal && (least_minimal - least) / least_minimal >= rule.q_thld1) port = best;
     if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
@@ -90,12 +91,13 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 
 std::vector<ParamSpec> params() {
   auto specs = q_adaptive_params();
-  specs.push_back(
-      real("queue_weight", 4, 0, 1e6, "",
-           "time that the flits of a port need, added to its estimate this many times; 0 = the table alone"));
+  specs.push_back(real("queue_weight", 4, 0, 1e6, "",
+                       "weight of the time that a port's queued flits need, which is added to the port's estimate; 0 = "
+                       "the table alone"));
   specs.push_back(congestion_param("auto"));
   specs.push_back(congestion_scope_param("auto"));
-  specs.push_back(integer("deroutes", -1, -1, kMaxVcs, "hops", "more than the minimal path's; -1 = 2"));
+  specs.push_back(
+      integer("deroutes", -1, -1, kMaxVcs, "hops", "hops allowed beyond those of the minimal path; -1 = 2"));
   return specs;
 }
 
@@ -103,14 +105,14 @@ const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
       .name = "q_adaptive",
       .summary =
-          "Q-table per destination router, some hops more than the minimal path (flitgym's own, after Kang et al.)",
+          "Q-table per destination router, with a bounded number of extra hops (flitgym's own, after Kang et al.)",
       .params = params(),
       .setup = setup,
       .route = route,
       .learn = q_learn,
   };
   spec.candidates = candidates;
-  spec.agent_can_choose = false;  // its relation is `detours`
+  spec.agent_can_choose = false;  // the relation `detours` offers the same candidates
   spec.graph = true;
   return spec;
 }());

@@ -1,8 +1,8 @@
-// Q-routing (Boyan & Littman, NIPS 1993) with a bound on hops ("maxQ"): every router keeps an estimated time to each
-// destination router by each port and forwards to the least, learning from its neighbour's estimate. The table is
-// consulted for the first max_hops hops, then the path is minimal: at most max_hops hops and a diameter, and as many
-// VCs, the VC class being the hop count. It runs on any topology. Semantics of the Q-adaptive authors' comparison
-// (dragonfly.cc 204-215, 1371-1401, 1851-1878).
+// Q-routing (Boyan & Littman, NIPS 1993) with a bound on hops ("maxQ"). Every router keeps an estimated time to each
+// destination router by each port. It forwards to the port of the least estimate and learns from its neighbour's
+// estimate. The table is consulted for the first max_hops hops, then the path is minimal. So a path has at most
+// max_hops hops plus a diameter. It needs as many VC classes, because the VC class is the hop count. Q-routing runs on
+// any topology. Semantics of the Q-adaptive authors' comparison (dragonfly.cc 204-215, 1371-1401, 1851-1878).
 #include "routing/graph/paths.hpp"
 #include "routing/q_table.hpp"
 
@@ -10,7 +10,7 @@ namespace flitgym::routing::graph::q_routing {
 
 namespace {
 
-// While links are down their columns do not count.
+// The least value of a row; the columns of links that are down do not count.
 float least_usable(const Network& net, const Graph& g, u32 router, const float* row) {
   float least = kUnreachable;
   each_link(net, g, router, [&](u32 k) { least = std::min(least, row[k - net.first_link[router]]); });
@@ -87,12 +87,13 @@ const Register<RoutingSpec> entry([] {
           "Q-table per destination router for the first hops, then minimal (Boyan & Littman 1993, with a hop bound)",
       .params =
           {
-              real("alpha", 0.5, 0, 1, "", "learning rate of good news"),
-              real("beta", 0.5, 0, 1, "", "learning rate of bad news; equal to alpha in plain Q-routing"),
-              real("epsilon", 0, 0, 1, "", "probability of a random port where the table is consulted"),
+              real("alpha", 0.5, 0, 1, "", "learning rate if the path was faster than estimated"),
+              real("beta", 0.5, 0, 1, "",
+                   "learning rate if the path was slower than estimated; plain Q-routing has beta = alpha"),
+              real("epsilon", 0, 0, 1, "", "probability of a random port at a router that consults the table"),
               real("q_thld1", 0, 0, 1e9, "",
-                   "relative gain below which the minimal port is kept; 0 = always the least"),
-              integer("max_hops", 2, 1, 16, "hops", "the table is consulted at routers reached by fewer hops"),
+                   "relative gain below which the minimal port is kept; 0 = always the port of the least estimate"),
+              integer("max_hops", 2, 1, 16, "hops", "the table is consulted at routers reached in fewer hops"),
               flag("integer_ns", true, "truncate estimates to whole ns, as the authors' code does"),
           },
       .setup = setup,

@@ -1,5 +1,5 @@
-// The relation of Q-routing: any port for the first hops, then the minimal one. The VC class is the hops done, which
-// only grow, so nothing waits in a circle, on any topology.
+// The relation of Q-routing: any port for the first hops, then the minimal port. The VC class is the number of hops
+// done, which only grows, so there is no dependency cycle on any topology.
 #include "routing/graph/paths.hpp"
 
 namespace flitgym::routing::graph::relation_any_port {
@@ -7,7 +7,7 @@ namespace flitgym::routing::graph::relation_any_port {
 namespace {
 
 struct AnyPort : ComponentData {
-  u32 max_hops = 0;  // any port at routers reached by fewer hops
+  u32 max_hops = 0;  // any port at routers reached in fewer hops
 };
 
 void candidates(const Network& net, State& s, Batch& b) {
@@ -38,8 +38,8 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 const Register<RelationSpec> entry([] {
   RelationSpec spec{
       .name = "q_routing",
-      .summary = "any port for the first hops, then the minimal one, a VC class per hop",
-      .params = {integer("max_hops", 2, 1, 16, "hops", "any port at routers reached by fewer hops")},
+      .summary = "any port for the first hops, then the minimal port; a VC class per hop",
+      .params = {integer("max_hops", 2, 1, 16, "hops", "any port at routers reached in fewer hops")},
       .setup = setup,
       .candidates = candidates,
   };

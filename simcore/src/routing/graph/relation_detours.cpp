@@ -1,6 +1,6 @@
-// What may be chosen on any graph: a packet may go `deroutes` hops more than the minimal path from its source has, when
-// and where it likes, but not to and fro (each_detour). The VC class is the hops done, which only grow, so nothing
-// waits in a circle.
+// The widest relation on any graph. A packet may take `deroutes` hops more than the minimal path from its source has,
+// at any router, but not back and forth (each_detour). The VC class is the number of hops done, which only grows, so
+// there is no dependency cycle.
 #include "routing/graph/paths.hpp"
 
 namespace flitgym::routing::graph::relation_detours {
@@ -19,7 +19,8 @@ void candidates(const Network& net, State& s, Batch& b) {
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     if (router == to) return offer(net.terminal_port[p.destination], ejection_class(net, p));
     u16 ports[kMaxRadix];
-    u32 n = 0, first = 0;  // of the minimal path; where that would go straight back, another that leads nearer
+    // `first`: index of the minimal port. If that port leads straight back, index of another port that leads nearer.
+    u32 n = 0, first = 0;
     const u32 minimal = net.topology->minimal_port(net, graph, router, p);
     each_detour(net, graph, p, router, to, b.in_port[i], deroutes, [&](u32 k, bool) {
       if (k == minimal) first = n;
@@ -44,8 +45,8 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 const Register<RelationSpec> entry([] {
   RelationSpec spec{
       .name = "detours",
-      .summary = "any port of a path that has so many hops more than a minimal one, a VC class per hop",
-      .params = {integer("deroutes", -1, -1, kMaxVcs, "hops", "more than the minimal path's; -1 = 2")},
+      .summary = "any port of a path with at most `deroutes` hops more than a minimal one; a VC class per hop",
+      .params = {integer("deroutes", -1, -1, kMaxVcs, "hops", "hops allowed beyond those of the minimal path; -1 = 2")},
       .setup = setup,
       .candidates = candidates,
   };

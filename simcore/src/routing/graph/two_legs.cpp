@@ -1,6 +1,7 @@
-// VAL and UGAL on any graph: two legs of shortest paths by way of a random router (Valiant 1982), always or if the
-// queues of the source router say so (Singh 2005: hops x congestion of the first hop, ties to minimal). The VC class is
-// the hops done, which only grow: as many classes as two of the longest shortest paths have hops.
+// VAL and UGAL on any graph: two legs of shortest paths through a random router (Valiant 1982). VAL always takes them.
+// UGAL takes them if the queues of the source router favour it (Singh 2005: hops x congestion of the first hop, ties to
+// minimal). The VC class is the number of hops done, which only grows. There are as many classes as two of the longest
+// shortest paths have hops.
 #include <algorithm>
 
 #include "routing/graph/paths.hpp"
@@ -18,7 +19,7 @@ struct Rule : ComponentData {
   Kept<u32> intermediate;
 };
 
-// Any router but the packet's own two.
+// A random router other than the packet's source and destination router.
 u32 draw_middle(const Network& net, const Packet& p, u32 router, u32 to, u32 k) {
   const u32 low = std::min(router, to), high = std::max(router, to);
   if (net.routers < 3) return kNone;
@@ -28,7 +29,7 @@ u32 draw_middle(const Network& net, const Packet& p, u32 router, u32 to, u32 k) 
   return middle;
 }
 
-// The way by a random router, or kNone for the minimal one. A router that failures have cut off lies on no way.
+// The intermediate router of the packet, or kNone for a minimal path. A router that failures have cut off is skipped.
 u32 decide(const Network& net, const State& s, const Graph& g, const Rule& rule, const Packet& p, u32 router, u32 to) {
   const u32 direct = distance(net, g, router, to);
   const u32 port = rule.always ? 0 : pick_minimal(net, s, g, rule.pick, rule.measure, p, router, to, 0);
@@ -53,7 +54,7 @@ u32 decide(const Network& net, const State& s, const Graph& g, const Rule& rule,
   return chosen;
 }
 
-// Where the packet is bound for now; at its intermediate router the second leg begins.
+// The router that the packet is heading for. At the intermediate router the second leg begins.
 u32 target(Packet& p, u32 intermediate, u32 router, u32 to) {
   if (p.phase == kToIntermediate && router == intermediate) p.phase = kFromIntermediate;
   return p.phase == kToIntermediate ? intermediate : to;
@@ -87,7 +88,7 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-// ---- The relation: every minimal port, and every first port of the ways by the routers that the packet draws ----
+// ---- The relation: minimal ports, and the first ports of the paths through the routers that the packet draws ----
 
 void candidates(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const Rule&>(*net.relation);
@@ -103,22 +104,23 @@ void candidates(const Network& net, State& s, Batch& b) {
       if (!offered[k]) offer(k, vc_class);
       offered[k] = 1;
     };
-    u32 ways = 0;
-    const auto each_way = [&] {
+    u32 detours = 0;
+    const auto offer_detours = [&] {
       for (u32 k = 0; p.phase == kUndecided && k < rule.candidates; k++)
         if (const u32 middle = draw_middle(net, p, router, to, k);
             middle != kNone && distance(net, graph, router, middle) <= graph.diameter) {
           each_minimal(net, graph, router, middle, once);
-          ways++;
+          detours++;
         }
     };
-    if (rule.always) each_way();
-    if (ways == 0) each_minimal(net, graph, router, bound, once);
-    if (!rule.always) each_way();
+    if (rule.always) offer_detours();
+    if (detours == 0) each_minimal(net, graph, router, bound, once);
+    if (!rule.always) offer_detours();
   });
 }
 
-// Minimal if it may be, else by the first of the drawn routers to which the port leads.
+// Records a choice that was made outside the routing: minimal if the port is minimal, else through the first drawn
+// router to which the port leads.
 void chosen(const Network& net, State& s, Batch& b, u32 i) {
   const auto& rule = static_cast<const Rule&>(*net.relation);
   const Graph& graph = graph_now(net, s);
@@ -176,7 +178,7 @@ RoutingFacts setup_ugal(const Params& params, Network& net, std::shared_ptr<cons
 const Register<RoutingSpec> valiant([] {
   RoutingSpec spec{
       .name = "valiant",
-      .summary = "shortest paths by way of a random router (VAL)",
+      .summary = "shortest paths through a random router (VAL)",
       .params = {pick_param("packet"), congestion_param("both"), congestion_scope_param("port")},
       .setup = setup_valiant,
       .route = route,
@@ -190,11 +192,12 @@ const Register<RoutingSpec> valiant([] {
 const Register<RoutingSpec> ugal([] {
   RoutingSpec spec{
       .name = "ugal",
-      .summary = "a shortest path, or two by way of a random router, by the source's queues (UGAL)",
+      .summary = "a shortest path, or two through a random router, by the queues of the source router (UGAL)",
       .params = {pick_param("packet"),
-                 real("bias_flits", 0, -1e6, 1e6, "flits x hops", "added to the weight of the way by a random router"),
+                 real("bias_flits", 0, -1e6, 1e6, "flits x hops",
+                      "added to the weight of the path through a random router"),
                  congestion_param("both"), congestion_scope_of_paths_param("port"),
-                 integer("candidates", 1, 1, 15, "", "random intermediates compared")},
+                 integer("candidates", 1, 1, 15, "", "number of random intermediates compared")},
       .setup = setup_ugal,
       .route = route,
   };

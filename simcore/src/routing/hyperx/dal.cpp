@@ -1,10 +1,10 @@
-// DAL: dimensionally adaptive load balancing (Ahn et al., SC 2009): any unaligned dimension, directly or by a deroute,
-// at most one deroute per dimension, which the packet remembers. Two ways to keep it free of deadlock:
-//   escape    class 0 is used in any order. A head takes a candidate that has room; if none has, it may take class 1,
-//   on which
-//             it stays and goes in dimension order. Whoever finds no room at all asks again in the next cycle, so that
-//             every head can leave by the escape class sooner or later (Duato 1993): classes 0 and 1.
-//   distance  class = hops done: 2 L classes.
+// DAL: dimensionally adaptive load balancing (Ahn et al., SC 2009). A packet may take any unaligned dimension, directly
+// or by a deroute. It takes at most one deroute per dimension, and it remembers them. Two methods avoid deadlock:
+//   escape:    Class 0 is used in any order. A head takes a candidate that has room. If none has room, the head may
+//              take class 1, on which the packet stays and follows dimension order. A head that finds no room at all
+//              requests again in the next cycle. So every head can eventually leave by the escape class (Duato 1993).
+//              VC classes 0 and 1.
+//   distance:  VC class = hops done: 2 L classes.
 #include "routing/hyperx/incremental.hpp"
 #include "simcore/registry.hpp"
 
@@ -22,7 +22,7 @@ struct Dal {
   static bool on_escape(const Where& at, const Rule& rule) {
     return rule.escape && !at.injected() && at.in_vc % 2 == kEscapeClass;
   }
-  // Dimensions in which it has been derouted, the last hop included.
+  // Dimensions in which the packet has been derouted, including the last hop.
   static u32 derouted(const Where& at, const Rule& rule) {
     const u32 k = at.derouted_in();
     return rule.derouted.of(at.s)[at.packet_id] | (k == HyperX::kNoDimension ? 0u : 1u << k);
@@ -33,7 +33,7 @@ struct Dal {
     const u32 vc_class = rule.escape ? 0u : at.packet.hops;
     return {at.unaligned, at.unaligned & ~derouted(at, rule), vc_class, vc_class};
   }
-  // Everything it may ever choose.
+  // All candidates, whether they have room or not.
   template <class Out>
   static void offer(const Where& at, const Rule& rule, Out&& out) {
     if (!on_escape(at, rule)) offer_reach(at, reach(at, rule), out);
@@ -41,7 +41,7 @@ struct Dal {
   }
 };
 
-// Does some VC of the class take the whole packet now?
+// Does a VC of the class have room for the packet now? With wormhole flow control, room for one flit is enough.
 bool has_room(const Network& net, const State& s, u32 port, u32 vc_class, u32 flits) {
   const u32 needed = net.router.flow_control == FlowControl::kWormhole ? 1 : flits;
   for (u32 vc = vc_class; vc < net.vcs; vc += net.routing_facts.classes) {
@@ -82,8 +82,8 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-// The last hop's deroute is written down where it is first seen; with `escape` a head may ask many times, so this must
-// not depend on what it chooses.
+// Records the deroute of the last hop at the router that the hop led to. With `escape` a head may request many times,
+// so the record must not depend on the candidate that the head chooses.
 void remember(const Network& net, State& s, Batch& b) {
   const HyperX& hx = as_hyperx(net);
   const auto& rule = static_cast<const Dal::Rule&>(*net.routing);
@@ -108,8 +108,9 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   data = rule;
   const u32 dimensions = as_hyperx(net).dimensions;
   if (dimensions > 16)
-    throw ConfigError("routing.dal: a packet remembers 16 dimensions, topology.hyperx.widths has " +
-                      std::to_string(dimensions));
+    throw ConfigError(
+        "routing.dal: a packet remembers its deroutes in at most 16 dimensions, but topology.hyperx.widths has " +
+        std::to_string(dimensions));
   MemoryShape shape;
   shape.name = "derouted";
   shape.meaning = "bit per dimension in which the packet has been derouted";
@@ -123,7 +124,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 std::vector<ParamSpec> params() {
   auto specs = weight_params();
   specs.push_back(choice("deadlock_avoidance", "escape", {"escape", "distance"},
-                         "an escape class in dimension order, or a class per hop"));
+                         "escape = an escape VC class in dimension order; distance = a VC class per hop"));
   return specs;
 }
 
@@ -131,7 +132,7 @@ const Register<RoutingSpec> entry([] {
   RoutingSpec spec =
       incremental<Dal>("dal", "any unaligned dimension, with one weighted deroute in each (DAL)", params(), setup);
   spec.route = remember_and_route;
-  spec.agent_can_choose = false;  // the packet remembers its deroutes
+  spec.agent_can_choose = false;  // only remember() records the deroutes
   return spec;
 }());
 

@@ -1,9 +1,9 @@
-// DimWAR: dimensionally-ordered weighted adaptive routing (McDonald et al., SC 2019). Dimensions in order; in each, the
-// direct link or one deroute, by weight. A packet that came in on the same dimension and is still unaligned has been
-// derouted and must go directly, so at most 2 L hops and no state that travels. Two VC classes, one after the other in
-// each dimension:
-//   after_deroute  the first hop in a dimension on class 0, the one after a deroute on class 1 (SuperSim's DOAL)
-//   deroute        the deroute on class 1, every direct hop on class 0 (SST/Merlin's hyperx.cc)
+// DimWAR: dimensionally-ordered weighted adaptive routing (McDonald et al., SC 2019). Dimensions are aligned in order.
+// In each dimension the packet takes the direct link or one deroute, by weight. A packet that arrived along a dimension
+// and is still unaligned in it has been derouted, so it must take the direct link. A path has at most 2 L hops, and
+// packets carry no state. Each dimension uses two VC classes, one after the other:
+//   after_deroute:  The first hop in a dimension takes class 0, the hop after a deroute class 1 (SuperSim's DOAL).
+//   deroute:        The deroute takes class 1, every direct hop class 0 (SST/Merlin's hyperx.cc).
 #include "routing/hyperx/incremental.hpp"
 #include "simcore/registry.hpp"
 
@@ -16,7 +16,7 @@ struct DimWar {
     bool deroute_class = false;
   };
   static Reach reach(const Where& at, const Rule& rule) {
-    const u32 first = at.unaligned & -at.unaligned;  // dimension
+    const u32 first = at.unaligned & -at.unaligned;  // bit of the first unaligned dimension
     const bool derouted = at.derouted_in() == at.hx.first_unaligned(at.difference);
     return {first, derouted ? 0 : first, derouted && !rule.deroute_class, rule.deroute_class};
   }
@@ -33,7 +33,8 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 std::vector<ParamSpec> params() {
   auto specs = weight_params();
   specs.push_back(choice("classes", "after_deroute", {"after_deroute", "deroute"},
-                         "the hop on VC class 1: the one after a deroute (SuperSim), or the deroute itself (SST)"));
+                         "hop that takes VC class 1: after_deroute = the hop after a deroute (SuperSim); deroute = the "
+                         "deroute itself (SST)"));
   return specs;
 }
 

@@ -1,5 +1,5 @@
-// DOR: the direct link of each unaligned dimension, in one fixed order. One VC class: the channels of a dimension lead
-// only to those of later ones.
+// DOR: the direct link of each unaligned dimension, in one fixed order. One VC class is enough, because the channels of
+// a dimension lead only to channels of later dimensions.
 #include <algorithm>
 
 #include "routing/choice.hpp"
@@ -55,7 +55,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   if (!each_once)
     throw ConfigError("routing.dimension_order.order: " + to_string(Value{params.reals("order")}) +
                       " does not name each of the " + std::to_string(dimensions) + " dimensions 0 .. " +
-                      std::to_string(dimensions - 1) + " once");
+                      std::to_string(dimensions - 1) + " exactly once");
   data = order;
   RoutingFacts facts{1, dimensions};
   facts.minimal = true;

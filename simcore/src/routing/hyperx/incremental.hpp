@@ -1,12 +1,12 @@
-// Incremental adaptive routing on HyperX: at every router a relation offers candidates, and the one of least weight is
-// taken (McDonald, Isaev, Flores, Davis, Kim, SC 2019; the weight as in SuperSim's monolithicWeighted). A relation is a
-// struct with
-//   struct Rule : WeightRule                           its parameters
-//   static Reach reach(at, rule)                       what it offers a packet that is not at its last router
-//   static void offer(at, rule, out)                   if that is not all: out(port, vc_class, deroute) for everything
-//   that may be chosen
-// from which come both the routing (the least weight) and the list of candidates (the action mask of an agent, and what
-// the proofs of freedom from deadlock walk through).
+// Incremental adaptive routing on HyperX (McDonald, Isaev, Flores, Davis, Kim, SC 2019). At every router a relation
+// offers candidates, and the candidate of least weight is taken. The weight is that of SuperSim's monolithicWeighted. A
+// relation is a struct with
+//   struct Rule : WeightRule            its parameters
+//   static Reach reach(at, rule)        what it offers a packet that is not yet at its last router
+//   static void offer(at, rule, out)    optional, if reach() does not cover all candidates: calls
+//                                       out(port, vc_class, deroute) for every candidate
+// The struct defines the routing (the least weight) and the list of candidates. The list is the action mask of an agent
+// and the input of the proofs of deadlock freedom.
 #pragma once
 
 #include "routing/choice.hpp"
@@ -22,15 +22,16 @@ namespace flitgym::routing::hyperx {
 struct Where {
   const HyperX& hx;
   const Packet& packet;
-  u32 router, to;  // this router, and the destination's
+  u32 router, to;  // this router, and the destination router
   u32 in_port, in_vc;
   u64 difference;    // of the two routers' coordinates, not 0
-  u32 unaligned, h;  // bit per dimension in which they differ; how many there are
+  u32 unaligned, h;  // bit per dimension in which they differ; number of such dimensions
   const State& s;
   u32 packet_id;
 
   bool injected() const { return in_port < hx.terminals; }
-  // The dimension of the last hop if that was a deroute: it is still unaligned; else kNoDimension.
+  // Dimension of the last hop if that hop was a deroute, that is if the dimension is still unaligned; else
+  // kNoDimension.
   u32 derouted_in() const {
     const u32 k = hx.dimension_of_port[in_port];
     return k != HyperX::kNoDimension && (unaligned >> k & 1) ? k : HyperX::kNoDimension;
@@ -43,19 +44,20 @@ inline Where where(const HyperX& hx, const State& s, const Batch& b, u32 i, cons
   return at;
 }
 
-// The direct links of some dimensions, and the deroutes of some of these, each on one VC class.
+// Candidates at a router: the direct links of some dimensions, and deroutes in some of these. Each kind has one VC
+// class.
 struct Reach {
   u32 direct, deroute;  // bit per dimension
   u32 direct_class, deroute_class;
 };
 
-// The direct links of dimension k, all of its parallel ones.
+// Offers all parallel direct links of dimension k.
 template <class Out>
 inline void offer_direct(const Where& at, u32 k, u32 vc_class, Out&& out) {
   const u32 first = at.hx.port_towards(at.router, at.to, k, 0);
   for (u32 link = 0; link < at.hx.links[k]; link++) out(first + link, vc_class, false);
 }
-// And those to every other router of the line.
+// Offers the deroutes in dimension k: the links to every other router of the line.
 template <class Out>
 inline void offer_deroutes(const Where& at, u32 k, u32 vc_class, Out&& out) {
   const u32 direct = at.hx.port_towards(at.router, at.to, k, 0), end = at.hx.end_of(k);
@@ -67,7 +69,7 @@ template <class Visit>
 inline void each_dimension(u32 set, Visit&& visit) {
   for (; set; set &= set - 1) visit(static_cast<u32>(std::countr_zero(set)));
 }
-// Everything in reach, dimension by dimension.
+// Offers everything in reach, dimension by dimension.
 template <class Out>
 inline void offer_reach(const Where& at, const Reach& reach, Out&& out) {
   each_dimension(reach.direct, [&](u32 k) {
@@ -87,10 +89,10 @@ struct WeightRule : ComponentData {
   double congestion_bias = 0, bias = 0;
   CongestionMeasure measure;
   bool sequential = false, normalized = false;
-  Scratch<u32> promised;  // sequential: flits, by port and VC class
-  PortLanes lanes;        // where Network::sensed is kept
+  Scratch<u32> promised;  // with sequential allocation: promised flits, by port and VC class
+  PortLanes lanes;        // used while Network::sensed is kept
 
-  // h: hops to go on the minimal path from here; hops: on this candidate's path.
+  // h: hops to go on the minimal path from here; hops: hops to go on the path of this candidate.
   double minimal(u32 h, double congestion) const { return h * congestion; }
   double nonminimal(u32 h, u32 hops, double congestion) const {
     return (normalized ? 2 * h : hops) * (congestion + congestion_bias) + bias;
@@ -98,29 +100,31 @@ struct WeightRule : ComponentData {
 };
 inline constexpr double kWeightTolerance = 1e-6;  // weights this close are equal; minimal wins
 
-// Defaults as in SuperSim's HyperX configurations, as far as the study's own are not known: no biases; incremental
-// routings sense the VCs of their class and weigh a deroute as if it doubled the way. With a VC class per hop, a whole
-// port says too little: OmniWAR then keeps to links whose own class is full, and its throughput collapses beyond
-// saturation.
+// Where the study does not state its parameters, the defaults are those of SuperSim's HyperX configurations. There are
+// no biases. Incremental routings sense the VCs of their class, and they weigh a deroute as if it doubled the path.
+// With a VC class per hop, congestion_scope=port says too little. OmniWAR then keeps to links whose own class is full,
+// and its throughput collapses beyond saturation.
 inline std::vector<ParamSpec> weight_params(const std::string& hops = "normalized", const std::string& scope = "class",
                                             bool sequential = false) {
   return {
       real("congestion_bias_flits", 0, -1e6, 1e6, "flits",
-           "non-minimal weight = hops x (congestion + this) + bias_flits, minimal = hops x congestion; the least wins, "
-           "ties to minimal"),
+           "the weight is hops x (congestion + this) + bias_flits for a non-minimal candidate and hops x congestion "
+           "for a minimal one; the least weight wins, and a tie goes to minimal"),
       real("bias_flits", 0, -1e6, 1e6, "flits x hops", "added to the weight of a non-minimal candidate"),
       choice("detour_hops", hops, {"absolute", "normalized"},
-             "the non-minimal path's hops as they are, or twice the minimal path's"),
+             "hops in the weight of a non-minimal candidate: absolute = those of its path; normalized = twice those of "
+             "the minimal path"),
       congestion_param(),
       congestion_scope_param(scope),
       choice("allocation", sequential ? "sequential" : "greedy", {"greedy", "sequential"},
-             "decisions of one cycle at a router do not see each other, or each sees those before it"),
+             "greedy = decisions of a router in the same cycle do not see each other; sequential = each decision sees "
+             "the earlier ones"),
   };
 }
 inline void see_ports(const Network& net, WeightRule& rule) {
   if (rule.measure.senses() != Occupancy::kNothing) rule.lanes.build(as_hyperx(net), Sensed::columns(net.radix_shift));
 }
-// Of a routing that takes the least weight of all that it may choose.
+// Facts of a routing that takes the candidate of least weight.
 inline RoutingFacts weighing(RoutingFacts facts, const WeightRule& rule) {
   facts.senses = rule.sequential ? Occupancy::kNothing : rule.measure.senses();
   return facts;
@@ -139,8 +143,8 @@ inline void read_weight(const Params& params, Network& net, WeightRule& rule, bo
   rule.promised = declare_scratch<u32>(net, shape);
 }
 
-// The congestion that a decision sees. With sequential allocation it counts the flits promised to the output, and to
-// its class where the measure tells classes apart, by decisions earlier in this cycle.
+// The congestion that a decision sees. With sequential allocation it includes the flits that earlier decisions of this
+// cycle have promised to the output. If the measure distinguishes classes, only the flits of the same class count.
 class Promises {
  public:
   Promises(const Network& net, Batch& b, const WeightRule& rule)
@@ -158,7 +162,7 @@ class Promises {
     for (u32 c = 0; c < net_.routing_facts.classes; c++) flits += *of(port, c);
     return flits;
   }
-  // Nobody weighs the ports of terminals.
+  // Ejections are not counted, because ports to terminals are never weighed.
   void add(u32 router, const Hop& hop, u32 flits) {
     if (flits_ && hop.vc_class != kAnyClass) *of(net_.port(router, hop.port), hop.vc_class) += flits;
   }
@@ -170,7 +174,7 @@ class Promises {
   u32* const flits_;  // promised; null: greedy allocation
 };
 
-// The candidates of least weight so far, all of one kind.
+// The candidates of least weight so far: all of them direct, or all of them deroutes.
 class Best {
  public:
   void consider(const Hop& hop, double weight, bool deroute) {
@@ -185,7 +189,7 @@ class Best {
   bool none() const { return n_ == 0; }
   bool deroute() const { return deroute_; }
   double weight() const { return weight_; }
-  // Equal ones with equal probability.
+  // Picks among equal candidates with equal probability.
   Hop pick(u64 bits) const { return hops_[n_ == 1 ? 0 : below(bits, n_)]; }
   Hop pick(const Network& net, const Packet& p) const { return pick(route_draw(net, p, 15)); }
 
@@ -196,8 +200,9 @@ class Best {
   Hop hops_[kMaxRadix + 1];
 };
 
-// The same with one look at eight ports of a dimension, where what is sensed stands side by side. Weights rise with
-// congestion, so the least direct and the least derouting one can be compared alone.
+// The candidate of least weight. Reads eight ports of a dimension at a time from the contiguous rows of
+// Network::sensed. Weights rise with congestion, so it is enough to compare the least congested direct link with the
+// least congested deroute.
 inline __attribute__((always_inline)) Hop least_weight(const Network& net, const u16* sensed, const WeightRule& rule,
                                                        const Where& at, const Reach& reach) {
   const u32 shift = net.sensed.column_shift, end = net.vcs << shift, step = net.routing_facts.classes << shift;
@@ -205,7 +210,7 @@ inline __attribute__((always_inline)) Hop least_weight(const Network& net, const
   const u16* const rows = &sensed[net.sensed.row(at.router, 0)];
   const u64 from = at.hx.place[at.router], to = at.hx.place[at.to];
   const Dimension* const dimensions = rule.lanes.dimensions();
-  // A class has the rows from its first VC's on.
+  // The rows of a class begin at its first VC.
   const u32 direct_row = reach.direct_class << shift, deroute_row = reach.deroute_class << shift;
   const auto of_port = [&](u32 first_row, u32 port) {
     u32 flits = first_row < end ? rows[first_row + port] : 0;
@@ -213,7 +218,7 @@ inline __attribute__((always_inline)) Hop least_weight(const Network& net, const
       flits = emptiest ? std::min<u32>(flits, rows[row + port]) : flits + rows[row + port];
     return flits;
   };
-  u16 ports[kMaxRadix + 1];  // those of least weight, in order
+  u16 ports[kMaxRadix + 1];  // the candidates of least weight, in order
   u32 n = 0, fewest = ~0u;
   const auto consider = [&](u32 port, u32 flits) {
     n = flits < fewest ? 0 : n;
@@ -288,7 +293,7 @@ void weighted_route(const Network& net, State& s, Batch& b) {
   }
 }
 
-// Lists everything the relation offers, direct candidates first.
+// Lists all candidates of the relation, direct links first.
 template <class Relation>
 void incremental_candidates(const Network& net, State& s, Batch& b) {
   const HyperX& hx = as_hyperx(net);

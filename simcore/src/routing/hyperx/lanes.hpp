@@ -1,5 +1,5 @@
-// The least of what a router's ports sense (Network::sensed), eight ports at a time: integers of 16 bits in vector
-// registers, the same on every machine.
+// The least sensed value (Network::sensed) among a router's ports, eight ports at a time. The 16-bit integers in vector
+// registers give the same result on every machine.
 #pragma once
 
 #include <cstring>
@@ -12,7 +12,7 @@ namespace flitgym::routing::hyperx {
 
 using Lanes = i16 __attribute__((vector_size(16)));
 inline constexpr u32 kLanes = Sensed::kLeastColumns;
-inline constexpr i16 kNoLane = 0x7fff;  // of a port that does not count; what is sensed stays below
+inline constexpr i16 kNoLane = 0x7fff;  // marks a port that does not count; sensed values are smaller
 static_assert(kNoLane > Sensed::kMost);
 
 inline Lanes load_lanes(const u16* at) {
@@ -28,15 +28,15 @@ inline i16 least(Lanes x) {
   return x[0] < x[4] ? x[0] : x[4];
 }
 
-// What a decision reads of a dimension, in one place.
+// The data of a dimension that a decision reads, in one place.
 struct Dimension {
-  u64 mask;  // of a coordinate, and where in HyperX::place it begins
+  u64 mask;  // of a coordinate; `field` is its lowest bit in HyperX::place
   u32 field;
-  u32 lanes;      // where its lanes begin in PortLanes
-  u16 base, end;  // its ports
+  u32 lanes;      // index of its first lane in PortLanes
+  u16 base, end;  // first port; one past the last port
   u16 width, links;
-  u16 blocks, last;  // of eight columns; where the last eight of a row begin
-  // The first of the direct links, for two routers that differ in it.
+  u16 blocks, last;  // number of blocks of eight columns; first column of a row's last block
+  // The first direct link between two routers that differ in this dimension.
   u32 direct(u64 from, u64 to) const {
     const u32 own = static_cast<u32>(from >> field & mask), other = static_cast<u32>(to >> field & mask);
     return base + (other - own - 1 + (other > own ? 0 : width)) * links;
@@ -47,8 +47,8 @@ struct Dimension {
   }
 };
 
-// Which lanes are deroutes, for every dimension and direct link: kNoLane for the direct ones and for other dimensions'
-// ports, else 0.
+// The lanes that are deroutes, for every dimension and direct link: 0 for a deroute, kNoLane for direct links and for
+// ports of other dimensions.
 class PortLanes {
  public:
   void build(const HyperX& hx, u32 columns) {
@@ -65,7 +65,7 @@ class PortLanes {
     }
   }
   const Dimension* dimensions() const { return dimensions_.data(); }
-  // Of the blocks of a dimension, one after the other.
+  // The lanes of all blocks of a dimension, block after block.
   const u16* deroutes(const Dimension& d, u32 direct) const {
     return &lanes_[d.lanes + (direct - d.base) * d.blocks * kLanes];
   }

@@ -1,6 +1,6 @@
 // Paths of one or two legs on a HyperX, each in dimension order: class 0 towards the intermediate router, class 1 from
-// there and on the minimal path. Within a class channels are used in the order of their dimensions, and class 1 never
-// leads back.
+// there on and on minimal paths. Within a class the channels are used in the order of their dimensions, and class 1
+// never leads back to class 0.
 #pragma once
 
 #include "routing/choice.hpp"
@@ -18,12 +18,12 @@ inline Hop follow_hyperx_legs(const Network& net, const HyperX& hx, Packet& p, u
   return router == to ? ejection(net, p) : Hop{hx.dor_port(router, to, p), 1};
 }
 
-// Hops of the way through `middle`.
+// Hops of the path through router `middle`.
 inline u32 detour_hops(const HyperX& hx, u32 from, u32 middle, u32 to) {
   return hx.distance(hx.difference(from, middle)) + hx.distance(hx.difference(middle, to));
 }
 
-// ---- The relation of VAL and UGAL: dimension order, or the way by one of the routers that the packet draws ----
+// ---- The relation of VAL and UGAL: dimension order, or the path through one of the routers that the packet draws ----
 
 template <bool kAlways>
 void hyperx_leg_candidates(const Network& net, const State& s, Batch& b, const Kept<u32>& kept, u32 draws) {
@@ -63,7 +63,7 @@ inline void hyperx_leg_chosen(const Network& net, State& s, Batch& b, u32 i, con
       return;
     }
   }
-  follow_hyperx_legs(net, hx, p, intermediate, router);  // at the intermediate the second leg begins
+  follow_hyperx_legs(net, hx, p, intermediate, router);  // starts the second leg at the intermediate router
 }
 
 }  // namespace flitgym::routing::hyperx

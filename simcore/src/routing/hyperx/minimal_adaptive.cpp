@@ -1,5 +1,5 @@
-// MIN-AD: at every router the least congested direct link of any unaligned dimension. VC class = hops done, so L
-// classes: a hop always leads to a higher one, and nothing can wait in a circle.
+// MIN-AD: at every router the least congested direct link of any unaligned dimension. The VC class is the number of
+// hops done, so there are L classes. Every hop leads to a higher class, so there is no dependency cycle.
 #include "routing/hyperx/incremental.hpp"
 #include "simcore/registry.hpp"
 

@@ -1,7 +1,7 @@
-// OmniWAR: omni-dimensional weighted adaptive routing (McDonald et al., SC 2019). At every router the links of every
-// unaligned dimension, direct or derouting, by weight; M deroutes per packet, whenever it likes. VC class = hops done:
-// L + M classes carry L minimal hops and M deroutes. A deroute leaves as many hops to go as before, so it is allowed
-// while the classes left after it are at least that many.
+// OmniWAR: omni-dimensional weighted adaptive routing (McDonald et al., SC 2019). At every router a packet may take any
+// link of every unaligned dimension, direct or derouting, by weight. It may take M deroutes, at any time. VC class =
+// hops done: L + M classes carry L minimal hops and M deroutes. A deroute leaves as many hops to go as before, so it is
+// allowed only while at least that many classes remain after it.
 #include "routing/hyperx/incremental.hpp"
 #include "simcore/registry.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 struct OmniWar {
   struct Rule : WeightRule {
     u32 classes = 0;
-    bool back_to_back = false;  // a second deroute in the dimension just derouted in
+    bool back_to_back = false;  // allow a second deroute in the dimension of the last one
   };
   static Reach reach(const Where& at, const Rule& rule) {
     const u32 hops = at.packet.hops;
@@ -37,11 +37,12 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 
 std::vector<ParamSpec> params() {
   auto specs = weight_params();
-  specs.push_back(integer("deroutes", -1, -1, kMaxVcs, "per packet",
-                          "M: a VC class each, beside the L of the minimal hops; -1 = as many as dimensions"));
+  specs.push_back(integer(
+      "deroutes", -1, -1, kMaxVcs, "per packet",
+      "M; each takes one VC class, in addition to the L classes of the minimal hops; -1 = number of dimensions"));
   specs.push_back(
       flag("back_to_back", false,
-           "a packet may be derouted a second time in the dimension just used; if it may, it wanders there"));
+           "allow a second deroute in the dimension of the last one; packets then tend to wander in that dimension"));
   return specs;
 }
 

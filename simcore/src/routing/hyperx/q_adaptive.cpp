@@ -1,28 +1,34 @@
-// Q-adaptive on HyperX. Nobody has published one; this one is flitgym's own. It keeps what made the Dragonfly's work
-// (Kang, Wang, Lan, HPDC 2021): a small two-level table, a bound on hops, off-policy estimates that travel back,
-// hysteretic learning.
+// Q-adaptive on HyperX. There is no published version; this one is flitgym's own. It keeps what made the Dragonfly
+// version work (Kang, Wang, Lan, HPDC 2021). The table is small and has two levels, hops are bounded, off-policy
+// estimates travel back, and learning is hysteretic.
 //
-// Paths are DimWAR's: dimensions in order, in each the direct link or one deroute, at most 2 L hops, two VC classes. In
-// that order a deroute changes nothing behind its dimension: wherever a packet is derouted to, it enters the next
-// dimension at the same router. So the time to the destination is a sum over dimensions, and the table need only know
-// one of them at a time:
+// Paths are DimWAR's: dimensions in order, in each the direct link or one deroute, at most 2 L hops, two VC classes.
+// With this order a deroute has no effect on later dimensions: the packet enters the next dimension at the same router,
+// whichever router it was derouted to. So the time to the destination is a sum over dimensions, and the table needs to
+// know only one dimension at a time:
 //   level 1  row: (dimension k, the destination's coordinate in it), sum S_k rows
 //   level 2  column: the port, of dimension k
 //   value    estimated ns from the decision here until the packet is aligned in dimension k
-// This is no approximation of a larger table, and it does not grow with the network but with its widths.
+// This is not an approximation of a larger table. Its size grows with the widths, not with the number of routers.
 //
-// At the first router of a dimension the packet takes the port of the least value if that beats the direct one's by
-// q_thld1 (relative), or with probability epsilon a random one; after a deroute it must go directly. Downstream, the
-// hop's delay plus the estimate from there (0 when aligned) goes back over the link and is learned: alpha for good
-// news, beta for bad. The clock starts with the decision, not with the arrival in the input buffer as on the Dragonfly:
-// the wait behind other packets is the same whatever port is taken, but on an input-queued router it can be a hundred
-// times a hop, and no relative gain would be left to see. What UGAL and DimWAR cannot see, the queue of a deroute's
-// second hop, is in these values. What they do see, the router's own queues, is not: an answer takes a round trip, in
-// which a port of the study's routers sends hundreds of flits, so that all packets would rush to the port that was the
-// best a moment ago. queue_weight adds the time that a port's own flits need: those of its output queue, or on a router
-// without one those of the class downstream (congestion and congestion_scope `auto`). On 8x8 under bit complement, of
-// load 0.45 in packets of 1 to 16 flits router sc19 accepts 0.12 without it and 0.45 with it; of 0.3 in single flits
-// router input_queued accepts 0.13 without it and 0.27 with it, 0.13 if the clock started with the arrival.
+// At the first router of a dimension the packet takes the port of least value if that value beats the direct port's by
+// q_thld1 (relative). With probability epsilon it takes a random port. After a deroute it must take the direct link.
+// The downstream router sends back the delay of the hop plus its own estimate (0 when aligned). The sender learns this
+// sum at rate alpha if it is lower than the table's value, else at rate beta.
+//
+// The clock starts with the decision, not with the arrival in the input buffer as on the Dragonfly. The wait behind
+// other packets is the same for every port, but on an input-queued router it can be a hundred times a hop. If the
+// values included this wait, no relative gain would be visible.
+//
+// The values contain what UGAL and DimWAR cannot see: the queue of a deroute's second hop. They lack what UGAL and
+// DimWAR do see: the router's own queues. Feedback takes a round trip, in which a port of the study's routers sends
+// hundreds of flits. With the values alone, all packets would rush to the port that was best a moment ago. Therefore
+// queue_weight adds the time that the flits in the port's output queue need. On a router without output queues it
+// counts the flits of the VC class downstream (congestion and congestion_scope `auto`). Accepted load on 8x8 under bit
+// complement:
+//   router        offered load                     without queue_weight  with queue_weight
+//   sc19          0.45, packets of 1 to 16 flits   0.12                  0.45
+//   input_queued  0.3, single flits                0.13                  0.27 (0.13 if the clock starts at the arrival)
 #include "routing/congestion.hpp"
 #include "routing/q_table.hpp"
 #include "routing/relation.hpp"
@@ -46,13 +52,14 @@ void route(const Network& net, State& s, Batch& b) {
     Packet& p = s.packets[b.packet[i]];
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination], in_port = b.in_port[i],
-              came_by = hx.dimension_of_port[in_port];
+              in_dimension = hx.dimension_of_port[in_port];
     const u64 difference = hx.difference(router, to);
-    const bool between = came_by != HyperX::kNoDimension, derouted = between && hx.unaligned(difference, came_by);
-    // The answer to the router before, about the dimension of the last hop.
-    detail.value = between ? 0.0f : -1.0f;
+    const bool from_link = in_dimension != HyperX::kNoDimension,
+               derouted = from_link && hx.unaligned(difference, in_dimension);
+    // Feedback to the upstream router, about the dimension of the last hop.
+    detail.value = from_link ? 0.0f : -1.0f;
     detail.arrived = b.now;
-    if (between) detail.row = rule.first_row[came_by] + hx.coordinate(to, came_by);
+    if (from_link) detail.row = rule.first_row[in_dimension] + hx.coordinate(to, in_dimension);
     if (router == to) {
       choose(b, i, ejection(net, p));
       continue;
@@ -86,13 +93,13 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-// Links alone: one hop to the aligned router, two by any other.
+// First estimates, from link latencies alone: one hop to the aligned router, two hops through any other router.
 void initialise(const Network& net, State& s) {
   const HyperX& hx = as_hyperx(net);
   const auto& rule = static_cast<const Rule&>(*net.routing);
   fill_table(net, s, [&](u32 router, u32 row, u32 port) {
     const u32 k = hx.dimension_of_port[port];
-    // another dimension's row
+    // A row of another dimension.
     if (row < rule.first_row[k] || row >= rule.first_row[k] + hx.widths[k]) return kUnreachable;
     const auto link = static_cast<float>(net.link_ns(net.port(router, port)));
     return hx.coordinate_behind(router, k, port) == row - rule.first_row[k] ? link : 2 * link;
@@ -119,26 +126,26 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 
 std::vector<ParamSpec> params() {
   auto specs = q_adaptive_params();
-  specs.push_back(
-      real("queue_weight", 4, 0, 1e6, "",
-           "time that the flits of a port need, added to its estimate this many times; 0 = the table alone"));
+  specs.push_back(real("queue_weight", 4, 0, 1e6, "",
+                       "weight of the time that a port's queued flits need, which is added to the port's estimate; 0 = "
+                       "the table alone"));
   specs.push_back(congestion_param("auto"));
   specs.push_back(congestion_scope_param("auto"));
   return specs;
 }
 
-// DimWAR's: in the first unaligned dimension the direct links on class 0 and any deroute, behind a deroute the direct
-// one on class 1.
+// DimWAR's candidates: in the first unaligned dimension the direct link or any deroute, on class 0; after a deroute the
+// direct link on class 1.
 void candidates(const Network& net, State& s, Batch& b) {
   const HyperX& hx = as_hyperx(net);
   list_candidates(net, b, [&](u32 i, auto&& offer) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination],
-              came_by = hx.dimension_of_port[b.in_port[i]];
+              in_dimension = hx.dimension_of_port[b.in_port[i]];
     if (router == to) return offer(net.terminal_port[p.destination], kAnyClass);
     const u64 difference = hx.difference(router, to);
     const u32 k = hx.first_unaligned(difference), direct = hx.port_towards(router, to, k, hx.link_of(p, k));
-    if (came_by != HyperX::kNoDimension && hx.unaligned(difference, came_by)) return offer(direct, 1);
+    if (in_dimension != HyperX::kNoDimension && hx.unaligned(difference, in_dimension)) return offer(direct, 1);
     offer(direct, 0);
     for (u32 port = hx.base[k]; port < hx.end_of(k); port++)
       if (port != direct) offer(port, 0);
@@ -158,7 +165,7 @@ const Register<RoutingSpec> entry([] {
       .learn = q_learn,
   };
   spec.candidates = candidates;
-  spec.agent_can_choose = false;  // who takes its candidates alone needs no table: the relation below
+  spec.agent_can_choose = false;  // the relation below offers the same candidates without the table
   return spec;
 }());
 
@@ -168,7 +175,7 @@ RoutingFacts relation(const Params&, Network& net, std::shared_ptr<const Compone
 
 const Register<RelationSpec> relation_entry({
     .name = "q_adaptive",
-    .summary = "dimension by dimension, directly or by one deroute in each: what Q-adaptive explores",
+    .summary = "dimension by dimension, the direct link or one deroute in each: the paths that Q-adaptive explores",
     .topologies = {"hyperx"},
     .setup = relation,
     .candidates = candidates,

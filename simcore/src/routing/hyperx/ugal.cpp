@@ -1,7 +1,7 @@
-// UGAL (Singh 2005) on HyperX: at the source router, and only there, the minimal path in dimension order or the one
-// through a random router (VAL's), by the weight of SC'19: hops x congestion of the first hop, biases on the
-// non-minimal side, ties to minimal. If the intermediate is the source's or the destination's router, the packet is
-// minimal.
+// UGAL (Singh 2005) on HyperX. Only the source router decides, between the minimal path in dimension order and the path
+// through a random router (VAL's). It compares the weights of SC'19: hops x congestion of the first hop, biases on the
+// non-minimal side, ties to minimal. A drawn intermediate that is the source or destination router is skipped. A packet
+// without an intermediate is minimal.
 #include <algorithm>
 
 #include "routing/hyperx/incremental.hpp"
@@ -72,7 +72,7 @@ std::vector<ParamSpec> params() {
   auto specs = weight_params("absolute", "port");
   std::ranges::replace_if(
       specs, [](const ParamSpec& p) { return p.key == "congestion_scope"; }, congestion_scope_of_paths_param("port"));
-  specs.push_back(integer("candidates", 1, 1, 15, "", "random intermediates compared"));
+  specs.push_back(integer("candidates", 1, 1, 15, "", "number of random intermediates compared"));
   return specs;
 }
 
@@ -87,7 +87,7 @@ void chosen(const Network& net, State& s, Batch& b, u32 i) {
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
       .name = "ugal",
-      .summary = "minimal or through a random router, by the source's queues (UGAL)",
+      .summary = "minimal or through a random router, by the queues of the source router (UGAL)",
       .topologies = {"hyperx"},
       .params = params(),
       .setup = setup,

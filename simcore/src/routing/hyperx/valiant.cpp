@@ -1,6 +1,6 @@
-// VAL (Valiant 1982): every packet that leaves its router goes in dimension order to a uniformly random router, and
-// from there in dimension order to its destination. The intermediate may be the source's or the destination's own
-// router (as in SuperSim).
+// VAL (Valiant 1982): every packet to another router goes in dimension order to a uniformly random router, and from
+// there in dimension order to its destination. The intermediate router may be the source or the destination router (as
+// in SuperSim).
 #include "routing/hyperx/legs.hpp"
 #include "simcore/registry.hpp"
 

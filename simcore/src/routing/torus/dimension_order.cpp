@@ -1,20 +1,21 @@
-// Dimension order on a torus or a mesh (e-cube; Dally & Towles, 8.4.2): each dimension in turn, by the shorter way.
-// From one dimension to the next nothing can wait in a circle, for a packet never comes back to an earlier one. Along a
-// mesh, or a ring of up to three routers, of which nobody takes two hops, nothing can either. Along a longer ring there
-// are two remedies:
+// Dimension order on a torus or a mesh (e-cube; Dally & Towles, 8.4.2): each dimension in turn, in the shorter
+// direction. No dependency cycle spans several dimensions, because a packet never returns to an earlier dimension. A
+// mesh has no dependency cycle within a dimension. Nor has a ring of up to three routers, where no packet takes two
+// hops. Longer rings use one of two methods.
 //
-// dateline (Dally & Seitz 1987; as in BookSim2): two VC classes. A packet takes its class when it enters a ring and
-// keeps it there:
-//   1 if it will pass the dateline between the routers k-1 and 0, else 0. Class 0 never uses the link of the dateline,
-//   so its channels stand in a row. Nor does class 1 close the circle: no packet goes further than half a ring, so one
-//   that passes the dateline begins in the upper half and ends in the lower one, and at the router in the middle (the
-//   farthest from the dateline) none of them goes on.
-// bubble (Puente et al., ICPP 1999; Angara): one VC, virtual cut-through, packets of one size. A packet enters a ring
-// only where
-//   there is room for two. So after every entry the ring has room for one, somewhere; moving along only moves that room
-//   backwards, and leaving adds to it. The packet behind the room can take it, unless it waits to leave for a later
-//   dimension or for a terminal. Terminals take everything; so the last dimension always gets on, hence the one before
-//   it, and so on. A packet keeps to one of parallel links along a dimension, for each of them is a ring of its own.
+// Method `dateline` (Dally & Seitz 1987; as in BookSim2): two VC classes. The dateline lies between the last router of
+// a ring and router 0. A packet takes its class when it enters a ring and keeps it there: class 1 if it will pass the
+// dateline, else class 0. Class 0 never uses the link at the dateline, so its channels form a line without a cycle.
+// Class 1 has no cycle either, because no packet goes further than half a ring. A packet that passes the dateline
+// starts in the upper half and ends in the lower half. So no packet of class 1 continues at the middle router, the
+// farthest from the dateline.
+//
+// Method `bubble` (Puente et al., ICPP 1999; Angara): one VC, virtual cut-through, packets of one size. A packet enters
+// a ring only where there is room for two packets, so after each entry the ring still has room for one packet
+// somewhere. A packet that moves along the ring only moves that room backwards, and a packet that leaves adds room. The
+// packet behind the room can take it, unless it waits to leave for a later dimension or for a terminal. Terminals
+// accept everything, so the last dimension always makes progress. Hence the dimension before it makes progress too, and
+// so on. Each of the parallel links along a dimension is a separate ring, so a packet keeps to one of them.
 #include <algorithm>
 
 #include "routing/choice.hpp"
@@ -29,13 +30,13 @@ namespace {
 
 struct Order : ComponentData {
   std::vector<u32> dimensions;
-  std::vector<u8> dateline;  // [dimensions] 1: it has two classes
+  std::vector<u8> dateline;  // [dimensions] 1: two VC classes
 };
 
-// A packet at a router: the dimension that is next, and where in it the packet is and goes to.
+// A packet at a router: the next dimension k, and the packet's present and final coordinate in it.
 struct Head {
   u32 k, from, to, in_port, in_class;
-  bool inside(const Torus& t) const { return t.dimension_of_port[in_port] == k; }  // it has come along this dimension
+  bool inside(const Torus& t) const { return t.dimension_of_port[in_port] == k; }  // it arrived along k
 };
 
 Head head_of(const Network& net, const Order& order, const Batch& b, u32 i, u32 to) {
@@ -46,7 +47,7 @@ Head head_of(const Network& net, const Order& order, const Batch& b, u32 i, u32 
   return {*k, here[*k], there[*k], b.in_port[i], b.in_vc[i] % net.routing_facts.classes};
 }
 
-// Without a dateline any VC will do.
+// VC class of the next hop; without a dateline, any class.
 u32 class_of(const Torus& t, const Order& order, const Head& head, bool ascending) {
   if (!order.dateline[head.k]) return kAnyClass;
   if (head.inside(t)) return head.in_class;
@@ -70,8 +71,8 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-// Both ways of a tie, all parallel links, and where any VC will do all classes. With bubbles a packet that is in a ring
-// stays in it.
+// Both directions of a tie, all parallel links, and all VC classes where any class will do. With bubble flow control a
+// packet that is in a ring stays in it.
 void candidates(const Network& net, State& s, Batch& b) {
   const Torus& t = as_torus(net);
   const auto& order = static_cast<const Order&>(*net.relation);
@@ -97,8 +98,8 @@ void candidates(const Network& net, State& s, Batch& b) {
   });
 }
 
-// The rings of bubble flow control: one per dimension, direction and parallel link. Who goes up comes in by the port
-// that leads down.
+// Numbers the rings of bubble flow control: one per dimension, direction and parallel link. A packet that moves up
+// arrives by the port that leads down.
 void name_rings(const Torus& t, const Order& order, Network& net) {
   net.ring_of_output.assign(net.radix, kNoRing);
   net.ring_of_input.assign(net.radix, kNoRing);
@@ -125,7 +126,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   if (!each_once)
     throw ConfigError("routing.dimension_order.order: " + to_string(Value{params.reals("order")}) +
                       " does not name each of the " + std::to_string(dimensions) + " dimensions 0 .. " +
-                      std::to_string(dimensions - 1) + " once");
+                      std::to_string(dimensions - 1) + " exactly once");
 
   RoutingFacts facts{1, t.diameter};
   facts.minimal = true;
@@ -142,15 +143,15 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
       .name = "dimension_order",
-      .summary = "the shorter way along each dimension, one dimension after the other",
+      .summary = "the shorter direction along each dimension, one dimension after the other",
       .topologies = {"torus", "mesh"},
       .params =
           {
               integer_list("order", {}, 0, 25, "",
                            "dimensions in the order in which they are aligned, 0 = x; empty = ascending"),
               choice("deadlock_avoidance", "dateline", {"dateline", "bubble"},
-                     "along rings: two VC classes, by whether a packet passes from the last router to the first; or "
-                     "one VC, into which a packet goes only where two fit"),
+                     "on rings: dateline = two VC classes, by whether the packet passes from the last router to the "
+                     "first; bubble = one VC, which a packet enters only if there is room for two packets"),
           },
       .setup = setup,
       .route = route,
