@@ -51,7 +51,7 @@ class Breaking {
 
  private:
   u8& layer(u32 s, u32 d) { return table_.layer[std::size_t{s} * destinations_ + d]; }
-  bool goes_by(u32 c, u32 d) const { return table_.at(g_.from[c], d) == g_.port[c]; }
+  bool uses(u32 c, u32 d) const { return table_.at(g_.from[c], d) == g_.port[c]; }
 
   void count_all() {
     Tree tree(g_);
@@ -163,7 +163,7 @@ class Breaking {
       }
       for (u32 out = g_.first[s]; out < g_.first[s + 1]; out++) {
         const u32 in = g_.reverse[out];
-        if (count_[index_.at(in, below_[k].channel)] && goes_by(in, d)) below_.push_back({in, k, 0});
+        if (count_[index_.at(in, below_[k].channel)] && uses(in, d)) below_.push_back({in, k, 0});
       }
     }
     worked(below_.size());

@@ -89,7 +89,7 @@ void note_routes(const ChannelGraph& g, const ForwardingTable& table, Waits& wai
 // Returns a representative per channel. Channels of one complete ring share a representative, because bubble flow
 // control makes waiting along it safe. If a channel of the ring is missing, the remaining channels form a line, which
 // closes no cycle.
-std::vector<u32> joined(const ChannelGraph& g, const ForwardingTable& table) {
+std::vector<u32> ring_representatives(const ChannelGraph& g, const ForwardingTable& table) {
   std::vector<u32> whole(g.channels);
   for (u32 c = 0; c < g.channels; c++) whole[c] = c;
   const auto next = [&](u32 c) { return g.channel(g.to[c], g.port[c]); };
@@ -216,7 +216,7 @@ std::vector<LaneChannel> find_cycle(const ChannelGraph& g, const ForwardingTable
     std::vector<u64> passing(g.switches);
     for (u32 d = 0; d < table.destinations(); d++) note_tree(g, table, tree, passing, d, waits);
   }
-  return Search(g, waits, joined(g, table), lanes).cycle();
+  return Search(g, waits, ring_representatives(g, table), lanes).cycle();
 }
 
 std::string cycle_name(const ChannelGraph& g, const std::vector<LaneChannel>& cycle) {

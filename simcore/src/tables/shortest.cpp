@@ -70,30 +70,30 @@ std::vector<u32> destinations_in_order(const ChannelGraph& g, const Demand& dema
 class Balance {
  public:
   Balance(const ChannelGraph& g, const Demand& demand, ForwardingTable& table)
-      : g_(g), demand_(demand), table_(table), load_(g.channels, 0), felt_(g.channels, 0), cost_(g.switches),
+      : g_(g), demand_(demand), table_(table), load_(g.channels, 0), demand_load_(g.channels, 0), cost_(g.switches),
         passing_(g.switches), taken_(g.switches), seen_(g.switches) {}
 
-  // `alike` balances as if the demand were uniform.
-  void make(Update update, const std::vector<u32>& destinations, bool alike) {
+  // `uniform` balances as if the demand were uniform.
+  void make(Update update, const std::vector<u32>& destinations, bool uniform) {
     std::fill(load_.begin(), load_.end(), 0);
-    std::fill(felt_.begin(), felt_.end(), 0);
+    std::fill(demand_load_.begin(), demand_load_.end(), 0);
     u32 at = kNone;
     for (const u32 t : destinations) {
       const u32 s = g_.terminal_switch[t];
       if (s != at) ways_.towards(g_, s);
       at = s;
-      demand_towards(g_, alike ? Demand{} : demand_, t, weight_);
+      demand_towards(g_, uniform ? Demand{} : demand_, t, weight_);
       worked(ways_.step.size() + g_.switches);
       if (update == Update::kSource) all_sources(t);
       else pair_by_pair(t);
-      if (alike && !demand_.empty()) feel(t);
+      if (uniform && !demand_.empty()) add_demand_load(t);
     }
-    if (!alike || demand_.empty()) felt_ = load_;
+    if (!uniform || demand_.empty()) demand_load_ = load_;
   }
   // Unevenness of the loads under the demand: the highest load first, then the sum of squares.
   std::pair<double, double> unevenness() const {
     double most = 0, squares = 0;
-    for (const double load : felt_) most = std::max(most, load), squares += load * load;
+    for (const double load : demand_load_) most = std::max(most, load), squares += load * load;
     return {most, squares};
   }
 
@@ -118,10 +118,10 @@ class Balance {
       passing_[taken_[k].place] += passing_[k];
     }
   }
-  void feel(u32 t) {
+  void add_demand_load(u32 t) {
     demand_towards(g_, demand_, t, weight_);
     for (u32 k = 1; k < ways_.order.size(); k++) passing_[k] = weight_[ways_.order[k]];
-    send(felt_);
+    send(demand_load_);
   }
   void pair_by_pair(u32 t);
   void add_pair(u32 source, double weight);
@@ -142,7 +142,7 @@ class Balance {
   ForwardingTable& table_;
   ShortestWays ways_;
   std::vector<double> load_;               // [channels] of the routes made so far; the next routes avoid it
-  std::vector<double> felt_;               // [channels] load under the demand
+  std::vector<double> demand_load_;        // [channels] load under the demand
   std::vector<double> weight_;             // [switches] traffic of each switch to the destination
   std::vector<double> cost_, passing_;     // [places] sum of loads along the route; traffic that passes
   std::vector<ShortestWays::Step> taken_;  // [places]
@@ -208,11 +208,11 @@ void balance_shortest(const Params& params, const ChannelGraph& g, const Demand&
   // The balancing does not know the destinations that are still to come. For some demands the routes made for a uniform
   // demand are therefore better, and both are tried.
   std::vector<std::pair<std::vector<u32>, bool>> tries;
-  for (const bool alike : {false, true}) {
-    if (alike && (demand.empty() || order != "best")) continue;
+  for (const bool uniform : {false, true}) {
+    if (uniform && (demand.empty() || order != "best")) continue;
     for (const bool in_turn : {false, true}) {
       if (order != "best" && in_turn != (order == "in_turn")) continue;
-      std::pair<std::vector<u32>, bool> next{destinations_in_order(g, alike ? Demand{} : demand, in_turn), alike};
+      std::pair<std::vector<u32>, bool> next{destinations_in_order(g, uniform ? Demand{} : demand, in_turn), uniform};
       if (std::find(tries.begin(), tries.end(), next) == tries.end()) tries.push_back(std::move(next));
     }
   }

@@ -38,7 +38,7 @@ std::string where(const ForwardingTable& table) { return "table '" + table.engin
 }  // namespace
 
 void Tree::follow(const ForwardingTable& table, u32 d) {
-  constexpr u32 kUnderWay = kNone - 1;
+  constexpr u32 kVisiting = kNone - 1;
   const u32 terminal = d >> table.lmc, last = g_.terminal_switch[terminal];
   std::fill(depth.begin(), depth.end(), kNone);
   std::fill(next.begin(), next.end(), kNone);
@@ -65,12 +65,12 @@ void Tree::follow(const ForwardingTable& table, u32 d) {
       if (c == kNone)
         throw ConfigError(where(table) + "switch " + g_.switch_name(s) + " sends " + destination_name(g_, table, d) +
                           " to port " + std::to_string(port) + ", which leads to no other switch");
-      depth[s] = kUnderWay;
+      depth[s] = kVisiting;
       next[s] = c;
       path.push_back(s);
       s = g_.to[c];
     }
-    if (depth[s] == kUnderWay) {
+    if (depth[s] == kVisiting) {
       std::string loop;
       for (auto at = std::find(path.begin(), path.end(), s); at != path.end(); ++at)
         loop += g_.switch_name(*at) + " -> ";
