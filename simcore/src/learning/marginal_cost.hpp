@@ -1,24 +1,24 @@
-// What a choice costs everybody: a state is forked at a decision, one fork for each candidate, and all run on with the
-// same packets from the same sources. The difference of all packets' delays is the marginal cost of the choice, in
-// packet-cycles.
+// Marginal cost of a choice: its effect on the delay of all packets, in packet-cycles. The state is forked at a
+// decision, once per candidate, and all forks run on with the same packets from the same sources. The difference in the
+// total delay is the marginal cost.
 //
-// By Little's law (Dally & Towles, 23.1) that is the difference of the areas under the number of packets that are due
-// and not delivered; what is due is the same in all forks (learning/demand.hpp), so packets delivered are counted,
-// cycle by cycle. Draws belong to packets and to the clocks of sources (rng.hpp), not to an order of events: forks draw
-// alike whatever was chosen.
+// By Little's law (Dally & Towles, 23.1), this difference is the difference of the areas under the number of packets
+// that are due and not delivered. The due packets are the same in all forks (learning/demand.hpp), so only delivered
+// packets are counted per cycle. Random draws belong to packets and to the clocks of sources (rng.hpp), not to an order
+// of events. Forks therefore draw the same numbers whatever was chosen.
 //
-// The other packets either keep the ways that they take in the run, which is what marginal cost means in the economics
-// of traffic (Beckmann, McGuire, Winsten 1956): the difference is the queueing that the choice causes. Or the routing
-// decides on them anew, by what it sees then: that includes how others make way, and that a network is chaotic. One
-// detour more or less moves queues, these turn later decisions, and after some round trips the difference is mostly
-// noise.
+// The other packets may keep the routes that they take in the run. This is marginal cost as in traffic economics
+// (Beckmann, McGuire, Winsten 1956), and the difference is the queueing that the choice causes. Alternatively the
+// routing decides their routes again from the state it then sees. The result then includes the reactions of other
+// packets, and the network is chaotic: one deroute shifts queues, queues change later decisions, and after some round
+// trips the difference is mostly noise.
 //
-// The run that goes on as it was is one for all decisions, and gives the taken candidate's side of each difference. A
-// fork ends after `horizon` cycles, or once its future is that of the run: from there on the difference is 0.
+// The unchanged run serves all decisions and gives the reference for the taken candidate. A fork ends after `horizon`
+// cycles, or once its future equals that of the run, because later differences are 0.
 //
-// Where the others keep their ways, forks hold no more than the routers at which they differ from the run
-// (learning/branches.hpp), if the network lets them; else each is a whole state that is looked at now and then
-// (learning/future.hpp). Both come to the same labels.
+// If the other packets keep their routes, forks hold only the routers that differ from the run (learning/branches.hpp),
+// where the network allows it. Otherwise each fork is a whole state, which is compared with the run at intervals
+// (learning/future.hpp). Both give the same labels.
 #pragma once
 
 #include <memory>
@@ -34,14 +34,14 @@
 namespace flitgym {
 
 struct MarginalCostRule {
-  u32 horizon = 0;  // cycles that a fork runs at most
-  u32 slots = 8;    // candidates of a decision that are tried: the minimal one, the one taken, and others drawn
+  u32 horizon = 0;  // maximum number of cycles of a fork
+  u32 slots = 8;    // candidates tried per decision: the minimal one, the taken one, and randomly drawn others
   u32 threads = 1;
-  u32 forks = 128;               // kept at once, to be tried together
-  u32 check = 64;                // cycles between two looks whether a whole fork's future is the run's; 0: none
-  u64 seed = 0;                  // of the sample
-  Ahead others = Ahead::kKnown;  // keep their ways of the run, or are routed anew
-  bool whole = false;            // forks hold the whole network also where branches would do
+  u32 forks = 128;               // forks kept at a time and tried together
+  u32 check = 64;                // cycles between comparisons of a whole fork with the run; 0: none
+  u64 seed = 0;                  // of the sampling of decisions
+  Ahead others = Ahead::kKnown;  // other packets keep their routes of the run, or are routed again
+  bool whole = false;            // use whole forks even where branches are possible
 };
 
 // Parallel arrays, one row per decision.
