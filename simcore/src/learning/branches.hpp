@@ -4,12 +4,12 @@
 // 1973).
 //
 // The run (the trunk) is simulated a second time, together with all branches, in blocks of cycles. A block is no longer
-// than the shortest delay between two routers, so everything that arrives from another router during a block was sent
-// before it began (the lookahead of Chandy and Misra, CACM 24(4), 1981). At the beginning of a block, the events that a
-// branch sends to a router that is not apart are compared with those of the trunk. If they differ, the router is apart
-// from then on and is copied from the trunk. It is returned once it is equal to the trunk again. Within the block a
-// branch runs alone. Events come from the branch itself if their sender was apart when it sent them, else from the log
-// of the trunk. Terminals belong to their router.
+// than the shortest delay between two routers. Everything that arrives from another router during a block was therefore
+// sent before it began (the lookahead of Chandy and Misra, CACM 24(4), 1981). At the beginning of a block, the events
+// that a branch sends to a router that is not apart are compared with those of the trunk. If they differ, the router is
+// apart from then on and is copied from the trunk. It is returned once it is equal to the trunk again. Within the block
+// a branch runs alone. Events come from the branch itself if their sender was apart when it sent them, else from the
+// log of the trunk. Terminals belong to their router.
 //
 // Under least-recently-served arbitration, a router that differs only in the order of its input VCs is asleep. It
 // behaves as in the trunk until two requests meet whose order differs. It is then copied again for that block.

@@ -10,8 +10,8 @@
 // The other packets may keep the routes that they take in the run. This is marginal cost as in traffic economics
 // (Beckmann, McGuire, Winsten 1956), and the difference is the queueing that the choice causes. Alternatively the
 // routing decides their routes again from the state it then sees. The result then includes the reactions of other
-// packets, and the network is chaotic: one deroute shifts queues, queues change later decisions, and after some round
-// trips the difference is mostly noise.
+// packets. The network is chaotic: one deroute shifts queues, and queues change later decisions. After some round trips
+// the difference is mostly noise.
 //
 // The unchanged run serves all decisions and gives the reference for the taken candidate. A fork ends after `horizon`
 // cycles, or once its future equals that of the run, because later differences are 0.
@@ -49,36 +49,38 @@ struct LabelledDecisions {
   u32 count = 0, slots = 0, width = 0;
   std::vector<Cycle> cycle;
   std::vector<u32> router, source, destination, sequence, hops;
-  std::vector<u8> came_by;          // PortKind of the channel by which the packet came
-  std::vector<u32> candidates;      // that there were, tried or not
-  std::vector<u32> tried, taken;    // slots in use; the slot of what the routing took
+  std::vector<u8> came_by;          // PortKind of the channel by which the packet arrived
+  std::vector<u32> candidates;      // number of candidates, tried or not
+  std::vector<u32> tried, taken;    // number of slots in use; slot of the candidate that the routing took
   std::vector<u16> port, vc_class;  // [count, slots] router-local
-  std::vector<double> cost;         // [count, slots] packet-cycles more than the taken slot; 0 there and where none is
-  std::vector<u8> settled;          // [count, slots] the fork's future became the run's: no horizon says otherwise
-  std::vector<u32> cycles;          // [count, slots] that the fork has run
-  std::vector<float> observation;   // [count, width] of a learning seam; else width is 0
+  std::vector<double>
+      cost;  // [count, slots] packet-cycles more than the taken slot; 0 for the taken slot and unused slots
+  std::vector<u8>
+      settled;  // [count, slots] the fork's future equals that of the run, so the cost holds for every horizon
+  std::vector<u32> cycles;         // [count, slots] cycles that the fork has run
+  std::vector<float> observation;  // [count, width] observation of the seam; without a seam width is 0
 };
 
 class MarginalCost {
  public:
-  // Throws ConfigError where this simulation's decisions cannot be tried, or so many states do not fit.
+  // Throws ConfigError if decisions of this simulation cannot be tried, or if the states do not fit in memory.
   MarginalCost(const Simulation& simulation, const MarginalCostRule& rule);
   ~MarginalCost();
   MarginalCost(const MarginalCost&) = delete;
   MarginalCost& operator=(const MarginalCost&) = delete;
 
-  // Runs the simulation on until `decisions` have been sampled, each with probability `part`, or `most_cycles` have
-  // passed, and tries their candidates. The simulation goes its way as if nobody looked.
+  // Continues the simulation until `decisions` were sampled, each with probability `part`, or `most_cycles` have
+  // passed. Then tries their candidates. Sampling does not affect the simulation.
   LabelledDecisions label(Simulation& simulation, u32 decisions, double part, u64 most_cycles,
                           const KeepGoing& keep_going = {});
 
  private:
-  // A cycle in which decisions were sampled, cut where they are made: the state, and the requests.
+  // A cycle with sampled decisions, between its two halves: the state and the requests.
   struct Moment {
     State state;
     Batch batch;
-    u64 delivered = 0;  // before
-    u32 trials = 0;     // number of the first that begins here or later
+    u64 delivered = 0;  // packets delivered before
+    u32 trials = 0;     // index of the first trial that begins here or later
   };
   struct Worker {
     State state;
@@ -91,7 +93,7 @@ class MarginalCost {
     u32 row, slot, moment, request, input_vc;
     Cycle at;
   };
-  // The run at the beginning of a cycle: packets delivered so far and under way; of some cycles also hashes.
+  // The run at the beginning of a cycle: packets delivered and in the network, and in some cycles hashes.
   struct RunPoint {
     u64 delivered, in_network, loads, future;
   };
@@ -113,12 +115,12 @@ class MarginalCost {
   void try_branches(Worker& worker, u32 moment, LabelledDecisions& out) const;
 
   const MarginalCostRule rule_;
-  std::unique_ptr<Simulation> own_;  // holds the network; the run goes on in its state
+  std::unique_ptr<Simulation> own_;  // owns the network; its state continues the run
   std::unique_ptr<const Network> copy_;
-  const Network* listing_;  // whose candidates() says what there is to choose from
+  const Network* listing_;  // network whose candidates() lists the choices
   bool can_meet_ = false, branching_ = false;
   Batch listed_;
-  std::vector<std::unique_ptr<Moment>> moments_;  // buffers; the first used_ are in use
+  std::vector<std::unique_ptr<Moment>> moments_;  // buffers, of which the first used_ are in use
   u32 used_ = 0;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<class Team> team_;

@@ -133,8 +133,8 @@ void find_directions(const std::string& engine, const ChannelGraph& g, const Tor
   }
 }
 
-// Adds the turns of the order, then those of theorem 2 until no more can be added. ahead[c] holds the directions of all
-// channels that can be reached from channel c (the UD set of the source).
+// Adds the turns of the order, then those of theorem 2 until no more can be added. The set ahead[c] holds the
+// directions of all channels that can be reached from channel c (the UD set of the source).
 class Augmentation {
  public:
   Augmentation(const ChannelGraph& g, AngaraGraph& a) : g_(g), a_(a), ahead_(g.channels, 0) {

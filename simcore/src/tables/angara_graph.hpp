@@ -1,15 +1,15 @@
 // Routing graph of the Angara interconnect ("Optimized Graph-Based Routing Algorithm for the Angara Interconnect"). It
 // describes the source routes that Angara routers accept on a torus of up to four dimensions.
 //
-// Directions are ordered: +x < +y < +z < +w < -x < -y < -z < -w. A route has the form
+// Directions are ordered: +x < +y < +z < +w < -x < -y < -z < -w. A route has this form:
 //   [a first step, positive]  directions in ascending order, each for any number of steps  [a last step, negative]
 // In the middle part no dimension appears in both directions, because a header has one direction bit per dimension. The
 // first and the last step may break this rule and the order. All other turns ascend, so packets can wait for each other
 // in a cycle only along the ring of one direction. Bubble flow control prevents that deadlock.
 //
-// Theorem 2 of the source adds descending turns, which leave a first step or enter a last step. Such a turn is safe if
-// no channel of its earlier direction can be reached from its later channel. None can be added on a torus whose rings
-// all have three or more nodes. Some can be added where a dimension has two nodes or links are missing.
+// Theorem 2 of the source adds descending turns, which leave a first step or enter a last step. An added turn is safe
+// if no channel of its earlier direction can be reached from its later channel. None can be added on a torus whose
+// rings all have three or more nodes. Some can be added where a dimension has two nodes or links are missing.
 //
 // The source does not give two details, which are reconstructed here: the order of directions, and the restriction of
 // added turns to first and last steps.
@@ -21,10 +21,10 @@
 
 namespace flitgym {
 
-// Each node has 3^n + 2n + 1 vertices in the routing graph, one per progress of a route: at its beginning, after a
-// first step (n), after a list of directions (3^n - 1), after a last step (n), and at its end. The rule is the same at
-// every node, so it is stored once, as a deterministic automaton. A route is then exactly one path, and paths can be
-// counted. A route may end anywhere, so the end needs no state.
+// Each node has 3^n + 2n + 1 vertices in the routing graph, one per progress of a route: beginning, first step (n),
+// list of directions (3^n - 1), last step (n), and end. The rule is the same at every node, so it is stored once, as a
+// deterministic automaton. A route is then exactly one path, and paths can be counted. A route may end anywhere, so the
+// end needs no state.
 struct AngaraGraph {
   u32 dimensions = 0, directions = 0, nodes = 0;  // direction k < n is + along dimension k, n + k is -
   u32 vertices_per_node = 0;                      // of the routing graph: 3^n + 2n + 1

@@ -49,8 +49,8 @@ namespace {
 enum class Update : u8 { kSource, kPair };
 
 // Terminals in the order in which their routes are made. Terminals that receive most come first. Under a uniform
-// demand, terminals at the switches with most terminals come first. Ties are ordered switch by switch, or with in_turn
-// by rank within the switch: the first terminal of every switch, then the second of every switch, and so on.
+// demand, terminals at the switches with most terminals come first. Ties are ordered switch by switch. With in_turn,
+// the first terminal of every switch comes first, then the second of every switch, and so on.
 std::vector<u32> destinations_in_order(const ChannelGraph& g, const Demand& demand, bool in_turn) {
   std::vector<double> weight(g.terminals);
   std::vector<u32> turn(g.terminals), order(g.terminal_of);

@@ -9,13 +9,13 @@
 namespace flitgym {
 
 // A channel leads up if its end precedes its beginning in the order of (rank, number). No route turns from down to up,
-// so no cycle of dependencies exists: on every cycle some switch follows both of its neighbours in the order, and
-// passing it is such a turn.
+// so no cycle of dependencies exists. On every cycle some switch follows both of its neighbours in the order, and
+// passing it would be such a turn.
 //
 // A table looks up the destination alone, not the input port. Legal routes that join at a switch need not form a legal
 // route. Here they do. A switch that reaches the destination by down channels alone takes the shortest of these paths,
-// so a packet that came down continues down. At every other switch no packet has gone down yet. Such a switch takes the
-// shortest path up to the switch where the route turns down.
+// so a packet that came down continues down. At every other switch no packet has gone down yet. It takes the shortest
+// path up to the switch where the route turns down.
 class UpDown {
  public:
   UpDown(const ChannelGraph& g, std::vector<u32> rank);

@@ -227,9 +227,9 @@ class LowerIndex final : public Search {
   double target_ = 0, least_ = 0, mean_ = 0;
 };
 
-// Number of pairs of routes that share a channel but neither source nor destination. For a channel with L routes, of
-// which a_d go to destination d and b_t come from terminal t, it is L^2 - sum a_d^2 - sum b_t^2 + L. All terminals of a
-// switch count as alike.
+// Number of pairs of routes that share a channel but neither source nor destination. A channel with L routes, of which
+// a_d go to destination d and b_t come from terminal t, has L^2 - sum a_d^2 - sum b_t^2 + L such pairs. All terminals
+// of a switch count as alike.
 class FewerConflicts final : public Search {
  public:
   FewerConflicts(const ChannelGraph& g, Rerouting& routes, const Options& options) : Search(g, routes, options) {
