@@ -15,8 +15,8 @@ struct CommunicationMatrix {
   std::vector<u32> peer;         // [entries] receiver, ascending within a sender
   std::vector<double> bytes;     // [entries] above 0, without headers
 
-  void add_rank(const CommunicationMatrix& of, u32 rank,
-                u32 shift);  // appends the row of a rank, with receivers moved by `shift`
+  // Appends the row of a rank, with receivers moved by `shift`.
+  void add_rank(const CommunicationMatrix& of, u32 rank, u32 shift);
 };
 
 // Sums over all blocks of a checked program. For blocks that repeats() declares equal, the first block counts for all

@@ -185,7 +185,7 @@ class Reader {
         p_++;
         if (const u32 other = labels_.insert(label, ops_of_rank()); other != kNone)
           fail(begin, "label " + quoted(label) + " is already on line " + std::to_string(line_of(other)) +
-                          "; labels must be unique within rank " + std::to_string(rank_));
+                          "; expected a unique label within rank " + std::to_string(rank_));
         first = word();
       } else {
         read_dependency(begin, label);
