@@ -313,8 +313,7 @@ TEST(angara_tables_with_links_that_failed) {
       for (const std::string& engine : kEngines) {
         if (!all) {
           // Apart altogether, or whole but for routes in direction order.
-          if (apart)
-            CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), "the network has come apart", " to terminal ");
+          if (apart) CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), "not connected", " to terminal ");
           else
             CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), engine + ": no route from switch ",
                          " to switch ");
@@ -407,7 +406,7 @@ TEST(angara_tables_by_demand) {
               engine + ": " + std::to_string(most(made(g, engine, {}, demand))));
     CHECK_FOR(most(made(g, engine)) > 1, engine);
   }
-  CHECK_THROWS(ConfigError, made(g, "angara_bfs", {}, demand), "angara_bfs does not balance by demand");
+  CHECK_THROWS(ConfigError, made(g, "angara_bfs", {}, demand), "demand", "angara_bfs");
 }
 
 // 32 nodes under more load than they carry, with buffers of two packets: bubbles keep them going, without they stop.

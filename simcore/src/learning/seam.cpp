@@ -161,8 +161,8 @@ RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
   seam.reward = &named<RewardSpec>(where + ".reward", params.text("reward"));
   seam.toll = static_cast<float>(params.real("toll"));
   if (!seam.reward->tolled && params.real("toll") != 1)
-    throw ConfigError(where + ".toll: reward=" + seam.reward->name + " does not use it (given: " +
-                      std::to_string(params.real("toll")) + "); leave toll at 1 or use reward=relative_delay");
+    throw ConfigError(where + ".toll: reward=" + seam.reward->name +
+                      " does not use it; leave it at 1 (given: " + std::to_string(params.real("toll")) + ")");
   seam.by_estimate = params.text("slots_by") == "estimate";
   seam.capacity = params.count("record");
   seam.record_part = params.real("record_part");
