@@ -10,7 +10,7 @@ namespace flitgym {
 // run.
 enum class Ahead : u8 { kRouted, kKnown };
 
-// Tells whether states of this network can become equal again. They cannot if a learned table that keeps its whole
+// Returns whether states of this network can become equal again. They cannot if a learned table that keeps its whole
 // history will be read again. They cannot either if decisions depend on the order of requests within a cycle, which the
 // hash omits.
 bool futures_can_meet(const Network&, Ahead);

@@ -21,7 +21,7 @@
 
 namespace flitgym {
 
-// Each node has 3^n + 2n + 1 vertices in the routing graph, one per progress of a route: beginning, first step (n),
+// Each node has 3^n + 2n + 1 vertices in the routing graph, one for each stage of a route: beginning, first step (n),
 // list of directions (3^n - 1), last step (n), and end. The rule is the same at every node, so it is stored once, as a
 // deterministic automaton. A route is then exactly one path, and paths can be counted. A route may end anywhere, so the
 // end needs no state.

@@ -15,8 +15,8 @@ enum class BreakEdge : u8 {
 ParamSpec edge_param();
 BreakEdge edge_of(const Params& params);
 
-// Assigns a layer to every route from a switch with terminals to a destination (LayerBy::kSwitch). The table must be
-// one of ports. The dependencies within each layer are acyclic. Returns false if 255 layers are too few.
+// Assigns a layer to every route from a switch with terminals to a destination (LayerBy::kSwitch). The table must have
+// ports, not source routes. The dependencies within each layer are acyclic. Returns false if 255 layers are too few.
 bool break_cycles(const ChannelGraph& g, BreakEdge rule, ForwardingTable& table);
 
 }  // namespace flitgym

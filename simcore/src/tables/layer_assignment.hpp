@@ -10,7 +10,7 @@ namespace flitgym {
 enum class RouteOrder : u8 { kByDestination, kBySource, kShortFirst, kLongFirst };
 
 // Places each route from a switch with terminals to a destination in the first layer that stays acyclic with it, as
-// LASH does (LayerBy::kSwitch). The table must be one of ports.
+// LASH does (LayerBy::kSwitch). The table must have ports, not source routes.
 void first_fit(const ChannelGraph& g, RouteOrder order, ForwardingTable& table);
 
 // Searches for fewer layers with the same routes. First fit is tried in several orders. Then the routes are placed

@@ -45,7 +45,7 @@ class Rerouting {
 
  private:
   struct Step {
-    u32 c, next, layers;  // set of layers
+    u32 c, next, layers;  // channel, next channel, and the set of layers with this dependency
   };
   std::size_t at(u32 s, u32 d) const { return std::size_t{s} * table_.destinations() + d; }
   u32 own_layers(u32 s, u32 d) const;

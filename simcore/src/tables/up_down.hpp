@@ -14,8 +14,8 @@ namespace flitgym {
 //
 // A table looks up the destination alone, not the input port. Legal routes that join at a switch need not form a legal
 // route. Here they do. A switch that reaches the destination by down channels alone takes the shortest of these paths,
-// so a packet that came down continues down. At every other switch no packet has gone down yet. It takes the shortest
-// path up to the switch where the route turns down.
+// so a packet that came down continues down. At every other switch no packet has gone down yet, and packets take the
+// shortest path up to the switch where the route turns down.
 class UpDown {
  public:
   UpDown(const ChannelGraph& g, std::vector<u32> rank);

@@ -20,7 +20,7 @@ struct ProgramTotals {
 ProgramTotals totals(const Program& program);
 std::vector<u64> bytes_sent(const Program& program);  // [ranks]
 
-// Tells whether `times` blocks from block `index` on, which repeats() declares equal, have the same peers. `first` is
+// Returns whether `times` blocks from block `index` on, which repeats() declares equal, have the same peers. `first` is
 // block `index`. A sample of 16 blocks is compared. `other` is scratch memory.
 bool same_peers_in_run(const Program& program, u32 rank, u64 index, u64 times, const Block& first, Block& other);
 

@@ -130,7 +130,7 @@ class FatTreeTables {
     return best;
   }
 
-  // Routes to a terminal of the leaf. kNone is a missing terminal, which only counts towards use.
+  // Routes to a terminal of the leaf. kNone is a missing terminal: its path is counted as used but gets no entries.
   void route(u32 leaf, u32 terminal) {
     terminal_ = terminal;
     hops_.assign(g_.switches, kNone);
@@ -138,7 +138,7 @@ class FatTreeTables {
     hops_[leaf] = 0;
     go_up(leaf, kNone, true);
   }
-  // Tells whether coming through s is shorter for the neighbour than its present path.
+  // Returns whether coming through s is shorter for the neighbour than its present path.
   bool nearer(u32 s, u32 neighbour) const { return hops_[s] + 1 < hops_[neighbour]; }
   void lead(u32 s, u32 c) {
     const u32 neighbour = g_.to[c];
@@ -146,8 +146,8 @@ class FatTreeTables {
     if (terminal_ != kNone) table_.at(neighbour, terminal_) = g_.port[g_.reverse[c]];
   }
 
-  // Switch s has its path to the destination. Leads the switches below s up to it, except `below`, from which this path
-  // came. Returns true if a terminal uses s.
+  // Switch s has its path to the destination. Leads the switches below s up to s, except `below`, the next hop of s.
+  // Returns true if the route of any terminal passes s.
   bool go_down(u32 s, u32 below) {
     bool any = g_.terminals_at(s) > 0;
     if (changed_[s]) sort(downs_[s]);

@@ -8,8 +8,8 @@
 // most. When no channel is above the target, the target is lowered.
 //
 // goal=bisection: the effective bisection bandwidth falls with every two pairs of a random matching that share a
-// channel. Their mean number is a sum over channels in closed form: all pairs of routes on a channel except those with
-// a common source or destination. No load rises above the highest load of the start.
+// channel. The mean number of such pairs is a sum over channels in closed form: all pairs of routes on a channel except
+// pairs with a common source or destination. No load rises above the highest load of the start.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -229,7 +229,7 @@ class LowerIndex final : public Search {
 
 // Number of pairs of routes that share a channel but neither source nor destination. A channel with L routes, of which
 // a_d go to destination d and b_t come from terminal t, has L^2 - sum a_d^2 - sum b_t^2 + L such pairs. All terminals
-// of a switch count as alike.
+// of a switch are treated alike.
 class FewerConflicts final : public Search {
  public:
   FewerConflicts(const ChannelGraph& g, Rerouting& routes, const Options& options) : Search(g, routes, options) {
@@ -347,7 +347,7 @@ ForwardingTable start_of(const Params& params, const ChannelGraph& g, const Dema
   return table;
 }
 
-// Tells whether the bandwidth is higher beyond chance. Both tables are measured with the same random patterns.
+// Returns whether the bandwidth is higher beyond chance. Both tables are measured with the same random patterns.
 bool significantly_better(const ChannelGraph& g, const ForwardingTable& found, const ForwardingTable& start) {
   constexpr u32 kPatterns = 200;
   std::vector<u32> orders(std::size_t{kPatterns} * g.terminals);

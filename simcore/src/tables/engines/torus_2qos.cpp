@@ -80,8 +80,7 @@ class TorusTables {
   bool passes_dateline(u32 k, u32 a, u32 b) const {
     return torus_.ring[k] && 2 * (a < b ? b - a : a - b) > torus_.widths[k];
   }
-  // Hops in that direction. Without wrap-around, the opposite direction counts as the number of switches, which is
-  // never open.
+  // Hops in that direction. On a mesh the wrong direction gets the width, which exceeds every entry of free_.
   u32 hops(u32 k, u32 a, u32 b, bool up) const {
     if (torus_.ring[k]) return up ? torus_.forward(k, a, b) : torus_.forward(k, b, a);
     return up == (a < b) ? (a < b ? b - a : a - b) : torus_.widths[k];
