@@ -1,7 +1,7 @@
-// Branches are forks that hold and run only the routers that differ from the original run. A choice changes a few
-// packets and queues, and all other routers behave as in the run. This is concurrent simulation, as in concurrent fault
-// simulation of circuits (Ulrich and Baker, "The concurrent simulation of nearly identical digital networks", DAC
-// 1973).
+// Branches are forks that hold and run only the routers that differ from the original run. Such a router is called
+// apart. A choice changes a few packets and queues, and all other routers behave as in the run. This is concurrent
+// simulation, as in concurrent fault simulation of circuits (Ulrich and Baker, "The concurrent simulation of nearly
+// identical digital networks", DAC 1973).
 //
 // The run (the trunk) is simulated a second time, together with all branches, in blocks of cycles. A block is no longer
 // than the shortest delay between two routers. Everything that arrives from another router during a block was therefore

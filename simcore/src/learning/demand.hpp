@@ -5,7 +5,6 @@
 // as if no NIC were ever full. For a workload it is all that the ranks of a job will send, counted from the start of
 // the job. Waiting outside the network, e.g. behind a full NIC or for another rank, is therefore charged like waiting
 // inside.
-// charged like what keeps them in it.
 #pragma once
 
 #include <vector>

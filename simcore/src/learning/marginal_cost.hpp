@@ -13,8 +13,8 @@
 // packets. The network is chaotic: one deroute shifts queues, and queues change later decisions. After some round trips
 // the difference is mostly noise.
 //
-// The unchanged run serves all decisions and gives the reference for the taken candidate. A fork ends after `horizon`
-// cycles, or once its future equals that of the run, because later differences are 0.
+// The unchanged run serves as the reference for all decisions, because it takes the chosen candidate of each. A fork
+// ends after `horizon` cycles, or once its future equals that of the run, because later differences are 0.
 //
 // If the other packets keep their routes, forks hold only the routers that differ from the run (learning/branches.hpp),
 // where the network allows it. Otherwise each fork is a whole state, which is compared with the run at intervals
@@ -53,10 +53,8 @@ struct LabelledDecisions {
   std::vector<u32> candidates;      // number of candidates, tried or not
   std::vector<u32> tried, taken;    // number of slots in use; slot of the candidate that the routing took
   std::vector<u16> port, vc_class;  // [count, slots] router-local
-  std::vector<double>
-      cost;  // [count, slots] packet-cycles more than the taken slot; 0 for the taken slot and unused slots
-  std::vector<u8>
-      settled;  // [count, slots] the fork's future equals that of the run, so the cost holds for every horizon
+  std::vector<double> cost;        // [count, slots] packet-cycles more than the taken slot; 0 there and in unused slots
+  std::vector<u8> settled;         // [count, slots] the fork ended equal to the run, so any longer horizon agrees
   std::vector<u32> cycles;         // [count, slots] cycles that the fork has run
   std::vector<float> observation;  // [count, width] observation of the seam; without a seam width is 0
 };

@@ -150,8 +150,8 @@ void MarginalCost::try_one(Worker& worker, const Trial& trial, LabelledDecisions
 
   const u32 forced = moment.batch.packet[trial.request];
   const u64 but = Ways::key_of(s.packets[forced]);  // the packet may ask again while it waits for space
-  const RunPoint* const run =
-      run_.data() + (moment.state.part.totals.now - run_from_);  // indexed by cycles since the decision
+  // Indexed by cycles since the decision.
+  const RunPoint* const run = run_.data() + (moment.state.part.totals.now - run_from_);
   i64 behind = 0;
   u32 cycles = 1;
   for (;; cycles++) {

@@ -1,6 +1,6 @@
 // Estimated cost of each candidate with global knowledge: the time to the destination if every queue kept its present
-// length. No router can know it, but a reward may use it, because a reward is computed by the trainer. It is available
-// at once, while the true delay is known only after thousands of other decisions.
+// length. No router can know it, but a reward may use it, because only the trainer sees rewards. It is available at
+// once, while the true delay is known only after thousands of other decisions.
 #include <algorithm>
 
 #include "simcore/learning.hpp"

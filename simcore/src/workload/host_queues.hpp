@@ -24,7 +24,6 @@ class HostQueues {
   //
   // Only the first of all operations that wait for a resource is retried when the resource is free, because the later
   // ones would find it busy. `kNoNic`: only a processor is needed.
-  // is later, would find it taken. `kNoNic`: it takes a processor alone.
   bool comes_again(u32 rank, u32 cpu_number, u32 nic_way, HostAction action, u32 id) {
     if (w_.host.kind != HostKind::kLogGops) return false;
     const std::size_t first = std::size_t{rank} * (w_.cpus + 2 * w_.nics), of_cpu = first + cpu_number;

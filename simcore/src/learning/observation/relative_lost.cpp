@@ -1,7 +1,8 @@
-// Reports of the neighbours, as in q_values, with three differences. Times are relative to the mean hop of the network.
-// The clock starts when the packet requests its route, not when it arrives. The waiting time before is the same for
-// every candidate. On a router without output queues it can be many times a hop and would hide the difference between
-// candidates. Third, packets that differ in their expected delay at the same port have separate rows.
+// Reports of the neighbours, as in q_values, with three differences. First, times are relative to the mean hop of the
+// network. Second, the clock starts when the packet requests its route, not when it arrives. The waiting time before is
+// the same for every candidate. On a router without output queues it can be many times a hop and would hide the
+// difference between candidates. Third, packets that differ in their expected delay at the same port have separate
+// rows.
 //
 // By leg: packets at their first router and at later routers have different VC classes. On one link, one class may pass
 // while the other is blocked. A mean over both hid an effect on dragonfly_1056 under ADV+4. A packet whose first hop is

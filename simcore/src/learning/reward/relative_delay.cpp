@@ -1,8 +1,8 @@
 // The delay of hop_delay plus a toll on the time lost to queueing, relative to the mean hop of the network. Rewards of
 // different networks then have the same scale. A waiting packet delays others by about as much as it is delayed itself.
-// In an M/G/1 queue, a packet leaves behind on average as many packets as it found. Minimizing only one's delay puts
-// too much traffic on the shortest path (Pigou 1920; Roughgarden and Tardos, J. ACM 2002). A toll of about that size
-// turns the selfish optimum into the system optimum.
+// In an M/G/1 queue, a packet leaves behind on average as many packets as it found. If each packet minimizes its own
+// delay alone, too much traffic takes the shortest path (Pigou 1920; Roughgarden and Tardos, J. ACM 2002). A toll of
+// about that size turns the selfish optimum into the system optimum.
 #include <algorithm>
 
 #include "learning/relative.hpp"
