@@ -445,11 +445,11 @@ TEST(programs_that_are_refused) {
       },
       {"rank 0", "cycle", "1 requires 2 requires 3 requires 1"});
   refused([](Written& p) { p.of[0][0].send(1, 8, 5), p.of[1][0].receive(0, 8, 6); },
-          {"rank 0", "send to rank 1, 8 B, tag 5", "no receive matches", "1 more"});
+          {"rank 0", "send to rank 1, 8 B, tag 5", "no receive matches", "1 without a match"});
   refused([](Written& p) { p.of[1][0].receive(0, 8, 5); },
           {"rank 1", "receive from rank 0, 8 B, tag 5", "no send matches"});
   refused([](Written& p) { p.of[0][0].send(1, 8), p.of[0][0].send(1, 9), p.of[1][0].receive(kAnySource, 8); },
-          {"rank 0", "send to rank 1", "1 more"});
+          {"rank 0", "send to rank 1", "1 without a match"});
   refused([](Written& p) { p.of[0][0].send(1, 8, 7), p.of[1][0].receive(2, 8, kAnyTag); }, {"rank 0", "tag 7"});
   refused([](Written& p) { p.of[1][0].receive(kAnySource, 8, kAnyTag); }, {"receive from any rank, 8 B, any tag"});
 }
@@ -493,7 +493,8 @@ TEST(programs_whose_blocks_repeat) {
     CHECK_EQ(totals(shift).messages, 5000u);
     shift.wrong = true;
     // Standing, 2 sends to 3 and finds nobody there; moving, 3 also expects itself in every fourth block.
-    if (moving) CHECK_THROWS(ConfigError, check_program(shift, "shift"), "rank 3", "receive from rank 3", "250 more");
-    else CHECK_THROWS(ConfigError, check_program(shift, "shift"), "rank 2", "send to rank 3", "1000 more");
+    if (moving)
+      CHECK_THROWS(ConfigError, check_program(shift, "shift"), "rank 3", "receive from rank 3", "250 without a match");
+    else CHECK_THROWS(ConfigError, check_program(shift, "shift"), "rank 2", "send to rank 3", "1000 without a match");
   }
 }

@@ -9,9 +9,10 @@
 // The rest of a packet's latency is its time without other packets, and waiting for the crossbar.
 //
 // Packets that wait for a busy channel are counted rather than charged per flit. Each channel has a counter of its busy
-// cycles (ChannelAccount::busy). A packet that begins to wait subtracts this counter from its job's account with the
-// job on the channel, and adds it when it stops waiting. When flits of another job follow on the channel, the accounts
-// of all waiting packets are moved. A flit of the same job as the previous one therefore costs no work per job.
+// cycles (ChannelAccount::busy). When a packet begins to wait, the counter's value is subtracted from its job's account
+// with the job on the channel. When it stops waiting, the counter's new value is added. When flits of another job
+// follow on the channel, the accounts of all waiting packets are moved. A flit of the same job as the previous one
+// therefore costs no work per job.
 #pragma once
 
 #include "simcore/state.hpp"

@@ -13,9 +13,8 @@ std::vector<ParamSpec> params() {
   specs.push_back(choice("collective", "allreduce", collective_names(), "operation to repeat"));
   specs.push_back(choice(
       "algorithm", "", {},
-      "algorithm of the collective; empty = the first of its list: barrier: tree, dissemination, binomial, linear; "
-      "bcast "
-      "and reduce: tree, binomial, linear; allreduce: tree, recursive_doubling, ring, binomial; allgather: ring, "
+      "algorithm of the collective; empty = the first one listed. barrier: tree, dissemination, binomial, linear; "
+      "bcast, reduce: tree, binomial, linear; allreduce: tree, recursive_doubling, ring, binomial; allgather: ring, "
       "dissemination, linear; reduce_scatter: ring, pairwise; alltoall: pairwise, linear"));
   return specs;
 }

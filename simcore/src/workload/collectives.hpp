@@ -17,8 +17,8 @@ enum class Collective : u8 { kBarrier, kBcast, kReduce, kAllreduce, kAllgather, 
 enum class Algorithm : u8 {
   kTree,      // binary tree with children 2i+1 and 2i+2 (firefly's funcSM/collectiveTree.cc); up, down or both
   kBinomial,  // binomial tree, the farthest child first
-  // Partners at distance 1, 2, 4, ... Ranks beyond a power of two send their data before the steps and get the result
-  // after.
+  // Partners at distance 1, 2, 4, ... Ranks beyond a power of two send their data before the steps and receive the
+  // result after them.
   kRecursiveDoubling,
   kRing,  // neighbours only, one part of the data per step
   // Sends to me + 1, me + 2, me + 4, ..., for any number of ranks (Hensgen, Finkel, Manber 1988; Bruck et al. 1997).

@@ -44,7 +44,7 @@ class Writer {
     const u64 first = ops_;
     for (const Op& op : block.ops) write(op);
 
-    // Operations without a dependency begin the block. Operations that no other waits for end it.
+    // Operations without a dependency begin the block. Operations for which no other operation waits end it.
     std::vector<bool> begins(block.ops.size(), true), ends(block.ops.size(), true);
     for (const Dependency& d : block.dependencies) {
       depend(first + d.after, first + d.before, d.on_start);

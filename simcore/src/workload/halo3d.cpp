@@ -1,5 +1,5 @@
 // Halo3D: exchanges the faces of a 3-D grid in x, then y, then z (SST ember, emberhalo3d.cc). In each dimension it
-// posts two receives, sends two blocking messages, and waits for the receives.
+// posts two receives, makes two blocking sends, and waits for the receives.
 #include "workload/collectives.hpp"
 #include "workload/loop.hpp"
 #include "workload/motif.hpp"

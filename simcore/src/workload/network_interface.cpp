@@ -133,7 +133,7 @@ void hand_over(Frame& f, u32 id) {
       if (from == to) point->bytes_received += m.bytes;
     }
   }
-  if (from == to) return hand_on(f, id, hosts.totals.now, false);  // a message to the same rank stays in the host
+  if (from == to) return hand_on(f, id, hosts.totals.now, false);  // a message from a rank to itself stays in its host
 
   Pair& pair = pair_of(hosts, from, to);
   m.number = transfer == Transfer::kFetch ? pair.fetches++ : pair.sent++;

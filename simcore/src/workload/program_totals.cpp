@@ -217,7 +217,7 @@ class Checker {
                 {}};
     fail(send ? first->source : first->destination, first->block, first->op,
          text(op) + ": " + (send ? "no receive matches it" : "no send matches it") + " (" +
-             std::to_string(send ? first->count : -first->count) + " more than its counterpart)");
+             std::to_string(send ? first->count : -first->count) + " without a match)");
   }
 
   const Program& program_;
