@@ -8,8 +8,8 @@
 // most. When no channel is above the target, the target is lowered.
 //
 // goal=bisection: the effective bisection bandwidth falls with every two pairs of a random matching that share a
-// channel. The mean number of such pairs is a sum over channels in closed form: all pairs of routes on a channel except
-// pairs with a common source or destination. No load rises above the highest load of the start.
+// channel. The mean number of such pairs has a closed form. It sums over channels all pairs of routes except those with
+// a common source or destination. No load rises above the highest load of the start.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -227,9 +227,9 @@ class LowerIndex final : public Search {
   double target_ = 0, least_ = 0, mean_ = 0;
 };
 
-// Number of pairs of routes that share a channel but neither source nor destination. A channel with L routes, of which
-// a_d go to destination d and b_t come from terminal t, has L^2 - sum a_d^2 - sum b_t^2 + L such pairs. All terminals
-// of a switch are treated alike.
+// Number of pairs of routes that share a channel but neither source nor destination. A channel has L^2 - sum a_d^2 -
+// sum b_t^2 + L such pairs. Of its L routes, a_d go to destination d and b_t come from terminal t. All terminals of a
+// switch are treated alike.
 class FewerConflicts final : public Search {
  public:
   FewerConflicts(const ChannelGraph& g, Rerouting& routes, const Options& options) : Search(g, routes, options) {
