@@ -350,7 +350,7 @@ TEST(angara_refuses_what_is_no_torus_of_single_links) {
   }
   CHECK_THROWS(ConfigError, made(graph_of({4, 2}), "angara_genetic", {{"mutation", 1.5}}), "engine.mutation");
   CHECK_THROWS(ConfigError, made(graph_of({4, 2}), "angara_sssp", {{"mutation", 0.5}}), "engine.mutation",
-               "only to angara_genetic");
+               "angara_genetic");
 }
 
 // Several terminals per switch, and a mesh: the same routes to each, no ring to count bubbles on.

@@ -151,7 +151,7 @@ TEST(torus_2qos_is_free_of_deadlock) {
       CHECK_EQ(table.classes(), long_ring ? 2u : 1u);
     }
   CHECK_THROWS(ConfigError, made(graph_of(lattice("torus", std::vector<double>(7, 5))), "torus_2qos"), "7 rings",
-               "up to 6");
+               "at most 6");
   CHECK_THROWS(ConfigError, made(graph_of(hyperx_section({4, 4}, 1)), "torus_2qos"), "torus, mesh");
 }
 
