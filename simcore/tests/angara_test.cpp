@@ -313,8 +313,7 @@ TEST(angara_tables_with_links_that_failed) {
       for (const std::string& engine : kEngines) {
         if (!all) {
           // Apart altogether, or whole but for routes in direction order.
-          if (apart)
-            CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), "the network has come apart", " to terminal ");
+          if (apart) CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), "not connected", " to terminal ");
           else
             CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), engine + ": no route from switch ",
                          " to switch ");
@@ -351,7 +350,7 @@ TEST(angara_refuses_what_is_no_torus_of_single_links) {
   }
   CHECK_THROWS(ConfigError, made(graph_of({4, 2}), "angara_genetic", {{"mutation", 1.5}}), "engine.mutation");
   CHECK_THROWS(ConfigError, made(graph_of({4, 2}), "angara_sssp", {{"mutation", 0.5}}), "engine.mutation",
-               "only to angara_genetic");
+               "angara_genetic");
 }
 
 // Several terminals per switch, and a mesh: the same routes to each, no ring to count bubbles on.
@@ -407,7 +406,7 @@ TEST(angara_tables_by_demand) {
               engine + ": " + std::to_string(most(made(g, engine, {}, demand))));
     CHECK_FOR(most(made(g, engine)) > 1, engine);
   }
-  CHECK_THROWS(ConfigError, made(g, "angara_bfs", {}, demand), "angara_bfs does not balance by demand");
+  CHECK_THROWS(ConfigError, made(g, "angara_bfs", {}, demand), "demand", "angara_bfs");
 }
 
 // 32 nodes under more load than they carry, with buffers of two packets: bubbles keep them going, without they stop.

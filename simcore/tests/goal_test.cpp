@@ -227,13 +227,13 @@ TEST(goal_messages_without_partner) {
     return "num_ranks 2\nrank 0 {\n" + zero + "}\nrank 1 {\n" + one + "}\n";
   };
   refused(two("s: send 1b to 1 tag 3\n  send 1b to 1 tag 3\n", "recv 1b from 0 tag 3\n"), "4:3",
-          {"nobody receives", "receives 1 message from rank 0 with tag 3", "2 are sent"});
+          {"no receive matches", "receives 1 message from rank 0 with tag 3", "2 are sent"});
   refused(two("send 1b to 1\n", "recv 1b from 0\nrecv 1b from 0 tag 4\n"), "7:1",
-          {"nobody sends", "tag 4", "0 are sent"});
-  refused(two("", "recv 1b from -1\n"), "5:1", {"nobody sends", "any rank"});
+          {"no send matches", "tag 4", "0 are sent"});
+  refused(two("", "recv 1b from -1\n"), "5:1", {"no send matches", "any rank"});
   refused(two("send 1b to 1\nsend 1b to 1\n", "recv 1b from -1\n"), "4:1",
-          {"nobody receives", "1 message with wildcards", "leave 2"});
-  refused(two("send 1b to 1 tag 1\n", "recv 1b from -1 tag 2\n"), "6:1", {"nobody sends", "any rank with tag 2"});
+          {"no receive matches", "1 message with wildcards", "leave 2"});
+  refused(two("send 1b to 1 tag 1\n", "recv 1b from -1 tag 2\n"), "6:1", {"no send matches", "any rank with tag 2"});
   // Exact receives first, wildcards take the rest.
   workload::read_goal(two("send 1b to 1 tag 1\nsend 1b to 1 tag 1\nsend 1b to 1 tag 2\nsend 1b to 0\nrecv 1b from 0\n",
                           "recv 1b from -1 tag 1\nrecv 1b from 0 tag -1\nrecv 1b from 0 tag 1\n"),
@@ -323,11 +323,10 @@ TEST(array_program_refuses) {
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.tag.pop_back(); }), "op_tag: has 3 entries and op_rank has 4");
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.rank[3] = 2; }), "op_rank[3]: 2 is out of range", "0 .. 1");
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.block[3] = 1; }), "op_block[3]: 1 is out of range", "0 .. 0");
-  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.block[2] = 2; }), "op_block[2]: no operation of rank 0");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.block[2] = 2; }), "op_block[2]: ", "rank 0");
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.kind[1] = 3; }), "op_kind[1]: 3");
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.size[0] = -1; }), "op_size[0]: -1");
-  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.peer[1] = 2; }),
-               "op_peer[1]: rank 2 does not exist, there are 2 ranks");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.peer[1] = 2; }), "op_peer[1]: rank 2 does not exist", "2 ranks");
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.peer[1] = -1; }), "op_peer[1]: rank -1");
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.tag[2] = -1; }), "op_tag[2]: -1", "the tag of a message");
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.cpu[2] = 256; }), "op_cpu[2]: 256");
@@ -343,10 +342,10 @@ TEST(array_program_refuses) {
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_count[1] = 0; }), "repeat_count[1]: 0 is out of range");
   CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_rank[1] = 0; }),
                "repeat_block[1]: block 0 of rank 0 already has a count");
-  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_count[1] = 3; }), "op_kind[2]: this message has no partner",
-               "receives 3 messages", "4 are sent");
-  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_count[1] = 6; }), "op_kind[3]: this message has no partner",
-               "receives 6 messages", "4 are sent");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_count[1] = 3; }), "op_kind[2]: ", "receives 3 messages",
+               "4 are sent");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_count[1] = 6; }), "op_kind[3]: ", "receives 6 messages",
+               "4 are sent");
 }
 
 TEST(loggops_reference_by_hand) {

@@ -151,7 +151,7 @@ TEST(torus_2qos_is_free_of_deadlock) {
       CHECK_EQ(table.classes(), long_ring ? 2u : 1u);
     }
   CHECK_THROWS(ConfigError, made(graph_of(lattice("torus", std::vector<double>(7, 5))), "torus_2qos"), "7 rings",
-               "up to 6");
+               "at most 6");
   CHECK_THROWS(ConfigError, made(graph_of(hyperx_section({4, 4}, 1)), "torus_2qos"), "torus, mesh");
 }
 
@@ -186,9 +186,9 @@ TEST(torus_2qos_goes_the_long_way_round) {
       graph_of(lattice("torus", {5, 4}), {{"links", std::string("0-1,5-6,0-5,7-12")}});  // of different rings
   CHECK(find_cycle(two, made(two, "torus_2qos")).empty());
   CHECK_THROWS(ConfigError, made(graph_of(lattice("torus", {5, 4}), {{"links", std::string("0-1,2-3")}}), "torus_2qos"),
-               "torus_2qos", "dimension 0", "tears its ring", "up_down");
+               "torus_2qos", "dimension 0", "its ring", "up_down");
   CHECK_THROWS(ConfigError, made(graph_of(lattice("mesh", {5, 4}), {{"links", std::string("7-12")}}), "torus_2qos"),
-               "dimension 1", "tears its line");
+               "dimension 1", "its line");
   const tables::ChannelGraph wide =
       graph_of({"torus", {{"sizes", std::vector<double>{6}}, {"links", std::vector<double>{2}}}},
                {{"links", std::string("0-1#2,2-3#1")}});
@@ -239,21 +239,21 @@ TEST(ftree_goes_round_what_is_missing) {
   }
   // The two ways up from leaf 0 lead to no switch above leaf 1 any more, others below them do.
   CHECK_THROWS(ConfigError, made(graph_of(k_ary_tree(2, 3).section(), {{"links", std::string("0-5,1-4")}}), "ftree"),
-               "ftree", "no way goes up and then down", "up_down");
+               "ftree", "no path goes up and then down", "up_down");
   CHECK_THROWS(ConfigError, made(graph_of(k_ary_tree(2, 2).section(), {{"links", std::string("0-2,1-3")}}), "ftree"),
-               "the network has come apart", "terminal 0 (switch 0)", "terminal 2 (switch 1)");
+               "not connected", "terminal 0 (switch 0)", "terminal 2 (switch 1)");
 }
 
 TEST(ftree_wants_levels) {
   CHECK_THROWS(ConfigError, made(graph_of(small_network()), "ftree"), "ftree", "has no levels", "roots");
   CHECK_THROWS(ConfigError, made(graph_of(small_network()), "ftree", {{"roots", std::vector<double>{0}}}),
-               "terminals hang at different levels");
+               "different levels");
   CHECK_THROWS(ConfigError, made(graph_of(small_network()), "up_down", {{"roots", std::vector<double>{36}}}),
                "there is no switch 36", "0 to 35");
   CHECK_THROWS(
       ConfigError,
       made(graph_of(small_network()), "up_down", {{"roots", std::vector<double>{3}}, {"root_names", std::string("3")}}),
-      "give one of the two");
+      "root_names");
   CHECK_THROWS(ConfigError, made(graph_of(small_network()), "up_down", {{"root_names", std::string("3, x")}}),
                "no switch 'x'");
   CHECK_EQ(digest(made(graph_of(small_network()), "up_down", {{"root_names", std::string(" 3 ,2")}})),
@@ -307,7 +307,7 @@ TEST(up_down_leaves_the_levels_of_a_torn_tree) {
     for (const tables::ChannelGraph& at : {g, torn}) CHECK(find_cycle(at, made(at, engine)).empty());
   CHECK(tables::route_lengths(g, made(g, "up_down")).longest == 2u);
   CHECK(tables::route_lengths(torn, made(torn, "up_down")).longest > 4u);  // down in the middle
-  CHECK_THROWS(ConfigError, made(torn, "ftree"), "ftree", "no way goes up and then down from switch 0 to terminal 2");
+  CHECK_THROWS(ConfigError, made(torn, "ftree"), "ftree", "from switch 0 to terminal 2");
 }
 
 TEST(up_down_finds_roots_or_takes_them) {

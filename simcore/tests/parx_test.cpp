@@ -113,8 +113,7 @@ TEST(parx_goes_around_links_that_are_missing) {
 }
 
 TEST(parx_refuses_other_networks) {
-  CHECK_THROWS(ConfigError, parx(graph_of(hyperx_section({4, 4, 4}, 1))), "parx", "two dimensions of even sizes",
-               "4 x 4 x 4", "[12,8]");
+  CHECK_THROWS(ConfigError, parx(graph_of(hyperx_section({4, 4, 4}, 1))), "parx", "even sizes", "4 x 4 x 4", "[12,8]");
   CHECK_THROWS(ConfigError, parx(graph_of(hyperx_section({5, 4}, 1))), "even sizes", "5 x 4");
   CHECK_THROWS(ConfigError, parx(graph_of(small_network())), "parx", "dragonfly", "hyperx");
 }

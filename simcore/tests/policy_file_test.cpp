@@ -151,8 +151,8 @@ TEST(broken_policy_files_are_refused) {
   const std::string good = safetensors(kMetadata, whole);
   File(good).build();
   for (std::size_t size = 0; size < good.size(); size += 64) refused(good.substr(0, size), {"policy file"});
-  refused(good.substr(0, good.size() - 1), {"cut short"});
-  refused("", {"cut short"});
+  refused(good.substr(0, good.size() - 1), {"truncated"});
+  refused("", {"truncated"});
   for (const u64 length : {u64{good.size()}, u64{1} << 40, ~u64{0}, ~u64{7}, u64{0}, u64{1}}) {
     std::string bytes = good;
     std::memcpy(bytes.data(), &length, 8);
@@ -167,7 +167,7 @@ TEST(broken_policy_files_are_refused) {
   for (const std::string type : {"F16", "F64", "I32", ""})
     refused(with([&](auto& t) { t[1].type = type; }), {"layers.0.bias", "F32"});
   refused(with([](auto& t) { t[0].shape = {9, 6}; }), {"layers.0.weight", "9 x 6", "6 x 9"});
-  refused(with([](auto& t) { t[0].shape = {6, 10}; }), {"layers.0.weight", "does not fit"});
+  refused(with([](auto& t) { t[0].shape = {6, 10}; }), {"layers.0.weight", "does not match"});
   refused(with([](auto& t) { t[0].shape = {54}; }), {"layers.0.weight", "54", "6 x 9"});
   refused(with([](auto& t) { t[1].shape = {2, 3}; }), {"layers.0.bias", "2 x 3"});
   refused(with([](auto& t) { t[1].shape = {u64{1} << 33}; }), {"layers.0.bias", "too large"});
@@ -178,16 +178,16 @@ TEST(broken_policy_files_are_refused) {
                             -std::numeric_limits<float>::infinity()})
     refused(with([&](auto& t) { t[2].values[3] = value; }), {"layers.1.weight", "not finite"});
   refused(with([](auto& t) { t[1].from = 0, t[1].to = 24; }), {"layers.0.bias", "overlap"});
-  refused(with([](auto& t) { t[3].from = 1u << 20, t[3].to = (1u << 20) + 4; }), {"cut short"});
+  refused(with([](auto& t) { t[3].from = 1u << 20, t[3].to = (1u << 20) + 4; }), {"truncated"});
   refused(with([](auto& t) { t[3].from = ~u64{0} - 8, t[3].to = ~u64{0} - 4; }), {"policy file"});
-  refused(with([](auto& t) { t[3].from = 8, t[3].to = 4; }), {"layers.1.bias", "does not fit"});
+  refused(with([](auto& t) { t[3].from = 8, t[3].to = 4; }), {"layers.1.bias", "does not match"});
   refused(good + '\0', {"bytes 268 to 269 of its numbers belong to no tensor"});
   refused(with([](auto& t) { t[0].to = 216, t[0].from = 0, t[1].from = 220, t[1].to = 244; }), {"to no tensor"});
   refused(with([](auto& t) { t.push_back({"foreign", "F32", {1}, {0}}); }), {"'foreign' belongs to no layer"});
   refused(with([](auto& t) { t.push_back({"layers.7.bias", "F32", {1}, {0}}); }),
           {"'layers.7.bias' belongs to no layer"});
   refused(with([](auto& t) { t.push_back({"layers.2.weight", "F32", {0, 1}, {}}); }), {"'layers.2.weight' is empty"});
-  refused(with([](auto& t) { t.push_back(t[1]); }), {"'layers.0.bias' stands in its header twice"});
+  refused(with([](auto& t) { t.push_back(t[1]); }), {"'layers.0.bias'", "twice"});
   u64 length = 0;
   std::memcpy(&length, good.data(), 8);
   const std::string header = good.substr(8, length), numbers = good.substr(8 + length);
@@ -197,9 +197,9 @@ TEST(broken_policy_files_are_refused) {
   };
   File(with_header(header + "   ")).build();
   for (const std::string& behind : {std::string("x"), std::string("{}"), std::string(","), std::string(1, '\0')})
-    refused(with_header(header + behind), {"behind its last brace"});
-  refused(with_header(" " + header), {"begins with no brace"});
-  refused(with([](auto& t) { t.pop_back(); }), {"1 layers", "6 outputs", "1 outputs are needed"});
+    refused(with_header(header + behind), {"after the last brace"});
+  refused(with_header(" " + header), {"begin with a brace"});
+  refused(with([](auto& t) { t.pop_back(); }), {"1 layers", "6 outputs", "1 are needed"});
   refused(with([](auto& t) { t.erase(t.begin()); }), {"layers.0.weight"});
   refused(with([](auto& t) { t.clear(); }), {"0 layers"});
   refused(safetensors(kMetadata, tensors_of(Weights({9, 6, 2}, 1))), {"2 outputs"});

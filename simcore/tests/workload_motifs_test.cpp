@@ -177,9 +177,8 @@ TEST(motifs_refuse_wrong_grids) {
   CHECK_EQ(motif("halo3d", 0, grid({4, 4, 2}))->ranks, 32u);
   CHECK_EQ(motif("halo3d", 32, grid({4, 4, 2}))->ranks, 32u);
   CHECK_THROWS(ConfigError, motif("halo3d", 33, grid({4, 4, 2})), "motif.halo3d.grid", "4 x 4 x 2 = 32", "33");
-  CHECK_THROWS(ConfigError, motif("lu", 33, grid({4, 4, 2})), "motif.lu.grid", "3 dimensions, not 2");
-  CHECK_THROWS(ConfigError, motif("fft3d", 0, grid({16777216, 16777216})), "motif.fft3d.grid",
-               "is not the number of ranks");
+  CHECK_THROWS(ConfigError, motif("lu", 33, grid({4, 4, 2})), "motif.lu.grid", "3 dimensions", "expected 2");
+  CHECK_THROWS(ConfigError, motif("fft3d", 0, grid({16777216, 16777216})), "motif.fft3d.grid", "number of ranks");
   CHECK_THROWS(ConfigError, motif("lulesh", 512, {{"sweep_grid", std::vector<double>{8, 8}}}),
                "motif.lulesh.sweep_grid", "8 x 8 = 64", "512");
   CHECK_THROWS(ConfigError, motif("lqcd", 5), "motif.lqcd.lattice", "factor 5");
@@ -443,23 +442,23 @@ TEST(programs_that_are_refused) {
   refused([](Written& p) { p.of[1][0].send(3, 8); },
           {"job: rank 1, block 0, operation 0 (line 1)", "send to rank 3", "3 ranks"});
   refused([](Written& p) { p.of[1][0].send(kAnySource, 8); }, {"send to any rank"});
-  refused([](Written& p) { p.of[1][0].send(0, 8, kAnyTag); }, {"a tag is 0 or more"});
+  refused([](Written& p) { p.of[1][0].send(0, 8, kAnyTag); }, {"the tag must be 0 or more"});
   refused([](Written& p) { p.of[2][0].calc(1), p.of[2][0].require(0, 1); },
           {"rank 2", "operation 0 requires 1", "has 1 operations"});
-  refused([](Written& p) { p.of[0][0].calc(1), p.of[0][0].require(0, 0); }, {"circle: 0 requires 0"});
+  refused([](Written& p) { p.of[0][0].calc(1), p.of[0][0].require(0, 0); }, {"cycle: 0 requires 0"});
   refused(
       [](Written& p) {
         for (u32 k = 0; k < 5; k++) p.of[0][0].calc(1);
         p.of[0][0].require(0, 1), p.of[0][0].require(1, 2), p.of[0][0].require(2, 3), p.of[0][0].require(3, 1),
             p.of[0][0].require(4, 3);
       },
-      {"rank 0", "circle", "1 requires 2 requires 3 requires 1"});
+      {"rank 0", "cycle", "1 requires 2 requires 3 requires 1"});
   refused([](Written& p) { p.of[0][0].send(1, 8, 5), p.of[1][0].receive(0, 8, 6); },
-          {"rank 0", "send to rank 1, 8 B, tag 5: no receive takes it (1 too many"});
+          {"rank 0", "send to rank 1, 8 B, tag 5", "no receive matches", "1 without a match"});
   refused([](Written& p) { p.of[1][0].receive(0, 8, 5); },
-          {"rank 1", "receive from rank 0, 8 B, tag 5: nothing is sent to it"});
+          {"rank 1", "receive from rank 0, 8 B, tag 5", "no send matches"});
   refused([](Written& p) { p.of[0][0].send(1, 8), p.of[0][0].send(1, 9), p.of[1][0].receive(kAnySource, 8); },
-          {"rank 0", "send to rank 1", "1 too many"});
+          {"rank 0", "send to rank 1", "1 without a match"});
   refused([](Written& p) { p.of[0][0].send(1, 8, 7), p.of[1][0].receive(2, 8, kAnyTag); }, {"rank 0", "tag 7"});
   refused([](Written& p) { p.of[1][0].receive(kAnySource, 8, kAnyTag); }, {"receive from any rank, 8 B, any tag"});
 }
@@ -505,8 +504,9 @@ TEST(programs_whose_blocks_repeat) {
     // Standing, 2 sends to 3 and finds nobody there; moving, 3 also expects itself in every fourth block.
     if (moving)
       CHECK_THROWS(ConfigError, workload::check_program(shift, "shift"), "rank 3", "receive from rank 3",
-                   "250 too many");
+                   "250 without a match");
     else
-      CHECK_THROWS(ConfigError, workload::check_program(shift, "shift"), "rank 2", "send to rank 3", "1000 too many");
+      CHECK_THROWS(ConfigError, workload::check_program(shift, "shift"), "rank 2", "send to rank 3",
+                   "1000 without a match");
   }
 }

@@ -30,7 +30,7 @@ void DemandArea::begin(const Network& net) {
 const std::vector<double>& DemandArea::accrued(const Network& net, const State& s) {
   if (s.delivered_from.empty())
     throw CoreError("accrued delay: routing." + net.routing_name +
-                    " asks no agent and keeps no account; use routing=agent, policy, random or biased");
+                    " does not record the delivered packets per source; use routing=agent, policy, random or biased");
   const Cycle now = s.part.totals.now;
   if (due_.empty() || now < counted_to_) begin(net);
   counted_to_ = now;
@@ -38,7 +38,7 @@ const std::vector<double>& DemandArea::accrued(const Network& net, const State& 
     Due& due = due_[t];
     const Delivered& delivered = s.delivered_from[t];
     if (net.workload) {
-      // Before a job has started nothing of it is due.
+      // No packet of a job is due before the job starts.
       const double asked = due.packets * now - due.moment, got = delivered.packets * now - delivered.moment;
       accrued_[t] = asked > 0 ? asked - got : 0;
       continue;

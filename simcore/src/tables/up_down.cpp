@@ -62,7 +62,7 @@ bool up_down_table(const ChannelGraph& g, const std::vector<u32>& rank, Forwardi
 
 std::vector<u32> likely_roots(const ChannelGraph& g, const std::vector<u8>& candidate) {
   std::vector<u32> hops;
-  std::vector<u64> far(g.switches, 0);  // hops to all terminals together, kNone each where there is no way
+  std::vector<u64> far(g.switches, 0);  // total hops to all terminals; kNone for each one not connected
   for (u32 to = 0; to < g.switches; to++) {
     if (g.terminals_at(to) == 0) continue;
     hops_to(g, to, hops);

@@ -17,7 +17,7 @@ void workload::account_stall(const Frame& f, u32 port) {
   if (!f.part.window.open || f.now <= from) return;
   const u32 jobs = net.accounted_jobs;
   const u32* const waiting = &s.job_waiting[std::size_t{port} * jobs];
-  // The slots beyond, of the VCs for which something waits (all of them where inputs wait for the channel itself).
+  // Downstream slots of the VCs with waiting packets, or of all VCs if inputs wait for the channel itself.
   u64 held[kMostAccountedJobs] = {}, all = 0;
   u32 vcs = s.ports[port].waiting_vcs;
   if (!vcs) vcs = static_cast<u32>((u64{1} << net.vcs) - 1);
@@ -43,12 +43,12 @@ void workload::account_stall(const Frame& f, u32 port) {
 
 namespace {
 
-// Cycles that a channel has been busy up to now.
+// Busy cycles of the channel up to now.
 inline u64 busy_until_now(const ChannelAccount& account, Cycle now) {
   return account.busy - (passed(account.sending_until, now) ? 0 : account.sending_until - now);
 }
 
-// `count` packets of a job begin to wait for an output, or wait for it no longer.
+// `count` packets of a job begin or stop waiting for an output.
 inline void begin_waiting(Frame& f, u32 output, u32 job, u32 count) {
   const u32 jobs = f.net.accounted_jobs;
   const std::size_t row = std::size_t{output} * jobs + job;
@@ -97,12 +97,13 @@ void workload::account_unrouted(Frame& f, u32 input_vc, u32 output) {
 
 void workload::account_left(Frame& f, u32 input_vc, u32 output, u32 packet) {
   f.s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + f.s.packets[packet].job]--;
-  workload::account_unrouted(f, input_vc, output);  // those behind it; it waits on until it is sent
+  workload::account_unrouted(f, input_vc,
+                             output);  // stops the packets behind it; the packet itself waits until it is sent
 }
 
 namespace {
 
-// A flit of the job whose flits are on the channel.
+// A flit of the same job as the previous flit on the channel.
 inline void sent(Frame& f, ChannelAccount& account, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
   const Network& net = f.net;
   State& s = f.s;
@@ -121,7 +122,7 @@ inline void sent(Frame& f, ChannelAccount& account, u32 port, u32 vc, Flit flit,
   account.flits += flits;
 }
 
-// One of another job.
+// A flit of another job than the previous flit.
 __attribute__((noinline)) void sent_by_another(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
   State& s = f.s;
   const u32 jobs = f.net.accounted_jobs, job = s.packets[packet_of(flit)].job;
@@ -158,11 +159,11 @@ void workload::account_credit(Frame& f, const CreditEvent& credit) {
   slots = static_cast<u16>(slots - credit.flits);
 }
 
-// ---- what the accounts come to ----
+// ---- Results ----
 
 std::vector<u64> job_flits(const Network& net, const State& s) {
   std::vector<u64> flits = s.job_flits;
-  if (!s.part.window.open) return flits;  // settled
+  if (!s.part.window.open) return flits;  // already settled
   for (std::size_t port = 0; port < s.job_channels.size(); port++)
     flits[port * net.accounted_jobs + s.job_channels[port].job] += s.job_channels[port].flits;
   return flits;

@@ -37,7 +37,7 @@ CommunicationMatrix communication_matrix(const Program& program) {
       }
     }
     std::sort(touched.begin(), touched.end());
-    // Rows are much alike: the first one tells what all will take.
+    // Rows have similar sizes, so the first one predicts the total memory.
     if (rank == 0)
       claim_memory(u64{program.ranks} * touched.size() * 12, "workload.jobs",
                    "the communication of " + std::to_string(program.ranks) + " ranks");

@@ -20,7 +20,8 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Of all ranks of all jobs, which say nothing to each other's. Jobs of the same program are looked at once.
+// Communication of all ranks of all jobs. Jobs do not communicate with each other. Jobs with the same program are read
+// once.
 CommunicationMatrix matrix_of(const std::vector<Job>& jobs) {
   CommunicationMatrix all;
   std::map<const Program*, CommunicationMatrix> known;
@@ -32,7 +33,7 @@ CommunicationMatrix matrix_of(const std::vector<Job>& jobs) {
   return all;
 }
 
-// The rows and columns of some ranks.
+// Rows and columns of the given ranks.
 CommunicationMatrix among(const CommunicationMatrix& matrix, const std::vector<u32>& ranks) {
   std::vector<u32> number(matrix.ranks, kNone);
   for (u32 k = 0; k < ranks.size(); k++) number[ranks[k]] = k;
@@ -57,17 +58,18 @@ std::vector<ParamSpec> mapping_params() {
     if (policy != "mapped") sets.push_back(policy);
   return {
       choice("mapping", "greedy", registered_names<mapping::MapperSpec>(),
-             "with placement=mapped: how ranks are mapped to terminals by the bytes they exchange; in_order: not, but "
-             "for what refines it"),
+             "for placement=mapped: how ranks are mapped to terminals by the bytes they exchange; in_order keeps their "
+             "order and serves as a start for mapping_refine"),
       choice("mapping_refine", "threshold_accepting", {"threshold_accepting", "none"},
-             "what makes a mapping better afterwards"),
-      integer("mapping_steps", 1000000, 0, i64{1} << 50, "", "trials of threshold accepting"),
+             "how the mapping is improved afterwards"),
+      integer("mapping_steps", 1000000, 0, i64{1} << 50, "", "number of trials of threshold accepting"),
       real(
           "mapping_time_s", 0, 0, 1e6, "s",
-          "threshold accepting goes on for so long instead, and may end elsewhere the next time; 0 = by mapping_steps"),
+          "time limit of threshold accepting instead of mapping_steps, which makes the result depend on the machine; 0 "
+          "= use mapping_steps"),
       choice("mapping_terminals", "any", sets,
-             "terminals that ranks are mapped to: all that are free, all jobs together; or for each job those that "
-             "this placement would give it"),
+             "terminals that ranks may be mapped to: any = all free ones, all jobs together; or for each job the ones "
+             "that the named placement would give it"),
   };
 }
 
@@ -79,7 +81,7 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
   std::vector<char> used(net.terminals, 0);
   for (const u32 t : rank_terminal)
     if (t != kNone) used[t] = 1;
-  std::vector<u32> left;  // ranks of each job that have no terminal
+  std::vector<u32> left;  // [jobs] ranks without a terminal
   for (const Job& job : jobs)
     left.push_back(static_cast<u32>(
         std::count(rank_terminal.begin() + job.first_rank, rank_terminal.begin() + job.first_rank + job.ranks, kNone)));

@@ -9,14 +9,14 @@ namespace flitgym::workload {
 
 namespace {
 
-// Receive posted, then a blocking send, then the wait.
+// Posts the receive, sends (blocking), and waits for the receive.
 void exchange(Script& script, u32 to, u64 send_bytes, u32 from, u64 receive_bytes, i32 tag) {
   const auto request = script.ireceive(from, receive_bytes, tag);
   script.send(to, send_bytes, tag);
   script.wait(request);
 }
 
-// Places of a tree, counted from its root.
+// Positions in a tree, counted from its root.
 struct Tree {
   u32 parent = kNone;
   std::vector<u32> children;
@@ -30,7 +30,7 @@ Tree binary_tree(u32 size, u32 place) {
   return tree;
 }
 
-// The parent is the place without its lowest bit; a child has one bit more, below that.
+// The parent is the position without its lowest set bit. A child has one more bit, below that one.
 Tree binomial_tree(u32 size, u32 place) {
   Tree tree;
   if (place > 0) tree.parent = place & (place - 1);
@@ -48,7 +48,7 @@ Tree flat_tree(u32 size, u32 place) {
   return tree;
 }
 
-// The tree's neighbours as ranks of the job.
+// The neighbours in the tree, as ranks of the job.
 Tree tree_of(const Communicator& comm, u32 root, Algorithm algorithm) {
   const u32 size = comm.size(), place = (comm.me + size - root) % size;
   Tree tree = algorithm == Algorithm::kTree       ? binary_tree(size, place)
@@ -60,7 +60,7 @@ Tree tree_of(const Communicator& comm, u32 root, Algorithm algorithm) {
   return tree;
 }
 
-// From all children at once, then one message to the parent.
+// Receives from all children at once, then sends one message to the parent.
 void up(Script& script, const Tree& tree, u64 bytes, i32 tag) {
   std::vector<Script::Request> receives;
   for (const u32 child : tree.children) receives.push_back(script.ireceive(child, bytes, tag));
@@ -68,7 +68,7 @@ void up(Script& script, const Tree& tree, u64 bytes, i32 tag) {
   if (tree.parent != kNone) script.send(tree.parent, bytes, tag);
 }
 
-// From the parent, then to all children at once.
+// Receives from the parent, then sends to all children at once.
 void down(Script& script, const Tree& tree, u64 bytes, i32 tag) {
   if (tree.parent != kNone) script.receive(tree.parent, bytes, tag);
   std::vector<Script::Request> sends;
@@ -76,7 +76,7 @@ void down(Script& script, const Tree& tree, u64 bytes, i32 tag) {
   script.wait_all(sends);
 }
 
-// Allreduce by doubling: of the 2 * excess first ranks the even ones hand their data to the odd ones, which then take
+// Allreduce by doubling. Among the first 2 * excess ranks, even ranks send their data to the odd ranks, which then take
 // part.
 void recursive_doubling(Script& script, const Communicator& comm, u64 bytes, i32 tag) {
   const u32 size = comm.size(), power = std::bit_floor(size), excess = size - power, me = comm.me;
@@ -96,8 +96,8 @@ void recursive_doubling(Script& script, const Communicator& comm, u64 bytes, i32
   if (served) script.send(comm.rank(me - 1), bytes, tag + 1);
 }
 
-// size - 1 steps round the ring; `first` says which part goes out at the start, every other one came in the step
-// before.
+// Takes size - 1 steps around the ring. `first` is the part sent in the first step. Each later step sends the part
+// received in the step before.
 void ring(Script& script, const Communicator& comm, u32 first, const Bytes& bytes, i32 tag) {
   const u32 size = comm.size(), to = comm.rank((comm.me + 1) % size), from = comm.rank((comm.me + size - 1) % size);
   for (u32 step = 0; step + 1 < size; step++) {
@@ -106,7 +106,7 @@ void ring(Script& script, const Communicator& comm, u32 first, const Bytes& byte
   }
 }
 
-// A round ends when its message has come; its own sends are waited for at the end.
+// A round ends when its message has arrived. The sends are waited for at the end.
 void dissemination(Script& script, const Communicator& comm, const std::function<u64(u32 distance)>& bytes, i32 tag) {
   const u32 size = comm.size();
   std::vector<Script::Request> sends;
@@ -122,7 +122,7 @@ void dissemination(Script& script, const Communicator& comm, const std::function
   std::vector<std::string> valid;
   for (const Algorithm a : algorithms(which)) valid.push_back(name(a));
   throw ConfigError("collective " + name(which) + ": there is no algorithm '" + name(algorithm) +
-                    "' for it; valid values: " + join(valid));
+                    "'; valid values: " + join(valid));
 }
 
 template <class Enum>
@@ -198,8 +198,7 @@ void allreduce(Script& script, const Communicator& comm, u64 bytes, Algorithm al
     }
     case Algorithm::kRecursiveDoubling: return recursive_doubling(script, comm, bytes, tag);
     case Algorithm::kRing: {
-      // The parts go round once while they are summed up, and a second time to be known everywhere (Patarasuk, Yuan
-      // 2009).
+      // The parts circulate once while they are summed, and a second time to reach all ranks (Patarasuk, Yuan 2009).
       const u32 size = comm.size();
       const auto part_of = [&](u32 index) { return part(bytes, size, index); };
       ring(script, comm, comm.me, part_of, tag);
@@ -213,7 +212,7 @@ void allreduce(Script& script, const Communicator& comm, u64 bytes, Algorithm al
 void allgather(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag) {
   switch (algorithm) {
     case Algorithm::kRing: return ring(script, comm, comm.me, [&](u32) { return bytes; }, tag);
-    // What has been gathered doubles, until only the rest is missing.
+    // The gathered data doubles in each step; the last step sends only the missing part.
     case Algorithm::kDissemination:
       return dissemination(
           script, comm, [&](u32 distance) { return bytes * std::min(distance, comm.size() - distance); }, tag);
@@ -226,7 +225,7 @@ void reduce_scatter(Script& script, const Communicator& comm, u64 bytes, Algorit
   const u32 size = comm.size();
   const auto part_of = [&](u32 index) { return part(bytes, size, index); };
   switch (algorithm) {
-    // Part i starts from rank i + 1 and comes home in the last step, with everybody's share in it.
+    // Part i starts from rank i + 1 and reaches rank i in the last step, with the shares of all ranks.
     case Algorithm::kRing: return ring(script, comm, (comm.me + size - 1) % size, part_of, tag);
     case Algorithm::kPairwise:
       return alltoallv(script, comm, part_of, [&](u32) { return part_of(comm.me); }, algorithm, tag);

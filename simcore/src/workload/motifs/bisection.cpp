@@ -1,7 +1,7 @@
-// Random bisections, as effective bisection bandwidth is measured (Hoefler, Schneider, Lumsdaine, "Multistage switches
-// are not crossbars", Cluster 2008, and ORCS's pattern `bisect`): every iteration the ranks are put in a random order,
-// and those at even places send to the next one. Nobody sends or receives twice, so whatever a message waits for is on
-// the way.
+// Random bisections, as in measurements of effective bisection bandwidth (Hoefler, Schneider, Lumsdaine, "Multistage
+// switches are not crossbars", Cluster 2008, and pattern `bisect` of ORCS). In every iteration the ranks are put in a
+// random order, and each rank at an even position sends to the next one. No rank sends or receives twice, so messages
+// wait only in the network.
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/motif.hpp"
 #include "workload/motifs/permutation.hpp"
@@ -20,7 +20,7 @@ struct Bisection : Program {
     const KeyedPermutation order(ranks, ranks + index + (seed << 32));
     barrier(script, world(ranks, rank), Algorithm::kDissemination, kCollectiveTags);
     const u32 place = order(rank);
-    if ((place ^ 1) >= ranks) return;  // of an odd number one is left over
+    if ((place ^ 1) >= ranks) return;  // one rank is idle if their number is odd
     const u32 partner = order.inverse(place ^ 1);
     std::vector<Script::Request> requests;
     if (both || place % 2 == 1) requests.push_back(script.ireceive(partner, bytes));
@@ -42,13 +42,14 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
 
 const Register<MotifSpec> registration{{
     .name = "bisection",
-    .summary = "every iteration, after a barrier, one half of the ranks sends to the other, in pairs drawn anew",
+    .summary =
+        "in every iteration, after a barrier, one half of the ranks sends to the other half, in new random pairs",
     .params =
         {
-            integer("bytes", 1048576, 0, 1ll << 40, "B", "of one message"),
-            integer("iterations", 100, 1, 1 << 30, "", "patterns"),
-            flag("both", false, "the partner sends, too"),
-            integer("permutation_seed", 0, 0, 1ll << 31, "", "of the patterns, apart from the run's seed"),
+            integer("bytes", 1048576, 0, 1ll << 40, "B", "size of one message"),
+            integer("iterations", 100, 1, 1 << 30, "", "number of patterns"),
+            flag("both", false, "the partner sends as well"),
+            integer("permutation_seed", 0, 0, 1ll << 31, "", "seed of the patterns, independent of the run's seed"),
         },
     .build = build,
 }};

@@ -1,4 +1,4 @@
-// Any collective with any of its algorithms, for the study of building blocks.
+// Any collective with any of its algorithms, to study the building blocks of motifs.
 #include "workload/motifs/repeated_collective.hpp"
 
 namespace flitgym::workload::motifs::collective {
@@ -6,15 +6,16 @@ namespace flitgym::workload::motifs::collective {
 namespace {
 
 std::vector<ParamSpec> params() {
-  auto specs = repeated_collective_params(8, 1, 0,
-                                          "of the vector (bcast, reduce, allreduce, reduce_scatter), of one rank's "
-                                          "share (allgather), of one pair (alltoall), of one message (barrier)");
-  specs.push_back(choice("collective", "allreduce", collective_names(), "which"));
+  auto specs =
+      repeated_collective_params(8, 1, 0,
+                                 "size of the vector (bcast, reduce, allreduce, reduce_scatter), of one rank's "
+                                 "share (allgather), of one pair (alltoall), of one message (barrier)");
+  specs.push_back(choice("collective", "allreduce", collective_names(), "operation to repeat"));
   specs.push_back(choice(
       "algorithm", "", {},
-      "empty = the first of: barrier tree, dissemination, binomial, linear; bcast and reduce tree, binomial, linear; "
-      "allreduce tree, recursive_doubling, ring, "
-      "binomial; allgather ring, dissemination, linear; reduce_scatter ring, pairwise; alltoall pairwise, linear"));
+      "algorithm of the collective; empty = the first one listed. barrier: tree, dissemination, binomial, linear; "
+      "bcast, reduce: tree, binomial, linear; allreduce: tree, recursive_doubling, ring, binomial; allgather: ring, "
+      "dissemination, linear; reduce_scatter: ring, pairwise; alltoall: pairwise, linear"));
   return specs;
 }
 
@@ -25,14 +26,14 @@ std::shared_ptr<const Program> build(const Params& given, u32 ranks, double scal
   std::vector<std::string> words;
   for (const Algorithm a : valid) words.push_back(name(a));
   if (std::find(words.begin(), words.end(), algorithm) == words.end())
-    throw ConfigError("motif.collective.algorithm: '" + algorithm + "' is none for " + name(which) +
+    throw ConfigError("motif.collective.algorithm: '" + algorithm + "' does not exist for " + name(which) +
                       did_you_mean(algorithm, words) + "; valid values: " + join(words));
   return repeated_collective(given, ranks ? ranks : 16, scale, which, algorithm);
 }
 
 const Register<MotifSpec> registration{{
     .name = "collective",
-    .summary = "one collective again and again, by any of its algorithms",
+    .summary = "one collective repeated, by any of its algorithms",
     .params = params(),
     .build = build,
 }};

@@ -1,4 +1,4 @@
-// CosmoFlow: training with 5.16 ms of computation before each allreduce (SC'22: SST ember's Allreduce with 140,750
+// CosmoFlow: training with 5.16 ms of computation before each allreduce (SC'22: Allreduce of SST ember with 140,750
 // doubles).
 #include "workload/motifs/repeated_collective.hpp"
 
@@ -7,8 +7,9 @@ namespace flitgym::workload::motifs::cosmoflow {
 namespace {
 
 std::vector<ParamSpec> params() {
-  auto specs = repeated_collective_params(1126000, 2, 5160000, "of the vector");
-  specs.push_back(choice("algorithm", "tree", {"tree", "recursive_doubling", "ring", "binomial"}, "of the allreduce"));
+  auto specs = repeated_collective_params(1126000, 2, 5160000, "size of the vector");
+  specs.push_back(
+      choice("algorithm", "tree", {"tree", "recursive_doubling", "ring", "binomial"}, "algorithm of the allreduce"));
   return specs;
 }
 

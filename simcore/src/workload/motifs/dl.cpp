@@ -1,4 +1,5 @@
-// DL: the gradients of a network, allreduced back to back (SC'22: SST ember's Allreduce with 144,000 doubles).
+// DL: allreduces of the gradients of a neural network, back to back (SC'22: Allreduce of SST ember with 144,000
+// doubles).
 #include "workload/motifs/repeated_collective.hpp"
 
 namespace flitgym::workload::motifs::dl {
@@ -6,8 +7,9 @@ namespace flitgym::workload::motifs::dl {
 namespace {
 
 std::vector<ParamSpec> params() {
-  auto specs = repeated_collective_params(1152000, 8, 0, "of the vector");
-  specs.push_back(choice("algorithm", "tree", {"tree", "recursive_doubling", "ring", "binomial"}, "of the allreduce"));
+  auto specs = repeated_collective_params(1152000, 8, 0, "size of the vector");
+  specs.push_back(
+      choice("algorithm", "tree", {"tree", "recursive_doubling", "ring", "binomial"}, "algorithm of the allreduce"));
   return specs;
 }
 
@@ -17,7 +19,7 @@ std::shared_ptr<const Program> build(const Params& given, u32 ranks, double scal
 
 const Register<MotifSpec> registration{{
     .name = "dl",
-    .summary = "allreduce after allreduce, as data-parallel training does",
+    .summary = "allreduces back to back, as in data-parallel training",
     .params = params(),
     .build = build,
 }};

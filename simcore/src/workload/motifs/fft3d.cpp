@@ -1,6 +1,6 @@
-// FFT3D: a pencil-decomposed n x n x n real-to-complex transform and back (SST ember, emberfft3d.cc). Rank = row +
-// npRow * column; per iteration: compute, alltoallv in the column communicator, compute, alltoallv in the row
-// communicator, compute, barrier, and the same backwards. The barrier is the tree over all ranks.
+// FFT3D: a pencil-decomposed n x n x n real-to-complex transform and its inverse (SST ember, emberfft3d.cc). Rank = row
+// + npRow * column. An iteration has compute, alltoallv in the column communicator, compute, alltoallv in the row
+// communicator, compute, barrier, and then the same in reverse. The barrier is the tree over all ranks.
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/loop.hpp"
 #include "workload/motifs/motif.hpp"
@@ -12,13 +12,13 @@ namespace {
 
 struct Fft3d : Loop {
   u32 n = 0;
-  ProcessGrid grid;  // npRow, npCol
+  ProcessGrid grid;  // sizes npRow, npCol
   Algorithm algorithm = Algorithm::kPairwise;
   u64 compute_ns = 0;
 
-  // Bytes from one rank to another of the same column (forward) or row: complex doubles of the pencil they share. The
-  // first dimension has only n/2 + 1 of them, the input being real. Its share goes by row, that of the last dimension
-  // by column; the second dimension is cut by row before the first transposition and by column after the second.
+  // Bytes between two ranks of the same column (forward) or row: the complex doubles of their common pencil. The first
+  // dimension has only n/2 + 1 values because the input is real. It is distributed by row, and the last dimension by
+  // column. The second dimension is distributed by row before the first transposition and by column after the second.
   u64 along_column(u32 from_row, u32 to_row, u32 column) const {
     return 16 * part(n / 2 + 1, rows(), to_row) * part(n, rows(), from_row) * part(n, columns(), column);
   }
@@ -53,7 +53,7 @@ struct Fft3d : Loop {
     alltoallv(
         script, of_column, [&](u32 k) { return along_column(k, row, column); },
         [&](u32 k) { return along_column(row, k, column); }, algorithm, 4 * kCollectiveTags);
-    script.compute(2 * compute_ns);  // both of the remaining transforms
+    script.compute(2 * compute_ns);  // the two remaining transforms
     barrier(script, all, Algorithm::kTree, 5 * kCollectiveTags);
   }
 };
@@ -73,17 +73,18 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
 
 const Register<MotifSpec> registration{{
     .name = "fft3d",
-    .summary = "transform of a cube and back: alltoallv in columns and rows of ranks",
+    .summary = "FFT of a cube and its inverse: alltoallv in columns and rows of ranks",
     .params =
         {
-            grid_param("npRow (ranks of a column communicator), npCol; empty = nearest to a square, npRow the smaller "
-                       "(528: 22 x 24, 140: 10 x 14)"),
+            grid_param(
+                "npRow (ranks of a column communicator), npCol; empty = closest to a square, with npRow <= npCol "
+                "(528: 22 x 24, 140: 10 x 14)"),
             integer("n", 400, 1, 1 << 16, "elements", "side of the cube"),
-            integer("iterations", 8, 1, 1 << 30, "", ""),
+            integer("iterations", 8, 1, 1 << 30, "", "number of iterations"),
             real("ns_per_element", 1, 0, 1e9, "ns",
-                 "computation per stage: this times n * floor(n * n / ranks), twice that at the very end"),
+                 "computation per element; a stage has n * floor(n * n / ranks) elements, the last one twice as many"),
             choice("algorithm", "pairwise", {"pairwise", "linear"},
-                   "of the alltoallv: size - 1 blocking steps, or all at once"),
+                   "algorithm of the alltoallv: size - 1 blocking steps, or all messages at once"),
         },
     .build = build,
 }};

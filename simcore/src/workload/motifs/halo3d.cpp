@@ -1,5 +1,5 @@
-// Halo3D: the faces of a 3-D grid, x, then y, then z (SST ember, emberhalo3d.cc): in each dimension two receives
-// posted, two blocking sends, two waits.
+// Halo3D: exchanges the faces of a 3-D grid in x, then y, then z (SST ember, emberhalo3d.cc). In each dimension it
+// posts two receives, makes two blocking sends, and waits for the receives.
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/loop.hpp"
 #include "workload/motifs/motif.hpp"
@@ -17,7 +17,8 @@ struct Halo3d : Loop {
   void iteration(u32 rank, Script& script) const override {
     script.compute(compute_ns);
     for (u32 d = 0; d < 3; d++) {
-      // In a periodic line of two ranks both messages have the same ends: the tag is the direction they travel in.
+      // In a periodic dimension of two ranks, both messages have the same endpoints, so the tag is the direction of
+      // travel.
       const u32 down = grid.neighbor(rank, d, -1), up = grid.neighbor(rank, d, 1);
       std::vector<Script::Request> requests;
       if (down != kNone) requests.push_back(script.ireceive(down, bytes, 1));
@@ -30,14 +31,15 @@ struct Halo3d : Loop {
   }
 };
 
-// The triple of factors with the least variance, the last of several, in emberhalo3d.cc's arithmetic: 32 bits without
-// sign, and a mean that is rounded down. The number of ranks itself is no factor but in the triple it starts from.
+// Factors of the ranks with the least variance (the last of equal ones), in the arithmetic of emberhalo3d.cc: unsigned
+// 32-bit integers and a mean that is rounded down. As there, the number of ranks itself is a factor only in the initial
+// triple.
 std::vector<u32> least_variance(u32 ranks) {
   const auto variance = [](u32 a, u32 b, u32 c) {
     const u32 mean = (a + b + c) / 3;
     return (a * a + b * b + c * c) / 3 - mean * mean;
   };
-  std::vector<u32> divisors;  // in ascending order, but for the number itself
+  std::vector<u32> divisors;  // in ascending order, without the number itself
   for (u32 i = 1; i < ranks; i++, worked())
     if (ranks % i == 0) divisors.push_back(i);
   std::vector<u32> best{ranks, 1, 1};
@@ -68,15 +70,15 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
 
 const Register<MotifSpec> registration{{
     .name = "halo3d",
-    .summary = "faces of a 3-D grid, one dimension after the other",
+    .summary = "exchange of the faces of a 3-D grid, one dimension after the other",
     .params =
         {
             grid_param("px, py, pz; empty = the factors of the ranks with the least variance (528: 11 x 8 x 6)"),
-            integer("bytes", 576000, 0, 1ll << 40, "B", "of one face"),
-            integer("iterations", 30, 1, 1 << 30, "", ""),
-            integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each exchange"),
-            flag("periodic", false, "the grid's opposite sides are neighbours"),
-            flag("reduce", false, "an allreduce of 8 B over the binary tree ends each iteration"),
+            integer("bytes", 576000, 0, 1ll << 40, "B", "size of one face"),
+            integer("iterations", 30, 1, 1 << 30, "", "number of iterations"),
+            integer("compute_ns", 0, 0, 1ll << 50, "ns", "computation before each exchange"),
+            flag("periodic", false, "opposite sides of the grid are neighbours"),
+            flag("reduce", false, "end each iteration with an allreduce of 8 B over the binary tree"),
         },
     .build = build,
 }};

@@ -1,6 +1,6 @@
-// Kkt3d: the exchange before each product of a sparse matrix with a vector, of the KKT matrix of an optimal control
-// problem with a 3-D elliptic equation on a grid of N^3 points, controlled on its six faces: what the nlpkkt matrices
-// of the SuiteSparse collection are (Schenk, Waechter, Weiser, "Inertia-revealing preconditioning for large-scale
+// Kkt3d: the halo exchange of a sparse matrix-vector product. The matrix is the KKT matrix of an optimal control
+// problem with a 3-D elliptic equation on a grid of N^3 points, controlled on its six faces. The nlpkkt matrices of the
+// SuiteSparse collection are of this kind (Schenk, Waechter, Weiser, "Inertia-revealing preconditioning for large-scale
 // nonconvex constrained optimization", SIAM J. Sci. Comput. 31, 2008).
 //
 //        y (states)   u (controls)   p (adjoints)
@@ -8,12 +8,12 @@
 //   u                 diagonal       B^T            B: 9 points of a face
 //   p    A            B              diagonal
 //
-// A and B are taken from the sizes: 2 N^3 + 6 N^2 rows and 2 (3N-2)^3 + 12 (3N-2)^2 + 2 N^3 + 6 N^2 entries are, with N
-// = 240, the 27,993,600 rows and 2 x 401,232,976 - 27,993,600 entries of nlpkkt240. The order of its unknowns is not
-// known; here it is y, u, p.
+// The stencils of A and B are inferred from the sizes: 2 N^3 + 6 N^2 rows and 2 (3N-2)^3 + 12 (3N-2)^2 + 2 N^3 + 6 N^2
+// entries. With N = 240 these are the 27,993,600 rows and 2 x 401,232,976 - 27,993,600 entries of nlpkkt240. The order
+// of its unknowns is not known. Here it is y, u, p.
 //
-// Ranks have contiguous rows, as many each as can be. A rank needs from each other one those values of the vector that
-// its rows have entries for, each once.
+// Ranks own contiguous rows, in equal numbers as far as possible. A rank receives from each other rank the vector
+// values for which its rows have entries, each value once.
 #include <map>
 
 #include "workload/motifs/loop.hpp"
@@ -29,7 +29,7 @@ struct Message {
 };
 
 struct Kkt3d : Loop {
-  std::vector<std::vector<Message>> receives, sends;  // of each rank
+  std::vector<std::vector<Message>> receives, sends;  // [ranks]
   u64 compute_ns = 0;
 
   void iteration(u32 rank, Script& script) const override {
@@ -41,19 +41,19 @@ struct Kkt3d : Loop {
   }
 };
 
-// The columns that have entries in some rows of the matrix.
+// Finds the columns that have entries in given rows of the matrix.
 class Columns {
  public:
   explicit Columns(u64 size) : n_(static_cast<i64>(size)) {}
 
   u64 rows() const { return static_cast<u64>(2 * n_ * n_ * n_ + 6 * n_ * n_); }
 
-  // Disjoint intervals [begin, end), ascending.
+  // Returns disjoint intervals [begin, end) in ascending order.
   std::vector<std::pair<i64, i64>> of_rows(i64 begin, i64 end) {
     found_.clear();
     const i64 cube = n_ * n_ * n_, controls = 6 * n_ * n_;
     for (i64 row = begin; row < end;) {
-      // As far as the rows stand in one line.
+      // Takes the rows up to the end of their grid line.
       const i64 section = row < cube ? 0 : row < cube + controls ? cube : cube + controls;
       const i64 at = row - section, line = at / n_, first = at % n_, last = std::min(n_ - 1, first + (end - 1 - row));
       if (section == cube) control_line(line, first, last);
@@ -79,7 +79,7 @@ class Columns {
     found_.push_back({section + line * n_ + first, section + line * n_ + last + 1});
   }
 
-  // Rows (first .. last, y, z) of A^T or of A and B.
+  // Rows (first .. last, y, z) of A^T, or of A and B.
   void grid_line(i64 section, i64 y, i64 z, i64 first, i64 last, bool controlled) {
     for (i64 w = z - 1; w <= z + 1; w++)
       for (i64 v = y - 1; v <= y + 1; v++)
@@ -98,8 +98,8 @@ class Columns {
     if (z == n_ - 1) face(5, y, first - 1, last + 1);
   }
 
-  // Rows of B^T: faces x = 0, x = N-1 over (y, z), y = 0, y = N-1 over (x, z), z = 0, z = N-1 over (x, y), the first
-  // one running.
+  // Rows of B^T: faces x = 0, x = N-1 over (y, z), y = 0, y = N-1 over (x, z), z = 0, z = N-1 over (x, y). The first
+  // coordinate runs fastest.
   void control_line(i64 line, i64 first, i64 last) {
     const i64 p = n_ * n_ * n_ + 6 * n_ * n_, face = line / n_, b = line % n_, edge = face % 2 ? n_ - 1 : 0;
     for (i64 c = b - 1; c <= b + 1; c++) {
@@ -124,9 +124,9 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   Columns columns(params.count("n"));
   const u64 rows = columns.rows(), all = program->ranks;
   if (all > rows)
-    throw ConfigError("motif.kkt3d.n: the matrix has " + std::to_string(rows) + " rows for " + std::to_string(all) +
-                      " ranks");
-  // The first rows % ranks of them have one more.
+    throw ConfigError("motif.kkt3d.n: the matrix has " + std::to_string(rows) + " rows, fewer than the " +
+                      std::to_string(all) + " ranks; increase n");
+  // The first rows % ranks ranks have one row more.
   const u64 each = rows / all, more = rows % all;
   const auto begin = [&](u64 rank) { return rank * each + std::min(rank, more); };
   const auto owner = [&](u64 row) {
@@ -154,14 +154,14 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
 
 const Register<MotifSpec> registration{{
     .name = "kkt3d",
-    .summary = "what a matrix-vector product of a 3-D KKT matrix exchanges, ranks with contiguous rows (nlpkkt240 with "
-               "n = 240)",
+    .summary = "halo exchange of a matrix-vector product with a 3-D KKT matrix, contiguous rows per rank (n = 240: "
+               "nlpkkt240)",
     .params =
         {
-            integer("n", 40, 2, 2000, "points", "side of the grid: 2 n^3 + 6 n^2 rows"),
-            integer("bytes_per_value", 8, 1, 1 << 20, "B", "of the vector"),
-            integer("iterations", 10, 1, 1 << 30, "", ""),
-            integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each exchange"),
+            integer("n", 40, 2, 2000, "points", "side of the grid; the matrix has 2 n^3 + 6 n^2 rows"),
+            integer("bytes_per_value", 8, 1, 1 << 20, "B", "size of a vector value"),
+            integer("iterations", 10, 1, 1 << 30, "", "number of iterations"),
+            integer("compute_ns", 0, 0, 1ll << 50, "ns", "computation before each exchange"),
         },
     .build = build,
 }};

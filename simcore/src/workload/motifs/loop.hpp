@@ -1,4 +1,4 @@
-// A program whose every iteration is one block, and the same one.
+// A program in which every iteration is one block, the same in all iterations.
 #pragma once
 
 #include "workload/motifs/script.hpp"

@@ -1,8 +1,8 @@
-// LQCD: the gathers of a staggered conjugate gradient on a 4-D lattice (SST ember, emberlqcd.cc, after MILC). For each
-// of two parities: first and third (Naik) neighbours from the + directions x, y, z, t and from the - directions t, z,
-// y, x, receives posted before the blocking sends of each; wait for what came from +, compute, wait for what came from
-// -, compute. Then two allreduces of one double with a computation between them. The edges of the grid are open, as in
-// the motif.
+// LQCD: the gathers of a staggered conjugate gradient on a 4-D lattice (SST ember, emberlqcd.cc, after MILC). Each of
+// two parities gathers first and third (Naik) neighbours, from the + directions x, y, z, t and from the - directions t,
+// z, y, x. Receives are posted before the blocking sends of each gather. Then it waits for the + gathers, computes,
+// waits for the - gathers, and computes. Two allreduces of one double follow, with a computation between them. The grid
+// is not periodic, as in the motif.
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/loop.hpp"
 #include "workload/motifs/motif.hpp"
@@ -20,7 +20,7 @@ struct Lqcd : Loop {
   std::vector<u32> local;  // sites of a rank in each dimension
   u64 compute_ns = 0;
 
-  // Sites of one parity on `planes` planes across dimension d; half of an odd number is rounded down.
+  // Sites of one parity on `planes` planes across dimension d, rounded down.
   u64 bytes(u32 d, u64 planes) const {
     u64 sites = planes;
     for (u32 k = 0; k < 4; k++)
@@ -38,14 +38,14 @@ struct Lqcd : Loop {
       if (const u32 other = grid.neighbor(rank, d, direction); other != kNone)
         script.send(other, bytes(d, planes), tag(planes));
   }
-  // The motif has one tag for both and tells them apart by their size.
+  // The motif uses one tag for both and distinguishes them by size.
   static i32 tag(u64 planes) { return static_cast<i32>(planes) - 1; }
 
   void iteration(u32 rank, Script& script) const override {
     for (u32 parity = 0; parity < kParities; parity++) {
       std::vector<Script::Request> positive, negative;
       gather(rank, 1, 1, script, positive);
-      gather(rank, 1, 2, script, positive);  // the first of the three planes is there already
+      gather(rank, 1, 2, script, positive);  // the first of the three planes was already received
       gather(rank, -1, 1, script, negative);
       gather(rank, -1, 2, script, negative);
       script.wait_all(positive);
@@ -60,8 +60,9 @@ struct Lqcd : Loop {
   }
 };
 
-// MILC's layout: the largest prime factor first, each to the dimension that has most sites left of those it divides; of
-// equal ones to the first that is cut already, else to the first.
+// Layout of MILC. The prime factors are taken from the largest down. Each factor divides the dimension with the most
+// remaining sites among those divisible by it. Ties go to the first dimension that is already divided, else to the
+// first.
 std::vector<u32> hyper_prime(u32 ranks, std::vector<u32> sites) {
   std::vector<u32> factors, cuts(4, 1);
   const u32 all = ranks;
@@ -77,8 +78,8 @@ std::vector<u32> hyper_prime(u32 ranks, std::vector<u32> sites) {
     for (u32 d = 0; d < 4; d++)
       if (sites[d] == most && (best == kNone || (cuts[d] > 1 && cuts[best] == 1))) best = d;
     if (best == kNone)
-      throw ConfigError("motif.lqcd.lattice: no dimension left that the factor " + std::to_string(prime) + " of " +
-                        std::to_string(all) + " ranks divides");
+      throw ConfigError("motif.lqcd.lattice: no remaining dimension is divisible by the factor " +
+                        std::to_string(prime) + " of " + std::to_string(all) + " ranks");
     sites[best] /= prime;
     cuts[best] *= prime;
   }
@@ -89,7 +90,7 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   auto program = std::make_shared<Lqcd>();
   program->local = params.counts("lattice");
   if (program->local.size() != 4)
-    throw ConfigError("motif.lqcd.lattice: needs four sizes, not " + std::to_string(program->local.size()));
+    throw ConfigError("motif.lqcd.lattice: expected four sizes, got " + std::to_string(program->local.size()));
   program->grid = process_grid("lqcd", params, ranks, 528, 4, nullptr);
   if (program->grid.sizes.empty()) program->grid.sizes = hyper_prime(ranks, program->local);
   for (u32 d = 0; d < 4; d++) {
@@ -106,14 +107,16 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
 
 const Register<MotifSpec> registration{{
     .name = "lqcd",
-    .summary = "gathers of a 4-D lattice in both directions, then two small allreduces",
+    .summary = "gathers on a 4-D lattice in both directions, then two small allreduces",
     .params =
         {
-            integer_list("lattice", {132, 132, 132, 132}, 1, 1 << 16, "sites", "x, y, z, t of the whole lattice"),
-            grid_param("px, py, pz, pt; empty = largest prime first to the longest dimension (528: 11 x 3 x 4 x 4, "
-                       "256: 4 x 4 x 4 x 4)"),
-            integer("iterations", 1, 1, 1 << 30, "", ""),
-            integer("compute_ns", 1, 0, 1ll << 50, "ns", "in each of the five segments"),
+            integer_list("lattice", {132, 132, 132, 132}, 1, 1 << 16, "sites",
+                         "size of the whole lattice in x, y, z, t"),
+            grid_param(
+                "px, py, pz, pt; empty = the largest prime factor to the longest dimension first (528: 11 x 3 x 4 "
+                "x 4, 256: 4 x 4 x 4 x 4)"),
+            integer("iterations", 1, 1, 1 << 30, "", "number of iterations"),
+            integer("compute_ns", 1, 0, 1ll << 50, "ns", "computation in each of the five segments"),
         },
     .build = build,
 }};

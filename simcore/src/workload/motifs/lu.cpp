@@ -1,6 +1,6 @@
-// LU: the wavefronts of the NAS benchmark on a 2-D grid (SST ember, embernaslu.cc). nz / nzblock steps sweep from the
-// corner (0, 0): receive from x-, from y-, compute, send to x+, to y+, all blocking; then as many back from the
-// opposite corner.
+// LU: wavefronts of the NAS benchmark on a 2-D grid (SST ember, embernaslu.cc). A sweep starts at corner (0, 0) and has
+// nz / nzblock steps: receive from x-, receive from y-, compute, send to x+, send to y+, all blocking. A second sweep
+// returns from the opposite corner.
 #include "workload/motifs/loop.hpp"
 #include "workload/motifs/motif.hpp"
 #include "workload/motifs/process_grid.hpp"
@@ -47,16 +47,16 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
 
 const Register<MotifSpec> registration{{
     .name = "lu",
-    .summary = "wavefronts across a 2-D grid, there and back",
+    .summary = "wavefronts across a 2-D grid and back",
     .params =
         {
-            grid_param("px, py; empty = nearest to a square, px the smaller (528: 22 x 24, 140: 10 x 14)"),
-            integer("nx", 1500, 1, 1 << 24, "", "a message in x has nx * nzblock bytes"),
-            integer("ny", 1500, 1, 1 << 24, "", "a message in y has ny * nzblock bytes"),
-            integer("nz", 1500, 1, 1 << 24, "", "a sweep has nz / nzblock steps"),
-            integer("nzblock", 10, 1, 1 << 24, "", "divides nz"),
-            integer("iterations", 3, 1, 1 << 30, "", "two sweeps each"),
-            integer("compute_ns", 1, 0, 1ll << 50, "ns", "in each step"),
+            grid_param("px, py; empty = closest to a square, with px <= py (528: 22 x 24, 140: 10 x 14)"),
+            integer("nx", 1500, 1, 1 << 24, "", "grid points; a message in x has nx * nzblock bytes"),
+            integer("ny", 1500, 1, 1 << 24, "", "grid points; a message in y has ny * nzblock bytes"),
+            integer("nz", 1500, 1, 1 << 24, "", "grid points; a sweep has nz / nzblock steps"),
+            integer("nzblock", 10, 1, 1 << 24, "", "planes per step; must divide nz"),
+            integer("iterations", 3, 1, 1 << 30, "", "number of iterations, of two sweeps each"),
+            integer("compute_ns", 1, 0, 1ll << 50, "ns", "computation in each step"),
         },
     .build = build,
 }};

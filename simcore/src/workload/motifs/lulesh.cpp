@@ -1,5 +1,5 @@
-// LULESH as SC'22 has it (emberlulesh.cc): per iteration a small bcast and a small reduce over the binary tree, an
-// exchange with all 26 neighbours of a 3-D grid, and one sweep across a 2-D grid of the same ranks from the corner (0,
+// LULESH as in SC'22 (emberlulesh.cc). An iteration has a small bcast and a small reduce over the binary tree, and an
+// exchange with all 26 neighbours of a 3-D grid. One sweep across a 2-D grid of the same ranks follows, from corner (0,
 // 0).
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/loop.hpp"
@@ -10,7 +10,7 @@ namespace flitgym::workload::motifs::lulesh {
 
 namespace {
 
-// In the motif's order: faces, edges, corners.
+// In the order of the motif: faces, edges, corners.
 // clang-format off
 constexpr i32 kNeighbors[26][3] = {
     {-1, 0, 0},  {1, 0, 0},   {0, -1, 0},   {0, 1, 0},   {0, 0, -1}, {0, 0, 1},
@@ -73,15 +73,16 @@ const Register<MotifSpec> registration{{
         {
             grid_param("px, py, pz of the exchange; empty = as equal as the prime factors allow (512: 8 x 8 x 8)"),
             integer_list("sweep_grid", {}, 1, 1 << 24, "ranks",
-                         "px, py of the sweep; empty = nearest to a square, px the smaller (512: 16 x 32)"),
-            integer("collective_bytes", 240, 0, 1ll << 40, "B", "of the bcast and of the reduce: 30 doubles"),
-            integer("bytes", 74814, 0, 1ll << 40, "B",
-                    "to each of the 26 neighbours: 290,279,024 B / 3,880 messages of a 6 x 6 x 6 run"),
+                         "px, py of the sweep; empty = closest to a square, with px <= py (512: 16 x 32)"),
+            integer("collective_bytes", 240, 0, 1ll << 40, "B", "size of the bcast and of the reduce (30 doubles)"),
+            integer(
+                "bytes", 74814, 0, 1ll << 40, "B",
+                "size of a message to one of the 26 neighbours (290,279,024 B / 3,880 messages of a 6 x 6 x 6 run)"),
             integer("sweep_bytes", 7457, 0, 1ll << 40, "B",
-                    "of one slice: 299,785,872 B / (402 messages * 100 slices) of a 12 x 18 run"),
-            integer("slices", 100, 0, 1 << 24, "", "of the sweep"),
-            integer("iterations", 12, 1, 1 << 30, "", ""),
-            integer("compute_ns", 0, 0, 1ll << 50, "ns", "after each of the four phases"),
+                    "size of a message of the sweep (299,785,872 B / (402 messages * 100 slices) of a 12 x 18 run)"),
+            integer("slices", 100, 0, 1 << 24, "", "number of slices of the sweep"),
+            integer("iterations", 12, 1, 1 << 30, "", "number of iterations"),
+            integer("compute_ns", 0, 0, 1ll << 50, "ns", "computation after each of the four phases"),
         },
     .build = build,
     .cubic = true,

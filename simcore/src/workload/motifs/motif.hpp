@@ -1,4 +1,4 @@
-// What the motifs share.
+// Helper functions of the motifs.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace flitgym::workload {
 
-// A number of iterations shortened or lengthened by `scale`; never below one. At most 2^30 times 10^6: 64 bits are
-// enough.
+// Multiplies a number of iterations by `scale`; at least one remains. The result is at most 2^30 x 10^6, which fits in
+// 64 bits.
 inline u64 scaled(u32 iterations, double scale) {
   return std::max<u64>(1, static_cast<u64>(std::llround(iterations * scale)));
 }

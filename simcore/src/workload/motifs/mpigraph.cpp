@@ -1,6 +1,6 @@
-// mpiGraph (LLNL, mpiGraph.c): the bandwidth of every pair of ranks while all of them send at once. In round k every
-// rank sends a window of messages to the rank k places on and receives one from the rank k places back, k = 1, 2, ...,
-// ranks - 1. A barrier comes before each round, so that no round is measured with the messages of another.
+// mpiGraph (LLNL, mpiGraph.c) measures the bandwidth of every pair of ranks while all ranks send. Rounds are k = 1, 2,
+// ..., ranks - 1. In round k every rank sends a window of messages to rank + k and receives one from rank - k (modulo
+// the number of ranks). A barrier before each round separates the messages of the rounds.
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/motif.hpp"
 
@@ -44,14 +44,14 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
 
 const Register<MotifSpec> registration{{
     .name = "mpigraph",
-    .summary = "every rank to the one k places on, for k = 1 to ranks - 1: the bandwidth of every pair",
+    .summary = "bandwidth of every pair: every rank sends to rank + k, for k = 1 to ranks - 1",
     .params =
         {
-            integer("bytes", 1048576, 0, 1ll << 40, "B", "of one message"),
-            integer("window", 1, 1, 1 << 16, "", "messages to the same rank at once"),
-            integer("shift_step", 1, 1, 1 << 24, "", "only k = 1, 1 + step, 1 + 2 step, ...: a sample of the pairs"),
-            integer("iterations", 1, 1, 1 << 30, "", "of all rounds"),
-            flag("barrier", true, "before each round, of messages without a byte; else ranks that are done go ahead"),
+            integer("bytes", 1048576, 0, 1ll << 40, "B", "size of one message"),
+            integer("window", 1, 1, 1 << 16, "", "number of messages to the same rank at a time"),
+            integer("shift_step", 1, 1, 1 << 24, "", "increment of k; above 1 only a sample of the pairs is measured"),
+            integer("iterations", 1, 1, 1 << 30, "", "repetitions of all rounds"),
+            flag("barrier", true, "barrier of zero-byte messages before each round; without it fast ranks run ahead"),
         },
     .build = build,
 }};

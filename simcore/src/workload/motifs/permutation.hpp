@@ -1,6 +1,6 @@
-// A random permutation of 0 .. n-1 that is computed, not stored: a Feistel network on the next power of four, walked
-// along its cycle until it is back inside (Black, Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). Place
-// and inverse both cost a few steps, whatever n.
+// A random permutation of 0 .. n-1 that is computed instead of stored. It applies a Feistel network on the next power
+// of four until the value is below n (cycle walking: Black, Rogaway, "Ciphers with arbitrary finite domains", CT-RSA
+// 2002). Permutation and inverse cost a few steps for any n.
 #pragma once
 
 #include <bit>
@@ -28,7 +28,7 @@ class KeyedPermutation {
   }
 
  private:
-  static constexpr u32 kRounds = 6;  // with four the small domains are visibly uneven
+  static constexpr u32 kRounds = 6;  // four rounds leave small domains visibly uneven
 
   u32 mix(u32 round, u32 half) const {
     return static_cast<u32>(mix64(round_[round] + 0x9e3779b97f4a7c15ull * half) >> 32) & mask_;

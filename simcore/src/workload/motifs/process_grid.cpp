@@ -8,7 +8,8 @@ namespace flitgym::workload {
 
 u64 ProcessGrid::ranks() const {
   u64 product = 1;
-  for (const u32 size : sizes) product = std::min<u64>(product * size, u64{1} << 40);  // more is too many anyway
+  // Larger products are refused in any case.
+  for (const u32 size : sizes) product = std::min<u64>(product * size, u64{1} << 40);
   return product;
 }
 
@@ -73,12 +74,12 @@ ProcessGrid process_grid(const std::string& motif, const Params& params, u32& ra
   }
   const std::string name = "motif." + motif + "." + key + ": ";
   if (grid.dimensions() != dimensions)
-    throw ConfigError(name + grid.text() + " has " + std::to_string(grid.dimensions()) + " dimensions, not " +
+    throw ConfigError(name + grid.text() + " has " + std::to_string(grid.dimensions()) + " dimensions; expected " +
                       std::to_string(dimensions));
   const u64 product = grid.ranks();
   if (ranks == 0 && product < (1 << 24)) ranks = static_cast<u32>(product);
   if (product != ranks)
-    throw ConfigError(name + grid.text() + " = " + std::to_string(product) + " is not the number of ranks, " +
+    throw ConfigError(name + grid.text() + " = " + std::to_string(product) + ", but the number of ranks is " +
                       std::to_string(ranks));
   return grid;
 }

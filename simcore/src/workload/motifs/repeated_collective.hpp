@@ -1,4 +1,4 @@
-// Compute, then one collective of all ranks, again and again: what dl, cosmoflow and collective are.
+// Repeats a computation and one collective of all ranks. Base of the motifs dl, cosmoflow and collective.
 #pragma once
 
 #include "workload/collectives/collectives.hpp"
@@ -22,8 +22,8 @@ inline std::vector<ParamSpec> repeated_collective_params(i64 bytes, i64 iteratio
                                                          const std::string& what) {
   return {
       integer("bytes", bytes, 0, 1ll << 40, "B", what),
-      integer("iterations", iterations, 1, 1 << 30, "", ""),
-      integer("compute_ns", compute_ns, 0, 1ll << 50, "ns", "before each collective"),
+      integer("iterations", iterations, 1, 1 << 30, "", "number of iterations"),
+      integer("compute_ns", compute_ns, 0, 1ll << 50, "ns", "computation before each collective"),
   };
 }
 

@@ -1,4 +1,5 @@
-// Writes a block in the words of MPI: blocking calls follow each other, requests run beside them until waited for.
+// Writes a block in terms of MPI. Blocking calls follow each other. Requests run concurrently until they are waited
+// for.
 #pragma once
 
 #include "simcore/limits.hpp"
@@ -8,7 +9,7 @@ namespace flitgym::workload {
 
 class Script {
  public:
-  using Request = u32;  // number of its operation in the block
+  using Request = u32;  // index of its operation in the block
 
   explicit Script(Block& block) : block_(block) {}
 
@@ -29,15 +30,15 @@ class Script {
   }
   void wait(Request request) { done_.push_back(request); }
   void wait_all(const std::vector<Request>& requests) {
-    for (const Request request : requests) wait(request);  // GCC 12 sees an overflow in insert() where there is none
+    for (const Request request : requests) wait(request);  // insert() would cause a false overflow warning of GCC 12
   }
 
  private:
-  // What was waited for since the last operation comes before whatever is next.
+  // The next operation depends on everything waited for since the previous one.
   template <class Add>
   u32 begin(Add add) {
     worked(8);
-    if (done_.size() > 1) {  // one join, so that each of many successors names one predecessor
+    if (done_.size() > 1) {  // joins them, so that each of many successors names one predecessor
       const u32 join = block_.calc(0);
       for (const u32 before : done_) block_.require(join, before);
       done_.assign(1, join);
@@ -56,8 +57,8 @@ class Script {
   std::vector<u32> done_;
 };
 
-// A group of ranks of a job, in the order of the collective; `me` is the caller's place in it. Without a list they are
-// first, first + step, ...: a job of millions of ranks needs no list of them for each.
+// A group of ranks of a job, in the order of the collective. `me` is the caller's position. Without a list the ranks
+// are first, first + step, ..., so that a job of millions of ranks needs no lists.
 struct Communicator {
   std::vector<u32> ranks;
   u32 me;

@@ -1,7 +1,7 @@
-// Stencil27 (SC'19): a 27-point stencil on a 3-D grid. Per iteration compute, the exchange with up to 26 neighbours,
-// and a dissemination collective of all ranks; either of the two may be left out. A cubic subdomain of n x n x n
-// doubles sends 8 n^2 bytes across a face, 8 n along an edge, 8 at a corner: 48 n^2 + 96 n + 64 in all from the inside
-// of the grid.
+// Stencil27 (SC'19): a 27-point stencil on a 3-D grid. An iteration has a computation, an exchange with up to 26
+// neighbours, and a dissemination collective of all ranks. Either of the last two may be left out. A cubic subdomain of
+// n x n x n doubles sends 8 n^2 bytes across a face, 8 n across an edge and 8 across a corner. Inside the grid this
+// adds up to 48 n^2 + 96 n + 64.
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/loop.hpp"
 #include "workload/motifs/motif.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 struct Stencil27 : Loop {
   ProcessGrid grid;
-  u64 bytes[4] = {};  // to a neighbour that differs in that many dimensions
+  u64 bytes[4] = {};  // to a neighbour that differs in this number of dimensions
   u64 collective_bytes = 0, compute_ns = 0;
   bool halo = true, collective = true;
 
@@ -23,8 +23,8 @@ struct Stencil27 : Loop {
     if (collective) barrier(script, world(ranks, rank), Algorithm::kDissemination, kCollectiveTags, collective_bytes);
   }
 
-  // Ends when all messages have come, whether or not the own ones are out. The tag of a message is the direction it
-  // travels in: in a small periodic grid a rank meets the same neighbour on several sides.
+  // Ends when all messages have arrived, regardless of the sends. The tag of a message is its direction of travel,
+  // because in a small periodic grid the same neighbour appears on several sides.
   void exchange(u32 rank, Script& script) const {
     struct Side {
       u32 neighbor;
@@ -67,20 +67,20 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
 
 const Register<MotifSpec> registration{{
     .name = "stencil27",
-    .summary = "26 neighbours of a 3-D grid and a dissemination collective per iteration",
+    .summary = "exchange with 26 neighbours of a 3-D grid, then a dissemination collective",
     .params =
         {
             grid_param("px, py, pz; empty = as equal as the prime factors allow (4096: 16 x 16 x 16)"),
-            flag("periodic", false, "the grid's opposite sides are neighbours"),
-            choice("phase", "both", {"collective", "halo", "both"}, "what an iteration has besides its computation"),
-            integer("iterations", 4, 1, 1 << 30, "", ""),
+            flag("periodic", false, "opposite sides of the grid are neighbours"),
+            choice("phase", "both", {"collective", "halo", "both"}, "parts of an iteration besides its computation"),
+            integer("iterations", 4, 1, 1 << 30, "", "number of iterations"),
             integer("n", 45, 1, 1 << 20, "cells",
-                    "side of a rank's cubic subdomain (45: 101,584 B per iteration, nearest to 100 kB)"),
-            integer("face_bytes", 0, 0, 1ll << 40, "B", "0 = 8 n^2"),
-            integer("edge_bytes", 0, 0, 1ll << 40, "B", "0 = 8 n"),
-            integer("corner_bytes", 0, 0, 1ll << 40, "B", "0 = 8"),
-            integer("collective_bytes", 8, 0, 1ll << 40, "B", "of each message of the collective"),
-            integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each exchange"),
+                    "side of a rank's cubic subdomain (45: 101,584 B per iteration, closest to 100 kB)"),
+            integer("face_bytes", 0, 0, 1ll << 40, "B", "size of a message across a face; 0 = 8 n^2"),
+            integer("edge_bytes", 0, 0, 1ll << 40, "B", "size of a message across an edge; 0 = 8 n"),
+            integer("corner_bytes", 0, 0, 1ll << 40, "B", "size of a message across a corner; 0 = 8"),
+            integer("collective_bytes", 8, 0, 1ll << 40, "B", "size of a message of the collective"),
+            integer("compute_ns", 0, 0, 1ll << 50, "ns", "computation before each exchange"),
         },
     .build = build,
 }};

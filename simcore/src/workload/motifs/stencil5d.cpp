@@ -1,8 +1,7 @@
-// Stencil5D: the faces of a 5-D grid in two waves (SST ember as extended for SC'22, emberstencilNd.cc). Receives posted
-// from all
-// + neighbours, a blocking send to each; the same with the - neighbours; then the waits. A large send to a + neighbour
-// is taken only when that one has done its own + sends, so the first wave runs down from the far corner. On a periodic
-// grid it would wait for itself: the edges stay open.
+// Stencil5D: exchanges the faces of a 5-D grid in two waves (SST ember as extended for SC'22, emberstencilNd.cc). It
+// posts receives from all + neighbours and sends to each of them (blocking). It does the same with the - neighbours,
+// and then waits for the receives. A + neighbour accepts a rendezvous message only after its own + sends, so the first
+// wave starts at the far corner. On a periodic grid it would deadlock, so the grid is not periodic.
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/loop.hpp"
 #include "workload/motifs/motif.hpp"
@@ -48,15 +47,15 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
 
 const Register<MotifSpec> registration{{
     .name = "stencil5d",
-    .summary = "faces of a 5-D grid: all + neighbours, then all - neighbours",
+    .summary = "exchange of the faces of a 5-D grid: all + neighbours, then all - neighbours",
     .params =
         {
             grid_param("five sizes; empty = as equal as the prime factors allow (528: 2 x 2 x 3 x 4 x 11, 243: 3 x 3 x "
                        "3 x 3 x 3)"),
-            integer("bytes", 2800000, 0, 1ll << 40, "B", "of one face"),
-            integer("iterations", 1, 1, 1 << 30, "", ""),
-            integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each exchange"),
-            flag("reduce", false, "an allreduce of 8 B over the binary tree ends each iteration"),
+            integer("bytes", 2800000, 0, 1ll << 40, "B", "size of one face"),
+            integer("iterations", 1, 1, 1 << 30, "", "number of iterations"),
+            integer("compute_ns", 0, 0, 1ll << 50, "ns", "computation before each exchange"),
+            flag("reduce", false, "end each iteration with an allreduce of 8 B over the binary tree"),
         },
     .build = build,
 }};

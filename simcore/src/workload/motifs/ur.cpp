@@ -1,7 +1,8 @@
-// UR: every iteration another random permutation of the ranks (SC'22: SST ember's emberrandomgen.cc, key = ranks +
-// iteration), one isend, one ireceive and a wait for both. A rank that is its own partner sends to itself, inside its
-// host (the study's code leaves these out: one message in 588 of 528 ranks). The permutations are not those of the
-// study, which shuffles an array of all ranks with a generator of its own: these take a few steps per rank.
+// UR: in every iteration another random permutation of the ranks (SC'22: emberrandomgen.cc of SST ember, key = ranks +
+// iteration). Each rank has one isend, one ireceive and a wait for both. A rank that is its own partner sends to itself
+// inside its host. The study's code leaves such messages out (one in 588 with 528 ranks). The permutations differ from
+// those of the study, which shuffles an array of all ranks with a separate generator. Here a permutation takes a few
+// steps per rank.
 #include "workload/motifs/motif.hpp"
 #include "workload/motifs/permutation.hpp"
 
@@ -38,13 +39,13 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
 
 const Register<MotifSpec> registration{{
     .name = "ur",
-    .summary = "every iteration a message to the partner in a new random permutation",
+    .summary = "in every iteration a message to the partner in a new random permutation",
     .params =
         {
-            integer("bytes", 3072, 0, 1ll << 40, "B", "of one message"),
-            integer("iterations", 7200, 1, 1 << 30, "", ""),
-            integer("compute_ns", 0, 0, 1ll << 50, "ns", "before each message"),
-            integer("permutation_seed", 0, 0, 1ll << 31, "", "of the permutations, apart from the run's seed"),
+            integer("bytes", 3072, 0, 1ll << 40, "B", "size of one message"),
+            integer("iterations", 7200, 1, 1 << 30, "", "number of iterations"),
+            integer("compute_ns", 0, 0, 1ll << 50, "ns", "computation before each message"),
+            integer("permutation_seed", 0, 0, 1ll << 31, "", "seed of the permutations, independent of the run's seed"),
         },
     .build = build,
 }};

@@ -65,7 +65,7 @@ class LoopedProgram : public Program {
   }
 
  private:
-  // The listed block whose repeats contain `index`.
+  // The listed block whose repeats include `index`.
   u64 listed(u32 rank, u64 index) const {
     const auto begin = end_.begin() + signed_index(first_block_[rank]),
                end = end_.begin() + signed_index(first_block_[rank + 1]);
@@ -91,8 +91,8 @@ class LoopedProgram : public Program {
     check_length("repeat_count", a.repeat_count, "repeat_rank", a.repeat_rank);
   }
 
-  // A rank has the blocks up to the last one with an operation. Too many for its operations are refused before anything
-  // is as large.
+  // A rank has all blocks up to the last one with an operation. A block number that exceeds the number of operations is
+  // refused before memory is allocated.
   void lay_out_blocks(const ProgramArrays& a) {
     std::vector<i64> ops(ranks), count(ranks);
     for (std::size_t k = 0; k < a.op_rank.size(); k++, worked(4))
@@ -107,8 +107,8 @@ class LoopedProgram : public Program {
     for (const i64 n : count) worked(), first_block_.push_back(first_block_.back() + static_cast<u64>(n));
   }
 
-  // Entries in the order of their blocks, those of one block in the order given; the first of each block, and the end,
-  // in `first`.
+  // Indices of the entries sorted by block, in the given order within a block. `first` receives the first entry of each
+  // block, and the end.
   template <class BlockOf>
   std::vector<u64> sorted(std::size_t entries, std::vector<u64>& first, BlockOf&& block_of) const {
     first.assign(first_block_.back() + 1, 0);
@@ -119,7 +119,7 @@ class LoopedProgram : public Program {
     return order;
   }
 
-  // The block that entry `index` of two columns names.
+  // The block that entry `index` of the two columns refers to.
   u64 named_block(const char* rank_column, Column rank_values, const char* block_column, Column block_values,
                   std::size_t index) const {
     const auto rank = static_cast<u64>(checked(rank_column, rank_values, index, 0, ranks - i64{1}, "a rank"));
@@ -137,9 +137,9 @@ class LoopedProgram : public Program {
     });
     for (u64 b = 0; b + 1 < first_op_.size(); b++)
       if (first_op_[b] == first_op_[b + 1])
-        throw ConfigError(at("op_block", given_[first_op_[b]]) + "no operation of rank " +
+        throw ConfigError(at("op_block", given_[first_op_[b]]) + "the previous block of rank " +
                           std::to_string(a.op_rank[given_[first_op_[b]]]) +
-                          " is in the block before this one; expected numbers without gaps");
+                          " has no operation; expected block numbers without gaps");
     ops_.reserve(given_.size());
     for (const u64 k : given_) {
       worked(8);
@@ -151,8 +151,9 @@ class LoopedProgram : public Program {
       if (op.kind != OpKind::kCalc) {
         const i64 any = op.kind == OpKind::kReceive ? -1 : 0;
         if (a.op_peer[k] < any || a.op_peer[k] >= i64{ranks})
-          throw ConfigError(at("op_peer", k) + "rank " + std::to_string(a.op_peer[k]) + " does not exist, there are " +
-                            std::to_string(ranks) + " ranks; expected " + range(any, ranks - i64{1}));
+          throw ConfigError(at("op_peer", k) + "rank " + std::to_string(a.op_peer[k]) +
+                            " does not exist; the program has " + std::to_string(ranks) + " ranks; expected " +
+                            range(any, ranks - i64{1}));
         op.peer = a.op_peer[k] < 0 ? kAnySource : static_cast<u32>(a.op_peer[k]);
         op.tag = static_cast<i32>(checked("op_tag", a.op_tag, k, any, std::numeric_limits<i32>::max(),
                                           any ? "the tag of a receive" : "the tag of a message"));
@@ -191,8 +192,8 @@ class LoopedProgram : public Program {
       }
       throw ConfigError(at("dependency_after", last) + "operations of block " +
                         std::to_string(a.dependency_block[last]) + " of rank " +
-                        std::to_string(a.dependency_rank[last]) + " wait for each other in a circle: " + circle +
-                        "; expected dependencies without circles");
+                        std::to_string(a.dependency_rank[last]) + " wait for each other in a cycle: " + circle +
+                        "; expected acyclic dependencies");
     }
   }
 
@@ -223,15 +224,15 @@ class LoopedProgram : public Program {
             endpoints.push_back({rank, op.peer, op.tag, false, end_[b] - begin, given_[k]});
         }
     if (const Unmatched found = find_unmatched(std::move(endpoints)))
-      throw ConfigError(at("op_kind", found.op) + "this message has no partner: " + found.why +
-                        "; expected as many sends as receives of a source, destination and tag");
+      throw ConfigError(at("op_kind", found.op) + "this message has no matching operation: " + found.why +
+                        "; expected equal numbers of sends and receives per source, destination and tag");
   }
 
-  std::vector<u64> first_block_;  // of each rank, and the end: blocks as they were listed
-  std::vector<u64> end_;          // of each listed block: the first index of its rank behind its repeats
-  std::vector<u64> first_op_, first_dependency_;  // of each listed block, and the end
+  std::vector<u64> first_block_;  // [ranks + 1] first listed block of each rank
+  std::vector<u64> end_;          // [listed blocks] block index of the rank after all repeats of the block
+  std::vector<u64> first_op_, first_dependency_;  // [listed blocks + 1]
   std::vector<Op> ops_;
-  std::vector<u64> given_;  // the entry each of them came from
+  std::vector<u64> given_;  // [operations] entry of the arrays that each came from
   std::vector<Dependency> dependencies_;
 };
 

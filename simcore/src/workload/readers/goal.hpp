@@ -1,4 +1,4 @@
-// The text form of GOAL schedules, as LogGOPSim reads it (Hoefler, Schneider, Lumsdaine, "LogGOPSim", LSAP 2010):
+// Text form of GOAL schedules, as LogGOPSim reads it (Hoefler, Schneider, Lumsdaine, "LogGOPSim", LSAP 2010):
 //
 //   num_ranks 2
 //   rank 0 {
@@ -8,8 +8,8 @@
 //   }
 //   rank 1 { ... }
 //
-// Labels belong to a rank and stand above their use. A receive may be `from -1` and have `tag -1`: any. Comments (//
-// and /* */) may stand wherever a blank may.
+// Labels belong to a rank and are defined before their use. A receive may be `from -1` (any source) and have `tag -1`
+// (any tag). Comments (// and /* */) may appear wherever a blank may.
 #pragma once
 
 #include <memory>
@@ -19,12 +19,12 @@
 
 namespace flitgym::workload {
 
-// A program of one block per rank (none where the rank does nothing). Throws ConfigError "file:line:column: what; what
-// was expected".
+// Returns a program with one block per rank, or none for a rank without operations. Throws ConfigError
+// "file:line:column: error; expected syntax".
 std::shared_ptr<const Program> read_goal(const std::string& text, const std::string& file_name);
 std::shared_ptr<const Program> read_goal_file(const std::string& path);
 
-// All blocks of a rank one below the other; `calc 0` stands between two blocks where it saves dependencies.
+// Writes all blocks of a rank in sequence. A `calc 0` joins two blocks where it saves dependencies.
 std::string write_goal(const Program& program);
 
 }  // namespace flitgym::workload

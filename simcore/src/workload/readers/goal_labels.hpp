@@ -1,4 +1,4 @@
-// The labels of one rank of a GOAL file: an open hash table over words of the text, emptied in no time.
+// Labels of one rank of a GOAL file: an open hash table of words in the text. Clearing takes constant time.
 #pragma once
 
 #include <string_view>
@@ -10,12 +10,12 @@ namespace flitgym::workload {
 
 class GoalLabels {
  public:
-  // The operation that has the label, or kNone.
+  // The operation with this label, or kNone.
   u32 find(std::string_view label) const {
     const Slot& slot = slots_[place(label)];
     return slot.round == round_ ? slot.op : kNone;
   }
-  // The operation that had it before (and keeps it), or kNone.
+  // Returns the operation that already has the label and keeps it, or kNone if the label is new.
   u32 insert(std::string_view label, u32 op) {
     Slot& slot = slots_[place(label)];
     if (slot.round == round_) return slot.op;
@@ -35,10 +35,10 @@ class GoalLabels {
   struct Slot {
     const char* text = nullptr;
     u32 size = 0, op = 0;
-    u64 round = 0;  // valid while it is the table's
+    u64 round = 0;  // valid if equal to round_
   };
 
-  // Where the label is, or the empty slot where it belongs (FNV-1a, linear probing).
+  // Index of the label, or of the empty slot for it (FNV-1a, linear probing).
   std::size_t place(std::string_view label) const {
     u64 hash = 0xcbf29ce484222325ull;
     for (const char c : label) hash = (hash ^ static_cast<u8>(c)) * 0x100000001b3ull;

@@ -1,5 +1,5 @@
-// One pass over the text: words are looked at where they stand, operations and dependencies go into flat arrays. Lines
-// and columns of errors are counted when there is an error.
+// Parses the text in one pass, without copying words. Operations and dependencies go into flat arrays. Lines and
+// columns are computed only for an error.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -17,10 +17,10 @@ namespace {
 
 struct GoalProgram : Program {
   std::string file;
-  std::vector<Op> ops;                                // of all ranks
-  std::vector<u32> lines;                             // of each operation
-  std::vector<Dependency> dependencies;               // operations numbered within their rank
-  std::vector<u64> first_op{0}, first_dependency{0};  // of each rank, and the end
+  std::vector<Op> ops;                                // operations of all ranks
+  std::vector<u32> lines;                             // [operations] line number
+  std::vector<Dependency> dependencies;               // operations are numbered within their rank
+  std::vector<u64> first_op{0}, first_dependency{0};  // [ranks + 1]
 
   u64 blocks(u32 rank) const override { return first_op[rank] < first_op[rank + 1]; }
   void block(u32 rank, u64, Block& out) const override {
@@ -37,7 +37,7 @@ struct GoalProgram : Program {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-// A word of a message; one without end is cut.
+// Quotes a word for a message. Long words are truncated.
 std::string quoted(std::string_view word) {
   constexpr std::size_t kMost = 80;
   return "'" + std::string(word.substr(0, kMost)) + (word.size() > kMost ? "..." : "") + "'";
@@ -60,7 +60,7 @@ class Reader {
     for (u32 rank = 0; rank < ranks_; rank++) read_rank(rank);
     across_lines();
     if (p_ != end_)
-      fail(p_, here() + " behind the last of " + std::to_string(ranks_) + " ranks; expected the end of the file");
+      fail(p_, here() + " after the last of " + std::to_string(ranks_) + " ranks; expected the end of the file");
     check_messages();
     return out_;
   }
@@ -68,7 +68,7 @@ class Reader {
  private:
   // ---- words ----
 
-  // Blanks and comments; the end of a line is a word of the grammar.
+  // Skips blanks and comments. The end of a line is a token of the grammar.
   void blanks() {
     for (;;) {
       if (*p_ == '/' && (p_[1] == '/' || p_[1] == '*')) comment();
@@ -93,7 +93,7 @@ class Reader {
     if (!to_end_of_line) fail(begin, "the comment is not closed; expected */");
   }
 
-  // The word from here on, empty when none begins here. Leaves word_ at its begin, also when there is none.
+  // The word that begins here, or an empty one. Sets word_ to the current position in both cases.
   std::string_view word() {
     blanks();
     word_ = p_;
@@ -153,7 +153,7 @@ class Reader {
       const std::string found = "rank " + std::to_string(given);
       fail(begin, (given >= ranks_ ? found + " does not exist, num_ranks is " + std::to_string(ranks_)
                                    : found + " is out of order") +
-                      "; expected rank " + std::to_string(rank) + ", for ranks ascend from 0 to " +
+                      "; expected rank " + std::to_string(rank) + "; ranks must ascend from 0 to " +
                       std::to_string(ranks_ - 1));
     }
     expect('{', "'{'");
@@ -185,7 +185,7 @@ class Reader {
         p_++;
         if (const u32 other = labels_.insert(label, ops_of_rank()); other != kNone)
           fail(begin, "label " + quoted(label) + " is already on line " + std::to_string(line_of(other)) +
-                          "; expected a label of its own for each operation of rank " + std::to_string(rank_));
+                          "; expected a unique label within rank " + std::to_string(rank_));
         first = word();
       } else {
         read_dependency(begin, label);
@@ -223,7 +223,7 @@ class Reader {
     if (minus_one()) {
       if (!receives)
         fail(word_,
-             "-1 stands for any source, and this is a destination; expected a rank 0 .. " + std::to_string(ranks_ - 1));
+             "-1 (any source) is not valid for a destination; expected a rank 0 .. " + std::to_string(ranks_ - 1));
       op.peer = kAnySource;
     } else {
       const u64 peer = number("a rank", 0, kNone - 1);
@@ -234,8 +234,7 @@ class Reader {
     }
     if (take("tag")) {
       if (minus_one()) {
-        if (!receives)
-          fail(word_, "-1 stands for any tag, and a message has one; expected a tag " + range(0, kLargestTag));
+        if (!receives) fail(word_, "-1 (any tag) is only valid for recv; expected a tag " + range(0, kLargestTag));
         op.tag = kAnyTag;
       } else {
         op.tag = static_cast<i32>(number("a tag", 0, kLargestTag));
@@ -252,10 +251,10 @@ class Reader {
     if (!on_start && verb != "requires") {
       if (after == "rank")
         fail(begin, "rank " + std::to_string(rank_) + " is still open; expected '}' before the next rank");
-      // Two words, and the second one is nearly right: a dependency. Otherwise the first one is wrong.
+      // If the second word is nearly correct, the statement is a dependency. Otherwise the first word is wrong.
       const std::string hint = verb.empty() ? "" : did_you_mean(std::string(verb), {"requires", "irequires"});
       if (!hint.empty())
-        fail(word_, "unknown word " + quoted(verb) + hint + "; expected requires, irequires or ':' behind the label " +
+        fail(word_, "unknown word " + quoted(verb) + hint + "; expected requires, irequires or ':' after the label " +
                         quoted(after));
       fail(begin, "unknown statement " + quoted(after) + did_you_mean(std::string(after), {"calc", "send", "recv"}) +
                       "; expected calc, send, recv, LABEL: or LABEL requires LABEL");
@@ -282,7 +281,7 @@ class Reader {
     return op;
   }
 
-  // ---- what only errors need ----
+  // ---- errors ----
 
   [[noreturn]] void fail(const char* at, const std::string& what) const {
     const std::string_view before(text_, static_cast<std::size_t>(at - text_));
@@ -292,7 +291,7 @@ class Reader {
     throw ConfigError(out_->file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + what);
   }
 
-  // What stands at p_, for a sentence.
+  // Describes the text at p_ for a message.
   std::string here() const {
     if (p_ == end_) return "the file ends here";
     if (*p_ == '\n') return "the line ends here";
@@ -310,7 +309,7 @@ class Reader {
   static std::string range(u64 least, u64 most) { return std::to_string(least) + " .. " + std::to_string(most); }
 
   [[noreturn]] void fail_label(const char* at, std::string_view label) const {
-    // Perhaps it is there, in the wrong place: every "word:" of the text, with the rank it belongs to.
+    // Searches every "word:" of the text with its rank, in case the label exists at another place.
     Reader all(*this);
     const std::string of_rank = "rank " + std::to_string(rank_);
     std::string elsewhere;
@@ -341,7 +340,7 @@ class Reader {
                  of_rank + " above this line");
   }
 
-  // Begins with the dependency that closes the circle, the last one in the text.
+  // Begins with the dependency that closes the cycle, which is the last one in the text.
   [[noreturn]] void fail_cycle(std::vector<u32> cycle, std::span<const Dependency> dependencies) const {
     std::rotate(cycle.begin(), std::max_element(cycle.begin(), cycle.end()), cycle.end());
     std::vector<std::string> names(ops_of_rank());
@@ -351,7 +350,7 @@ class Reader {
     std::string circle = names[dependencies[cycle[0]].before];
     for (const u32 k : cycle) circle += " -> " + names[dependencies[k].after];
     fail(written_[cycle[0]],
-         "operations wait for each other in a circle: " + circle + "; expected dependencies without circles");
+         "operations wait for each other in a cycle: " + circle + "; expected acyclic dependencies");
   }
 
   void check_messages() const {
@@ -369,7 +368,7 @@ class Reader {
       at = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end_ - at))) + 1;
     while (*at == ' ' || *at == '\t') at++;
     const bool sends = out_->ops[found.op].kind == OpKind::kSend;
-    fail(at, std::string(sends ? "nobody receives this message: " : "nobody sends this message: ") + found.why +
+    fail(at, std::string(sends ? "no receive matches this message: " : "no send matches this receive: ") + found.why +
                  (sends ? "; expected a receive" : "; expected a send") + " with this source, destination and tag");
   }
 
@@ -377,12 +376,12 @@ class Reader {
   u32 line_of(u32 op) const { return op < ops_of_rank() ? out_->lines[out_->first_op.back() + op] : line_; }
 
   const char* const text_;
-  const char* const end_;  // there stands a zero, so that nothing need ask for the end before it looks at a character
+  const char* const end_;  // ends with a zero, so that a character can be read before checking for the end
   const char* p_;
   const char* word_ = nullptr;
   u32 line_ = 1, rank_ = 0, ranks_ = 0;
   GoalLabels labels_;
-  std::vector<const char*> written_;  // where each dependency of the rank stands
+  std::vector<const char*> written_;  // [dependencies of the rank] position in the text
   std::shared_ptr<GoalProgram> out_;
 };
 

@@ -44,7 +44,7 @@ class Writer {
     const u64 first = ops_;
     for (const Op& op : block.ops) write(op);
 
-    // Whoever waits for nothing in its block begins it; whose end nobody waits for ends it.
+    // Operations without a dependency begin the block. Operations for which no other operation waits end it.
     std::vector<bool> begins(block.ops.size(), true), ends(block.ops.size(), true);
     for (const Dependency& d : block.dependencies) {
       depend(first + d.after, first + d.before, d.on_start);
@@ -91,7 +91,7 @@ class Writer {
   static constexpr std::size_t kClaim = 64 << 20;
   std::size_t claimed_ = kClaim;  // bytes of the text
   u64 ops_ = 0;                   // of this rank so far; their labels are o0, o1, ...
-  std::vector<u64> ends_;         // of the block before
+  std::vector<u64> ends_;         // operations that end the previous block
 };
 
 }  // namespace
