@@ -1,5 +1,5 @@
 // The same seed gives the same bits; a fork and a restored snapshot stay equal to their original.
-#include "scenes.hpp"
+#include "support/scenes.hpp"
 #include "test.hpp"
 
 using namespace scenes;

@@ -3,12 +3,12 @@
 // errors that their pages show.
 #include <cmath>
 
-#include "crafted.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/stats.hpp"
 #include "simcore/workload.hpp"
-#include "tables.hpp"
+#include "support/crafted.hpp"
+#include "support/tables.hpp"
 #include "topology/dragonfly.hpp"
 
 using namespace scenes;

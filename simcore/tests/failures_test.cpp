@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "crafted.hpp"
 #include "simcore/registry.hpp"
+#include "support/crafted.hpp"
 #include "topology/graph.hpp"
 
 using namespace scenes;

@@ -1,10 +1,10 @@
 // Damaged GOAL schedules and configurations: each is refused, or read, built and run for a while.
 #include <sstream>
 
-#include "fuzz.hpp"
-#include "scenes.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/workload.hpp"
+#include "support/fuzz.hpp"
+#include "support/scenes.hpp"
 #include "workload/goal.hpp"
 #include "workload/program_totals.hpp"
 

@@ -2,7 +2,7 @@
 // The failure message of a case prints the new value.
 #include <cstdio>
 
-#include "scenes.hpp"
+#include "support/scenes.hpp"
 #include "test.hpp"
 
 using namespace scenes;

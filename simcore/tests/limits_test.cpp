@@ -5,8 +5,8 @@
 #include <chrono>
 #include <ctime>
 
-#include "scenes.hpp"
 #include "simcore/workload.hpp"
+#include "support/scenes.hpp"
 #include "test.hpp"
 #include "workload/array_program.hpp"
 #include "workload/goal.hpp"

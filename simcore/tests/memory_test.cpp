@@ -1,7 +1,7 @@
 // What components keep: declared by a routing of this file alone, and carried by State as if it had always been there.
 // And two learned tables side by side.
-#include "seam.hpp"
 #include "simcore/registry.hpp"
+#include "support/seam.hpp"
 #include "topology/graph.hpp"
 #include "verify/verify.hpp"
 

@@ -2,9 +2,9 @@
 // in packets.
 #include <algorithm>
 
-#include "scenes.hpp"
 #include "simcore/stats.hpp"
 #include "simcore/workload.hpp"
+#include "support/scenes.hpp"
 #include "test.hpp"
 #include "workload/goal.hpp"
 

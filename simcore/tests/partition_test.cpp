@@ -1,9 +1,9 @@
 // Partitions and threads: the same run however the network is cut, whoever runs the pieces, and in however many calls.
 #include <algorithm>
 
-#include "crafted.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/stats.hpp"
+#include "support/crafted.hpp"
 #include "team.hpp"
 
 using namespace scenes;

@@ -1,17 +1,17 @@
 // What everything that is registered does: every routing, engine, pattern, block of features and reward on the small
-// instances of the topologies (trace.hpp), and the programs of the motifs. Its constants are part of the name under
-// which results of other commits count as this one's (FLITGYM_RESULTS in CMakeLists.txt): whoever changes one of them
-// has runs done again. What is new comes behind the line "// later" of recorded.inc, and has nothing done again. The
-// scenes of trace_test.cpp are fewer and under more load.
+// instances of the topologies (support/trace.hpp), and the programs of the motifs. Its constants are part of the name
+// under which results of other commits count as this one's (FLITGYM_RESULTS in CMakeLists.txt): whoever changes one of
+// them has runs done again. What is new comes behind the line "// later" of recorded.inc, and has nothing done again.
+// The scenes of trace_test.cpp are fewer and under more load.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
 #include <utility>
 
-#include "crafted.hpp"
 #include "simcore/registry.hpp"
+#include "support/crafted.hpp"
+#include "support/trace.hpp"
 #include "tables/engine.hpp"
-#include "trace.hpp"
 
 using namespace scenes;
 

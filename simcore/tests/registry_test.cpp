@@ -5,11 +5,11 @@
 #include <set>
 #include <tuple>
 
-#include "crafted.hpp"
-#include "dependencies.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
+#include "support/crafted.hpp"
+#include "support/dependencies.hpp"
 #include "topology/graph.hpp"
 
 using namespace scenes;

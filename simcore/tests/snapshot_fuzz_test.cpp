@@ -2,9 +2,9 @@
 // refused or played on without a sanitizer's report. And what a simulation writes itself is always taken back.
 #include <cstring>
 
-#include "fuzz.hpp"
-#include "seam.hpp"
 #include "simcore/workload.hpp"
+#include "support/fuzz.hpp"
+#include "support/seam.hpp"
 #include "verify/verify.hpp"
 #include "workload/goal.hpp"
 

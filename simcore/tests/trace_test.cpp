@@ -1,11 +1,11 @@
-// What a simulation does (trace.hpp), one constant per scene. A change of these numbers is a change of behaviour; the
-// state's own hash (golden_test.cpp) may change with its layout, this one may not.
+// What a simulation does (support/trace.hpp), one constant per scene. A change of these numbers is a change of
+// behaviour; the state's own hash (golden_test.cpp) may change with its layout, this one may not.
 #include <algorithm>
 #include <cstdio>
 #include <utility>
 
-#include "crafted.hpp"
-#include "trace.hpp"
+#include "support/crafted.hpp"
+#include "support/trace.hpp"
 
 using namespace scenes;
 

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <map>
 
-#include "scenes.hpp"
 #include "simcore/delay_line.hpp"
 #include "simcore/error.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/wheel.hpp"
+#include "support/scenes.hpp"
 #include "test.hpp"
 
 using namespace scenes;

@@ -1,6 +1,6 @@
 // The life of one packet as text: from terminal 2 to terminal 10 on 72 terminals, hpdc21, cycle by cycle (the times are
-// those of zero_load_test.cpp).
-#include "scenes.hpp"
+// those of stage/zero_load_test.cpp).
+#include "support/scenes.hpp"
 #include "test.hpp"
 
 using namespace scenes;
