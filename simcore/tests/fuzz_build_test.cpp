@@ -1,4 +1,4 @@
-// Damaged GOAL schedules and configurations: each is refused, or read, built and run for a while.
+// Damaged GOAL schedules and configurations. Each is refused, or it is read, built and run for a while.
 #include <sstream>
 
 #include "simcore/registry.hpp"
@@ -12,8 +12,8 @@ using namespace scenes;
 
 namespace {
 
-// A configuration as text, a parameter per line: "topology.widths [4, 4]". Sections without a name are the router and
-// the jobs.
+// A configuration as text with one parameter per line: "topology.widths [4, 4]". The sections of the router and of the
+// workload have no name.
 std::string text_of(const Config& c) {
   std::string text;
   const auto write = [&](const std::string& name, const Section& section) {
@@ -69,7 +69,8 @@ Config config_of(const std::string& text) {
     if (dot == blank && name != "router") section->name = word;
     else if (!key.empty()) section->values[key] = value_of(word);
   }
-  if (c.routing.values.contains("path")) c.routing.values.erase("path");  // files of its own: another reader
+  if (c.routing.values.contains("path"))
+    c.routing.values.erase("path");  // a file has its own reader and its own fuzzing
   return c;
 }
 
@@ -77,7 +78,8 @@ void build_and_run(const std::string& text) {
   const Config c = config_of(text);
   u32 asked = 0;
   const KeepGoing patience = [&] {
-    if (++asked > 20) throw CoreError("interrupted");  // about a second: large, but not stuck
+    if (++asked > 20)
+      throw CoreError("interrupted");  // about a second: the configuration is large, the build does not hang
   };
   Simulation sim(c, patience);
   CHECK(sim.network().memory_bytes <= 30000000);

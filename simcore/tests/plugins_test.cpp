@@ -1,5 +1,5 @@
-// Libraries that are refused before they are loaded, and whose components a network is made of. Libraries that are
-// loaded are tested with the example of docs/extending (tests/plugins).
+// Libraries that are refused before they are loaded, and the record of the plugins that a network uses. tests/plugins
+// loads the example plugin of docs/extending.
 #include "simcore/plugins.hpp"
 
 #include <unistd.h>

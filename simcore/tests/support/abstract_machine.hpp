@@ -1,6 +1,6 @@
-// Runs a program without a network: messages take no time, and a message carries what its rank knew when all that the
-// send depends on was done. Either a send is done at once (eager) or when its receive has been posted (rendezvous). For
-// tests of what a program means.
+// Runs a program without a network, for tests of the meaning of programs. Messages take no time. A message carries the
+// knowledge that its rank had when the last dependency of the send was done. A send is done at once (eager) or when its
+// receive is posted (rendezvous).
 #pragma once
 
 #include <algorithm>
@@ -17,17 +17,17 @@ using namespace flitgym;
 
 class AbstractMachine {
  public:
-  // `carries` says whether the message of a rank's send (block, operation) takes along what the rank knows; empty =
-  // always.
+  // `carries` reports whether the message of a send (rank, block, operation) carries the rank's knowledge. Empty: every
+  // message does.
   using Carries = std::function<bool(u32 rank, u64 block, u32 op)>;
 
-  bool finished = true;                        // false: some ranks wait for each other for ever
-  bool sizes_agree = true;                     // every receive got a message of its size
-  bool once = true;                            // nothing was merged twice: what came was new, or complete
-  u64 time = 0;                                // ns, of computations alone
-  std::vector<u64> knows;                      // [ranks] bit r: the contribution of rank r (ranks up to 64)
-  std::vector<u64> received, sent;             // [ranks] bytes
-  std::map<std::pair<u32, u32>, u64> between;  // bytes from, to
+  bool finished = true;             // false: a deadlock, some ranks wait for each other
+  bool sizes_agree = true;          // every receive got a message of its own size
+  bool once = true;                 // nothing was merged twice: each message was new to its receiver, or complete
+  u64 time = 0;                     // ns of computation on the longest path
+  std::vector<u64> knows;           // [ranks] bit r: the rank knows the contribution of rank r (ranks up to 64)
+  std::vector<u64> received, sent;  // [ranks] bytes
+  std::map<std::pair<u32, u32>, u64> between;  // bytes, by (source, destination)
 
   AbstractMachine(const Program& program, bool rendezvous, Carries carries = {})
       : program_(program), rendezvous_(rendezvous), carries_(std::move(carries)), ranks_(program.ranks) {
@@ -48,9 +48,9 @@ class AbstractMachine {
   struct Rank {
     Block block_ops;
     u64 block = 0, blocks = 0, now = 0;
-    std::vector<u32> waits;              // [ops] dependencies left
-    std::vector<u64> begin, knows;       // [ops] when it may start, and with what
-    std::vector<std::vector<u32>> next;  // [ops] those that depend on it
+    std::vector<u32> waits;              // [ops] unfinished dependencies
+    std::vector<u64> begin, knows;       // [ops] earliest start, and the rank's knowledge at that time
+    std::vector<std::vector<u32>> next;  // [ops] the operations that depend on this one
     u32 left = 0;
   };
   struct Posted {

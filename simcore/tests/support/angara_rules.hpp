@@ -1,4 +1,4 @@
-// The rules of Angara's routes as the study words them, for the tables to be held against.
+// The rules of Angara's routes in the study's own words, as a reference for the tables.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace scenes {
 
 using namespace flitgym;
 
-// The rules as they read, with nothing of the routing graph but the directions of channels.
+// The rules word by word. Only the directions of channels come from the routing graph.
 struct Rules {
   const ChannelGraph& g;
   const std::vector<u8>& direction;
@@ -24,7 +24,7 @@ struct Rules {
     augment();
   }
 
-  // Theorem 2 as it reads: every look at what is ahead is a search of its own.
+  // Theorem 2 word by word: every question about the channels ahead is a separate search.
   std::set<u32> ahead(u32 channel) const {
     std::set<u32> seen;
     std::vector<u32> found{channel};
@@ -54,7 +54,7 @@ struct Rules {
     }
   }
   bool turn(u32 c, u32 next) const { return direction[next] >= direction[c] || added.contains({c, next}); }
-  // A list keeps to the order and has no dimension in both directions.
+  // A list follows the order of directions and uses no dimension in both directions.
   bool list(const std::vector<u32>& route, std::size_t begin, std::size_t end) const {
     std::set<u32> used;
     for (std::size_t k = begin; k < end; k++) {
@@ -74,7 +74,8 @@ struct Rules {
     return list(route, 0, size) || (first && list(route, 1, size)) || (last && list(route, 0, size - 1)) ||
            (first && last && size > 1 && list(route, 1, size - 1));
   }
-  // All permitted routes from a switch, of no more steps than given: every beginning of one is one.
+  // Visits all permitted routes from a switch with at most `steps` hops. A prefix of a permitted route is permitted, so
+  // the search cuts off the others early.
   void each_route(std::vector<u32>& route, u32 at, u32 steps, const std::function<void(u32)>& visit) const {
     visit(at);
     if (route.size() == steps) return;

@@ -1,5 +1,5 @@
-// One packet on its own: a State that holds it and nothing else, and a Batch of its one request. What a routing would
-// do with it at any router, under any congestion that a test makes up.
+// A State that holds one packet and nothing else, and a Batch with the request of that packet. Shows what a routing
+// does with the packet at any router, under any congestion that a test sets.
 #pragma once
 
 #include "decision.hpp"
@@ -8,12 +8,12 @@
 
 namespace scenes {
 
-struct Step {  // router-local port
+struct Step {  // port: router-local
   u32 port, vc_class;
   auto operator<=>(const Step&) const = default;
 };
 
-struct Place {  // where a head is: the input VC is the first of its class
+struct Place {  // position of a head flit: the input VC is the first of its class
   u32 router, in_port, in_class;
 };
 
@@ -30,7 +30,7 @@ struct Lone {
     batch = std::move(workspace.batch);
     resize(1);
   }
-  // A packet of its own for each request.
+  // One packet per request.
   void resize(u32 requests) {
     batch.count = requests;
     state.packets.resize(requests);
@@ -41,7 +41,7 @@ struct Lone {
   }
 
   Packet& packet() { return state.packets[0]; }
-  // What the routing keeps of the packet, whatever that is.
+  // The routing's memory of the packet, as bytes.
   std::vector<u8> kept() const {
     std::vector<u8> all;
     for (const u32 k : net.packet_memories)
@@ -58,7 +58,7 @@ struct Lone {
     }
   }
   u32& intermediate() { return *scenes::kept<u32>(net, state, "intermediate"); }
-  // A new packet; returns where it starts.
+  // Makes a new packet and returns its first place.
   Place send(u32 source, u32 destination, u32 sequence = 0) {
     packet() = Packet{};
     begin_packet(net, state, 0);
@@ -75,14 +75,14 @@ struct Lone {
     batch.input_vc[i] = net.vc_id(net.port(at.router, at.in_port), at.in_class);
     batch.packet[i] = id;
   }
-  // What the routing chooses.
+  // The routing's choice.
   Step ask(const Place& at) {
     request(0, at);
     net.route(net, state, batch);
     mark_nonminimal(net, state, batch);
     return {batch.out_port[0], batch.out_class[0]};
   }
-  // Everything it may choose.
+  // All candidates of the routing.
   std::vector<Step> candidates(const Place& at) {
     request(0, at);
     net.candidates(net, state, batch);
@@ -92,13 +92,13 @@ struct Lone {
     return steps;
   }
   bool ejects(u32 router, const Step& step) const { return !net.is_link(net.port(router, step.port)); }
-  // Behind a step that does not eject.
+  // The place after a step to another router.
   Place behind(u32 router, const Step& step) const {
     const u32 peer = net.channels[net.port(router, step.port)].peer;
     return {net.router_of_port(peer), net.local_port(peer), step.vc_class};
   }
 
-  // The whole path, ejection left out; visit(router, step) at every hop.
+  // Walks the whole path without the ejection and calls visit(router, step) at every hop.
   template <class Visit>
   u32 walk(u32 source, u32 destination, u32 sequence, Visit&& visit) {
     return walk_on(send(source, destination, sequence), visit);
@@ -121,7 +121,7 @@ struct Lone {
   }
 };
 
-// All flits of a port on one VC: in its output queue, or in the buffer downstream.
+// Puts all flits of a port on one VC: `queued` in the output queue, `downstream` in the buffer of the next router.
 inline void congest(Lone& lone, u32 router, u32 port, u32 vc, u32 queued, u32 downstream) {
   Port& o = lone.state.ports[lone.net.port(router, port)];
   OutputVc& out = lone.state.output_vcs[lone.net.vc_id(lone.net.port(router, port), vc)];

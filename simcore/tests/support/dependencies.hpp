@@ -1,6 +1,5 @@
-// The channel dependency graph (Dally & Seitz 1987): which (channel, VC class) may wait for which. Without a cycle in
-// it, nothing can wait in a circle. VCs of one class may stand in for each other, so a graph of classes says the same
-// as one of VCs.
+// The channel dependency graph (Dally & Seitz 1987): the (channel, VC class) pairs that may wait for each other. A
+// graph without a cycle has no deadlock. VCs of one class are interchangeable, so the graph has one node per class.
 #pragma once
 
 #include <map>
@@ -18,8 +17,8 @@ using Edges = std::map<u32, std::set<u32>>;
 inline u32 channel_class(u32 port, u32 vc_class) { return port << 5 | vc_class; }
 inline u32 class_of(u32 channel) { return channel & 31; }
 
-// A head that came in by in_port on in_class may go to out_port on out_class. Terminals take everything: they end every
-// wait.
+// Adds the edge of a head that arrived at in_port on in_class and leaves by out_port on out_class. Terminals always
+// accept flits, so ports of terminals have no edge.
 inline void add(Edges& edges, const Network& net, u32 router, u32 in_port, u32 in_class, u32 out_port, u32 out_class) {
   const u32 input = net.port(router, in_port), output = net.port(router, out_port);
   if (net.channels[input].kind == PortKind::kTerminal || net.channels[output].kind == PortKind::kTerminal) return;
@@ -32,9 +31,10 @@ inline u64 edge_count(const Edges& edges) {
   return n;
 }
 
-// Takes away what nothing waits for, until nothing is left (acyclic) or nothing can go.
+// Removes the channels that nothing waits for until none is left to remove. The graph is acyclic if this removes all of
+// them.
 inline bool acyclic(const Edges& edges) {
-  std::map<u32, u32> waiting;  // how many edges lead to it
+  std::map<u32, u32> waiting;  // number of edges that lead to the channel
   for (const auto& [from, to] : edges) {
     waiting[from];
     for (u32 next : to) waiting[next]++;

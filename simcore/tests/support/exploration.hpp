@@ -1,4 +1,4 @@
-// What the exhaustive proofs of freedom from deadlock share: every state that a packet can reach, every hop that it may
+// Shared by the exhaustive proofs of freedom from deadlock: every state that a packet can reach, every hop that it may
 // take from there, and the channel dependencies that follow.
 #pragma once
 
@@ -12,12 +12,13 @@
 
 namespace scenes {
 
-// A packet at a router, and a hop it may take there with what it then remembers.
+// A packet at a router.
 struct Node {
   Place at;
   Packet packet;
-  std::vector<u8> kept;  // what the routing keeps of the packet
+  std::vector<u8> kept;  // the routing's memory of the packet
 };
+// A hop that the packet may take, and the packet after the hop.
 struct Option {
   Step step;
   Packet packet;
@@ -30,22 +31,22 @@ struct Option {
 };
 using Options = std::function<std::vector<Option>(Lone&, const Node&)>;
 
-// What a packet's further way can depend on. Its source does on a Dragonfly alone (the group it came from).
+// The part of a state that a packet's further path can depend on. The source matters only on a Dragonfly, by its group.
 inline auto key(const Node& n, bool by_source) {
   const Packet& p = n.packet;
   return std::tuple{n.at.router, n.at.in_port, n.at.in_class, p.destination, by_source ? p.source : 0,
                     p.sequence,  u32{p.hops},  u32{p.phase},  n.kept};
 }
 
-// From every terminal to every terminal, whatever VC it enters on. `turns`: sequence numbers that differ by so much use
-// the same parallel links. visit(node, options) once per reachable state.
+// Starts from every terminal to every terminal, on every VC class that the routing looks at. Sequence numbers that
+// differ by `turns` use the same parallel links. visit(node, options) is called once per reachable state.
 template <class Visit>
 Edges explore(Lone& x, const Options& options, Visit&& visit, u32 turns = 1) {
   const bool by_source = x.net.topology_name == "dragonfly" || turns > 1;
   Edges edges;
   std::vector<Node> nodes;
   std::set<decltype(key(Node{}, true))> seen;
-  // the others do not look at the class a head came in on
+  // A routing without candidates ignores the class on which a head arrived.
   const u32 entered = x.net.candidates ? x.net.routing_facts.classes : 1;
   for (u32 source = 0; source < x.net.terminals; source++)
     for (u32 destination = 0; destination < x.net.terminals; destination++)
@@ -84,8 +85,7 @@ inline Lone lone(const Section& topology, const Section& routing) {
 }
 inline Section cube() { return hyperx_section({3, 3, 3}, 1); }  // 27 routers, 162 directed channels
 
-// Of a routing that lists its relation: all of it. The routing itself is asked first, for it writes down what a packet
-// remembers.
+// All candidates of a routing that lists them. The routing runs first because it writes down the packet's memory.
 inline std::vector<Option> listed(Lone& x, const Node& node) {
   x.packet() = node.packet;
   x.keep(node.kept);
@@ -96,8 +96,8 @@ inline std::vector<Option> listed(Lone& x, const Node& node) {
   return out;
 }
 
-// Of any other routing: what it chooses as its congestion is made up and as its random draws fall. craft(x, node, ask)
-// sets the scene and calls ask() as often as it likes.
+// The choices of a routing that lists no candidates, over made-up congestion and random draws. craft(x, node, ask) sets
+// the congestion and calls ask() any number of times.
 using Craft = std::function<void(Lone&, const Node&, const std::function<void()>&)>;
 inline Options chosen(u32 draws, u32 turns, Craft craft) {
   return [=](Lone& x, const Node& node) {
@@ -119,7 +119,7 @@ inline Options chosen(u32 draws, u32 turns, Craft craft) {
 }
 inline void idle(Lone&, const Node&, const std::function<void()>& ask) { ask(); }
 
-// Idle, and each VC of each of some ports of some routers full in turn.
+// Asks on an idle network, and with each VC of the given ports full in turn.
 inline void each_full(Lone& x, const std::function<void()>& ask, const std::vector<u32>& routers, u32 first_port,
                       u32 end_port) {
   ask();
@@ -138,7 +138,7 @@ inline std::string text(const Section& routing) {
   return out;
 }
 
-// The router's table drawn anew; many packets, of which half explore.
+// Asks twice with a new random table in the router, with many packets. Half of the packets explore.
 inline Options learned(u32 turns = 1) {
   return chosen(150, turns, [](Lone& x, const Node& node, const std::function<void()>& ask) {
     const LearnedTable t = learned_table(x.net);

@@ -1,4 +1,4 @@
-// Small networks in every format, read from files that are gone with the case, and what a refusal has to say.
+// Small networks in every file format, temporary files that hold them, and the checks of refusals.
 #pragma once
 
 #include <unistd.h>
@@ -18,7 +18,7 @@ namespace fabrics {
 
 using namespace flitgym;
 
-// A file that is gone with the case.
+// A temporary file that lasts as long as the object.
 struct File {
   std::filesystem::path path;
   explicit File(const std::string& text, const std::string& end = ".txt") {
@@ -42,7 +42,8 @@ inline Fabric read(const std::string& text, const std::string& format) {
   return read_fabric(File(text).path.string(), format);
 }
 
-// "PATH:place: ...", place being a line or empty for the whole file; every part is in it, and what is expected instead.
+// Expects a refusal that starts with "PATH:place: " and contains every part. `place` is a line number, or empty for the
+// whole file.
 inline void refused(const std::string& text, const std::string& format, const std::string& place,
                     const std::vector<std::string>& parts) {
   const File file(text);
@@ -66,7 +67,7 @@ inline std::string end_text(const Fabric& f, u32 node, u32 port) {
   return f.nodes[node].name + (port == kNone ? "" : ":" + std::to_string(port));
 }
 
-// Nodes, then cables, in their order.
+// The nodes and then the cables, in the order of the file.
 inline std::string text(const Fabric& f) {
   std::string out;
   for (const auto& node : f.nodes) out += (out.empty() ? "" : " ") + node.name + (node.host ? "*" : "");
@@ -78,7 +79,7 @@ inline std::string text(const Fabric& f) {
   }
   return out;
 }
-// The same in any order of nodes, cables and their ends.
+// The same, independent of the order of nodes, of cables and of the ends of a cable.
 inline std::string sorted_text(const Fabric& f) {
   std::vector<std::string> lines;
   for (const auto& node : f.nodes) lines.push_back(node.name + (node.host ? "*" : ""));
@@ -147,7 +148,7 @@ Ca	2 "h2"
 [1]	"s1"
 )";
 
-// What ibnetdiscover (infiniband-diags 44.0) prints with -g -f where ibsim 0.10 plays the network above.
+// Output of ibnetdiscover (infiniband-diags 44.0) with -g -f for the network above, simulated by ibsim 0.10.
 inline const char* const kDiscovered = R"(#
 # Topology file: generated on Sun Nov 22 03:26:59 2026
 #

@@ -1,4 +1,4 @@
-// Fat trees of the tests, and what a packet meets in them, told by their labels alone.
+// Fat trees of the tests. Their expected properties follow from the labels of the switches alone.
 #pragma once
 
 #include "support/scenes.hpp"

@@ -1,6 +1,6 @@
-// Mutated input for the readers of the core. A reader may return or refuse (ConfigError, CoreError); anything else, a
-// sanitizer's report, or a mutation that takes long fails the case. `make test` tries `runs` mutations, always the
-// same; with FLITGYM_FUZZ_SECONDS=n in the environment (`make fuzz`) a case goes on with others for n seconds.
+// Mutated input for the readers of the core. A reader may return or refuse (ConfigError, CoreError). Any other
+// exception, a sanitizer's report or a mutation that takes over 20 s fails the case. `make test` tries a fixed list of
+// `runs` mutations. With FLITGYM_FUZZ_SECONDS=n in the environment (`make fuzz`), a case tries mutations for n seconds.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,8 @@
 
 namespace testing {
 
-// One to eight changes: bits, bytes, whole numbers, parts cut out, doubled, moved from another text, or words put in.
+// Makes one to eight changes: flips a bit, replaces a byte, cuts, doubles or moves a part, inserts a word, cuts the end
+// off, or writes a number.
 inline std::string mutated(const std::vector<std::string>& corpus, const std::vector<std::string>& words,
                            flitgym::u64 seed) {
   using flitgym::u32, flitgym::u64;
@@ -46,7 +47,7 @@ inline std::string mutated(const std::vector<std::string>& corpus, const std::ve
         if (!words.empty()) text.insert(at, words[pick(words.size())]);
         break;
       case 6: text.resize(at); break;
-      default: {  // a number of 1, 2, 4 or 8 bytes at one of its ends
+      default: {  // a number of 1, 2, 4 or 8 bytes at an end of its range
         static const u64 ends[] = {0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0xffffffff, ~u64{0} >> 1, ~u64{0}};
         const u64 value = ends[pick(std::size(ends))];
         for (std::size_t k = 0, width = std::size_t{1} << pick(4); k < width && at + k < text.size(); k++)
@@ -57,7 +58,7 @@ inline std::string mutated(const std::vector<std::string>& corpus, const std::ve
   return text;
 }
 
-// Hands what `make` makes of one seed after the other to `read`.
+// Calls `read` with make(seed) for one seed after the other.
 inline void fuzz(const std::function<std::string(flitgym::u64)>& make, flitgym::u32 runs,
                  const std::function<void(const std::string&)>& read) {
   using Clock = std::chrono::steady_clock;
@@ -78,7 +79,7 @@ inline void fuzz(const std::function<std::string(flitgym::u64)>& make, flitgym::
   }
 }
 
-// Hands mutations of `corpus` (which must be readable as it is) to `read`; `words` are what the format is made of.
+// Calls `read` with mutations of `corpus`, which must be readable itself. `words` are the keywords of the format.
 inline void fuzz(const std::vector<std::string>& corpus, const std::vector<std::string>& words, flitgym::u32 runs,
                  const std::function<void(const std::string&)>& read) {
   for (const std::string& whole : corpus) read(whole);

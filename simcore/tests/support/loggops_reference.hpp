@@ -1,24 +1,26 @@
-// LogGOPS by the book, for tests only: what a program takes on a network without congestion, in whole nanoseconds.
-// Plain rather than fast, and nothing of it is shared with the engine that it is compared to.
+// A plain LogGOPS interpreter for tests: the time that a program takes on a network without congestion, in whole ns. It
+// shares no code with the engine that it is compared to.
 //
-// With s bytes, s' = max(s, 1) - 1 of them behind the first, and clocks of each processor and of each direction of each
-// interface:
-//   calc     waits for its processor, takes it for its time
-//   send     waits for its processor and outgoing interface, takes them for o + s'O and g + s'G; its head is there o +
-//   L after its begin message  waits for the receiver's processor and incoming interface, takes them for o + s' max(O,
-//   G) and g + s'G. It uses the numbers
-//            of the send's cpu and nic, for it need not know its receive yet. Then it meets the first posted receive,
-//            or is kept.
-//   receive  meets the first kept message or is posted; takes no time itself
-// Finished is a calc and an eager send (s <= S) when its processor is free again, a receive when the message it meets
-// has left the processor, a rendezvous send when its message has met its receive: this pulls the send's clocks up to
-// that moment, without latency. A rank is in one block at a time. LogGOPSim calls an operation finished when it begins,
-// and lets whoever comes next wait for its own processor: the same times where a rank uses one processor, earlier ones
-// where it uses several.
+// Let s be the bytes of a message and s' = max(s, 1) - 1 the bytes after the first. Each processor has a clock, and so
+// has each direction of each interface. A clock holds the time at which its owner is free again.
+//   calc     waits for its processor and occupies it for its own time.
+//   send     waits for its processor and outgoing interface. It occupies them for o + s'O and g + s'G.
+//            Its message begins to arrive o + L later.
+//   message  waits for the receiver's processor and incoming interface. It occupies them for
+//            o + s' max(O, G) and g + s'G. Both have the numbers that the send names, because the receive
+//            may not be known yet. Then the message meets the first posted receive, or is kept.
+//   receive  meets the first kept message, or is posted. It takes no time itself.
+// Times of finish:
+//   calc, eager send (s <= S)  when the processor is free again
+//   receive                    when its message has left the processor
+//   rendezvous send            when its message has met its receive. The clocks of the send advance to that
+//                              moment, without latency.
+// A rank is in one block at a time. LogGOPSim finishes an operation when it begins, and the next operation waits for
+// its own processor. That gives the same times if a rank uses one processor, and earlier times if it uses several.
 //
-// Events happen in the order of their times, at one time in the order of their creation. One that has to wait happens
-// again when its clocks are free and keeps its place in the order of creation. Who loses a clock to another event of
-// the same time is noted as a tie: where there is none, every correct engine finds the same times.
+// Events run in the order of time, and at equal times in the order of creation. An event that has to wait runs again
+// when its clocks are free and keeps its place in the order of creation. If an event loses a clock to another event of
+// the same time, a tie is recorded. Without ties every correct engine finds the same times.
 #pragma once
 
 #include <algorithm>
@@ -34,17 +36,17 @@ namespace loggops {
 
 using namespace flitgym;
 
-// ns; G and O per byte; S bytes. The defaults are LogGOPSim's.
+// Times in ns, G and O in ns per byte, S in bytes. The defaults are LogGOPSim's.
 struct Model {
   u64 L = 2500, o = 1500, g = 1000, G = 6, O = 0, S = 65535;
 };
 
-struct Who {
+struct OpId {
   u32 rank;
   u64 block;
   u32 op;
-  bool message;  // the message of this send, at its receiver
-  bool operator==(const Who&) const = default;
+  bool message;  // true: the message of this send, at its receiver
+  bool operator==(const OpId&) const = default;
 };
 struct Times {
   u32 rank;
@@ -54,11 +56,11 @@ struct Times {
 };
 struct Tie {
   u64 time;
-  Who winner, loser;
+  OpId winner, loser;
 };
 struct Result {
-  std::vector<u64> end;    // of each rank: when its last processor is free
-  std::vector<Times> ops;  // in the order in which ranks got to them
+  std::vector<u64> end;    // [ranks] time at which the last processor is free
+  std::vector<Times> ops;  // in the order in which ranks reached them
   std::vector<Tie> ties;
   u64 last() const { return *std::max_element(end.begin(), end.end()); }
 };
@@ -81,10 +83,10 @@ class Reference {
     }
     for (const Task& task : tasks_) {
       if (!task.finished)
-        throw std::runtime_error("operation " + std::to_string(task.who.op) + " of block " +
-                                 std::to_string(task.who.block) + " of rank " + std::to_string(task.who.rank) +
+        throw std::runtime_error("operation " + std::to_string(task.id.op) + " of block " +
+                                 std::to_string(task.id.block) + " of rank " + std::to_string(task.id.rank) +
                                  " never finishes");
-      result_.ops.push_back({task.who.rank, task.who.block, task.who.op, task.start, task.finish});
+      result_.ops.push_back({task.id.rank, task.id.block, task.id.op, task.start, task.finish});
     }
     for (const Rank& rank : ranks_) {
       u64 end = 0;
@@ -99,33 +101,33 @@ class Reference {
   struct Event {
     u64 time, number;
     Kind kind;
-    u32 task;  // of a message: its send
-    // for a queue of the largest
+    u32 task;  // the send, if this is a message
+    // Reversed: std::priority_queue takes the largest first.
     bool operator<(const Event& other) const { return time != other.time ? time > other.time : number > other.number; }
   };
   struct Clock {
     u64 free = 0, taken_at = ~u64{0};
-    Who holder{};
+    OpId holder{};
   };
   struct Task {
-    Who who;
+    OpId id;
     Op op;
     u32 waits = 0;
     std::vector<u32> after_finish, after_start;
     u64 start = 0, finish = 0;
-    u64 cpu_free = 0;  // of a send: when its processor is
+    u64 cpu_free = 0;  // time at which the processor of a send is free
     bool finished = false;
   };
   struct Kept {
     u32 send;
-    u64 cpu_free;  // when the receiver's processor is done with it
+    u64 cpu_free;  // time at which the receiver's processor has handled the message
   };
   struct Rank {
     std::vector<Clock> cpu = std::vector<Clock>(256), out = std::vector<Clock>(256), in = std::vector<Clock>(256);
     std::vector<u32> posted;
     std::vector<Kept> kept;
     u64 next_block = 0;
-    u32 open = 0;  // operations of the block it is in that are not finished
+    u32 open = 0;  // unfinished operations of the current block
   };
 
   void create(u64 time, Kind kind, u32 task) { events_.push({time, created_++, kind, task}); }
@@ -140,7 +142,7 @@ class Reference {
       const u32 first = static_cast<u32>(tasks_.size());
       for (u32 op = 0; op < block.ops.size(); op++) {
         tasks_.emplace_back();
-        tasks_.back().who = {rank, r.next_block, op, false};
+        tasks_.back().id = {rank, r.next_block, op, false};
         tasks_.back().op = block.ops[op];
       }
       for (const Dependency& d : block.dependencies) {
@@ -155,14 +157,14 @@ class Reference {
     }
   }
 
-  // What `cause` let go of. That it has to wait for a clock that `cause` itself has just taken is no tie.
+  // Schedules a task that `cause` has released. A wait for a clock that `cause` itself has just taken is not a tie.
   void release(u32 task, u32 cause) {
-    const Who* by = cause == kNone ? nullptr : &tasks_[cause].who;
+    const OpId* by = cause == kNone ? nullptr : &tasks_[cause].id;
     const Op& op = tasks_[task].op;
-    Rank& r = ranks_[tasks_[task].who.rank];
+    Rank& r = ranks_[tasks_[task].id.rank];
     u64 time = now_;
-    if (op.kind == OpKind::kCalc) time = free_at(tasks_[task].who, by, {&r.cpu[op.cpu]});
-    if (op.kind == OpKind::kSend) time = free_at(tasks_[task].who, by, {&r.cpu[op.cpu], &r.out[op.nic]});
+    if (op.kind == OpKind::kCalc) time = free_at(tasks_[task].id, by, {&r.cpu[op.cpu]});
+    if (op.kind == OpKind::kSend) time = free_at(tasks_[task].id, by, {&r.cpu[op.cpu], &r.out[op.nic]});
     create(time, Kind::kStart, task);
   }
   void meet(const std::vector<u32>& successors, u32 cause) {
@@ -177,49 +179,49 @@ class Reference {
   void finish(u32 task) {
     tasks_[task].finished = true;
     tasks_[task].finish = now_;
-    const u32 rank = tasks_[task].who.rank;
+    const u32 rank = tasks_[task].id.rank;
     meet(std::vector<u32>(tasks_[task].after_finish), task);
     if (--ranks_[rank].open == 0) enter_next_block(rank, task);
   }
 
   // ---- clocks ----
 
-  u64 free_at(const Who& who, const Who* cause, std::initializer_list<Clock*> clocks) {
+  u64 free_at(const OpId& id, const OpId* cause, std::initializer_list<Clock*> clocks) {
     u64 time = now_;
     for (const Clock* clock : clocks) {
       time = std::max(time, clock->free);
       if (clock->free > now_ && clock->taken_at == now_ && !(cause && *cause == clock->holder))
-        result_.ties.push_back({now_, clock->holder, who});
+        result_.ties.push_back({now_, clock->holder, id});
     }
     return time;
   }
-  bool has_to_wait(Event event, const Who& who, std::initializer_list<Clock*> clocks) {
-    const u64 time = free_at(who, nullptr, clocks);
+  bool has_to_wait(Event event, const OpId& id, std::initializer_list<Clock*> clocks) {
+    const u64 time = free_at(id, nullptr, clocks);
     if (time == now_) return false;
     event.time = time;
     events_.push(event);
     return true;
   }
-  void take(Clock& clock, const Who& who, u64 ns) { clock = {now_ + ns, now_, who}; }
+  void take(Clock& clock, const OpId& id, u64 ns) { clock = {now_ + ns, now_, id}; }
   static u64 behind_first(const Op& op) { return std::max(op.size, u64{1}) - 1; }
 
-  // ---- the four of them ----
+  // ---- the four kinds of events ----
 
   void calc(const Event& event) {
     const Task& task = tasks_[event.task];
-    Clock& cpu = ranks_[task.who.rank].cpu[task.op.cpu];
-    if (has_to_wait(event, task.who, {&cpu})) return;
-    take(cpu, task.who, task.op.size);
+    Clock& cpu = ranks_[task.id.rank].cpu[task.op.cpu];
+    if (has_to_wait(event, task.id, {&cpu})) return;
+    take(cpu, task.id, task.op.size);
     finish_at(event.task, cpu.free);
     started(event.task);
   }
   void send(const Event& event) {
     Task& task = tasks_[event.task];
-    Clock& cpu = ranks_[task.who.rank].cpu[task.op.cpu];
-    Clock& out = ranks_[task.who.rank].out[task.op.nic];
-    if (has_to_wait(event, task.who, {&cpu, &out})) return;
-    take(cpu, task.who, model_.o + behind_first(task.op) * model_.O);
-    take(out, task.who, model_.g + behind_first(task.op) * model_.G);
+    Clock& cpu = ranks_[task.id.rank].cpu[task.op.cpu];
+    Clock& out = ranks_[task.id.rank].out[task.op.nic];
+    if (has_to_wait(event, task.id, {&cpu, &out})) return;
+    take(cpu, task.id, model_.o + behind_first(task.op) * model_.O);
+    take(out, task.id, model_.g + behind_first(task.op) * model_.G);
     task.cpu_free = cpu.free;
     create(now_ + model_.o + model_.L, Kind::kMessage, event.task);
     if (task.op.size <= model_.S) finish_at(event.task, cpu.free);
@@ -228,13 +230,13 @@ class Reference {
   void message(const Event& event) {
     const Task& sent = tasks_[event.task];
     Rank& r = ranks_[sent.op.peer];
-    Who who = sent.who;
-    who.message = true;
+    OpId id = sent.id;
+    id.message = true;
     Clock& cpu = r.cpu[sent.op.cpu];
     Clock& in = r.in[sent.op.nic];
-    if (has_to_wait(event, who, {&cpu, &in})) return;
-    take(cpu, who, model_.o + behind_first(sent.op) * std::max(model_.O, model_.G));
-    take(in, who, model_.g + behind_first(sent.op) * model_.G);
+    if (has_to_wait(event, id, {&cpu, &in})) return;
+    take(cpu, id, model_.o + behind_first(sent.op) * std::max(model_.O, model_.G));
+    take(in, id, model_.g + behind_first(sent.op) * model_.G);
     for (std::size_t k = 0; k < r.posted.size(); k++)
       if (fits(r.posted[k], event.task)) {
         const u32 task = r.posted[k];
@@ -244,7 +246,7 @@ class Reference {
     r.kept.push_back({event.task, cpu.free});
   }
   void receive(u32 task) {
-    Rank& r = ranks_[tasks_[task].who.rank];
+    Rank& r = ranks_[tasks_[task].id.rank];
     for (std::size_t k = 0; k < r.kept.size(); k++)
       if (fits(task, r.kept[k].send)) {
         const Kept kept = r.kept[k];
@@ -259,14 +261,14 @@ class Reference {
   bool fits(u32 receives, u32 sends) const {
     const Op& wanted = tasks_[receives].op;
     const Task& sent = tasks_[sends];
-    return (wanted.peer == kAnySource || wanted.peer == sent.who.rank) &&
+    return (wanted.peer == kAnySource || wanted.peer == sent.id.rank) &&
            (wanted.tag == kAnyTag || wanted.tag == sent.op.tag);
   }
   void met(u32 receives, u32 sends, u64 cpu_free) {
     finish_at(receives, std::max(now_, cpu_free));
     const Task& sent = tasks_[sends];
     if (sent.op.size <= model_.S) return;
-    Rank& sender = ranks_[sent.who.rank];
+    Rank& sender = ranks_[sent.id.rank];
     for (Clock* clock : {&sender.cpu[sent.op.cpu], &sender.out[sent.op.nic]}) clock->free = std::max(clock->free, now_);
     finish_at(sends, std::max(now_, sent.cpu_free));
   }
@@ -285,16 +287,16 @@ inline Result run(const Program& program, const Model& model = {}) { return Refe
 // ---- random programs ----
 
 struct ListedProgram : Program {
-  std::vector<std::vector<Block>> listed;  // of each rank
+  std::vector<std::vector<Block>> listed;  // [ranks][blocks]
   explicit ListedProgram(u32 count) : listed(count) { ranks = count; }
   u64 blocks(u32 rank) const override { return listed[rank].size(); }
   void block(u32 rank, u64 index, Block& out) const override { out = listed[rank][index]; }
 };
 
-// A program of about `ops` operations in which every message has its receive, nothing waits for itself and no ties
-// occur under `model`, so that every correct engine gives the same times. Operations are made one after the other, a
-// receive right after its send, and depend on earlier ones only: this order proves that all of them can happen, also
-// with rendezvous. Ties are then taken out one by one.
+// A program of about `ops` operations. Every message has its receive, no operation waits for itself, and no ties occur
+// under `model`, so every correct engine gives the same times. Operations are added one by one, a receive right after
+// its send, and depend on earlier operations only. This order proves that the program can finish, also with rendezvous.
+// Ties are then removed one by one.
 class RandomProgram {
  public:
   static constexpr u32 kCpus = 6, kNics = 4;
@@ -305,7 +307,7 @@ class RandomProgram {
     for (u32 made = 0; made < ops;) made += add(below(ranks));
   }
 
-  // Nothing when ties remain: a change that makes more of them is taken back.
+  // Returns null if ties remain. A change that adds ties is undone.
   std::shared_ptr<const Program> without_ties(u32 attempts) {
     std::vector<Tie> ties = run(*program_, model_).ties;
     for (; attempts > 0 && !ties.empty(); attempts--) {
@@ -320,13 +322,13 @@ class RandomProgram {
 
  private:
   struct Pair {
-    Who send, receive;
+    OpId send, receive;
   };
 
   u32 below(u32 n) { return flitgym::below(draw(seed_, 0, drawn_++), n); }
   bool chance(u32 percent) { return below(100) < percent; }
-  Block& block(const Who& who) { return program_->listed[who.rank][who.block]; }
-  Op& op(const Who& who) { return block(who).ops[who.op]; }
+  Block& block(const OpId& id) { return program_->listed[id.rank][id.block]; }
+  Op& op(const OpId& id) { return block(id).ops[id.op]; }
 
   u32 add(u32 rank) {
     if (chance(4) && !program_->listed[rank].back().ops.empty()) program_->listed[rank].emplace_back();
@@ -334,7 +336,7 @@ class RandomProgram {
       add(rank, {chance(10) ? 0 : u64{1} + below(30000), 0, 0, OpKind::kCalc, static_cast<u8>(below(kCpus)), 0, {}}, 0);
       return 1;
     }
-    // A tag of its own for each message: whatever the order of arrival, it meets its receive. Sizes on both sides of S.
+    // Each message has a unique tag, so it meets its receive in any order of arrival. Sizes lie on both sides of S.
     const u32 to = chance(3) ? rank : below(program_->ranks);
     const u64 size = chance(5) ? 0 : chance(10) ? model_.S - 50 + below(100) : 1 + below(600);
     Op made{size,
@@ -344,15 +346,15 @@ class RandomProgram {
             static_cast<u8>(below(kCpus)),
             static_cast<u8>(below(kNics)),
             {}};
-    const Who send = add(rank, made, 0);
+    const OpId send = add(rank, made, 0);
     made.kind = OpKind::kReceive;
     made.peer = chance(15) ? kAnySource : rank;
     pairs_.push_back({send, add(to, made, to == rank)});
     return 2;
   }
-  // Behind one or two earlier operations of the block, but not the last `spared` ones: a rendezvous with oneself needs
-  // both sides.
-  Who add(u32 rank, const Op& made, u32 spared) {
+  // Depends on one or two earlier operations of the block, except the last `spared`. A rendezvous of a rank with itself
+  // needs both of its operations to be free.
+  OpId add(u32 rank, const Op& made, u32 spared) {
     Block& mine = program_->listed[rank].back();
     const u32 index = mine.add(made), earlier = index - std::min(index, spared);
     if (earlier > 0) {
@@ -362,16 +364,16 @@ class RandomProgram {
     return {rank, program_->listed[rank].size() - 1, index, false};
   }
 
-  // Of two operations the later one waits for the earlier one; otherwise one of the two goes to another processor and
-  // interface, or one operation of the rank takes longer.
+  // Makes the later of two operations wait for the earlier one. Otherwise moves one of them to another processor and
+  // interface, or makes a calc longer.
   void change(const Tie& tie) {
     const auto& [time, winner, loser] = tie;
     const bool same_block = !winner.message && !loser.message && winner.block == loser.block;
     if (same_block && !is_pair(op(winner), op(loser)))
       return block(winner).require(std::max(winner.op, loser.op), std::min(winner.op, loser.op));
-    Who who = chance(50) ? winner : loser;
-    who.message = false;
-    Op& chosen = op(who);
+    OpId id = chance(50) ? winner : loser;
+    id.message = false;
+    Op& chosen = op(id);
     if (chosen.kind == OpKind::kCalc) {
       if (chance(50)) chosen.size += below(20000);
       else chosen.cpu = static_cast<u8>(below(kCpus));
@@ -379,7 +381,7 @@ class RandomProgram {
     }
     chosen.cpu = static_cast<u8>(below(kCpus)), chosen.nic = static_cast<u8>(below(kNics));
     for (const Pair& pair : pairs_)
-      if (pair.send == who) op(pair.receive).cpu = chosen.cpu, op(pair.receive).nic = chosen.nic;
+      if (pair.send == id) op(pair.receive).cpu = chosen.cpu, op(pair.receive).nic = chosen.nic;
   }
   static bool is_pair(const Op& a, const Op& b) {
     return a.kind != OpKind::kCalc && b.kind != OpKind::kCalc && a.tag == b.tag;

@@ -1,4 +1,4 @@
-// What the tests of policies share: networks of weights, and the routing that plays them.
+// Shared by the tests of policies: networks of weights, and the configuration of the routing that uses them.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@ using Layers = std::vector<u32>;
 
 inline float weight_of(u64 seed, u64 k) { return static_cast<float>(2 * unit(draw(seed, 21, k)) - 1); }
 
-// A network of weights as an exporter has it: per layer [outputs, inputs] and [outputs].
+// A network of weights in the layout of an exporter: per layer [outputs, inputs] and [outputs].
 struct Weights {
   Layers layers;
   std::vector<std::vector<float>> weight, bias;
@@ -26,7 +26,7 @@ struct Weights {
       for (float& b : bias.back()) b = weight_of(seed, n++) * 0.5f;
     }
   }
-  // Row by row, in double precision.
+  // A plain reference, row by row in double precision.
   std::vector<double> forward(std::vector<double> x) const {
     for (std::size_t l = 0; l + 1 < layers.size(); l++) {
       std::vector<double> y(layers[l + 1]);

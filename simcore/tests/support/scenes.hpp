@@ -1,4 +1,4 @@
-// Configurations that the tests share: small networks, and the router presets of configs/router/*.yaml in C++.
+// Configurations that the tests share: small networks, and C++ copies of the router presets in configs/router.
 #pragma once
 
 #include <algorithm>
@@ -89,7 +89,7 @@ inline Values hpdc21() {
           {"source_backlog", std::string("lost")}};
 }
 
-// configs/router/sc22.yaml is packet_crossbar(sc22()); this is its router with a crossbar that flits share.
+// configs/router/sc22.yaml is packet_crossbar(sc22()). This is the same router with a crossbar that is shared by flits.
 inline Values sc22() {
   return merge(hpdc21(), {{"cycle_ns", 1.28},
                           {"link_bandwidth_gb_per_s_host", 25.0},
@@ -102,7 +102,7 @@ inline Values sc22() {
                           {"nic_buffer_flits", i64{120}}});
 }
 
-// Packets that keep together at the crossbar, too, and so move as trains.
+// Packets keep together at the crossbar as well, so they move as trains.
 inline Values packet_crossbar(const Values& router) {
   return merge(router, {{"crossbar_sharing", std::string("packet")}, {"credit_granularity", std::string("packet")}});
 }
@@ -138,7 +138,7 @@ inline Values sc19() {
           {"source_backlog", std::string("kept")}};
 }
 
-// The classic router with buffers of a few flits, so that packets stretch over several of them.
+// The router of input_queued() with buffers of a few flits, so that packets stretch over several buffers.
 inline Values small_wormhole() {
   return merge(input_queued(), {{"flow_control", std::string("wormhole")},
                                 {"input_buffer_flits", i64{3}},
@@ -151,12 +151,12 @@ inline Config config(Section topology, Values router, Section routing, Section t
   return {std::move(topology), {"vc_router", std::move(router)}, std::move(routing), std::move(traffic), seed};
 }
 
-// What a component keeps, by the name it has declared.
+// The memory of a component, by its declared name.
 template <class T>
 T* kept(const Network& net, State& s, const std::string& name) {
   return Kept<T>{find_memory(net, name)}.of(s);
 }
-// The routing's learned table.
+// The learned table of the routing.
 inline LearnedTable learned_table(const Network& net) {
   const MemoryShape& t = net.memories.at(net.table);
   return {net.table, t.rows, t.columns, t.stride};
@@ -165,13 +165,13 @@ inline std::span<float> all_values(const Network& net, State& s) {
   return {Kept<float>{net.table}.of(s), s.memory.at(net.table).size() / sizeof(float)};
 }
 
-// One decision as it was made: collect(), apply(), and what the batch then holds.
+// One decision, from the batch after collect() and apply().
 struct Decision {
   Cycle now;
   u32 id, router;
   u32 in_port, in_vc, out_port, out_class;  // router-local
   Packet packet;
-  u32 intermediate;  // of a routing that keeps one
+  u32 intermediate;  // kNone if the routing keeps none
 };
 // Runs one cycle and appends its decisions.
 inline void observe(Simulation& sim, std::vector<Decision>& out) {
@@ -187,8 +187,8 @@ inline void observe(Simulation& sim, std::vector<Decision>& out) {
                    sim.state().packets[b.packet[i]], legs ? intermediates[b.packet[i]] : kNone});
 }
 
-// A network carrying the packets of `plan`, each at cycle 0, and nothing else (traffic "test_planned",
-// support/traffic_plan.cpp).
+// A network that carries the packets of `plan`, each sent at cycle 0, and nothing else. The pattern is "test_planned"
+// (support/traffic_plan.cpp).
 struct Planned {
   u32 source, destination;
 };

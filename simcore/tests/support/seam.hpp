@@ -1,4 +1,4 @@
-// What the tests of the learning seam share: runs in which the test itself is the agent, and a lone packet's decision.
+// Shared by the tests of the learning seam: runs in which the test is the agent, and the decision on a single packet.
 #pragma once
 
 #include "simcore/learning.hpp"
@@ -7,7 +7,7 @@
 
 namespace scenes {
 
-// HyperX 4x3 with two links in y, T=3; and the Dragonfly of 72 terminals. Both with traffic that makes queues.
+// The Dragonfly of 72 terminals, and a HyperX 4x3 with two links in y and T=3. The traffic of both fills queues.
 inline Config seam_on_dragonfly(const Section& routing, const Values& router = hpdc21(), double load = 0.9,
                                 u64 seed = 1) {
   return config(small_network(), router, routing, {"mixed", {{"load", load}}}, seed);
@@ -17,7 +17,7 @@ inline Config seam_on_hyperx(const Section& routing, const Values& router = sc19
                 {"mixed", {{"load", load}, {"packet_flits_max", i64{8}}}}, seed);
 }
 
-// Both with either kind of router, loaded to the full.
+// Both networks at full load, each with both kinds of router.
 inline std::vector<std::pair<std::string, Config>> loaded(const Section& routing) {
   return {
       {"dragonfly, input-queued",
@@ -29,14 +29,14 @@ inline std::vector<std::pair<std::string, Config>> loaded(const Section& routing
                       1.0)}};
 }
 
-// One cycle; choose(j) names the slot of decision j.
+// Runs one cycle. choose(j) returns the slot of decision j.
 template <class Choose>
 void advance(Simulation& sim, Choose&& choose) {
   std::vector<u32> choices(sim.collect());
   for (u32 j = 0; j < choices.size(); j++) choices[j] = choose(j);
   sim.apply(choices.data(), choices.size());
 }
-// Any slot, by cycle and decision: two runs with the same decisions choose the same.
+// A random slot that depends on cycle and decision only, so two runs with the same decisions choose the same.
 inline u32 any_slot(const Simulation& sim, const Batch& b, u32 j) {
   return below(draw(99, sim.state().part.totals.now, j), b.decisions.slot_count[j]);
 }
@@ -49,9 +49,9 @@ inline void drain_at_random(Simulation& sim, u32 most = 200000) {
   CHECK(sim.empty());
 }
 
-// The decision on a lone packet; the row stays in the batch.
+// The decision on a single packet. Its row stays in the batch.
 struct Shown {
-  u32 count = 0;  // 0: nobody's decision
+  u32 count = 0;  // 0: the agent has no decision to make
   std::vector<Step> slots;
   std::vector<u8> mask;
   std::map<std::string, float> general;

@@ -1,4 +1,4 @@
-// What the tests of forwarding tables share: the network as engines see it, and tables made by name.
+// Shared by the tests of forwarding tables: the network as engines see it, and tables made by an engine's name.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Tori and meshes of the tests, and what a walk over their links says about them.
+// Tori and meshes of the tests, and distances counted by a walk over their links.
 #pragma once
 
 #include "support/scenes.hpp"
@@ -39,7 +39,7 @@ inline const std::vector<Shape>& small_shapes() {
   return shapes;
 }
 
-// Hops from router `from` to all others, over the links that are there.
+// Hops from router `from` to all others, by breadth-first search over the links.
 inline std::vector<u32> walked_hops(const Network& net, u32 from) {
   std::vector<u32> hops(net.routers, kNone), found = {from};
   hops[from] = 0;

@@ -1,5 +1,5 @@
-// A hash of what a simulation does, apart from how its state is laid out: which packet is delivered in which cycle
-// after how many hops, what passes each link, and every sum of the measuring window.
+// A hash of the behaviour of a simulation, independent of the layout of its state: the packets delivered in each cycle,
+// the flits on each link, and every sum of the measurement window.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ class Trace {
   void add(u64 value) { hash_ = mix64(hash_ ^ value) + 0x9e3779b97f4a7c15ull; }
   u64 hash() const { return hash_; }
 
-  // After a cycle: the packets that were in the network before it and are no more.
+  // After a cycle: adds the packets that left the network in it.
   void deliveries(const State& s) {
     std::vector<u8> free(s.packets.size(), 0);
     for (const u32 id : s.part.free_packets) free[id] = 1;
@@ -67,7 +67,7 @@ inline u64 trace_of(const Config& config, u32 cycles) {
     if (!asks) {
       sim.run(1);
     } else {
-      // An agent that takes any candidate.
+      // An agent that takes a random candidate.
       const u32 n = sim.collect();
       const Batch& b = sim.batch();
       std::vector<u32> choices(n);

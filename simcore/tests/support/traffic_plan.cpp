@@ -1,5 +1,4 @@
-// A traffic pattern for tests: at cycle 0 each terminal sends the packets that the plan lists for it, then falls
-// silent.
+// A traffic pattern for tests. At cycle 0 each terminal sends the packets that the plan lists for it, and none later.
 #include "simcore/registry.hpp"
 #include "support/scenes.hpp"
 
@@ -11,7 +10,7 @@ struct Plan : ComponentData {
   std::map<u32, std::vector<u32>> destinations;  // by source
 };
 
-// The list parameter holds source, destination, source, destination, ...
+// The parameter is a list of source, destination, source, destination, ...
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network&) {
   auto plan = std::make_shared<Plan>();
   const auto& pairs = params.reals("pairs");
