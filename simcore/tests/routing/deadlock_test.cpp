@@ -1,5 +1,5 @@
-// Freedom from deadlock: the channel dependencies that a routing really makes have no cycle. And the watchdog, on a
-// routing made to lock up.
+// Freedom from deadlock: the channel dependencies that occur in a run have no cycle. The watchdog is tested on a
+// routing that deadlocks.
 #include <algorithm>
 
 #include "simcore/registry.hpp"
@@ -49,7 +49,8 @@ TEST(channel_dependencies_have_no_cycle) {
           seen.clear();
           observe(sim, seen);
           for (const Decision& d : seen) {
-            // its escape class; the other one may wait in circles (routing/hyperx/dependency_test.cpp)
+            // Only dal's escape class is acyclic. Its adaptive class may have cycles
+            // (routing/hyperx/dependency_test.cpp).
             if (routing == "dal" && d.in_vc != 1) continue;
             CHECK_FOR(d.out_class < classes || d.router == sim.network().terminal_router[d.packet.destination],
                       routing);
@@ -62,7 +63,7 @@ TEST(channel_dependencies_have_no_cycle) {
     }
 }
 
-// What an agent may choose, all of it: every candidate of every request adds a dependency. Choices are random.
+// Every candidate of every request adds a dependency. The choices are random.
 TEST(candidates_of_the_seam_have_no_cycle_and_end) {
   for (const std::string relation : {"five_hop", "minimal"}) {
     Simulation sim(config(dragonfly_section(2, 3, 2, 7), tight(), {"external", {{"relation", relation}}},
@@ -102,7 +103,7 @@ TEST(choices_outside_the_candidates_are_refused) {
   Simulation other(config(small_network(), input_queued(), {"external", {}}, planned({{0, 10}})));
   while (other.collect() == 0) other.apply(nullptr, 0);
   const u32 too_far = other.batch().offsets[1], none = 0;
-  CHECK_EQ(too_far, 5u);  // at the source router every non-terminal port
+  CHECK_EQ(too_far, 5u);  // every non-terminal port of the source router
   CHECK_THROWS(ConfigError, other.apply(&too_far, 1), "choice 5", "5 candidates");
   CHECK_THROWS(ConfigError, other.apply(nullptr, 0), "0 choices for 1 requests");
   other.apply(&none, 1);
@@ -112,7 +113,7 @@ TEST(choices_outside_the_candidates_are_refused) {
 
 namespace {
 
-// Always on to the next router of the group, round and round on one VC, until the packet is there.
+// Sends a packet around the routers of its group on one VC until it reaches its destination.
 void around(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = dragonfly(net);
   for (u32 i = 0; i < b.count; i++) {
@@ -133,7 +134,8 @@ const Register<RoutingSpec> ring({"test_ring",
                                   },
                                   around});
 
-// Every terminal of group 0 sends packets three routers on: each router's output waits for the next one's.
+// Every terminal of group 0 sends packets to the third next router, so each router's output waits for the next router's
+// output.
 Config locking(i64 output_buffer) {
   std::vector<Planned> plan;
   for (u32 t = 0; t < 8; t++)

@@ -1,4 +1,4 @@
-// Q-adaptive's table: its size and first values, when the feedback comes, and the arithmetic of an update by hand.
+// Q-adaptive's table: its size and initial values, the time of the feedback, and the arithmetic of an update by hand.
 #include "routing/q_table.hpp"
 #include "support/crafted.hpp"
 #include "test.hpp"
@@ -29,7 +29,7 @@ void check_table(const Section& topology, u32 rows, u32 columns, u32 direct) {
   }
 }
 
-// What changed in a router's table within a cycle.
+// A change of a router's table in one cycle.
 struct Change {
   Cycle now;
   u32 router, row, column;
@@ -53,8 +53,8 @@ std::vector<Change> changes_until_empty(Simulation& sim) {
   return out;
 }
 
-// Terminal 2 (group 0, router 1, place 0) to terminal 10 (group 1, router 4 + 1): local, global, local; p2 a4 h2 g9.
-// Columns: 0..2 local, 3..4 global. Row of group 1 at group 0: 0 * 2 + place 0.
+// Terminal 2 (group 0, router 1, place 0) to terminal 10 (group 1, router 4 + 1) by a local, a global and a local hop,
+// on p2 a4 h2 g9. Columns 0..2 are local, 3..4 global. The row of group 1 at group 0 is 0 * 2 + place 0.
 Simulation one_packet(const Values& changes = {}) {
   return Simulation(
       config(small_network(), hpdc21(), {"q_adaptive", merge(kQuiet.values, changes)}, planned({{2, 10}})));
@@ -62,7 +62,7 @@ Simulation one_packet(const Values& changes = {}) {
 void fill_row(Simulation& sim, u32 router, u32 row, float value) {
   for (u32 column = 0; column < learned_table(sim.network()).columns; column++) entry(sim, router, row, column) = value;
 }
-// The packet's first entry, all of its row set to `value`, after the packet has gone by.
+// The packet's first entry after the packet has passed, if its whole row was `value` before.
 float learned(float value) {
   Simulation sim = one_packet();
   fill_row(sim, 1, 0, value);
@@ -75,11 +75,11 @@ float learned(float value) {
 TEST(q_table_of_1056_terminals) { check_table(network_1056(), 128, 11, 16); }
 TEST(q_table_of_2550_terminals) { check_table(dragonfly_section(5, 10, 5, 51), 250, 14, 25); }
 
-// At router 1 the head arrives at 20 + 12 = 32, at router 0 at 32 + 21 + 31 = 84, leaves its input at 85, arrives at
-// router 4 at 85 + 20 + 200 = 305, leaves at 306. The answers take 31 and 200 cycles (50 and 320 ns) back.
-// First: r = 52 cycles = 83.2 ns, V = 300: target 383 (whole ns); 330 + 0.04 * 53 = 332.12 -> 332.
-// Second: r = 221 cycles = 353.6 ns, V = 0: target 353; 300 + 0.04 * 53 = 302.12 -> 302.
-// The last hop is local in the destination group and is not answered.
+// The head arrives at router 1 at 20 + 12 = 32 and at router 0 at 32 + 21 + 31 = 84. It leaves that input at 85,
+// arrives at router 4 at 85 + 20 + 200 = 305 and leaves at 306. The feedback takes 31 and 200 cycles (50 and 320 ns)
+// back. First: r = 52 cycles = 83.2 ns, V = 300: target 383 (whole ns); 330 + 0.04 * 53 = 332.12 -> 332. Second: r =
+// 221 cycles = 353.6 ns, V = 0: target 353; 300 + 0.04 * 53 = 302.12 -> 302. The last hop is local in the destination
+// group and has no feedback.
 TEST(feedback_arrives_when_and_with_what_it_should) {
   Simulation sim = one_packet();
   const auto changes = changes_until_empty(sim);
@@ -95,8 +95,8 @@ TEST(feedback_arrives_when_and_with_what_it_should) {
   CHECK_EQ(second.after, 302.0f);
 }
 
-// A packet of 32 flits takes 128 cycles to pass, longer than a local hop (39): its head is at the next router while its
-// tail is here. The answers tell of the head all the same: when and with what they come is as for a packet of one flit.
+// A packet of 32 flits takes 128 cycles to pass, longer than a local hop (39). Its head is at the next router while its
+// tail is still here. The feedback concerns the head, so it has the time and value of a packet of one flit.
 TEST(feedback_of_a_long_packet_is_that_of_its_head) {
   for (const std::string ports : {"per_port", "per_vc"}) {
     Simulation sim(config(small_network(), merge(sc22(), {{"crossbar_ports", ports}}), kQuiet, planned({{2, 10}}, 32)));
@@ -118,14 +118,14 @@ TEST(no_feedback_within_a_group_or_from_terminals) {
   CHECK_EQ(changes_until_empty(sim).size(), 0u);
 }
 
-// The target of the first hop is 383 (above), whatever the row of its own router holds.
+// The target of the first hop is 383 (above), whatever values the row of its own router holds.
 TEST(update_by_hand) {
-  CHECK_EQ(learned(1000), 876.0f);  // good news: 1000 - 0.2 * 617 = 876.6
-  CHECK_EQ(learned(384), 383.0f);   // a negative difference takes at least 1 ns: 384 - 0.2 = 383.8
+  CHECK_EQ(learned(1000), 876.0f);  // a lower target, full rate: 1000 - 0.2 * 617 = 876.6
+  CHECK_EQ(learned(384), 383.0f);   // a negative difference subtracts at least 1 ns: 384 - 0.2 = 383.8
   CHECK_EQ(learned(383), 383.0f);
-  CHECK_EQ(learned(360), 360.0f);  // bad news below 25 ns changes nothing: 360 + 0.04 * 23 = 360.92
-  CHECK_EQ(learned(359), 359.0f);  // 24 ns: 359.96
-  CHECK_EQ(learned(350), 351.0f);  // 33 ns: 351.32
+  CHECK_EQ(learned(360), 360.0f);  // a higher target less than 25 ns away changes nothing: 360 + 0.04 * 23 = 360.92
+  CHECK_EQ(learned(359), 359.0f);  // 24 ns away: 359.96
+  CHECK_EQ(learned(350), 351.0f);  // 33 ns away: 351.32
   CHECK_EQ(learned(100), 111.0f);  // 100 + 0.04 * 283 = 111.32
 }
 
@@ -136,10 +136,10 @@ TEST(update_without_truncation) {
   CHECK_NEAR(entry(sim, 0, 0, 3), 300 + 0.25 * (353.6 - 300), 1e-3);
 }
 
-// The value sent back is the least of all ports of the row, whatever port the packet takes.
+// The feedback holds the least value of all ports in the row, whichever port the packet takes.
 TEST(feedback_holds_the_least_of_all_ports) {
   Simulation sim = one_packet();
-  entry(sim, 0, 0, 1) = 17;  // a local port that router 0 may not take
+  entry(sim, 0, 0, 1) = 17;  // a local port that router 0 may not use
   changes_until_empty(sim);
   // 100 = trunc(83.2 + 17): 330 - 0.2 * 230 = 284
   CHECK_EQ(entry(sim, 1, 0, 0), 284.0f);
@@ -151,7 +151,7 @@ TEST(frozen_tables_do_not_learn) {
   CHECK_EQ(changes_until_empty(sim).size(), 0u);
 }
 
-// The route of the one packet, as router-local output ports.
+// The route of the packet, as router-local output ports.
 namespace {
 std::vector<u32> route_of(Simulation& sim) {
   std::vector<Decision> seen;
@@ -162,25 +162,28 @@ std::vector<u32> route_of(Simulation& sim) {
 }
 }  // namespace
 
-// At the source: d = (Q_min - least) / Q_min, the minimal port below 0.2. Ports: 2..4 local, 5..6 global.
+// At the source d = (Q_min - least) / Q_min. The packet takes the minimal port if d < 0.2. Ports: 2..4 local, 5..6
+// global.
 TEST(source_threshold_by_hand) {
   Simulation minimal = one_packet();
   entry(minimal, 1, 0, 4) = 265;  // d = 65 / 330 = 0.197
   CHECK(route_of(minimal) == (std::vector<u32>{2, 5, 2, 0}));
   Simulation best = one_packet();
-  // d = 0.203; router 1's second global port leads to group 4, whose router 0 leads on to group 1
+  // d = 0.203. Router 1's second global port leads to group 4, whose router 0 leads to group 1.
   entry(best, 1, 0, 4) = 263;
   const auto route = route_of(best);
   CHECK_EQ(route[0], 6u);
   Simulation tie = one_packet();
-  entry(tie, 1, 0, 3) = entry(tie, 1, 0, 4) = entry(tie, 1, 0, 1) = 100;  // the lowest of equal ports
+  entry(tie, 1, 0, 3) = entry(tie, 1, 0, 4) = entry(tie, 1, 0, 1) = 100;  // among equal ports the lowest wins
   CHECK_EQ(route_of(tie)[0], 3u);
 }
 
-// At the first router of another group: a random local port if it is better than the minimal one by 0.35 or more.
+// At the first router of another group: a random local port, if its value is lower than the minimal port's by 0.35 or
+// more.
 TEST(intermediate_threshold_by_hand) {
-  // Terminal 4 (group 0, router 2): port 6 leads to group 6 (q = 5), arriving at its router 0 (q = 0 to group 0). Group
-  // 6 reaches group 4 by q = 4, router 2. Row of group 4 at group 6: 4 * 2 + place 0 = 8; at group 0: 3 * 2 = 6.
+  // Terminal 4 (group 0, router 2): port 6 leads to group 6 (q = 5) and arrives at its router 0 (q = 0 to group 0).
+  // Group 6 reaches group 4 by q = 4, router 2. The row of group 4 is 4 * 2 + place 0 = 8 at group 6 and 3 * 2 = 6 at
+  // group 0.
   for (const auto& [local, minimal] : {std::pair{220.0f, true}, std::pair{200.0f, false}}) {
     Simulation sim(config(small_network(), hpdc21(), kQuiet, planned({{4, 4 * 8 + 7}})));
     entry(sim, 2, 6, 4) = 100;
@@ -189,7 +192,7 @@ TEST(intermediate_threshold_by_hand) {
     entry(sim, 24, 8, 1) = 330;  // the minimal port: local, to router 2
     const auto route = route_of(sim);
     CHECK_EQ(route[0], 6u);
-    // The random port may be the minimal one, 1 in 3; so the detour is looked for over seeds.
+    // The random port is the minimal port in 1 of 3 draws, so several seeds are tried.
     u32 detours = 0;
     for (u64 seed = 1; seed <= 12; seed++) {
       Simulation other(config(small_network(), hpdc21(), kQuiet, planned({{4, 4 * 8 + 7}}), seed));
@@ -205,8 +208,8 @@ TEST(intermediate_threshold_by_hand) {
 
 namespace {
 
-// 4x4, T=1: ports 1..3 x, 4..6 y (columns 0..2, 3..5); rows 0..3 the destination's x, 4..7 its y. From (0, 0) to (1,
-// 1).
+// 4x4, T=1: ports 1..3 x, 4..6 y (columns 0..2, 3..5). Rows 0..3 are the destination's x, rows 4..7 its y. The packet
+// goes from (0, 0) to (1, 1).
 Simulation hyperx_packet(const Values& changes = {}) {
   return Simulation(
       config(hyperx_section({4, 4}, 1), hpdc21(), {"q_adaptive", merge(kQuiet.values, changes)}, planned({{0, 5}})));
@@ -214,7 +217,7 @@ Simulation hyperx_packet(const Values& changes = {}) {
 
 }  // namespace
 
-// A row per dimension and coordinate: 8 + 8 + 8, and 12 + 8; a column per port: 3 * 7, and 11 + 7.
+// Rows per dimension and coordinate: 8 + 8 + 8, and 12 + 8. Columns per port: 3 * 7, and 11 + 7.
 TEST(q_table_of_hyperx) {
   for (const auto& [topology, rows, columns] :
        {std::tuple{hyperx_section({8, 8, 8}, 8), 24u, 21u},
@@ -224,8 +227,8 @@ TEST(q_table_of_hyperx) {
     CHECK_EQ(learned_table(*net).rows, rows);
     CHECK_EQ(learned_table(*net).columns, columns);
   }
-  // Links alone, 30 ns each: one where the port leads to the coordinate, two by any other of the dimension; none by
-  // another dimension.
+  // The initial value counts links only, 30 ns each: one by the port that leads to the coordinate, two by the other
+  // ports of the dimension. Ports of another dimension are unreachable.
   Simulation sim = hyperx_packet();
   for (u32 column = 0; column < 6; column++) {
     const float x1[] = {30, 60, 60, kUnreachable, kUnreachable, kUnreachable},
@@ -237,8 +240,8 @@ TEST(q_table_of_hyperx) {
   for (u32 column = 0; column < 3; column++) CHECK_EQ(entry(sim, 2, 1, column), from_2[column]);
 }
 
-// The packet is at router 0 at 32, at router 1 at 32 + 21 + 31 = 84, at router 5 at 136. Each answers about the
-// dimension of the last hop, in which it is aligned: r = 52 cycles = 83.2 ns and nothing to go. 30 + 0.04 * 53 = 32.12
+// The packet is at router 0 at 32, at router 1 at 32 + 21 + 31 = 84, at router 5 at 136. Each router reports on the
+// dimension of the last hop, which is now aligned: r = 52 cycles = 83.2 ns and no time to go. 30 + 0.04 * 53 = 32.12
 // -> 32.
 TEST(hyperx_feedback_by_hand) {
   Simulation sim = hyperx_packet();
@@ -251,8 +254,8 @@ TEST(hyperx_feedback_by_hand) {
   for (const Change& change : changes) CHECK(change.before == 30 && change.after == 32);
 }
 
-// Derouted by (2, 0), which answers with its own direct port's value: 83.2 + 30 = 113 ns; 5 + 0.04 * 108 = 9.32 -> 9.
-// Good news from above: 200 - 0.2 * 87 = 182.6 -> 182.
+// The packet is derouted by (2, 0), which reports the value of its own direct port: 83.2 + 30 = 113 ns; 5 + 0.04 * 108
+// = 9.32 -> 9. From a higher value the full rate applies: 200 - 0.2 * 87 = 182.6 -> 182.
 TEST(hyperx_feedback_of_a_deroute) {
   Simulation sim = hyperx_packet();
   entry(sim, 0, 1, 1) = 5;
@@ -270,7 +273,7 @@ TEST(hyperx_feedback_of_a_deroute) {
   CHECK_EQ(entry(slow, 0, 1, 1), 182.0f);
 }
 
-// Derouted if the least beats the direct port by 0.2 of its value or more.
+// Derouted if the least value is lower than the direct port's by 0.2 of the direct port's value or more.
 TEST(hyperx_threshold_by_hand) {
   for (const auto& [value, port] : {std::pair{25.0f, 1u}, {23.0f, 2u}}) {  // 5/30 = 0.167, 7/30 = 0.233
     Simulation sim = hyperx_packet();
@@ -280,14 +283,14 @@ TEST(hyperx_threshold_by_hand) {
   Simulation strict = hyperx_packet({{"q_thld1", 0.9}});
   entry(strict, 0, 1, 1) = 5;
   CHECK_EQ(route_of(strict)[0], 1u);
-  // Behind a deroute the table is not asked.
+  // After a deroute the table is not used.
   Simulation sim = hyperx_packet();
   entry(sim, 0, 1, 1) = 5;
   entry(sim, 2, 1, 0) = 1;
   CHECK(route_of(sim) == (std::vector<u32>{2, 3, 4, 0}));
 }
 
-// A port's own flits take 32 ns each, counted queue_weight times: 30 + 32 w against 60, by 0.2.
+// The flits at a port add 32 ns each, times queue_weight: 30 + 32 w against 60, with a threshold of 0.2.
 TEST(hyperx_queue_weight_by_hand) {
   struct Case {
     double weight;
@@ -307,14 +310,14 @@ TEST(hyperx_queue_weight_by_hand) {
   }
 }
 
-// Q-routing on any topology: a row per router; one link, and one more per dimension left behind it. With
-// local_dimensions=1 those of y are global, 300 ns.
+// Q-routing on any topology has one row per router. An initial value is one link, and one more per dimension that is
+// left after it. With local_dimensions=1 the links of y are global, 300 ns.
 TEST(q_routing_table_of_hyperx) {
   Simulation sim(
       config(hyperx_section({4, 4}, 1, {{"local_dimensions", i64{1}}}), hpdc21(), {"q_routing", {}}, {"uniform", {}}));
   CHECK_EQ(learned_table(sim.network()).rows, 16u);
   CHECK_EQ(sim.network().vcs, 4u);  // max_hops 2 + 2 dimensions
-  // x aligned: 30 + 300; still to go: 30 + 30 + 300; y: 300 + 30, 300 + 30 + 300
+  // x aligned: 30 + 300. x not aligned: 30 + 30 + 300. y: 300 + 30, and 300 + 30 + 300.
   const float to_5[] = {330, 360, 360, 330, 630, 630};
   for (u32 column = 0; column < 6; column++) CHECK_EQ(entry(sim, 0, 5, column), to_5[column]);
 }

@@ -1,4 +1,4 @@
-// Freedom from deadlock on Dragonflies, proved by exhaustion as in routing/hyperx/dependency_test.cpp.
+// Freedom from deadlock on Dragonflies, proved by exhaustion like routing/hyperx/dependency_test.cpp.
 #include <algorithm>
 #include <set>
 
@@ -7,14 +7,13 @@
 
 using namespace scenes;
 
-// ---- Dragonfly: groups of 3 routers, 4 groups, and of 2, 3 groups; with two links between each pair of groups; with a
-// spare port ----
+// ---- Dragonflies: 4 groups of 3 routers, 3 groups of 2, two links between groups, a spare port, two terminals ----
 
 namespace {
 
 struct Small {
   Section topology;
-  u32 turns;  // parallel links
+  u32 turns;  // sequence numbers that differ by this use the same parallel links
 };
 std::vector<Small> dragonflies() {
   return {{dragonfly_section(1, 3, 1, 4), 1},
@@ -24,14 +23,16 @@ std::vector<Small> dragonflies() {
           {dragonfly_section(2, 3, 1, 3), 1}};
 }
 
-// An undecided packet, or PAR's at the second router, sees each queue of its group long in turn.
-Options by_queues(u32 turns) {
+enum class Queues { kNone, kRouter, kGroup };  // the queues that a routing looks at
+
+// A packet decides at its source, and under PAR again at the second router. There each queue is full in turn.
+Options by_queues(u32 turns, Queues queues) {
   const Options decided = chosen(1, turns, idle),
-                undecided = chosen(96, turns, [](Lone& x, const Node& node, const std::function<void()>& ask) {
+                undecided = chosen(96, turns, [=](Lone& x, const Node& node, const std::function<void()>& ask) {
+                  if (queues == Queues::kNone) return ask();
                   const Dragonfly& df = dragonfly(x.net);
-                  if (!x.net.routing_name.starts_with("ugal") && x.net.routing_name != "par") return ask();
                   std::vector<u32> routers = {node.at.router};
-                  if (x.net.routing_name == "ugal_global")
+                  if (queues == Queues::kGroup)
                     for (u32 place = 0; place < df.a; place++)
                       routers.push_back(df.group(node.at.router) * df.a + place);
                   each_full(x, ask, routers, df.p, x.net.radix);
@@ -42,10 +43,24 @@ Options by_queues(u32 turns) {
   };
 }
 
+// A routing whose detours have two legs.
+struct TwoLegs {
+  const char* routing;
+  Queues queues;
+  bool by_router;  // by every router of a third group, or by the group
+  bool always;     // every packet to another group takes a detour
+  bool decides_twice = false;
+};
+constexpr TwoLegs kTwoLegs[] = {
+    {"valiant_group", Queues::kNone, false, true}, {"valiant_router", Queues::kNone, true, true},
+    {"ugal_group", Queues::kRouter, false, false}, {"ugal_router", Queues::kRouter, true, false},
+    {"ugal_global", Queues::kGroup, false, false}, {"par", Queues::kRouter, true, false, true},
+};
+
 }  // namespace
 
-// MIN, p1 a3 h1 g4, by hand: a local channel leads to the one global port of its far router, 24; a global one to 2
-// local ones on class 1, 24.
+// MIN, p1 a3 h1 g4, by hand: a local channel leads to the one global port of its far router, 24. A global channel leads
+// to 2 local channels on class 1, 24.
 TEST(minimal_on_dragonfly_is_free_of_deadlock) {
   for (const auto& [topology, turns] : dragonflies()) {
     Lone x = lone(topology, {"minimal", {}});
@@ -55,17 +70,16 @@ TEST(minimal_on_dragonfly_is_free_of_deadlock) {
   }
 }
 
-// Through every third group, or every router of one; UGAL's and PAR's decisions either way.
+// The intermediates that each routing draws, and its decisions in both directions.
 TEST(two_legs_on_dragonfly_are_free_of_deadlock) {
-  for (const std::string routing :
-       {"valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par"})
+  for (const TwoLegs& c : kTwoLegs)
     for (const auto& [topology, turns] : dragonflies()) {
-      Lone x = lone(topology, {routing, {}});
+      Lone x = lone(topology, {c.routing, {}});
       const Dragonfly& df = dragonfly(x.net);
-      const bool by_router = routing.ends_with("router") || routing == "par", always = routing.starts_with("valiant");
+      const std::string name = std::string(c.routing) + " " + x.net.fingerprint;
       u32 again = 0;
       const Edges edges = explore(
-          x, by_queues(turns),
+          x, by_queues(turns, c.queues),
           [&](const Node& node, const std::vector<Option>& options) {
             const u32 from = df.group(x.net.terminal_router[node.packet.source]),
                       to = df.group(x.net.terminal_router[node.packet.destination]);
@@ -75,23 +89,22 @@ TEST(two_legs_on_dragonfly_are_free_of_deadlock) {
               if (option.packet.phase == kMinimal) minimal = true;
               else middles.insert(option.intermediate());
             }
-            const std::string name = routing + " " + x.net.fingerprint;
             if (node.packet.phase == kUndecided) {
-              CHECK_FOR(minimal == (from == to || !always), name);
-              CHECK_FOR(middles.size() == (from == to ? 0 : (df.g - 2) * (by_router ? df.a : 1)), name);
-            } else if (routing == "par" && node.packet.phase == kMinimal && node.packet.hops == 1 &&
+              CHECK_FOR(minimal == (from == to || !c.always), name);
+              CHECK_FOR(middles.size() == (from == to ? 0 : (df.g - 2) * (c.by_router ? df.a : 1)), name);
+            } else if (c.decides_twice && node.packet.phase == kMinimal && node.packet.hops == 1 &&
                        df.group(node.at.router) == from && from != to) {
               CHECK_FOR(minimal && middles.size() == 1, name);
               again++;
             }
           },
           turns);
-      CHECK_FOR(acyclic(edges), routing + " " + x.net.fingerprint);
-      CHECK((again > 0) == (routing == "par"));
+      CHECK_FOR(acyclic(edges), name);
+      CHECK((again > 0) == c.decides_twice);
     }
 }
 
-// At the source router, and where a first global hop ends, any port; elsewhere the minimal one.
+// At the source router, and where a first global hop ends, every port is possible. Elsewhere only the minimal port is.
 TEST(q_adaptive_on_dragonfly_is_free_of_deadlock) {
   for (const auto& [topology, turns] : dragonflies()) {
     Lone x = lone(topology, {"q_adaptive", {{"epsilon", 0.5}, {"q_thld1", 0.0}, {"q_thld2", -10.0}}});
@@ -129,13 +142,13 @@ TEST(external_relations_on_dragonfly_are_free_of_deadlock) {
           [&](const Node& node, const std::vector<Option>&) { longest = std::max(longest, u32{node.packet.hops}); },
           turns);
       CHECK_FOR(acyclic(edges), relation + " " + x.net.fingerprint);
-      // Groups of 2 with a link each: in a middle group the packet comes in at one router and leaves by the other.
+      // Groups of 2 with one link per pair: in a middle group the packet arrives at one router and leaves by the other.
       CHECK_EQ(longest, relation == "minimal" ? 3u : relation == "five_hop" && x.net.routers == 6 ? 4u : 5u);
     }
 }
 
-// The progressive relation, whole: what is offered at the second router of the source group, the longest path, the
-// classes. And the same dependencies where the seam of agents offers them.
+// The whole progressive relation: its candidates at the second router of the source group, its longest path and its
+// classes. The seam of agents has the same dependencies.
 TEST(progressive_relation_is_free_of_deadlock) {
   for (const std::string relation : {"widest", "progressive", "five_hop"})
     for (const auto& [topology, turns] : dragonflies()) {
@@ -153,7 +166,7 @@ TEST(progressive_relation_is_free_of_deadlock) {
             const u32 from = df.group(x.net.terminal_router[node.packet.source]), here = df.group(node.at.router),
                       to = df.group(x.net.terminal_router[node.packet.destination]);
             if (from != here || here == to || node.packet.hops != 1) return;
-            // Its global ports and the minimal one, or that alone.
+            // The global ports and the minimal port, or only the minimal port.
             u32 globals = 0;
             for (u32 port = df.p + df.a - 1; port < x.net.radix; port++)
               globals += x.net.channels[x.net.port(node.at.router, port)].kind != PortKind::kUnused;

@@ -1,5 +1,5 @@
-// up_down: which ports it lists and picks, freedom from deadlock by exhaustion, d-mod-k without contention, latency to
-// the cycle.
+// up_down: its candidates and choices, freedom from deadlock by exhaustion, d-mod-k without contention, and zero-load
+// latency to the cycle.
 #include <algorithm>
 #include <set>
 
@@ -21,7 +21,8 @@ Lone lone(const Xgft& tree, const Section& routing) {
   return Lone(build(config(tree.section(), input_queued(), routing, {"uniform", {}})));
 }
 
-// Trees whose switches below the top have as many ports up as down, and as many terminals as a leaf has links up.
+// Trees whose switches below the top have equally many ports up and down, and whose leaves have one terminal per link
+// up.
 std::vector<Xgft> full_trees() {
   return {k_ary_tree(2, 4),
           k_ary_tree(3, 2),
@@ -31,7 +32,7 @@ std::vector<Xgft> full_trees() {
           {{4, 2, 4, 2}, {1, 2, 4, 2}, {1, 2, 1, 2}}};
 }
 
-// Flits that cross each channel if every terminal t sends one to each of the terminals to(t).
+// Flits on each channel if every terminal t sends one flit to to(t).
 template <class To>
 std::vector<u32> loads(Lone& x, To to) {
   std::vector<u32> load(x.net.router_ports, 0);
@@ -43,7 +44,7 @@ u32 most(const std::vector<u32>& load) { return *std::ranges::max_element(load);
 
 }  // namespace
 
-// Up: every port, as long as the destination is not below. Down: every cable to the one child above it.
+// Up: every port, as long as the destination is not below. Down: every cable to the one child above the destination.
 TEST(up_down_lists_every_minimal_port) {
   for (const Xgft& tree : {k_ary_tree(3, 3), Xgft{{2, 3, 2}, {1, 2, 3}, {1, 2, 3}}}) {
     Lone x = lone(tree, up_down("adaptive"));
@@ -63,9 +64,10 @@ TEST(up_down_lists_every_minimal_port) {
   }
 }
 
-// The relation holds every choice of every ascent (choices_of_every_ascent_are_listed), so one graph proves them all.
-// By hand: at each switch from level 2 on, of D ports down, U up and p cables to each child, a channel from below may
-// lead to any port up, D U, and to those of other children, D (D - p); a channel from above to any port down, U D.
+// The relation contains every choice of every ascent (choices_of_every_ascent_are_listed), so one graph proves all of
+// them. By hand: a switch from level 2 on has D ports down, U up and p cables to each child. A channel from below may
+// lead to any port up, D U, and to the ports of other children, D (D - p). A channel from above may lead to any port
+// down, U D.
 TEST(up_down_is_free_of_deadlock) {
   for (const Xgft& tree :
        {k_ary_tree(2, 4), k_ary_tree(3, 3), Xgft{{2, 3, 2}, {1, 2, 3}, {1, 2, 3}}, Xgft{{1, 4}, {1, 3}, {1, 2}}}) {
@@ -101,7 +103,7 @@ TEST(up_down_is_free_of_deadlock) {
   }
 }
 
-// Under any congestion, from every terminal to every terminal, and in as many hops as there must be.
+// Under any congestion, from every terminal to every terminal, with the least possible number of hops.
 TEST(choices_of_every_ascent_are_listed) {
   for (const Xgft& tree : {k_ary_tree(2, 3), Xgft{{2, 3, 2}, {1, 2, 3}, {1, 2, 3}}})
     for (const std::string& ascent : kAscents) {
@@ -121,8 +123,8 @@ TEST(choices_of_every_ascent_are_listed) {
     }
 }
 
-// A leaf with 4 ports up of load 0, 1, 2, 3, in any arrangement. Adaptive: the first. Random: each alike. The lesser of
-// two random ones is the n-th of 4 with probability (7 - 2 n) / 16.
+// A leaf with 4 ports up of load 0, 1, 2, 3 in any arrangement. Adaptive takes the first and random takes all equally.
+// The lesser of two random ports is the n-th of 4 with probability (7 - 2 n) / 16.
 TEST(ascents_pick_as_they_say) {
   const double expected[4][4] = {
       {1, 0, 0, 0}, {.25, .25, .25, .25}, {7 / 16., 5 / 16., 3 / 16., 1 / 16.}, {.25, .25, .25, .25}};
@@ -141,7 +143,7 @@ TEST(ascents_pick_as_they_say) {
   }
 }
 
-// On an idle network nothing tells ports apart, so packets take turns: adaptive must not send all by one.
+// All ports of an idle network are equal, so packets take turns. Adaptive must not send all of them by one port.
 TEST(adaptive_ascent_spreads_ties) {
   Lone x = lone(k_ary_tree(4, 3), up_down("adaptive"));
   std::vector<u32> load(x.net.router_ports, 0);
@@ -150,8 +152,8 @@ TEST(adaptive_ascent_spreads_ties) {
   for (u32 k = 4; k < 8; k++) CHECK_EQ(load[x.net.port(0, k)], 16u);
 }
 
-// Zahavi: under d-mod-k no two packets of any shift share a channel, and all-to-all loads every channel of a level and
-// direction alike.
+// Zahavi: under d-mod-k no two packets of a shift share a channel, and all-to-all loads every channel of a level and
+// direction equally.
 TEST(shifts_are_without_contention_under_d_mod_k) {
   for (const Xgft& tree : full_trees()) {
     Lone x = lone(tree, up_down("d_mod_k"));
@@ -163,7 +165,7 @@ TEST(shifts_are_without_contention_under_d_mod_k) {
       for (u32 p = 0; p < all.size(); p++) all[p] += load[p];
     }
     const FatTree& own = fat_tree(x.net);
-    u32 below = 1;  // terminals of a subtree
+    u32 below = 1;  // terminals below a switch of the level
     for (u32 l = 1; l < tree.h(); l++) {
       below *= tree.m(l);
       const u32 channels = (own.first[l + 1] - own.first[l]) * tree.w(l + 1) * tree.p(l + 1);
@@ -176,15 +178,15 @@ TEST(shifts_are_without_contention_under_d_mod_k) {
   }
 }
 
-// Where terminals are fewer than links up and no multiple of them, a shift's wrap-around may meet the packets before
-// it.
+// If a leaf has fewer terminals than links up and the numbers do not divide, the wrap-around of a shift may meet the
+// packets before it.
 TEST(shifts_of_the_672_terminal_rail) {
   Lone x = lone(rail_672(), up_down("d_mod_k"));
   u32 worst = 0;
   for (u32 shift = 1; shift < 672; shift += 13)
     worst = std::max(worst, most(loads(x, [&](u32 t) { return (t + shift) % 672; })));
   CHECK(worst <= 2);
-  // Without the wrap-around, and with it where it falls between leaves.
+  // Without the wrap-around, and with a wrap-around between leaves.
   for (const u32 shift : {14u, 84u, 336u})
     CHECK_EQ(most(loads(x, [&](u32 t) { return t + shift < 672 ? t + shift : t; })), 1u);
 }
@@ -205,8 +207,8 @@ double latency(const Xgft& tree, const Values& router, const Section& routing, u
 
 }  // namespace
 
-// 0, 2, 4 and 6 hops: within a leaf, over level 2, 3 and 4. The classic router takes 3 + 11 h cycles, SC'19's 10 + 56
-// (h + 1) + 50 h ns (routing/hyperx/zero_load_test.cpp), each a cycle more per flit behind the first.
+// 0, 2, 4 and 6 hops: within a leaf, over level 2, 3 and 4. The router of input_queued() takes 3 + 11 h cycles, SC'19's
+// 10 + 56 (h + 1) + 50 h ns (routing/hyperx/zero_load_test.cpp). Each flit after the first adds a cycle.
 TEST(fat_tree_zero_load) {
   for (const std::string& ascent : kAscents)
     for (const auto& [to, h] : {std::pair{0u, 0u}, {1u, 0u}, {2u, 2u}, {4u, 4u}, {7u, 4u}, {8u, 6u}, {15u, 6u}})
@@ -219,7 +221,7 @@ TEST(fat_tree_zero_load) {
       }
 }
 
-// The cables above level 2 are global ones, of 100 ns: two hops of 11 ns, two of 101.
+// The cables above level 2 are global, 100 ns: two hops of 11 ns and two of 101.
 TEST(fat_tree_zero_load_of_global_levels) {
   Xgft tree = k_ary_tree(2, 3);
   tree.local = 1;
@@ -228,7 +230,7 @@ TEST(fat_tree_zero_load_of_global_levels) {
   CHECK_EQ(latency(tree, input_queued(), up_down("adaptive"), 7, 1, &hops), 3 + 2 * 11 + 2 * 101);
 }
 
-// At saturation nothing is lost and nothing made, cycle by cycle; then all of it arrives and every credit comes home.
+// At saturation every cycle conserves flits. Then all packets arrive and every credit returns.
 TEST(fat_tree_conservation) {
   std::vector<Section> routings;
   for (const std::string& ascent : kAscents) routings.push_back(up_down(ascent));

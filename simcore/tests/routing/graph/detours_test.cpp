@@ -1,4 +1,5 @@
-// The relation of detours on any graph, and Q-adaptive's there: every way of so many hops, and no hop to and fro.
+// The relation of detours on any graph, and Q-adaptive with it: every path up to a bound on hops, without a hop
+// straight back.
 #include "support/crafted.hpp"
 #include "support/tables.hpp"
 #include "support/torus.hpp"
@@ -10,8 +11,7 @@ namespace {
 
 constexpr u32 kDeroutes = 2;
 
-// Walks from a router to another of at most so many hops that never take a link straight back, counted from the wiring
-// alone.
+// Counts the walks of at most `hops` hops that never take a link straight back, from the wiring alone.
 u64 walks(const Network& net, u32 router, u32 from, u32 to, u32 hops) {
   if (router == to) return 1;
   if (hops == 0) return 0;
@@ -25,7 +25,8 @@ u64 walks(const Network& net, u32 router, u32 from, u32 to, u32 hops) {
   return count;
 }
 
-// Ways that the relation offers; the VC class is the hops done, and none is longer than allowed.
+// Counts the paths that the relation offers. The VC class is the number of hops done, and no path is longer than
+// `most`.
 u64 offered(Lone& x, Place at, u32 from, u32 to, u32 hops, u32 most) {
   x.packet().hops = static_cast<u8>(hops);
   const auto steps = x.candidates(at);
@@ -65,9 +66,9 @@ TEST(detours_are_all_ways_that_do_not_go_to_and_fro) {
     }
 }
 
-// Where a link has failed and nothing else leads nearer, straight back is the way.
+// A packet goes straight back if a link has failed and no other port leads closer.
 TEST(detours_go_back_from_a_dead_end) {
-  // 0 - 1 - 2 and 0 - 3 - 4 - 2, where 1 - 2 fails while a packet is on its way to 1.
+  // 0 - 1 - 2 and 0 - 3 - 4 - 2. The link 1 - 2 fails while a packet is on its way to 1.
   Config wanted = config(
       {"graph", {{"links", std::vector<double>{0, 1, 1, 2, 0, 3, 3, 4, 4, 2}}, {"terminals_per_router", i64{1}}}},
       input_queued(), {"q_adaptive", {}}, planned({{0, 2}}));
@@ -76,5 +77,5 @@ TEST(detours_go_back_from_a_dead_end) {
   sim.begin_window();
   sim.run(2000);
   CHECK_EQ(sim.state().part.window.delivered, 1u);
-  CHECK_EQ(sim.state().part.window.hops, 5u);  // to 1 and back, and around
+  CHECK_EQ(sim.state().part.window.hops, 5u);  // to 1 and back, and the other path
 }

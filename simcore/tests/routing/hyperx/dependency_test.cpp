@@ -1,7 +1,7 @@
-// Freedom from deadlock, proved by exhaustion: on small networks every state a packet can reach (router, input port, VC
-// class, hops done, what it remembers, destination) and every hop it may take from there under any congestion. The
-// channel dependency graph so built is complete, not sampled; it has no cycle. The numbers of edges by hand say that
-// nothing is missing.
+// Freedom from deadlock, proved by exhaustion. On small networks the test visits every state that a packet can reach:
+// router, input port, VC class, hops done, memory and destination. From each state it takes every hop that any
+// congestion may lead to. The resulting channel dependency graph is complete, not sampled, and has no cycle. Edges
+// counted by hand show that nothing is missing.
 #include <algorithm>
 
 #include "routing/incremental.hpp"
@@ -10,23 +10,24 @@
 
 using namespace scenes;
 
-// ---- HyperX 3x3x3: 54 directed channels per dimension, each leading to 2 channels in every dimension of its far
-// router ----
+// ---- HyperX 3x3x3: 54 directed channels per dimension, each leads to 2 channels in every dimension of its far router
+// ----
 
-// Dependencies by hand. minimal_adaptive: from class 0 to 1 and from 1 to 2, to any channel of another dimension: 2 *
-// 162 * 4. dim_war: behind a deroute the direct hop, one channel (width 3: to the third router); behind a direct hop,
-// on to later dimensions.
+// Dependencies by hand.
+// minimal_adaptive: from class 0 to 1 and from 1 to 2, to any channel of another dimension: 2 * 162 * 4.
+// dim_war: after a deroute the direct hop, one channel (width 3: to the third router). After a direct hop, later
+// dimensions.
 //   after_deroute: 162 (0 to 1) + 324 from class 0 + 324 from class 1.
-//   deroute: 162 (1 to 0); from class 0 to the direct channels of later dimensions, 324, and to the deroutes, 324.
-// omni_war, C = L + M classes, C - 1 steps from one to the next: each to any channel of another dimension, 162 * 4, and
-// behind a deroute to the direct one, 162. q_routing: from any channel of class 0 to any of class 1, 162 * 6; from
-// class 1 to the minimal one, which is not back along z (only a packet that had already arrived would go there), 162 *
-// 6 - 54; then in order, 324 from the first minimal hop, and 108 from y to z behind it. Back to back, a second deroute,
-// 162: not in the last step, for a direct hop must follow.
+//   deroute: 162 (1 to 0). From class 0 to the direct channels of later dimensions, 324, and to the deroutes, 324.
+// omni_war: C = L + M classes, C - 1 steps from one to the next. Each step leads to any channel of another dimension,
+// 162 * 4, and after a deroute to the direct one, 162. With back_to_back a second deroute adds 162, except in the last
+// step, where a direct hop must follow. q_routing: from any channel of class 0 to any of class 1, 162 * 6. From class 1
+// to the minimal channel, which is not back along z (only a packet that had already arrived would go there), 162 * 6
+// - 54. Then in order: 324 from the first minimal hop, and 108 from y to z after it.
 TEST(incremental_routings_are_free_of_deadlock) {
   struct Case {
     Section routing;
-    u64 edges;  // by hand, 0 = not counted
+    u64 edges;  // by hand; 0: not counted
   };
   const std::string after_deroute = "after_deroute", deroute = "deroute", distance = "distance";
   std::vector<Case> cases = {{{"minimal_adaptive", {}}, 1296},
@@ -64,10 +65,10 @@ TEST(incremental_routings_are_free_of_deadlock) {
   }
 }
 
-// DAL with an escape class. Its class 0 has cycles. What makes it safe (Duato 1993): (1) every head that is not on
-// class 1 may always take class 1 instead, and asks anew every cycle until it has moved; (2) what is on class 1 never
-// leaves it, so it waits for class 1 alone; (3) the dependencies among class 1 have no cycle. So class 1 always drains,
-// and everything else can always enter it.
+// DAL with an escape class. Its class 0 has cycles. It is safe for three reasons (Duato 1993). (1) A head that is not
+// on class 1 can always take class 1, and is routed again in every cycle until it has moved. (2) A packet on class 1
+// stays there, so it waits for class 1 only. (3) The dependencies within class 1 have no cycle. So class 1 always
+// drains, and all other packets can always enter it.
 TEST(dal_escape_is_free_of_deadlock) {
   Lone x = lone(cube(), {"dal", {{"deadlock_avoidance", std::string("escape")}}});
   CHECK(x.net.routing_facts.reroutes);
@@ -93,15 +94,15 @@ TEST(dal_escape_is_free_of_deadlock) {
       if (class_of(from) == 1) among_escapes[from].insert(next);
     }
   CHECK(acyclic(among_escapes));
-  CHECK_EQ(edge_count(among_escapes), 324u);  // DOR's
+  CHECK_EQ(edge_count(among_escapes), 324u);  // as in DOR
   CHECK(!acyclic(edges));
 }
 
-// The head really does get the escape when nothing else has room, and only then: every subset of full adaptive
+// A head takes the escape when all adaptive channels are full, and only then. The test tries every subset of full
 // channels.
 TEST(dal_offers_the_escape_when_all_else_is_full) {
   Lone x = lone(hyperx_section({3, 3}, 1), {"dal", {}});
-  const Place at = x.send(0, 4);  // from (0, 0) to (1, 1): x ports 1, 2, y ports 3, 4; any of them may be taken
+  const Place at = x.send(0, 4);  // from (0, 0) to (1, 1): x ports 1, 2 and y ports 3, 4 are all allowed
   for (u32 full = 0; full < 16; full++) {
     for (u32 k = 0; k < 4; k++) congest(x, 0, 1 + k, 0, 0, full >> k & 1 ? x.net.router.input_depth : 0);
     x.send(0, 4);
@@ -111,7 +112,7 @@ TEST(dal_offers_the_escape_when_all_else_is_full) {
   }
 }
 
-// What a routing chooses is among what it lists, under any congestion.
+// The choice of a routing is one of its candidates, under any congestion.
 TEST(choices_are_among_the_candidates) {
   for (const Section& routing : {Section{"minimal_adaptive", {}},
                                  {"dim_war", {}},
@@ -145,7 +146,7 @@ TEST(choices_are_among_the_candidates) {
   }
 }
 
-// DOR, all orders: one class, 324 dependencies.
+// DOR in every order: one class, 324 dependencies.
 TEST(dimension_order_is_free_of_deadlock) {
   for (const auto& order : {std::vector<double>{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}) {
     Lone x = lone(cube(), {"dimension_order", {{"order", order}}});
@@ -155,10 +156,10 @@ TEST(dimension_order_is_free_of_deadlock) {
   }
 }
 
-// Two legs, each in dimension order: 324 dependencies on class 0, 324 on class 1, and from any channel of class 0 to
-// all 6 of class 1 at its far router. UGAL: minimal if the bias forbids detours, every intermediate but source and
-// destination if it forces them; without bias, minimal as long as the minimal path's queue is short, a detour (hybrid:
-// by the same port, too) when it is long.
+// Two legs in dimension order have 324 dependencies on class 0 and 324 on class 1. Any channel of class 0 leads to all
+// 6 channels of class 1 at its far router: 162 * 6. UGAL is minimal if the bias forbids detours. If the bias forces
+// detours, it draws every intermediate except source and destination. Without bias it is minimal while the minimal
+// path's queue is short, and takes a detour when it is long (under `hybrid` also by the same port).
 TEST(valiant_and_ugal_are_free_of_deadlock) {
   const Craft full = [](Lone& x, const Node& node, const std::function<void()>& ask) {
     const HyperX& hx = hyperx(x.net);
@@ -169,7 +170,7 @@ TEST(valiant_and_ugal_are_free_of_deadlock) {
   };
   struct Case {
     Section routing;
-    std::size_t middles;  // drawn by a packet that has a way to go
+    std::size_t middles;  // intermediates that a packet to another router draws
     bool minimal;
     u64 edges;
   };
@@ -178,7 +179,7 @@ TEST(valiant_and_ugal_are_free_of_deadlock) {
                         Case{{"ugal", {{"bias_flits", 1e6}}}, 0, true, 324},
                         Case{{"ugal", {{"congestion_scope", std::string("hybrid")}}}, 25, true, 324 + 162 * 6 + 324}}) {
     Lone x = lone(cube(), c.routing);
-    const u32 draws = 400;  // 27 (26/27)^400 = 7e-6 to miss one
+    const u32 draws = 400;  // 27 (26/27)^400 = 7e-6: the probability to miss one
     const Options decided = chosen(1, 1, idle), undecided = chosen(draws, 1, full);
     const Edges edges = explore(
         x,
@@ -201,12 +202,13 @@ TEST(valiant_and_ugal_are_free_of_deadlock) {
   }
 }
 
-// Clos-AD, each port of a router the shortest in turn, and all alike (then every port of a dimension and staying are
-// drawn). What it may choose, by hand: undecided, the direct channel on class 1, or the others of the first unaligned
-// dimension on class 0; on the way to the middle, on class 0 any channel of an unaligned dimension above the last
-// one's, or on class 1 the direct one if it stays. Edges on class 0: 324, on class 1: 324. Between them: the first
-// dimension left is never aligned in the middle, so class 1 begins there; in the dimension of the last hop only the
-// third router is left (1 of 2): 54 (1 + 3 + 5).
+// Clos-AD. Each port of a router has the shortest queue in turn, and then all are equal, so that every port of a
+// dimension and staying are drawn. Candidates by hand:
+//   undecided: the direct channel on class 1, or the others of the first unaligned dimension on class 0
+//   to the intermediate router: on class 0 any channel of an unaligned dimension above the last one, or on class 1 the
+//   direct channel if it stays
+// Edges: 324 on class 0, 324 on class 1. Between them: the first dimension is never aligned at the intermediate router,
+// so class 1 begins there. In the dimension of the last hop only the third router is left (1 of 2): 54 (1 + 3 + 5).
 TEST(clos_ad_is_free_of_deadlock) {
   Lone x = lone(cube(), {"clos_ad", {}});
   const HyperX& hx = hyperx(x.net);
@@ -252,10 +254,10 @@ TEST(clos_ad_is_free_of_deadlock) {
   CHECK_EQ(edge_count(edges), 324u + 54 * 9 + 324);
 }
 
-// ---- Learned routings: any table, random ports at every turn ----
+// ---- Learned routings: random tables, random ports in every decision ----
 
-// HyperX: in each dimension one deroute at most (as dim_war, whose 810 dependencies these are). All ports of the first
-// unaligned dimension are seen where the table is asked.
+// HyperX: at most one deroute per dimension, so the 810 dependencies are dim_war's. Where the routing uses its table,
+// all ports of the first unaligned dimension occur.
 TEST(q_adaptive_on_hyperx_is_free_of_deadlock) {
   Lone x = lone(cube(), {"q_adaptive", {{"epsilon", 0.5}}});
   const HyperX& hx = hyperx(x.net);
@@ -289,7 +291,7 @@ TEST(q_routing_is_free_of_deadlock) {
     }
 }
 
-// ---- Trunks and uneven widths: the same with parallel links ----
+// ---- Uneven widths and parallel links ----
 
 TEST(trunked_hyperx_is_free_of_deadlock) {
   const Section topology = hyperx_section({2, 4}, 1, {{"links", std::vector<double>{3, 2}}});
@@ -312,11 +314,11 @@ TEST(trunked_hyperx_is_free_of_deadlock) {
   }
 }
 
-// ---- The search finds what is wrong ----
+// ---- The search finds wrong routings ----
 
 namespace {
 
-// omni_war with one deroute, but a class too few: the last two hops share one.
+// omni_war with one deroute and one class too few: the last two hops share a class.
 struct ClassShort {
   struct Rule : WeightRule {};
   static Reach reach(const Where& at, const Rule&) {
@@ -324,7 +326,7 @@ struct ClassShort {
     return {at.unaligned, hops + 1 + at.h <= 4 ? at.unaligned : 0, vc_class, vc_class};
   }
 };
-// Any dimension first, on one class.
+// Dimensions in any order on one class.
 struct NoOrder {
   struct Rule : WeightRule {};
   static Reach reach(const Where& at, const Rule&) { return {at.unaligned, 0, 0, 0}; }
@@ -356,12 +358,12 @@ TEST(wrong_routings_are_found_cyclic) {
     Lone x = lone(cube(), {routing, {}});
     CHECK_FOR(!acyclic(explore(x, listed)), routing);
   }
-  // In one dimension there is no order to break.
+  // One dimension has no order to violate.
   Lone line = lone(hyperx_section({5}, 1), {"test_no_order", {}});
   CHECK(acyclic(explore(line, listed)));
 }
 
-// And what is cyclic does lock up: full load on buffers of one packet.
+// A cyclic routing does deadlock, at full load with buffers of one packet.
 TEST(a_wrong_routing_locks_up) {
   const Values router =
       merge(input_queued(), {{"input_buffer_flits", i64{1}}, {"link_latency_ns_local", 2.0}, {"watchdog_ns", 3000.0}});

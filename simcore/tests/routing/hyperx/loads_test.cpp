@@ -1,6 +1,6 @@
-// Channel loads: every packet walked through the real routing functions, hop by hop. Loads are per unit injection,
-// every terminal injecting 1. Figures: closed forms of the SC'19 and TokyoTech systems (a channel's load is the
-// terminals' traffic of the router pairs that use it), most of them also in the study's own text.
+// Channel loads: the test walks every packet through the real routing functions, hop by hop. Every terminal injects 1,
+// and loads are in this unit. The expected values are closed forms of the SC'19 and TokyoTech systems: a channel's load
+// is the traffic of the router pairs that use it. Most of them are also in the study's text.
 #include <algorithm>
 
 #include "support/crafted.hpp"
@@ -18,7 +18,7 @@ Lone lone(const Section& topology, const Section& routing, const Section& traffi
 Section sc19_network() { return hyperx_section({8, 8, 8}, 8); }
 Section bisection(const std::string& dimension) { return {"uniform_random_bisection", {{"dimension", dimension}}}; }
 
-// How often each router-to-router channel is used.
+// The uses of each router-to-router channel.
 struct Loads {
   const Network& net;
   std::vector<u64> uses;
@@ -53,14 +53,14 @@ struct Loads {
   double mean_hops() const { return static_cast<double>(hops) / static_cast<double>(packets); }
 };
 
-// Every terminal's packet of a permutation.
+// The packets of a permutation, one per terminal.
 Loads permutation(Lone& x) {
   Loads loads(x.net);
   for (u32 t = 0; t < x.net.terminals; t++) loads.walk(x, t, x.net.destination(x.net, 1, t, 0, 0, 0));
   return loads;
 }
 
-// URB's packets, each with its probability: from every router to every one whose coordinate k is mirrored.
+// The packets of URB, all equally likely: from every router to every router whose coordinate k is mirrored.
 Loads all_bisection(Lone& x, u32 k) {
   const HyperX& hx = hyperx(x.net);
   Loads loads(x.net);
@@ -73,8 +73,8 @@ Loads all_bisection(Lone& x, u32 k) {
 
 }  // namespace
 
-// Edge forwarding index, one packet per pair of routers: prod S / S_k for every channel of dimension k, which is the
-// least possible. 8x8x8: 64; a terminal pair each: 64 * 8 * 8 = 4,096.
+// Edge forwarding index with one packet per pair of routers: prod S / S_k for every channel of dimension k, the least
+// possible. 8x8x8: 64. With a packet per pair of terminals: 64 * 8 * 8 = 4,096.
 TEST(dor_forwarding_index_of_4096_terminals) {
   Lone x = lone(sc19_network(), {"dimension_order", {}});
   Loads loads(x.net);
@@ -86,8 +86,9 @@ TEST(dor_forwarding_index_of_4096_terminals) {
   }
   CHECK_EQ(loads.hops, 10752u * 64);
   CHECK_EQ(loads.mean_hops(), 2.625);
-  // UR is this, 64 terminal pairs of 1/4096 each: 64 * 64 / 4096 = 1, or 4096/4095 if no terminal draws itself (a
-  // terminal's own packets use no channel). A router's terminals all take the same path: one router's are walked.
+  // UR has this load: 64 terminal pairs of 1/4096 each give 64 * 64 / 4096 = 1. It is 4096/4095 if no terminal sends to
+  // itself, because such packets use no channel. All terminals of a router take the same path, so one router's packets
+  // are walked.
   const u32 from = 300;
   Loads one(x.net), all(x.net);
   for (u32 b = 0; b < 512; b++) {
@@ -98,8 +99,8 @@ TEST(dor_forwarding_index_of_4096_terminals) {
   CHECK_EQ(64.0 * static_cast<double>(loads.most(0)) / 4096, 1);
 }
 
-// 12x8, T=7, every pair of its 672 terminals: 8 * 49 = 392 in the dimension of 12, 12 * 49 = 588 in that of 8. Both are
-// below the 671 that a terminal sends, so an all-to-all is bound by injection.
+// 12x8, T=7, every pair of the 672 terminals: 8 * 49 = 392 in the dimension of 12, 12 * 49 = 588 in the dimension of 8.
+// Both are below the 671 packets that a terminal sends, so injection limits an all-to-all.
 TEST(dor_forwarding_index_of_672_terminals) {
   Lone x = lone(hyperx_section({12, 8}, 7), {"dimension_order", {}});
   Loads routers(x.net), terminals(x.net);
@@ -115,7 +116,7 @@ TEST(dor_forwarding_index_of_672_terminals) {
   }
 }
 
-// Other shapes keep to the closed form; K links share it, packet by packet.
+// The closed form also holds for other shapes. K parallel links share the load, packet by packet.
 TEST(dor_forwarding_index_of_other_shapes) {
   for (const auto& [widths, links] : {std::pair{std::vector<double>{5}, std::vector<double>{1}},
                                       {{3, 4, 5}, {1}},
@@ -136,15 +137,16 @@ TEST(dor_forwarding_index_of_other_shapes) {
 
 // SC'19's patterns under DOR, 8x8x8 T=8. BC: all 8 terminals of a router share one link per dimension. URB: 8 in its
 // dimension, as UR in the others. S2: 4 of a router's 8 in x, 4 in y. DCR: the 64 terminals of a line in x have their
-// destinations in one line in z and cross to it over one link in y. Tornado: a shift in x.
+// destinations in one line in z, and cross to it over one link in y. Tornado: a shift in x.
 TEST(dor_loads_of_the_patterns) {
   struct Case {
     Section traffic;
     u64 x, y, z;
-    double hops, used;  // used: part of all directed channels
+    double hops, used;  // used: share of all directed channels
   };
-  // Used channels of each router's 21: BC 3, S2 2. DCR: in x one from each router but those with x + z = 7, 448; in y
-  // one from those, 64; in z the 7 from where they lead, 448: 960 of 10,752.
+  // Used channels of each router's 21: BC 3, S2 2. DCR uses 448 in x, one from each router except those with x + z = 7.
+  // It uses 64 in y, one from each of those. In z it uses 448: 7 at each router that y leads to. In total 960 of
+  // 10,752.
   for (const Case& c : {Case{{"bit_complement", {}}, 8, 8, 8, 3, 3 / 21.0}, Case{{"swap2", {}}, 4, 4, 0, 1, 2 / 21.0},
                         Case{{"dimension_complement_reverse", {}}, 8, 64, 8, 2.75, 960 / 10752.0},
                         Case{{"tornado", {}}, 8, 0, 0, 1, 1 / 21.0},
@@ -158,7 +160,7 @@ TEST(dor_loads_of_the_patterns) {
     CHECK_EQ(loads.mean_hops(), c.hops);
     if (c.used > 0) CHECK_NEAR(loads.used_share(), c.used, 1e-12);  // 14.3, 9.5 and 8.9 % of BC, S2 and DCR
   }
-  // Each router's 8 units go to 64 routers alike.
+  // Each router's 8 units go to 64 routers in equal parts.
   for (u32 k = 0; k < 3; k++) {
     Lone x = lone(sc19_network(), {"dimension_order", {}}, bisection(std::string(1, "xyz"[k])));
     const Loads loads = all_bisection(x, k);
@@ -171,7 +173,7 @@ TEST(dor_loads_of_the_patterns) {
   }
 }
 
-// DCR: 64 where y is crossed between x and z, 8 in the other four orders.
+// DCR: 64 if y is crossed between x and z, 8 in the other four orders.
 TEST(dor_loads_of_dcr_in_every_order) {
   for (const auto& [order, load] : {std::pair{std::vector<double>{0, 1, 2}, 64u},
                                     {{2, 1, 0}, 64},
@@ -186,7 +188,7 @@ TEST(dor_loads_of_dcr_in_every_order) {
   }
 }
 
-// The order given is the order taken.
+// Packets follow the configured order.
 TEST(dor_follows_its_order) {
   const std::vector<double> order = {2, 0, 1};
   Lone x = lone(hyperx_section({3, 4, 5}, 1), {"dimension_order", {{"order", order}}});
@@ -201,8 +203,8 @@ TEST(dor_follows_its_order) {
     }
 }
 
-// VAL makes every pattern uniform twice over: load T/S + T/S = 2 on every channel, exactly so when every packet goes by
-// every intermediate router once (4x4x4, T=4: 64 of them).
+// VAL turns every pattern into uniform traffic twice: load T/S + T/S = 2 on every channel. This is exact if every
+// packet uses every intermediate router once (4x4x4, T=4: 64 routers).
 TEST(valiant_loads_by_every_intermediate) {
   for (const Section& traffic : {Section{"bit_complement", {}},
                                  {"swap2", {}},
@@ -223,10 +225,10 @@ TEST(valiant_loads_by_every_intermediate) {
   }
 }
 
-// And with the intermediates it really draws, 8x8x8 T=8: 8 packets per terminal, 16 uses of a channel expected. A
-// packet's hops in a dimension are two trials of 7/8 (1.75, standard deviation 0.47), so that their mean over 32,768
-// packets has one of 0.15 %; of 10,752 counts of 16 (standard deviation 4) none is above 16 + 7 * 4. UR sends 1/512 to
-// its own router.
+// The same with drawn intermediate routers, 8x8x8 T=8: 8 packets per terminal, 16 expected uses of a channel. A
+// packet's hops in a dimension are two trials of 7/8 (mean 1.75, standard deviation 0.47), so the mean over 32,768
+// packets has a standard deviation of 0.15 %. None of 10,752 counts of 16 (standard deviation 4) exceeds 16 + 7 * 4. UR
+// sends 1/512 to its own router.
 TEST(valiant_loads_as_drawn) {
   for (const Section& traffic : {kUniform,
                                  Section{"bit_complement", {}},
@@ -248,8 +250,8 @@ TEST(valiant_loads_as_drawn) {
   }
 }
 
-// The table is worth something on a router without output queues, too. 8x8, T=8, BC at 0.3, of which DimWAR carries
-// 0.277 and dimension order 1/8.
+// The learned table also works on a router without output queues. 8x8, T=8, BC at 0.3: DimWAR accepts 0.277, dimension
+// order 1/8.
 TEST(q_adaptive_carries_what_dim_war_carries_without_output_queues) {
   const auto accepted = [](const std::string& routing) {
     Simulation sim(
@@ -263,8 +265,8 @@ TEST(q_adaptive_carries_what_dim_war_carries_without_output_queues) {
   CHECK_FOR(weighed > 0.25 && learned > 0.8 * weighed, std::to_string(learned) + " against " + std::to_string(weighed));
 }
 
-// What a run accepts at full load is what the most loaded channel lets through. 4x4, T=4, BC: load 4 under DOR, so 1/4;
-// VAL at most 1/2 (2 on every channel); incremental ones stay below 1/2, too (a bisection of 16 directed channels for
+// The most loaded channel bounds the accepted load of a run at full load. 4x4, T=4, BC: load 4 under DOR, so 1/4. VAL
+// at most 1/2 (2 on every channel). Incremental routings also stay below 1/2 (a bisection of 16 directed channels for
 // 32 terminals), but above 1/4.
 TEST(throughput_is_bound_by_the_loads) {
   const auto accepted = [](const std::string& routing, const Section& traffic) {
@@ -278,7 +280,7 @@ TEST(throughput_is_bound_by_the_loads) {
   };
   CHECK_NEAR(accepted("dimension_order", {"bit_complement", {}}), 0.25, 1e-3);
   CHECK_NEAR(accepted("dimension_order", {"tornado", {}}), 0.25, 1e-3);
-  CHECK_NEAR(accepted("dimension_order", {"swap2", {}}), 0.5, 1e-3);  // 2 of 4 by either link
+  CHECK_NEAR(accepted("dimension_order", {"swap2", {}}), 0.5, 1e-3);  // 2 of 4 packets use each link
   for (const std::string routing : {"valiant", "dim_war", "omni_war", "dal", "ugal", "clos_ad"}) {
     const double got = accepted(routing, {"bit_complement", {}});
     CHECK_FOR(got <= 0.5 && got > 0.3, routing + " " + std::to_string(got));

@@ -1,6 +1,5 @@
-// What every HyperX routing promises: bounds on hops, what a packet may do in a dimension, VC classes, and the
-// arithmetic of its decisions by hand (SC'19: McDonald et al.; DAL: Ahn et al., SC 2009; Clos-AD: Kim et al., ISCA
-// 2007).
+// The paths of every HyperX routing: bounds on hops, the hops in each dimension, VC classes, and refused configurations
+// (SC'19: McDonald et al.; DAL: Ahn et al., SC 2009; Clos-AD: Kim et al., ISCA 2007).
 #include <algorithm>
 #include <set>
 
@@ -19,7 +18,7 @@ Lone lone(const std::vector<double>& widths, const Section& routing, const Value
   return Lone(build(config(hyperx_section(widths, 1, more), merge(input_queued(), router), routing, {"uniform", {}})));
 }
 
-// A path as it was taken.
+// The path that a packet has taken.
 struct Hop {
   u32 dimension, vc_class;
   bool direct;  // to the destination's coordinate
@@ -30,7 +29,7 @@ struct Path {
   std::vector<Hop> hops;
 };
 
-// Every packet's path under load. A head that asks again (dal) leaves by its last answer.
+// Every packet's path under load. A head that is routed again (dal) leaves by its last decision.
 std::vector<Path> paths(Simulation& sim, u32 cycles) {
   const Network& net = sim.network();
   const HyperX& hx = hyperx(net);
@@ -49,7 +48,7 @@ std::vector<Path> paths(Simulation& sim, u32 cycles) {
       path.source = net.terminal_router[d.packet.source];
       path.destination = to;
       path.nonminimal = d.packet.nonminimal;
-      if (d.out_port < hx.terminals) continue;  // a detour may pass the destination's router
+      if (d.out_port < hx.terminals) continue;  // a detour may pass through the destination's router
       const u32 k = hx.dimension_of_port[d.out_port];
       path.hops.push_back({k, d.out_class, hx.coordinate_behind(d.router, k, d.out_port) == hx.coordinate(to, k)});
     }
@@ -80,105 +79,142 @@ std::vector<u32> dimensions_on(const Path& path, u32 vc_class) {
     if (hop.vc_class == vc_class) out.push_back(hop.dimension);
   return out;
 }
+bool after_deroute(const Path& path, std::size_t n) {
+  return n > 0 && !path.hops[n - 1].direct && path.hops[n - 1].dimension == path.hops[n].dimension;
+}
+
+// The VC class of a hop.
+enum class Classes {
+  kLegs,          // never decreases: 0 on the first leg (or on adaptive channels), 1 on the second (or on the escape)
+  kHops,          // the number of hops before it
+  kDeroute,       // 1 for a deroute, 0 for a direct hop
+  kAfterDeroute,  // 1 after a deroute in the same dimension, 0 otherwise
+};
+
+// Promises of a routing about each path.
+enum Promise : u32 {
+  kOnlyMinimal = 1 << 0,    // the number of hops is the distance
+  kMarksDetours = 1 << 1,   // a packet marked non-minimal takes more hops than the distance
+  kOnlyUnaligned = 1 << 2,  // only dimensions in which source and destination differ
+  kAscending = 1 << 3,      // dimensions ascend
+  kLegsAscend = 1 << 4,     // dimensions ascend on each VC class
+  kInTurn = 1 << 5,         // a dimension is finished before the next one begins
+  kTwoHops = 1 << 6,        // at most two hops in a dimension
+  kOneDeroute = 1 << 7,     // at most one deroute in a dimension
+  kDirectNext = 1 << 8,     // a deroute is followed by a direct hop, or by another dimension
+  kEscapeAscends = 1 << 9,  // class 1 is in dimension order and takes direct hops only
+};
+constexpr u32 kIncremental = kMarksDetours | kOnlyUnaligned;
+constexpr u32 kMinimalPaths = kIncremental | kOnlyMinimal;
+constexpr u32 kOneByOne = kIncremental | kInTurn | kTwoHops;
+constexpr u32 kDal = kIncremental | kTwoHops | kOneDeroute;
+constexpr u32 kClosAd = kIncremental | kLegsAscend | kTwoHops;
+
+struct Rule {
+  Section routing;
+  u32 classes, max_hops;
+  u32 longest;  // hops of the longest path under load; 0: any number up to max_hops
+  Classes vc_class;
+  u32 promises;
+  bool from_source = false;  // decides at the source and diverts where minimal paths are crowded
+};
+
+const Values kGreedy = {{"bias_flits", -1000.0}};  // forces every possible deroute, so that paths reach their bounds
+Values greedy(const std::string& key, Value value) { return merge(kGreedy, {{key, std::move(value)}}); }
+
+const std::vector<Rule>& rules() {
+  using enum Classes;
+  static const std::string deroute = "deroute";
+  static const std::vector<Rule> all = {
+      {{"dimension_order", {}}, 1, 3, 3, kLegs, kMinimalPaths | kAscending},
+      {{"minimal_adaptive", {}}, 3, 3, 3, kHops, kMinimalPaths},
+      {{"valiant", {}}, 2, 6, 6, kLegs, kMarksDetours | kLegsAscend},
+      {{"ugal", {}}, 2, 6, 6, kLegs, kLegsAscend, true},
+      {{"ugal", kGreedy}, 2, 6, 6, kLegs, kLegsAscend, true},
+      {{"clos_ad", {}}, 2, 6, 6, kLegs, kClosAd, true},
+      {{"clos_ad", kGreedy}, 2, 6, 6, kLegs, kClosAd, true},
+      {{"dal", {{"deadlock_avoidance", kEscape}}}, 2, 6, 0, kLegs, kDal | kEscapeAscends},
+      {{"dal", greedy("deadlock_avoidance", kEscape)}, 2, 6, 6, kLegs, kDal | kEscapeAscends},
+      {{"dal", {{"deadlock_avoidance", kDistance}}}, 6, 6, 0, kHops, kDal},
+      {{"dal", greedy("deadlock_avoidance", kDistance)}, 6, 6, 6, kHops, kDal},
+      {{"dim_war", {}}, 2, 6, 0, kAfterDeroute, kOneByOne},
+      {{"dim_war", kGreedy}, 2, 6, 6, kAfterDeroute, kOneByOne},
+      {{"dim_war", greedy("classes", deroute)}, 2, 6, 6, kDeroute, kOneByOne},
+      {{"omni_war", {}}, 6, 6, 0, kHops, kIncremental | kDirectNext},
+      {{"omni_war", kGreedy}, 6, 6, 6, kHops, kIncremental | kDirectNext},
+      {{"omni_war", greedy("deroutes", i64{0})}, 3, 3, 3, kHops, kIncremental | kDirectNext},
+      {{"omni_war", greedy("deroutes", i64{1})}, 4, 4, 4, kHops, kIncremental | kDirectNext},
+      {{"omni_war", greedy("deroutes", i64{3})}, 6, 6, 6, kHops, kIncremental | kDirectNext},
+      {{"omni_war", greedy("back_to_back", true)}, 6, 6, 6, kHops, kIncremental},
+      {{"q_adaptive", {{"epsilon", 0.5}}}, 2, 6, 6, kAfterDeroute, kOneByOne},
+      {{"q_routing", {{"epsilon", 0.3}, {"max_hops", i64{3}}}}, 6, 6, 6, kHops, 0},
+  };
+  return all;
+}
+
+void check_classes(const Path& path, Classes wanted, const std::string& name) {
+  for (std::size_t n = 0; n < path.hops.size(); n++) {
+    const Hop& hop = path.hops[n];
+    switch (wanted) {
+      case Classes::kLegs: CHECK_FOR(n == 0 || hop.vc_class >= path.hops[n - 1].vc_class, name); break;
+      case Classes::kHops: CHECK_FOR(hop.vc_class == n, name); break;
+      case Classes::kDeroute: CHECK_FOR(hop.vc_class == u32{!hop.direct}, name); break;
+      case Classes::kAfterDeroute: CHECK_FOR(hop.vc_class == u32{after_deroute(path, n)}, name); break;
+    }
+  }
+}
+
+void check_promises(const Path& path, const HyperX& hx, u32 promises, const std::string& name) {
+  const auto promised = [&](Promise promise) { return (promises & promise) != 0; };
+  const u64 difference = hx.difference(path.source, path.destination);
+  const u32 minimal = hx.distance(difference);
+  std::vector<u32> hops_in(hx.dimensions), deroutes_in(hx.dimensions), dimensions;
+  for (const Hop& hop : path.hops) {
+    hops_in[hop.dimension]++;
+    deroutes_in[hop.dimension] += !hop.direct;
+    dimensions.push_back(hop.dimension);
+    if (promised(kOnlyUnaligned)) CHECK_FOR(hx.unaligned(difference, hop.dimension), name);
+    if (promised(kEscapeAscends)) CHECK_FOR(hop.vc_class == 0 || hop.direct, name);
+  }
+  CHECK_FOR(path.nonminimal || path.hops.size() == minimal, name);
+  if (promised(kMarksDetours)) CHECK_FOR(!path.nonminimal || path.hops.size() > minimal, name);
+  if (promised(kOnlyMinimal)) CHECK_FOR(path.hops.size() == minimal, name);
+  if (promised(kAscending)) CHECK_FOR(ascending(dimensions), name);
+  if (promised(kLegsAscend)) CHECK_FOR(ascending(dimensions_on(path, 0)), name);
+  if (promised(kLegsAscend) || promised(kEscapeAscends)) CHECK_FOR(ascending(dimensions_on(path, 1)), name);
+  if (promised(kInTurn)) CHECK_FOR(std::ranges::is_sorted(dimensions), name);
+  if (promised(kTwoHops)) CHECK_FOR(std::ranges::max(hops_in) <= 2, name);
+  if (promised(kOneDeroute)) CHECK_FOR(std::ranges::max(deroutes_in) <= 1, name);
+  if (promised(kDirectNext))
+    for (std::size_t n = 0; n < path.hops.size(); n++) CHECK_FOR(!after_deroute(path, n) || path.hops[n].direct, name);
+}
 
 }  // namespace
 
 // ---- Paths under load ----
 
-// Bias -1000 makes every packet take all the deroutes it can, so that the bounds are met.
 TEST(paths_keep_to_their_rules) {
-  const Values greedy = {{"bias_flits", -1000.0}};
-  struct Case {
-    Section routing;
-    u32 classes, max_hops, longest;
-  };
-  for (const Case& c : {
-           Case{{"dimension_order", {}}, 1, 3, 3},
-           {{"minimal_adaptive", {}}, 3, 3, 3},
-           {{"valiant", {}}, 2, 6, 6},
-           {{"ugal", {}}, 2, 6, 6},
-           {{"ugal", greedy}, 2, 6, 6},
-           {{"clos_ad", {}}, 2, 6, 6},
-           {{"clos_ad", greedy}, 2, 6, 6},
-           {{"dal", {{"deadlock_avoidance", kEscape}}}, 2, 6, 0},
-           {{"dal", merge(greedy, {{"deadlock_avoidance", kEscape}})}, 2, 6, 6},
-           {{"dal", {{"deadlock_avoidance", kDistance}}}, 6, 6, 0},
-           {{"dal", merge(greedy, {{"deadlock_avoidance", kDistance}})}, 6, 6, 6},
-           {{"dim_war", {}}, 2, 6, 0},
-           {{"dim_war", greedy}, 2, 6, 6},
-           {{"dim_war", merge(greedy, {{"classes", std::string("deroute")}})}, 2, 6, 6},
-           {{"omni_war", {}}, 6, 6, 0},
-           {{"omni_war", greedy}, 6, 6, 6},
-           {{"omni_war", merge(greedy, {{"deroutes", i64{0}}})}, 3, 3, 3},
-           {{"omni_war", merge(greedy, {{"deroutes", i64{1}}})}, 4, 4, 4},
-           {{"omni_war", merge(greedy, {{"deroutes", i64{3}}})}, 6, 6, 6},
-           {{"omni_war", merge(greedy, {{"back_to_back", true}})}, 6, 6, 6},
-           {{"q_adaptive", {{"epsilon", 0.5}}}, 2, 6, 6},
-           {{"q_routing", {{"epsilon", 0.3}, {"max_hops", i64{3}}}}, 6, 6, 6},
-       }) {
-    const std::string name = text(c.routing);
-    // they divert where minimal paths are crowded
-    const bool from_source = c.routing.name == "clos_ad" || c.routing.name == "ugal";
-    Simulation sim = from_source ? busy(c.routing, {"bit_complement", {}}, {4, 4, 4}) : busy(c.routing);
+  for (const Rule& rule : rules()) {
+    const std::string name = text(rule.routing);
+    Simulation sim = rule.from_source ? busy(rule.routing, {"bit_complement", {}}, {4, 4, 4}) : busy(rule.routing);
     const Network& net = sim.network();
-    const HyperX& hx = hyperx(net);
-    CHECK_EQ(net.routing_facts.classes, c.classes);
-    CHECK_EQ(net.routing_facts.max_hops, c.max_hops);
+    CHECK_EQ(net.routing_facts.classes, rule.classes);
+    CHECK_EQ(net.routing_facts.max_hops, rule.max_hops);
     std::size_t longest = 0, complete = 0;
     for (const Path& path : paths(sim, 150)) {
       complete++;
       longest = std::max(longest, path.hops.size());
-      const u32 minimal = hx.distance(hx.difference(path.source, path.destination));
-      CHECK_FOR(path.nonminimal || path.hops.size() == minimal, name);
-      if (c.routing.name != "q_routing" && c.routing.name != "ugal")
-        CHECK_FOR(!path.nonminimal || path.hops.size() > minimal, name);
-      std::vector<u32> hops_in(3), deroutes_in(3), all;
-      for (const Hop& hop : path.hops) {
-        hops_in[hop.dimension]++;
-        deroutes_in[hop.dimension] += !hop.direct;
-        all.push_back(hop.dimension);
-        // Nobody but VAL, UGAL and Q-routing ever touches a dimension that is aligned.
-        if (c.routing.name != "valiant" && c.routing.name != "ugal" && c.routing.name != "q_routing")
-          CHECK_FOR(hx.unaligned(hx.difference(path.source, path.destination), hop.dimension), name);
-      }
-      if (c.routing.name == "dimension_order") CHECK_FOR(ascending(all) && path.hops.size() == minimal, name);
-      if (c.routing.name == "minimal_adaptive") CHECK_FOR(path.hops.size() == minimal, name);
-      for (std::size_t n = 0; n < path.hops.size(); n++) {
-        const Hop& hop = path.hops[n];
-        const bool after_deroute = n > 0 && !path.hops[n - 1].direct && path.hops[n - 1].dimension == hop.dimension;
-        if (c.routing.name == "minimal_adaptive" || c.routing.name == "omni_war" || c.routing.name == "q_routing" ||
-            (c.routing.name == "dal" && c.classes == 6))
-          CHECK_EQ(hop.vc_class, n);
-        if (c.routing.name == "dim_war")
-          CHECK_EQ(hop.vc_class, c.routing.values.count("classes") ? u32{!hop.direct} : u32{after_deroute});
-        if (c.routing.name == "q_adaptive") CHECK_EQ(hop.vc_class, u32{after_deroute});
-        if (c.routing.name == "omni_war" && !c.routing.values.count("back_to_back"))
-          CHECK_FOR(!after_deroute || hop.direct, name);
-        if (n > 0 && c.classes == 2 && c.routing.name != "dim_war" && c.routing.name != "q_adaptive")
-          CHECK_FOR(hop.vc_class >= path.hops[n - 1].vc_class, name);
-      }
-      if (c.routing.name == "valiant" || c.routing.name == "ugal" || c.routing.name == "clos_ad")
-        CHECK_FOR(ascending(dimensions_on(path, 0)) && ascending(dimensions_on(path, 1)), name);
-      if (c.routing.name == "dim_war" || c.routing.name == "q_adaptive") CHECK_FOR(std::ranges::is_sorted(all), name);
-      if (c.routing.name == "dim_war" || c.routing.name == "q_adaptive" || c.routing.name == "clos_ad" ||
-          c.routing.name == "dal")
-        for (const u32 k : {0u, 1u, 2u}) CHECK_FOR(hops_in[k] <= 2, name);
-      if (c.routing.name == "dal") {
-        for (const u32 k : {0u, 1u, 2u}) CHECK_FOR(deroutes_in[k] <= 1, name);
-        if (c.classes == 2) {  // the escape path is DOR's
-          CHECK_FOR(ascending(dimensions_on(path, 1)), name);
-          for (const Hop& hop : path.hops) CHECK_FOR(hop.vc_class == 0 || hop.direct, name);
-        }
-      }
+      check_classes(path, rule.vc_class, name);
+      check_promises(path, hyperx(net), rule.promises, name);
     }
     CHECK_FOR(complete > 1000, name);
-    if (c.longest) CHECK_FOR(longest == c.longest, name + ": " + std::to_string(longest) + " hops");
-    CHECK_FOR(longest <= c.max_hops, name);
+    if (rule.longest) CHECK_FOR(longest == rule.longest, name + ": " + std::to_string(longest) + " hops");
+    CHECK_FOR(longest <= rule.max_hops, name);
     sim.check_conservation();
   }
 }
 
-// DAL's escape class is used where the buffers are small and the load is high.
+// Small buffers and a high load make DAL use its escape class.
 TEST(dal_really_escapes) {
   Simulation sim = busy({"dal", {}});
   u32 escaped = 0;
@@ -191,12 +227,12 @@ TEST(intermediate_routers_are_uniform) {
   std::vector<u32> count(16);
   for (u32 n = 0; n < 16000; n++) {
     x.ask(x.send(n % 16, (n + 5) % 16, n));
-    // its own router: the second leg at once
+    // The intermediate router is the source's own: the second leg begins at once.
     CHECK_EQ(x.packet().phase, kToIntermediate + (x.intermediate() == n % 16));
     count[x.intermediate()]++;
   }
   for (u32 n : count) CHECK_NEAR(n, 1000, 5 * std::sqrt(1000.0));
-  // Traffic of one router stays there.
+  // Traffic between terminals of one router stays there.
   CHECK_EQ(x.walk(3, 3, 0, [](u32, const Step&) {}), 0u);
 }
 
@@ -204,8 +240,8 @@ TEST(intermediate_routers_are_uniform) {
 
 TEST(parallel_links_take_turns) {
   const Values links = {{"links", std::vector<double>{2, 3}}};
-  // 4x3, T=1: ports 1..6 in x (offsets 1, 2, 3; 2 links), 7..12 in y (offsets 1, 2; 3 links). From (0, 0) to (1, 0) and
-  // (0, 1).
+  // 4x3, T=1: ports 1..6 in x (offsets 1, 2, 3; 2 links), 7..12 in y (offsets 1, 2; 3 links). Packets go from (0, 0) to
+  // (1, 0) and (0, 1).
   for (const std::string routing : {"dimension_order", "clos_ad", "q_adaptive", "q_routing"}) {
     Lone x = lone({4, 3}, {routing, routing[0] == 'q' ? Values{{"epsilon", 0.0}} : Values{}}, {}, links);
     std::set<u32> in_x, in_y;
@@ -217,7 +253,7 @@ TEST(parallel_links_take_turns) {
     }
     if (routing != "clos_ad") CHECK_FOR(in_x == (std::set<u32>{1, 2}) && in_y == (std::set<u32>{7, 8, 9}), routing);
   }
-  // An adaptive one takes the less congested, and on an idle network any.
+  // An adaptive routing takes the less congested link, and any link on an idle network.
   for (const Section& routing :
        {Section{"minimal_adaptive", {}}, {"dim_war", {}}, {"omni_war", {}}, {"dal", {}}, {"clos_ad", {}}}) {
     Lone x = lone({4, 3}, routing, {}, links);
@@ -230,7 +266,7 @@ TEST(parallel_links_take_turns) {
   }
 }
 
-// Under load all links of a trunk carry alike.
+// Under load all links of a trunk carry the same share.
 TEST(parallel_links_share_the_load) {
   for (const Section& routing : {Section{"dimension_order", {}},
                                  {"minimal_adaptive", {}},
@@ -263,7 +299,7 @@ TEST(parallel_links_share_the_load) {
 
 // ---- Idle networks ----
 
-// One packet at a time: every adaptive routing goes minimally, and says so.
+// One packet at a time: every adaptive routing takes a minimal path and marks it as minimal.
 TEST(idle_networks_are_crossed_minimally) {
   for (const std::string& name : kHyperXRoutings) {
     if (name == "valiant") continue;
@@ -279,7 +315,7 @@ TEST(idle_networks_are_crossed_minimally) {
             CHECK_FOR(!x.packet().nonminimal, name);
           }
     }
-    // And in a run, one after the other.
+    // The same in a simulation.
     for (u32 to = 1; to < 16; to++) {
       Simulation sim(config(hyperx_section({4, 4}, 1), sc19(),
                             {name, name[0] == 'q' ? Values{{"epsilon", 0.0}} : Values{}}, planned({{0, to}}, 16)));
@@ -293,8 +329,8 @@ TEST(idle_networks_are_crossed_minimally) {
   }
 }
 
-// A packet is non-minimal if it takes more hops than it must, not if its way merely differs from dimension order's:
-// VAL's and UGAL's by a router on another minimal path.
+// A packet is non-minimal if it takes more hops than the distance. VAL and UGAL may pass an intermediate router on
+// another minimal path than dimension order's. These packets are minimal.
 TEST(another_minimal_path_is_minimal) {
   for (const std::string routing : {"valiant", "ugal"}) {
     Lone x = lone({4, 4}, {routing, routing == "ugal" ? Values{{"bias_flits", -1e6}} : Values{}});
@@ -309,12 +345,12 @@ TEST(another_minimal_path_is_minimal) {
   }
 }
 
-// Nor is Q-routing's, by another dimension first or by another link of a trunk.
+// Q-routing may take another dimension first, or another link of a trunk. Both are minimal.
 TEST(another_minimal_port_is_minimal) {
-  // to (1, 1) by y first; to (1, 0) by the second link
+  // To (1, 1) with y first, and to (1, 0) by the second link.
   for (const auto& [destination, port] : {std::pair{5u, 7u}, {1u, 2u}}) {
     Lone x = lone({4, 4}, {"q_routing", {}}, {}, {{"links", std::vector<double>{2, 1}}});
-    // T=1; ports 1..6 in x, 7..9 in y; the least of the row
+    // T=1; ports 1..6 in x, 7..9 in y. This value is the least of its row.
     learned_table(x.net).row(x.state, 0, destination)[port - 1] = 1;
     const u32 hops = x.walk(0, destination, 0, [](u32, const Step&) {});
     CHECK_EQ(hops, hyperx(x.net).distance(hyperx(x.net).difference(0, destination)));
@@ -329,7 +365,7 @@ TEST(hyperx_routings_refuse_what_cannot_run) {
                        const std::vector<double>& widths = {4, 4, 4}) {
     return build(config(hyperx_section(widths, 1), merge(input_queued(), router), routing, {"uniform", {}}));
   };
-  // Too few VCs: both numbers.
+  // Too few VCs: the error names both numbers.
   struct Case {
     Section routing;
     u32 classes;
@@ -364,7 +400,7 @@ TEST(hyperx_routings_refuse_what_cannot_run) {
   CHECK_THROWS(ConfigError, order({0, 1, -1}), "order", "-1");
   CHECK_THROWS(ConfigError, order({0, 1, 1.5}), "order", "1.5", "integers");
 
-  // Output queues that the router does not have.
+  // The routing looks at output queues, but the router has none.
   const Values blind = {{"congestion", std::string("output_queue")}}, queues = {{"output_buffer_flits", i64{64}}};
   for (const std::string routing :
        {"minimal_adaptive", "ugal", "clos_ad", "dal", "dim_war", "omni_war", "q_adaptive"}) {
@@ -380,7 +416,7 @@ TEST(hyperx_routings_refuse_what_cannot_run) {
                  "credits");
     CHECK(on_small(hpdc21()) != nullptr);
   }
-  // Words that would change nothing.
+  // Values that would have no effect.
   for (const std::string routing : {"minimal_adaptive", "clos_ad", "dal", "dim_war", "omni_war", "q_adaptive"})
     CHECK_THROWS(ConfigError, make({routing, {{"congestion_scope", std::string("hybrid")}}}),
                  "routing." + routing + ".congestion_scope", "hybrid", "class");
@@ -388,7 +424,7 @@ TEST(hyperx_routings_refuse_what_cannot_run) {
   CHECK_THROWS(ConfigError, make({"clos_ad", {{"detour_hops", std::string("normalized")}}}),
                "routing.clos_ad.detour_hops", "unknown key");
 
-  // The other topology's routings, and keys that mean something there alone.
+  // Routings of the other topology, and keys that only have an effect there.
   for (const std::string routing :
        {"valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par"})
     CHECK_THROWS(ConfigError, make({routing, {}}), "routing." + routing, "hyperx", "dragonfly", "dim_war");
@@ -399,7 +435,7 @@ TEST(hyperx_routings_refuse_what_cannot_run) {
     CHECK_THROWS(ConfigError, on_dragonfly({routing, {}}), "routing." + routing, "dragonfly", "hyperx", "par");
   CHECK_THROWS(ConfigError, make({"q_adaptive", {{"q_thld2", 0.5}}}), "routing.q_adaptive.q_thld2", "0.5", "hyperx",
                "dragonfly");
-  CHECK(make({"q_adaptive", {{"q_thld2", 0.35}}}) != nullptr);  // its default asks for nothing
+  CHECK(make({"q_adaptive", {{"q_thld2", 0.35}}}) != nullptr);  // the default of the Dragonfly is accepted
   CHECK_THROWS(ConfigError, on_dragonfly({"external", {{"deroutes", i64{2}}}}), "routing.external.deroutes", "2",
                "dragonfly", "progressive");
   CHECK(on_dragonfly({"external", {{"deroutes", i64{-1}}}}) != nullptr);
@@ -408,7 +444,7 @@ TEST(hyperx_routings_refuse_what_cannot_run) {
                "did you mean 'omni_war'");
   CHECK_THROWS(ConfigError, make({"external", {{"relation", std::string("five_hop")}}}), "five_hop", "hyperx",
                "dim_war", "minimal_adaptive", "widest");
-  // it remembers what an agent would not write down
+  // dal needs a memory of the packet that an agent does not keep.
   CHECK_THROWS(ConfigError, make({"external", {{"relation", std::string("dal")}}}), "dal", "widest");
   CHECK_THROWS(ConfigError, make({"external", {{"relation", std::string("dim_war")}, {"deroutes", i64{2}}}}),
                "routing.external.deroutes", "2", "dim_war");
@@ -417,7 +453,7 @@ TEST(hyperx_routings_refuse_what_cannot_run) {
   CHECK_THROWS(ConfigError, make({"dim_wor", {}}), "did you mean 'dim_war'");
 }
 
-// External: an agent that always takes the first candidate goes minimally; any choice arrives in at most so many hops.
+// External decisions: the first candidate is minimal, and any choice arrives within the bound on hops.
 TEST(external_choices_on_hyperx) {
   struct Case {
     Values values;

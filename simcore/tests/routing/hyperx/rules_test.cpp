@@ -1,4 +1,4 @@
-// How HyperX routings choose, by hand: the weights of direct hops and deroutes, what congestion they look at, and
+// Decisions of HyperX routings by hand: the weights of direct hops and deroutes, the congestion that they look at, and
 // whether requests of one cycle see each other (SC'19: McDonald et al.; DAL: Ahn et al., SC 2009; Clos-AD: Kim et al.,
 // ISCA 2007).
 #include <algorithm>
@@ -18,24 +18,24 @@ Lone lone(const std::vector<double>& widths, const Section& routing, const Value
 
 }  // namespace
 
-// ---- The weight, by hand ----
+// ---- Weights by hand ----
 
-// 4x4, T=1. Ports 1..3: x offsets 1..3; 4..6: y offsets 1..3. From (0, 0) to (1, 1), h = 2: direct by 1 and 4, deroutes
-// by 2, 3, 5, 6. Weights: direct 2 q; deroute 3 (q + congestion_bias) + bias, or with normalised hops, as by default, 4
-// (...) + bias.
+// 4x4, T=1. Ports 1..3: x offsets 1..3; 4..6: y offsets 1..3. From (0, 0) to (1, 1), h = 2: direct by ports 1 and 4,
+// deroutes by 2, 3, 5, 6. Weights: direct 2 q. Deroute 3 (q + congestion_bias) + bias, or 4 (q + congestion_bias) +
+// bias with normalized hops.
 TEST(weight_rule_by_hand) {
   struct Case {
     u32 q[6];
     Values values;
-    std::set<u32> chosen;  // ports, over many packets
+    std::set<u32> chosen;  // ports chosen over many packets
   };
   const Case cases[] = {
       {{5, 5, 5, 5, 5, 5}, {}, {1, 4}},  // 10 against 15
-      {{5, 9, 9, 4, 9, 9}, {}, {4}},     // the less congested of the direct ones
+      {{5, 9, 9, 4, 9, 9}, {}, {4}},     // the less congested direct port
       {{5, 9, 2, 4, 9, 9}, {}, {3}},     // 10, 8 against 3 * 2 = 6
       {{6, 4, 9, 6, 9, 9}, {}, {1, 4}},  // 12 against 3 * 4: minimal wins the tie
       {{7, 4, 9, 7, 9, 9}, {}, {2}},     // 14 against 12
-      // deroutes of equal weight are drawn among
+      // Deroutes of equal weight are drawn at random.
       {{7, 4, 9, 7, 9, 4}, {}, {2, 6}},
       {{0, 0, 0, 0, 0, 0}, {}, {1, 4}},                  // all 0
       {{5, 9, 2, 4, 9, 9}, {{"bias_flits", 2.0}}, {4}},  // 6 + 2 = 8: a tie
@@ -43,9 +43,9 @@ TEST(weight_rule_by_hand) {
       {{5, 9, 2, 4, 9, 9}, {{"congestion_bias_flits", 1.0}}, {4}},                 // 3 * 3 = 9
       {{5, 9, 2, 4, 9, 9}, {{"congestion_bias_flits", 0.5}}, {3}},                 // 7.5
       {{100, 0, 0, 100, 0, 0}, {{"bias_flits", 1e6}}, {1, 4}},                     // forbidden
-      {{0, 100, 100, 0, 50, 100}, {{"bias_flits", -1e6}}, {5}},                    // forced, and by the least of them
+      {{0, 100, 100, 0, 50, 100}, {{"bias_flits", -1e6}}, {5}},                    // forced: the least deroute
       {{5, 9, 2, 5, 9, 9}, {{"detour_hops", std::string("normalized")}}, {3}},     // 4 * 2 = 8 against 10
-      {{5, 9, 3, 5, 9, 9}, {{"detour_hops", std::string("normalized")}}, {1, 4}},  // 12; 3 * 3 = 9 as they are
+      {{5, 9, 3, 5, 9, 9}, {{"detour_hops", std::string("normalized")}}, {1, 4}},  // 12; with absolute hops 3 * 3 = 9
       {{5, 9, 3, 5, 9, 9}, {}, {3}},
   };
   for (const std::string routing : {"omni_war", "dal"})
@@ -57,22 +57,22 @@ TEST(weight_rule_by_hand) {
       std::set<u32> seen;
       for (u32 sequence = 0; sequence < 40; sequence++) seen.insert(x.ask(x.send(0, 5, sequence)).port);
       CHECK_FOR(seen == c.chosen, routing + " case " + std::to_string(&c - cases));
-      // dal: once it has gone
+      // dal marks a packet only when it has moved.
       CHECK_EQ(x.packet().nonminimal, !c.chosen.count(1) && !c.chosen.count(4) && routing == "omni_war");
     }
-  // dim_war sees the first unaligned dimension alone.
+  // dim_war only looks at the first unaligned dimension.
   Lone x = lone({4, 4}, {"dim_war", {{"detour_hops", std::string("absolute")}}});
   for (u32 k = 0; k < 6; k++) congest(x, 0, 1 + k, 0, 0, std::vector<u32>{7, 5, 6, 0, 0, 0}[k]);
   CHECK(x.ask(x.send(0, 5)) == (Step{1, 0}));  // 14 against 3 * 5
   congest(x, 0, 2, 0, 0, 4);
   CHECK(x.ask(x.send(0, 5)) == (Step{2, 0}));
-  // Behind a deroute it goes directly, whatever waits there: at (2, 0), come by x offset 2, to (1, 1) by offset 3.
+  // After a deroute it goes directly, whatever the queue: at (2, 0), reached by x offset 2, to (1, 1) by offset 3.
   x.packet().hops = 1;
   congest(x, 2, 3, 1, 0, 100);
   CHECK(x.ask({2, 2, 0}) == (Step{3, 1}));
 }
 
-// minimal_adaptive: h q over the direct links alone.
+// minimal_adaptive: h q over the direct links only.
 TEST(minimal_adaptive_by_hand) {
   Lone x = lone({4, 4}, {"minimal_adaptive", {}});
   congest(x, 0, 1, 0, 0, 3);
@@ -83,9 +83,9 @@ TEST(minimal_adaptive_by_hand) {
   CHECK(x.ask(x.send(0, 4)) == (Step{4, 0}));
 }
 
-// UGAL, 4x4: minimal h q against H (q + congestion_bias) + bias, H the hops by way of the drawn router.
+// UGAL on 4x4: minimal h q against H (q + congestion_bias) + bias, where H is the number of hops by the drawn router.
 TEST(hyperx_ugal_rule_by_hand) {
-  // From (0, 0) to (1, 0), by port 1. Where the draw leads is seen by forcing it.
+  // From (0, 0) to (1, 0) by port 1. Forcing a detour shows the drawn router.
   Lone forced = lone({4, 4}, {"ugal", {{"bias_flits", -1e6}}});
   const auto middle_of = [&](u32 sequence) {
     forced.ask(forced.send(0, 1, sequence));
@@ -99,14 +99,14 @@ TEST(hyperx_ugal_rule_by_hand) {
       for (u32 port = 1; port < x.net.radix; port++) congest(x, 0, port, 1, 0, port == 1 ? q_minimal : q_other);
       const Step step = x.ask(x.send(0, 1, sequence));
       CHECK_EQ(step.vc_class, x.packet().phase == kToIntermediate ? 0u : 1u);
-      // its first hop may lead nearer all the same
+      // The first hop of a detour may lead closer and stay minimal so far.
       CHECK(!x.packet().nonminimal || x.packet().phase == kToIntermediate);
       return x.packet().phase == kToIntermediate;
     };
-    if (middle == kNone) {  // drew its own or the destination's router
+    if (middle == kNone) {  // it drew its own router or the destination's
       CHECK(!diverts(100, 0));
       none++;
-    } else if (middle % 4 == 1) {  // (1, y): by the same port, which is congested by the same; 3 hops against 1
+    } else if (middle % 4 == 1) {  // (1, y): by the same port with the same congestion; 3 hops against 1
       CHECK(!diverts(100, 0) && !diverts(100, 100));
       CHECK(diverts(0, 0, {{"bias_flits", -1.0}}));
       by_the_same_port++;
@@ -117,7 +117,7 @@ TEST(hyperx_ugal_rule_by_hand) {
       // 2 (2 + 1)
       CHECK(!diverts(6, 2, {{"congestion_bias_flits", 1.0}}) && diverts(7, 2, {{"congestion_bias_flits", 1.0}}));
       one_hop_more++;
-    } else {  // (x, y): 4 hops by the router opposite, (0, y): 3; twice the minimal ones if normalised
+    } else {  // (x, y): 4 hops, or 3 by (0, y); twice the minimal hops if normalized
       const u32 hops = middle % 4 == 0 ? 3 : 4;
       CHECK(!diverts(2 * hops, 2) && diverts(2 * hops + 1, 2));
       CHECK(!diverts(4, 2, {{"detour_hops", std::string("normalized")}}) &&
@@ -127,24 +127,24 @@ TEST(hyperx_ugal_rule_by_hand) {
   CHECK(none > 10 && by_the_same_port > 10 && one_hop_more > 10);
 }
 
-// Of several routers drawn the one of least weight; ties to the first.
+// Among several drawn routers the one of least weight wins, and the first of equal ones.
 TEST(ugal_compares_its_candidates) {
   u32 detours = 0;
   for (u32 sequence = 0; sequence < 100; sequence++) {
-    // To (1, 0), port 1 full. Of 15 routers drawn, those in x's other coordinates cost 2 q, q = 1 by port 2 and 3 by
-    // port 3.
+    // To (1, 0), port 1 full. Among the 15 drawn routers, those with another x cost 2 q. By port 2 q is 1 and by port 3
+    // it is 3.
     Lone x = lone({4, 4}, {"ugal", {{"candidates", i64{15}}}});
     for (u32 port = 1; port < 7; port++) congest(x, 0, port, 0, 0, port == 1 ? 200 : port == 2 ? 1 : 3);
     x.ask(x.send(0, 1, sequence));
     const u32 middle = x.intermediate();
-    if (x.packet().phase == kToIntermediate && middle == 2) detours++;  // (2, 0), weight 2: the best there is
+    if (x.packet().phase == kToIntermediate && middle == 2) detours++;  // (2, 0), weight 2: the best
     else CHECK(x.packet().phase == kToIntermediate && middle != 1 && middle != 0);
   }
-  // 62 % draw it at least once
+  // 62 % of packets draw it at least once.
   CHECK_NEAR(detours, 100 * (1 - std::pow(15 / 16.0, 15)), 5 * std::sqrt(100 * 0.62 * 0.38));
 }
 
-// Clos-AD, 4x4, from (0, 0) to (1, 1), h = 2: 2 q of port 1 against 4 q of the shortest in x.
+// Clos-AD on 4x4, from (0, 0) to (1, 1), h = 2: 2 q of port 1 against 4 q of the shortest queue in x.
 TEST(clos_ad_rule_by_hand) {
   Lone x = lone({4, 4}, {"clos_ad", {}});
   const auto with = [&](u32 direct, u32 second, u32 third) {
@@ -155,8 +155,8 @@ TEST(clos_ad_rule_by_hand) {
   CHECK(with(9, 4, 5) == (Step{2, 0}));  // 18 against 16
   CHECK(with(11, 6, 5) == (Step{3, 0}));
   CHECK(with(3, 4, 5) == (Step{1, 1}));
-  // At (2, 0), come by x: on to y alone. The shortest there, to (2, 3) by port 6; class 0, and from there class 1 in x
-  // and y.
+  // At (2, 0), reached by x, only y is left. The shortest queue leads to (2, 3) by port 6 on class 0. From there the
+  // packet takes class 1 in x and y.
   x.packet().phase = kToIntermediate;
   x.packet().hops = 1;
   for (u32 port = 1; port <= 6; port++) congest(x, 2, port, 0, 0, std::vector<u32>{0, 0, 0, 4, 5, 3}[port - 1]);
@@ -168,10 +168,10 @@ TEST(clos_ad_rule_by_hand) {
   CHECK_EQ(x.packet().phase, kFromIntermediate);
 }
 
-// Idle, minimal paths forbidden by the bias, BC on 8x8x8: in x one of 7 ports, of which the direct one (1/7) means 3
-// minimal hops; in y and z each one of 7 or to stay (8), of which the direct one and staying take 1 hop and the others
-// 2: 1.75. Hops 3/7 + 6/7 (2 + 1.75 + 1.75) = 5.143. Where x is perturbed, both y and z stay unperturbed with 1/4 *
-// 1/4, if the draws at one router are independent.
+// An idle network, minimal paths forbidden by the bias, BC on 8x8x8. In x a packet draws one of 7 ports. The direct
+// port (1/7) gives 3 minimal hops. In y and z it draws one of 7 ports or stays (8 choices). The direct port and staying
+// take 1 hop, the others 2: 1.75 on average. Hops: 3/7 + 6/7 (2 + 1.75 + 1.75) = 5.143. If x is perturbed, both y and z
+// stay unperturbed in 1/4 * 1/4 of the cases, provided that the draws at one router are independent.
 TEST(clos_ad_draws_each_dimension_by_itself) {
   Lone x = lone({8, 8, 8}, {"clos_ad", {{"bias_flits", -1e6}}});
   const u32 packets = 512 * 40;
@@ -187,10 +187,10 @@ TEST(clos_ad_draws_each_dimension_by_itself) {
   CHECK_NEAR(static_cast<double>(in_x_alone) / detours, 1 / 16.0, 5 * std::sqrt(15.0 / 256 / detours));
 }
 
-// ---- What congestion is measured ----
+// ---- The measure of congestion ----
 
-// dim_war on 8 VCs: class 0 has VCs 0, 2, 4, 6, class 1 VCs 1, 3, 5, 7. Output buffers, so that both parts count. Line
-// of 3, h = 1: minimal q of port 1 against 2 q of port 2.
+// dim_war on 8 VCs: class 0 has VCs 0, 2, 4, 6, class 1 VCs 1, 3, 5, 7. Output buffers make both parts count. A line of
+// 3, h = 1: minimal q of port 1 against 2 q of port 2.
 TEST(congestion_scopes_by_hand) {
   const auto diverts = [](const std::string& scope, const std::string& parts,
                           const std::vector<std::array<u32, 3>>& direct, const std::vector<std::array<u32, 3>>& other) {
@@ -202,8 +202,9 @@ TEST(congestion_scopes_by_hand) {
   };
   using Vcs = std::vector<std::array<u32, 3>>;  // VC, flits queued, flits downstream
   const Vcs wide = {{0, 1, 2}, {2, 3, 1}, {4, 0, 4}, {6, 2, 2}, {1, 10, 10}, {7, 0, 20}};
-  // Port: 15 flits of class 0 and 40 of class 1 = 55; class: 15; the class's emptiest VC: 3. Queued alone: 16, 6, 0;
-  // downstream: 39, 9, 1. the least q of port 2, all VCs alike, that keeps the packet
+  // Both parts: the port has 15 flits of class 0 and 40 of class 1 = 55, class 0 has 15, and its emptiest VC 3.
+  // Queued only: 16, 6, 0. Downstream only: 39, 9, 1.
+  // threshold() is the least q of port 2, equal on all VCs, with which the packet stays on port 1.
   const auto threshold = [&](const std::string& scope, const std::string& parts) {
     for (u32 q = 0;; q++) {
       Vcs other;
@@ -224,7 +225,7 @@ TEST(congestion_scopes_by_hand) {
   CHECK_EQ(threshold("vc", "credits"), 1u);          // 2 q >= 1
 }
 
-// UGAL's two paths by one port: whole ports are alike, under `hybrid` the classes decide (minimal 1, detour 0).
+// UGAL's two paths share a port. Whole ports are equal. Under `hybrid` the classes decide (minimal 1, detour 0).
 TEST(hybrid_scope_tells_classes_of_a_shared_port_apart) {
   for (const auto& [scope, shared_diverts] : {std::pair{"port", false}, {"hybrid", true}, {"class", true}}) {
     u32 shared = 0;
@@ -245,9 +246,9 @@ TEST(hybrid_scope_tells_classes_of_a_shared_port_apart) {
 
 // ---- Allocation ----
 
-// Two packets at one router in one cycle, to the same neighbour on a line of 4. Greedy: both by the direct link, which
-// is idle. In sequence: the first one's 5 flits are promised to it, so that the second weighs 1 * 5 against 2 * 0 and
-// is derouted.
+// Two packets at one router in one cycle, to the same neighbour on a line of 4. Greedy: both take the direct link,
+// which is idle. Sequential: the 5 flits of the first packet count as its load, so the second packet weighs 1 * 5
+// against 2 * 0 and is derouted.
 TEST(sequential_allocation_sees_the_decisions_before_it) {
   for (const std::string routing : {"dim_war", "omni_war", "dal", "clos_ad"})
     for (const std::string allocation : {"greedy", "sequential"}) {
@@ -268,13 +269,14 @@ TEST(sequential_allocation_sees_the_decisions_before_it) {
       const std::string name = routing + " " + allocation;
       CHECK_FOR(x.batch.out_port[0] == 3, name);  // offset 3
       CHECK_FOR((x.batch.out_port[1] == 3) == (allocation == "greedy"), name);
-      both(1);  // at another router nothing is promised
+      both(1);  // decisions at another router do not count
       CHECK_FOR(x.batch.out_port[0] == 3 && x.batch.out_port[1] == 2, name);
-      both(0);  // and in the next cycle the promises are forgotten
+      both(0);  // the next cycle starts afresh
       CHECK_FOR(x.batch.out_port[0] == 3, name);
     }
-  // A promise to one class is none to the other where classes are told apart. Two packets at router 0: one derouted to
-  // it from router 1, which goes on to 3 on class 1, and a new one to 3, whose class 0 is idle.
+  // If classes count separately, flits of one class do not count for the other. Two packets at router 0: one was
+  // derouted to it from router 1 and continues to 3 on class 1. The other is new and goes to 3 on class 0, which is
+  // idle.
   for (const auto& [scope, direct] : {std::pair{"port", false}, {"class", true}, {"vc", true}}) {
     Lone x =
         lone({4}, {"dim_war", {{"allocation", std::string("sequential")}, {"congestion_scope", std::string(scope)}}});
@@ -287,13 +289,13 @@ TEST(sequential_allocation_sees_the_decisions_before_it) {
     x.state.packets[0].hops = 1;
     x.request(0, {0, 1, 0}, 0);
     x.request(1, {0, 0, 0}, 1);
-    for (u32 cycle = 0; cycle < 2; cycle++) {  // and every promise is forgotten
+    for (u32 cycle = 0; cycle < 2; cycle++) {  // each cycle starts afresh
       x.net.route(x.net, x.state, x.batch);
       CHECK_FOR(x.batch.out_port[0] == 3 && x.batch.out_class[0] == 1, scope);
       CHECK_FOR((x.batch.out_port[1] == 3) == direct && x.batch.out_class[1] == 0, scope);
     }
   }
-  // Clos-AD's is sequential unless said otherwise.
+  // Clos-AD is sequential by default.
   Lone x = lone({4}, {"clos_ad", {}});
   x.resize(3);
   for (u32 i = 0; i < 3; i++) {

@@ -1,6 +1,6 @@
-// HyperX latency without queueing, to the cycle, with the SC'19 router (cycle 1 ns): host links of 5 ns at either end,
-// a router's fall-through of 56 ns (a cycle in the crossbar, 55 ns behind the output queue), links of 50 ns:
-//   10 + 56 (hops + 1) + 50 hops ns, and a ns per flit behind the first.
+// Zero-load latency on HyperX, to the cycle, with the SC'19 router (cycle 1 ns). Host links at both ends take 5 ns, a
+// router takes 56 ns (a cycle in the crossbar, 55 ns after the output queue), and links take 50 ns:
+//   10 + 56 (hops + 1) + 50 hops ns, and 1 ns for each flit after the first.
 #include <set>
 
 #include "simcore/registry.hpp"
@@ -27,8 +27,8 @@ Result packet(const Section& topology, const Values& router, const Section& rout
 
 Section quiet(const std::string& name) { return {name, name[0] == 'q' ? Values{{"epsilon", 0.0}} : Values{}}; }
 
-// In round n every terminal sends one packet, to the terminal whose number differs from its own in the bits of n: all
-// at once use every link once at most, and each other's never.
+// In round n every terminal sends one packet to the terminal whose number differs in the bits of n. All packets of a
+// round together use every link at most once, so they never meet.
 u32 shifted(const Network& net, u64, u32 terminal, u32, u32 round, u32) { return terminal ^ (round % net.terminals); }
 const Register<TrafficSpec> shifts({"test_shifts",
                                     "every pair of terminals in turn",
@@ -57,7 +57,7 @@ TEST(hyperx_zero_load_of_every_routing) {
       }
 }
 
-// VAL's are as long as its way: 0 to 6 hops.
+// The latency of VAL follows the length of its path, 3 to 6 hops.
 TEST(hyperx_zero_load_of_detours) {
   std::set<double> hops;
   for (u64 seed = 1; seed <= 60; seed++) {
@@ -68,9 +68,9 @@ TEST(hyperx_zero_load_of_detours) {
   CHECK(hops == (std::set<double>{3, 4, 5, 6}));
 }
 
-// The study's system, 8x8x8: UR's mean head latency over all pairs of routers, the own one included, is
-// 10 + 56 * 3.625 + 50 * 2.625 = 344.25 ns; the longest 384 ns. (A terminal per router: the others' paths are the
-// same.)
+// The study's system, 8x8x8. The mean head latency of UR over all pairs of routers, including the own one, is 10 + 56
+// * 3.625 + 50 * 2.625 = 344.25 ns. The longest is 384 ns. One terminal per router suffices, because other terminals
+// have the same paths.
 TEST(hyperx_zero_load_of_all_pairs) {
   const Section traffic = {"test_shifts", {{"injection", std::string("fixed_interval")}, {"load", 1.0 / 400}}};
   Simulation sim(config(hyperx_section({8, 8, 8}, 1), sc19(), {"dimension_order", {}}, traffic));
@@ -84,11 +84,11 @@ TEST(hyperx_zero_load_of_all_pairs) {
   CHECK_EQ(result.at("nonminimal_fraction"), 0);
 }
 
-// The same of the adaptive ones on 4x4x4: 9/4 hops on average, 66 + 106 * 9/4.
+// The same for the adaptive routings on 4x4x4: 9/4 hops on average, 66 + 106 * 9/4.
 TEST(hyperx_zero_load_of_all_pairs_adaptive) {
   for (const std::string routing :
        {"minimal_adaptive", "ugal", "clos_ad", "dal", "dim_war", "omni_war", "q_adaptive", "q_routing"}) {
-    // Adaptive packets of one round may meet where they choose among equals, so each round is one terminal's.
+    // Adaptive packets of one round could meet where they choose among equal ports, so each packet runs alone.
     double latency = 0;
     for (u32 to = 0; to < 64; to++)
       latency += packet(hyperx_section({4, 4, 4}, 1), sc19(), quiet(routing), to, 1).ns / 64;
@@ -96,8 +96,8 @@ TEST(hyperx_zero_load_of_all_pairs_adaptive) {
   }
 }
 
-// The classic router: NIC 1, a hop 11, host channel 2 cycles (stage/zero_load_test.cpp): 3 + 11 h. And hpdc21's learned
-// timing: 66 + 52 h.
+// The router of input_queued(): NIC 1, a hop 11, host channel 2 cycles (stage/zero_load_test.cpp): 3 + 11 h. The router
+// of hpdc21(): 66 + 52 h.
 TEST(hyperx_zero_load_with_other_routers) {
   for (const auto& [to, hops] : {std::pair{0u, 0u}, {1u, 1u}, {5u, 2u}})
     for (const std::string routing : {"dimension_order", "dim_war", "omni_war", "q_adaptive"}) {
@@ -106,7 +106,7 @@ TEST(hyperx_zero_load_with_other_routers) {
     }
 }
 
-// Global channels where the topology says so: with local_dimensions=1 the second dimension's links are 100 ns, not 10.
+// With local_dimensions=1 the links of the second dimension are global, 100 ns instead of 10.
 TEST(hyperx_zero_load_of_global_dimensions) {
   const Section topology = hyperx_section({4, 4}, 1, {{"local_dimensions", i64{1}}});
   CHECK_EQ(packet(topology, input_queued(), {"dimension_order", {}}, 1, 1).ns, 3 + 11);

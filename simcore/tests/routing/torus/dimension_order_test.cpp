@@ -1,5 +1,5 @@
-// Dimension order on tori and meshes: latency without queueing to the cycle, freedom from deadlock by exhaustion
-// (dateline), and the bubble: the same runs drain with it and lock up without.
+// Dimension order on tori and meshes: zero-load latency to the cycle, freedom from deadlock with the dateline by
+// exhaustion, and the bubble. The same runs drain with the bubble and deadlock without it.
 #include <set>
 
 #include "simcore/registry.hpp"
@@ -19,8 +19,8 @@ Lone lone(const Shape& shape, const Section& section) {
   return Lone(build(config(torus_section(shape), input_queued(), section, {"uniform", {}})));
 }
 
-// Every state a packet can be in (router, input port, class, destination), whatever it chooses among its candidates,
-// and so every dependency there is. `one_class`: as if all classes were one.
+// Every state of a packet (router, input port, class, destination), over all its candidates, and so every possible
+// dependency. `one_class`: all classes count as one.
 Edges explore(Lone& x, bool one_class = false) {
   Edges edges;
   std::vector<std::pair<Place, u32>> states;
@@ -34,7 +34,7 @@ Edges explore(Lone& x, bool one_class = false) {
     x.packet().destination = to;
     const std::vector<Step> steps = x.candidates(at);
     CHECK(!steps.empty());
-    // The routing's own choice is one of them, for either way of every tie.
+    // The routing's own choice is one of the candidates, for both directions of every tie.
     for (x.packet().sequence = 0; x.packet().sequence < 4; x.packet().sequence++) {
       const Step own = x.ask(at);
       CHECK(std::any_of(steps.begin(), steps.end(), [&](const Step& s) {
@@ -56,7 +56,7 @@ Edges explore(Lone& x, bool one_class = false) {
   return edges;
 }
 
-// The routing without the bubble's condition: one VC on a ring and nothing else.
+// The routing without the bubble condition: one VC on a ring and no other protection.
 const RoutingSpec& guarded() {
   const auto [first, last] = registry<RoutingSpec>().equal_range("dimension_order");
   return std::find_if(first, last, [](const auto& entry) { return entry.second.topologies[0] == "torus"; })->second;
@@ -83,7 +83,7 @@ Section saturating(const std::string& pattern, i64 flits = 1) {
   return {pattern, {{"load", 1.0}, {"packet_flits", flits}}};
 }
 
-// Runs into saturation, then drains.
+// Runs into saturation and then drains.
 u64 run_dry(const Config& given) {
   Simulation sim(given);
   sim.run(2500);
@@ -98,7 +98,7 @@ u64 run_dry(const Config& given) {
 
 }  // namespace
 
-// The classic router (stage/zero_load_test.cpp): 3 + 11 cycles per hop, and one per flit behind the first.
+// The router of input_queued() (stage/zero_load_test.cpp): 3 + 11 cycles per hop, and one per flit after the first.
 TEST(torus_zero_load_of_every_path) {
   for (const Shape& shape : {Shape{"torus", {4, 4}},
                              {"torus", {5, 2}, {2, 1}},
@@ -124,9 +124,9 @@ TEST(torus_zero_load_of_every_path) {
     }
 }
 
-// By hand, a ring of 8 without a terminal's: class 0 upwards has the channels 0-1 ... 6-7, each waiting for the next: 6
-// dependencies; class 1 upwards 4-5 (its packets end at 0), ..., 7-0, ..., 2-3 (begun at 7): 7 channels, 6
-// dependencies. The same downwards.
+// By hand, on a ring of 8 without the channels of terminals. Class 0 upwards has the channels 0-1 ... 6-7, each waits
+// for the next: 6 dependencies. Class 1 upwards has 4-5 (its packets end at 0), ..., 7-0, ..., 2-3 (begun at 7): 7
+// channels, 6 dependencies. Downwards is the same.
 TEST(dateline_leaves_no_cycle) {
   Lone ring = lone({"torus", {8}}, routing("dateline"));
   const Edges edges = explore(ring);
@@ -142,7 +142,7 @@ TEST(dateline_leaves_no_cycle) {
       CHECK_FOR(acyclic(explore(x)), x.net.fingerprint);
     }
   }
-  // Without the classes there is a cycle wherever a ring has four routers or more, and nowhere else.
+  // Without the classes there is a cycle exactly where a ring has four routers or more.
   for (const Shape& shape : shapes) {
     Lone x = lone(shape, routing("dateline"));
     const Torus& t = torus(x.net);
@@ -153,7 +153,7 @@ TEST(dateline_leaves_no_cycle) {
   }
 }
 
-// The relation for others to choose from: its walks end, and external choices at random drain.
+// Dimension order as a relation: its walks end, and a run with random external choices drains.
 TEST(dimension_order_as_a_relation_on_a_torus) {
   Simulation sim(config(torus_section({"torus", {4, 3, 2}, {1, 2, 1}}), tight(1),
                         {"external", {{"relation", std::string("dimension_order")}}}, saturating("uniform")));
@@ -179,8 +179,8 @@ TEST(dateline_drains_from_saturation) {
   run_dry(config(torus_section({"torus", {5, 4}}), wormhole, routing("dateline"), saturating("uniform", 4)));
 }
 
-// On one VC with room for two packets, the least there may be: every arbiter, either kind of router, VC allocation
-// before the switch.
+// One VC with room for two packets, the minimum: with every arbiter, both kinds of router, and VC allocation before the
+// switch.
 TEST(bubble_drains_from_saturation) {
   const auto word = [](const char* text) { return std::string(text); };
   for (const Shape& shape :
@@ -197,7 +197,7 @@ TEST(bubble_drains_from_saturation) {
           }
 }
 
-// The same scenes without the condition lock up: one VC on a ring alone is not enough.
+// The same scenes deadlock without the condition. One VC on a ring is not enough.
 TEST(without_the_bubble_rings_lock_up) {
   for (const Shape& shape : {Shape{"torus", {8}}, {"torus", {4, 4}, {1}, {}, 2}})
     for (const i64 flits : {1, 3})
@@ -207,11 +207,11 @@ TEST(without_the_bubble_rings_lock_up) {
         CHECK_THROWS(CoreError, sim.run(100000), "deadlock", "test_without_bubble", "1 VCs");
       }
   Lone x = lone({"torus", {8}}, routing("bubble"));
-  CHECK(!acyclic(explore(x)));  // what the bubble is for
+  CHECK(!acyclic(explore(x)));  // a cycle that only the bubble makes safe
 }
 
-// After every cycle there is room for a packet somewhere in every ring, whatever goes on at its sides; without the
-// condition none is.
+// After every cycle each ring has room for a packet, whatever traffic enters and leaves. Without the condition a ring
+// fills up.
 TEST(bubble_keeps_room_in_every_ring) {
   const auto least_room = [](const std::string& name) {
     Simulation sim(config(torus_section({"torus", {8}}), tight(1), routing("bubble", {}, name), saturating("uniform")));
@@ -219,10 +219,10 @@ TEST(bubble_keeps_room_in_every_ring) {
     u32 least = 16;
     for (u32 cycle = 0; cycle < 2000; cycle++) {
       sim.run(1);
-      for (const u32 port : {1u, 2u}) {  // upwards, downwards: 8 buffers of 2 each
+      for (const u32 port : {1u, 2u}) {  // upwards and downwards: 8 buffers of 2 flits each
         u32 free = 0;
         for (u32 r = 0; r < 8; r++) free += sim.state().output_vcs[net.vc_id(net.port(r, port), 0)].credits;
-        for (const auto& line : sim.state().part.credit_lines.lines)  // room that is known of a little later
+        for (const auto& line : sim.state().part.credit_lines.lines)  // room whose credits are on their way
           for (u32 n = line.first; n != line.end; n++)
             if (const u32 p = net.port_of_vc(line.at(n).vc); !net.is_nic(p) && net.local_port(p) == port)
               free += line.at(n).flits;
@@ -257,7 +257,7 @@ TEST(impossible_bubbles_are_refused) {
   CHECK_THROWS(ConfigError,
                build(config(torus_section({"torus", {4}}), input_queued(), {"dim_war", {}}, {"uniform", {}})),
                "routing.dim_war", "'torus'", "dimension_order");
-  // Where no ring is long enough to lock up there is nothing to guard, and any number of VCs will do.
+  // Short rings cannot deadlock, so the bubble is not needed and any number of VCs is accepted.
   build(config(torus_section({"torus", {3, 2}}), merge(input_queued(), {{"vcs", i64{4}}}), routing("bubble"),
                {"uniform", {}}));
 }
