@@ -10,20 +10,21 @@
 
 using namespace scenes;
 
-// ---- HyperX 3x3x3: 54 directed channels per dimension, each leads to 2 channels in every dimension of its far router
-// ----
+// ---- HyperX 3x3x3: 162 directed channels, each leads to 2 channels in every dimension of its far router ----
 
-// Dependencies by hand.
-// minimal_adaptive: from class 0 to 1 and from 1 to 2, to any channel of another dimension: 2 * 162 * 4.
-// dim_war: after a deroute the direct hop, one channel (width 3: to the third router). After a direct hop, later
-// dimensions.
-//   after_deroute: 162 (0 to 1) + 324 from class 0 + 324 from class 1.
-//   deroute: 162 (1 to 0). From class 0 to the direct channels of later dimensions, 324, and to the deroutes, 324.
-// omni_war: C = L + M classes, C - 1 steps from one to the next. Each step leads to any channel of another dimension,
-// 162 * 4, and after a deroute to the direct one, 162. With back_to_back a second deroute adds 162, except in the last
-// step, where a direct hop must follow. q_routing: from any channel of class 0 to any of class 1, 162 * 6. From class 1
-// to the minimal channel, which is not back along z (only a packet that had already arrived would go there), 162 * 6
-// - 54. Then in order: 324 from the first minimal hop, and 108 from y to z after it.
+// Dependencies by hand:
+//   minimal_adaptive  From class 0 to 1 and from 1 to 2, to any channel of another dimension: 2 * 162 * 4.
+//   dim_war           After a deroute the direct hop, one channel (width 3: to the third router). After a direct hop,
+//                     later dimensions.
+//                     after_deroute: 162 (0 to 1) + 324 from class 0 + 324 from class 1.
+//                     deroute: 162 (1 to 0), and from class 0 to the direct channels of later dimensions, 324, and to
+//                     their deroutes, 324.
+//   omni_war          C = L + M classes give C - 1 steps. Each step leads to any channel of another dimension, 162 * 4,
+//                     and after a deroute to the direct channel, 162. With back_to_back a second deroute adds 162,
+//                     except in the last step, where a direct hop must follow.
+//   q_routing         From any channel of class 0 to any of class 1, 162 * 6. From class 1 to the minimal channel,
+//                     162 * 6 - 54: not back along z, where only a packet that had arrived would go. Then in order:
+//                     324 from the first minimal hop, and 108 from y to z after it.
 TEST(incremental_routings_are_free_of_deadlock) {
   struct Case {
     Section routing;
