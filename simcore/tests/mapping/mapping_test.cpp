@@ -1,5 +1,5 @@
-// Mapping: what ranks exchange, how good a mapping is by brute force and closed forms, and what each mapper makes of a
-// network.
+// Mapping: the bytes that ranks exchange, the quality of a mapping against brute force and closed forms, and the
+// mappings of every mapper.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -69,7 +69,7 @@ Mapping mapped(const std::string& name, const MappingProblem& p) {
   return registry<MapperSpec>().find(name)->second.map(p);
 }
 
-// What has to come from Python, made of nothing but the order of the numbers.
+// A replacement for the functions from Python that only uses the order of the numbers.
 struct PlainLibrary {
   const MappingLibrary before = mapping_library();
   PlainLibrary() {
@@ -80,7 +80,7 @@ struct PlainLibrary {
       return order;
     };
     mapping_library().partition = [](const WeightedGraph& g, const std::vector<u32>& sizes, u64) {
-      std::vector<u32> part;  // too many in the first ones
+      std::vector<u32> part;  // the first parts get too many
       for (u32 v = 0; v < g.vertices(); v++)
         part.push_back(std::min(v / (sizes[0] + 1), static_cast<u32>(sizes.size()) - 1));
       return part;
@@ -89,7 +89,7 @@ struct PlainLibrary {
   ~PlainLibrary() { mapping_library() = before; }
 };
 
-// Sums over all shortest paths, one by one.
+// Sums over all shortest paths, path by path.
 struct BruteForce {
   const Network& net;
   std::vector<double> load;
@@ -123,7 +123,7 @@ TEST(communication_matrix_has_what_is_sent) {
     const CommunicationMatrix m = communication_matrix(*program);
     CHECK_EQ(m.ranks, program->ranks);
     const std::vector<u64> sent = bytes_sent(*program);
-    // Again, block by block.
+    // A second count, block by block.
     std::map<std::pair<u32, u32>, u64> all;
     Block block;
     for (u32 r = 0; r < program->ranks; r++)
@@ -182,7 +182,7 @@ TEST(mapping_quality_is_the_sum_over_all_shortest_paths) {
 
 TEST(mapping_congestion_is_over_the_bandwidth) {
   Values router = input_queued();
-  router["link_bandwidth_gb_per_s_local"] = 64.0;  // half a terminal's
+  router["link_bandwidth_gb_per_s_local"] = 64.0;  // half of a terminal's
   const auto slow = network(torus_of({4, 4, 4}), router), fast = network(torus_of({4, 4, 4}));
   const CommunicationMatrix m = communication_matrix(*halo({4, 4, 4}));
   CHECK_NEAR(quality_on_minimal_paths(*slow, m, numbers(64)).worst_congestion,
@@ -225,7 +225,7 @@ TEST(mapping_quality_under_a_table) {
 
 TEST(mapping_numbers_of_a_torus_of_1728) {
   const auto net = network(torus_of({12, 12, 12}));
-  // A stencil of the torus's own shape: one face over each channel, one hop.
+  // A stencil of the torus's own shape: one face on each channel, one hop.
   const MappingQuality own =
       quality_on_minimal_paths(*net, communication_matrix(*halo({12, 12, 12}, 576000)), numbers(1728));
   CHECK_EQ(own.dilation, 1.0);
@@ -233,7 +233,7 @@ TEST(mapping_numbers_of_a_torus_of_1728) {
   CHECK_EQ(own.mean_congestion, 576000.0);
   CHECK_EQ(own.bytes, 6.0 * 1728 * 576000);
 
-  // At random 3k/4 hops per pair of two different ones: 9 x 1728/1727.
+  // A random mapping has 3k/4 hops per pair of different ranks: 9 x 1728/1727.
   const auto program = motif_program({"stencil27",
                                       {{"grid", std::vector<double>{12, 12, 12}},
                                        {"periodic", true},
@@ -248,7 +248,7 @@ TEST(mapping_numbers_of_a_torus_of_1728) {
   for (u64 seed = 0; seed < 16; seed++) sum += dilation(p, shuffled(1728, seed));
   CHECK_NEAR(sum / 16, 9.005, 0.02);  // four standard errors
 
-  // What finds its way beats it by far, and never ends above its start.
+  // Mappers that use the communication beat it by far, and refinement never ends above its start.
   const double by_halves = dilation(p, mapped("recursive", p)), by_greed = dilation(p, mapped("greedy", p));
   CHECK(by_halves < 4.5);
   CHECK(by_greed < 4.5);
@@ -289,7 +289,7 @@ TEST(mappers_give_every_rank_a_slot_of_its_own) {
         check_mapping(p, refined, text);
         CHECK_FOR(refined == threshold_accepting(p, mapping, {2000, 0}), text);
         CHECK_FOR(hop_bytes(p, refined) <= hop_bytes(p, mapping), text);
-        // By another way of counting.
+        // The same by another count.
         std::vector<u32> terminals;
         for (const u32 slot : refined) terminals.push_back(p.sites.terminal[slot]);
         const MappingQuality q = quality_on_minimal_paths(*net, communication_matrix(*program), terminals);
@@ -299,7 +299,7 @@ TEST(mappers_give_every_rank_a_slot_of_its_own) {
 }
 
 TEST(mappers_find_what_is_there_to_be_found) {
-  // A line of ranks, numbered at random, on a ring: neighbours stay neighbours but for what turns back.
+  // A line of ranks with random numbers on a ring: neighbours stay neighbours, except where the line turns back.
   const auto ring = network(torus_of({32}));
   CommunicationMatrix line;
   const std::vector<u32> name = shuffled(32, 5);
@@ -314,7 +314,7 @@ TEST(mappers_find_what_is_there_to_be_found) {
   CHECK_EQ(dilation(p, mapped("recursive", p)), 1.0);
   CHECK_EQ(dilation(p, threshold_accepting(p, mapped("greedy", p), {200000, 0})), 1.0);
 
-  // Cliques as large as a router has terminals, scattered over the numbers: each ends on one router.
+  // Cliques of as many ranks as a router has terminals, with scattered numbers: each ends on one router.
   const auto net = network(hyperx_section({4, 4}, 4));
   CommunicationMatrix cliques;
   for (u32 r = 0; r < 64; r++) {
@@ -346,11 +346,11 @@ TEST(bisection_of_known_graphs) {
   const Halves square = bisect(grid(16, 16), ones(256), 128, {}, 1);
   CHECK_EQ(square.size0, u64{128});
   CHECK(square.cut >= 16 && square.cut <= 18);
-  // Vertices without a size, as switches without terminals are, may stand on either side.
+  // Vertices without a size, such as switches without terminals, may be on either side.
   std::vector<u32> size = ones(256);
   for (u32 v = 0; v < 128; v++) size[v] = 0;
   CHECK_EQ(bisect(grid(16, 16), size, 64, {}, 1).size0, u64{64});
-  // A pull that is stronger than the edges.
+  // A bias that is stronger than the edges.
   std::vector<double> bias(64, 0.0);
   for (u32 v = 0; v < 64; v++) bias[v] = v % 2 ? 100 : -100;
   const Halves pulled = bisect(grid(8, 8), ones(64), 32, bias, 1);
@@ -380,12 +380,12 @@ TEST(workload_mapped_placement) {
   CHECK(w.mapping->dilation <= w.mapping->start_dilation);
   CHECK(w.rank_terminal == placed({}).network().workload->rank_terminal);
   CHECK(sim.network().identity != placed({{"placement_seed", i64{2}}}).network().identity);
-  // Unrefined and in order it is the linear placement; refined it is better.
+  // Without refinement in_order is the linear placement. Refinement improves it.
   const Simulation plain = placed({{"mapping", in_order}, {"mapping_refine", none}});
   for (u32 r = 0; r < 66; r++) CHECK_EQ(plain.network().workload->rank_terminal[r], r);
   CHECK(placed({{"mapping", in_order}}).network().workload->mapping->dilation <
         plain.network().workload->mapping->dilation);
-  // Ranks stay on what their job was given, by name or by another placement.
+  // Ranks stay on the terminals of their job, whether given by name or by another placement.
   const std::vector<u32> given = {71, 3, 5, 70, 9, 11, 13, 15, 17, 19, 21, 23};
   const Simulation pinned = placed({}, given);
   for (u32 k = 0; k < 12; k++) CHECK_EQ(pinned.network().workload->rank_terminal[24 + k], given[k]);

@@ -1,5 +1,5 @@
-// Packets of drawn sizes, injection on several VCs, credits that take the link's time alone, age arbitration, a
-// crossbar port per VC, ejection on any VC.
+// Features of routers: drawn packet sizes, injection on several VCs, credits that only take the link's time, age
+// arbitration, a crossbar port per VC, ejection on any VC.
 #include <algorithm>
 #include <set>
 
@@ -19,7 +19,7 @@ Config line_of_two(const Values& router, const Section& traffic, i64 terminals =
   return config(hyperx_section({2}, terminals), router, {"dimension_order", {}}, traffic);
 }
 
-// Packets as they enter the network, by their first decision.
+// Packets as they enter the network, taken from their first decision.
 std::vector<Packet> injected(Simulation& sim, u32 cycles) {
   std::vector<Packet> out;
   std::vector<Decision> seen;
@@ -32,7 +32,7 @@ std::vector<Packet> injected(Simulation& sim, u32 cycles) {
   return out;
 }
 
-// Flits delivered in a window of `cycles` after a settling time: the rate of one terminal's stream.
+// Flits of one terminal's stream that are delivered in a window of `cycles` after `settle` cycles.
 double delivered(const Values& router, u32 settle, u32 cycles) {
   std::vector<Planned> plan(6000, {0, 1});
   Simulation sim(line_of_two(router, planned(plan)));
@@ -46,7 +46,7 @@ double delivered(const Values& router, u32 settle, u32 cycles) {
 
 // ---- Packet sizes ----
 
-// Uniform over 1..16: 15 degrees of freedom, mean 15, standard deviation sqrt(30).
+// Uniform over 1..16: chi-square with 15 degrees of freedom, mean 15, standard deviation sqrt(30).
 TEST(packet_sizes_are_uniform) {
   Simulation sim(
       config(hyperx_section({4, 4}, 4), sc19(), {"dimension_order", {}}, {"uniform", merge(kSizes, {{"load", 0.4}})}));
@@ -65,7 +65,8 @@ TEST(packet_sizes_are_uniform) {
 }
 
 TEST(a_packet_keeps_its_size) {
-  // A size is a function of seed, terminal and number: the same in another network, and another with another seed.
+  // A size depends on seed, terminal and sequence number only. It is the same in another network and differs with
+  // another seed.
   const auto sizes = [](const Values& router, u64 seed) {
     Simulation sim(config(hyperx_section({4}, 2), router, {"dimension_order", {}},
                           {"uniform", merge(kSizes, {{"load", 0.3}})}, seed));
@@ -79,10 +80,11 @@ TEST(a_packet_keeps_its_size) {
     if (const auto at = other.find(name); at != other.end()) CHECK_EQ(at->second, flits);
     if (const auto at = reseeded.find(name); at != reseeded.end()) common++, same += at->second == flits;
   }
-  CHECK(common > 200 && same < common / 8);  // 1 in 16 by chance
+  CHECK(common > 200 && same < common / 8);  // 1 in 16 agree by chance
 }
 
-// The load is in flits whatever the sizes: n packets of mean 8.5 and variance 21.25 (255/12), Poisson in number.
+// The load counts flits, whatever their packets' sizes: a Poisson number of packets with mean 8.5 and variance 21.25
+// (255/12).
 TEST(drawn_sizes_are_offered_at_the_load) {
   for (const double load : {0.1, 0.5})
     for (const auto& [least, most] : {std::pair{1, 16}, {1, 2}, {4, 12}, {7, 7}}) {
@@ -103,7 +105,7 @@ TEST(drawn_sizes_are_offered_at_the_load) {
   CHECK_EQ(statistics(sim.network(), sim.state()).at("packets_generated"), 64 * 100);
 }
 
-// The tail comes (flits - 1) cycles behind the head, whatever was drawn: 10 + 56 (h + 1) + 50 h + flits - 1.
+// The tail arrives (flits - 1) cycles after the head for every drawn size: 10 + 56 (h + 1) + 50 h + flits - 1.
 TEST(drawn_sizes_at_zero_load) {
   std::set<double> sizes;
   for (u64 seed = 1; seed <= 60; seed++) {
@@ -144,7 +146,8 @@ TEST(sizes_that_do_not_fit_are_refused) {
   CHECK_THROWS(ConfigError, make({}, {{"packet_flits_max", i64{-1}}}), "packet_flits_max", "-1");
   CHECK(make({{"input_buffer_flits", i64{3}}, {"output_buffer_flits", i64{2}}, {"flow_control", kWormhole}}, kSizes) !=
         nullptr);
-  CHECK_EQ(make({}, {{"packet_flits", i64{8}}, {"packet_flits_max", i64{0}}})->most_packet_flits, 8u);  // 0: all alike
+  CHECK_EQ(make({}, {{"packet_flits", i64{8}}, {"packet_flits_max", i64{0}}})->most_packet_flits,
+           8u);  // 0: all packets have the same size
   CHECK_EQ(make({}, {{"packet_flits", i64{8}}, {"packet_flits_max", i64{8}}})->most_packet_flits, 8u);
 }
 
@@ -163,8 +166,9 @@ TEST(packets_enter_on_the_vcs_they_may) {
     for (const Decision& d : seen)
       if (d.in_port < 4) count[d.in_vc]++, all++;
     CHECK_EQ(count.size(), std::size_t{used});
-    CHECK_EQ(count.rbegin()->first, used - 1);                                      // those below it
-    for (const auto& [vc, n] : count) CHECK_NEAR(n / all, 1.0 / used, 0.2 / used);  // the one with the most room
+    CHECK_EQ(count.rbegin()->first, used - 1);  // the VCs below it
+    for (const auto& [vc, n] : count)
+      CHECK_NEAR(n / all, 1.0 / used, 0.2 / used);  // each packet takes the VC with the most room
   }
   CHECK_THROWS(ConfigError,
                build(config(hyperx_section({4}, 1), merge(sc19(), {{"injection_vcs", i64{9}}}), {"dim_war", {}},
@@ -176,8 +180,8 @@ TEST(packets_enter_on_the_vcs_they_may) {
                "router.injection_vcs", "3", "2");
 }
 
-// A host channel of 20 + 55 ns: one VC of depth d and a credit that takes 20 moves d flits per 20 + 20 cycles; two move
-// twice that.
+// A host channel of 20 ns. One VC of depth d, whose credits also take 20, moves d flits per 20 + 20 cycles. Two VCs
+// move twice that.
 TEST(injection_vcs_add_their_buffers) {
   const auto rate = [](i64 injection_vcs) {
     Simulation sim(line_of_two(merge(sc19(), {{"injection_vcs", injection_vcs},
@@ -189,7 +193,7 @@ TEST(injection_vcs_add_their_buffers) {
     sim.run(1000);
     sim.begin_window();
     sim.run(4000);
-    return statistics(sim.network(), sim.state()).at("accepted_load") * 2;  // of two terminals one sends
+    return statistics(sim.network(), sim.state()).at("accepted_load") * 2;  // one of two terminals sends
   };
   CHECK_NEAR(rate(1), 5 / 40.0, 1e-3);
   CHECK_NEAR(rate(2), 10 / 40.0, 1e-3);
@@ -198,9 +202,10 @@ TEST(injection_vcs_add_their_buffers) {
 
 // ---- Credits ----
 
-// One VC of depth d, round trip r: d flits in r cycles. Input-queued: a flit is granted at t, arrives at t + 51 (50 ns
-// of link and 1 of output), is granted there at once; its credit is back after 51 more, or after the link's 50 alone: r
-// = 102 or 101. With output buffers: 55 + 50 there, granted at once, and 105 or 50 back: r = 210 or 155.
+// One VC of depth d and a round trip r move d flits in r cycles. Input-queued: a flit is granted at t, arrives at t +
+// 51 (50 ns of link and 1 ns of output) and is granted there at once. Its credit returns after 51 cycles more, or after
+// the link's 50 alone: r = 102 or 101. With output buffers: 55 + 50 cycles there, granted at once, and 105 or 50 back:
+// r = 210 or 155.
 TEST(throughput_of_a_vc_is_depth_over_round_trip) {
   const Values queued = merge(input_queued(), {{"link_latency_ns_local", 50.0}, {"nic_buffer_flits", i64{4000}}});
   const Values buffered = merge(sc19(), {{"vcs", i64{1}}, {"nic_buffer_flits", i64{4000}}});
@@ -212,7 +217,7 @@ TEST(throughput_of_a_vc_is_depth_over_round_trip) {
     CHECK_EQ(delivered(merge(buffered, merge(size, {{"credit_latency", std::string("hop")}})), 2000, 210 * 5), 5 * d);
     CHECK_EQ(delivered(merge(buffered, size), 2000, 155 * 5), 5 * d);
   }
-  // From depth r on the link is full.
+  // From depth r on the link is fully used.
   CHECK_EQ(delivered(merge(buffered, {{"input_buffer_flits", i64{154}}}), 2000, 155 * 5), 154 * 5);
   CHECK_EQ(delivered(merge(buffered, {{"input_buffer_flits", i64{155}}}), 2000, 155 * 5), 155 * 5);
   CHECK_EQ(delivered(merge(buffered, {{"input_buffer_flits", i64{160}}}), 2000, 155 * 5), 155 * 5);
@@ -230,8 +235,8 @@ TEST(credit_latency_is_checked_and_reported) {
 
 // ---- Age ----
 
-// Everyone sends to one terminal. Of the heads that ask for it, the oldest is served: what leaves in a cycle is no
-// younger than anything that asked and stayed. Round robin does not keep to that.
+// All terminals send to one terminal. The oldest head that requests its port is served first: a departing flit is not
+// younger than any head that requested and stayed. Round robin violates this rule.
 TEST(the_oldest_is_served_first) {
   for (const auto& [arbiter, vcs] : {std::pair{kAge, i64{1}},
                                      {kAge, i64{4}},
@@ -250,7 +255,7 @@ TEST(the_oldest_is_served_first) {
       for (const auto& line : sim.state().part.flit_lines.lines) ends.push_back(line.end);
       sim.run(1);
       const State& s = sim.state();
-      Cycle oldest = kNone;  // of those that asked and stayed
+      Cycle oldest = kNone;  // of the heads that requested and stayed
       for (u32 port = 0; port < net.radix; port++)
         for (u32 vc = 0; vc < net.vcs; vc++) {
           const InputVc& in = s.input_vcs[net.vc_id(net.port(router_of_hot, port), vc)];
@@ -270,8 +275,8 @@ TEST(the_oldest_is_served_first) {
   }
 }
 
-// Where a packet waits for room it is woken in that order, too: four terminals behind one link whose far buffer is
-// full. Every grant over the link goes to the oldest of the heads that were there, single flits and packets alike.
+// Packets that wait for room are also woken in this order. Four terminals share a link whose far buffer is full. Every
+// grant goes to the oldest head that was there, for single flits and for packets.
 TEST(the_oldest_that_waits_for_room_is_woken_first) {
   for (const i64 flits : {1, 4})
     for (const i64 output : {0, 8}) {
@@ -281,13 +286,13 @@ TEST(the_oldest_that_waits_for_room_is_woken_first) {
                                                    {"link_latency_ns_local", 5.0}});
       Simulation sim(line_of_two(router, {"bit_complement", {{"load", 1.0}, {"packet_flits", flits}}}, 4));
       const Network& net = sim.network();
-      std::vector<u32> served;  // ages of heads as they leave their input buffers at router 0
+      std::vector<u32> served;  // packets whose heads leave their input buffers at router 0
       u32 out_of_order = 0, parked = 0;
       for (u32 now = 0; now < 3000; now++) {
         std::vector<Flit> fronts;
         std::vector<u32> sent;
         Cycle oldest = kNone;
-        bool held = false;  // by a packet part-way through
+        bool held = false;  // a packet holds the output
         for (u32 port = 0; port < 4; port++) {
           const InputVc& in = sim.state().input_vcs[net.vc_id(net.port(0, port), 0)];
           fronts.push_back(in.front);
@@ -317,8 +322,7 @@ TEST(the_oldest_that_waits_for_room_is_woken_first) {
 
 namespace {
 
-// Most grants of one cycle from one input port and from one input VC, and into one output port; per credit sent
-// upstream.
+// The most grants in one cycle from one input port and from one input VC, counted by the credits sent upstream.
 struct Grants {
   u32 by_input = 0, by_input_vc = 0;
 };
@@ -365,7 +369,7 @@ TEST(crossbar_ports_by_port_or_by_vc) {
   CHECK_THROWS(ConfigError, make({{"crossbar_bandwidth_gb_per_s", 64.0}}), "router.crossbar_ports", "2 cycles");
 }
 
-// A packet of either class leaves on whichever VC of the terminal's port has room and is not held by another packet.
+// A packet of either class leaves on any VC of the terminal's port that has room and that no other packet holds.
 TEST(ejection_uses_every_vc) {
   Simulation sim(
       config(hyperx_section({4}, 4), sc19(), {"dim_war", {}},
@@ -388,8 +392,8 @@ TEST(ejection_uses_every_vc) {
 
 // ---- Links shared by flits or by packets ----
 
-// Every terminal's link carries packets of 4 flits on 8 VCs. Shared by packets, none begins before the last one has
-// ended (a NIC holds whole packets, so none runs dry); by flits, they mix.
+// Every terminal's link carries packets of 4 flits on 8 VCs. Shared by packets, a packet begins only after the previous
+// one has ended. A NIC holds whole packets, so no packet stalls part-way. Shared by flits, packets mix.
 TEST(links_shared_by_flits_or_by_packets) {
   for (const auto& [sharing, granularity, mix] :
        {std::tuple{"flit", "flit", true}, {"packet", "flit", false}, {"flit", "packet", false}}) {
@@ -398,7 +402,7 @@ TEST(links_shared_by_flits_or_by_packets) {
         merge(sc19(), {{"link_sharing", std::string(sharing)}, {"credit_granularity", std::string(granularity)}}),
         {"dim_war", {}}, {"uniform", {{"load", 1.0}, {"packet_flits", i64{4}}}}));
     const Network& net = sim.network();
-    std::map<u32, u32> open;  // by channel: the packet part-way through
+    std::map<u32, u32> open;  // [channel] the packet part-way through
     u32 mixed = 0, whole = 0;
     for (u32 now = 0; now < 1500; now++) {
       std::vector<u32> ends;
@@ -408,7 +412,7 @@ TEST(links_shared_by_flits_or_by_packets) {
         const auto& line = sim.state().part.flit_lines.lines[k];
         for (u32 n = ends[k]; n != line.end; n++) {
           const u32 channel = net.port_of_vc(line.at(n).vc);
-          // to a router from a terminal
+          // Only channels from a terminal to a router.
           if (net.is_nic(channel) || net.channels[channel].kind != PortKind::kTerminal) continue;
           const Flit flit = line.at(n).flit;
           const auto at = open.find(channel);

@@ -1,4 +1,4 @@
-// Whatever a router is made of, nothing that waits is forgotten, and nobody waits for ever.
+// In every configuration of a router, waiting packets are woken and no packet waits without end.
 #include <map>
 
 #include "simcore/rng.hpp"
@@ -7,7 +7,7 @@
 
 using namespace scenes;
 
-// Small networks of every make, overloaded, then drained: whoever was not woken would still be there.
+// Random small networks are overloaded and then drained. A packet that was not woken would remain.
 TEST(random_routers_run_empty) {
   const auto pick = [](u32 scene, u32 k, u32 n) { return below(draw(77, scene, k), n); };
   std::map<std::string, u32> used;
@@ -49,7 +49,7 @@ TEST(random_routers_run_empty) {
       return config(topology, merge(router, changes), chosen,
                     {"uniform", {{"load", 1.0}, {"packet_flits", i64{1}}, {"packet_flits_max", most}}}, scene);
     };
-    // As many VCs as needed, or several per class.
+    // The required VCs, or several per class.
     const u32 classes = build(with({{"vcs", i64{0}}}))->routing_facts.classes;
     const Config made = with({{"vcs", i64{classes * (1 + pick(scene, 19, 3)) + pick(scene, 20, 2)}}});
     std::string name = "scene " + std::to_string(scene) + " " + routing;
@@ -77,8 +77,8 @@ TEST(random_routers_run_empty) {
   CHECK(used.size() == 3);
 }
 
-// A port is stalled while something wants to leave by it and cannot. A head of dal's that finds no room goes elsewhere,
-// and its first port must not count on: none is stalled in an empty network.
+// A port is stalled while a packet wants to leave by it and cannot. A head of dal that finds no room takes another
+// port, and its first port must stop counting. No port is stalled in an empty network.
 TEST(no_port_is_stalled_when_nobody_waits) {
   for (const std::string routing : {"omni_war", "dim_war", "dal"}) {
     const Values router = merge(input_queued(), {{"input_buffer_flits", i64{2}}, {"link_latency_ns_local", 8.0}});
@@ -96,8 +96,8 @@ TEST(no_port_is_stalled_when_nobody_waits) {
   }
 }
 
-// Age and mixed sizes on the study's router, small buffers, long run: every packet comes within bounds of the load
-// behind it.
+// Age arbitration and mixed sizes on the study's router with small buffers, over a long run. Every packet arrives
+// within a time that the load bounds.
 TEST(nobody_starves_under_age) {
   for (const std::string flow : {"virtual_cut_through", "wormhole"}) {
     const Values router = merge(sc19(), {{"flow_control", flow},
@@ -110,7 +110,7 @@ TEST(nobody_starves_under_age) {
     sim.run(2000);
     for (u32 k = 0; k < 60; k++) {
       sim.run(100);
-      // Whatever is in the network now is younger than 2,000 cycles since its NIC took it.
+      // The NIC of every packet in the network accepted it less than 2,000 cycles ago.
       std::vector<bool> free(sim.state().packets.size());
       for (u32 id : sim.state().part.free_packets) free[id] = true;
       for (u32 id = 0; id < free.size(); id++)

@@ -1,6 +1,6 @@
-// Packets that keep together (router.crossbar_sharing=packet) move as trains, one entry per place. Against the same
-// model flit by flit, which knows nothing of a train's arithmetic: every packet is delivered in the same cycle, every
-// sum is the same, on random networks of every make. And against numbers worked out by hand.
+// Packets that keep together (router.crossbar_sharing=packet) move as trains, one entry per hop. The reference is the
+// same model flit by flit, which does not use the arithmetic of trains. On random networks every packet is delivered in
+// the same cycle and every sum is the same. Some times are worked out by hand.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -18,7 +18,7 @@ namespace {
 
 const std::string kWhole = "packet";
 
-// The packets that a cycle delivers, as (source, sequence), in order.
+// The packets that a cycle delivers, as sorted (source, sequence) pairs.
 class Deliveries {
  public:
   std::vector<std::pair<u32, u32>> of(const State& s) {
@@ -47,7 +47,7 @@ bool same_bytes(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-// What routers, sums and agents show; packet ids and the times of ports whose packet is still passing may differ.
+// Compares routers, sums and learning. Packet ids may differ, and so may times of ports that a packet is still passing.
 void check_same(const Simulation& train, const Simulation& flits, const std::string& name) {
   const Network& net = train.network();
   const State &a = train.state(), &b = flits.state();
@@ -66,7 +66,7 @@ void check_same(const Simulation& train, const Simulation& flits, const std::str
                   a.input_vcs[v].parked == b.input_vcs[v].parked,
               name);
   Window x = window_sums(a), y = window_sums(b);
-  // not a whole number: what is added first matters
+  // Not a whole number, so the order of additions matters.
   CHECK_FOR(std::abs(x.missed - y.missed) <= 1e-9 * (1 + y.missed), name);
   x.missed = y.missed = 0;
   CHECK_FOR(std::memcmp(&x, &y, sizeof x) == 0, name);
@@ -88,8 +88,8 @@ struct Outcome {
   u32 delivered = 0, forks = 0;
 };
 
-// Both in lockstep for `cycles`, then until they are empty. Now and then the trains go on from a snapshot of
-// themselves.
+// Runs trains and flits in lockstep for `cycles` cycles and then until both are empty. At intervals a snapshot replaces
+// the simulation of trains.
 Outcome in_lockstep(const Config& made, u32 cycles, const std::string& name) {
   Config singly = made;
   singly.router.values["packet_stepping"] = std::string("flit");
@@ -99,7 +99,7 @@ Outcome in_lockstep(const Config& made, u32 cycles, const std::string& name) {
       train->network().whole_packets && !train->network().router.flit_by_flit && flits.network().router.flit_by_flit,
       name);
   for (Simulation* sim : {train.get(), &flits}) sim->set_series_interval(100);
-  // what jobs do to each other is charged as a packet's head is sent: the window opens before the first
+  // A delay between jobs counts when the head of a packet is sent, so the window opens before the first packet.
   train->begin_window();
   flits.begin_window();
   Deliveries of_train, of_flits;
@@ -149,7 +149,7 @@ T one_of(u32 scene, u32 k, const std::vector<T>& choices) {
   return choices[pick(scene, k, static_cast<u32>(choices.size()))];
 }
 
-// A router of any make that packets can keep together in.
+// A random router in which packets can keep together.
 Values random_router(u32 scene, i64 most) {
   const auto word = [](const char* text) { return std::string(text); };
   const bool buffered = pick(scene, 5, 4) > 0;
@@ -175,13 +175,13 @@ Values random_router(u32 scene, i64 most) {
                 {"source_backlog", word(pick(scene, 30, 2) ? "lost" : "kept")}});
 }
 
-// Two terminals on each of two routers in a row.
+// Two routers in a row with two terminals each.
 Config of_four(const Values& router, const std::vector<Planned>& plan, i64 flits) {
   const Section line{"graph", {{"links", std::vector<double>{0, 1}}, {"terminals_per_router", i64{2}}}};
   return config(line, merge(router, {{"crossbar_sharing", kWhole}, {"credit_granularity", kWhole}}), {"minimal", {}},
                 planned(plan, flits));
 }
-// When each packet is delivered, by source.
+// The cycle in which each packet is delivered, by source.
 std::map<u32, u32> delivered_at(const Config& made) {
   Simulation sim(made);
   Deliveries deliveries;
@@ -242,7 +242,7 @@ TEST(trains_are_exact_under_traffic) {
   CHECK(forks > 200);
 }
 
-// Links go down and come back under load.
+// Links fail and recover under load.
 TEST(trains_are_exact_across_failures) {
   for (u32 scene = 0; scene < 6; scene++) {
     Config made = config(small_network(), random_router(scene + 1000, 6),
@@ -253,8 +253,8 @@ TEST(trains_are_exact_across_failures) {
   }
 }
 
-// Jobs whose ranks wait for each other: a packet that came a cycle later would put off all that follows. And who delays
-// whom.
+// Jobs whose ranks wait for each other: a packet that is one cycle late would delay all later ones. Also the delay that
+// jobs cause each other.
 TEST(trains_are_exact_under_jobs) {
   for (u32 scene = 0; scene < 6; scene++) {
     const Values router = scene % 2 ? merge(random_router(scene + 2000, 8), {{"cycle_ns", 1.0}})
@@ -271,8 +271,8 @@ TEST(trains_are_exact_under_jobs) {
   }
 }
 
-// A packet of n flits alone: its tail comes (n - 1) times the slowest flit time behind its head, be that the
-// crossbar's, the host channels' or the link's in between.
+// A single packet of n flits: its tail arrives (n - 1) times the slowest flit time after its head. The slowest place is
+// the crossbar, a host channel or the link between the routers.
 TEST(a_train_is_as_slow_as_its_slowest_place) {
   for (const auto& [host, local, crossbar] :
        {std::tuple{1, 1, 1}, {3, 1, 1}, {1, 3, 1}, {1, 1, 3}, {2, 5, 3}, {4, 1, 2}})
@@ -282,7 +282,7 @@ TEST(a_train_is_as_slow_as_its_slowest_place) {
                                                      {"link_bandwidth_gb_per_s_local", 128.0 / local},
                                                      {"crossbar_bandwidth_gb_per_s", 128.0 / crossbar},
                                                      {"output_buffer_flits", output}});
-        // NIC to router 1, link 11, host channel 2, and a cycle in each output queue.
+        // NIC to router 1, link 11, host channel 2, and one cycle in each output queue.
         const u32 head = 1 + 11 + 2 + (output ? 2 : 0), slowest = static_cast<u32>(std::max({host, local, crossbar}));
         for (const std::string stepping : {"train", "flit"}) {
           const auto at = delivered_at(of_four(merge(router, {{"packet_stepping", stepping}}), {{0, 2}}, flits));
@@ -292,10 +292,10 @@ TEST(a_train_is_as_slow_as_its_slowest_place) {
 }
 
 // Two packets of 4 flits from terminals 0 and 1 reach router 0 in cycle 1, both for the link to router 1. Links take 3
-// cycles a flit, the crossbar 1. The first is granted in cycle 1 and holds the crossbar's output till its tail has come
-// in cycle 10 and crossed, to cycle 11; it leaves from cycle 2 to 11 and holds the link to 14. The second is granted in
-// 11 and leaves in 14, 17, 20, 23; 11 cycles over the link and 2 to its terminal (granted on arrival, a cycle in the
-// queue) later it is there.
+// cycles per flit, the crossbar 1. The first packet is granted in cycle 1. It holds the crossbar's output until its
+// tail, which arrives in cycle 10, has crossed in cycle 11. It leaves from cycle 2 to 11 and holds the link until 14.
+// The second packet is granted in 11 and leaves in 14, 17, 20, 23. It arrives after 11 cycles of link and 2 to its
+// terminal (granted on arrival, one cycle in the queue).
 TEST(a_crossbar_output_stays_with_a_packet) {
   const Values router = merge(input_queued(), {{"link_bandwidth_gb_per_s_host", 128.0 / 3},
                                                {"link_bandwidth_gb_per_s_local", 128.0 / 3},
@@ -308,7 +308,7 @@ TEST(a_crossbar_output_stays_with_a_packet) {
   }
 }
 
-// Where all packets are one flit there is nothing to keep together: the very same run.
+// Packets of one flit have nothing to keep together: the run is identical.
 TEST(packets_of_one_flit_do_not_care) {
   const Section traffic{"uniform", {{"load", 0.7}}};
   const Config shared = config(small_network(), hpdc21(), {"q_adaptive", {}}, traffic);

@@ -1,8 +1,8 @@
-// Latency without queueing, to the cycle, against numbers worked out by hand from the timing of the model:
+// Zero-load latency to the cycle, against numbers worked out by hand from the timing of the model:
 //   NIC        wake + hop
 //   router     pipeline, then (with output buffers) wake, at least 1
-//   channel    hop = output + link + input latency, rounded as one sum; the two host channels of a path share one sum
-//   tail       (flits - 1) times the slowest flit time behind the head
+//   channel    hop = output + link + input latency, rounded as one sum; the two host channels of a path share a sum
+//   tail       (flits - 1) times the slowest flit time after the head
 #include "support/scenes.hpp"
 #include "test.hpp"
 
@@ -10,11 +10,11 @@ using namespace scenes;
 
 namespace {
 
-// p2 a4 h2 g9, absolute: group 0's router r owns the links to groups 2r+1 and 2r+2; in group G the link to group 0 is
-// q = 0, at router 0. Terminal = router * 2 + place.
+// p2 a4 h2 g9, absolute: router r of group 0 has the links to groups 2r+1 and 2r+2. In group G the link to group 0 is q
+// = 0, at router 0. Terminal = router * 2 + place.
 struct Path {
   const char* name;
-  u32 source, destination, local, global;  // terminals; channels on the way
+  u32 source, destination, local, global;  // terminals, and the number of channels on the path
 };
 const Path kPaths[] = {
     {"same router", 0, 1, 0, 0},
@@ -36,7 +36,7 @@ u64 latency(const Values& router, const Path& path, i64 flits, const std::string
   return static_cast<u64>(std::llround(result.at("network_latency_mean_ns") / sim.network().cycle_ns));
 }
 
-// By hand: nic, per router, host channel to the terminal, local and global channel, flit time; all in cycles.
+// The times by hand in cycles: NIC, each router, host channel to the terminal, local and global channel, flit time.
 struct Timing {
   u32 nic, router, host, local, global, flit;
   u32 of(const Path& path, u32 flits) const {
@@ -77,7 +77,7 @@ TEST(zero_load_wormhole) {
     check_all(merge(preset, {{"flow_control", std::string("wormhole")}}), timing);
 }
 
-// The same as literals, so that a slip in the formula above shows.
+// The same numbers as literals. They reveal an error in the formula above.
 TEST(zero_load_literals) {
   const u64 classic[] = {3, 14, 104, 115, 115, 126}, hpdc[] = {66, 118, 287, 339, 339, 391},
             sc[] = {52, 96, 307, 351, 351, 395};
@@ -88,10 +88,10 @@ TEST(zero_load_literals) {
   }
 }
 
-// BookSim2's dragonflynew takes n (k + 1) + D + 3 cycles of 1 ns: n routers, D the channels between them (local 10,
-// global 100), k = 3 by default and 1 with lookahead routing at internal speedup 2. Two configurations that do the
-// same: pipeline 2 and output latency 2, or, in steps of 0.5 ns, pipeline, output buffer and output latency of 1, 1 and
-// 2 steps.
+// BookSim2's dragonflynew takes n (k + 1) + D + 3 cycles of 1 ns. n is the number of routers and D the latency of the
+// channels between them (local 10, global 100). k is 3 by default, and 1 with lookahead routing at internal speedup 2.
+// Two configurations have the same latency: pipeline 2 and output latency 2, or, in steps of 0.5 ns, pipeline 1, output
+// buffer 1 and output latency 2.
 TEST(zero_load_as_booksim2) {
   const Values by_default =
       merge(input_queued(), {{"link_latency_ns_host", 1.5}, {"pipeline_ns", 2.0}, {"output_latency_ns", 2.0}});
@@ -115,30 +115,30 @@ TEST(zero_load_of_every_routing_within_a_group) {
   }
 }
 
-// A pipeline of 3 cycles at each of 4 routers: 12 cycles more.
+// A pipeline of 3 cycles at each of 4 routers adds 12 cycles.
 TEST(zero_load_pipeline) { CHECK_EQ(latency(merge(input_queued(), {{"pipeline_ns", 3.0}}), kPaths[5], 1), 126u + 12u); }
 
-// Output buffers without a wake-up time: a flit leaves in the cycle after its grant at the earliest.
+// Output buffers without a wake-up time: a flit leaves at the earliest in the cycle after its grant.
 TEST(zero_load_output_buffers) {
   CHECK_EQ(latency(merge(input_queued(), {{"output_buffer_flits", i64{8}}}), kPaths[5], 1), 126u + 4u);
 }
 
-// A global link of a quarter of the rate: 4 cycles a flit, and the tail never catches up.
+// A global link with a quarter of the rate takes 4 cycles per flit, and the tail cannot catch up.
 TEST(zero_load_slow_link) {
   const Values router = merge(input_queued(), {{"link_bandwidth_gb_per_s_global", 32.0}});
   CHECK_EQ(latency(router, kPaths[5], 5), 126u + 4u * 4u);
   CHECK_EQ(latency(router, kPaths[1], 5), 14u + 4u * 1u);
 }
 
-// Wormhole with 4 slots behind a local channel of 11 cycles. A credit leaves with the grant and takes 11 cycles: a slot
-// is used again after 22. 9 flits need slot 0 three times: the tail leaves 2 * 22 = 44 cycles after the head.
+// Wormhole with 4 places after a local channel of 11 cycles. A credit leaves with the grant and takes 11 cycles, so a
+// place is used again after 22. 9 flits use place 0 three times: the tail leaves 2 * 22 = 44 cycles after the head.
 TEST(zero_load_throttled_by_credits) {
   const Values router =
       merge(input_queued(), {{"flow_control", std::string("wormhole")}, {"input_buffer_flits", i64{4}}});
   CHECK_EQ(latency(router, kPaths[1], 9), 14u + 44u);
 }
 
-// Five packets of one terminal share the NIC's link: each is one flit time behind the one before.
+// Five packets of one terminal share the link of its NIC. Each follows the previous one after a flit time.
 TEST(serialisation_at_the_nic) {
   Simulation sim(
       config(small_network(), hpdc21(), {"minimal", {}}, planned({{2, 10}, {2, 10}, {2, 10}, {2, 10}, {2, 10}})));

@@ -1,4 +1,4 @@
-// Dragonfly: every arrangement and several shapes, walked link by link, and the papers' arrangement against pairs by
+// Dragonfly: every arrangement and several shapes, checked link by link, and the papers' arrangement against pairs by
 // hand.
 #include <array>
 
@@ -21,7 +21,7 @@ std::string shape(const Section& s) {
   return text;
 }
 
-// The port at which the link from `group` to `other` leaves, as (router in the group, global port), and its far end.
+// One end of a link between groups, as (router in the group, global port).
 struct End {
   u32 router, port;
   bool operator==(const End&) const = default;
@@ -51,7 +51,7 @@ void check_shape(const Section& section) {
   CHECK_FOR(net.routers == df.a * df.g && net.terminals == df.a * df.g * df.p && net.radix == df.p + df.a - 1 + df.h,
             name);
 
-  // Over each link and back; local links join routers of a group, each pair once.
+  // Every link leads back. Local links connect routers of a group, each pair once.
   for (u32 p = 0; p < net.router_ports; p++) {
     const u32 router = net.router_of_port(p), peer = net.channels[p].peer;
     if (peer == kNone) continue;
@@ -69,7 +69,7 @@ void check_shape(const Section& section) {
     for (u32 to = df.group(r) * df.a; to < (df.group(r) + 1) * df.a; to++)
       if (to != r) CHECK_FOR(net.router_of_port(net.channels[net.port(r, df.local_port(r, to))].peer) == to, name);
 
-  // Every pair of groups has the same number of links, as many as asked for.
+  // Every pair of groups has the configured number of links.
   const u32 most = df.a * df.h / (df.g - 1);
   const auto asked = section.values.find("links_per_group_pair");
   const u32 wanted = asked == section.values.end() || std::get<i64>(asked->second) == 0
@@ -81,7 +81,7 @@ void check_shape(const Section& section) {
         CHECK_FOR(links(net, group, other).size() == wanted,
                   name + std::to_string(group) + " -> " + std::to_string(other));
 
-  // Minimal paths: at most local, global, local; none when there, one within a group.
+  // Minimal paths have at most a local, a global and a local hop, one hop within a group and none to the own router.
   for (u32 r = 0; r < net.routers; r++)
     for (u32 to = 0; to < net.routers; to++) {
       for (u32 link = 0; link < df.links; link++) {
@@ -110,7 +110,7 @@ TEST(dragonfly_of_every_shape) {
   }
 }
 
-// Rule: group G's link to group D is q = D if D < G else D - 1, on router q div h, global port q mod h.
+// Rule: the link of group G to group D is q = D if D < G, else D - 1. It is on router q div h, global port q mod h.
 TEST(absolute_arrangement_by_hand) {
   const auto net = network(network_1056());
   check_link(*net, 0, 1, {0, 0}, {0, 0});
@@ -126,7 +126,7 @@ TEST(absolute_arrangement_by_hand) {
   CHECK_EQ(large->radix, 19u);
 }
 
-// relative: link q leads to (G + q + 1) mod g. palmtree: to (G - q - 1) mod g.
+// relative: link q leads to group (G + q + 1) mod g. palmtree: to group (G - q - 1) mod g.
 TEST(relative_and_palmtree_by_hand) {
   const auto relative = network(dragonfly_section(1, 4, 2, 9, {{"arrangement", std::string("relative")}}));
   check_link(*relative, 3, 4, {0, 0}, {3, 1});  // q = 0; back (4 + 7 + 1) mod 9 = 3
@@ -148,8 +148,8 @@ TEST(random_arrangements_differ_by_seed) {
   CHECK(ends(1) != ends(2));
 }
 
-// With several links per pair of groups the packets of each router take turns: all links carry the same share, whether
-// a router has one of them (4 links, 8 routers) or several (16 links, 4 routers).
+// If a pair of groups has several links, the packets of each router use them in turn. All links carry the same share,
+// whether a router has one of them (4 links, 8 routers) or several (16 links, 4 routers).
 TEST(several_links_are_used_alike) {
   for (const auto& section : {dragonfly_section(1, 8, 2, 5), dragonfly_section(4, 4, 4, 2)}) {
     const auto net = network(section);
@@ -184,8 +184,8 @@ TEST(impossible_dragonflies_are_refused) {
   CHECK_THROWS(ConfigError, network({"dragonfli", {}}), "did you mean 'dragonfly'");
 }
 
-// A hop is minimal if it leads nearer, or by one of the parallel links' own ways; marked in bulk it is what the
-// definition says.
+// A hop is minimal if it leads closer, or if it is on the minimal path by one of the parallel links. The bulk marking
+// agrees with this definition.
 TEST(dragonfly_marks_what_leaves_the_minimal_paths) {
   for (const Section& topology :
        {small_network(), dragonfly_section(2, 3, 2, 4, {{"arrangement", std::string("palmtree")}}),

@@ -1,4 +1,4 @@
-// Network files that are refused: where, by which names, and whatever is done to their text.
+// Network files that are refused: the place and the names in the error, and files that are cut or mutated.
 #include "simcore/limits.hpp"
 #include "support/fabrics.hpp"
 #include "support/fuzz.hpp"
@@ -19,7 +19,7 @@ TEST(fabric_file_is_a_text) {
   refused("a,b\nx,y\nx,\xff\n", "csv", "3", {"byte 255", "UTF-8"});
   refused("a,b\nx,h\xf6st\n", "csv", "2", {"byte 246", "UTF-8"});  // ISO 8859-1
   refused("a,b\nx,\xc0\x80\n", "csv", "2", {"byte 192"});          // a zero in two bytes
-  refused("a,b\nx,\xed\xa0\x80\n", "csv", "2", {"byte 237"});      // half a surrogate pair
+  refused("a,b\nx,\xed\xa0\x80\n", "csv", "2", {"byte 237"});      // half of a surrogate pair
   CHECK_EQ(text(read("\xef\xbb\xbf"
                      "a,b\nx,h\xc3\xb6st \xf0\x9f\x98\x80\n",
                      "csv")),
@@ -67,18 +67,18 @@ TEST(fabric_checks_refuse) {
           {"host 'h' has a second cable", "line 2", "attaches a terminal by one port"});
   refused("a,b,b_type,links\nx,h,host,2\n", "csv", "2", {"host 'h' has a second cable", "the one before"});
   refused(csv("x,y,7,,,\ny,z,3,4,,\nz,x,4,,,\nx,w,7,,,\n"), "csv", "4",
-          {"port 4 of 'z'", "line 3"});  // the first one of two
+          {"port 4 of 'z'", "line 3"});  // the first of two conflicts
   refused("graph { x; y; h [type=host]; x -- y }", "dot", "1", {"host 'h' has no cable"});
   refused("graph { x [ports=2]; x -- y; x -- z\nx -- w }", "dot", "2", {"'x' has 3 cables", "2 ports"});
   refused("graph { x [ports=2]\nx:2 -- y }", "dot", "2", {"port 2 of 'x', which has 2", "0 .. 1"});
 
-  // From no file there are no lines.
+  // Arrays have no lines.
   Fabric f;
   CHECK_THROWS(ConfigError, check_fabric(f, "arrays"), "arrays: no node in it");
   f.nodes = {{"x", false, 513, 0}};
   CHECK_THROWS(ConfigError, check_fabric(f, "arrays"), "arrays: 'x' has 513 ports; expected at most 512");
   f.nodes[0].ports = 0;
-  check_fabric(f, "arrays");  // one switch alone is a network
+  check_fabric(f, "arrays");  // a single switch is a network
   check_connected(f, "arrays");
   f.nodes.push_back({"y", false, 0, 0});
   f.cables = {{0, 5, 1, 5, -1, -1, "", 0}, {1, 5, 0, 6, -1, -1, "", 0}};
@@ -140,7 +140,7 @@ TEST(fabric_dot_refuses) {
   refused("digraph { a -> b [latency_ns=1]\nb -> a [latency_ns=2] }", "dot", "2", {"another latency_ns", "line 1"});
   refused("graph { H1 -- S1; S1 -- S2\nS2 -- H1 }", "dot", "2",
           {"host 'H1' (taken for one because it is called H and a number", "has a second cable"});
-  // A short text of very many edges.
+  // A short text with a large number of edges.
   std::string many = "graph { {";
   for (u32 k = 0; k < 3000; k++) many += " a" + std::to_string(k);
   many += "} -- {";
@@ -197,7 +197,7 @@ TEST(fabric_records_refuse) {
   refused("Switch 4 \"s0\"\n@[1] \"uplink\"\n", "ibsim", "2", {"'@' (an alias) cannot be read"});
 }
 
-// Wherever a file is cut, it is refused, unless what is missing is a comment or a blank.
+// A file that is cut anywhere is refused, unless only a comment or blanks are missing.
 TEST(fabric_cut_short) {
   const auto cut = [](const std::string& whole, const std::string& format, const std::string& last) {
     const std::size_t needed = whole.rfind(last) + last.size();
@@ -274,7 +274,7 @@ TEST(fuzz_fabric) {
     const File file(text);
     for (const std::string format : {"auto", "csv", "dot", "ibnetdiscover", "ibsim"}) try {
         const Fabric f = read_fabric(file.path.string(), format);
-        // What is read can be built.
+        // A file that is read can also be built.
         check_fabric(f, "again");
         check_connected(f, "again");
         for (const auto& node : f.nodes) CHECK(!node.name.empty() && node.line > 0);

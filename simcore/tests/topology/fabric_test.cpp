@@ -1,5 +1,4 @@
-// Network files: what each format says, and that all of them say the same. What is refused:
-// topology/fabric_refused_test.cpp.
+// Network files: the meaning of each format, and that all formats agree. Refusals: topology/fabric_refused_test.cpp.
 #include "simcore/rng.hpp"
 #include "support/fabrics.hpp"
 
@@ -8,7 +7,7 @@ using namespace fabrics;
 
 namespace {
 
-// A connected one: a random tree of switches, more cables at random, hosts; ports in random order.
+// A connected network: a random tree of switches, more random cables, hosts, and ports in random order.
 Fabric random_fabric(u64 seed) {
   u64 counter = 0;
   const auto pick = [&](u32 n) { return below(draw(seed, 3, counter++), n); };
@@ -55,7 +54,7 @@ std::string as_dot(const Fabric& f, bool directed) {
     for (auto c = f.cables.rbegin(); c != f.cables.rend(); c++) edge(c->b, c->b_port, c->a, c->a_port);
   return out + "}";
 }
-// With a GUID, the name is a description.
+// With GUIDs the names are descriptions.
 std::string as_records(const Fabric& f, bool guids) {
   const auto id = [&](u32 node) {
     return guids ? (f.nodes[node].host ? "H-" : "S-") + std::to_string(1000 + node) : f.nodes[node].name;
@@ -81,7 +80,7 @@ TEST(fabric_formats_agree) {
   for (const std::string format : {"csv", "auto"}) CHECK_EQ(text(read(kCsv, format)), kSmall);
   for (const std::string format : {"dot", "auto"}) CHECK_EQ(text(read(kDot, format)), kSmall);
   for (const std::string format : {"dot", "auto"}) CHECK_EQ(text(read(kOrcs, format)), kSmall);
-  // There the order is that of the records.
+  // Records have another order.
   const std::string ordered = sorted_text(read(kCsv, "csv"));
   for (const std::string format : {"ibsim", "auto"}) CHECK_EQ(sorted_text(read(kIbsim, format)), ordered);
   for (const std::string format : {"ibnetdiscover", "ibsim", "auto"}) {
@@ -124,7 +123,7 @@ TEST(fabric_csv_columns) {
            "x, the first  y  z \"new\"\nx, the first  y \nx, the first z \"new\"");
   CHECK_EQ(text(read("a,b,links\nx,y,3\ny,z,\n", "csv")), "x y z\nx y\nx y\nx y\ny z");
   CHECK_EQ(text(read("a,b,a_type,b_type\nx,y,,\nH0,y,,\nx,z,,host\n", "csv")),
-           "x y H0 z*\nx y\nH0 y\nx z");  // no type by letters
+           "x y H0 z*\nx y\nH0 y\nx z");  // one type is given, so names do not make hosts
   CHECK_EQ(text(read("a,b,a_type,b_type\nx,y,switch,switch\nx,z,switch,host\nw,x,host,\n", "csv")),
            "x y z* w*\nx y\nx z\nw x");
   CHECK_EQ(text(read("a,b\rx,y\ry,z", "csv")), "x y z\nx y\ny z");
@@ -169,12 +168,12 @@ TEST(fabric_dot_language) {
       "a i\ng i\nh i");
   CHECK_EQ(text(read("graph { a:p2 -- b:P0:ne; a:n -- \"b\":_; a:\"4\" -- b }", "dot")), "a b\na:2 b:0\na b\na:4 b");
   CHECK_EQ(text(read("digraph { a -> b -> c -> a; a -> d }", "dot")),
-           "a b c d\na b\nb c\nc a\na d");  // each cable once
+           "a b c d\na b\nb c\nc a\na d");  // each cable counts once
   CHECK_EQ(text(read("digraph { a -> b [latency_ns=2]; c -> b; b -> a [kind=local]; a -> b; b -> c; b -> a }", "dot")),
            "a b c\na b 2 ns local\nc b\na b");
   CHECK_EQ(text(read("GRAPH { \"node\" -- \"edge\"; NODE [ports=2]; x -- \"edge\" }", "dot")),
            "node edge x\nnode edge\nx edge");
-  // Hosts by name, where nothing has a type.
+  // Nodes are hosts by name if no node has a type.
   CHECK_EQ(text(read("graph { H1 -- S1; h20 -- S1; Hub -- S1; H -- S1; H1a -- S1 }", "dot")),
            "H1* S1 h20* Hub H H1a\nH1 S1\nh20 S1\nHub S1\nH S1\nH1a S1");
   CHECK_EQ(text(read("graph { H1 -- S1; h20 -- S1 [type=host]; S1 [type=switch] }", "dot")),
@@ -182,7 +181,8 @@ TEST(fabric_dot_language) {
 }
 
 TEST(fabric_discovered_names) {
-  // The same description twice; one that is another node's GUID; none; quotes in one; a router to another subnet.
+  // Two nodes with the same description, a description that is another node's GUID, a node without one, a description
+  // with quotes, and a router to another subnet.
   const std::string found = R"(Chassis 1 (guid 0x8f1)
 
 # Spine Nodes

@@ -1,4 +1,4 @@
-// Fat tree wiring: each pair of switches joined as their labels say, counts by formula, and the closed forms against
+// Fat tree: switches are joined according to their labels, counts agree with formulas, and closed forms with
 // breadth-first search.
 #include "topology/fat_tree.hpp"
 
@@ -15,7 +15,7 @@ std::shared_ptr<const Network> network(const Section& topology) {
   return build(config(topology, input_queued(), {"up_down", {}}, {"uniform", {}}));
 }
 
-// Every switch's label: its level, then x_1 .. x_h.
+// The label of a switch: its level, then x_1 .. x_h.
 using Label = std::vector<u32>;
 std::vector<Label> labels(const Xgft& tree) {
   std::vector<Label> all;
@@ -65,7 +65,7 @@ void check_wiring(const Xgft& tree) {
   for (u32 t = 0; t < terminals; t++)
     CHECK_FOR(net.terminal_router[t] == t / tree.m(1) && net.terminal_port[t] == t % tree.m(1), name);
 
-  // Cables between each two, and where they hang.
+  // The cables between each pair of switches, and their ports.
   std::vector<u32> joined(std::size_t{switches} * switches, 0);
   for (u32 r = 0; r < switches; r++) {
     const u32 l = all[r][0], down = tree.m(l) * tree.p(l), up = tree.w(l + 1) * tree.p(l + 1);
@@ -124,7 +124,7 @@ TEST(fat_trees_are_joined_as_their_labels_say) {
   for (const Xgft& tree : shapes()) check_wiring(tree);
 }
 
-// Between switches of any two levels, not leaves alone, and of every port: no table is made.
+// Between switches of any two levels and for every port, without a table.
 TEST(fat_tree_distances_are_those_of_a_search) {
   for (const Xgft& tree : shapes()) {
     const auto net = network(tree.section());
@@ -151,7 +151,7 @@ TEST(fat_tree_distances_are_those_of_a_search) {
   }
 }
 
-// From any switch, also one that no minimal path of the packet passes.
+// From any switch, also a switch that no minimal path of the packet passes.
 TEST(fat_tree_minimal_ports_shorten_the_way) {
   for (const Xgft& tree : shapes()) {
     const auto net = network(tree.section());
@@ -168,8 +168,8 @@ TEST(fat_tree_minimal_ports_shorten_the_way) {
   }
 }
 
-// Every terminal to every one, itself included: the k-ary 3-tree by k^-2 at its leaf, k^-1 - k^-2 over level 2, the
-// rest over the top.
+// Every terminal to every terminal, including itself. In the k-ary 3-tree a share of k^-2 stays at its leaf, k^-1 -
+// k^-2 goes over level 2 and the rest over the top.
 TEST(fat_tree_mean_hops) {
   for (const u32 k : {2u, 3u, 4u}) {
     const auto net = network(k_ary_tree(k, 3).section());
@@ -181,7 +181,7 @@ TEST(fat_tree_mean_hops) {
   }
 }
 
-// TSUBAME2's rail: 48 leaves of 14 terminals and 18 links up; directors of 8 (of 18) and 9 switches.
+// A rail of TSUBAME2: 48 leaves with 14 terminals and 18 links up, and directors of 8 (of 18) and 9 switches.
 TEST(fat_tree_of_672_terminals) {
   const auto net = network(rail_672().section());
   CHECK_EQ(net->terminals, 672u);

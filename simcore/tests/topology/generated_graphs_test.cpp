@@ -1,4 +1,4 @@
-// Slim Fly and random regular graphs: what their papers promise, checked on the wiring.
+// Slim Fly and random regular graphs: the properties that their papers claim, checked on the wiring.
 #include <map>
 #include <set>
 
@@ -10,7 +10,7 @@ using namespace scenes;
 
 namespace {
 
-// With a routing that asks for distances.
+// q_routing makes the network compute distances.
 std::shared_ptr<const Network> network(const Section& topology) {
   return build(config(topology, input_queued(), {"q_routing", {}}, {"uniform", {}}));
 }
@@ -21,7 +21,7 @@ Section random_regular(i64 routers, i64 degree, i64 seed, i64 terminals = 1) {
           {{"routers", routers}, {"degree", degree}, {"graph_seed", seed}, {"terminals_per_router", terminals}}};
 }
 
-// Neighbours of each router. Checks that the graph is simple.
+// Neighbours of each router. Checks that the graph has no loops and no parallel links.
 std::vector<std::set<u32>> neighbors(const Network& net) {
   std::vector<std::set<u32>> all(net.routers);
   for (u32 p = 0; p < net.router_ports; p++)
@@ -40,8 +40,8 @@ u32 diameter(const Network& net) {
 
 }  // namespace
 
-// 2 q^2 routers of (3 q - delta) / 2 links, no two of them more than 2 hops apart: primes, and the powers 4, 8, 9, 16
-// and 25.
+// 2 q^2 routers of (3 q - delta) / 2 links, no two of them more than 2 hops apart, for primes and for the powers 4, 8,
+// 9, 16 and 25.
 TEST(slim_fly_has_diameter_2) {
   for (const auto& [q, links] :
        std::map<u32, u32>{{3, 5}, {4, 6}, {5, 7}, {7, 11}, {8, 12}, {9, 13}, {11, 17}, {13, 19}, {16, 24}, {25, 37}}) {
@@ -60,8 +60,8 @@ TEST(slim_fly_has_diameter_2) {
   }
 }
 
-// q = 5 is the Hoffman-Singleton graph: 50 routers of 7 links, the Moore bound itself. So any two that are not
-// neighbours have exactly one neighbour in common, and neighbours have none.
+// q = 5 is the Hoffman-Singleton graph: 50 routers of 7 links, which meets the Moore bound. So two routers that are not
+// neighbours have exactly one common neighbour, and neighbours have none.
 TEST(slim_fly_of_5_is_the_hoffman_singleton_graph) {
   const auto net = network(slim_fly(5, 4));
   CHECK_EQ(net->terminals, 200u);
@@ -83,12 +83,11 @@ TEST(random_graphs_are_regular_and_whole) {
           std::to_string(routers) + " routers of degree " + std::to_string(degree) + ", seed " + std::to_string(seed);
       CHECK_FOR(net->routers == routers && net->terminals == 2 * routers && net->radix == degree + 2, name);
       for (const auto& next : neighbors(*net)) CHECK_FOR(next.size() == degree, name);
-      CHECK_FOR(diameter(*net) < 255, name);  // build() has seen that it is in one piece
+      CHECK_FOR(diameter(*net) < 255, name);  // build() has checked that it is connected
     }
 }
 
-// The same seed, the same graph; another seed, another one. Random: over 600 graphs each pair of routers is joined
-// about equally often.
+// The seed determines the graph. Over 600 graphs each pair of routers is joined about equally often.
 TEST(random_graphs_go_by_their_seed) {
   const auto graph = [](i64 seed) { return neighbors(*network(random_regular(40, 5, seed))); };
   CHECK(graph(7) == graph(7));
@@ -102,7 +101,7 @@ TEST(random_graphs_go_by_their_seed) {
   }
   CHECK_EQ(joined.size(), 56u);
   for (const auto& [pair, times] : joined)
-    CHECK_NEAR(times / static_cast<double>(kGraphs), 3 / 7.0, 0.08);  // 4 standard deviations
+    CHECK_NEAR(times / static_cast<double>(kGraphs), 3 / 7.0, 0.08);  // within 4 standard deviations
 }
 
 TEST(impossible_graphs_are_refused) {

@@ -1,5 +1,5 @@
-// Networks from arrays and files: ports and names as they stand there, links with latencies of their own, routers of
-// different and of many ports, zero load to the cycle; and what is refused.
+// Networks from arrays and files: their ports, names and link latencies, routers of different and of many ports,
+// zero-load latency to the cycle, and refusals.
 #include <unistd.h>
 #include <algorithm>
 #include <filesystem>
@@ -33,7 +33,7 @@ std::shared_ptr<const Network> network(const Section& topology, const Section& r
   return build(config(topology, router, routing, {"uniform", {}}));
 }
 
-// ns of a lone packet of `flits` from generation to delivery.
+// ns from generation to delivery of a packet of `flits` that is alone in the network.
 double lone_latency(const Section& topology, const Section& routing, u32 source, u32 destination, i64 flits = 1,
                     const Values& router = input_queued()) {
   Simulation sim(config(topology, router, routing, planned({{source, destination}}, flits)));
@@ -51,7 +51,7 @@ TEST(graphs_keep_names_ports_and_times) {
       "left,right,switch,switch,5,0,70,64,global\n"
       "right,far,,,2,,,,\n"
       "h1,left,host,,,0,,,\n"
-      "h2,right,host,,,1,3,,\n"  // between two links
+      "h2,right,host,,,1,3,,\n"  // its port lies between two links
       "h3,far,host,,,,,,\n");
   const auto net = network(from_file(file));
   CHECK(net->routers == 3 && net->terminals == 3);
@@ -63,22 +63,22 @@ TEST(graphs_keep_names_ports_and_times) {
   CHECK_EQ(net->channels[out].peer, net->port(1, 0));
   CHECK(net->channels[out].kind == PortKind::kGlobal);
   CHECK_EQ(net->link_ns(out), 70);
-  CHECK_EQ(net->hop_cycles(out), 71u);           // output latency 1 and the link
+  CHECK_EQ(net->hop_cycles(out), 71u);           // output latency 1 ns and the link
   CHECK_EQ(net->channels[out].flit_cycles, 2u);  // 128 bytes at 64 GB/s
-  CHECK_EQ(net->link_ns(net->port(1, 2)), 10);   // a local link's
+  CHECK_EQ(net->link_ns(net->port(1, 2)), 10);   // the default of a local link
   CHECK_EQ(net->link_ns(net->nic(1)), 3);
-  // A hop is output, link and input; the host channels' sum is 2 link + 1; each router switches in no time on an idle
-  // network.
+  // A hop is output, link and input. The two host channels together take 2 link + 1. On an idle network switching takes
+  // no time.
   const double host[] = {1, 3, 1};
   CHECK_EQ(lone_latency(from_file(file), {"minimal", {}}, 0, 1), 71 + (2 * host[0] + 1 + 2 * host[1] + 1) / 2);
   CHECK_EQ(lone_latency(from_file(file), {"minimal", {}}, 0, 2), 71 + 11 + 3);
   CHECK_EQ(lone_latency(from_file(file), {"minimal", {}}, 2, 0), 71 + 11 + 3);
-  // A packet of ten flits waits for the slow link: two cycles a flit.
+  // A packet of ten flits takes two cycles per flit on the slow link.
   CHECK_EQ(lone_latency(from_file(file), {"minimal", {}}, 0, 2, 10), 71 + 11 + 3 + 9 * 2);
 }
 
 TEST(graphs_take_all_shortest_ports) {
-  // A square with a diagonal pair of links: from 0 to 2 by 1, by 3, twice each.
+  // A square with doubled links on one side: three minimal ports from 0 to 2.
   const Section square = from_links({0, 1, 0, 1, 1, 2, 1, 2, 0, 3, 3, 2}, {{"terminals_per_router", i64{1}}});
   for (const std::string pick : {"packet", "flow", "queue"}) {
     Lone x(network(square, {"minimal", {{"ports", pick}}}));
@@ -92,13 +92,13 @@ TEST(graphs_take_all_shortest_ports) {
     CHECK_EQ(first.size(), pick == "flow" ? 1u : 3u);
     CHECK_EQ(x.candidates(x.send(0, 2)).size(), 3u);
   }
-  // The least queue of them.
+  // The port with the shortest queue.
   Lone x(network(square, {"minimal", {{"ports", std::string("queue")}}}));
   for (const u32 k : {0u, 1u}) congest(x, 0, k, 0, 0, 9);
   for (u32 sequence = 0; sequence < 6; sequence++) CHECK_EQ(x.ask(x.send(0, 2, sequence)).port, 2u);
 }
 
-// A switch of 300 ports in the middle: more than a word of ports, and of the same speed as any.
+// A switch of 300 ports in the middle has more ports than a word has bits, and is as fast as a small one.
 TEST(routers_of_many_ports_switch_as_others_do) {
   std::vector<double> links, terminals;
   for (u32 r = 1; r <= 150; r++) links.insert(links.end(), {0, double(r)}), terminals.push_back(r);
@@ -121,7 +121,7 @@ TEST(routers_of_many_ports_switch_as_others_do) {
     Simulation copy(sim);
     CHECK_EQ(copy.hash(), sim.hash());
   }
-  // A permutation by the middle contends for nothing: every terminal of the star sends all the time.
+  // A permutation through the middle has no contention, so every terminal of the star sends in every cycle.
   Simulation sim(config(from_links(links, {{"terminals", terminals}}), input_queued(), {"minimal", {}},
                         {"permutation", {{"load", 1.0}}}));
   sim.run(500);
@@ -151,12 +151,12 @@ TEST(graphs_that_cannot_be_built_are_refused) {
   std::vector<double> star;
   for (u32 r = 1; r <= 513; r++) star.insert(star.end(), {0, double(r)});
   CHECK_THROWS(ConfigError, network(from_links(star, {{"terminals_per_router", i64{1}}})), "513", "512");
-  // A line of 40 routers: minimal counts 39 hops in its VC classes, more than there are.
+  // A line of 40 routers: minimal needs 39 VC classes, more than a port can have.
   std::vector<double> line;
   for (u32 r = 0; r < 39; r++) line.insert(line.end(), {double(r), double(r + 1)});
   CHECK_THROWS(ConfigError, network(from_links(line, {{"terminals_per_router", i64{1}}})), "routing.minimal", "39",
                "32");
-  // What a file holds is part of what a saved table must match.
+  // The content of a file is part of the fingerprint that a saved table must match.
   const File one("a,b,a_type\nh0,s0,host\nh1,s1,host\ns0,s1,\n"),
       other("a,b,a_type\nh0,s0,host\nh1,s1,host\ns1,s0,\ns0,s1,\n");
   CHECK(network(from_file(one))->fingerprint.substr(one.path.size() + 12) !=

@@ -1,4 +1,4 @@
-// HyperX: every shape walked port by port against the rule, and the two systems of the papers counted.
+// HyperX: every shape checked port by port against the rule, and the numbers of the two systems of the papers.
 #include <set>
 
 #include "support/scenes.hpp"
@@ -18,8 +18,8 @@ struct Shape {
   i64 terminals, local;
 };
 
-// Rule: router = x + S_0 (y + S_1 (z + ...)). Ports: T terminals, then per dimension the offsets 1 .. S-1 (mod S), K
-// links each.
+// Rule: router = x + S_0 (y + S_1 (z + ...)). Ports: T terminals, then for each dimension the offsets 1 .. S-1 (mod S)
+// with K links each.
 void check_shape(const Shape& shape) {
   const auto built = network(
       hyperx_section(shape.widths, shape.terminals, {{"links", shape.links}, {"local_dimensions", shape.local}}));
@@ -51,7 +51,7 @@ void check_shape(const Shape& shape) {
   };
   for (u32 r = 0; r < routers; r++) {
     const auto here = coordinates(r);
-    CHECK_FOR(net.router_group[r] == here.back(), name);  // planes of the last dimension
+    CHECK_FOR(net.router_group[r] == here.back(), name);  // groups are the planes of the last dimension
     for (u32 t = 0; t < terminals; t++) {
       const u32 terminal = r * terminals + t;
       CHECK_FOR(net.channels[net.port(r, t)].peer == net.nic(terminal) && net.terminal_router[terminal] == r &&
@@ -65,7 +65,7 @@ void check_shape(const Shape& shape) {
         for (u32 link = 0; link < links[k]; link++, port++) {
           auto there = here;
           there[k] = (here[k] + offset) % widths[k];
-          // the same link of the pair
+          // The same link of the pair.
           const u32 back = base + (widths[k] - offset - 1) * links[k] + link, to = router_at(there);
           CHECK_FOR(net.channels[net.port(r, port)].peer == net.port(to, back),
                     name + " router " + std::to_string(r) + " port " + std::to_string(port));
@@ -80,7 +80,7 @@ void check_shape(const Shape& shape) {
     CHECK_FOR(port == radix, name);
   }
 
-  // What routings ask: coordinates, distances, and a minimal path of as many hops as coordinates differ.
+  // The questions of routings: coordinates, distances, and a minimal path with one hop per differing coordinate.
   for (u32 r = 0; r < routers; r++)
     for (u32 to = r % 7; to < routers; to += 7) {
       const auto here = coordinates(r), there = coordinates(to);
@@ -104,7 +104,7 @@ void check_shape(const Shape& shape) {
     }
 }
 
-// Cables between routers.
+// The number of cables between routers for which counted(a, b) is true.
 template <class Counted>
 u32 cables(const Network& net, Counted counted) {
   u32 n = 0;
@@ -152,12 +152,12 @@ TEST(hyperx_of_4096_terminals) {
   u64 hops = 0;
   for (u32 a = 0; a < 512; a++)
     for (u32 b = 0; b < 512; b++) hops += hyperx(*net).distance(hyperx(*net).difference(a, b));
-  CHECK_EQ(static_cast<double>(hops) / (512 * 512), 2.625);            // 3 * 7/8, a router itself included
+  CHECK_EQ(static_cast<double>(hops) / (512 * 512), 2.625);            // 3 * 7/8, including the own router
   for (u32 k = 0; k < 3; k++) CHECK_EQ(bisection(*net, k), 64u * 16);  // 64 lines of 4 x 4 links
 }
 
 // The first HyperX at scale (TokyoTech; Domke et al., SC'19): 12x8, T=7. Its 1,536 cables are 864 between routers and
-// 672 of terminals, so K=1; four routers of a line per rack leave 720 active optical cables outside.
+// 672 to terminals, so K=1. With four routers of a line per rack, 720 active optical cables are outside of racks.
 TEST(hyperx_of_672_terminals) {
   const auto net = network(hyperx_section({12, 8}, 7));
   const HyperX& hx = hyperx(*net);
@@ -165,14 +165,14 @@ TEST(hyperx_of_672_terminals) {
   CHECK_EQ(net->radix, 25u);          // 7 + 11 + 7
   CHECK_EQ(cables(*net, any), 864u);  // 8 * 66 + 12 * 28
   CHECK_EQ(cables(*net, any) + net->terminals, 1536u);
-  for (const u32 k : {0u, 1u})  // the racks along either dimension
+  for (const u32 k : {0u, 1u})  // racks along either dimension
     CHECK_EQ(cables(*net,
                     [&](u32 a, u32 b) {
                       return hx.coordinate(a, 1 - k) != hx.coordinate(b, 1 - k) ||
                              hx.coordinate(a, k) / 4 != hx.coordinate(b, k) / 4;
                     }),
              720u);
-  // A 2x2 block per rack would leave 768.
+  // A 2x2 block per rack leaves 768.
   CHECK_EQ(cables(*net,
                   [&](u32 a, u32 b) {
                     return hx.coordinate(a, 0) / 2 != hx.coordinate(b, 0) / 2 ||
@@ -189,12 +189,12 @@ TEST(hyperx_of_672_terminals) {
 
 TEST(trunks_multiply_the_bisection) {
   const auto net = network(hyperx_section({4, 6}, 2, {{"links", std::vector<double>{3, 2}}}));
-  CHECK_EQ(bisection(*net, 0), 6u * 4 * 3);  // lines x pairs x links
+  CHECK_EQ(bisection(*net, 0), 6u * 4 * 3);  // lines * pairs * links
   CHECK_EQ(bisection(*net, 1), 4u * 9 * 2);
   CHECK_EQ(net->radix, 2u + 3 * 3 + 5 * 2);
 }
 
-// One number for the links of all dimensions is the same network as that number in each.
+// One number of links applies to all dimensions.
 TEST(one_number_of_links_holds_for_all) {
   const auto one = network(hyperx_section({3, 4}, 1, {{"links", std::vector<double>{2}}})),
              each = network(hyperx_section({3, 4}, 1, {{"links", std::vector<double>{2, 2}}}));

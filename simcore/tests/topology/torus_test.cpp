@@ -1,5 +1,5 @@
-// Torus and mesh: every shape walked link by link against the rule, closed forms against the walk and against the
-// books, refusals.
+// Torus and mesh: every shape checked link by link against the rule, closed forms against a search and against the
+// textbook, and refusals.
 #include "support/torus.hpp"
 #include "support/crafted.hpp"
 #include "topology/graph.hpp"
@@ -16,8 +16,8 @@ std::shared_ptr<const Network> network(const Shape& shape) { return network(toru
 
 u32 entry(const std::vector<double>& list, u32 k) { return static_cast<u32>(list[list.size() == 1 ? 0 : k]); }
 
-// Rule: router = x + S_0 (y + S_1 (z + ...)). Ports: terminals; per dimension the links to the next router, then those
-// to the one before; of two routers, one set.
+// Rule: router = x + S_0 (y + S_1 (z + ...)). Ports: terminals, then for each dimension the links to the next router
+// and those to the previous router. A dimension of two routers has one set of links.
 void check_wiring(const Shape& shape) {
   const auto built = network(shape);
   const Network& net = *built;
@@ -62,19 +62,19 @@ void check_wiring(const Shape& shape) {
       stride *= size;
     }
   }
-  // And no links but those.
+  // There are no other links.
   u32 links = 0;
   for (u32 p = 0; p < net.router_ports; p++) links += net.is_link(p);
   CHECK_FOR(links == used, net.fingerprint);
 }
 
-// hops_between, is_minimal and the diameter are what a breadth-first search over the links finds; minimal_port is one
-// of the best.
+// hops_between, is_minimal and the diameter agree with a breadth-first search. minimal_port is one of the minimal
+// ports.
 void check_closed_forms(const Shape& shape) {
   const auto built = network(shape);
   const Network& net = *built;
   const Graph& graph = *net.graphs[0];
-  CHECK(graph.hops.empty() && graph.flight_ns.empty());  // no table that is quadratic in routers
+  CHECK(graph.hops.empty() && graph.flight_ns.empty());  // no table of quadratic size
   u32 farthest = 0;
   for (u32 to = 0; to < net.routers; to++) {
     const std::vector<u32> hops = walked_hops(net, to);
@@ -102,7 +102,7 @@ void check_closed_forms(const Shape& shape) {
   CHECK_FOR(farthest == net.topology->diameter && farthest == net.routing_facts.max_hops, net.fingerprint);
 }
 
-double mean_hops(const Shape& shape) {  // the own router included
+double mean_hops(const Shape& shape) {  // including the own router
   const auto net = network(shape);
   double sum = 0;
   for (u32 a = 0; a < net->routers; a++)
@@ -110,13 +110,14 @@ double mean_hops(const Shape& shape) {  // the own router included
   return sum / net->routers / net->routers;
 }
 
-// Routes per channel of dimension order from every router (or from router 0 alone, times all of them: each looks alike)
-// to every other, [port]. Where both ways round are as long, each gets half, or the one in the direction + all.
+// Routes of dimension order on each channel, [port], if every router sends to every other. With `one_source` only
+// router 0 sends. If both directions of a ring are equally long, each gets half, or with `split` false all goes in the
+// direction +.
 std::vector<double> routes_per_channel(const Shape& shape, bool split, bool one_source) {
   Lone x(network(shape));
   std::vector<double> load(x.net.router_ports, 0.0);
   const auto follow = [&](auto&& self, const Place& at, double weight) -> void {
-    std::vector<Step> steps;  // in whichever class
+    std::vector<Step> steps;  // in any class
     for (const Step& step : x.candidates(at))
       if (steps.empty() || steps.back().port != step.port) steps.push_back(step);
     if (x.ejects(at.router, steps[0])) return;
@@ -148,8 +149,8 @@ TEST(torus_and_mesh_of_every_shape) {
   check_wiring({"torus", {46, 3, 47}});
 }
 
-// Means of D&T 5.2.2 over all pairs, a router itself included. Torus: k/4 per dimension, or (k - 1/k)/4 if k is odd;
-// mesh: (k - 1/k)/3; hypercube: 1/2.
+// Means of D&T 5.2.2 over all pairs, including the own router. Torus: k/4 per dimension, or (k - 1/k)/4 for odd k.
+// Mesh: (k - 1/k)/3. Hypercube: 1/2.
 TEST(torus_and_mesh_mean_hops) {
   CHECK_NEAR(mean_hops({"torus", {8, 8, 8}}), 6, 1e-12);
   CHECK_NEAR(mean_hops({"torus", {5, 5, 5}}), 3 * (5 - 0.2) / 4, 1e-12);
@@ -157,12 +158,12 @@ TEST(torus_and_mesh_mean_hops) {
   CHECK_NEAR(mean_hops({"mesh", {8, 8}}), 2 * (8 - 1 / 8.0) / 3, 1e-12);
   CHECK_NEAR(mean_hops({"torus", {2, 2, 2, 2, 2, 2, 2, 2}}), 4, 1e-12);
   CHECK_NEAR(mean_hops({"mesh", {2, 2, 2, 2, 2, 2, 2, 2}}), 4, 1e-12);
-  CHECK_EQ(network(Shape{"torus", {4, 2, 2, 2}})->topology->diameter, 5u);  // the Angara study's 32 nodes: diameter 5
+  CHECK_EQ(network(Shape{"torus", {4, 2, 2, 2}})->topology->diameter, 5u);  // the 32 nodes of the Angara study
 }
 
-// Routes per channel with every router sending to every router. k-ary n-cube of N routers: N k / 8 where k is even and
-// ties are split, N (k^2 - 1) / (8 k) where it is odd; a dimension of two routers: N / 2. With all ties in the
-// direction +: N/k (k/2)(k/2 + 1)/2 there, N/k (k/2)(k/2 - 1)/2 the other way.
+// Routes on each channel if every router sends to every router. k-ary n-cube of N routers: N k / 8 for even k with
+// split ties, N (k^2 - 1) / (8 k) for odd k. A dimension of two routers: N / 2. With all ties in the direction +: N/k
+// (k/2)(k/2 + 1)/2 in that direction and N/k (k/2)(k/2 - 1)/2 in the other.
 TEST(torus_routes_per_channel) {
   check_even({"torus", {4, 4, 4}}, 32);
   check_even({"torus", {5, 5, 5}}, 75);
@@ -174,7 +175,8 @@ TEST(torus_routes_per_channel) {
     const auto net = network(shape);
     for (const bool split : {true, false}) {
       const std::vector<double> load = routes_per_channel(shape, split, true);
-      double sums[6] = {};  // by port: any channel of it sees from all routers what router 0 puts on all of them
+      double sums[6] = {};  // [port]: by symmetry, a channel carries from all routers what all channels of its port
+                            // carry from router 0
       for (u32 p = 0; p < net->router_ports; p++)
         if (net->is_link(p)) sums[net->local_port(p) - 1] += load[p];
       for (u32 n = 0; n < 6; n++) CHECK_EQ(sums[n], split ? wanted : n % 2 == 0 ? ahead : back);
@@ -182,7 +184,7 @@ TEST(torus_routes_per_channel) {
   }
 }
 
-// A packet's choice at a tie never changes on its way, and over many packets is even.
+// A packet keeps its choice at a tie, and over many packets the choices are even.
 TEST(torus_ties_are_even) {
   Lone x(network(Shape{"torus", {8, 4}}));
   u32 up[2] = {};
@@ -202,12 +204,12 @@ TEST(torus_ties_are_even) {
 }
 
 TEST(patterns_on_a_torus) {
-  // Tornado: x + ceil(k/2) - 1 in the dimensions named (D&T, table 3.1).
+  // Tornado: x + ceil(k/2) - 1 in the given dimensions (D&T, table 3.1).
   const Section grid = torus_section({"torus", {8, 5}, {1}, {}, 2});
   const auto to = [](const Network& net, u32 terminal) { return net.destination(net, net.seed, terminal, 0, 0, 0); };
-  // 6 + 3 mod 8
+  // 6 + 3 mod 8.
   CHECK_EQ(to(*network(grid, {"tornado", {}}), 2 * 6 + 1), 2u * 1 + 1);
-  // 4 + 2 mod 5
+  // 4 + 2 mod 5.
   CHECK_EQ(to(*network(grid, {"tornado", {{"dimensions", std::vector<double>{1}}}}), 2 * (6 + 8 * 4)),
            2u * (6 + 8 * 1));
   CHECK_EQ(to(*network(grid, {"tornado", {{"dimensions", std::vector<double>{0, 1}}}}), 0), 2u * (3 + 8 * 2));

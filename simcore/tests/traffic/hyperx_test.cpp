@@ -49,8 +49,8 @@ void check_permutation(const Network& net, bool involution) {
 
 }  // namespace
 
-// BC: (7-t; 7-x, 7-y, 7-z). S2: even terminals to x +- 4, odd ones to y +- 4. DCR: (t; 7-z, 7-y, 7-x). Tornado: x +
-// floor(7/2).
+// BC: (7-t; 7-x, 7-y, 7-z). S2: even terminals to x +- 4, odd terminals to y +- 4. DCR: (t; 7-z, 7-y, 7-x). Tornado: x
+// + floor(7/2).
 TEST(patterns_by_their_formulas) {
   check_everywhere({"bit_complement", {}},
                    [](const At& a) { return terminal_at(7 - a.slot, 7 - a.x, 7 - a.y, 7 - a.z); });
@@ -79,20 +79,21 @@ TEST(patterns_by_hand) {
   CHECK_EQ(to(*network({"swap2", {}}), terminal_at(2, 1, 2, 5)), terminal_at(2, 5, 2, 5));
   CHECK_EQ(to(*network({"swap2", {}}), terminal_at(3, 1, 6, 5)), terminal_at(3, 1, 2, 5));
   CHECK_EQ(to(*network({"shuffle", {}}), 0b100000000101), 0b000000001011u);
-  // Four dimensions, 2x4x4x2: 0 and 3, 1 and 2 change places. Terminal (1, 3, 0, 0) = 1 + 2*3 = 7 to (1-0, 3-0, 3-3,
-  // 1-1) = 1 + 2*3 = 7; (0, 1, 2, 1) = 2 + 16 + 32 - the second: 0 + 2 (1 + 4 (2 + 4 * 1)) = 50 to (0, 1, 2, 1),
-  // itself; (1, 1, 0, 0) = 3 to (1, 3, 2, 0) = 23.
+  // Four dimensions, 2x4x4x2: 0 and 3, 1 and 2 are exchanged.
+  // (1, 3, 0, 0) = 1 + 2*3 = 7 goes to (1-0, 3-0, 3-3, 1-1) = 1 + 2*3 = 7.
+  // (0, 1, 2, 1) = 0 + 2 (1 + 4 (2 + 4 * 1)) = 50 goes to itself.
+  // (1, 1, 0, 0) = 3 goes to (1, 3, 2, 0) = 23.
   const auto four = network({"dimension_complement_reverse", {}}, {2, 4, 4, 2}, 1);
   CHECK_EQ(to(*four, 7), 7u);
   CHECK_EQ(to(*four, 50), 50u);
   CHECK_EQ(to(*four, 3), 23u);
-  // One dimension: mirrored. Two: exchanged and mirrored, (1, 0) = 1 of 3x3 to (2, 1) = 5.
+  // One dimension is mirrored. Two are exchanged and mirrored: (1, 0) = 1 of 3x3 goes to (2, 1) = 5.
   CHECK_EQ(to(*network({"dimension_complement_reverse", {}}, {5}, 1), 1), 3u);
   CHECK_EQ(to(*network({"dimension_complement_reverse", {}}, {3, 3}, 1), 1), 5u);
-  // An odd width: floor((5 - 1) / 2) = 2; width 2: nobody moves.
+  // An odd width: floor((5 - 1) / 2) = 2. At width 2 every packet stays.
   CHECK_EQ(to(*network({"tornado", {}}, {5, 3}, 1), 4), 1u);
   CHECK_EQ(to(*network({"tornado", {}}, {2, 3}, 1), 1), 1u);
-  CHECK_EQ(to(*network({"swap2", {}}, {4, 2, 3}, 1), 9), 11u);  // one slot, even: (1, 0, 1) to (3, 0, 1)
+  CHECK_EQ(to(*network({"swap2", {}}, {4, 2, 3}, 1), 9), 11u);  // one terminal per router, even: (1, 0, 1) to (3, 0, 1)
 }
 
 TEST(patterns_are_permutations) {
@@ -109,7 +110,7 @@ TEST(patterns_are_permutations) {
   for (const std::string name : {"dimension_complement_reverse", "transpose", "tornado"})
     check_permutation(*network({name, {}}, {3, 3, 3}, 2), name[0] != 't' || name[1] == 'r');
   check_permutation(*network({"swap2", {}}, {6, 4, 3}, 3), true);
-  // Patterns of bits run on any topology: a Dragonfly of 2 * 4 * 8 terminals.
+  // Patterns of bits run on any topology, such as a Dragonfly of 2 * 4 * 8 terminals.
   for (const std::string name : {"bit_complement", "shuffle"}) {
     const auto net = on_dragonfly({name, {}}, dragonfly_section(2, 4, 2, 8));
     check_permutation(*net, name == "bit_complement");
@@ -117,8 +118,8 @@ TEST(patterns_are_permutations) {
   }
 }
 
-// Where terminals are no power of two the complement is the mirrored number: on a HyperX every coordinate and slot,
-// mirrored.
+// If the number of terminals is no power of two, the complement is the mirrored number. On a HyperX every coordinate
+// and the terminal's place are mirrored.
 TEST(bit_complement_mirrors_where_there_are_no_bits) {
   const auto hx = network({"bit_complement", {}}, {12, 8}, 7);
   check_permutation(*hx, true);
@@ -127,13 +128,13 @@ TEST(bit_complement_mirrors_where_there_are_no_bits) {
   check_permutation(*df, true);
   CHECK_EQ(to(*df, 0), 71u);
   CHECK_EQ(to(*df, 40), 31u);
-  // Where they are: every bit inverted.
+  // With a power of two every bit is inverted.
   const auto bits = network({"bit_complement", {}}, {4, 4}, 4);
   for (u32 t = 0; t < 64; t++) CHECK_EQ(to(*bits, t), (~t & 63));
 }
 
-// URB(d): coordinate d mirrored, slot T-1-t, every coordinate of the other dimensions alike: 64 routers, 500 packets
-// each. Chi-square with 63 degrees of freedom: mean 63, standard deviation 11.2.
+// URB(d) mirrors coordinate d and the terminal's place T-1-t. It draws the coordinates of the other dimensions
+// uniformly: 64 routers, 500 packets each. Chi-square with 63 degrees of freedom: mean 63, standard deviation 11.2.
 TEST(bisection_traffic_is_uniform_in_the_other_dimensions) {
   for (const auto& [word, number, k] : {std::tuple{"x", "0", 0u}, {"y", "1", 1u}, {"z", "2", 2u}}) {
     const auto net = network({"uniform_random_bisection", {{"dimension", std::string(word)}}}),
@@ -156,14 +157,15 @@ TEST(bisection_traffic_is_uniform_in_the_other_dimensions) {
       CHECK_NEAR(chi, 63, 5 * 11.2);
     }
   }
-  CHECK_EQ(network({"uniform_random_bisection", {}})->traffic_name, "uniform_random_bisection");  // x
-  // Other widths may be odd; in one dimension it is a permutation.
+  CHECK_EQ(network({"uniform_random_bisection", {}})->traffic_name,
+           "uniform_random_bisection");  // the default dimension is x
+  // The other widths may be odd. In one dimension it is a permutation.
   const auto uneven = network({"uniform_random_bisection", {{"dimension", std::string("y")}}}, {3, 4, 5}, 1);
   for (u32 n = 0; n < 100; n++) CHECK_EQ(to(*uneven, 4, n) / 3 % 4, 2u);  // (1, 1, 0)
   check_permutation(*network({"uniform_random_bisection", {}}, {6}, 4), true);
 }
 
-// Patterns that know no topology run on a HyperX as they are; its groups are the planes of the last dimension.
+// Patterns that work on any topology. The groups of a HyperX are the planes of the last dimension.
 TEST(general_patterns_on_hyperx) {
   const auto adversarial = network({"adversarial", {{"shift", i64{3}}}});
   for (u32 n = 0; n < 200; n++) CHECK_EQ(At(to(*adversarial, terminal_at(1, 2, 3, 6), n)).z, 1u);  // 6 + 3 mod 8
@@ -172,13 +174,13 @@ TEST(general_patterns_on_hyperx) {
     const auto net = network({name, {}});
     for (u32 t = 0; t < 4096; t += 37) CHECK_FOR(to(*net, t) < 4096, name);
   }
-  // The grid: x the slot, y the router in the plane, z the plane: 8 x 64 x 8.
-  // y+: the next router's slot 0
+  // The grid 8 x 64 x 8: x is the terminal's place, y the router in the plane, z the plane.
+  // y+ is place 0 of the next router.
   CHECK_EQ(network({"stencil_3d", {}})->destination(*network({"stencil_3d", {}}), 1, 0, 0, 0, 3), 8u);
 }
 
 TEST(impossible_patterns_are_refused) {
-  // Odd widths and numbers that are no power of two, with what they are.
+  // Odd widths, and numbers that are no power of two. The error has the number.
   CHECK_THROWS(ConfigError, network({"uniform_random_bisection", {{"dimension", std::string("y")}}}, {4, 3}, 1),
                "traffic.uniform_random_bisection", "dimension 1", "even", "widths[1] is 3");
   CHECK_THROWS(ConfigError, network({"swap2", {}}, {4, 5}, 1), "traffic.swap2", "dimension 1", "even",

@@ -1,4 +1,4 @@
-// Traffic patterns against pairs worked out by hand, and the rates and instants at which they are offered.
+// Traffic patterns against pairs worked out by hand, and the rates and times of generated packets.
 #include <algorithm>
 #include <set>
 
@@ -23,7 +23,7 @@ std::vector<u32> round_of(const Network& net, u32 terminal) {
   return out;
 }
 
-// Packets generated per terminal in each slice of `slice` cycles.
+// Packets that all terminals generate in each slice of `slice` cycles.
 std::vector<double> generated(const Section& traffic, const Values& router, u32 slice, u32 slices) {
   Simulation sim(config(small_network(), router, {"minimal", {}}, traffic, 11));
   std::vector<double> out;
@@ -67,7 +67,7 @@ TEST(adversarial_goes_to_the_next_group) {
   CHECK_THROWS(ConfigError, network({"adversarial", {{"shift", i64{33}}}}), "shift", "33");
 }
 
-// 4 x 8 x 33: x the place on the router, y the router, z the group. Order x-, x+, y-, y+, z-, z+.
+// A grid of 4 x 8 x 33: x is the place on the router, y the router, z the group. Order: x-, x+, y-, y+, z-, z+.
 TEST(stencil_neighbours_by_hand) {
   const auto net = network({"stencil_3d", {}});
   CHECK(round_of(*net, 37) == (std::vector<u32>{36, 38, 33, 41, 5, 69}));               // (1, 1, 1)
@@ -129,11 +129,11 @@ TEST(random_neighbours_six_to_twenty) {
     if (size < 6 || size > 20) CHECK_EQ(count[size], 0u);
     else CHECK_NEAR(count[size], n / 15.0, 5 * std::sqrt(n / 15.0));
   }
-  CHECK_NEAR(sum / n, 13, 5 * 4.32 / std::sqrt(n));  // standard deviation of 6..20: 4.32
+  CHECK_NEAR(sum / n, 13, 5 * 4.32 / std::sqrt(n));  // 4.32: the standard deviation of 6..20
   CHECK_EQ(net->packets_per_round, 13);
 }
 
-// Trials of probability load / packet flits per flit time.
+// Each flit time has a trial of probability load / packet flits.
 TEST(bernoulli_rate) {
   struct Case {
     Values router;
@@ -151,8 +151,8 @@ TEST(bernoulli_rate) {
 }
 
 TEST(rounds_are_offered_at_the_same_load) {
-  // 6 packets of 20 cycles a round at load 0.3: a round every 400 cycles from 0 on, 98 in 39,000; many-to-many,
-  // 8 packets: every 533.3, 74.
+  // Load 0.3, 6 packets of 20 cycles per round: a round every 400 cycles from cycle 0, 98 rounds in 39,000 cycles.
+  // many_to_many has 8 packets per round: a round every 533.3 cycles, 74 rounds.
   const auto stencil =
       generated({"stencil_3d", {{"load", 0.3}, {"injection", std::string("fixed_interval")}}}, hpdc21(), 39000, 1)[0];
   CHECK_EQ(stencil, 72 * 6 * 98);
@@ -163,7 +163,8 @@ TEST(rounds_are_offered_at_the_same_load) {
   CHECK_NEAR(random, 72 * 600, 0.05 * 72 * 600);
 }
 
-// Every terminal at the same instants: load 0.5 = a packet of 20 cycles each 40; load 0.3, each 66.67.
+// Every terminal generates at the same times: a packet of 20 cycles every 40 cycles at load 0.5, every 66.67 at load
+// 0.3.
 TEST(fixed_interval_is_synchronised) {
   for (const auto& [load, gap] : {std::pair{0.5, 40.0}, std::pair{0.3, 20 / 0.3}}) {
     Simulation sim(config(small_network(), hpdc21(), {"minimal", {}},
@@ -175,7 +176,7 @@ TEST(fixed_interval_is_synchronised) {
       if (d.packet.hops == 0 && d.packet.generated < 2500) terminals[d.packet.generated].insert(d.packet.source);
     u32 k = 0;
     for (const auto& [instant, who] : terminals) {
-      CHECK_NEAR(instant, k * gap - 0.5, 0.5 + 1e-4);  // the cycle in which it falls
+      CHECK_NEAR(instant, k * gap - 0.5, 0.5 + 1e-4);  // the cycle in which the time lies
       k++;
       CHECK_EQ(who.size(), 72u);
     }
@@ -183,7 +184,7 @@ TEST(fixed_interval_is_synchronised) {
   }
 }
 
-// A load next to nothing: no terminal generates within the run, and nothing overflows.
+// At a tiny load no terminal generates a packet during the run, and no number overflows.
 TEST(vanishing_loads) {
   for (const double load : {1e-7, 1e-10, 1e-12, 1e-14, 1e-300})
     for (const std::string injection : {"bernoulli", "fixed_interval"}) {
@@ -213,8 +214,8 @@ TEST(load_steps) {
                "increasing");
 }
 
-// 8 terminals per group; `part` of the packets to the next group, the rest to anyone, among them 1/9 to that group as
-// well.
+// 8 terminals per group. A share `part` of the packets goes to the group `shift` further. The rest goes to any
+// terminal, and 1/9 of it to that group as well.
 TEST(mixed_is_part_adversarial) {
   for (const double part : {0.0, 0.3, 1.0}) {
     const auto net = network({"mixed", {{"adversarial_part", part}, {"shift", i64{2}}}}, small_network());
@@ -236,7 +237,7 @@ TEST(mixed_is_part_adversarial) {
   }
   CHECK_THROWS(ConfigError, network({"mixed", {{"shift", i64{18}}}}, small_network()), "traffic.mixed.shift", "18",
                "9 groups");
-  // A HyperX's planes are its groups; in one dimension, its routers.
+  // The groups of a HyperX are planes. In one dimension they are routers.
   const auto on = [](const Section& topology) {
     return build(config(topology, hpdc21(), {"dimension_order", {}}, {"mixed", {{"adversarial_part", 1.0}}}));
   };
@@ -261,7 +262,7 @@ TEST(flows_go_where_they_should) {
   CHECK(to(net, 3) == 40 && to(net, 70) == 3 && to(net, 8) == 8);
   for (const Packet& p : sim.state().packets) CHECK(to(net, p.source) == p.destination);
   CHECK(sim.drain(10000));
-  // What comes out of the network comes out at the destinations: 4 flits a packet, fixed intervals.
+  // With fixed intervals and 4 flits per packet each source sends 500 packets.
   Simulation steady(
       config(small_network(), input_queued(), {"minimal", {}},
              {"flows", merge(flows.values, {{"packet_flits", i64{4}}, {"injection", std::string("fixed_interval")}})}));
@@ -284,7 +285,7 @@ namespace {
 
 using Entries = std::map<std::pair<u32, u32>, double>;  // by (source, destination)
 
-// `small_network()` with rates from a matrix.
+// small_network() with rates from a matrix.
 Config matrix_config(const Entries& entries, double load = 0.5, u32 terminals = 72) {
   auto demand = std::make_shared<Demand>();
   demand->terminals = terminals;
@@ -301,7 +302,8 @@ Config matrix_config(const Entries& entries, double load = 0.5, u32 terminals = 
 
 }  // namespace
 
-// Chi-square of the destinations of one source against its row: 3 degrees of freedom, 21.1 at a probability of 1e-4.
+// Chi-square of the destinations of one source against its row has 3 degrees of freedom, and exceeds 21.1 with
+// probability 1e-4.
 TEST(matrix_draws_destinations_by_the_row) {
   const Entries row = {{{5, 0}, 1}, {{5, 17}, 2}, {{5, 44}, 0}, {{5, 60}, 3.5}, {{5, 71}, 0.5}, {{8, 3}, 4}};
   const auto net = build(matrix_config(row));
@@ -319,7 +321,7 @@ TEST(matrix_draws_destinations_by_the_row) {
   for (u32 k = 0; k < 100; k++) CHECK_EQ(to(*net, 8, k), 3u);
 }
 
-// The busiest source offers `load`, another one its part of that, and one without an entry nothing.
+// The busiest source offers `load`. Other sources offer their share of it, and sources without an entry nothing.
 TEST(matrix_rates_are_proportional_to_row_sums) {
   Simulation sim(matrix_config({{{3, 40}, 1}, {{3, 41}, 1}, {{70, 3}, 0.5}, {{8, 9}, 2}}, 0.4));
   sim.begin_window();

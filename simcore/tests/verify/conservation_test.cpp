@@ -1,4 +1,4 @@
-// Nothing is lost and nothing is made: checked at every cycle, and after the network has run empty.
+// Flits and credits are conserved in every cycle, and after the network has drained.
 #include "support/scenes.hpp"
 #include "test.hpp"
 
@@ -18,7 +18,7 @@ void check_network(const Section& network, const std::vector<std::string>& routi
     CHECK_FOR(sim.state().part.totals.packets_in_network > sim.network().terminals,
               routing + ": the network is loaded");
     CHECK_FOR(sim.drain(400000), routing + ": drains");
-    sim.run(2 * sim.network().longest_delay);  // the last credits
+    sim.run(2 * sim.network().longest_delay);  // until the last credits have returned
     sim.check_conservation();
     sim.end_window();
 
@@ -89,8 +89,8 @@ TEST(conservation_hyperx_input_queued) {
   check_hyperx(merge(input_queued(), {{"input_buffer_flits", i64{4}}}), {"uniform", {}}, 400);
 }
 
-// A packet longer than the buffers with credits per packet: the tail could never follow the head. Such a router either
-// carries it or is refused before cycle 0.
+// A packet is longer than the buffers and credits count packets, so its tail could not follow its head. The router
+// carries the packet or is refused before cycle 0.
 TEST(packets_longer_than_the_buffers_with_packet_credits) {
   const Values router = merge(small_wormhole(), {{"credit_granularity", std::string("packet")}});
   const auto carry = [&] {
