@@ -1,5 +1,5 @@
-// The routing graph of the Angara interconnect against its rules written out, and the tables of its engines against
-// what the study says of them: "Optimized Graph-Based Routing Algorithm for the Angara Interconnect".
+// The routing graph of the Angara interconnect against its rules in plain code, and the tables of its engines against
+// the figures of the study: "Optimized Graph-Based Routing Algorithm for the Angara Interconnect".
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -27,7 +27,7 @@ const std::vector<std::string> kEngines = {"angara_bfs", "angara_genetic", "anga
 Section torus_of(const Sizes& sizes) { return {"torus", {{"sizes", sizes}}}; }
 using scenes::graph_of;
 ChannelGraph graph_of(const Sizes& sizes) { return graph_of(torus_of(sizes)); }
-// Without so many links; nothing where that leaves it in parts.
+// A torus without `failed` links, or nothing if that disconnects it.
 std::optional<ChannelGraph> damaged_graph(const Sizes& sizes, u32 failed, i64 seed) {
   Config c;
   c.topology = torus_of(sizes);
@@ -38,7 +38,7 @@ std::optional<ChannelGraph> damaged_graph(const Sizes& sizes, u32 failed, i64 se
     return {};
   }
 }
-// Soon done: how good the table is does not matter.
+// Settings for a fast run. The quality of the table does not matter.
 Values hasty(const std::string& engine) {
   return engine == "angara_genetic" ? Values{{"patience", i64{2}}, {"population", i64{10}}} : Values{};
 }
@@ -48,7 +48,7 @@ std::string text(const Sizes& sizes) {
   return all;
 }
 
-// Between switches; one terminal each.
+// Loads of the routes between switches, which have one terminal each.
 struct Quality {
   double most = 0, least = 1e9, mean = 0, deviation = 0;
   u32 longest = 0;
@@ -86,8 +86,8 @@ TEST(angara_routing_graph_has_3_to_the_n_and_2n_and_1_vertices_per_node) {
   CHECK_EQ(angara_graph("test", graph_of({4, 2, 2, 2})).vertices_per_node, 90u);
 }
 
-// Theorem 1: the shortest paths of the routing graph are the shortest routes that the rules permit, no more and no
-// fewer, whole or with links missing.
+// Theorem 1: the shortest paths of the routing graph are exactly the shortest routes that the rules permit, also with
+// missing links.
 TEST(angara_paths_are_the_permitted_routes) {
   u32 without = 0, longer = 0;
   for (const Sizes& sizes : kSmall)
@@ -122,8 +122,8 @@ TEST(angara_paths_are_the_permitted_routes) {
   CHECK_FOR(without > 0 && longer > 0, std::to_string(without) + ", " + std::to_string(longer));
 }
 
-// Theorem 2: with all turns of order and augmentation used, nothing waits in a circle but along a ring; and no further
-// turn that a first or last step could take may be added.
+// Theorem 2: with all turns of the order and the augmentation, every cycle of dependencies lies within a ring. No
+// further turn of a first or last step can be added.
 TEST(angara_augmentation_is_free_of_deadlock_and_complete) {
   const std::map<Sizes, u32> wanted = {{{4, 2}, 8}, {{4, 2, 2}, 40}, {{4, 2, 2, 2}, 144},
                                        {{3, 3}, 0}, {{4, 4}, 0},     {{3, 5, 4}, 0}};
@@ -132,7 +132,7 @@ TEST(angara_augmentation_is_free_of_deadlock_and_complete) {
     const AngaraGraph a = angara_graph("test", g);
     const Rules rules(g, a);
     CHECK_FOR(a.added == turns, text(sizes) + ": " + std::to_string(a.added));
-    // A ring, or a line of one direction, counts as one: named by its least channel.
+    // A ring, or a line in one direction, counts as one node. Its name is its least channel.
     std::vector<u32> line(g.channels);
     std::iota(line.begin(), line.end(), 0u);
     for (bool more = true; more;) {
@@ -155,7 +155,7 @@ TEST(angara_augmentation_is_free_of_deadlock_and_complete) {
   }
 }
 
-// "81.6 % of the pairs have a single minimal route" in two dimensions: the mean over all tori of 2 to 8 by 2 to 8
+// "81.6 % of the pairs have a single minimal route" in two dimensions: the mean over all tori from 2 x 2 to 8 x 8
 // nodes.
 TEST(angara_share_of_pairs_with_a_single_route) {
   double share[2] = {0, 0};
@@ -178,7 +178,7 @@ TEST(angara_share_of_pairs_with_a_single_route) {
   CHECK_NEAR(share[1], 0.8161, 0.00005);
 }
 
-// The study's five systems: perfect loads and diameters.
+// The study's five systems have these mean loads and diameters.
 TEST(angara_perfect_loads_and_diameters) {
   const std::vector<Sizes> systems = {{2}, {4}, {4, 2}, {4, 2, 2}, {4, 2, 2, 2}};
   for (u32 k = 0; k < systems.size(); k++)
@@ -189,8 +189,8 @@ TEST(angara_perfect_loads_and_diameters) {
     }
 }
 
-// Published most and least loads: SSSP 5/3, 12/3, 28/8; genetic 4/4, 11/5, 27/8; BFS 6/2, 18/3, 48/3 on 8, 16 and 32
-// nodes. The best that a local search over permitted routes found: 4, 10, 26.
+// Published highest and lowest loads on 8, 16 and 32 nodes: SSSP 5/3, 12/3, 28/8; genetic 4/4, 11/5, 27/8; BFS 6/2,
+// 18/3, 48/3. The best loads of a local search over permitted routes: 4, 10, 26.
 TEST(angara_loads_of_the_study_s_systems) {
   const auto at_most = [](const Sizes& sizes, const std::string& engine, double most, const Values& values = {}) {
     const Quality q = quality_of(sizes, engine, values);
@@ -199,8 +199,8 @@ TEST(angara_loads_of_the_study_s_systems) {
   };
   Quality q = at_most({4, 2}, "angara_sssp", 5);
   CHECK(q.least == 3);
-  // Channels off by one of the mean 4: the deviation is the root of their share of 24, of 12 it would be the published
-  // 0.707.
+  // `off` channels of 24 differ by one from the mean 4. The deviation is the root of their share. With 12 it is the
+  // published 0.707.
   const double off = q.deviation * q.deviation * 24;
   CHECK_NEAR(off, std::round(off), 1e-9);
   CHECK(off > 0 && off <= 12);
@@ -209,14 +209,15 @@ TEST(angara_loads_of_the_study_s_systems) {
   q = at_most({4, 2}, "angara_genetic", 4);
   CHECK(q.least == 4 && q.deviation == 0);
   q = at_most({4, 2, 2}, "angara_genetic", 10);
-  CHECK_NEAR(q.deviation, 1.447, 0.0005);  // what the local search found
+  CHECK_NEAR(q.deviation, 1.447, 0.0005);  // the value of the local search
   at_most({4, 2, 2, 2}, "angara_genetic", 26, {{"seed", i64{2}}});
   at_most({4, 2}, "angara_bfs", 6);
   at_most({4, 2, 2}, "angara_bfs", 18);
   at_most({4, 2, 2, 2}, "angara_bfs", 48);
 }
 
-// "SSSP better than BFS by 13 %" in two dimensions, over all 49; 11 and 17 % in three and four, where it is more here.
+// "SSSP better than BFS by 13 %" in two dimensions, over all 49 tori. In three and four dimensions the study has 11 and
+// 17 %, and the difference here is larger.
 TEST(angara_sssp_against_bfs) {
   double sssp = 0, bfs = 0;
   for (double x = 2; x <= 8; x++)
@@ -233,8 +234,8 @@ TEST(angara_sssp_against_bfs) {
     CHECK_FOR(quality_of(sizes, "angara_sssp").most <= 0.83 * quality_of(sizes, "angara_bfs").most, text(sizes));
 }
 
-// On a hypercube without the augmentation every pair has one route, the directions in their order: 3^a 2^b routes pass
-// a channel.
+// On a hypercube without the augmentation every pair has one route, with the directions in order. A channel carries 3^a
+// 2^b routes.
 TEST(angara_direction_order_on_a_hypercube) {
   for (u32 n = 2; n <= 5; n++) {
     const ChannelGraph g = graph_of(Sizes(n, 2));
@@ -254,8 +255,8 @@ TEST(angara_direction_order_on_a_hypercube) {
     }
     u32 most = 0;
     for (u32 c = 0; c < g.channels; c++) {
-      // Upwards along i the lower ones of v have been raised or were set (3 ways), the higher ones are as they were;
-      // downwards the other way round.
+      // Upwards along i, each lower bit of v that is set has 3 possibilities: it was raised or already set. The higher
+      // bits are unchanged. Downwards it is the reverse.
       const u32 v = g.from[c], i = a.direction[c] % n;
       const bool up = a.direction[c] < n;
       const u32 ones = static_cast<u32>(__builtin_popcount(up ? v & ((1u << i) - 1) : v >> (i + 1))),
@@ -267,7 +268,7 @@ TEST(angara_direction_order_on_a_hypercube) {
   }
 }
 
-// Every route of every engine keeps to the rules, is as short as can be, and no circle waits.
+// Every route of every engine follows the rules and has minimal length, and no cycle remains.
 TEST(angara_tables_keep_the_rules) {
   u32 broken_bits = 0;
   for (const Sizes& sizes :
@@ -289,10 +290,11 @@ TEST(angara_tables_keep_the_rules) {
         }
     }
   }
-  CHECK(broken_bits > 0);  // first and last steps are made use of
+  CHECK(broken_bits > 0);  // first and last steps are used
 }
 
-// Links that fail: routes where the rules permit them, else the pair is named. A ring of three may be gone round then.
+// Failed links: routes exist where the rules permit them, otherwise the error names the pair. A ring of three then
+// allows the longer direction.
 TEST(angara_tables_with_links_that_failed) {
   u32 routed = 0, refused = 0, longer = 0, around = 0;
   for (const Sizes& sizes : {Sizes{3, 3}, {4, 4}, {5, 3}, {3, 3, 3}, {4, 2, 2, 2}})
@@ -312,7 +314,7 @@ TEST(angara_tables_with_links_that_failed) {
       const bool apart = std::count(hops.begin(), hops.end(), kNone) > 0;
       for (const std::string& engine : kEngines) {
         if (!all) {
-          // Apart altogether, or whole but for routes in direction order.
+          // The network is disconnected, or it is connected but lacks routes in direction order.
           if (apart)
             CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), "the network has come apart", " to terminal ");
           else
@@ -354,7 +356,7 @@ TEST(angara_refuses_what_is_no_torus_of_single_links) {
                "only to angara_genetic");
 }
 
-// Several terminals per switch, and a mesh: the same routes to each, no ring to count bubbles on.
+// Several terminals per switch have the same routes. A mesh has no ring and so no bubble.
 TEST(angara_terminals_and_meshes) {
   const ChannelGraph one = graph_of({4, 2}),
                      three = graph_of({"torus", {{"sizes", Sizes{4, 2}}, {"terminals_per_router", i64{3}}}});
@@ -379,11 +381,11 @@ TEST(angara_genetic_is_drawn_from_its_seed) {
   const u64 first = digest(made(g, "angara_genetic"));
   CHECK_EQ(digest(made(g, "angara_genetic")), first);
   CHECK(digest(made(g, "angara_genetic", {{"seed", i64{2}}})) != first);
-  // Fewer routes to choose from make it no better.
+  // Fewer routes to choose from do not improve the result.
   CHECK(quality_of(g, made(g, "angara_genetic", {{"routes_per_pair", i64{2}}})).most >= 10);
 }
 
-// Balanced for a permutation, its routes share fewer channels than those balanced for all-to-all.
+// Routes balanced for a permutation share fewer channels than routes balanced for all-to-all.
 TEST(angara_tables_by_demand) {
   const ChannelGraph g = graph_of({4, 4});
   auto demand = std::make_shared<Demand>();
@@ -391,7 +393,7 @@ TEST(angara_tables_by_demand) {
   demand->first.assign(1, 0);
   std::vector<u32> to(16);
   for (u32 t = 0; t < 16; t++) {
-    const u32 s = (t % 4 + 2) % 4 + (t / 4 + 2) % 4 * 4;  // half round both rings
+    const u32 s = (t % 4 + 2) % 4 + (t / 4 + 2) % 4 * 4;  // half-way around both rings
     to[s] = t;
     demand->source.push_back(s);
     demand->weight.push_back(5.0);
@@ -410,7 +412,7 @@ TEST(angara_tables_by_demand) {
   CHECK_THROWS(ConfigError, made(g, "angara_bfs", {}, demand), "angara_bfs does not balance by demand");
 }
 
-// 32 nodes under more load than they carry, with buffers of two packets: bubbles keep them going, without they stop.
+// 32 nodes under overload, with buffers of two packets. Bubbles keep packets moving, and without bubbles they deadlock.
 TEST(angara_tables_run_without_deadlock) {
   const Section topology = torus_of({4, 2, 2, 2});
   const Values tight =

@@ -1,5 +1,4 @@
-// Engines of shortest paths and virtual layers: that weights lead as they should, that no layer closes a circle, and
-// how few there are.
+// Engines of shortest paths and virtual layers: the effect of weights, layers without cycles, and the number of layers.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -39,7 +38,7 @@ struct Fabric {
   Values failures = {};
 };
 
-// Regular, random, and with parts of them missing.
+// Regular, random and damaged networks.
 std::vector<Fabric> fabrics() {
   std::vector<Fabric> all{
       {"ring of 5", torus({5})},
@@ -51,7 +50,7 @@ std::vector<Fabric> fabrics() {
       {"hyperx", hyperx_section({4, 4}, 4)},
       {"dragonfly", small_network()},
       {"slim fly", {"slim_fly", {{"q", i64{5}}, {"terminals_per_router", i64{1}}}}},
-      // A hub with three arms and a chord: switches of few and of no terminals.
+      // A hub with three arms and a chord. Some switches have few terminals, some none.
       {"irregular",
        {"graph",
         {{"links", std::vector<double>{0, 1, 1, 2, 2, 3, 0, 4, 4, 5, 5, 6, 6, 0, 0, 7, 7, 8, 8, 3, 2, 5}},
@@ -67,7 +66,8 @@ std::vector<Fabric> fabrics() {
   return all;
 }
 
-u32 layers_of_pairs(const ChannelGraph& g, const ForwardingTable& table) {  // that are in use
+// The number of layers in use.
+u32 layers_of_pairs(const ChannelGraph& g, const ForwardingTable& table) {
   u64 seen = 0;
   for (u32 s = 0; s < g.switches; s++)
     for (u32 d = 0; g.terminals_at(s) && d < table.destinations(); d++)
@@ -94,7 +94,8 @@ std::shared_ptr<const Demand> demand_of(u32 terminals, const std::function<doubl
 
 }  // namespace
 
-// Against a plain search for a way back: the same dependencies are taken, and the order is one.
+// The reference is a plain search for a path back. It accepts the same dependencies, and the order of channels is a
+// topological order.
 TEST(an_acyclic_layer_takes_what_closes_no_circle) {
   for (const u64 seed : {1, 2, 3, 4}) {
     const ChannelGraph g = graph_of(random_graph(10, 3, 1, static_cast<i64>(seed)));
@@ -121,7 +122,7 @@ TEST(an_acyclic_layer_takes_what_closes_no_circle) {
         layer.remove(at->first.first, at->first.second);
         if (--at->second == 0) has.erase(at);
       } else if (round % 5 == 3) {
-        // A walk of four channels as a whole, each once.
+        // A walk of four different channels as a whole.
         std::vector<u32> walk{below(draw(seed, 2, n++), g.channels)};
         while (walk.size() < 4) {
           const u32 s = g.to[walk.back()], next = g.first[s] + below(draw(seed, 2, n++), g.first[s + 1] - g.first[s]);
@@ -160,8 +161,8 @@ TEST(an_acyclic_layer_takes_what_closes_no_circle) {
   }
 }
 
-// Everyone on a ring of five sends two to the right: the five dependencies close a circle, and one route in a second
-// layer opens it.
+// All switches on a ring of five send two hops to the right. Their five dependencies form a cycle, and one route in a
+// second layer breaks it.
 TEST(a_shift_by_two_on_a_ring_of_five_needs_two_layers) {
   const ChannelGraph g = graph_of(torus({5}));
   const DependencyIndex index(g);
@@ -180,7 +181,7 @@ TEST(a_shift_by_two_on_a_ring_of_five_needs_two_layers) {
     CHECK(two.add_route(route));
   }
   CHECK_EQ(refused, 1u);
-  // All shortest routes of it are these in both directions, and single hops.
+  // The shortest routes of this ring are these routes in both directions, and single hops.
   const ForwardingTable sssp = made(g, "sssp");
   CHECK_EQ(find_cycle(g, sssp).size(), 5u);
   for (const char* edge : {"weakest", "heaviest", "first"}) {
@@ -240,7 +241,7 @@ TEST(layers_are_acyclic_and_routes_shortest_on_every_fabric) {
   }
 }
 
-// By the definition: a Dijkstra with a queue towards each destination, keyed by hops and then by the loads so far.
+// The definition: a Dijkstra search towards each destination, with keys of hops first and then loads so far.
 TEST(sssp_takes_the_least_loaded_of_the_shortest_paths) {
   for (const Fabric& fabric : fabrics()) {
     const ChannelGraph g = graph_of(fabric.topology, fabric.failures);
@@ -282,7 +283,7 @@ TEST(sssp_takes_the_least_loaded_of_the_shortest_paths) {
   }
 }
 
-// What a real subnet manager (OpenSM 3.3.23) makes of the same fabrics: edge forwarding index and layers of its sssp
+// Figures of a real subnet manager (OpenSM 3.3.23) on the same fabrics: edge forwarding index and layers of its sssp
 // and dfsssp, layers of its lash.
 TEST(balance_and_layers_are_as_good_as_a_subnet_managers) {
   struct Known {
@@ -311,13 +312,13 @@ TEST(balance_and_layers_are_as_good_as_a_subnet_managers) {
     CHECK(dfsssp.layers <= known.dfsssp);
     CHECK(lash.layers <= known.lash);
   }
-  // Where there is an answer in closed form: N k / 8 of a torus, T^2 S of a HyperX.
+  // Closed forms: N k / 8 on a torus, T^2 S on a HyperX.
   CHECK_EQ(efi(graph_of(torus({5, 5, 5})), made(graph_of(torus({5, 5, 5})), "sssp")), 75);
   CHECK_EQ(efi(graph_of(hyperx_section({12, 8}, 7)), made(graph_of(hyperx_section({12, 8}, 7)), "sssp")), 588);
 }
 
-// Facts of both founding studies, over irregular fabrics together: sssp is more even than min_hop, by pairs more even
-// than by sources, and all send the same number of packets over the same number of channels.
+// Results of both founding studies, over irregular fabrics together. sssp is more even than min_hop, and by pairs more
+// even than by sources. All of them send the same packets over the same channels.
 TEST(balance_pays_in_aggregate) {
   double min_hop = 0, source = 0, pair = 0;
   for (const i64 seed : {1, 2, 3, 4, 5}) {
@@ -348,10 +349,10 @@ TEST(balance_goes_by_demand) {
     double with = 0, without = 0;
     for (const Section& section : {torus({4, 4}, 2), tree({4, 4, 4}, {1, 4, 4}), small_network()}) {
       const ChannelGraph g = graph_of(section);
-      // All alike, in whatever unit: as without a demand.
+      // An even demand in any unit gives the same table as no demand.
       const auto alike = demand_of(g.terminals, [](u32 s, u32 d) { return s == d ? 0 : 0.25; });
       CHECK(made(g, "sssp", values, alike).port == made(g, "sssp", values).port);
-      // A quarter of the terminals talk: their routes are kept apart.
+      // Three of every eight terminals communicate, and the demand keeps their routes apart.
       const auto few = demand_of(g.terminals, [&](u32 s, u32 d) { return s % 8 < 3 && d % 8 < 3 && s != d ? 3 : 0; });
       const auto most = [&](const ForwardingTable& table) {
         const Loads l = loads(g, table, *few);
@@ -389,14 +390,14 @@ TEST(layers_go_as_far_as_they_may) {
       for (u32 s = 0; s < f.switches; s++)
         for (u32 d = 0; f.terminals_at(s) && d < table.destinations(); d++)
           if (f.terminal_switch[d] != s) routes[table.layer_of(s, 0, d)]++;
-      // The fullest is halved each time, so none has more than twice the mean and a route.
+      // The fullest layer is halved in each step, so no layer exceeds twice the mean plus one route.
       const double mean = std::accumulate(routes.begin(), routes.end(), 0.0) / static_cast<double>(layers);
       CHECK(*std::max_element(routes.begin(), routes.end()) <= 2 * mean + 1);
       CHECK(*std::min_element(routes.begin(), routes.end()) > 0);
     }
 }
 
-// Tables of several addresses, as whoever makes detours hands them in.
+// Tables of several addresses, such as tables with detours.
 TEST(layers_are_made_for_several_addresses) {
   const ChannelGraph g = graph_of(torus({4, 4}));
   ForwardingTable table = empty_table(g, "test", 1);

@@ -1,5 +1,5 @@
-// Local search: never worse than its start, in the same layers and free of circles; what it believes of loads and
-// dependencies while it changes a table is what a count from the beginning says.
+// Local search: never worse than its start, in the same layers and free of cycles. Its incremental loads and
+// dependencies agree with a full count.
 #include <algorithm>
 
 #include "simcore/rng.hpp"
@@ -73,20 +73,21 @@ TEST(local_search_raises_the_bisection_bandwidth) {
   for (const auto& [name, g] : networks()) {
     const ForwardingTable start = made(g, "nue", {{"tries", i64{1}}}),
                           found = searched(g, "nue", {{"tries", i64{1}}, {"goal", std::string("bisection")}});
-    CHECK_FOR(bandwidth(g, found, 77) > bandwidth(g, start, 77), name);  // under other patterns than it may have seen
+    CHECK_FOR(bandwidth(g, found, 77) > bandwidth(g, start, 77),
+              name);  // under other patterns than the search may have used
     CHECK_FOR(find_cycle(g, found).empty(), name);
   }
 }
 
 TEST(local_search_is_never_worse_than_its_start) {
-  const ChannelGraph even = graph_of(kTree);  // 60 is the least there is on this tree for nue
+  const ChannelGraph even = graph_of(kTree);  // 60 is the least for nue on this tree
   for (const std::string goal : {"edge_forwarding_index", "bisection"})
     for (const i64 steps : {0, 1, 17, 400}) {
       const ForwardingTable found = searched(even, "nue", {{"steps", steps}, {"goal", goal}});
       CHECK(index_of(even, found) <= index_of(even, made(even, "nue")) || goal == "bisection");
       if (steps == 0) CHECK_EQ(digest(found) == digest(made(even, "nue")), true);
     }
-  // On a HyperX dimension order is the optimum: every load is 16 * 16 / 4.
+  // On a HyperX dimension order is optimal: every load is 16 * 16 / 4.
   const ChannelGraph box = graph_of(hyperx_section({4, 4}, 4));
   CHECK_EQ(index_of(box, searched(box, "min_hop", {{"steps", i64{200000}}})), 64.0);
 }
@@ -108,7 +109,7 @@ TEST(local_search_keeps_minimal_routes_unless_it_may_make_detours) {
   }
 }
 
-// PARX has detours for a reason: they stay.
+// PARX makes detours on purpose, so they stay.
 TEST(local_search_keeps_the_lengths_of_several_addresses) {
   const ChannelGraph g = graph_of(hyperx_section({6, 4}, 3));
   const ForwardingTable start = made(g, "parx"), found = searched(g, "parx");
@@ -126,7 +127,7 @@ TEST(local_search_keeps_the_lengths_of_several_addresses) {
 
 TEST(local_search_under_a_demand_lowers_what_the_demand_loads) {
   const ChannelGraph g = graph_of(small_network());
-  auto demand = std::make_shared<Demand>();  // each group to the next but one, with different weights
+  auto demand = std::make_shared<Demand>();  // each group to the group two further, with different weights
   demand->terminals = g.terminals;
   for (u32 d = 0; d < g.terminals; d++) {
     demand->first.push_back(demand->source.size());
@@ -142,7 +143,7 @@ TEST(local_search_under_a_demand_lowers_what_the_demand_loads) {
   CHECK_FOR(after < before, std::to_string(after) + " and " + std::to_string(before));
 }
 
-// Random changes, all taken that are free, against a count of everything.
+// Random changes, of which all acyclic ones are taken, against a full count.
 TEST(rerouting_keeps_loads_and_layers_right) {
   for (const i64 layers : {1, 4}) {
     const ChannelGraph g = graph_of(random_regular(20, 5, 9), {{"links", 0.1}});
@@ -168,7 +169,8 @@ TEST(rerouting_keeps_loads_and_layers_right) {
   }
 }
 
-// Every source in a layer of its own: the sets of layers that pass a switch follow the routes.
+// Each pair of source switch and destination has one of three layers. The sets of layers that pass a switch follow the
+// routes.
 TEST(rerouting_knows_the_layers_of_every_source) {
   const ChannelGraph g = graph_of({"torus", {{"sizes", std::vector<double>{4, 4}}, {"terminals_per_router", i64{1}}}});
   ForwardingTable table = made(g, "nue");
@@ -187,7 +189,7 @@ TEST(rerouting_knows_the_layers_of_every_source) {
     const bool free = routes.apply(change);
     (free ? taken : refused)++;
     if (free && k % 20 == 0) CHECK(find_cycle(g, routes.table()).empty());
-    if (!free && k % 20 == 0) {  // and what it refuses does close a circle
+    if (!free && k % 20 == 0) {  // the refused change does form a cycle
       ForwardingTable other = before;
       other.at(change.s, change.d) = g.port[change.c];
       CHECK(!find_cycle(g, other).empty());

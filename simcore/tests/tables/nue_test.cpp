@@ -1,5 +1,4 @@
-// Nue never fails and never closes a circle, whatever the network, however few the layers; and it spreads what it
-// routes.
+// Nue never fails and never forms a cycle, on any network and with any number of layers. It also balances its routes.
 #include <algorithm>
 #include <set>
 
@@ -21,7 +20,7 @@ ForwardingTable nue(const ChannelGraph& g, i64 layers, i64 tries = 2, std::share
   return make_table("routing.table", {"nue", {{"layers", layers}, {"tries", tries}}, demand}, g);
 }
 
-// Routes through each channel, weighted by demand.
+// The load of each channel, weighted by demand.
 std::vector<double> loads(const ChannelGraph& g, const ForwardingTable& table, const Demand& demand = {}) {
   std::vector<double> load(g.channels, 0), flow;
   Tree tree(g);
@@ -38,7 +37,7 @@ std::vector<double> loads(const ChannelGraph& g, const ForwardingTable& table, c
 }
 double highest(const std::vector<double>& load) { return *std::max_element(load.begin(), load.end()); }
 
-// make_table() itself refuses a table in which a pair is not connected.
+// make_table() itself refuses a table with an unconnected pair.
 void check_layers(const ChannelGraph& g, const std::string& name) {
   for (const i64 layers : {0, 1, 2, 3, 4, 8}) {
     const ForwardingTable table = nue(g, layers);
@@ -46,7 +45,7 @@ void check_layers(const ChannelGraph& g, const std::string& name) {
     CHECK_EQ(table.layers, static_cast<u32>(std::max<i64>(layers, 1)));
     const auto cycle = find_cycle(g, table);
     CHECK_FOR(cycle.empty(), which + ": " + cycle_name(g, cycle));
-    if (table.layers > 1) {  // each of them is used
+    if (table.layers > 1) {  // the layers are used
       const u32 most = std::min(table.layers, g.switches);
       CHECK_FOR(std::set<u8>(table.layer.begin(), table.layer.end()).size() >= most / 2, which);
     }
@@ -78,9 +77,7 @@ TEST(nue_goes_around_what_is_missing) {
   }
 }
 
-// What gets stuck in the search (about one destination in thirty here) goes along the spanning tree, the rest of its
-// routes not.
-// Switches without terminals may be cut off; terminals may not.
+// Switches without terminals may be cut off, terminals may not.
 TEST(nue_leaves_out_what_nobody_needs) {
   const Section ring = {"torus", {{"sizes", std::vector<double>{6}}}};
   const ChannelGraph g = graph_of(ring, {{"links", std::string("0-1,2-3")}, {"terminals", std::string("1,2")}});
@@ -89,22 +86,24 @@ TEST(nue_leaves_out_what_nobody_needs) {
                "terminal 0", "terminal 1");
 }
 
+// Where the search gets stuck, for about one destination in thirty here, routes use the spanning tree. The other routes
+// of the destination do not.
 TEST(nue_escapes_along_its_tree) {
   const ChannelGraph g = graph_of(random_regular(100, 8, 1));
   const ForwardingTable table = nue(g, 1, 1);
   CHECK(find_cycle(g, table).empty());
-  CHECK(route_lengths(g, table).longest <= 8);  // the tree's alone would be up to twice its depth on every route
+  CHECK(route_lengths(g, table).longest <= 8);  // routes along the tree alone would have up to twice its depth
   const std::vector<double> load = loads(g, table);
   CHECK(std::count(load.begin(), load.end(), 0.0) < g.channels / 50);
 }
 
-// In trees every shortest route goes up, then down: all of them are free, and they are spread evenly where the numbers
-// allow it.
+// On trees every shortest route goes up and then down, so all of them are free of cycles. They are even where the
+// numbers allow it.
 TEST(nue_is_even_on_trees) {
   const ChannelGraph g = graph_of({"fat_tree", {}});
   const ForwardingTable table = nue(g, 1);
   CHECK(route_lengths(g, table).minimal);
-  CHECK_EQ(highest(loads(g, table)), 60.0);  // a leaf's 4 terminals to 15 others each: d mod k
+  CHECK_EQ(highest(loads(g, table)), 60.0);  // d mod k: the 4 terminals of a leaf to 15 others each
 }
 
 TEST(nue_needs_no_more_hops_with_more_layers) {
@@ -118,7 +117,7 @@ TEST(nue_needs_no_more_hops_with_more_layers) {
   CHECK(highest(loads(g, nue(g, 4))) < 0.6 * highest(loads(g, nue(g, 1))));
 }
 
-// Permutations, and from everyone to all others a thousandth of that.
+// Permutations, with a thousandth of their demand between all other pairs.
 TEST(nue_balances_by_demand) {
   const ChannelGraph g = graph_of(hyperx_section({4, 4}, 4));
   double oblivious = 0, aware = 0;

@@ -1,5 +1,5 @@
-// The engines whose rules OpenSM's are (min_hop, up_down, down_up, dor, ftree, torus_2qos): closed forms, and that what
-// is to be free of deadlock is. Against OpenSM's own tables: tests/simcore/test_opensm_tables.py.
+// The engines that follow OpenSM's rules (min_hop, up_down, down_up, dor, ftree, torus_2qos): closed forms and freedom
+// from deadlock. tests/simcore/test_opensm_tables.py compares them with OpenSM's own tables.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -22,7 +22,7 @@ Section lattice(const std::string& name, const std::vector<double>& sizes, i64 t
   return {name, {{"sizes", sizes}, {"terminals_per_router", terminals}}};
 }
 
-// Routes between terminals that use each channel.
+// The routes between terminals that use each channel.
 std::vector<u64> loads(const ChannelGraph& g, const ForwardingTable& table) {
   std::vector<u64> load(g.channels, 0), passing(g.switches);
   Tree tree(g);
@@ -39,8 +39,7 @@ std::vector<u64> loads(const ChannelGraph& g, const ForwardingTable& table) {
   return load;
 }
 
-// No route goes on in a channel towards the top after one away from it: ranks may rise and then fall, never the other
-// way round. `place` is any order of the switches.
+// True if every route goes up and then down. `place` orders the switches, the top first.
 bool up_then_down(const ChannelGraph& g, const ForwardingTable& table, const std::vector<u32>& place) {
   bool legal = true;
   for (u32 t = 0; t < g.terminals; t++)
@@ -55,7 +54,7 @@ bool up_then_down(const ChannelGraph& g, const ForwardingTable& table, const std
   return legal;
 }
 
-// Switches 0 .. n - 1 in a random tree with `more` random links, terminals on some.
+// A random tree of switches 0 .. n - 1 with `more` random links, and terminals at some switches.
 Section irregular(u32 n, u32 more, u64 seed) {
   u64 k = 0;
   const auto any = [&](u32 range) { return below(draw(seed, 3, k++), range); };
@@ -73,7 +72,8 @@ Section irregular(u32 n, u32 more, u64 seed) {
 
 }  // namespace
 
-// EFI between terminals T^2 prod S / S_k in dimension k: the lower bound, as all channels of a dimension carry as much.
+// The EFI between terminals is T^2 prod S / S_k in dimension k. All channels of a dimension carry the same, so this is
+// the lower bound.
 TEST(dor_on_hyperx_meets_the_bound) {
   for (const auto& [widths, terminals] :
        {std::pair{std::vector<double>{12, 8}, 7u}, {{4, 4}, 4}, {{8, 8, 8}, 1}, {{3, 5, 2}, 2}}) {
@@ -91,8 +91,8 @@ TEST(dor_on_hyperx_meets_the_bound) {
   }
 }
 
-// With every tie up N/k (k/2)(k/2 + 1)/2 in the direction + and N/k (k/2)(k/2 - 1)/2 in the other; by parity N k / 8 in
-// both; odd k N (k^2 - 1) / (8 k); dimensions of two switches N / 2.
+// Loads on each channel. All ties up: N/k (k/2)(k/2 + 1)/2 in the direction + and N/k (k/2)(k/2 - 1)/2 in the other.
+// Ties by parity: N k / 8 in both. Odd k: N (k^2 - 1) / (8 k). A dimension of two switches: N / 2.
 TEST(dor_on_a_torus_has_the_loads_of_the_books) {
   const auto range = [](const std::vector<double>& sizes, const std::string& ties, u64& least) {
     const ChannelGraph g = graph_of(lattice("torus", sizes));
@@ -128,13 +128,13 @@ TEST(dor_is_refused_on_rings_of_more_than_three) {
   CHECK(find_cycle(graph_of(lattice("mesh", {4, 3, 5})), made(graph_of(lattice("mesh", {4, 3, 5})), "dor")).empty());
 }
 
-// Cables side by side get equal shares.
+// Parallel cables get equal shares.
 TEST(parallel_cables_are_shared_out) {
   for (const std::string engine : {"min_hop", "dor", "up_down", "torus_2qos"}) {
     const ChannelGraph g = graph_of(
         {"mesh",
          {{"sizes", std::vector<double>{3}}, {"links", std::vector<double>{2}}, {"terminals_per_router", i64{4}}}});
-    for (const u64 load : loads(g, made(g, engine))) CHECK_EQ(load, 2u * 8u);  // 4 x 8 routes pass between neighbours
+    for (const u64 load : loads(g, made(g, engine))) CHECK_EQ(load, 2u * 8u);  // 4 x 8 routes between neighbours
   }
 }
 
@@ -155,8 +155,6 @@ TEST(torus_2qos_is_free_of_deadlock) {
   CHECK_THROWS(ConfigError, made(graph_of(hyperx_section({4, 4}, 1)), "torus_2qos"), "torus, mesh");
 }
 
-// Every link by itself, and pairs of them: the long way round, or refused where a ring is torn at two places or a line
-// at one.
 // Small buffers, full load, both lanes in use: all packets arrive.
 TEST(torus_2qos_runs) {
   const Config c = config(lattice("torus", {6, 5}), merge(input_queued(), {{"input_buffer_flits", i64{2}}}),
@@ -170,6 +168,8 @@ TEST(torus_2qos_runs) {
   CHECK(sim.state().part.totals.flits_ejected > 30u * 100u);
 }
 
+// Each missing link, and some pairs: routes take the long direction. A ring with two gaps and a line with one gap are
+// refused.
 TEST(torus_2qos_goes_the_long_way_round) {
   const ChannelGraph whole = graph_of(lattice("torus", {5, 4}));
   std::vector<std::string> links;
@@ -183,7 +183,7 @@ TEST(torus_2qos_goes_the_long_way_round) {
     CHECK_FOR(route_lengths(g, table).longest >= 4, link);
   }
   const ChannelGraph two =
-      graph_of(lattice("torus", {5, 4}), {{"links", std::string("0-1,5-6,0-5,7-12")}});  // of different rings
+      graph_of(lattice("torus", {5, 4}), {{"links", std::string("0-1,5-6,0-5,7-12")}});  // links of different rings
   CHECK(find_cycle(two, made(two, "torus_2qos")).empty());
   CHECK_THROWS(ConfigError, made(graph_of(lattice("torus", {5, 4}), {{"links", std::string("0-1,2-3")}}), "torus_2qos"),
                "torus_2qos", "dimension 0", "tears its ring", "up_down");
@@ -191,10 +191,10 @@ TEST(torus_2qos_goes_the_long_way_round) {
                "dimension 1", "tears its line");
   const ChannelGraph wide = graph_of({"torus", {{"sizes", std::vector<double>{6}}, {"links", std::vector<double>{2}}}},
                                      {{"links", std::string("0-1#2,2-3#1")}});
-  CHECK(route_lengths(wide, made(wide, "torus_2qos")).minimal);  // each pair has a cable left
+  CHECK(route_lengths(wide, made(wide, "torus_2qos")).minimal);  // each pair keeps a cable
 }
 
-// Zahavi: no shift of the terminals, in the order of the tree, meets itself on a channel.
+// Zahavi: no shift of the terminals, in the order of the tree, uses a channel twice.
 TEST(ftree_takes_shifts_without_contention) {
   const std::vector<Xgft> full = {k_ary_tree(2, 3),         k_ary_tree(3, 2),
                                   k_ary_tree(4, 3),         {{4, 6}, {1, 4}, {1, 1}},
@@ -214,8 +214,8 @@ TEST(ftree_takes_shifts_without_contention) {
   }
 }
 
-// Where each switch counts for itself, the switches of a level fall into step; ftree uses the channels of each level
-// alike.
+// min_hop counts at each switch separately, so the switches of a level make the same choices. ftree balances the
+// channels of each level.
 TEST(ftree_loads_the_channels_of_a_level_alike) {
   const ChannelGraph g = graph_of(k_ary_tree(4, 3).section());
   const auto all = loads(g, made(g, "ftree")), alone = loads(g, made(g, "min_hop"));
@@ -231,11 +231,11 @@ TEST(ftree_goes_round_what_is_missing) {
     const ForwardingTable table = made(g, "ftree");
     CHECK(find_cycle(g, table).empty());
     std::vector<u32> place(g.switches);
-    for (u32 s = 0; s < g.switches; s++) place[s] = g.switches - s;  // leaves are numbered first
+    for (u32 s = 0; s < g.switches; s++) place[s] = g.switches - s;  // leaves have the lowest numbers
     CHECK(up_then_down(g, table, place));
     CHECK_EQ(route_lengths(g, table).longest, 4u);
   }
-  // The two ways up from leaf 0 lead to no switch above leaf 1 any more, others below them do.
+  // Both paths up from leaf 0 no longer reach a switch above leaf 1. Switches below them do.
   CHECK_THROWS(ConfigError, made(graph_of(k_ary_tree(2, 3).section(), {{"links", std::string("0-5,1-4")}}), "ftree"),
                "ftree", "no way goes up and then down", "up_down");
   CHECK_THROWS(ConfigError, made(graph_of(k_ary_tree(2, 2).section(), {{"links", std::string("0-2,1-3")}}), "ftree"),
@@ -256,7 +256,7 @@ TEST(ftree_wants_levels) {
                "no switch 'x'");
   CHECK_EQ(digest(made(graph_of(small_network()), "up_down", {{"root_names", std::string(" 3 ,2")}})),
            digest(made(graph_of(small_network()), "up_down", {{"roots", std::vector<double>{3, 2}}})));
-  // A tree given as a graph: leaves 0 to 3, of two terminals each, below 4 and 5.
+  // A tree given as a graph: leaves 0 to 3 with two terminals each, below switches 4 and 5.
   const Section graph = {"graph",
                          {{"links", std::vector<double>{0, 4, 1, 4, 2, 4, 3, 4, 0, 5, 1, 5, 2, 5, 3, 5}},
                           {"terminals", std::vector<double>{0, 0, 1, 1, 2, 2, 3, 3}}}};
@@ -266,8 +266,7 @@ TEST(ftree_wants_levels) {
   CHECK(loads(g, made(g, "ftree", {{"roots", std::vector<double>{4, 5}}})) == wanted);
 }
 
-// Whatever the network, and whatever is missing of it: free of deadlock in one layer, by routes that go up and then
-// down.
+// On any network, also a damaged one: one layer without cycles, and routes that go up and then down.
 TEST(up_down_is_free_of_deadlock_everywhere) {
   u32 detours = 0, cyclic = 0;
   for (u64 seed = 0; seed < 40; seed++) {
@@ -278,7 +277,7 @@ TEST(up_down_is_free_of_deadlock_everywhere) {
       try {
         g = graph_of(topology, {{"links", missing}, {"seed", static_cast<i64>(seed)}});
       } catch (const ConfigError&) {
-        continue;  // it falls into pieces
+        continue;  // the network is disconnected
       }
       for (const std::string engine : {"up_down", "down_up"}) {
         const ForwardingTable table = made(g, engine);
@@ -294,33 +293,34 @@ TEST(up_down_is_free_of_deadlock_everywhere) {
       CHECK_FOR(up_then_down(g, table, place), g.fingerprint);
     }
   }
-  CHECK(detours > 20 && cyclic > 20);  // there was something to avoid
+  CHECK(detours > 20 && cyclic > 20);  // there were cycles to avoid
 }
 
-// Leaves that have lost all switches above both: the levels of the tree give no way, another root does.
+// Two leaves have lost all common switches above them. The levels of the tree give no route, so up_down takes another
+// root.
 TEST(up_down_leaves_the_levels_of_a_torn_tree) {
   const ChannelGraph g = graph_of(k_ary_tree(2, 2).section(), {{"links", std::string("0-2")}});
   const ChannelGraph torn = graph_of(k_ary_tree(2, 3).section(), {{"links", std::string("0-5,1-4")}});
   for (const std::string engine : {"up_down", "down_up"})
     for (const ChannelGraph& at : {g, torn}) CHECK(find_cycle(at, made(at, engine)).empty());
   CHECK(route_lengths(g, made(g, "up_down")).longest == 2u);
-  CHECK(route_lengths(torn, made(torn, "up_down")).longest > 4u);  // down in the middle
+  CHECK(route_lengths(torn, made(torn, "up_down")).longest > 4u);  // the route goes down in the middle
   CHECK_THROWS(ConfigError, made(torn, "ftree"), "ftree", "no way goes up and then down from switch 0 to terminal 2");
 }
 
 TEST(up_down_finds_roots_or_takes_them) {
-  // On a ring of five, wherever the root is, nobody passes the far end but in one direction: 16 hops for 10 pairs, most
-  // of them 4 on one channel.
+  // On a ring of five with any root, only one direction passes the far end: 16 hops for 10 pairs, and at most 4 routes
+  // on one channel.
   const ChannelGraph ring = graph_of(lattice("torus", {5}));
   for (u32 root = 0; root < 5; root++) {
     const auto load = loads(ring, made(ring, "up_down", {{"roots", std::vector<double>{double(root)}}}));
     CHECK_EQ(*std::max_element(load.begin(), load.end()), 4u);
     CHECK_EQ(std::accumulate(load.begin(), load.end(), u64{0}), 32u);
   }
-  // Two roots with terminals that do not see each other.
+  // Two roots with terminals that have no route between them.
   CHECK_THROWS(ConfigError, made(ring, "up_down", {{"roots", std::vector<double>{0, 2}}}), "up_down", "roots",
                "from switch 2 to switch 0");
-  // The top level of a fat tree is found without help, also when it is a graph with a link missing.
+  // The top level of a fat tree is found automatically, also if the tree is a graph with a missing link.
   const Xgft tree = k_ary_tree(3, 3);
   const ChannelGraph whole = graph_of(tree.section());
   std::vector<double> top, links, terminals;

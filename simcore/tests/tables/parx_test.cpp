@@ -1,5 +1,5 @@
-// PARX on a HyperX of even sizes: which links each address leaves out, how long that makes its routes, layers without
-// circles, and what is refused.
+// PARX on a HyperX of even sizes: the links that each address avoids, the resulting route lengths, layers without
+// cycles, and refusals.
 #include <algorithm>
 
 #include "support/scenes.hpp"
@@ -17,7 +17,7 @@ ForwardingTable parx(const ChannelGraph& g, std::shared_ptr<const Demand> demand
   return make_table("routing.table", {"parx", values, demand}, g);
 }
 
-// The half that an address leaves out: 0 left, 1 right, 2 top, 3 bottom.
+// True if (x, y) is in the half that the address avoids: 0 left, 1 right, 2 top, 3 bottom.
 bool inside(u32 address, u32 x, u32 y, u32 width, u32 height) {
   const bool half[] = {x < width / 2, x >= width / 2, y < height / 2, y >= height / 2};
   return half[address];
@@ -25,8 +25,8 @@ bool inside(u32 address, u32 x, u32 y, u32 width, u32 height) {
 
 }  // namespace
 
-// Between two switches of the half that is left out: along its dimension 2 hops, across it or both ways 3; all others
-// go the shortest way.
+// Two switches in the avoided half take 2 hops along its dimension and 3 hops otherwise. All other pairs take the
+// shortest route.
 TEST(parx_makes_the_detours_that_its_halves_ask_for) {
   const std::vector<std::pair<u32, u32>> sizes = {{4, 4}, {6, 4}, {2, 6}, {12, 8}};
   for (const auto& [width, height] : sizes) {
@@ -55,7 +55,7 @@ TEST(parx_makes_the_detours_that_its_halves_ask_for) {
           most = std::max(most, length);
         }
         CHECK_EQ(least, shortest);  // small messages always have a shortest route
-        // Two in one half have a detour, those in opposite quadrants none.
+        // Switches in a common half have a detour, switches in opposite quadrants have none.
         const bool apart = (x < width / 2) != (to_x < width / 2) && (y < height / 2) != (to_y < height / 2);
         CHECK_EQ(most > shortest, !apart && s != t);
         longest = std::max(longest, most);
@@ -69,7 +69,8 @@ TEST(parx_spreads_what_two_neighbours_send_each_other) {
   const ForwardingTable table = parx(g);
   CHECK(find_cycle(g, table).empty());
   CHECK(table.layers <= 4);
-  // The terminals of switch 0 to those of switch 1, each to its own: all on one link, or around through the other half.
+  // The terminals of switch 0 send to those of switch 1, each to another. All use one link, or they take detours
+  // through the other half.
   const auto fullest = [&](u32 a) {
     std::vector<u32> count(g.channels, 0);
     for (u32 k = 0; k < 7; k++) each_channel(g, table, 0, (7 + k) << 2 | a, [&](u32 c) { count[c]++; });
@@ -81,7 +82,7 @@ TEST(parx_spreads_what_two_neighbours_send_each_other) {
   CHECK(fullest(2) <= 3);
 }
 
-// Permutations of the terminals, and the same with a little to all others.
+// Demands that are permutations of the terminals.
 TEST(parx_balances_by_demand) {
   const ChannelGraph g = graph_of(hyperx_section({6, 4}, 6));
   double before = 0, after = 0;
@@ -105,7 +106,7 @@ TEST(parx_balances_by_demand) {
 TEST(parx_goes_around_links_that_are_missing) {
   for (i64 seed = 1; seed <= 6; seed++) {
     const ChannelGraph g = graph_of(hyperx_section({4, 4}, 2), {{"links", 0.25}, {"seed", seed}});
-    const ForwardingTable table = parx(g);  // which refuses a table that does not connect all
+    const ForwardingTable table = parx(g);  // parx() refuses a table that does not connect all pairs
     CHECK(find_cycle(g, table).empty());
     CHECK(digest(table) == digest(parx(g)));
   }

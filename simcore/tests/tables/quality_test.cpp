@@ -1,5 +1,6 @@
-// How good tables are: loads in closed form, sums of loads against sums of lengths, effective bisection bandwidth by
-// ORCS' definition, demands and several addresses. Tables whose routes are known are written here, port by port.
+// The quality of tables: loads in closed form, sums of loads against sums of lengths, effective bisection bandwidth by
+// ORCS' definition, demands and several addresses. Some tables are written here port by port, so that their routes are
+// known.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -16,7 +17,7 @@ using namespace scenes;
 
 namespace {
 
-// next(switch, last switch): the port by which it goes on.
+// next(switch, last switch) is the port that continues the route.
 ForwardingTable written(const ChannelGraph& g, const std::function<u32(u32, u32)>& next) {
   ForwardingTable table = empty_table(g, "test");
   for (u32 s = 0; s < g.switches; s++)
@@ -51,7 +52,7 @@ double bandwidth(const ChannelGraph& g, const ForwardingTable& table, u32 patter
   return mean(bisection_bandwidth(g, table, orders(patterns, g.terminals), false));
 }
 
-// The same table as whole routes of every pair.
+// The same table as complete routes of every pair.
 ForwardingTable as_source_routes(const ChannelGraph& g, const ForwardingTable& table) {
   ForwardingTable routes = table;
   routes.port.clear();
@@ -69,7 +70,8 @@ ForwardingTable as_source_routes(const ChannelGraph& g, const ForwardingTable& t
 }  // namespace
 
 TEST(quality_of_dimension_order_on_hyperx_in_closed_form) {
-  // Between switches each channel of dimension k carries (all switches) / S_k, T^2 times that between terminals.
+  // Between switches each channel of dimension k carries (number of switches) / S_k routes, between terminals T^2 times
+  // that.
   const ChannelGraph g = graph_of(hyperx_section({12, 8}, 7));
   const Quality q = quality(g, dimension_order(g), {});
   const auto& x = dynamic_cast<const HyperX&>(*g.topology);
@@ -85,7 +87,7 @@ TEST(quality_of_dimension_order_on_hyperx_in_closed_form) {
   CHECK_NEAR(q.load_mean_minimal, q.load_mean, 1e-9);
   CHECK_NEAR(q.load_deviation, std::sqrt(528. * 336) / 864 * (588 - 392), 1e-9);
   CHECK_NEAR(q.hops_mean, (11. / 12 + 7. / 8) * 96 / 95 * (95 * 7. / 671), 1e-9);
-  // 0.782 +- 0.005: published substitute of the 12x8 HyperX, 300 patterns.
+  // 0.782 +- 0.005: the published value of the 12x8 HyperX over 300 patterns.
   CHECK_NEAR(bandwidth(g, dimension_order(g), 300), 0.782, 0.005);
 }
 
@@ -106,14 +108,14 @@ TEST(quality_of_minimal_routes_on_a_dragonfly_in_closed_form) {
     const auto& x = dynamic_cast<const Dragonfly&>(*g.topology);
     for (u32 c = 0; c < g.channels; c++) CHECK_EQ(q.loads.channel[c], x.is_global(g.port[c]) ? a * a : 2. * a * h + 1);
     CHECK_EQ(q.hops_max, 3u);
-    CHECK(!q.cycle.empty());  // local, global, local in one VC class
+    CHECK(!q.cycle.empty());  // local, global and local hops share a VC class
     CHECK(!q.minimal);        // two global hops can be shorter than local, global, local
     CHECK(q.load_mean_minimal < q.load_mean);
   }
 }
 
 TEST(quality_sums_loads_to_lengths) {
-  // Any table: the sum of the loads is the sum of the lengths, and none of its parts is below its bound.
+  // For any table the sum of the loads is the sum of the lengths, and every figure is at least its bound.
   const std::vector<Section> topologies = {hyperx_section({4, 3}, 2),
                                            dragonfly_section(2, 4, 2, 9),
                                            dragonfly_section(2, 4, 2, 5),
@@ -141,7 +143,7 @@ TEST(quality_sums_loads_to_lengths) {
     CHECK_NEAR(q.load_mean, q.load_mean_minimal, 1e-9);
     CHECK(q.edge_forwarding_index >= std::ceil(q.load_mean_minimal));
     CHECK(loads(g, table, {}).channel == q.loads.channel);
-    // Routes from the source are summed another way.
+    // Complete routes are summed in another way.
     const Quality again = quality(g, as_source_routes(g, table), {});
     CHECK(again.loads.channel == q.loads.channel);
     CHECK(again.minimal && again.hops_max == q.hops_max && again.cycle.empty() == q.cycle.empty());
@@ -153,7 +155,7 @@ TEST(quality_sums_loads_to_lengths) {
 TEST(quality_under_a_demand) {
   const ChannelGraph g = graph_of(hyperx_section({4, 4}, 2));
   const ForwardingTable table = dimension_order(g);
-  // All alike, said as a demand, is all-to-all; what a terminal sends to itself counts for nothing.
+  // An even demand is all-to-all. The traffic of a terminal to itself does not count.
   Demand all;
   all.terminals = g.terminals;
   for (u32 t = 0; t < g.terminals; t++) {
@@ -165,7 +167,7 @@ TEST(quality_under_a_demand) {
   for (u32 c = 0; c < g.channels; c++) CHECK_EQ(same.loads.channel[c], 3 * uniform.loads.channel[c]);
   CHECK_EQ(same.terminal_forwarding_index, 3. * 31);
   CHECK_NEAR(same.hops_mean, uniform.hops_mean, 1e-12);
-  // One pair: 0 to the last, two hops.
+  // One pair: terminal 0 to the last, two hops.
   Demand pair;
   pair.terminals = g.terminals;
   pair.first.assign(g.terminals, 0);
@@ -184,7 +186,7 @@ TEST(quality_under_a_demand) {
 }
 
 TEST(quality_of_several_addresses_gives_each_an_equal_part) {
-  // Between two corners of a square one address goes one way round and the other one the other.
+  // Between two corners of a square, one address takes one direction and the other address the opposite.
   const ChannelGraph g = graph_of(hyperx_section({2, 2}, 1));
   const auto& x = dynamic_cast<const HyperX&>(*g.topology);
   ForwardingTable table = empty_table(g, "test", 1);
@@ -199,7 +201,7 @@ TEST(quality_of_several_addresses_gives_each_an_equal_part) {
   const Quality q = quality(g, table, {});
   for (const double load : q.loads.channel) CHECK_EQ(load, 2.);
   CHECK_NEAR(q.hops_mean, 4. / 3, 1e-12);
-  // A flow along a diagonal takes four channels, half of it each; the two diagonals meet, half and half.
+  // A flow along a diagonal puts one half on four channels. The two diagonals share two channels.
   const FlowLoads alone = flow_loads(g, table, {{0, 3, 1}}), both = flow_loads(g, table, {{0, 3, 1}, {1, 2, 1}});
   CHECK_EQ(std::count(alone.channel.begin(), alone.channel.end(), 0.5), 4);
   CHECK_EQ(std::count(both.channel.begin(), both.channel.end(), 1.0), 2);
@@ -209,28 +211,28 @@ TEST(quality_of_several_addresses_gives_each_an_equal_part) {
 }
 
 TEST(effective_bisection_bandwidth_by_hand) {
-  // Terminals 0 1 2 at one switch, 3 4 5 at the other, a single cable.
+  // Terminals 0 1 2 at one switch, 3 4 5 at the other, one cable.
   const ChannelGraph g = graph_of(hyperx_section({2}, 3));
   const ForwardingTable table = made(g, "min_hop");
-  const std::vector<u32> order = {0, 1, 2, 3, 4, 5,   // three the same way: 1/3 each
-                                  0, 3, 4, 1, 5, 2,   // 0 to 1 and 3 to 5 stay where they are, 4 to 2 is alone
-                                  0, 1, 3, 4, 5, 2};  // two one way, one back
+  const std::vector<u32> order = {0, 1, 2, 3, 4, 5,   // three in the same direction: 1/3 each
+                                  0, 3, 4, 1, 5, 2,   // 0 to 1 and 3 to 5 stay at their switch, 4 to 2 is alone
+                                  0, 1, 3, 4, 5, 2};  // two in one direction, one back
   const std::vector<double> values = bisection_bandwidth(g, table, order, false);
   CHECK_EQ(values.size(), 3u);
   CHECK_NEAR(values[0], 1. / 3, 1e-15);
   CHECK_EQ(values[1], 1.);
   CHECK_NEAR(values[2], (0.5 + 0.5 + 1) / 3, 1e-15);
-  CHECK_NEAR(bisection_bandwidth(g, table, {0, 1, 3, 4, 5, 2}, true)[0], 1. / 3, 1e-15);  // three each way
+  CHECK_NEAR(bisection_bandwidth(g, table, {0, 1, 3, 4, 5, 2}, true)[0], 1. / 3, 1e-15);  // three in each direction
   CHECK_THROWS(ConfigError, bisection_bandwidth(g, table, {0, 1, 2, 3, 4, 4}, false), "orders", "number 0");
   CHECK_THROWS(ConfigError, bisection_bandwidth(g, table, {0, 1, 2, 3, 4, 6}, false), "orders", "0 to 5");
   CHECK_THROWS(ConfigError, bisection_bandwidth(g, table, {0, 1, 2, 3, 4}, false), "5 places", "6 terminals");
-  // With an odd number one is idle.
+  // One of an odd number of terminals is idle.
   const ChannelGraph odd = graph_of(hyperx_section({3}, 1));
   CHECK(bisection_bandwidth(odd, made(odd, "min_hop"), {2, 0, 1}, false) == (std::vector<double>{1}));
 }
 
 TEST(effective_bisection_bandwidth_of_a_single_switch_is_full) {
-  // A second switch without terminals: its cable stays unused.
+  // A second switch has no terminals, so its cable is unused.
   const Values star = {{"links", std::vector<double>{0, 1}}, {"terminals", std::vector<double>(16, 0)}};
   const ChannelGraph g = graph_of({"graph", star});
   const ForwardingTable table = made(g, "min_hop");
@@ -241,7 +243,7 @@ TEST(effective_bisection_bandwidth_of_a_single_switch_is_full) {
 }
 
 TEST(effective_bisection_bandwidth_is_known_better_with_more_patterns) {
-  // The values of patterns are independent draws: means of 16 scatter a fourth as much.
+  // The values of patterns are independent, so means of 16 have a quarter of their deviation.
   const ChannelGraph g = graph_of(hyperx_section({4, 4}, 4));
   const ForwardingTable table = dimension_order(g);
   const std::vector<double> values = bisection_bandwidth(g, table, orders(3200, g.terminals), false);
@@ -288,7 +290,8 @@ TEST(congestion_of_flows_and_of_their_ends) {
   const ChannelGraph g = graph_of(hyperx_section({2}, 3));
   const ForwardingTable table = made(g, "min_hop");
   const FlowLoads c = flow_loads(g, table, {{0, 3, 1}, {1, 3, 2}, {2, 0, 5}, {4, 5, 1}, {4, 0, 1}});
-  CHECK(c.flow == (std::vector<double>{3, 3, 5, 1, 1}));  // over the cable 1 + 2 there, 1 back; the others stay
+  CHECK(c.flow == (std::vector<double>{3, 3, 5, 1,
+                                       1}));  // over the cable 1 + 2 there and 1 back; the others stay at their switch
   CHECK(c.endpoint == (std::vector<double>{3, 3, 6, 2, 6}));
   CHECK_EQ(c.channel[0] + c.channel[1], 4.);
   CHECK_THROWS(ConfigError, flow_loads(g, table, {{0, 1, 1}, {0, 6, 1}}), "flow 1", "0 to 5");

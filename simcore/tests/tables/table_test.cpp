@@ -1,5 +1,4 @@
-// Forwarding tables: what is refused, what closes a circle and what does not, and that the simulator plays what the
-// table says.
+// Forwarding tables: refused tables, the search for cycles, and the agreement of the simulator with the table.
 #include "tables/table.hpp"
 
 #include <map>
@@ -27,7 +26,7 @@ Config play(const Section& topology, std::shared_ptr<const ForwardingTable> tabl
   return c;
 }
 
-// Every route walked, every dependency in a set of its own: slow and plain.
+// Walks every route and stores every dependency in a set: slow and plain.
 Edges dependencies(const ChannelGraph& g, const ForwardingTable& table) {
   Edges edges;
   for (u32 t = 0; t < g.terminals; t++)
@@ -44,7 +43,7 @@ Edges dependencies(const ChannelGraph& g, const ForwardingTable& table) {
   return edges;
 }
 
-// The same table as whole routes.
+// The same table as complete routes.
 ForwardingTable as_routes(const ChannelGraph& g, const ForwardingTable& table) {
   ForwardingTable routes = table;
   routes.port.clear();
@@ -57,7 +56,7 @@ ForwardingTable as_routes(const ChannelGraph& g, const ForwardingTable& table) {
   return routes;
 }
 
-// Shortest routes with ties by chance, layers by chance.
+// Shortest routes with random ties and random layers.
 ForwardingTable random_table(const ChannelGraph& g, u32 layers, u64 seed, LayerBy by) {
   ForwardingTable table = empty_table(g, "random");
   std::vector<u32> hops;
@@ -164,8 +163,7 @@ TEST(cycles_are_found_where_they_are) {
   CHECK(with > 40 && without > 40);
 }
 
-// Hoefler's slide: the paths of two hops around a ring of five wait for each other; one of them in a second layer ends
-// it.
+// Hoefler's slide: the two-hop paths around a ring of five form a cycle. One of them in a second layer breaks it.
 TEST(one_path_in_a_second_layer_breaks_the_ring) {
   const ChannelGraph g = graph_of(ring(5));
   ForwardingTable table = made(g, "min_hop");
@@ -175,12 +173,12 @@ TEST(one_path_in_a_second_layer_breaks_the_ring) {
   table.layer.assign(25, 0);
   const auto move = [&](u32 s, u32 d) { table.layer[s * 5 + d] = 1; };
   move(0, 2);
-  CHECK_EQ(find_cycle(g, table).size(), 5u);  // the other direction is left
+  CHECK_EQ(find_cycle(g, table).size(), 5u);  // the cycle of the other direction remains
   move(2, 0);
   CHECK(find_cycle(g, table).empty());
 }
 
-// Along a ring of a torus bubble flow control does; a circle over several rings it does not break.
+// Bubble flow control makes a single ring of a torus safe, but not a cycle over several rings.
 TEST(rings_count_as_one_with_bubbles) {
   const Section square = {"torus", {{"sizes", std::vector<double>{4, 4}}}};
   const ChannelGraph g = graph_of(square);
@@ -217,8 +215,8 @@ TEST(a_table_that_can_deadlock_is_refused_or_does) {
   CHECK_THROWS(CoreError, sim.run(100000), "deadlock", "waits for");
 }
 
-// Tables and their routes in full move the same packets in the same cycles, and so does the routing whose rule the
-// table holds.
+// A table, the same table as complete routes, and the routing with the same rule move the same packets in the same
+// cycles.
 TEST(the_simulator_plays_the_table) {
   const Section square = {"mesh", {{"sizes", std::vector<double>{4, 4}}}};
   const ChannelGraph g = graph_of(square);
@@ -240,7 +238,7 @@ TEST(the_simulator_plays_the_table) {
   CHECK_EQ(hash_of(Simulation(play(square, std::make_shared<ForwardingTable>(as_routes(g, order)), 0.7))), wanted);
 }
 
-// Packets keep their layer, or go by lanes; the VCs say which.
+// Packets keep their layer or change lanes. Their VCs show it.
 TEST(layers_and_lanes_are_virtual_channels) {
   const ChannelGraph g = graph_of(ring(6));
   ForwardingTable layered = made(g, "min_hop");
@@ -249,8 +247,8 @@ TEST(layers_and_lanes_are_virtual_channels) {
   layered.layer.resize(36);
   for (u32 t = 0; t < 6; t++)
     for (u32 d = 0; d < 6; d++) layered.layer[t * 6 + d] = static_cast<u8>((t + d) % 3);
-  // Those that pass between the routers 5 and 0 are of layer 1 and travel in lane 0, the others in lane 1; but on their
-  // first channel in direction + all travel in lane 1: from there nobody waits for one before.
+  // Routes that pass between routers 5 and 0 have layer 1 and use lane 0, the others lane 1. A route that starts at
+  // router 4 in direction + begins in lane 1 and changes to lane 0.
   ForwardingTable dateline = made(g, "min_hop");
   dateline.layers = dateline.lanes = 2;
   dateline.layer_by = LayerBy::kSwitch;
@@ -272,7 +270,7 @@ TEST(layers_and_lanes_are_virtual_channels) {
     Simulation sim(play(ring(6), std::make_shared<ForwardingTable>(table), 0.5, {{"allow_cycles", allow}}));
     CHECK_EQ(sim.network().vcs, table.classes());
     u64 seen = 0;
-    std::map<std::pair<u32, u32>, u32> known;  // lane of the channel each packet was last sent to
+    std::map<std::pair<u32, u32>, u32> known;  // lane of the channel to which each packet was last sent
     for (u32 k = 0; k < 2000; k++) {
       sim.collect();
       const Batch& b = sim.batch();
@@ -297,8 +295,8 @@ TEST(layers_and_lanes_are_virtual_channels) {
   }
 }
 
-// Whatever engine is registered, on every small topology it accepts: the same table twice; what has no cycle runs and
-// drains.
+// Every registered engine on every small topology that it accepts: two runs make the same table, and a table without a
+// cycle runs and drains.
 TEST(every_engine_makes_tables_that_run) {
   u32 made_so_far = 0;
   for (const auto& [name, topology] : registry<TopologySpec>()) {
@@ -307,14 +305,14 @@ TEST(every_engine_makes_tables_that_run) {
     for (const auto& [engine, spec] : registry<EngineSpec>()) {
       if (!spec.topologies.empty() && !std::ranges::count(spec.topologies, name)) continue;
       const std::string what = engine + " on " + name;
-      Values budget;  // of an engine that goes on for as many steps as it is given
+      Values budget;  // limits engines that run for a given number of steps
       for (const ParamSpec& p : spec.params)
         if (p.key == "steps") budget[p.key] = i64{500};
       ForwardingTable table;
       try {
         table = made(g, engine, budget);
       } catch (const ConfigError& error) {
-        // An engine for networks of one kind says which.
+        // An engine for one kind of network names itself in the error.
         CHECK_FOR(std::string(error.what()).find(engine) != std::string::npos, what + ": " + error.what());
         continue;
       }
