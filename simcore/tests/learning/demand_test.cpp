@@ -1,4 +1,4 @@
-// The account of what is due and not delivered, and the delay along a way seen from above.
+// The accrued delay of generated and undelivered packets, and the path delays under frozen queues.
 #include <cmath>
 #include <numeric>
 
@@ -20,7 +20,7 @@ double total(Simulation& sim) {
   return std::accumulate(delay.begin(), delay.end(), 0.0);
 }
 
-// Load 0.9 for 3,000 cycles, which fills NICs and makes sources wait, then nothing more.
+// Load 0.9 for 3,000 cycles, which fills NICs and makes sources wait, then no more packets.
 Values bursts() {
   return {{"load", 0.9},
           {"load_step_times_ns", std::vector<double>{3000 * 1.6}},
@@ -29,8 +29,8 @@ Values bursts() {
 
 }  // namespace
 
-// Once all has arrived, what was accrued is the sum of all latencies from the generation clock, whatever kept the
-// packets.
+// After all packets have arrived, the accrued delay is the sum of all latencies from generation, wherever the packets
+// waited.
 TEST(demand_accrues_the_sum_of_all_latencies) {
   for (const char* traffic : {"uniform", "adversarial"}) {
     Simulation sim(config(small_network(), merge(hpdc21(), {{"source_backlog", std::string("kept")}}), {"random", {}},
@@ -52,7 +52,7 @@ TEST(demand_accrues_the_sum_of_all_latencies) {
   }
 }
 
-// While nobody waits outside it is the number of packets in the network, summed over the cycles.
+// While no source waits, the accrued delay is the number of packets in the network, summed over the cycles.
 TEST(demand_is_the_integral_of_packets_in_flight) {
   Simulation sim(config(small_network(), hpdc21(), {"random", {}}, {"uniform", {{"load", 0.2}}}));
   double sum = 0;
@@ -63,7 +63,7 @@ TEST(demand_is_the_integral_of_packets_in_flight) {
   }
 }
 
-// A source whose NIC is full loses packets with source_backlog=lost; they stay due for ever.
+// With source_backlog=lost a full NIC loses packets. They accrue delay for the rest of the run.
 TEST(demand_charges_what_a_full_nic_kept_away) {
   const auto owed = [](const char* relation) {
     Simulation sim(config(small_network(), hpdc21(), {"random", {{"relation", std::string(relation)}}},
@@ -89,7 +89,7 @@ TEST(demand_does_not_depend_on_when_it_is_asked) {
   CHECK_EQ(often.hash(), once.hash());
   Simulation fork(once);
   CHECK_EQ(total(fork), total(once));
-  // Back in time, and the same again.
+  // The same after a return to an earlier time.
   Simulation restored(made);
   restored.run(100);
   const double early = total(restored);
@@ -100,7 +100,7 @@ TEST(demand_does_not_depend_on_when_it_is_asked) {
   CHECK_EQ(total(restored), early);
 }
 
-// Without queues the delay seen from above is the time of flight; with them it tells a jammed way from a free one.
+// On an empty network the path delay is the time of flight. Queues add to it.
 TEST(path_delay_is_the_flight_on_an_empty_network) {
   Simulation sim(config(small_network(), hpdc21(), {"agent", {}}, {"uniform", {{"load", 0.002}}}));
   const Seam& seam = *sim.network().seam;

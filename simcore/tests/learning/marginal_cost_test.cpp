@@ -1,6 +1,5 @@
-// What choices cost others: the run is left alone, labels do not depend on how they are computed, and a fork that has
-// become equal to the run says what it would have said later. Against replays by hand:
-// tests/simcore/test_marginal_cost.py.
+// The cost of a choice for all packets. Labels do not change the run and do not depend on threads and forks, and a fork
+// that has become equal to the run is final. tests/simcore/test_marginal_cost.py compares them with replays by hand.
 #include "learning/marginal_cost.hpp"
 #include "simcore/learning.hpp"
 #include "support/scenes.hpp"
@@ -86,7 +85,7 @@ TEST(marginal_costs_do_not_depend_on_threads_and_forks) {
   }
 }
 
-// A fork that stops because its future is the run's has the cost of one that goes on.
+// A fork that stops because its future equals the run's has the same cost as a fork that continues.
 TEST(marginal_costs_of_settled_forks_are_final) {
   u32 settled = 0;
   const auto compare = [&](const std::string& name, const Config& made, Ahead others) {
@@ -113,7 +112,7 @@ TEST(marginal_costs_of_settled_forks_are_final) {
   CHECK(settled > 60);
 }
 
-// Forks that hold only the routers at which they differ say what whole ones say, to the last bit.
+// Forks that hold only the routers that differ agree with complete forks to the last bit.
 TEST(marginal_costs_of_branches_are_those_of_whole_forks) {
   u32 settled = 0, differing = 0;
   const auto compare = [&](const std::string& name, const Config& made, double part = 0.1) {
@@ -123,7 +122,7 @@ TEST(marginal_costs_of_branches_are_those_of_whole_forks) {
     CHECK_FOR(branches_can_follow(one.network()), name);
     MarginalCostRule branches = rule(Ahead::kKnown), whole = branches;
     branches.horizon = whole.horizon = 900;
-    branches.forks = whole.forks = 256;  // in one stretch: what is known of the run is the same
+    branches.forks = whole.forks = 256;  // one stretch, so that both know the same of the run
     whole.whole = true;
     const LabelledDecisions a = labels(one, branches, 12, part), b = labels(two, whole, 12, part);
     CHECK_FOR(a.count > 0 && a.count == b.count, name);
@@ -131,8 +130,8 @@ TEST(marginal_costs_of_branches_are_those_of_whole_forks) {
     CHECK_FOR(a.cost == b.cost, name);
     CHECK_FOR(one.hash() == two.hash(), name);
     for (u32 k = 0; k < a.count * a.slots; k++) {
-      // A branch looks once in a block and waits for what is under way; where packets carry feedback, also until
-      // they carry the same again.
+      // A branch checks once per block and waits for flits that are under way. Where packets carry feedback, it also
+      // waits until they carry the same feedback.
       const u32 late = 128 + one.network().longest_delay;
       if (b.settled[k] && !one.network().learns && b.cycles[k] + late < whole.horizon) {
         CHECK_FOR(a.settled[k], name);
@@ -163,7 +162,7 @@ TEST(marginal_costs_of_branches_are_those_of_whole_forks) {
   CHECK(differing > 200);
 }
 
-// Where the others keep their ways, only queues differ; where they are routed anew, one detour leads to another.
+// If the other packets keep their paths, only queues differ. If they are routed again, one detour leads to another.
 TEST(marginal_costs_are_steadier_where_others_keep_their_ways) {
   const auto spread = [](Ahead others) {
     Simulation sim(lively("par", 0.2));
@@ -178,8 +177,8 @@ TEST(marginal_costs_are_steadier_where_others_keep_their_ways) {
   CHECK(spread(Ahead::kKnown) < 0.6 * spread(Ahead::kRouted));
 }
 
-// Nothing happens to a packet before the fork's routers have moved it: costs of one cycle are 0, those of the whole way
-// are not.
+// The choice has no effect before the fork's routers have moved the packet: costs of one cycle are 0, costs over the
+// whole path are not.
 TEST(marginal_costs_grow_from_nothing) {
   Simulation sim(lively("par", 0.1));
   sim.run(1000);

@@ -1,4 +1,4 @@
-// Policies from files: whole ones play as the same weights do that were put in by hand, broken ones are refused.
+// Policies from files: a valid file decides like the same weights set by hand, and a broken file is refused.
 #include <unistd.h>
 
 #include <cstdio>
@@ -18,7 +18,7 @@ struct Tensor {
   std::string name, type;
   std::vector<u64> shape;
   std::vector<float> values;
-  u64 from = ~u64{0}, to = 0;  // offsets to write; ~0: where it lies
+  u64 from = ~u64{0}, to = 0;  // data offsets to write; ~0: the true ones
 };
 using Metadata = std::map<std::string, std::string>;
 
@@ -60,10 +60,10 @@ std::vector<Tensor> tensors_of(const Weights& weights) {
   }
   return out;
 }
-// progress has 3 features, path 2 and 4 per slot.
+// progress has 3 features, path has 2 and 4 per slot.
 Weights exported() { return Weights({3 + 2 + 4, 6, 1}, 12); }
 
-// A file that is gone with the case.
+// A temporary file that lasts as long as the object.
 struct File {
   std::filesystem::path path;
   explicit File(const std::string& bytes = "") {
@@ -112,7 +112,7 @@ Metadata but(const std::string& key, const std::string& value) {
 
 }  // namespace
 
-// The policy of a file decides as the same weights do that were put in by hand.
+// The policy of a file decides like the same weights set by hand.
 TEST(policy_file_is_loaded) {
   for (const std::string network : {"slots", "flat"}) {
     const Weights weights(network == "flat" ? Layers{5 + 4 * 4, 11, 4} : Layers{9, 6, 1}, 12);
@@ -225,8 +225,7 @@ TEST(broken_policy_files_are_refused) {
   CHECK_THROWS(ConfigError, read_policy_file("/nowhere/at/all"), "/nowhere/at/all", "No such file");
 }
 
-// Whatever the bytes are, a policy file is refused or is a policy; which then decides. The header is hit more often
-// than the weights.
+// Any bytes are refused as a policy file, or are a policy that can decide. Most mutations hit the header.
 TEST(mutated_policy_files_do_no_harm) {
   const std::string good = safetensors(kMetadata, tensors_of(exported()));
   u64 header = 0;
@@ -258,7 +257,7 @@ TEST(mutated_policy_files_do_no_harm) {
   CHECK_FOR(loaded > 20 && broken > 200, std::to_string(loaded) + " loaded");
 }
 
-// A file may be another one by the time a snapshot is put back.
+// The file may have changed by the time a snapshot is restored.
 TEST(snapshot_of_another_policy_is_refused) {
   const File file(safetensors(kMetadata, tensors_of(exported())));
   Simulation one(file.config({{"record", i64{32}}}));
@@ -277,7 +276,7 @@ TEST(snapshot_of_another_policy_is_refused) {
   CHECK_EQ(same.hash(), one.hash());
 }
 
-// A file from anybody: read, or refused with its name; what is read plays.
+// An untrusted file is refused or read, and a policy that is read runs.
 TEST(fuzz_policy_file) {
   const std::vector<std::string> corpus = {
       safetensors(kMetadata, tensors_of(exported())),

@@ -1,4 +1,4 @@
-// The policy inside the core: its arithmetic against a plain reference, and its draws against their formula.
+// The policy in the core: its arithmetic against a plain reference, and its draws against their formula.
 #include <cstdio>
 #include <limits>
 
@@ -45,8 +45,8 @@ TEST(policy_scores_equal_a_plain_reference) {
       }
 }
 
-// In a run, many rows at once: the best of the scores that a row has by itself, to the last bit, and never a masked
-// slot.
+// Many rows at once in a run: the choice is the best score of the row computed alone, to the last bit, and never a
+// masked slot.
 TEST(policy_takes_the_best_slot) {
   for (const std::string network : {"slots", "flat"})
     for (const std::vector<double>& hidden : {std::vector<double>{}, {33, 7}, {17, 64}})
@@ -93,7 +93,7 @@ TEST(policy_takes_the_first_of_equals) {
     }
     CHECK(sim.state().part.learning.decisions > 500);
   }
-  // Not the first, where two others are equal and better.
+  // Slots 2 and 4 are equal and better than slot 0: the first of them wins.
   Lone x(build(seam_on_dragonfly(policy("flat", {}))));
   const u32 width = x.net.seam->width;
   for (const u32 slot : {2u, 4u}) x.state.weights[std::size_t{width} * 16 + slot] = 1;
@@ -101,11 +101,11 @@ TEST(policy_takes_the_first_of_equals) {
   CHECK(x.batch.decisions.slot_count[0] == 5 && x.batch.decisions.chosen[0] == 2);
 }
 
-// ---- Draws ----
+// ---- Random choices ----
 
 namespace {
 
-// A lone packet with 5 candidates in 8 slots, whose scores are the biases: 0.3 k, and the masked ones far above.
+// A packet alone with 5 candidates in 8 slots. The scores are the biases: 0.3 k, and far higher for masked slots.
 struct Draws {
   std::vector<double> part = std::vector<double>(8);
   void operator()(double epsilon, double temperature, u32 count) {
@@ -135,10 +135,10 @@ TEST(epsilon_and_temperature_by_their_formula) {
   for (const double epsilon : {0.0, 0.25, 1.0})
     for (const double temperature : {0.0, 0.2, 1.0, 50.0})
       if (epsilon > 0 || temperature > 0) Draws()(epsilon, temperature, 8000);
-  Draws()(0, 1e-3, 100);  // so cold that the best alone is left
+  Draws()(0, 1e-3, 100);  // so cold that only the best remains
 }
 
-// Learning may change both between two runs.
+// Training may change both between two runs.
 TEST(epsilon_and_temperature_may_change_in_a_run) {
   Simulation sim(seam_on_dragonfly(policy("slots", {}, {{"epsilon", 1.0}, {"temperature", 2.0}})));
   CHECK(sim.state().part.learning.epsilon == 1 && sim.state().part.learning.temperature == 2);
@@ -153,7 +153,7 @@ TEST(epsilon_and_temperature_may_change_in_a_run) {
   }
 }
 
-// The draws of `random`: every slot alike.
+// `random` draws every slot equally often.
 TEST(random_draws_all_slots_alike) {
   Lone x(build(seam_on_dragonfly({"random", {}})));
   std::vector<u32> taken(5);
@@ -183,7 +183,7 @@ TEST(same_seed_same_hash_with_a_seam) {
   }
 }
 
-// As golden_test.cpp: one constant per scene, the same in every build. Nothing in them takes an exponential.
+// One hash per scene as in golden_test.cpp. The scenes compute no exponential, so the hash is the same in every build.
 TEST(golden_hashes_with_a_seam) {
   struct Scene {
     const char* name;

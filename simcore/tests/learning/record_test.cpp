@@ -1,5 +1,5 @@
-// What is kept of a decision: its reward, when its router hears of it, the ring of transitions; forks and snapshots
-// with all of it.
+// The record of a decision: its reward, the time at which its router gets it, and the ring of transitions. Also forks
+// and snapshots of all of it.
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -11,7 +11,7 @@ using namespace scenes;
 
 namespace {
 
-// A run in which the test is the agent and keeps its own books: every packet's decisions, and when it was delivered.
+// A run in which the test is the agent and keeps a record of its own: the decisions of every packet, and its delivery.
 struct Made {
   u64 number;
   Cycle when;
@@ -21,7 +21,7 @@ struct Made {
 };
 struct Journey {
   std::vector<Made> decisions;
-  Cycle delivered = 0;  // 0: under way
+  Cycle delivered = 0;  // 0: not yet
   u32 destination = 0;  // router
 };
 
@@ -33,7 +33,7 @@ class Books {
   const Network& net;
   const Seam& seam;
   std::map<std::pair<u32, u32>, Journey> journeys;  // by source and sequence
-  std::vector<Cycle> filed;                         // [transitions] cycle at which it was put into the ring
+  std::vector<Cycle> filed;                         // [transitions] cycle in which the ring got it
 
   void cycle() {
     State& s = sim.state();
@@ -41,7 +41,7 @@ class Books {
     const u64 before = s.part.learning.transitions;
     std::vector<u32> choices(sim.collect());
     filed.resize(filed.size() + s.part.learning.transitions - before, now);
-    // Whoever is not where it was has been delivered in this cycle.
+    // A packet that is no longer in its place was delivered in this cycle.
     std::set<u32> free(s.part.free_packets.begin(), s.part.free_packets.end());
     for (auto at = at_work_.begin(); at != at_work_.end();) {
       const auto [id, name] = *at;
@@ -75,7 +75,7 @@ class Books {
     }
     sim.apply(choices.data(), choices.size());
   }
-  // To the last packet, and until the last news are home.
+  // Runs to the last packet and the last feedback.
   void finish() {
     sim.stop_sources();
     for (u32 k = 0;
@@ -91,14 +91,14 @@ class Books {
 
 float us(const Network& net, Cycle cycles) { return -static_cast<float>(cycles * net.cycle_ns * 0.001); }
 
-// Every decision is filed exactly once, with what the books say of it.
+// The ring has every decision exactly once, and agrees with the test's record.
 void check_books(const Books& x, const std::string& reward) {
   const State& s = x.sim.state();
   const Seam& seam = x.seam;
   CHECK(s.part.learning.transitions > 300 && s.part.learning.transitions <= seam.capacity);
   CHECK_EQ(s.part.learning.transitions, s.part.learning.recorded);
   CHECK_EQ(s.part.learning.recorded, s.part.learning.decisions);
-  std::map<u64, u64> row_of;  // by decision
+  std::map<u64, u64> row_of;  // by number of the decision
   for (u64 n = 0; n < s.part.learning.transitions; n++) {
     CHECK(s.ring_decision[n] < s.part.learning.recorded);
     CHECK_FOR(row_of.emplace(s.ring_decision[n], n).second, "filed twice");
@@ -126,7 +126,7 @@ void check_books(const Books& x, const std::string& reward) {
       const auto& next_mask = to_the_end ? no_mask : journey.decisions[k + 1].mask;
       CHECK(std::equal(next_row.begin(), next_row.end(), &s.ring_next_observation[n * seam.width]));
       CHECK(std::equal(next_mask.begin(), next_mask.end(), &s.ring_next_mask[n * seam.slots]));
-      // The news takes the time of an empty path back, and a cycle.
+      // Feedback takes the time of an empty path back, and one cycle.
       const u32 here = to_the_end ? journey.destination : journey.decisions[k + 1].router;
       CHECK_EQ(x.filed[n], closed + 1 +
                                static_cast<Cycle>(
@@ -165,7 +165,7 @@ TEST(rewards_and_links_of_every_decision) {
     }
 }
 
-// News that are under way for longer than the wheel of 1,023 cycles turns: 1,501 cycles a global hop.
+// Feedback that is on its way for longer than the 1,023 cycles of the wheel: a global hop takes 1,501 cycles.
 TEST(news_from_far_away_come_in_time) {
   Books x(seam_on_dragonfly(recorded("hop_delay", 1 << 12), merge(input_queued(), {{"link_latency_ns_global", 1500.0}}),
                             0.01));
@@ -175,7 +175,7 @@ TEST(news_from_far_away_come_in_time) {
   check_nothing_is_open(x.sim.state());
 }
 
-// With one job there is nobody to compare with: the delay to delivery.
+// A single job has no other job to compare with, so the reward is the delay to delivery.
 TEST(job_slowdown_of_a_single_job_is_the_delay) {
   Books x(seam_on_dragonfly(recorded("job_slowdown", 1 << 14)));
   for (u32 k = 0; k < 400; k++) x.cycle();
@@ -186,7 +186,7 @@ TEST(job_slowdown_of_a_single_job_is_the_delay) {
         *kept<double>(net, x.sim.state(), "job_slowdown") > 1);
 }
 
-// Transition n lies in row n mod capacity; a small ring holds the last ones.
+// Transition n is in row n mod capacity. A small ring holds the last transitions.
 TEST(the_ring_wraps) {
   constexpr u32 kRoom = 37;
   Simulation small(seam_on_dragonfly(recorded("hop_delay", kRoom))),
@@ -211,14 +211,14 @@ TEST(the_ring_wraps) {
     CHECK(std::equal(&a.ring_next_mask[row * slots], &a.ring_next_mask[row * slots] + slots,
                      &b.ring_next_mask[n * slots]));
   }
-  // Without a ring nothing is opened.
+  // Without a ring no decision is recorded.
   Simulation none(seam_on_dragonfly({"agent", {}}));
   advance_at_random(none, 300);
   CHECK(none.state().part.learning.decisions > 100 && none.state().part.learning.recorded == 0 &&
         none.state().open_decisions.empty());
 }
 
-// A packet's decisions are kept all or not at all; what is kept does not change what happens.
+// All decisions of a packet are recorded, or none. The recording does not change the run.
 TEST(a_part_of_the_packets_is_recorded_whole) {
   Simulation part(seam_on_dragonfly(recorded("hop_delay", 1 << 14, {{"record_part", 0.3}}))),
       all(seam_on_dragonfly(recorded("hop_delay", 1 << 14)));
@@ -251,14 +251,14 @@ TEST(a_part_of_the_packets_is_recorded_whole) {
   check_nothing_is_open(part.state());
 }
 
-// ---- Forks, snapshots, rows elsewhere ----
+// ---- Forks, snapshots, rows in other memory ----
 
 namespace {
 
 const Section kPolicy = {
     "policy", {{"record", i64{100}}, {"epsilon", 0.2}, {"temperature", 0.5}, {"hidden", std::vector<double>{9}}}};
 
-// Weights of a policy that does not see zeros alone.
+// Draws weights that are not all zero.
 void draw_weights(Simulation& sim, u64 seed) {
   auto& weights = sim.state().weights;
   for (std::size_t k = 0; k < weights.size(); k++) weights[k] = static_cast<float>(unit(draw(seed, 5, k)) - 0.5);
@@ -324,7 +324,7 @@ TEST(a_fork_between_the_halves_of_a_cycle_keeps_its_decisions) {
   }
 }
 
-// Whoever runs several networks gives them rows in one array of its own.
+// A program with several networks can place the rows of all of them in one array.
 TEST(rows_may_lie_elsewhere) {
   Simulation own(seam_on_dragonfly(recorded("hop_delay", 200))), guest(seam_on_dragonfly(recorded("hop_delay", 200)));
   const Seam& seam = *guest.network().seam;
@@ -341,7 +341,7 @@ TEST(rows_may_lie_elsewhere) {
           std::equal(d.mask, d.mask + d.count * seam.slots, masks.data()));
   }
   CHECK_EQ(own.hash(), guest.hash());
-  // A fork has rows of its own and leaves those alone.
+  // A fork has its own rows and does not write to these.
   Simulation fork(guest);
   const auto before = rows;
   advance_at_random(fork, 50);
@@ -350,7 +350,7 @@ TEST(rows_may_lie_elsewhere) {
   CHECK_EQ(fork.hash(), guest.hash());
 }
 
-// While all ranks compute, cycles are skipped; not those in which news come home.
+// Cycles in which all ranks compute are skipped, except the cycles in which feedback arrives.
 TEST(news_of_a_workload_come_in_time) {
   Config c = config(small_network(), sc22(), {"random", {{"record", i64{4096}}}}, {"", {}});
   c.workload = {

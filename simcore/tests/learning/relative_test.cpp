@@ -1,5 +1,5 @@
-// Features and rewards in the network's own time: what is twice as slow in all its parts looks the same, an idle
-// network loses nothing, a toll falls on what is lost to queues alone; and the slots that seem the best at first sight.
+// Features and rewards in the network's own unit of time. A network that is twice as slow in all its parts looks the
+// same, an idle network loses no time, and a toll applies only to time lost in queues. Also the slots by estimate.
 #include <algorithm>
 #include <set>
 
@@ -16,7 +16,7 @@ Values relative_seam(const Values& more = {}) {
                more);
 }
 
-// All times of a router twice as long.
+// The router with all times doubled.
 Values slower(const Values& router) {
   Values out = router;
   for (auto& [key, value] : out)
@@ -27,7 +27,7 @@ Values slower(const Values& router) {
   return out;
 }
 
-// Every row of a run in which any slot is taken, and every reward that came of it.
+// The rows of a run with random slots, and all rewards.
 struct Seen {
   std::vector<float> rows, rewards;
   double scale_ns = 0;
@@ -64,18 +64,17 @@ TEST(what_is_twice_as_slow_looks_the_same) {
   }
 }
 
-// hpdc21: a flit takes 32 ns, a hop 52 or 322 (rounded to cycles of 1.6: 20, 32 + 20 or 201 + 20, as
-// observation_on_output_queues has it).
+// hpdc21: a flit takes 32 ns. A local hop takes 52 cycles of 1.6 ns and a global hop 221: 20 + 1 + 31 or 200.
 TEST(relative_features_by_hand) {
   Lone x = Lone(build(config(small_network(), hpdc21(), {"agent", relative_seam()}, {"uniform", {}})));
   const Seam& seam = *x.net.seam;
   const double local = 52 * 1.6, global = 221 * 1.6, flit = 32, mean = (3 * local + 2 * global) / 5 + flit;
   CHECK_NEAR(seam.hop_scale_ns, mean, 1e-3);
-  // router 1 to group 1, by port 2, which is local; 3 and 4 are, too, 5 and 6 are global
+  // Router 1 to group 1 by port 2, which is local. Ports 3 and 4 are local, 5 and 6 global.
   const Place at = x.send(2, 10);
   x.state.ports[x.net.port(1, 3)].queued = 5;
   x.state.ports[x.net.port(1, 3)].load = 12;
-  x.net.feedback.row(x.state, 1, 2)[2] = 250;  // router 1, group 1, where it enters; third column: port 4
+  x.net.feedback.row(x.state, 1, 2)[2] = 250;  // router 1, group 1, where the packet enters; third column: port 4
   const Shown shown = show(x, at);
   CHECK_EQ(shown.count, 5u);
   CHECK_NEAR(shown.general.at("hops_left"), 3 / 8.0, 1e-6);
@@ -90,7 +89,7 @@ TEST(relative_features_by_hand) {
   CHECK_NEAR(shown.per_slot[2].at("lost"), 250 / mean, 1e-5);
 }
 
-// A row per group and leg, and, where senders are told apart, per place of the sender on its router.
+// One row per group and leg. If senders are distinguished, also per place of the sender on its router.
 TEST(time_lost_is_told_by_leg_and_sender) {
   for (const bool by_source : {false, true}) {
     const Values seam = relative_seam(
@@ -107,7 +106,7 @@ TEST(time_lost_is_told_by_leg_and_sender) {
         const u32 row = (1 * places + (source - 2) % places) * 2 + (hops > 0);
         const Shown shown = show(x, at);
         CHECK(shown.count > 0);
-        CHECK_NEAR(shown.per_slot[0].at("lost"), 10.0 * row / mean, 1e-4);  // the minimal port, 2, is the first column
+        CHECK_NEAR(shown.per_slot[0].at("lost"), 10.0 * row / mean, 1e-4);  // the minimal port 2 is the first column
       }
   }
 }
@@ -150,8 +149,8 @@ TEST(relative_features_keep_to_their_bounds_on_every_network) {
     }
 }
 
-// With a toll of 0 the rewards are those of hop_delay in other units; nothing queues in the course of a lone packet, so
-// no toll falls on it, whichever way it goes; under load the toll falls on what was lost.
+// With toll 0 the rewards are those of hop_delay in another unit. A packet alone waits in no queue, so it pays no toll
+// on any path. Under load the toll applies to the time lost.
 TEST(a_toll_falls_on_what_is_lost) {
   const Values no_toll = {{"toll", 0.0}};
   const Seen us =
@@ -181,14 +180,14 @@ TEST(a_toll_falls_on_what_is_lost) {
           rewards[toll > 0].push_back(sim.state().ring_reward[k]);
       }
       CHECK_EQ(rewards[0].size(), rewards[1].size());
-      // an arrival may wait for the crossbar's edge, and for its output to wake
+      // An arrival may wait for a cycle of the crossbar, and for its output to wake.
       for (std::size_t k = 0; k < rewards[0].size(); k++) CHECK_NEAR(rewards[0][k], rewards[1][k], 5 * 0.35);
     }
   CHECK_THROWS(ConfigError, build(seam_on_dragonfly({"agent", {{"toll", 3.0}}})), "toll", "hop_delay");
 }
 
-// 8x8: 2 direct links and 12 deroutes. The first stays; of the others those of the shortest way and queue are taken, of
-// equals any.
+// 8x8: 2 direct links and 12 deroutes. The first candidate stays. The other slots take the candidates of least distance
+// and queue, at random among equals.
 TEST(slots_by_estimate_are_the_best) {
   Lone x = Lone(build(config(hyperx_section({8, 8}, 1), input_queued(),
                              {"agent", {{"slots", i64{4}}, {"slots_by", std::string("estimate")}}}, {"uniform", {}})));
@@ -198,24 +197,25 @@ TEST(slots_by_estimate_are_the_best) {
     const auto all = x.candidates(at);
     const Shown shown = show(x, at);
     CHECK(all.size() == 14 && shown.count == 4 && shown.slots[0] == all[0]);
-    CHECK_EQ(std::ranges::count(shown.slots, all[1]), 1);  // the other direct one; the links are all local
+    CHECK_EQ(std::ranges::count(shown.slots, all[1]), 1);  // the other direct link; all links are local
     for (u32 k = 1; k < 4; k++) taken.insert(shown.slots[k].port);
   }
   CHECK_EQ(taken.size(), 13u);
-  // A hop is 11 ns: behind 30 flits the direct one is worse than any deroute, behind 5 it is not.
+  // A hop takes 11 ns. With 30 flits in its queue the direct link is worse than any deroute, with 5 it is not.
   const Place at = x.send(0, 9, 1);
   const auto all = x.candidates(at);
   for (const u32 flits : {5u, 30u}) {
     x.state.ports[x.net.port(at.router, all[1].port)].load = flits;
     CHECK_EQ(std::ranges::count(show(x, at).slots, all[1]), flits == 5 ? 1 : 0);
   }
-  // Of the deroutes one has no queue.
+  // Only one deroute has no queue.
   for (u32 k = 1; k < 14; k++) x.state.ports[x.net.port(at.router, all[k].port)].load = k == 7 ? 0 : 40 + k;
   CHECK(show(x, at).slots[1] == all[7]);
 }
 
-// Dragonfly with 8 routers and 4 global links per router: from router 1 to group 1 the minimal port and 10 others, of
-// which 6 are local. Idle, a local one seems shorter than any global one; they take turns all the same.
+// Dragonfly with 8 routers per group and 4 global links per router: from router 1 to group 1 the minimal port and 10
+// others, 6 of them local. On an idle network local ports seem shorter than global ports. Both kinds still get slots in
+// turn.
 TEST(slots_by_estimate_take_local_and_global_links_in_turn) {
   Lone x = Lone(build(config(network_1056(), hpdc21(),
                              {"agent", {{"slots", i64{5}}, {"slots_by", std::string("estimate")}}}, {"uniform", {}})));

@@ -1,4 +1,4 @@
-// The learning seam: which candidates an agent sees, and what it sees of them.
+// The learning seam: the candidates in an agent's slots, and their features.
 #include <algorithm>
 #include <set>
 
@@ -19,8 +19,8 @@ Lone lone(const Section& topology, const Section& routing, const Values& router 
 
 // ---- Slots ----
 
-// A lone packet at its source: terminal 2 (router 1) to group 1 has the minimal port 2, local ports 3, 4 and global
-// ones 5, 6.
+// A packet alone at its source: terminal 2 (router 1) to group 1 has the minimal port 2, local ports 3, 4 and global
+// ports 5, 6.
 TEST(all_candidates_in_order_where_they_fit) {
   Lone x = lone(small_network(), {"agent", {{"slots", i64{8}}}});
   const Shown shown = show(x, x.send(2, 10));
@@ -29,13 +29,13 @@ TEST(all_candidates_in_order_where_they_fit) {
   CHECK(shown.mask == (std::vector<u8>{1, 1, 1, 1, 1, 0, 0, 0}));
   for (u32 k = 5; k < 8; k++)
     for (const auto& [name, value] : shown.per_slot[k]) CHECK_EQ(value, 0.0f);
-  // One candidate is nobody's decision: ejection, and the last group.
+  // A single candidate is no decision: ejection, and a hop within the last group.
   CHECK_EQ(show(x, x.send(2, 3)).count, 0u);
   CHECK(x.batch.out_port[0] == 1 && x.batch.out_class[0] == 0);
   CHECK_EQ(show(x, x.send(2, 0)).count, 0u);
   CHECK(x.batch.out_port[0] == 2 && x.batch.out_class[0] == 0);
 
-  // at most 3 + 2 * 2 and 5 candidates
+  // At most 3 + 2 * 2 and 5 candidates.
   for (const auto& [name, loaded_config] : loaded({"agent", {{"slots", i64{16}}}})) {
     Simulation sim(loaded_config);
     u64 seen = 0;
@@ -54,8 +54,9 @@ TEST(all_candidates_in_order_where_they_fit) {
   }
 }
 
-// Of 5 candidates 3 slots: the minimal one, and each ordered pair of the four others with probability 1/12.
-// Of 14 (8x8, both dimensions unaligned: 2 direct, 12 deroutes) 8 slots: each other with probability 7/13.
+// 3 slots of 5 candidates: the minimal candidate, and each ordered pair of the other four with probability 1/12. 8
+// slots of 14 candidates (8x8, both dimensions unaligned: 2 direct, 12 deroutes): each of the others with probability
+// 7/13.
 TEST(slots_are_drawn_alike) {
   Lone x = lone(small_network(), {"agent", {{"slots", i64{3}}}});
   constexpr u32 kDraws = 12000;
@@ -121,7 +122,7 @@ TEST(what_the_seam_refuses) {
 
 // ---- Observations ----
 
-// input_queued: a buffer of 256 flits, a local hop takes 11 ns, a global one 101. From router 1 to router 5 (group 1):
+// input_queued: a buffer of 256 flits. A local hop takes 11 ns, a global hop 101. From router 1 to router 5 (group 1):
 // 1 -> 0 -> 4 -> 5.
 TEST(observation_by_hand) {
   Lone x = lone(small_network(), {"agent", {{"slots", i64{6}}}});
@@ -132,8 +133,8 @@ TEST(observation_by_hand) {
   x.packet().injected = 100;
   x.packet().flits = 4;
   x.state.part.totals.now = 500;
-  congest(x, 1, 3, 0, 0, 64);  // of class 0, which is the packet's
-  congest(x, 1, 3, 2, 0, 96);  // of another
+  congest(x, 1, 3, 0, 0, 64);  // class 0, the packet's class
+  congest(x, 1, 3, 2, 0, 96);  // another class
   congest(x, 1, 6, 0, 0, 256);
   x.state.input_vcs[x.net.vc_id(x.net.port(1, 0), 0)].count = 32;
   x.net.feedback.row(x.state, 1, 1)[2] = 250;  // router 1, group 1, third column: port 4
@@ -147,9 +148,9 @@ TEST(observation_by_hand) {
   struct Slot {
     float link, vc_class, more_time, more_hops, hop_time, minimal, lost;
   };
-  // By router 2 or 3: another local hop. By a global link to group 3 or 4, whose router 0 has the links to both group 0
-  // and 1 (q = 0, 1): 101 + 101 + (group 1's router 1 has the links to groups 3, 4 (q = 2, 3)) nothing: two hops, 202
-  // ns.
+  // Slots 1 and 2, by router 2 or 3: another local hop. Slots 3 and 4, by a global link to group 3 or 4. There router 0
+  // has the links to groups 0 and 1 (q = 0, 1). In group 1, router 1 has the links to groups 3 and 4 (q = 2, 3). So
+  // this path has two hops and takes 101 + 101 = 202 ns.
   const Slot slots[] = {{0, 0, 0, 0, 0.011f, 1, 0},
                         {0.625f, 0.25f, 0.011f, 0.5f, 0.011f, 0, 0},
                         {0, 0, 0.011f, 0.5f, 0.011f, 0, 0.25f},
@@ -171,8 +172,7 @@ TEST(observation_by_hand) {
   }
   for (const auto& [name, value] : shown.per_slot[5]) CHECK_FOR(value == 0, name);
 
-  // In the middle of its way: one hop done, at the first router of group 3 (router 12), reached by a global link (port
-  // 5).
+  // Half-way: one hop done, at the first router of group 3 (router 12), reached by a global link (port 5).
   x.packet().hops = 1;
   shown = show(x, {12, 5, 0});
   CHECK_EQ(shown.general.at("hops"), 0.125f);
@@ -180,8 +180,8 @@ TEST(observation_by_hand) {
   CHECK_EQ(shown.general.at("hops_left"), 0.125f);
 }
 
-// Output queues: hpdc21 has 20 + 20 flits a VC, and a local hop takes 31 cycles, the pipeline 1, the queue 20: 83.2 ns.
-// With 8 VCs for 5 classes, class 0 has the VCs 0 and 5: the emptier counts.
+// Output queues: hpdc21 has 20 + 20 flits per VC. A local hop takes 31 cycles, the pipeline 1 and the queue 20: 83.2
+// ns. With 8 VCs for 5 classes, class 0 has VCs 0 and 5, and the emptier one counts.
 TEST(observation_by_hand_with_output_queues) {
   Lone x = lone(small_network(), {"agent", {}}, merge(hpdc21(), {{"vcs", i64{8}}}));
   const Place at = x.send(2, 10);
@@ -196,7 +196,7 @@ TEST(observation_by_hand_with_output_queues) {
   CHECK_NEAR(shown.general.at("load_mean"), 1 / 5.0, 1e-6);
 }
 
-// HyperX: equal links, so time tells hops. From (0, 0) to (1, 1): two direct hops; a deroute is one more.
+// HyperX: all links are equal, so times follow hops. From (0, 0) to (1, 1): two direct hops, and a deroute adds one.
 TEST(observation_on_hyperx) {
   Lone x = lone(hyperx_section({4, 4}, 1), {"agent", {{"slots", i64{16}}}});
   const Shown shown = show(x, x.send(0, 5));
@@ -210,8 +210,7 @@ TEST(observation_on_hyperx) {
   }
 }
 
-// The minimal candidate is never a detour: from everywhere to everywhere, it is on the way, and takes as long as is
-// said.
+// The first candidate is always on the minimal path, between any two terminals, and the path takes the given time.
 TEST(the_first_candidate_is_on_the_minimal_path) {
   for (const Section& topology : {small_network(), dragonfly_section(1, 3, 1, 4),
                                   hyperx_section({3, 4}, 1, {{"links", std::vector<double>{2, 1}}})}) {
@@ -254,7 +253,7 @@ TEST(rows_are_as_wide_on_every_network) {
 
 namespace {
 
-// Runs, and holds every feature of every row against its bounds. Returns the decisions.
+// Runs and checks every feature of every row against its bounds. Returns the number of decisions.
 u64 check_bounds(Simulation& sim, u32 cycles, const std::string& name) {
   const Seam& seam = *sim.network().seam;
   std::vector<Feature> features, per_slot;
@@ -287,7 +286,7 @@ TEST(observations_keep_to_their_bounds) {
     Simulation sim(loaded_config);
     CHECK(check_bounds(sim, 1500, name) > 2000);
   }
-  // Links of 200 us: what is measured in us would pass 100.
+  // Links of 200 us: values in us would exceed 100.
   Simulation far(seam_on_dragonfly({"agent", {}},
                                    merge(input_queued(), {{"cycle_ns", 100.0},
                                                           {"link_latency_ns_host", 1000.0},
@@ -303,7 +302,7 @@ TEST(observations_keep_to_their_bounds) {
   CHECK(check_bounds(far, 6000, "far") > 2000);
 }
 
-// Of queues and losses there is nothing to see on an idle network.
+// An idle network shows no queues and no losses.
 TEST(an_idle_network_looks_idle) {
   for (const Section& topology : {small_network(), hyperx_section({4, 4}, 2)})
     for (const Values& router : {input_queued(), hpdc21(), sc19()}) {

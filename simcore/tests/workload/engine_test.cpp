@@ -1,5 +1,5 @@
 // The schedule engine: LogGOPS to the nanosecond against closed forms and an independent interpreter, messages on the
-// simulated network, order, rendezvous, what is refused.
+// simulated network, their order, rendezvous, and refusals.
 #include <algorithm>
 #include <set>
 
@@ -58,7 +58,7 @@ s requires k
 }
 )";
 
-// Runs until every rank is done, checking conservation now and then.
+// Runs until every rank is done.
 void finish(Simulation& sim, u64 most = 20000000) {
   sim.begin_window();
   const bool done = sim.run_workload(most);
@@ -99,7 +99,7 @@ TEST(loggops_dissemination_takes_a_round_per_doubling) {
                                                    {"bytes", i64{8}}})},
                              pure()));
     finish(sim);
-    // Every rank sends as soon as it has received: o, L, o and the bytes behind the first, a round after the other.
+    // Every rank sends when it has received: o, L, o and the bytes after the first, one round after the other.
     for (u32 r = 0; r < ranks; r++) CHECK_EQ(finish_ns(sim, r), rounds * (1500u + 2500 + 1500 + 7 * 6));
   }
 }
@@ -161,7 +161,7 @@ TEST(workload_same_seed_same_finish_times) {
   CHECK(run(1) != run(2));
 }
 
-// The same bits on every machine; a change of behaviour changes this number in the same commit.
+// The hash is the same on every machine. It changes only with the behaviour.
 TEST(workload_golden_hash) {
   Simulation sim(with_jobs({motif("lulesh", {{"ranks", i64{27}}, {"iterations", i64{1}}, {"slices", i64{10}}}),
                             motif("dl", {{"ranks", i64{30}}, {"iterations", i64{1}}, {"bytes", i64{50000}}})},
@@ -184,17 +184,17 @@ TEST(workload_snapshot_goes_on_as_the_original_does) {
   CHECK_EQ(fork.hash(), sim.hash());
 }
 
-// One message alone: what the hosts charge, and what the network takes without queueing.
+// A single message: the costs of the hosts, and the time of the network without queueing.
 TEST(workload_eager_message_alone_takes_what_host_and_network_say) {
   const auto program = read_goal("num_ranks 2\nrank 0 {\nsend 467b to 1\n}\nrank 1 {\nrecv 467b from 0\n}\n", "one");
   Simulation sim(with_jobs({given("one", program, {0, 1})}, {}));
   finish(sim);
-  // Sender: entry 30, setup 24, copy 0.344 x 467, return 30. The NIC has it 10 ns after the copy.
+  // Sender: entry 30, setup 24, copy 0.344 x 467, return 30. The NIC gets the message 10 ns after the copy.
   const u64 handed = 30000 + 24000 + 344 * 467 + 10000;
   CHECK_EQ(sim.state().ranks[0].finished, u64{30000 + 24000 + 344 * 467 + 30000});
-  // 467 + 45 bytes are one packet of 4 flits. Between two terminals of one router: the NIC wakes for a flit time (4
-  // cycles), there and back 40 ns less, pipeline, crossbar and wake of the output, and the tail 3 flit times behind the
-  // head.
+  // 467 + 45 bytes are one packet of 4 flits between two terminals of one router. Its latency consists of the NIC's
+  // wake-up of one flit time (4 cycles), the host channels (40 ns), pipeline, crossbar and wake-up of the output. The
+  // tail follows 3 flit times after the head.
   const double received = static_cast<double>(sim.state().ranks[1].finished) / 1000;
   const u64 cycle = 1280, injected = (handed + cycle - 1) / cycle;
   const JobTotals t = job_sums(sim.state())[0];
@@ -207,7 +207,7 @@ TEST(workload_eager_message_alone_takes_what_host_and_network_say) {
 }
 
 TEST(workload_rendezvous_waits_for_its_receiver) {
-  // The receiver computes for 100 us before it posts: the sender is held up until then, and no data move before.
+  // The receiver computes for 100 us before it posts. Until then the sender waits, and no data move.
   const auto program = read_goal(
       "num_ranks 2\nrank 0 {\nsend 100000b to 1\n}\nrank 1 {\nc: calc 100000\nr: recv 100000b from 0\nr requires "
       "c\n}\n",
@@ -220,11 +220,11 @@ TEST(workload_rendezvous_waits_for_its_receiver) {
   CHECK(sender > receiver - 700 && sender < receiver + 1000);          // it ends with the acknowledgement
   Simulation eager(with_jobs({given("late", program, {0, 71})}, {{"mpi_eager_bytes", i64{100000}}}));
   finish(eager);
-  CHECK(static_cast<double>(eager.state().ranks[0].finished) / 1000 < 35000);  // copies and goes on
+  CHECK(static_cast<double>(eager.state().ranks[0].finished) / 1000 < 35000);  // it copies and continues
 }
 
 TEST(workload_messages_between_two_ranks_keep_their_order) {
-  // Large, then small, by many paths: any-tag receives must see them in the order in which they were sent.
+  // Large and small messages in turn, over many paths. Receives with any tag must match them in the order of sending.
   std::string text = "num_ranks 2\nrank 0 {\n";
   for (u32 k = 0; k < 40; k++)
     text += "s" + std::to_string(k) + ": send " + std::to_string(k % 2 ? 8 : 11000) + "b to 1 tag " +
@@ -240,7 +240,7 @@ TEST(workload_messages_between_two_ranks_keep_their_order) {
                               motif("ur", {{"ranks", i64{60}}, {"iterations", i64{30}}, {"bytes", i64{8000}}})},
                              {{"nic_order", std::string(order)}}, scenes::small_network(), "valiant_router"));
     sim.begin_window();
-    // A receive that met the message of another would end before its own: sizes tell them apart at the end.
+    // A receive that matches another message would finish too early: the sizes reveal it.
     std::vector<u32> met;
     while (!sim.workload_finished() && sim.state().part.totals.now < 2000000) {
       sim.run_workload(1);
@@ -256,7 +256,7 @@ TEST(workload_messages_between_two_ranks_keep_their_order) {
 }
 
 TEST(workload_that_waits_for_ever_says_who_waits_for_what) {
-  // Both receive before they send.
+  // Both ranks receive before they send.
   const auto program = read_goal(
       "num_ranks 2\nrank 0 {\nr: recv 8b from 1 tag 5\ns: send 8b to 1 tag 6\ns requires r\n}\nrank 1 {\nr: recv 8b "
       "from 0 tag 6\ns: send 8b to 0 tag 5\ns requires r\n}\n",
@@ -294,7 +294,7 @@ TEST(workload_jobs_start_when_told) {
 }
 
 TEST(workload_idle_cycles_are_skipped_without_a_trace) {
-  // 5 ms of computing between two exchanges: as fast as without, and to the cycle where the clock says.
+  // A computation of 5 ms before a message: it runs as fast as without, and ends in the right cycle.
   const auto program = read_goal(
       "num_ranks 2\nrank 0 {\nc: calc 5000000\ns: send 512b to 1\ns requires c\n}\nrank 1 {\nr: recv 512b from 0\n}\n",
       "idle");
@@ -309,35 +309,50 @@ TEST(workload_idle_cycles_are_skipped_without_a_trace) {
 }
 
 TEST(workload_placements) {
-  const Config config = with_jobs({motif("halo3d", {{"ranks", i64{20}}}), motif("ur", {{"ranks", i64{16}}})}, {});
-  const Simulation sim(config);
+  using Order = std::vector<u32>;
+  const Simulation sim(with_jobs({motif("halo3d", {{"ranks", i64{20}}}), motif("ur", {{"ranks", i64{16}}})}, {}));
   const Network& net = sim.network();
+  const auto order_of = [&](const std::string& policy, u64 seed) {
+    return placement_order(net, policy, seed, {20, 16});
+  };
+  const auto router = [&](u32 t) { return net.terminal_router[t]; };
+  const auto group = [&](u32 t) { return net.router_group[router(t)]; };
+  const std::map<std::string, std::function<void(const Order&)>> rules = {
+      {"linear",
+       [&](const Order& order) {
+         for (u32 k = 0; k < 72; k++) CHECK_EQ(order[k], k);
+       }},
+      {"random", [&](const Order& order) { CHECK(order != order_of("random", 8)); }},
+      {"random_router",
+       [&](const Order& order) {
+         for (u32 k = 0; k < 72; k += 2) CHECK_EQ(router(order[k]), router(order[k + 1]));
+       }},
+      {"random_group",
+       [&](const Order& order) {
+         for (u32 k = 0; k < 72; k++) CHECK_EQ(group(order[k]), group(order[k / 8 * 8]));
+       }},
+      {"clustered",
+       [&](const Order& order) {
+         std::set<u32> first, second;
+         for (u32 k = 0; k < 20; k++) first.insert(group(order[k]));
+         for (u32 k = 20; k < 36; k++) second.insert(group(order[k]));
+         CHECK_EQ(first.size(), std::size_t{3});
+         CHECK_EQ(second.size(), std::size_t{2});
+         for (const u32 g : second) CHECK(first.count(g) == 0);
+       }},
+      {"fragmented",
+       [&](const Order& order) {  // first about four in five terminals in order, then the skipped ones in order
+         const auto skipped = std::is_sorted_until(order.begin(), order.end());
+         CHECK(skipped - order.begin() > 44 && skipped - order.begin() < 71);
+         CHECK(std::is_sorted(skipped, order.end()));
+         CHECK(order != order_of("fragmented", 8));
+       }},
+  };
   for (const std::string& policy : placement_policies()) {
-    const auto order = placement_order(net, policy, 7, {20, 16});
+    const Order order = order_of(policy, 7);
     CHECK_EQ(std::set<u32>(order.begin(), order.end()).size(), std::size_t{72});
-    CHECK(order == placement_order(net, policy, 7, {20, 16}));
-    const auto group = [&](u32 t) { return net.router_group[net.terminal_router[t]]; };
-    if (policy == "random") CHECK(order != placement_order(net, policy, 8, {20, 16}));
-    if (policy == "random_router")
-      for (u32 k = 0; k < 72; k += 2) CHECK_EQ(net.terminal_router[order[k]], net.terminal_router[order[k + 1]]);
-    if (policy == "random_group")
-      for (u32 k = 0; k < 72; k++) CHECK_EQ(group(order[k]), group(order[k / 8 * 8]));
-    if (policy == "clustered") {
-      std::set<u32> first, second;
-      for (u32 k = 0; k < 20; k++) first.insert(group(order[k]));
-      for (u32 k = 20; k < 36; k++) second.insert(group(order[k]));
-      CHECK_EQ(first.size(), std::size_t{3});
-      CHECK_EQ(second.size(), std::size_t{2});
-      for (const u32 g : second) CHECK(first.count(g) == 0);
-    }
-    if (policy == "fragmented") {  // those taken in their order, about four in five; then those passed over in theirs
-      const auto passed = std::is_sorted_until(order.begin(), order.end());
-      CHECK(passed - order.begin() > 44 && passed - order.begin() < 71);
-      CHECK(std::is_sorted(passed, order.end()));
-      CHECK(order != placement_order(net, policy, 8, {20, 16}));
-    }
-    if (policy == "linear")
-      for (u32 k = 0; k < 72; k++) CHECK_EQ(order[k], k);
+    CHECK(order == order_of(policy, 7));
+    if (const auto rule = rules.find(policy); rule != rules.end()) rule->second(order);
   }
 }
 
@@ -386,7 +401,7 @@ TEST(workload_refuses_what_cannot_run) {
   refused(both, {"traffic", "workload"});
 }
 
-// ---- who delays whom ----
+// ---- The delay that jobs cause each other ----
 
 TEST(blame_adds_up_to_the_time_packets_waited) {
   Simulation sim(
@@ -396,10 +411,9 @@ TEST(blame_adds_up_to_the_time_packets_waited) {
   const Network& net = sim.network();
   const u32 jobs = net.accounted_jobs;
   CHECK_EQ(jobs, 3u);
-  sim.run(3000);  // packets are on their way, and waiting, as the window begins
+  sim.run(3000);  // packets are on their way and wait when the window begins
   sim.begin_window();
-  // The waiting counts, integrated here cycle by cycle over the time in which a channel is busy, and apart by whose
-  // flits are on it.
+  // The waiting packets, summed here over the cycles in which a channel is busy, by the job whose flits are on it.
   std::vector<u64> waited(net.router_ports * jobs * jobs, 0);
   const auto compare = [&] {
     const State& s = sim.state();
@@ -412,7 +426,7 @@ TEST(blame_adds_up_to_the_time_packets_waited) {
       u64 here = 0;
       for (u32 v = 0; v < jobs; v++) {
         here += flits[p * jobs + v];
-        // Who waits has been charged for all of the flit that is on the channel.
+        // A waiting job is charged in advance for the whole flit that is on the channel.
         for (u32 c = 0; c < jobs; c++)
           wrong += charged[(p * jobs + v) * jobs + c] !=
                    waited[(p * jobs + v) * jobs + c] + (c == account.job ? rest * s.job_waiting[p * jobs + v] : 0);
@@ -432,7 +446,7 @@ TEST(blame_adds_up_to_the_time_packets_waited) {
     if (s.part.totals.now % 1000 == 0) compare();
   }
   CHECK(sim.workload_finished());
-  sim.run(1000);  // the last credits come home
+  sim.run(1000);  // until the last credits have returned
   compare();
   const std::vector<u64> open = wait_blame(net, sim.state());
   sim.end_window();
@@ -452,8 +466,8 @@ TEST(blame_adds_up_to_the_time_packets_waited) {
   }
   for (const u16 slots : s.job_downstream) CHECK_EQ(slots, 0u);
   CHECK(flits > 10000);
-  CHECK(charged > 1000);  // jobs waited for each other
-  // A terminal is one job's: nothing of another waits for its channel.
+  CHECK(charged > 1000);  // jobs have waited for each other
+  // A terminal belongs to one job, so no other job uses its channel.
   for (u32 t = 0; t < net.terminals; t++) {
     const u32 r = net.workload->terminal_rank[t], p = net.port(net.terminal_router[t], net.terminal_port[t]);
     for (u32 v = 0; v < jobs; v++)
@@ -462,7 +476,7 @@ TEST(blame_adds_up_to_the_time_packets_waited) {
 }
 
 TEST(blame_names_the_job_that_holds_the_link) {
-  // Groups 0 and 1 share one global link; job a sends one small message over it, job b floods it.
+  // Groups 0 and 1 share one global link. Job a sends one small message over it, and job b floods it.
   std::vector<u32> a = {0, 8}, b = {1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15};
   std::string text = "num_ranks 14\n";
   for (u32 r = 0; r < 14; r++) {
@@ -488,14 +502,13 @@ TEST(blame_names_the_job_that_holds_the_link) {
 }
 
 TEST(every_motif_runs_to_its_end_on_every_host) {
+  const std::map<std::string, double> size_scales = {{"fft3d", 1e-4}, {"lqcd", 0.001}};
   for (const auto& [name, spec] : registry<MotifSpec>())
     for (const char* host : {"mpi", "loggops"}) {
       const u32 ranks = motif_ranks(name, 36);
-      Simulation sim(with_jobs({motif(name, {{"ranks", i64{ranks}},
-                                             {"scale", 0.01},
-                                             {"size_scale", name == "fft3d"  ? 1e-4
-                                                            : name == "lqcd" ? 0.001
-                                                                             : 0.01}})},
+      const auto own = size_scales.find(name);
+      const double size_scale = own == size_scales.end() ? 0.01 : own->second;
+      Simulation sim(with_jobs({motif(name, {{"ranks", i64{ranks}}, {"scale", 0.01}, {"size_scale", size_scale}})},
                                {{"host", std::string(host)}}, scenes::small_network(), "par"));
       finish(sim);
       const JobTotals t = job_sums(sim.state())[0];

@@ -1,4 +1,4 @@
-// GOAL schedules as text and as arrays: what is read, what is refused and where, and that writing loses nothing.
+// GOAL schedules as text and as arrays: their content, refusals with their places, and lossless writing.
 #include "workload/goal.hpp"
 
 #include "simcore/error.hpp"
@@ -52,7 +52,7 @@ std::string text(const Program& program) {
   return out;
 }
 
-// The body of the only rank, read and shown.
+// The block of a program with one rank and the lines `body`.
 Block only(const std::string& body) {
   return block_of(*read_goal("num_ranks 1\nrank 0 {\n" + body + "}\n", "x.goal"), 0);
 }
@@ -68,12 +68,12 @@ void refused(const std::string& goal, const std::string& place, const std::vecto
   CHECK_FOR(message.find("; expected ") != std::string::npos, message);
   for (const std::string& part : parts) CHECK_FOR(message.find(part) != std::string::npos, part + " in: " + message);
 }
-// The same for lines of rank 0 of two; the first of them is line 3.
+// The same for lines of rank 0 of two ranks. The first of these lines is line 3.
 void refused_in_rank(const std::string& lines, const std::string& place, const std::vector<std::string>& parts) {
   refused("num_ranks 2\nrank 0 {\n" + lines + "\n}\nrank 1 {\n}\n", place, parts);
 }
 
-// Down and up a binary tree.
+// Messages down and up a binary tree.
 std::string tree(u32 ranks) {
   std::string out = "num_ranks " + std::to_string(ranks) + "\n";
   for (u32 rank = 0; rank < ranks; rank++) {
@@ -93,7 +93,7 @@ std::string tree(u32 ranks) {
   return out;
 }
 
-// The arrays of a program, and room to spoil them.
+// The arrays of a program, which the cases change.
 struct Arrays {
   i64 ranks = 2;
   // Rank 0: three times {calc, send}, then {send}. Rank 1: four times {receive}.
@@ -216,7 +216,7 @@ TEST(goal_labels) {
 TEST(goal_circles) {
   refused_in_rank("a: calc 1\nb: calc 1\nc: calc 1\nb requires a\nc requires b\na requires c", "8:1",
                   {"c (line 5) -> a (line 3) -> b (line 4) -> c (line 5)"});
-  // A wait for a start closes it as well; what hangs behind the circle is not part of it.
+  // A dependency on a start closes a cycle as well. The operation c only depends on the cycle and is not named.
   refused_in_rank("a: calc 1\nb: calc 1\nc: calc 1\na irequires b\nb irequires a\nc requires b", "7:1",
                   {"a (line 3) -> b (line 4) -> a (line 3)"});
   CHECK_EQ(only("a: calc 1\nb: calc 1\na requires b\n").dependencies.size(), 1u);
@@ -234,7 +234,7 @@ TEST(goal_messages_without_partner) {
   refused(two("send 1b to 1\nsend 1b to 1\n", "recv 1b from -1\n"), "4:1",
           {"nobody receives", "1 message with wildcards", "leave 2"});
   refused(two("send 1b to 1 tag 1\n", "recv 1b from -1 tag 2\n"), "6:1", {"nobody sends", "any rank with tag 2"});
-  // Exact receives first, wildcards take the rest.
+  // Exact receives match first, and receives with wildcards take the rest.
   read_goal(two("send 1b to 1 tag 1\nsend 1b to 1 tag 1\nsend 1b to 1 tag 2\nsend 1b to 0\nrecv 1b from 0\n",
                 "recv 1b from -1 tag 1\nrecv 1b from 0 tag -1\nrecv 1b from 0 tag 1\n"),
             "x.goal");
@@ -247,7 +247,7 @@ TEST(goal_write_then_read_is_the_same) {
                 "irequires a\n}\n",
                 "w"));
   for (const auto& program : programs) CHECK_EQ(text(*read_goal(write_goal(*program), "again")), text(*program));
-  // of many blocks: the second time nothing changes any more, and it is a program that ends
+  // The first writing joins the blocks. A second writing changes nothing, and the program finishes.
   for (u64 seed = 0; seed < 5; seed++) {
     const auto flat = read_goal(write_goal(*loggops::random_program(seed, 5, 60)), "random");
     CHECK(text(*read_goal(write_goal(*flat), "again")) == text(*flat));
@@ -261,12 +261,12 @@ TEST(goal_write_joins_blocks) {
   for (u64 k = 0; k < 3; k++) wide.calc(k + 1);
   one.calc(10);
   two->listed[0] = {wide, Block{}, wide, one, one};
-  // 3 x 3 dependencies are more than 3 + 3 with a join between; 3 x 1 and 1 x 1 are not.
+  // 3 x 3 dependencies are more than 3 + 3 with a join between them. 3 x 1 and 1 x 1 are not.
   CHECK_EQ(write_goal(*two),
            "num_ranks 1\nrank 0 {\no0: calc 1\no1: calc 2\no2: calc 3\no3: calc 1\no4: calc 2\no5: calc 3\no6: calc 0\n"
            "o6 requires o0\no6 requires o1\no6 requires o2\no3 requires o6\no4 requires o6\no5 requires o6\n"
            "o7: calc 10\no7 requires o3\no7 requires o4\no7 requires o5\no8: calc 10\no8 requires o7\n}\n");
-  // Looped: rank 0 computes and sends three times, then sends once more.
+  // Repeated blocks: rank 0 computes and sends three times, then sends again.
   CHECK_EQ(text(block_of(*read_goal(write_goal(*Arrays().program()), "loop"), 0)),
            "0 100 peer 0 tag 0 cpu 0 nic 0\n1 8 peer 1 tag 5 cpu 0 nic 0\n0 100 peer 0 tag 0 cpu 0 nic 0\n1 8 peer 1 "
            "tag 5 cpu 0 nic 0\n"
@@ -302,7 +302,7 @@ TEST(array_program_repeats_blocks) {
   CHECK_EQ(text(block_of(*program, 0, 2)), "0 100 peer 0 tag 0 cpu 0 nic 0\n1 8 peer 1 tag 5 cpu 0 nic 0\n0 -> 1\n");
   CHECK_EQ(text(block_of(*program, 0, 3)), "1 8 peer 1 tag 5 cpu 1 nic 0\n");
   CHECK_EQ(program->where(0, 3, 0), "operation 2");
-  // Operations may come in any order of blocks.
+  // Operations may be in any order of blocks.
   Arrays a;
   std::swap(a.rank[0], a.rank[3]), std::swap(a.kind[0], a.kind[3]), std::swap(a.size[0], a.size[3]),
       std::swap(a.tag[0], a.tag[3]);
@@ -353,7 +353,7 @@ TEST(loggops_reference_by_hand) {
   CHECK_EQ(example.end[0], 27488u);
   CHECK_EQ(example.ties.size(), 0u);
 
-  // One message of s bytes: o + L + o + (s-1)G, whether the receive is there first or last (6 us), eager or not.
+  // One message of s bytes takes o + L + o + (s-1)G, whether the receive is posted before or after 6 us, eager or not.
   const auto one = [](u64 bytes, u64 before) {
     loggops::ListedProgram p(2);
     p.listed = {{Block{}}, {Block{}}};
@@ -389,7 +389,7 @@ TEST(loggops_reference_dissemination) {
 }
 
 TEST(loggops_reference_order_and_gaps) {
-  // Two sends back to back: the second one waits for the gap, 6 ns a byte. They meet the two receives in their order.
+  // Two sends in a row: the second waits for the gap, 6 ns per byte. They meet the two receives in order.
   loggops::ListedProgram p(2);
   p.listed = {{Block{}}, {Block{}}};
   Block& s = p.listed[0][0];
@@ -402,9 +402,9 @@ TEST(loggops_reference_order_and_gaps) {
   const auto result = loggops::run(p);
   CHECK_EQ(result.ops[1].start, 1000u + 1000u * 6u);
   CHECK_EQ(result.ops[2].finish, 4000u + 1500u + 6000u);
-  // The second message is there at 11,000, while the first one has the processor up to 11,500.
+  // The second message arrives at 11,000, and the first one occupies the processor until 11,500.
   CHECK_EQ(result.ops[3].finish, 11500u + 1500u + 499u * 6u);
-  // A receive that no send meets never finishes.
+  // A receive without a matching send never finishes.
   p.listed[1][0].receive(0, 1, 9);
   CHECK_THROWS(std::runtime_error, loggops::run(p), "operation 2 of block 0 of rank 1 never finishes");
 }
@@ -417,7 +417,7 @@ TEST(random_programs_have_no_ties) {
     CHECK_EQ(result.ties.size(), 0u);
     CHECK(result.ops.size() >= 80);
     CHECK_EQ(text(*program), text(*loggops::random_program(seed, 2 + static_cast<u32>(seed % 7), 80)));
-    read_goal(write_goal(*program), "random.goal");  // complains of messages without a partner
+    read_goal(write_goal(*program), "random.goal");  // refuses messages without a partner
     for (u32 rank = 0; rank < program->ranks; rank++) {
       blocks += program->blocks(rank) > 1;
       for (u64 index = 0; index < program->blocks(rank); index++)

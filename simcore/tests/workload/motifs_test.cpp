@@ -1,4 +1,4 @@
-// Motifs and collectives: what they send, to the byte, and what the data flow through their messages amounts to.
+// Motifs and collectives: the messages that they send, to the byte, and the data flow through these messages.
 #include <algorithm>
 #include <set>
 
@@ -31,7 +31,7 @@ ProgramTotals checked_totals(const std::string& name, u32 ranks = 0, const Value
   return sum;
 }
 
-// The blocks of every rank, written down.
+// A program that stores the blocks of every rank.
 struct Written : Program {
   std::vector<std::vector<Block>> of;
   explicit Written(u32 count) : of(count) { ranks = count; }
@@ -56,7 +56,7 @@ constexpr u32 kSizes[] = {1, 2, 3, 5, 8, 13};
 
 }  // namespace
 
-// The totals of the study's table, from the arguments of its scripts: pairwise and mixed.
+// The totals of the study's table, with the arguments of its scripts: pairwise and mixed.
 TEST(motifs_send_the_bytes_of_the_study) {
   CHECK_EQ(checked_totals("lu").bytes, 13635000000u);
   CHECK_EQ(checked_totals("lu", 140).bytes, 3456000000u);
@@ -86,7 +86,7 @@ TEST(motifs_compute_as_long_as_the_study) {
     CHECK_EQ(totals(*motif(name, 0, {}, 0.01)).calc_ns, 0u);
 }
 
-// Sizes per message: FFT3D's splits, LQCD's halves rounded down.
+// Message sizes: the splits of FFT3D, and the halves of LQCD rounded down.
 TEST(motifs_message_sizes) {
   const auto sizes = [](const Program& program, u64 least) {
     std::set<u64> found;
@@ -119,21 +119,21 @@ TEST(motifs_stencil27) {
   Values periodic = halo;
   periodic["periodic"] = true;
   CHECK_EQ(checked_totals("stencil27", 512, periodic).messages, 26u * 512);
-  // In a periodic grid every process is an interior one.
+  // In a periodic grid every process is an interior process.
   for (const i64 n : {1, 44, 45, 112}) {
     periodic["n"] = n;
     CHECK_EQ(checked_totals("stencil27", 216, periodic).bytes, 216u * static_cast<u64>(48 * n * n + 96 * n + 64));
   }
   periodic["face_bytes"] = i64{100}, periodic["edge_bytes"] = i64{10}, periodic["corner_bytes"] = i64{1};
   CHECK_EQ(checked_totals("stencil27", 27, periodic).bytes, 27u * (6 * 100 + 12 * 10 + 8));
-  // Twelve rounds: the chain of receives of any rank.
+  // Twelve rounds: each rank has a chain of twelve receives.
   Block block;
   motif("stencil27", 0, collective)->block(1234, 0, block);
   CHECK_EQ(std::count_if(block.ops.begin(), block.ops.end(), [](const Op& op) { return op.kind == OpKind::kReceive; }),
            12);
 }
 
-// With messages that take no time, the step s of a sweep is done at (x, y) after s + x + y computations.
+// If messages take no time, step s of a sweep is done at (x, y) after s + x + y computations.
 TEST(motifs_lu_is_a_wavefront) {
   const auto duration = [](u32 ranks, const Values& values) {
     const AbstractMachine machine(*motif("lu", ranks, values), false);
@@ -158,7 +158,8 @@ TEST(motifs_choose_the_grids_of_the_study) {
   CHECK_EQ(text(balanced_sizes(243, 5)), "3 x 3 x 3 x 3 x 3");
   CHECK_EQ(text(balanced_sizes(4096, 3)), "16 x 16 x 16");
   CHECK_EQ(text(balanced_sizes(1, 3)), "1 x 1 x 1");
-  // Rank 0 of Halo3D's 11 x 8 x 6 has its neighbours at 1, 11 and 88; of LQCD's 11 x 3 x 4 x 4 at 1, 11, 33 and 132.
+  // Rank 0 of Halo3D's 11 x 8 x 6 has its neighbours at 1, 11 and 88, and of LQCD's 11 x 3 x 4 x 4 at 1, 11, 33 and
+  // 132.
   const auto peers = [](const char* name) {
     std::set<u32> found;
     Block block;
@@ -191,8 +192,8 @@ TEST(motifs_refuse_wrong_grids) {
                "did you mean 'alltoall'");
 }
 
-// The registry is the test list. Every motif, on few ranks and shortened: it passes the check, and comes to its end
-// whether or not sends wait for their receives; the totals by repeats() are those of all blocks.
+// Every registered motif on few ranks and shortened. It passes the check, and finishes with eager and with rendezvous
+// sends. The totals by repeats() are the totals of all blocks.
 TEST(motifs_run_to_their_end) {
   CHECK(registered_names<MotifSpec>().size() >= 11);
   for (const std::string& name : registered_names<MotifSpec>())
@@ -243,8 +244,8 @@ TEST(permutations_are_bijections) {
   for (u32 x = 0; x <= 1u << 20; x += 997) CHECK_EQ(large.inverse(large(x)), x);
 }
 
-// Images are uniform and one place in n is a fixed point, as of a permutation drawn from all: chi squared stays within
-// four deviations of its mean.
+// Images are uniform, and one place in n is a fixed point on average, as for random permutations. Chi-square stays
+// within four deviations of its mean.
 TEST(permutations_are_even) {
   for (const u32 n : {2u, 3u, 4u, 5u, 7u, 16u, 33u, 139u, 528u}) {
     const u32 keys = std::max(20 * n, 4000u);
@@ -263,7 +264,7 @@ TEST(permutations_are_even) {
     CHECK_NEAR(chi, freedom, 4 * std::sqrt(2 * freedom) + 4);
     CHECK_NEAR(static_cast<double>(fixed) / keys, 1.0, 5 / std::sqrt(static_cast<double>(keys)));
   }
-  // All six of three, all twenty-four of four.
+  // All 6 permutations of three and all 24 of four occur.
   for (const u32 n : {3u, 4u}) {
     std::map<std::vector<u32>, u32> seen;
     const u32 keys = 24000;
@@ -295,15 +296,15 @@ TEST(motifs_ur_pairs_everybody) {
       alone += to[rank] == rank;
     }
   }
-  // One fixed point an iteration on average, as of permutations drawn from all.
+  // One fixed point per iteration on average, as for random permutations.
   CHECK_NEAR(alone / static_cast<double>(program->blocks(0)), 1.0, 0.2);
   // Every rank sends in every iteration: the totals of the study's table.
   CHECK_EQ(totals(*motif("ur")).bytes, 11678515200u);
   CHECK_EQ(totals(*motif("ur", 139)).bytes, 3074457600u);
 }
 
-// Every collective by every algorithm. The messages that carry byte c of the data are those which are longer with c + 1
-// bytes than with c; along them alone every contribution must come where it belongs, and be merged once.
+// Every collective with every algorithm. A message carries byte c of the data if it is longer with c + 1 bytes than
+// with c. Along these messages alone every contribution must reach its destination and be merged once.
 TEST(collectives_move_every_contribution) {
   for (const Collective which : {Collective::kBarrier, Collective::kBcast, Collective::kReduce, Collective::kAllreduce,
                                  Collective::kReduceScatter})
@@ -375,7 +376,7 @@ TEST(collectives_alltoallv_bytes) {
       }
 }
 
-// Bytes each algorithm sends: closed forms.
+// Closed forms of the bytes that each algorithm sends.
 TEST(collectives_bytes_add_up) {
   const auto bytes = [](u32 n, Collective which, Algorithm algorithm, u64 size) {
     return totals(written(
@@ -396,7 +397,7 @@ TEST(collectives_bytes_add_up) {
   CHECK_EQ(bytes(4096, Collective::kBarrier, Algorithm::kDissemination, 0).messages, 12u * 4096);
 }
 
-// Roots other than the first, and groups that are not the whole job in its order.
+// Roots other than the first rank, and groups that are not the whole job in its order.
 TEST(collectives_roots_and_groups) {
   for (const Algorithm algorithm : algorithms(Collective::kBcast))
     for (u32 root = 0; root < 5; root++) {
@@ -460,12 +461,12 @@ TEST(programs_that_are_accepted) {
   p.of.assign(3, std::vector<Block>(2));
   check_program(p, "empty");
   p.of[0][0].send(1, 8, 5), p.of[0][0].send(1, 8, 6), p.of[2][0].send(1, 8, 5), p.of[2][1].send(1, 8, 9);
-  p.of[1][1].receive(0, 8, 5);                      // by name, in a later block
-  p.of[1][0].receive(0, 8, kAnyTag);                // tag 6
-  p.of[1][0].receive(kAnySource, 8, 5);             // of rank 2
-  p.of[1][1].receive(kAnySource, 8, kAnyTag);       // tag 9
-  p.of[1][1].send(1, 4), p.of[1][1].receive(1, 4);  // to itself
-  p.of[0][0].calc(3), p.of[0][0].require(0, 2);     // a later operation first
+  p.of[1][1].receive(0, 8, 5);                      // by source, in a later block
+  p.of[1][0].receive(0, 8, kAnyTag);                // the message with tag 6
+  p.of[1][0].receive(kAnySource, 8, 5);             // the message of rank 2
+  p.of[1][1].receive(kAnySource, 8, kAnyTag);       // the message with tag 9
+  p.of[1][1].send(1, 4), p.of[1][1].receive(1, 4);  // rank 1 to itself
+  p.of[0][0].calc(3), p.of[0][0].require(0, 2);     // depends on a later operation
   check_program(p, "wildcards");
   CHECK_EQ(totals(p).messages, 5u);
   CHECK_EQ(totals(p).bytes, 36u);
@@ -473,7 +474,8 @@ TEST(programs_that_are_accepted) {
   CHECK_EQ(totals(p).operations, 11u);
 }
 
-// Runs of blocks that repeats() calls alike: exactly repeated ones are counted, shifting ones are looked at one by one.
+// Runs of blocks that repeats() reports as alike: identical blocks are counted, blocks with shifting peers are checked
+// one by one.
 TEST(programs_whose_blocks_repeat) {
   struct Shift : Program {
     bool moving = true, wrong = false;
@@ -493,7 +495,8 @@ TEST(programs_whose_blocks_repeat) {
     check_program(shift, "shift");
     CHECK_EQ(totals(shift).messages, 5000u);
     shift.wrong = true;
-    // Standing, 2 sends to 3 and finds nobody there; moving, 3 also expects itself in every fourth block.
+    // Fixed peers: rank 2 sends to rank 3, which has no receive for it. Shifting peers: rank 3 also expects a message
+    // from itself in every fourth block.
     if (moving)
       CHECK_THROWS(ConfigError, check_program(shift, "shift"), "rank 3", "receive from rank 3", "250 too many");
     else CHECK_THROWS(ConfigError, check_program(shift, "shift"), "rank 2", "send to rank 3", "1000 too many");
