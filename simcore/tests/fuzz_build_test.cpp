@@ -1,4 +1,5 @@
 // Damaged GOAL schedules and configurations. Each is refused, or it is read, built and run for a while.
+#include <map>
 #include <sstream>
 
 #include "simcore/registry.hpp"
@@ -58,12 +59,14 @@ Config config_of(const std::string& text) {
     const std::string word = line.substr(std::min(blank + 1, line.size()));
     if (name == "job" && dot == blank)
       c.workload.jobs.push_back({"j" + std::to_string(c.workload.jobs.size()), {word, {}}, nullptr, {}});
-    Section* const section = name == "topology"                          ? &c.topology
-                             : name == "router"                          ? &c.router
-                             : name == "routing"                         ? &c.routing
-                             : name == "traffic"                         ? &c.traffic
-                             : name == "job" && !c.workload.jobs.empty() ? &c.workload.jobs.back().motif
-                                                                         : nullptr;
+    const std::map<std::string, Section*> sections = {
+        {"topology", &c.topology},
+        {"router", &c.router},
+        {"routing", &c.routing},
+        {"traffic", &c.traffic},
+        {"job", c.workload.jobs.empty() ? nullptr : &c.workload.jobs.back().motif}};
+    const auto found = sections.find(name);
+    Section* const section = found == sections.end() ? nullptr : found->second;
     if (name == "workload" && !key.empty()) c.workload.values[key] = value_of(word);
     if (!section) continue;
     if (dot == blank && name != "router") section->name = word;

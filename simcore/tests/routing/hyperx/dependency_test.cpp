@@ -303,15 +303,18 @@ TEST(trunked_hyperx_is_free_of_deadlock) {
     Lone x = lone(topology, routing);
     CHECK_FOR(acyclic(explore(x, listed)), text(routing));
   }
-  for (const std::string routing : {"dimension_order", "valiant", "ugal", "clos_ad", "q_adaptive", "q_routing"}) {
-    Lone x = lone(topology, {routing, routing[0] == 'q'   ? Values{{"epsilon", 0.5}}
-                                      : routing == "ugal" ? Values{{"bias_flits", -1e6}}
-                                                          : Values{}});
+  for (const Section& routing : {Section{"dimension_order", {}},
+                                 {"valiant", {}},
+                                 {"ugal", {{"bias_flits", -1e6}}},
+                                 {"clos_ad", {}},
+                                 {"q_adaptive", {{"epsilon", 0.5}}},
+                                 {"q_routing", {{"epsilon", 0.5}}}}) {
+    Lone x = lone(topology, routing);
     const Options options =
         x.net.learns ? learned(6) : chosen(30, 6, [](Lone& packet, const Node& node, const std::function<void()>& ask) {
           each_full(packet, ask, {node.at.router}, 1, packet.net.radix);
         });
-    CHECK_FOR(acyclic(explore(x, options, [](const Node&, const std::vector<Option>&) {}, 6)), routing);
+    CHECK_FOR(acyclic(explore(x, options, [](const Node&, const std::vector<Option>&) {}, 6)), text(routing));
   }
 }
 
