@@ -70,7 +70,7 @@ TEST(scenes_of_the_benchmark_build) {
   }
 }
 
-TEST(scenes_of_the_benchmark_have_names_of_their_own) { CHECK(scene_names().size() > 30); }
+TEST(scenes_of_the_benchmark_have_unique_names) { CHECK(scene_names().size() > 30); }
 
 // Every name in simcore/bench/goals.py belongs to a scene.
 TEST(goals_of_the_benchmark_are_scenes) {

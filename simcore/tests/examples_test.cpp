@@ -122,7 +122,7 @@ TEST(example_storage_sends_its_part_to_the_servers) {
 }
 
 // Without message costs each iteration takes 2 (m + s - 1) computations in sequence, as in the paper.
-TEST(example_pipeline_takes_as_long_as_its_bubble_says) {
+TEST(example_pipeline_takes_the_time_of_its_bubble) {
   for (const i64 stages : {1, 2, 5, 8})
     for (const i64 micro_batches : {1, 4, 9}) {
       Config c = config(small_network(), sc22(), {"minimal", {}}, {"", {}});

@@ -125,7 +125,7 @@ TEST(host_operations_that_take_no_time_can_be_interrupted) {
   }
 }
 
-TEST(interrupted_runs_go_on_to_the_same_bits) {
+TEST(interrupted_runs_end_in_the_same_bits) {
   // Interrupts both among the host events of a cycle and between cycles.
   const auto both = jobs({{"a", {}, repeated_calc(500000, 0), {}},
                           {"b", {"ur", {{"ranks", i64{40}}, {"iterations", i64{20}}}}, nullptr, {}}});
@@ -217,7 +217,7 @@ TEST(memory_is_counted_before_it_is_taken) {
                "GB free");
 }
 
-TEST(memory_estimates_fit_what_states_hold) {
+TEST(memory_estimates_fit_states) {
   const auto fits = [](const Config& c) {
     const auto net = build(c);
     Simulation sim(net);
@@ -272,7 +272,7 @@ TEST(scaled_iterations_do_not_wrap_around) {
   CHECK_EQ(totals(*motif("halo3d", most)).bytes, ~u64{0});
 }
 
-TEST(jobs_are_counted_before_their_programs_are_looked_at) {
+TEST(jobs_are_counted_before_their_programs_are_read) {
   for (const char* name : {"stencil27", "collective"}) {
     const double seconds = seconds_of([&] {
       CHECK_THROWS(ConfigError, build(jobs({{"a", {name, {{"ranks", i64{1} << 24}}}, nullptr, {}}})), "16777216 ranks",
@@ -282,7 +282,7 @@ TEST(jobs_are_counted_before_their_programs_are_looked_at) {
   }
 }
 
-TEST(spelling_is_looked_for_as_long_as_it_takes_little) {
+TEST(spelling_suggestions_take_little_time) {
   const std::string letters(40000, 'a');
   const double seconds = seconds_of([&] {
     CHECK_EQ(did_you_mean(letters, {letters + "b", "x"}), "");

@@ -130,7 +130,7 @@ void begin(Simulation& sim) {
 
 }  // namespace
 
-TEST(jobs_do_not_notice_that_their_network_is_cut) {
+TEST(jobs_do_not_depend_on_partitions) {
   for (const Case& x : cases()) {
     Simulation whole(cut(x.config, 1));
     begin(whole);
@@ -156,7 +156,7 @@ TEST(jobs_do_not_notice_that_their_network_is_cut) {
 }
 
 // The state is the same to the bit with several threads, in several calls, after a snapshot and in a fork.
-TEST(jobs_by_threads_and_in_pieces_come_to_the_same_state) {
+TEST(jobs_by_threads_and_in_pieces_end_in_the_same_state) {
   for (const Case& x : cases()) {
     Simulation sim(cut(x.config, 4));
     begin(sim);
@@ -224,7 +224,7 @@ TEST(idle_cycles_are_skipped_in_all_partitions_at_once) {
   }
 }
 
-TEST(what_ties_ranks_together_keeps_the_network_whole) {
+TEST(some_workloads_keep_the_network_whole) {
   const auto parts = [](Values values) {
     Config c = config(small_network(), sc22(), {"minimal", {}}, {"", {}});
     c.workload = {std::move(values), {motif("halo3d", {{"ranks", i64{8}}})}};

@@ -91,7 +91,7 @@ TEST(partitions_change_nothing) {
 }
 
 // The state is the same to the bit with several threads, in several calls, after a snapshot and in a fork.
-TEST(threads_and_pieces_come_to_the_same_state) {
+TEST(threads_and_pieces_end_in_the_same_state) {
   const std::vector<Case> all = cases();
   for (std::size_t n = 0; n < all.size(); n += 3) {  // every third case, because threads are slow on a busy machine
     const Case& x = all[n];
@@ -128,7 +128,7 @@ TEST(threads_and_pieces_come_to_the_same_state) {
 }
 
 // Packets that end far from their source do not make the pool of packets grow without bound.
-TEST(packets_come_back_to_where_they_are_needed) {
+TEST(packets_return_to_the_partitions_that_need_them) {
   Config c = config(small_network(), input_queued(), {"minimal", {}}, {"hotspot", {{"load", 0.1}}});
   c.partitions = 5;
   Simulation sim(c);
@@ -139,7 +139,7 @@ TEST(packets_come_back_to_where_they_are_needed) {
   CHECK(sim.state().packets.size() < had + had / 4);
 }
 
-TEST(what_sees_the_whole_network_is_not_cut) {
+TEST(routings_that_see_the_whole_network_are_not_cut) {
   const auto parts = [](const Section& routing, i64 flits = 1) {
     Config c = config(small_network(), hpdc21(), routing, {"uniform", {{"load", 0.2}, {"packet_flits", flits}}});
     c.partitions = 4;
@@ -185,7 +185,7 @@ TEST(a_partition_takes_no_snapshot_that_leads_out_of_it) {
 }
 
 // An exception of one piece of work does not come back with the next piece.
-TEST(a_team_forgets_what_was_thrown) {
+TEST(a_team_forgets_exceptions) {
   Team team(3);
   const auto fails = [&](u32 most) {
     team.run([&](u32 i) {

@@ -44,7 +44,7 @@ TEST(plugins_of_another_core_are_refused_with_both_versions) {
   CHECK(has(said, "and this is " + core_described()));
 }
 
-TEST(plugins_without_a_whole_mark_are_none) {
+TEST(libraries_without_a_complete_mark_are_no_plugins) {
   for (const char* bytes : {"",
                             "\x7f"
                             "ELF",

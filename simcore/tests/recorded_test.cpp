@@ -108,7 +108,7 @@ const std::pair<const char*, u64> kRecorded[] = {
 
 }  // namespace
 
-TEST(recorded_results_of_whatever_is_registered) {
+TEST(recorded_results_of_all_registered_components) {
   found.clear();
   for (const auto& [name, topology] : registry<TopologySpec>())
     if (!of_tests(name)) trace_topology(name, topology.small);

@@ -103,7 +103,7 @@ TEST(every_routing_runs_on_every_topology_that_it_accepts) {
 }
 
 // `external` and `random` choose any candidate of each relation.
-TEST(every_relation_serves_everybody) {
+TEST(every_relation_serves_external_and_random) {
   for (const Section& topology : small_topologies()) {
     std::set<std::string> relations = {"widest"};
     for (const auto& [name, spec] : registry<RelationSpec>())
@@ -195,7 +195,7 @@ TEST(every_routing_is_free_of_deadlock_on_every_topology) {
 }
 
 // The closed form of a topology agrees with its links.
-TEST(closed_forms_are_what_breadth_first_search_counts) {
+TEST(closed_forms_agree_with_breadth_first_search) {
   for (const Section& topology : small_topologies()) {
     const auto net = build(scene(topology, {"minimal", {}}, 0.1));
     if (!net->topology->closed) continue;
@@ -265,7 +265,7 @@ TEST(observations_and_rewards_hold_on_every_topology) {
 }
 
 // A pattern either reports its needs before cycle 0, or sends to terminals that exist.
-TEST(every_pattern_says_what_it_needs) {
+TEST(every_pattern_reports_its_needs) {
   for (const Section& topology : small_topologies())
     for (const std::string& name : registered_names<TrafficSpec>()) {
       if (name.starts_with("test_")) continue;

@@ -201,7 +201,7 @@ void disturb(State& s, u64 seed) {
 }  // namespace
 
 // A simulation in another state restores snapshots of many instants and continues as the original does.
-TEST(own_snapshots_are_taken_back) {
+TEST(own_snapshots_are_accepted) {
   std::vector<Config> all = small_configs();
   for (const std::string& routing : kRoutings)
     for (const Values& router : {input_queued(), hpdc21(), sc22()})
@@ -310,7 +310,7 @@ TEST(a_table_of_nonsense_is_refused) {
 
 // The table is written during a run, or between two runs that do not check it. The run reports an error and does no
 // harm.
-TEST(a_table_that_is_written_to_later_harms_nobody) {
+TEST(a_table_that_is_written_to_later_does_no_harm) {
   for (const u32 index : {1u, 2u, 9u}) {
     const Config scene = small_configs()[index];
     for (u64 seed = 0; seed < 5; seed++) {

@@ -64,7 +64,7 @@ TEST(demand_is_the_integral_of_packets_in_flight) {
 }
 
 // With source_backlog=lost a full NIC loses packets. They accrue delay for the rest of the run.
-TEST(demand_charges_what_a_full_nic_kept_away) {
+TEST(demand_charges_packets_that_a_full_nic_keeps_out) {
   const auto owed = [](const char* relation) {
     Simulation sim(config(small_network(), hpdc21(), {"random", {{"relation", std::string(relation)}}},
                           {"adversarial", {{"load", 0.4}}}));
@@ -77,7 +77,7 @@ TEST(demand_charges_what_a_full_nic_kept_away) {
   CHECK(jammed > 5 * free);
 }
 
-TEST(demand_does_not_depend_on_when_it_is_asked) {
+TEST(demand_does_not_depend_on_when_it_is_read) {
   const Config made = config(small_network(), hpdc21(), {"random", {}}, {"adversarial", {{"load", 0.5}}});
   Simulation often(made), once(made);
   for (u32 k = 0; k < 200; k++) {

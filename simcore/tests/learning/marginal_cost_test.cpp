@@ -113,7 +113,7 @@ TEST(marginal_costs_of_settled_forks_are_final) {
 }
 
 // Forks that hold only the routers that differ agree with complete forks to the last bit.
-TEST(marginal_costs_of_branches_are_those_of_whole_forks) {
+TEST(marginal_costs_of_branches_and_complete_forks_agree) {
   u32 settled = 0, differing = 0;
   const auto compare = [&](const std::string& name, const Config& made, double part = 0.1) {
     Simulation one(made), two(made);
@@ -163,7 +163,7 @@ TEST(marginal_costs_of_branches_are_those_of_whole_forks) {
 }
 
 // If the other packets keep their paths, only queues differ. If they are routed again, one detour leads to another.
-TEST(marginal_costs_are_steadier_where_others_keep_their_ways) {
+TEST(marginal_costs_are_steadier_if_others_keep_their_paths) {
   const auto spread = [](Ahead others) {
     Simulation sim(lively("par", 0.2));
     sim.run(5000);
@@ -189,7 +189,7 @@ TEST(marginal_costs_grow_from_nothing) {
   CHECK(most(labels(sim, r).cost) > 100);
 }
 
-TEST(marginal_costs_show_what_the_policy_saw) {
+TEST(marginal_costs_show_the_observations_of_the_policy) {
   Simulation sim(lively("policy"));
   sim.run(1000);
   const LabelledDecisions d = labels(sim, rule(Ahead::kKnown));
@@ -199,7 +199,7 @@ TEST(marginal_costs_show_what_the_policy_saw) {
   CHECK_EQ(d.observation.size(), std::size_t{d.count} * seam.width);
 }
 
-TEST(marginal_costs_refuse_what_they_cannot_do) {
+TEST(marginal_costs_refuse_impossible_rules) {
   Simulation agent(lively("agent")), minimal(lively("minimal")), par(lively("par")), other(lively("par"));
   Simulation record(lively("random", 0.5, {{"record", i64{64}}}));
   const auto make = [](Simulation& sim, auto change) {

@@ -154,7 +154,7 @@ TEST(epsilon_and_temperature_may_change_in_a_run) {
 }
 
 // `random` draws every slot equally often.
-TEST(random_draws_all_slots_alike) {
+TEST(random_draws_all_slots_equally) {
   Lone x(build(seam_on_dragonfly({"random", {}})));
   std::vector<u32> taken(5);
   for (u32 n = 0; n < 10000; n++) {

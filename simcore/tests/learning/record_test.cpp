@@ -166,7 +166,7 @@ TEST(rewards_and_links_of_every_decision) {
 }
 
 // Feedback that is on its way for longer than the 1,023 cycles of the wheel: a global hop takes 1,501 cycles.
-TEST(news_from_far_away_come_in_time) {
+TEST(feedback_over_long_links_comes_in_time) {
   Books x(seam_on_dragonfly(recorded("hop_delay", 1 << 12), merge(input_queued(), {{"link_latency_ns_global", 1500.0}}),
                             0.01));
   for (u32 k = 0; k < 1500; k++) x.cycle();
@@ -219,7 +219,7 @@ TEST(the_ring_wraps) {
 }
 
 // All decisions of a packet are recorded, or none. The recording does not change the run.
-TEST(a_part_of_the_packets_is_recorded_whole) {
+TEST(a_part_of_the_packets_is_recorded_completely) {
   Simulation part(seam_on_dragonfly(recorded("hop_delay", 1 << 14, {{"record_part", 0.3}}))),
       all(seam_on_dragonfly(recorded("hop_delay", 1 << 14)));
   std::map<std::pair<u32, u32>, std::set<bool>> kept;
@@ -325,7 +325,7 @@ TEST(a_fork_between_the_halves_of_a_cycle_keeps_its_decisions) {
 }
 
 // A program with several networks can place the rows of all of them in one array.
-TEST(rows_may_lie_elsewhere) {
+TEST(rows_may_be_in_other_memory) {
   Simulation own(seam_on_dragonfly(recorded("hop_delay", 200))), guest(seam_on_dragonfly(recorded("hop_delay", 200)));
   const Seam& seam = *guest.network().seam;
   const std::size_t most = guest.batch().input_vc.size();
@@ -351,7 +351,7 @@ TEST(rows_may_lie_elsewhere) {
 }
 
 // Cycles in which all ranks compute are skipped, except the cycles in which feedback arrives.
-TEST(news_of_a_workload_come_in_time) {
+TEST(feedback_of_a_workload_comes_in_time) {
   Config c = config(small_network(), sc22(), {"random", {{"record", i64{4096}}}}, {"", {}});
   c.workload = {
       {{"placement", std::string("linear")}},

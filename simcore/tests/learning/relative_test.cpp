@@ -51,7 +51,7 @@ Seen watch(const Config& config, u32 cycles) {
 
 }  // namespace
 
-TEST(what_is_twice_as_slow_looks_the_same) {
+TEST(a_network_twice_as_slow_looks_the_same) {
   for (const Values& router : {hpdc21(), input_queued(), sc22()}) {
     const Seen one = watch(seam_on_dragonfly({"agent", relative_seam()}, router, 0.6), 1500);
     const Seen two = watch(seam_on_dragonfly({"agent", relative_seam()}, slower(router), 0.6), 1500);
@@ -90,7 +90,7 @@ TEST(relative_features_by_hand) {
 }
 
 // One row per group and leg. If senders are distinguished, also per place of the sender on its router.
-TEST(time_lost_is_told_by_leg_and_sender) {
+TEST(time_lost_is_distinguished_by_leg_and_sender) {
   for (const bool by_source : {false, true}) {
     const Values seam = relative_seam(
         {{"observation", std::string(by_source ? "relative+relative_lost_by_source" : "relative+relative_lost")}});
@@ -151,7 +151,7 @@ TEST(relative_features_keep_to_their_bounds_on_every_network) {
 
 // With toll 0 the rewards are those of hop_delay in another unit. A packet alone waits in no queue, so it pays no toll
 // on any path. Under load the toll applies to the time lost.
-TEST(a_toll_falls_on_what_is_lost) {
+TEST(a_toll_applies_to_lost_time) {
   const Values no_toll = {{"toll", 0.0}};
   const Seen us =
       watch(seam_on_dragonfly({"agent", relative_seam({{"reward", std::string("hop_delay")}})}, hpdc21(), 0.6), 1200);

@@ -57,7 +57,7 @@ TEST(all_candidates_in_order_where_they_fit) {
 // 3 slots of 5 candidates: the minimal candidate, and each ordered pair of the other four with probability 1/12. 8
 // slots of 14 candidates (8x8, both dimensions unaligned: 2 direct, 12 deroutes): each of the others with probability
 // 7/13.
-TEST(slots_are_drawn_alike) {
+TEST(slots_are_drawn_equally) {
   Lone x = lone(small_network(), {"agent", {{"slots", i64{3}}}});
   constexpr u32 kDraws = 12000;
   std::map<std::pair<u32, u32>, u32> pairs;
@@ -93,7 +93,7 @@ TEST(slots_are_drawn_alike) {
   }
 }
 
-TEST(what_the_seam_refuses) {
+TEST(the_seam_refuses_impossible_choices) {
   const auto make = [](const Section& routing) { return build(seam_on_dragonfly(routing)); };
   CHECK_THROWS(ConfigError, make({"agent", {{"slots", i64{1}}}}), "routing.agent.slots");
   CHECK_THROWS(ConfigError, make({"agent", {{"slots", i64{17}}}}), "routing.agent.slots");

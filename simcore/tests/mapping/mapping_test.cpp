@@ -117,7 +117,7 @@ struct BruteForce {
 
 }  // namespace
 
-TEST(communication_matrix_has_what_is_sent) {
+TEST(communication_matrix_has_the_bytes_sent) {
   for (const std::string& name : registered_names<MotifSpec>()) {
     const auto program = motif_program({name, {{"ranks", i64{27}}, {"scale", 0.01}}}, "test");
     const CommunicationMatrix m = communication_matrix(*program);
@@ -270,7 +270,7 @@ TEST(mapping_at_random_is_exact_over_all_pairs) {
                3.0 * 64 / 63, 1e-12);
 }
 
-TEST(mappers_give_every_rank_a_slot_of_its_own) {
+TEST(mappers_give_every_rank_a_separate_slot) {
   const PlainLibrary library;
   for (const Section& topology :
        std::vector<Section>{torus_of({4, 3}), torus_of({3, 3, 3}, 2), small_network(), hyperx_section({3, 4}, 3),
@@ -298,7 +298,7 @@ TEST(mappers_give_every_rank_a_slot_of_its_own) {
   }
 }
 
-TEST(mappers_find_what_is_there_to_be_found) {
+TEST(mappers_find_lines_and_cliques) {
   // A line of ranks with random numbers on a ring: neighbours stay neighbours, except where the line turns back.
   const auto ring = network(torus_of({32}));
   CommunicationMatrix line;

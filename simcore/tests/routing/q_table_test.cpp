@@ -80,7 +80,7 @@ TEST(q_table_of_2550_terminals) { check_table(dragonfly_section(5, 10, 5, 51), 2
 // back. First: r = 52 cycles = 83.2 ns, V = 300: target 383 (whole ns); 330 + 0.04 * 53 = 332.12 -> 332. Second: r =
 // 221 cycles = 353.6 ns, V = 0: target 353; 300 + 0.04 * 53 = 302.12 -> 302. The last hop is local in the destination
 // group and has no feedback.
-TEST(feedback_arrives_when_and_with_what_it_should) {
+TEST(feedback_arrives_in_time_with_the_right_value) {
   Simulation sim = one_packet();
   const auto changes = changes_until_empty(sim);
   CHECK_EQ(changes.size(), 2u);
@@ -97,7 +97,7 @@ TEST(feedback_arrives_when_and_with_what_it_should) {
 
 // A packet of 32 flits takes 128 cycles to pass, longer than a local hop (39). Its head is at the next router while its
 // tail is still here. The feedback concerns the head, so it has the time and value of a packet of one flit.
-TEST(feedback_of_a_long_packet_is_that_of_its_head) {
+TEST(feedback_of_a_long_packet_concerns_its_head) {
   for (const std::string ports : {"per_port", "per_vc"}) {
     Simulation sim(config(small_network(), merge(sc22(), {{"crossbar_ports", ports}}), kQuiet, planned({{2, 10}}, 32)));
     Simulation single(config(small_network(), merge(sc22(), {{"crossbar_ports", ports}}), kQuiet, planned({{2, 10}})));

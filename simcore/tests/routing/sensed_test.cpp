@@ -52,7 +52,7 @@ Values shallow() {
 
 }  // namespace
 
-TEST(sensed_is_what_stands_at_the_outputs) {
+TEST(sensed_equals_the_congestion_at_the_outputs) {
   const Section box = hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}});
   u32 scene = 0;
   for (const Weighing& own : kWeighing)
@@ -94,7 +94,7 @@ TEST(sensed_is_what_stands_at_the_outputs) {
 // The reference compares candidates one by one, the routing compares eight ports at a time. The networks have several
 // blocks of eight and parts of a block, dimensions without deroutes, parallel links, classes of several VCs, and biases
 // of both signs.
-TEST(sensed_decides_as_the_queues_do) {
+TEST(sensed_decides_like_the_queues) {
   const std::vector<Section> networks = {hyperx_section({4, 3}, 2, {{"links", std::vector<double>{1, 2}}}),
                                          hyperx_section({2, 2, 2}, 2), hyperx_section({21}, 3),
                                          hyperx_section({9, 2}, 2, {{"links", std::vector<double>{1, 3}}}),

@@ -277,7 +277,7 @@ TEST(the_oldest_is_served_first) {
 
 // Packets that wait for room are also woken in this order. Four terminals share a link whose far buffer is full. Every
 // grant goes to the oldest head that was there, for single flits and for packets.
-TEST(the_oldest_that_waits_for_room_is_woken_first) {
+TEST(the_oldest_packet_that_waits_for_room_is_woken_first) {
   for (const i64 flits : {1, 4})
     for (const i64 output : {0, 8}) {
       const Values router = merge(input_queued(), {{"arbiter", kAge},

@@ -79,7 +79,7 @@ TEST(random_routers_run_empty) {
 
 // A port is stalled while a packet wants to leave by it and cannot. A head of dal that finds no room takes another
 // port, and its first port must stop counting. No port is stalled in an empty network.
-TEST(no_port_is_stalled_when_nobody_waits) {
+TEST(no_port_is_stalled_without_a_waiting_packet) {
   for (const std::string routing : {"omni_war", "dim_war", "dal"}) {
     const Values router = merge(input_queued(), {{"input_buffer_flits", i64{2}}, {"link_latency_ns_local", 8.0}});
     Simulation sim(config(hyperx_section({3, 3}, 2), router, {routing, {}}, {"uniform", {{"load", 1.0}}}));
@@ -98,7 +98,7 @@ TEST(no_port_is_stalled_when_nobody_waits) {
 
 // Age arbitration and mixed sizes on the study's router with small buffers, over a long run. Every packet arrives
 // within a time that the load bounds.
-TEST(nobody_starves_under_age) {
+TEST(no_packet_starves_under_age) {
   for (const std::string flow : {"virtual_cut_through", "wormhole"}) {
     const Values router = merge(sc19(), {{"flow_control", flow},
                                          {"input_buffer_flits", i64{24}},

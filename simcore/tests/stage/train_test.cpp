@@ -309,7 +309,7 @@ TEST(a_crossbar_output_stays_with_a_packet) {
 }
 
 // Packets of one flit have nothing to keep together: the run is identical.
-TEST(packets_of_one_flit_do_not_care) {
+TEST(packets_of_one_flit_do_not_depend_on_trains) {
   const Section traffic{"uniform", {{"load", 0.7}}};
   const Config shared = config(small_network(), hpdc21(), {"q_adaptive", {}}, traffic);
   Config whole = shared;
@@ -320,7 +320,7 @@ TEST(packets_of_one_flit_do_not_care) {
   CHECK_EQ(a.hash(), b.hash());
 }
 
-TEST(what_packets_that_keep_together_need) {
+TEST(trains_need_certain_router_parameters) {
   const auto make = [](const Values& changes) {
     Config c = of_four(input_queued(), {{0, 2}}, 4);
     for (const auto& [key, value] : changes) c.router.values[key] = value;

@@ -315,11 +315,8 @@ TEST(angara_tables_with_links_that_failed) {
       for (const std::string& engine : kEngines) {
         if (!all) {
           // The network is disconnected, or it is connected but lacks routes in direction order.
-          if (apart)
-            CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), "the network has come apart", " to terminal ");
-          else
-            CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), engine + ": no route from switch ",
-                         " to switch ");
+          if (apart) CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), " terminal ");
+          else CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), engine, " switch ");
           refused++;
           continue;
         }
@@ -343,7 +340,7 @@ TEST(angara_tables_with_links_that_failed) {
             std::to_string(routed) + ", " + std::to_string(refused) + ", " + std::to_string(longer));
 }
 
-TEST(angara_refuses_what_is_no_torus_of_single_links) {
+TEST(angara_refuses_other_networks_than_tori_of_single_links) {
   const ChannelGraph twice = graph_of({"torus", {{"sizes", Sizes{4, 4}}, {"links", Sizes{1, 2}}}});
   const ChannelGraph many = graph_of(Sizes(7, 2)), hyperx = graph_of(hyperx_section({4, 4}, 1));
   for (const std::string& engine : kEngines) {

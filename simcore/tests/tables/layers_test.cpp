@@ -96,7 +96,7 @@ std::shared_ptr<const Demand> demand_of(u32 terminals, const std::function<doubl
 
 // The reference is a plain search for a path back. It accepts the same dependencies, and the order of channels is a
 // topological order.
-TEST(an_acyclic_layer_takes_what_closes_no_circle) {
+TEST(an_acyclic_layer_takes_only_acyclic_dependencies) {
   for (const u64 seed : {1, 2, 3, 4}) {
     const ChannelGraph g = graph_of(random_graph(10, 3, 1, static_cast<i64>(seed)));
     const DependencyIndex index(g);
@@ -343,7 +343,7 @@ TEST(balance_pays_in_aggregate) {
   CHECK(pair < source);
 }
 
-TEST(balance_goes_by_demand) {
+TEST(balance_depends_on_demand) {
   for (const char* update : {"source", "pair"}) {
     const Values values{{"update", std::string(update)}};
     double with = 0, without = 0;
@@ -369,7 +369,7 @@ TEST(balance_goes_by_demand) {
   }
 }
 
-TEST(layers_go_as_far_as_they_may) {
+TEST(layers_stay_within_their_limit) {
   const ChannelGraph g = graph_of(torus({5, 5}));
   const u32 needs = made(g, "dfsssp").layers;
   CHECK(needs >= 2);

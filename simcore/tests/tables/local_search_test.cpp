@@ -125,7 +125,7 @@ TEST(local_search_keeps_the_lengths_of_several_addresses) {
     for (u32 d = 0; d < found.destinations(); d++) CHECK_EQ(length(found, s, d), length(start, s, d));
 }
 
-TEST(local_search_under_a_demand_lowers_what_the_demand_loads) {
+TEST(local_search_under_a_demand_lowers_its_load) {
   const ChannelGraph g = graph_of(small_network());
   auto demand = std::make_shared<Demand>();  // each group to the group two further, with different weights
   demand->terminals = g.terminals;
@@ -171,7 +171,7 @@ TEST(rerouting_keeps_loads_and_layers_right) {
 
 // Each pair of source switch and destination has one of three layers. The sets of layers that pass a switch follow the
 // routes.
-TEST(rerouting_knows_the_layers_of_every_source) {
+TEST(rerouting_tracks_the_layers_of_every_source) {
   const ChannelGraph g = graph_of({"torus", {{"sizes", std::vector<double>{4, 4}}, {"terminals_per_router", i64{1}}}});
   ForwardingTable table = made(g, "nue");
   table.layers = 3;
@@ -199,7 +199,7 @@ TEST(rerouting_knows_the_layers_of_every_source) {
   CHECK(taken > 100 && refused > 100);
 }
 
-TEST(local_search_says_what_it_can_start_from) {
+TEST(local_search_names_possible_starts) {
   const ChannelGraph g = graph_of(kTree);
   CHECK_THROWS(ConfigError, searched(g, "local_search"), "start", "another engine", "nue");
   CHECK_THROWS(ConfigError, searched(g, "nu"), "start", "nu", "did you mean 'nue'");

@@ -27,7 +27,7 @@ bool inside(u32 address, u32 x, u32 y, u32 width, u32 height) {
 
 // Two switches in the avoided half take 2 hops along its dimension and 3 hops otherwise. All other pairs take the
 // shortest route.
-TEST(parx_makes_the_detours_that_its_halves_ask_for) {
+TEST(parx_makes_the_detours_of_its_halves) {
   const std::vector<std::pair<u32, u32>> sizes = {{4, 4}, {6, 4}, {2, 6}, {12, 8}};
   for (const auto& [width, height] : sizes) {
     const ChannelGraph g = graph_of(hyperx_section({double(width), double(height)}, 1));
@@ -64,7 +64,7 @@ TEST(parx_makes_the_detours_that_its_halves_ask_for) {
   }
 }
 
-TEST(parx_spreads_what_two_neighbours_send_each_other) {
+TEST(parx_spreads_the_traffic_of_two_neighbours) {
   const ChannelGraph g = graph_of(hyperx_section({12, 8}, 7));
   const ForwardingTable table = parx(g);
   CHECK(find_cycle(g, table).empty());
@@ -103,7 +103,7 @@ TEST(parx_balances_by_demand) {
   CHECK_FOR(after < before, std::to_string(after) + " and " + std::to_string(before));
 }
 
-TEST(parx_goes_around_links_that_are_missing) {
+TEST(parx_routes_around_missing_links) {
   for (i64 seed = 1; seed <= 6; seed++) {
     const ChannelGraph g = graph_of(hyperx_section({4, 4}, 2), {{"links", 0.25}, {"seed", seed}});
     const ForwardingTable table = parx(g);  // parx() refuses a table that does not connect all pairs

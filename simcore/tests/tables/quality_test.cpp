@@ -264,7 +264,7 @@ TEST(orders_are_drawn_evenly) {
     for (const u32 n : place) CHECK_NEAR(n, kPatterns / 5., 5 * std::sqrt(kPatterns * 0.16));
 }
 
-TEST(random_bisection_sends_what_is_counted) {
+TEST(random_bisection_sends_the_counted_patterns) {
   constexpr i64 kSeed = 5, kPattern = 7;
   const Values values = {{"bisection_seed", kSeed}, {"pattern", kPattern}, {"load", 1.0}};
   std::vector<u32> order(72);

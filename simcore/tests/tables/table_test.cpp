@@ -104,27 +104,26 @@ TEST(a_table_with_a_flaw_is_refused_by_name) {
   const ForwardingTable good = made(g, "min_hop");
   ForwardingTable bad = good;
   bad.at(2, 4) = kNoPort;
-  CHECK_THROWS(ConfigError, check_table(g, bad), "switch 2 has no port for terminal 4");
+  CHECK_THROWS(ConfigError, check_table(g, bad), "switch 2", "terminal 4");
   bad = good;
   bad.at(2, 4) = 7;
-  CHECK_THROWS(ConfigError, check_table(g, bad), "switch 2 sends terminal 4 to port 7, which leads to no other switch");
+  CHECK_THROWS(ConfigError, check_table(g, bad), "switch 2", "terminal 4", "port 7");
   bad.at(2, 4) = 0;
   CHECK_THROWS(ConfigError, check_table(g, bad), "port 0");
   bad = good;
   bad.at(2, 4) = 2;  // towards 1
   bad.at(1, 4) = 1;  // towards 2
-  CHECK_THROWS(ConfigError, check_table(g, bad), "terminal 4 go round in a loop: 1 -> 2 -> 1");
+  CHECK_THROWS(ConfigError, check_table(g, bad), "terminal 4", "1 -> 2 -> 1");
   bad = good;
   bad.at(3, 3) = 1;
-  CHECK_THROWS(ConfigError, check_table(g, bad), "switch 3 sends terminal 3, which hangs on its port 0, to port 1");
-  CHECK_THROWS(ConfigError, check_table(graph_of(ring(7)), good),
-               "another network: it has 6 switches and 6 terminals, the topology 7 and 7");
+  CHECK_THROWS(ConfigError, check_table(g, bad), "switch 3", "terminal 3", "port 0", "port 1");
+  CHECK_THROWS(ConfigError, check_table(graph_of(ring(7)), good), "another network", "6 switches", "7");
   bad = good;
   bad.fingerprint = "torus of some other kind";
   CHECK_THROWS(ConfigError, check_table(g, bad), "another network", "some other kind");
   bad = good;
   bad.port.pop_back();
-  CHECK_THROWS(ConfigError, check_table(g, bad), "arrays are not those");
+  CHECK_THROWS(ConfigError, check_table(g, bad), "arrays");
   bad = good;
   bad.layer_by = LayerBy::kDestination;
   bad.layer.assign(6, 1);
@@ -134,7 +133,7 @@ TEST(a_table_with_a_flaw_is_refused_by_name) {
   bad = as_routes(g, good);
   check_table(g, bad);
   bad.route_port[0] ^= 3;
-  CHECK_THROWS(ConfigError, check_table(g, bad), "the route from switch 0 to terminal 1 ends at switch 5");
+  CHECK_THROWS(ConfigError, check_table(g, bad), "switch 0", "terminal 1", "switch 5");
 }
 
 TEST(cycles_are_found_where_they_are) {

@@ -150,7 +150,7 @@ TEST(random_arrangements_differ_by_seed) {
 
 // If a pair of groups has several links, the packets of each router use them in turn. All links carry the same share,
 // whether a router has one of them (4 links, 8 routers) or several (16 links, 4 routers).
-TEST(several_links_are_used_alike) {
+TEST(several_links_are_used_equally) {
   for (const auto& section : {dragonfly_section(1, 8, 2, 5), dragonfly_section(4, 4, 4, 2)}) {
     const auto net = network(section);
     const Dragonfly& df = dragonfly(*net);
@@ -186,7 +186,7 @@ TEST(impossible_dragonflies_are_refused) {
 
 // A hop is minimal if it leads closer, or if it is on the minimal path by one of the parallel links. The bulk marking
 // agrees with this definition.
-TEST(dragonfly_marks_what_leaves_the_minimal_paths) {
+TEST(dragonfly_marks_hops_off_the_minimal_paths) {
   for (const Section& topology :
        {small_network(), dragonfly_section(2, 3, 2, 4, {{"arrangement", std::string("palmtree")}}),
         dragonfly_section(1, 3, 1, 4)}) {

@@ -120,12 +120,12 @@ std::vector<u32> search(const Network& net, u32 from) {
 
 }  // namespace
 
-TEST(fat_trees_are_joined_as_their_labels_say) {
+TEST(fat_trees_are_joined_by_their_labels) {
   for (const Xgft& tree : shapes()) check_wiring(tree);
 }
 
 // Between switches of any two levels and for every port, without a table.
-TEST(fat_tree_distances_are_those_of_a_search) {
+TEST(fat_tree_distances_agree_with_a_search) {
   for (const Xgft& tree : shapes()) {
     const auto net = network(tree.section());
     const Topology& topology = *net->topology;
@@ -152,7 +152,7 @@ TEST(fat_tree_distances_are_those_of_a_search) {
 }
 
 // From any switch, also a switch that no minimal path of the packet passes.
-TEST(fat_tree_minimal_ports_shorten_the_way) {
+TEST(fat_tree_minimal_ports_shorten_the_path) {
   for (const Xgft& tree : shapes()) {
     const auto net = network(tree.section());
     for (u32 from = 0; from < net->routers; from++)

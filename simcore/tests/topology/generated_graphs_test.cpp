@@ -74,7 +74,7 @@ TEST(slim_fly_of_5_is_the_hoffman_singleton_graph) {
     }
 }
 
-TEST(random_graphs_are_regular_and_whole) {
+TEST(random_graphs_are_regular_and_connected) {
   for (const auto& [routers, degree] :
        {std::pair{4u, 3u}, {5u, 4u}, {6u, 3u}, {10u, 3u}, {20u, 19u}, {20u, 17u}, {32u, 6u}, {101u, 4u}, {200u, 25u}})
     for (i64 seed = 0; seed < 4; seed++) {
@@ -88,7 +88,7 @@ TEST(random_graphs_are_regular_and_whole) {
 }
 
 // The seed determines the graph. Over 600 graphs each pair of routers is joined about equally often.
-TEST(random_graphs_go_by_their_seed) {
+TEST(random_graphs_depend_on_their_seed) {
   const auto graph = [](i64 seed) { return neighbors(*network(random_regular(40, 5, seed))); };
   CHECK(graph(7) == graph(7));
   CHECK(graph(7) != graph(8));

@@ -104,7 +104,7 @@ TEST(loggops_dissemination_takes_a_round_per_doubling) {
   }
 }
 
-TEST(loggops_random_programs_end_when_the_reference_says) {
+TEST(loggops_random_programs_agree_with_the_reference) {
   const loggops::Model models[] = {{}, {100, 20, 700, 1, 3, 500}, {1, 900, 10, 2, 0, 300}, {5000, 0, 0, 3, 1, 100000}};
   u32 compared = 0;
   for (u64 seed = 1; seed <= 12; seed++)
@@ -170,7 +170,7 @@ TEST(workload_golden_hash) {
   CHECK_EQ(sim.hash(), 14820924087023772683ull);
 }
 
-TEST(workload_snapshot_goes_on_as_the_original_does) {
+TEST(workload_snapshot_continues_like_the_original) {
   const Config config = with_jobs({motif("lulesh", {{"ranks", i64{27}}, {"iterations", i64{1}}, {"slices", i64{5}}})},
                                   {}, scenes::small_network(), "q_adaptive");
   Simulation sim(config), other(config);
@@ -185,7 +185,7 @@ TEST(workload_snapshot_goes_on_as_the_original_does) {
 }
 
 // A single message: the costs of the hosts, and the time of the network without queueing.
-TEST(workload_eager_message_alone_takes_what_host_and_network_say) {
+TEST(workload_eager_message_alone_takes_the_time_of_host_and_network) {
   const auto program = read_goal("num_ranks 2\nrank 0 {\nsend 467b to 1\n}\nrank 1 {\nrecv 467b from 0\n}\n", "one");
   Simulation sim(with_jobs({given("one", program, {0, 1})}, {}));
   finish(sim);
@@ -255,7 +255,7 @@ TEST(workload_messages_between_two_ranks_keep_their_order) {
   }
 }
 
-TEST(workload_that_waits_for_ever_says_who_waits_for_what) {
+TEST(workload_deadlock_names_ranks_and_operations) {
   // Both ranks receive before they send.
   const auto program = read_goal(
       "num_ranks 2\nrank 0 {\nr: recv 8b from 1 tag 5\ns: send 8b to 1 tag 6\ns requires r\n}\nrank 1 {\nr: recv 8b "
@@ -283,7 +283,7 @@ TEST(workload_has_no_sources_to_stop) {
   finish(sim);
 }
 
-TEST(workload_jobs_start_when_told) {
+TEST(workload_jobs_start_at_their_time) {
   Simulation sim(with_jobs(
       {motif("halo3d", {{"ranks", i64{8}}, {"iterations", i64{1}}, {"bytes", i64{1000}}, {"start_ns", 5000.0}})}, {}));
   finish(sim);
@@ -356,7 +356,7 @@ TEST(workload_placements) {
   }
 }
 
-TEST(workload_refuses_what_cannot_run) {
+TEST(workload_refuses_impossible_jobs) {
   const auto halo = [](i64 ranks, std::vector<u32> terminals = {}, const std::string& name = "halo3d") {
     JobSection job = motif("halo3d", {{"ranks", ranks}}, std::move(terminals));
     job.name = name;
@@ -371,8 +371,8 @@ TEST(workload_refuses_what_cannot_run) {
   refused(with_jobs({halo(2, {3, 72})}, {}), {"terminal 72", "72"});
   refused(with_jobs({halo(2, {3})}, {}), {"1 terminals", "2 ranks"});
   refused(with_jobs({halo(2), halo(2)}, {}), {"two jobs", "halo3d"});
-  refused(with_jobs({halo(2, {}, "a.b")}, {}), {"'a.b' is no name"});
-  refused(with_jobs({halo(2, {}, "")}, {}), {"'' is no name"});
+  refused(with_jobs({halo(2, {}, "a.b")}, {}), {"'a.b'", "name"});
+  refused(with_jobs({halo(2, {}, "")}, {}), {"''", "name"});
   refused(with_jobs({motif("", {})}, {}), {"neither motif nor goal_file"});
   JobSection late = given("late", read_goal("num_ranks 1\nrank 0 {\ncalc 5\n}\n", "late"));
   late.motif.values["start_ns"] = -5.0;
@@ -501,7 +501,7 @@ TEST(blame_names_the_job_that_holds_the_link) {
   CHECK(by_other > 2 * by_self);
 }
 
-TEST(every_motif_runs_to_its_end_on_every_host) {
+TEST(every_motif_finishes_on_every_host) {
   const std::map<std::string, double> size_scales = {{"fft3d", 1e-4}, {"lqcd", 0.001}};
   for (const auto& [name, spec] : registry<MotifSpec>())
     for (const char* host : {"mpi", "loggops"}) {

@@ -51,7 +51,7 @@ Written written(u32 ranks, const std::function<void(Script&, const Communicator&
   return program;
 }
 
-u64 everybody(u32 ranks) { return (u64{1} << ranks) - 1; }
+u64 all_of_ranks(u32 ranks) { return (u64{1} << ranks) - 1; }
 constexpr u32 kSizes[] = {1, 2, 3, 5, 8, 13};
 
 }  // namespace
@@ -178,7 +178,7 @@ TEST(motifs_refuse_wrong_grids) {
   CHECK_EQ(motif("halo3d", 0, grid({4, 4, 2}))->ranks, 32u);
   CHECK_EQ(motif("halo3d", 32, grid({4, 4, 2}))->ranks, 32u);
   CHECK_THROWS(ConfigError, motif("halo3d", 33, grid({4, 4, 2})), "motif.halo3d.grid", "4 x 4 x 2 = 32", "33");
-  CHECK_THROWS(ConfigError, motif("lu", 33, grid({4, 4, 2})), "motif.lu.grid", "3 dimensions, not 2");
+  CHECK_THROWS(ConfigError, motif("lu", 33, grid({4, 4, 2})), "motif.lu.grid", "3 dimensions", "2");
   CHECK_THROWS(ConfigError, motif("fft3d", 0, grid({16777216, 16777216})), "motif.fft3d.grid",
                "is not the number of ranks");
   CHECK_THROWS(ConfigError, motif("lulesh", 512, {{"sweep_grid", std::vector<double>{8, 8}}}),
@@ -194,7 +194,7 @@ TEST(motifs_refuse_wrong_grids) {
 
 // Every registered motif on few ranks and shortened. It passes the check, and finishes with eager and with rendezvous
 // sends. The totals by repeats() are the totals of all blocks.
-TEST(motifs_run_to_their_end) {
+TEST(motifs_finish) {
   CHECK(registered_names<MotifSpec>().size() >= 11);
   for (const std::string& name : registered_names<MotifSpec>())
     for (const u32 ranks : {1u, 2u, 3u, 4u, 8u, 12u, 16u}) {
@@ -279,7 +279,7 @@ TEST(permutations_are_even) {
   }
 }
 
-TEST(motifs_ur_pairs_everybody) {
+TEST(motifs_ur_pairs_all_ranks) {
   const auto program = motif("ur", 139, {}, 0.05);
   Block block;
   u32 alone = 0;
@@ -326,10 +326,11 @@ TEST(collectives_move_every_contribution) {
             CHECK_FOR(machine.finished && machine.sizes_agree, text);
             for (u32 rank = 0; rank < n; rank++) {
               if (which == Collective::kBcast) CHECK_FOR(machine.knows[rank] & 1, text);
-              else if (which == Collective::kReduce) CHECK_FOR(rank != 0 || machine.knows[rank] == everybody(n), text);
+              else if (which == Collective::kReduce)
+                CHECK_FOR(rank != 0 || machine.knows[rank] == all_of_ranks(n), text);
               else if (which == Collective::kReduceScatter)
-                CHECK_FOR(rank != c || machine.knows[rank] == everybody(n), text);
-              else CHECK_FOR(machine.knows[rank] == everybody(n), text);
+                CHECK_FOR(rank != c || machine.knows[rank] == all_of_ranks(n), text);
+              else CHECK_FOR(machine.knows[rank] == all_of_ranks(n), text);
             }
             const bool sums =
                 which == Collective::kReduce || which == Collective::kAllreduce || which == Collective::kReduceScatter;
@@ -350,7 +351,7 @@ TEST(collectives_gather_everything_once) {
         const AbstractMachine machine(program, rendezvous);
         CHECK_FOR(machine.finished && machine.sizes_agree, text);
         for (u32 rank = 0; rank < n; rank++) {
-          CHECK_FOR(machine.knows[rank] == everybody(n), text);
+          CHECK_FOR(machine.knows[rank] == all_of_ranks(n), text);
           CHECK_EQ(machine.received[rank], 7u * (n - 1));
         }
       }
@@ -408,7 +409,7 @@ TEST(collectives_roots_and_groups) {
           written(5, [&](Script& script, const Communicator& comm) { reduce(script, comm, root, 9, algorithm, 0); }),
           true);
       CHECK(down.finished && up.finished);
-      CHECK_EQ(up.knows[root], everybody(5));
+      CHECK_EQ(up.knows[root], all_of_ranks(5));
       for (u32 rank = 0; rank < 5; rank++) CHECK(down.knows[rank] >> root & 1);
     }
   const std::vector<u32> group{6, 1, 4};
@@ -438,18 +439,17 @@ TEST(programs_that_are_refused) {
   refused([](Written& p) { p.of[1][0].send(0, 8, kAnyTag); }, {"a tag is 0 or more"});
   refused([](Written& p) { p.of[2][0].calc(1), p.of[2][0].require(0, 1); },
           {"rank 2", "operation 0 requires 1", "has 1 operations"});
-  refused([](Written& p) { p.of[0][0].calc(1), p.of[0][0].require(0, 0); }, {"circle: 0 requires 0"});
+  refused([](Written& p) { p.of[0][0].calc(1), p.of[0][0].require(0, 0); }, {"0 requires 0"});
   refused(
       [](Written& p) {
         for (u32 k = 0; k < 5; k++) p.of[0][0].calc(1);
         p.of[0][0].require(0, 1), p.of[0][0].require(1, 2), p.of[0][0].require(2, 3), p.of[0][0].require(3, 1),
             p.of[0][0].require(4, 3);
       },
-      {"rank 0", "circle", "1 requires 2 requires 3 requires 1"});
+      {"rank 0", "1 requires 2 requires 3 requires 1"});
   refused([](Written& p) { p.of[0][0].send(1, 8, 5), p.of[1][0].receive(0, 8, 6); },
-          {"rank 0", "send to rank 1, 8 B, tag 5: no receive takes it (1 too many"});
-  refused([](Written& p) { p.of[1][0].receive(0, 8, 5); },
-          {"rank 1", "receive from rank 0, 8 B, tag 5: nothing is sent to it"});
+          {"rank 0", "send to rank 1, 8 B, tag 5", "1 too many"});
+  refused([](Written& p) { p.of[1][0].receive(0, 8, 5); }, {"rank 1", "receive from rank 0, 8 B, tag 5"});
   refused([](Written& p) { p.of[0][0].send(1, 8), p.of[0][0].send(1, 9), p.of[1][0].receive(kAnySource, 8); },
           {"rank 0", "send to rank 1", "1 too many"});
   refused([](Written& p) { p.of[0][0].send(1, 8, 7), p.of[1][0].receive(2, 8, kAnyTag); }, {"rank 0", "tag 7"});

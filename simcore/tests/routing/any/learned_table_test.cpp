@@ -61,7 +61,7 @@ TEST(an_idle_network_loses_no_time) {
 // A HyperX line of three routers. Both terminals of router 0 send at full load to router 1, so two flits a cycle ask
 // for a link that takes one. Router 0's column 0 leads to router 1, column 1 to router 2. The table has one row per
 // router.
-TEST(a_congested_port_is_told_from_an_idle_one) {
+TEST(a_congested_port_differs_from_an_idle_port) {
   const Section flows = {
       "flows", {{"sources", std::vector<double>{0, 1}}, {"destinations", std::vector<double>{2, 3}}, {"load", 1.0}}};
   Simulation sim(

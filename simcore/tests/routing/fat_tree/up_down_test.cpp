@@ -125,7 +125,7 @@ TEST(choices_of_every_ascent_are_listed) {
 
 // A leaf with 4 ports up of load 0, 1, 2, 3 in any arrangement. Adaptive takes the first and random takes all equally.
 // The lesser of two random ports is the n-th of 4 with probability (7 - 2 n) / 16.
-TEST(ascents_pick_as_they_say) {
+TEST(ascents_pick_by_their_rules) {
   const double expected[4][4] = {
       {1, 0, 0, 0}, {.25, .25, .25, .25}, {7 / 16., 5 / 16., 3 / 16., 1 / 16.}, {.25, .25, .25, .25}};
   for (u32 a = 0; a < kAscents.size(); a++) {

@@ -45,7 +45,7 @@ u64 offered(Lone& x, Place at, u32 from, u32 to, u32 hops, u32 most) {
 
 }  // namespace
 
-TEST(detours_are_all_ways_that_do_not_go_to_and_fro) {
+TEST(detours_are_all_paths_without_a_hop_straight_back) {
   for (const Section& topology :
        {torus_section({"torus", {8}}), torus_section({"torus", {5, 4}, {1, 2}}), torus_section({"torus", {4, 4, 3}}),
         random_regular(16, 3, 1), random_regular(24, 5, 2),

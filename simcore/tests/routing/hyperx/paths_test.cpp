@@ -215,7 +215,7 @@ TEST(paths_keep_to_their_rules) {
 }
 
 // Small buffers and a high load make DAL use its escape class.
-TEST(dal_really_escapes) {
+TEST(dal_uses_its_escape_class) {
   Simulation sim = busy({"dal", {}});
   u32 escaped = 0;
   for (const Path& path : paths(sim, 600)) escaped += !path.hops.empty() && path.hops.back().vc_class == 1;
@@ -360,7 +360,7 @@ TEST(another_minimal_port_is_minimal) {
 
 // ---- Refusals ----
 
-TEST(hyperx_routings_refuse_what_cannot_run) {
+TEST(hyperx_routings_refuse_impossible_configurations) {
   const auto make = [](const Section& routing, const Values& router = {},
                        const std::vector<double>& widths = {4, 4, 4}) {
     return build(config(hyperx_section(widths, 1), merge(input_queued(), router), routing, {"uniform", {}}));

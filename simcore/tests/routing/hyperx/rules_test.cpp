@@ -172,7 +172,7 @@ TEST(clos_ad_rule_by_hand) {
 // port (1/7) gives 3 minimal hops. In y and z it draws one of 7 ports or stays (8 choices). The direct port and staying
 // take 1 hop, the others 2: 1.75 on average. Hops: 3/7 + 6/7 (2 + 1.75 + 1.75) = 5.143. If x is perturbed, both y and z
 // stay unperturbed in 1/4 * 1/4 of the cases, provided that the draws at one router are independent.
-TEST(clos_ad_draws_each_dimension_by_itself) {
+TEST(clos_ad_draws_each_dimension_independently) {
   Lone x = lone({8, 8, 8}, {"clos_ad", {{"bias_flits", -1e6}}});
   const u32 packets = 512 * 40;
   u32 hops = 0, detours = 0, in_x_alone = 0;
@@ -226,7 +226,7 @@ TEST(congestion_scopes_by_hand) {
 }
 
 // UGAL's two paths share a port. Whole ports are equal. Under `hybrid` the classes decide (minimal 1, detour 0).
-TEST(hybrid_scope_tells_classes_of_a_shared_port_apart) {
+TEST(hybrid_scope_distinguishes_classes_of_a_shared_port) {
   for (const auto& [scope, shared_diverts] : {std::pair{"port", false}, {"hybrid", true}, {"class", true}}) {
     u32 shared = 0;
     for (u32 sequence = 0; sequence < 100; sequence++) {
