@@ -103,7 +103,7 @@ TEST(every_routing_runs_on_every_topology_that_it_accepts) {
 }
 
 // `external` and `random` choose any candidate of each relation.
-TEST(every_relation_serves_external_and_random) {
+TEST(every_relation_serves_agents) {
   for (const Section& topology : small_topologies()) {
     std::set<std::string> relations = {"widest"};
     for (const auto& [name, spec] : registry<RelationSpec>())

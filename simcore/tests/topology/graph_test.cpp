@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "support/crafted.hpp"
 #include "topology/graph.hpp"
