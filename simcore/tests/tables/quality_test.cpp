@@ -290,8 +290,8 @@ TEST(congestion_of_flows_and_of_their_ends) {
   const ChannelGraph g = graph_of(hyperx_section({2}, 3));
   const ForwardingTable table = made(g, "min_hop");
   const FlowLoads c = flow_loads(g, table, {{0, 3, 1}, {1, 3, 2}, {2, 0, 5}, {4, 5, 1}, {4, 0, 1}});
-  CHECK(c.flow == (std::vector<double>{3, 3, 5, 1,
-                                       1}));  // over the cable 1 + 2 there and 1 back; the others stay at their switch
+  // Over the cable: 1 + 2 in one direction and 1 back. The other flows stay at their switch.
+  CHECK(c.flow == (std::vector<double>{3, 3, 5, 1, 1}));
   CHECK(c.endpoint == (std::vector<double>{3, 3, 6, 2, 6}));
   CHECK_EQ(c.channel[0] + c.channel[1], 4.);
   CHECK_THROWS(ConfigError, flow_loads(g, table, {{0, 1, 1}, {0, 6, 1}}), "flow 1", "0 to 5");

@@ -175,8 +175,8 @@ TEST(torus_routes_per_channel) {
     const auto net = network(shape);
     for (const bool split : {true, false}) {
       const std::vector<double> load = routes_per_channel(shape, split, true);
-      double sums[6] = {};  // [port]: by symmetry, a channel carries from all routers what all channels of its port
-                            // carry from router 0
+      // By symmetry, a channel carries from all routers what all channels of its port carry from router 0.
+      double sums[6] = {};  // [port]
       for (u32 p = 0; p < net->router_ports; p++)
         if (net->is_link(p)) sums[net->local_port(p) - 1] += load[p];
       for (u32 n = 0; n < 6; n++) CHECK_EQ(sums[n], split ? wanted : n % 2 == 0 ? ahead : back);
