@@ -137,7 +137,7 @@ cluster-test: venv ## a Ray cluster of two nodes and jobs by submitit on this ma
 
 # Every reader's fuzzing stands in `make test` with a fixed budget; here each goes on for FUZZ_SECONDS.
 FUZZ_SECONDS ?= 120
-FUZZ_CASES   := $(shell sed -n 's/^TEST(\(fuzz_[a-z0-9_]*\)).*/\1/p' simcore/tests/*.cpp)
+FUZZ_CASES   := $(shell find simcore/tests -name '*_test.cpp' -exec sed -n 's/^TEST(\(fuzz_[a-z0-9_]*\)).*/\1/p' {} +)
 
 fuzz: dev ## mutated files for every reader, sanitizers on: FUZZ_SECONDS=120 each
 	@cmake -S simcore -B build/test -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFLITGYM_TESTS=ON -DFLITGYM_SANITIZE=ON > /dev/null

@@ -1,6 +1,6 @@
-// Speed of the engines that make forwarding tables, and of what is measured of a table. One JSON line.
+// Speed of the engines of forwarding tables, and of the measures of a table, as one line of JSON.
 //   simcore_tables FABRIC ENGINE [key=value ...]     simcore_tables --list
-// patterns=N beside the engine's parameters: effective bisection bandwidth with N patterns, timed too.
+// The additional parameter patterns=N measures and times the effective bisection bandwidth over N patterns.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -49,7 +49,7 @@ Value value_of(const std::string& key, const std::string& text) {
       default: return text;
     }
   }
-  return text;  // refused by name when the table is made
+  return text;  // make_table() refuses an unknown key by name
 }
 
 int run(int argc, char** argv) {

@@ -1,10 +1,11 @@
-// Damaged GOAL schedules and configurations: each is refused, or read, built and run for a while.
+// Damaged GOAL schedules and configurations. Each is refused, or it is read, built and run for a while.
+#include <map>
 #include <sstream>
 
-#include "fuzz.hpp"
-#include "scenes.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/workload.hpp"
+#include "support/fuzz.hpp"
+#include "support/scenes.hpp"
 #include "workload/program_totals.hpp"
 #include "workload/readers/goal.hpp"
 
@@ -12,8 +13,8 @@ using namespace scenes;
 
 namespace {
 
-// A configuration as text, a parameter per line: "topology.widths [4, 4]". Sections without a name are the router and
-// the jobs.
+// A configuration as text with one parameter per line: "topology.widths [4, 4]". The sections of the router and of the
+// workload have no name.
 std::string text_of(const Config& c) {
   std::string text;
   const auto write = [&](const std::string& name, const Section& section) {
@@ -58,18 +59,21 @@ Config config_of(const std::string& text) {
     const std::string word = line.substr(std::min(blank + 1, line.size()));
     if (name == "job" && dot == blank)
       c.workload.jobs.push_back({"j" + std::to_string(c.workload.jobs.size()), {word, {}}, nullptr, {}});
-    Section* const section = name == "topology"                          ? &c.topology
-                             : name == "router"                          ? &c.router
-                             : name == "routing"                         ? &c.routing
-                             : name == "traffic"                         ? &c.traffic
-                             : name == "job" && !c.workload.jobs.empty() ? &c.workload.jobs.back().motif
-                                                                         : nullptr;
+    const std::map<std::string, Section*> sections = {
+        {"topology", &c.topology},
+        {"router", &c.router},
+        {"routing", &c.routing},
+        {"traffic", &c.traffic},
+        {"job", c.workload.jobs.empty() ? nullptr : &c.workload.jobs.back().motif}};
+    const auto found = sections.find(name);
+    Section* const section = found == sections.end() ? nullptr : found->second;
     if (name == "workload" && !key.empty()) c.workload.values[key] = value_of(word);
     if (!section) continue;
     if (dot == blank && name != "router") section->name = word;
     else if (!key.empty()) section->values[key] = value_of(word);
   }
-  if (c.routing.values.contains("path")) c.routing.values.erase("path");  // files of its own: another reader
+  if (c.routing.values.contains("path"))
+    c.routing.values.erase("path");  // a file has its own reader and its own fuzzing
   return c;
 }
 
@@ -77,7 +81,8 @@ void build_and_run(const std::string& text) {
   const Config c = config_of(text);
   u32 asked = 0;
   const KeepGoing patience = [&] {
-    if (++asked > 20) throw CoreError("interrupted");  // about a second: large, but not stuck
+    if (++asked > 20)
+      throw CoreError("interrupted");  // about a second: the configuration is large, the build does not hang
   };
   Simulation sim(c, patience);
   CHECK(sim.network().memory_bytes <= 30000000);

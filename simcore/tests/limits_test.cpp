@@ -1,12 +1,12 @@
-// Nothing hangs or eats the machine: long work can be interrupted, what is cheap to refuse is refused first, and what
-// needs more memory than it may is refused before it is made.
+// Limits of time and memory. Long work can be interrupted, cheap checks come first, and a network that needs too much
+// memory is refused before it is allocated.
 #include "simcore/limits.hpp"
 
 #include <chrono>
 #include <ctime>
 
-#include "scenes.hpp"
 #include "simcore/workload.hpp"
+#include "support/scenes.hpp"
 #include "test.hpp"
 #include "workload/program_totals.hpp"
 #include "workload/readers/array_program.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of this process: other work of the machine does not count.
+// CPU time of this process, so that other work of the machine does not count.
 double seconds_of(const std::function<void()>& work) {
   const std::clock_t begin = std::clock();
   work();
@@ -29,14 +29,14 @@ struct Stopped : std::runtime_error {
   Stopped() : std::runtime_error("stopped") {}
 };
 
-// Throws when `ms` have passed since it was made.
+// Throws `ms` milliseconds after this call.
 KeepGoing until(int ms) {
   return [end = Clock::now() + std::chrono::milliseconds(ms)] {
     if (Clock::now() >= end) throw Stopped();
   };
 }
 
-// `work` goes on for long, and ends soon when it is stopped.
+// Checks that `work` takes long, and that it ends soon after it is stopped.
 void stops(const std::string& what, const std::function<void(const KeepGoing&)>& work) {
   const KeepGoing stop = until(300);
   bool stopped = false;
@@ -49,7 +49,7 @@ void stops(const std::string& what, const std::function<void(const KeepGoing&)>&
   });
   CHECK_FOR(stopped, what);
   CHECK_FOR(seconds < 8,
-            what + " took " + std::to_string(seconds) + " s to stop");  // with sanitizers
+            what + " took " + std::to_string(seconds) + " s to stop");  // seconds allow for sanitizers
 }
 
 Config small(Section topology, Section routing) {
@@ -120,13 +120,13 @@ TEST(host_operations_that_take_no_time_can_be_interrupted) {
     stops("calc 0", [&](const KeepGoing& stop) { sim.run_workload(1000, stop); });
     const u64 done = host_totals(sim.state()).blocks_done;
     CHECK(done > 0);
-    stops("and on", [&](const KeepGoing& stop) { sim.run_workload(1000, stop); });  // from where it was
+    stops("and on", [&](const KeepGoing& stop) { sim.run_workload(1000, stop); });  // continues from there
     CHECK(host_totals(sim.state()).blocks_done > done);
   }
 }
 
-TEST(interrupted_runs_go_on_to_the_same_bits) {
-  // Now among the host events of a cycle, now between cycles.
+TEST(interrupted_runs_end_in_the_same_bits) {
+  // Interrupts both among the host events of a cycle and between cycles.
   const auto both = jobs({{"a", {}, repeated_calc(500000, 0), {}},
                           {"b", {"ur", {{"ranks", i64{40}}, {"iterations", i64{20}}}}, nullptr, {}}});
   constexpr u32 kCycles = 40000;
@@ -150,7 +150,7 @@ TEST(interrupted_runs_go_on_to_the_same_bits) {
 }
 
 TEST(interrupted_decisions_are_made_again) {
-  // A network so wide that one cycle's decisions take long.
+  // The policy is so wide that the decisions of one cycle take long.
   Config c = config(small_network(), input_queued(),
                     {"policy", {{"hidden", std::vector<double>{256, 256}}, {"record", i64{256}}}},
                     {"uniform", {{"load", 0.2}}});
@@ -217,7 +217,7 @@ TEST(memory_is_counted_before_it_is_taken) {
                "GB free");
 }
 
-TEST(memory_estimates_fit_what_states_hold) {
+TEST(memory_estimates_fit_states) {
   const auto fits = [](const Config& c) {
     const auto net = build(c);
     Simulation sim(net);
@@ -242,7 +242,7 @@ TEST(host_chains_of_any_length) {
   }
 }
 
-// As many as wait for one processor take their turns one after the other, whatever their number.
+// Operations that wait for the same processor run one after the other, however many they are.
 TEST(loggops_many_calcs_at_once) {
   constexpr u32 n = 200000;
   std::string text = "num_ranks 1\nrank 0 {\n";
@@ -272,7 +272,7 @@ TEST(scaled_iterations_do_not_wrap_around) {
   CHECK_EQ(workload::totals(*motif("halo3d", most)).bytes, ~u64{0});
 }
 
-TEST(jobs_are_counted_before_their_programs_are_looked_at) {
+TEST(jobs_are_counted_before_their_programs_are_read) {
   for (const char* name : {"stencil27", "collective"}) {
     const double seconds = seconds_of([&] {
       CHECK_THROWS(ConfigError, build(jobs({{"a", {name, {{"ranks", i64{1} << 24}}}, nullptr, {}}})), "16777216 ranks",
@@ -282,7 +282,7 @@ TEST(jobs_are_counted_before_their_programs_are_looked_at) {
   }
 }
 
-TEST(spelling_is_looked_for_as_long_as_it_takes_little) {
+TEST(spelling_suggestions_take_little_time) {
   const std::string letters(40000, 'a');
   const double seconds = seconds_of([&] {
     CHECK_EQ(did_you_mean(letters, {letters + "b", "x"}), "");
