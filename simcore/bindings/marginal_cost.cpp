@@ -1,4 +1,4 @@
-// The Python face of marginal costs (src/learning/marginal_cost.hpp); simcore/_marginal_cost.py has the words.
+// Python bindings of marginal costs (src/learning/marginal_cost.hpp). The docstrings are in simcore/_marginal_cost.py.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
@@ -15,7 +15,7 @@ using namespace flitgym;
 
 namespace {
 
-// With the simulation whose decisions it tries.
+// The marginal costs of a simulation, which Python keeps alive.
 struct PyMarginalCost {
   py::object simulation;
   std::unique_ptr<learning::MarginalCost> costs;
@@ -53,7 +53,7 @@ py::dict arrays(const learning::LabelledDecisions& d) {
 }
 
 py::dict label(PyMarginalCost& own, u32 decisions, double part, u64 most_cycles) {
-  if (own.busy.exchange(true)) throw CoreError("label(): these marginal costs are being taken in another thread");
+  if (own.busy.exchange(true)) throw CoreError("label(): another thread is running label() of this MarginalCost");
   struct Release {
     std::atomic<bool>& busy;
     ~Release() { busy = false; }

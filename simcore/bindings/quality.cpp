@@ -36,7 +36,7 @@ py::dict of_loads(const tables::Loads& loads) {
   return d;
 }
 
-// A table is checked anew: whoever hands it over may have made it of arrays for another network.
+// The table is checked again, because it may have been made for another network.
 py::dict table_loads(Live<PyTable> t, Live<PyGraph> g, const py::object& given) {
   const auto demand = demand_of(given);
   return of_loads(without_gil([&] {
@@ -71,8 +71,8 @@ py::dict table_quality(Live<PyTable> t, Live<PyGraph> g, const py::object& given
 
 py::array table_bisection(Live<PyTable> t, Live<PyGraph> g, const Whole& orders, bool both_ways) {
   if (orders.ndim() != 2 || orders.shape(1) != static_cast<py::ssize_t>(g->graph->terminals))
-    throw ConfigError("orders: an array [patterns, " + std::to_string(g->graph->terminals) +
-                      "] is wanted, one order of the terminals per row");
+    throw ConfigError("orders: the array must have the shape [patterns, " + std::to_string(g->graph->terminals) +
+                      "], with an order of the terminals per row");
   const std::vector<u32> all(orders.data(), orders.data() + orders.size());
   return as_array(without_gil([&] {
     tables::check_table(*g->graph, *t->table);
@@ -83,7 +83,7 @@ py::array table_bisection(Live<PyTable> t, Live<PyGraph> g, const Whole& orders,
 py::dict table_congestion(Live<PyTable> t, Live<PyGraph> g, const Whole& sources, const Whole& destinations,
                           const Numbers& weights) {
   if (sources.size() != destinations.size() || sources.size() != weights.size())
-    throw ConfigError("flows: sources, destinations and weights are not as many");
+    throw ConfigError("flows: sources, destinations and weights have different lengths");
   std::vector<tables::Flow> flows;
   for (py::ssize_t k = 0; k < sources.size(); k++)
     flows.push_back({sources.data()[k], destinations.data()[k], weights.data()[k]});

@@ -22,14 +22,14 @@ namespace {
 
 const char* const kLayerBy[] = {"one", "destination", "switch", "terminal"};
 
-// Whole numbers of an array, each checked to fit the type it becomes.
+// The integers of an array. Each is checked to fit the type T.
 template <class T>
 std::vector<T> column(const py::handle& item, const std::string& where) {
   const py::array array = py::array::ensure(py::reinterpret_borrow<py::object>(item));
   const char kind = array ? array.dtype().kind() : 'O';
   if (!array || (array.size() > 0 && kind != 'i' && kind != 'u' && kind != 'b')) {
     PyErr_Clear();
-    throw ConfigError(where + ": it is no array of whole numbers");
+    throw ConfigError(where + ": not an array of integers");
   }
   const py::array_t<i64, py::array::c_style | py::array::forcecast> whole(array);
   std::vector<T> out(static_cast<std::size_t>(whole.size()));
@@ -48,12 +48,12 @@ u32 whole_number(const py::dict& given, const char* key, u32 fallback, u32 least
   if (!given.contains(key)) return fallback;
   const auto value = column<u32>(given[key], std::string("table: ") + key);
   if (value.size() != 1 || value[0] < least || value[0] > most)
-    throw ConfigError(std::string("table: ") + key + " is no number from " + std::to_string(least) + " to " +
+    throw ConfigError(std::string("table: ") + key + " is not a number from " + std::to_string(least) + " to " +
                       std::to_string(most));
   return value[0];
 }
 
-// An array that is read by rows has to have them: a transposed one would be another table.
+// The arrays are read by rows. A transposed array would be read as another table, so its shape is refused.
 void check_shape(const py::dict& given, const char* key, const std::vector<py::ssize_t>& shape,
                  const std::string& axes) {
   if (!given.contains(key)) return;
@@ -69,7 +69,8 @@ void check_shape(const py::dict& given, const char* key, const std::vector<py::s
                     wanted + "]");
 }
 
-// Arrays by the names of ForwardingTable; what is left out is empty. Sizes are checked against a network by check().
+// Builds a table from arrays by the names of ForwardingTable; missing ones are empty. check() compares the sizes with a
+// network.
 std::shared_ptr<PyTable> table_from(const py::dict& given) {
   static const std::vector<std::string> valid = {"switches",   "terminals", "lmc",    "layers",      "lanes",
                                                  "lane_ports", "bubble",    "engine", "fingerprint", "port",
@@ -164,14 +165,14 @@ tables::EngineChoice to_choice(const std::string& engine, const py::dict& params
   return choice;
 }
 
-// A matrix in columns: entry k says that `source[k]` sends `weight[k]` to `destination[k]`.
+// A matrix as entries: `source[k]` sends `weight[k]` to `destination[k]`.
 std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, const py::object& destinations,
                                       const py::array_t<double, py::array::c_style | py::array::forcecast>& weights,
                                       const std::string& name) {
   const auto source = column<u32>(sources, "demand: source"),
              destination = column<u32>(destinations, "demand: destination");
   if (source.size() != destination.size() || source.size() != static_cast<std::size_t>(weights.size()))
-    throw ConfigError("demand: sources, destinations and weights are not as many");
+    throw ConfigError("demand: sources, destinations and weights have different lengths");
   auto demand = std::make_shared<tables::Demand>();
   demand->terminals = terminals;
   demand->name = name;
@@ -184,12 +185,12 @@ std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, 
     const double w = weights.data()[k];
     if (!(w >= 0 && w <= std::numeric_limits<double>::max()))
       throw ConfigError("demand: entry " + std::to_string(k) + " is " + std::to_string(w) +
-                        "; valid are numbers from 0 on");
+                        "; valid are numbers from 0");
     demand->first[destination[k] + 1]++;
     sum += w;
     if (source[k] != destination[k]) between += w;
   }
-  if (!std::isfinite(sum)) throw ConfigError("demand: its entries add up to more than a number can be");
+  if (!std::isfinite(sum)) throw ConfigError("demand: the sum of its entries is infinite");
   if (between == 0) throw ConfigError("demand: no terminal sends to another; at least one entry must be above 0");
   for (u32 t = 0; t < terminals; t++) demand->first[t + 1] += demand->first[t];
   demand->source.resize(source.size());
@@ -203,7 +204,7 @@ std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, 
   return std::make_shared<PyDemand>(PyDemand{demand});
 }
 
-// The arguments of demand_from, for copies in other processes.
+// The arguments of demand_from() that rebuild a demand from its pickle.
 py::tuple arguments_of(const tables::Demand& demand) {
   std::vector<u32> destination(demand.source.size());
   for (u32 t = 0; t < demand.terminals; t++)

@@ -10,7 +10,7 @@ namespace flitgym {
 
 namespace {
 
-// The part of [begin, end) that lies in the window, weighted with the load that held: mean offered load.
+// Sum over the part of [begin, end) that lies in the window, weighted with the offered load: mean offered load.
 double mean_offered_load(const Network& net, Cycle begin, Cycle end) {
   double sum = 0;
   for (std::size_t k = 0; k < net.load_values.size(); k++) {
@@ -143,7 +143,7 @@ void begin_window(State& s) {
   for (ChannelAccount& account : s.job_channels) account.sending_until = account.busy = account.flits = 0;
   for (Port& o : s.ports) {
     o.flits = o.stall = 0;
-    o.stalled_since = s.part.totals.now;  // what began before the window counts from here
+    o.stalled_since = s.part.totals.now;  // a stall that began before the window counts from here
   }
 }
 
