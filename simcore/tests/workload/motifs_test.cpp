@@ -326,10 +326,10 @@ TEST(collectives_move_every_contribution) {
             });
             CHECK_FOR(machine.finished && machine.sizes_agree, text);
             for (u32 rank = 0; rank < n; rank++) {
-              if (which == Collective::kBcast) CHECK_FOR(machine.knows[rank] & 1, text);
-              else if (which == Collective::kReduce)
+              if (which == workload::Collective::kBcast) CHECK_FOR(machine.knows[rank] & 1, text);
+              else if (which == workload::Collective::kReduce)
                 CHECK_FOR(rank != 0 || machine.knows[rank] == all_of_ranks(n), text);
-              else if (which == Collective::kReduceScatter)
+              else if (which == workload::Collective::kReduceScatter)
                 CHECK_FOR(rank != c || machine.knows[rank] == all_of_ranks(n), text);
               else CHECK_FOR(machine.knows[rank] == all_of_ranks(n), text);
             }
@@ -476,10 +476,10 @@ TEST(programs_that_are_accepted) {
   p.of[1][1].send(1, 4), p.of[1][1].receive(1, 4);  // rank 1 to itself
   p.of[0][0].calc(3), p.of[0][0].require(0, 2);     // depends on a later operation
   workload::check_program(p, "wildcards");
-  CHECK_EQ(totals(p).messages, 5u);
-  CHECK_EQ(totals(p).bytes, 36u);
-  CHECK_EQ(totals(p).calc_ns, 3u);
-  CHECK_EQ(totals(p).operations, 11u);
+  CHECK_EQ(workload::totals(p).messages, 5u);
+  CHECK_EQ(workload::totals(p).bytes, 36u);
+  CHECK_EQ(workload::totals(p).calc_ns, 3u);
+  CHECK_EQ(workload::totals(p).operations, 11u);
 }
 
 // Runs of blocks that repeats() reports as alike: identical blocks are counted, blocks with shifting peers are checked
