@@ -29,7 +29,7 @@ CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o
 PACKAGES := $(shell find simcore experience env agents configs experiments plugins -name __init__.py 2>/dev/null)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP_SOURCES)) $(wildcard docs/extending/examples/*.cpp docs/extending/example_plugin/src/*.cpp)
 
-.PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
+.PHONY: help venv dev wheel demo test lint types test-cpp one-definition test-python cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,7 +100,7 @@ demo: venv ## a first picture within a minute, then the two figures of the HPDC'
 
 # Two at a time: the C++ tests compile beside the rest, which mostly uses one core.
 test: ## run every check: lint, types, C++ tests with sanitizers, Python tests
-	@$(MAKE) --no-print-directory -j2 test-cpp lint types test-python
+	@$(MAKE) --no-print-directory -j2 test-cpp one-definition lint types test-python
 
 lint: $(VENV)/dependencies-dev
 	@echo "== ruff"
@@ -127,6 +127,18 @@ test-cpp:
 		|| { cat build/test.log; exit 1; }
 	@cmake --build build/test -j $(JOBS) >> build/test.log || { tail -n 60 build/test.log; exit 1; }
 	@ctest --test-dir build/test --output-on-failure -j $(JOBS)
+
+# The second library holds a type with two definitions. Its link must fail, or the check is broken.
+one-definition: ## check that no type of the core has two definitions (needs GCC)
+	@echo "== one definition of each type"
+	@mkdir -p build
+	@cmake -S simcore -B build/one_definition -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DFLITGYM_ODR=ON \
+		> build/one_definition.log || { cat build/one_definition.log; exit 1; }
+	@cmake --build build/one_definition -j $(JOBS) --target one_definition >> build/one_definition.log 2>&1 \
+		|| { tail -n 60 build/one_definition.log; exit 1; }
+	@if cmake --build build/one_definition --target two_definitions > build/two_definitions.log 2>&1 \
+		|| ! grep -q "violates the C++ One Definition Rule" build/two_definitions.log; then \
+		echo "the check did not find the type with two definitions:"; cat build/two_definitions.log; exit 1; fi
 
 test-python: dev
 	@echo "== pytest"
