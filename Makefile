@@ -55,8 +55,8 @@ $(VENV)/dependencies: $(VENV)/created pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet -c constraints.txt -r $(VENV)/requirements.txt
 	@touch $@
 
-# Packages for learning and the checks. TORCH_INDEX names another package index for torch, because PyPI only has torch with
-# CUDA for Linux (5 GB).
+# Packages for learning and the checks. TORCH_INDEX names another package index for torch, because PyPI only has torch
+# with CUDA for Linux (5 GB).
 $(VENV)/dependencies-dev: $(VENV)/dependencies
 	@echo "== installing the packages for learning and the checks (the extra [dev])"
 	@$(BIN)/python -c '$(REQUIREMENTS)' dev > $(VENV)/requirements-dev.txt
@@ -77,7 +77,7 @@ venv: $(VENV)/installed ## create .venv and build the core into it (nothing to d
 
 dev: $(VENV)/dependencies-dev $(VENV)/installed ## the same, with torch and the other packages for learning and the checks (TORCH_INDEX=... for torch)
 
-# Portable: uses only instructions that every machine of this architecture has. Each Python >= 3.11 builds its own wheel.
+# Portable: uses only instructions that every machine of this architecture has. Any Python >= 3.11 can build it.
 wheel: $(VENV)/dependencies ## build a wheel for this Python into dist/ and try it in a new environment
 	@echo "== building the wheel"
 	@rm -rf build/wheel && mkdir -p build/wheel dist
