@@ -5,11 +5,11 @@
 #include <limits>
 #include <new>
 
-#include "decision.hpp"
 #include "learning/demand.hpp"
 #include "partition.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
+#include "stage/route_computation.hpp"
 #include "stage/stage.hpp"
 #include "team.hpp"
 #include "verify/verify.hpp"

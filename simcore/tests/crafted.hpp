@@ -2,8 +2,8 @@
 // do with it at any router, under any congestion that a test makes up.
 #pragma once
 
-#include "decision.hpp"
 #include "scenes.hpp"
+#include "stage/route_computation.hpp"
 #include "test.hpp"
 
 namespace scenes {

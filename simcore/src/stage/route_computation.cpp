@@ -1,7 +1,7 @@
 // The seam. First half: every head that became the front of an input VC is put into one batch. Somebody chooses
 // (output port, VC class) for each: the routing in the core, or whoever is outside (Decider). Second half: the choices
 // become routes, and the packets ask for the switch.
-#include "decision.hpp"
+#include "stage/route_computation.hpp"
 
 #include <algorithm>
 #include <limits>
