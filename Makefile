@@ -137,7 +137,7 @@ cluster-test: venv ## a Ray cluster of two nodes and jobs by submitit on this ma
 
 # Every reader's fuzzing stands in `make test` with a fixed budget; here each goes on for FUZZ_SECONDS.
 FUZZ_SECONDS ?= 120
-FUZZ_CASES   := $(shell sed -n 's/^TEST(\(fuzz_[a-z0-9_]*\)).*/\1/p' simcore/tests/*.cpp)
+FUZZ_CASES   := $(shell find simcore/tests -name '*_test.cpp' -exec sed -n 's/^TEST(\(fuzz_[a-z0-9_]*\)).*/\1/p' {} +)
 
 fuzz: dev ## mutated files for every reader, sanitizers on: FUZZ_SECONDS=120 each
 	@cmake -S simcore -B build/test -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFLITGYM_TESTS=ON -DFLITGYM_SANITIZE=ON > /dev/null
@@ -173,8 +173,9 @@ $(VENV)/dependencies-docs: $(VENV)/dependencies
 	@$(BIN)/python -m pip install --quiet -c constraints.txt -r $(VENV)/requirements-docs.txt
 	@touch $@
 
-reference: dev ## write the tables of docs/reference anew, from what the core and the code register
+reference: dev ## write the tables of docs/reference from the core and the code, and the tables of recorded results
 	@FLITGYM_PLUGINS=none $(BIN)/python docs/_ext/reference_tables.py
+	@FLITGYM_PLUGINS=none $(BIN)/python docs/_ext/result_tables.py
 
 pictures: venv ## draw the pictures of docs/pictures again: the networks, the figures of architecture, the quickstart
 	@for script in cycle router decision topologies; do $(BIN)/python docs/pictures/$$script.py; done

@@ -9,7 +9,7 @@ from typing import Any
 from ..configs.errors import unknown
 from ..simcore import ConfigError, registered
 
-# What the core takes: one statement of it, in simcore/src/learning/seam.cpp and simcore/src/routing/policy.cpp.
+# What the core takes: one statement of it, in simcore/src/learning/seam.cpp and simcore/src/routing/any/policy.cpp.
 _CORE: dict[str, dict[str, Any]] = registered("routing")["policy"]["params"]
 SLOTS: tuple[float, float] = (_CORE["slots"]["min"], _CORE["slots"]["max"])
 CAPACITY: tuple[float, float] = (1, _CORE["record"]["max"])

@@ -1,7 +1,7 @@
 """Q-adaptive (Kang, Wang, Lan, HPDC 2021), to be read: the whole algorithm in NumPy, from top to bottom.
 
 Every router of a Dragonfly keeps a two-level table of estimated times, learns it from what its neighbours report, and
-consults it at most twice per packet. `simcore/src/routing/q_adaptive.cpp` is the same algorithm, faster; both do the
+consults it at most twice per packet. `simcore/src/routing/dragonfly/q_adaptive.cpp` is the same algorithm, faster; both do the
 same bit for bit (`tests/agents/test_tabular.py`). To watch it learn:
 
     python -m flitgym.agents.q_adaptive

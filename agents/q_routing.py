@@ -1,7 +1,7 @@
 """Q-routing (Boyan & Littman, NIPS 1993) with a bound on hops, to be read: the whole algorithm in NumPy.
 
 Every router keeps an estimated time to each destination router by each port, sends a packet by the least, and learns
-from what the next router says of its own. `simcore/src/routing/q_routing.cpp` is the same algorithm, faster; both do
+from what the next router says of its own. `simcore/src/routing/graph/q_routing.cpp` is the same algorithm, faster; both do
 the same bit for bit (`tests/agents/test_tabular.py`).
 
 | | paper | here |

@@ -126,7 +126,7 @@ def benchmark(options: Options, command: str, launcher: Launcher = HERE) -> None
 
 
 def standing_of(suite: Suite, bootstrap: Bootstrap) -> list[Summary]:
-    """The summaries of what is recorded beside a suite, without a run: the table of `docs/benchmark.md`."""
+    """The summaries of what is recorded beside a suite, without a run: the tables of `docs/benchmarks`."""
     records = {(r.task, r.policy, r.seed): r.measures for r in read_records(suite.results) if r.suite == suite.id}
     names = dict.fromkeys((name for _, name, _ in records), True)
     references = {task.id: place.reference for place in suite.places for task in place.tasks.values()}

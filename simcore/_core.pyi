@@ -1,4 +1,4 @@
-"""Types of the compiled module; kept beside bindings/module.cpp."""
+"""Types of the compiled module. Update this file together with simcore/bindings/."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The tables: on the terminal, in `benchmark.md`, in `docs/benchmark.md`, and as lines of `benchmark.csv`."""
+"""The tables: on the terminal, in `benchmark.md`, in `docs/benchmarks`, and as lines of `benchmark.csv`."""
 
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -159,7 +159,7 @@ def print_tables(console: Any, summaries: Sequence[Summary], about: About) -> No
 
 
 def standing(summaries: Sequence[Summary]) -> str:
-    """The three tables of scores as Markdown, for `benchmark.md` and `docs/benchmark.md`."""
+    """The three tables of scores as Markdown, for `benchmark.md`."""
     parts = [_markdown(*overview(summaries))]
     parts += [note + "\n" for note in _footnotes(summaries)]
     parts += [f"By network:\n\n{_markdown(*by_network(summaries))}"]

@@ -109,7 +109,7 @@ void Simulation::show_progress() {
 Simulation::~Simulation() = default;
 
 const std::vector<double>& Simulation::accrued_delay() {
-  if (!demand_) demand_ = std::make_unique<DemandArea>();
+  if (!demand_) demand_ = std::make_unique<learning::DemandArea>();
   return demand_->accrued(*network_, state_);
 }
 
@@ -190,7 +190,7 @@ void Simulation::run_partitions(Cycle until) {
       });
       everyone([&](u32 i) { hand_over(net, s, from, end, share(i), share(i + 1)); });
       forget_sent(net, s);
-      settle_outstanding(s);
+      workload::settle_outstanding(s);
     }
     if (net.workload) skip_idle(until);
     worked((end - from) * (32 + totals(s).flits_in_network) / 4);
@@ -210,7 +210,7 @@ void Simulation::skip_idle(Cycle until) {
   if (totals(s).packets_in_network > 0) return;
   const Cycle now = s.part.totals.now;
   Cycle next = until;
-  if (const u64 due = next_host_event(s); due < u64{until} * net.workload->cycle_ps)
+  if (const u64 due = workload::next_host_event(s); due < u64{until} * net.workload->cycle_ps)
     next = static_cast<Cycle>((due + net.workload->cycle_ps - 1) / net.workload->cycle_ps);
   if (const u32 epoch = s.part.totals.epoch + 1; epoch < net.graphs.size())
     next = std::min<Cycle>(next, net.graphs[epoch]->from);
@@ -253,13 +253,13 @@ bool Simulation::run_workload(u64 most_cycles, const std::function<void()>& keep
     const LimitScope scope(keep_going);
     Frame f(net, state_, workspace_, state_.part.totals.now);
     const u64 until = end * net.workload->cycle_ps;
-    while (next_host_event(state_) <= until && !no_host_events(state_) && !workload_finished()) {
-      whole_or_broken([&] { host_events(f, std::min(until, next_host_event(state_) + 1000000)); });
+    while (workload::next_host_event(state_) <= until && !workload::no_host_events(state_) && !workload_finished()) {
+      whole_or_broken([&] { workload::host_events(f, std::min(until, workload::next_host_event(state_) + 1000000)); });
       show_progress();
       if (keep_going) keep_going();
     }
     const u64 cycle_ps = net.workload->cycle_ps, last = (host_totals(state_).now + cycle_ps - 1) / cycle_ps;
-    state_.part.totals.now = static_cast<Cycle>(no_host_events(state_) ? std::min(end, last) : end);
+    state_.part.totals.now = static_cast<Cycle>(workload::no_host_events(state_) ? std::min(end, last) : end);
     return workload_finished();
   }
   while (!workload_finished() && !workload_stuck() && state_.part.totals.now < end)
@@ -272,13 +272,13 @@ bool Simulation::workload_finished() const {
 }
 
 bool Simulation::workload_stuck() const {
-  if (!network_->workload || workload_finished() || !no_host_events(state_)) return false;
+  if (!network_->workload || workload_finished() || !workload::no_host_events(state_)) return false;
   const Totals t = totals(state_);
   return t.packets_in_network == 0 && t.backlogged == 0;
 }
 
 std::string Simulation::waiting(u32 most) const {
-  return network_->workload ? waiting_report(*network_, state_, most) : std::string();
+  return network_->workload ? workload::waiting_report(*network_, state_, most) : std::string();
 }
 
 bool Simulation::drain(u64 most_cycles, const std::function<void()>& keep_going) {

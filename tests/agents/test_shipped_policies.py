@@ -1,4 +1,4 @@
-"""The policies that come with flitgym do what docs/training.md says of them."""
+"""The policies that come with flitgym do what docs/agents says of them."""
 
 from typing import Any
 

@@ -31,8 +31,10 @@ struct Network;
 struct Packet;
 struct Workload;
 struct Seam;
+namespace tables {
 struct ForwardingTable;
 struct Demand;
+}  // namespace tables
 
 inline constexpr u16 kNoRing = 0xffff;
 
@@ -224,11 +226,11 @@ struct Network {
   bool replaced = false;
   std::shared_ptr<const ComponentData> routing, traffic;
   std::shared_ptr<const ComponentData> relation;  // what `candidates` reads; the routing's own unless it took another's
-  std::shared_ptr<const ForwardingTable> given_table;  // of the configuration, for routing=table (src/tables)
-  std::shared_ptr<const Demand> given_demand;
-  std::shared_ptr<const Demand> given_traffic;  // of the configuration, for traffic=matrix
-  std::shared_ptr<const Seam> seam;             // null: no agent decides
-  std::shared_ptr<const Workload> workload;     // null: synthetic traffic
+  std::shared_ptr<const tables::ForwardingTable> given_table;  // of the configuration, for routing=table (src/tables)
+  std::shared_ptr<const tables::Demand> given_demand;
+  std::shared_ptr<const tables::Demand> given_traffic;  // of the configuration, for traffic=matrix
+  std::shared_ptr<const Seam> seam;                     // null: no agent decides
+  std::shared_ptr<const Workload> workload;             // null: synthetic traffic
   // jobs whose use of every channel is accounted for (src/workload/blame.hpp)
   u32 accounted_jobs = 0;
   std::string topology_name, routing_name, traffic_name;

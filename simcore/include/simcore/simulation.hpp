@@ -13,6 +13,10 @@
 
 namespace flitgym {
 
+namespace learning {
+class DemandArea;
+}
+
 class Simulation {
  public:
   explicit Simulation(const Config& config, const KeepGoing& keep_going = {});
@@ -104,7 +108,7 @@ class Simulation {
   Workspace workspace_;
   std::atomic<u32> holder_{0};
   Progress progress_;
-  std::unique_ptr<class DemandArea> demand_;  // counted so far; not state
+  std::unique_ptr<learning::DemandArea> demand_;  // counted so far; not state
   u32 threads_ = 1;
   std::unique_ptr<class Team> team_;        // made when it is first needed
   std::vector<Workspace> helpers_;          // of its other threads

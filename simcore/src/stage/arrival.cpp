@@ -39,7 +39,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
     if (kSingleFlit || (e.flit & kHead)) {
       const u32 id = packet_of(e.flit);
       if (channels[e.vc >> vc_shift].kind != PortKind::kTerminal) {
-        if (!kPlain && net.accounted_jobs) account_queued(f, e.vc, id);
+        if (!kPlain && net.accounted_jobs) workload::account_queued(f, e.vc, id);
         packets[id].hops++;
       }
       if (kLearns) {
@@ -85,7 +85,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
     const u32 port = e.vc >> vc_shift;
     OutputVc& out = output_vcs[e.vc];
     Port& o = ports[port];
-    if (!kPlain && net.accounted_jobs) account_credit(f, e);
+    if (!kPlain && net.accounted_jobs) workload::account_credit(f, e);
     out.credits = static_cast<u16>(out.credits + e.flits);
     o.load -= e.flits;
     if (!kPlain && sensed && port < router_ports)

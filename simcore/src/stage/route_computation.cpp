@@ -195,7 +195,7 @@ void apply_all(Frame& f, u32 begin, u32 end) {
                                  : filled            ? emptiest(net, &filled[net.sensed.at(output, 0)], first, step)
                                                      : roomiest(net, &s.output_vcs[net.vc_id(output, 0)], first, step));
     in.routed = 1;
-    if (!kPlain && net.accounted_jobs) account_routed(f, v, output);
+    if (!kPlain && net.accounted_jobs) workload::account_routed(f, v, output);
     // Switch allocation comes next and looks at both ports and at the output VC.
     if (kBusyPorts) {
       __builtin_prefetch(&ports[output], 1);

@@ -117,7 +117,7 @@ inline void wake_parked(const Frame& f, OutputVc& out) {
 
 inline void end_stall(const Frame& f, Port& o) {
   if (f.net.accounted_jobs && &o - f.s.ports.data() < f.net.router_ports)
-    account_stall(f, static_cast<u32>(&o - f.s.ports.data()));
+    workload::account_stall(f, static_cast<u32>(&o - f.s.ports.data()));
   o.stalled = 0;
   if (f.part.window.open) o.stall += f.now - o.stalled_since;
 }
@@ -227,7 +227,7 @@ inline __attribute__((always_inline)) void put_on_channel(Frame& f, DelayLine<Fl
   lines[channel.line].push({to, flit});
   o.flits++;
   if (kPlain) return;
-  if (f.net.accounted_jobs) account_sent(f, port, vc, flit, 1, channel.flit_cycles);
+  if (f.net.accounted_jobs) workload::account_sent(f, port, vc, flit, 1, channel.flit_cycles);
   if (flit & kWatched) [[unlikely]]
     watch(f, flit, "leaves on the channel of", port, vc);
 }

@@ -122,7 +122,7 @@ struct Request {
 
 // Bubble flow control (Puente et al., ICPP 1999): a packet that enters a ring, from a terminal or from another ring,
 // must leave room for one more packet. So a ring never fills up, and the packets in it can always move on
-// (see the torus routing of dimension order). All packets have the same size.
+// (see routing/torus/dimension_order.cpp). All packets have the same size.
 inline u32 slots_to_spare(const Fabric& x, const InputVc& in, u32 in_port, u32 out_port) {
   const u16 ring = x.net.ring_of_output[out_port];
   return ring == kNoRing || in.sent > 0 || x.net.ring_of_input[in_port] == ring ? 0 : x.net.most_packet_flits;
@@ -165,7 +165,7 @@ inline __attribute__((always_inline)) bool has_room(const Router<kShape>& at, co
   // The head chooses its output again, so it does not wait for this one.
   if (!kShape.plain && x.net.routing_facts.reroutes && in.sent == 0) {
     in.routed = 0;
-    if (x.net.accounted_jobs) account_unrouted(x.f, v, at.first_port | out_port);
+    if (x.net.accounted_jobs) workload::account_unrouted(x.f, v, at.first_port | out_port);
     x.f.part.route_list.push_back(v);
     return false;
   }
@@ -194,7 +194,7 @@ inline __attribute__((always_inline)) void grant_packet(const Router<kShape>& at
     watch(x.f, packet | kHead, "wins the switch to", output, vc);
   x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, static_cast<u16>(flits), p.job});
   in.routed = 0;
-  if (net.accounted_jobs) account_left(x.f, v, output, id);
+  if (net.accounted_jobs) workload::account_left(x.f, v, output, id);
   at.clear_request(out_port, bit);
   if (x.learns) answer(x.f, back, id);
   if (in.front != kNone) {
@@ -260,7 +260,7 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
   if (head && x.learns) answer(x.f, back, packet_of(flit));
   if (tail) {
     in.routed = 0;
-    if (!kShape.plain && net.accounted_jobs) account_left(x.f, v, output, packet_of(flit));
+    if (!kShape.plain && net.accounted_jobs) workload::account_left(x.f, v, output, packet_of(flit));
     at.clear_request(out_port, bit);
     if (in.count > 0) {
       __builtin_prefetch(&s.packets[packet_of(in.front)], 1);
