@@ -41,7 +41,7 @@ STAGES = (
     ("routing", r"stage/route_computation\.cpp:|routing/|tables/"),
     ("switch allocation", r"stage/switch_allocation"),
     ("partitions", r"src/partition|src/team"),
-    ("rest", r"step\.cpp:|simulation\.cpp:|simcore_bench\.cpp:|failures\.cpp:"),
+    ("rest", r"(step|simulation|idle|watchdog|table_guard)\.cpp:|simcore_bench\.cpp:|failures\.cpp:"),
 )
 ORDER = (
     "arrivals",

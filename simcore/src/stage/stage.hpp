@@ -52,6 +52,7 @@ void fill_nic(Frame& f, u32 terminal, bool backlogged);
 // The same: a packet enters the NIC, which has room for it. Returns its id.
 u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job);
 void start_sources(Frame& f);
+void stop_sources(const Network& net, State& s);  // for good; packets that wait outside the NICs are given up
 
 // watch.cpp: one line of a watched packet's life
 void watch(Frame& f, Flit flit, const char* what, u32 port, u32 vc);
